@@ -1,0 +1,1 @@
+"""Players, prompts, the loop, the runner of many episodes, and the command line."""

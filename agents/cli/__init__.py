@@ -1,0 +1,67 @@
+"""The command line. Each command's module is imported when it is used: help must be instant."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from collections.abc import Mapping
+
+import click
+
+COMMANDS: Mapping[str, str] = {
+    # name: what `toolhop --help` says of it; the module is agents.cli.NAME, the object NAME.
+    "run": "Play many episodes and print the table.",
+    "play": "Play an item yourself.",
+    "show": "Read a run, or one of its episodes.",
+    "score": "Score finished runs again from their traces.",
+    "data": "List, show, validate, fetch and export data sets.",
+    "sandbox": "Build, check and clean up what tools run in.",
+    "serve": "Serve a scripted player over the OpenAI protocol on loopback.",
+}
+EXIT_EPISODES, EXIT_USAGE, EXIT_MISSING = 1, 2, 3
+"""Exit codes beside 0: episodes failed, bad input, a prerequisite is missing."""
+
+
+class Lazy(click.Group):
+    """A group whose commands are imported when they are called."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """All commands, without importing one."""
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Import one command."""
+        if cmd_name not in COMMANDS:
+            return None
+        module = importlib.import_module(f"agents.cli.{cmd_name}")
+        command: click.Command = getattr(module, cmd_name)
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """List the commands from the table above."""
+        with formatter.section("Commands"):
+            formatter.write_dl(list(COMMANDS.items()))
+
+
+@click.group(cls=Lazy, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(package_name="toolhop-env")
+def root() -> None:
+    """A sandboxed agent execution environment for multi-hop tools.
+
+    Every flag can be set by an environment variable: TOOLHOP_RUN_MODEL for `run --model`. A file
+    .env in the working folder is read by the commands that ask a model.
+    """
+
+
+def main() -> None:
+    """Entry point of `toolhop`."""
+    try:
+        root(auto_envvar_prefix="TOOLHOP")
+    except Exception as error:
+        from agents.cli.faults import exit_code
+
+        code = exit_code(error)
+        if code is None:
+            raise
+        click.echo(f"toolhop: {error}", err=True)
+        sys.exit(code)

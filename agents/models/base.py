@@ -1,0 +1,38 @@
+"""The protocol of whoever plays an episode."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol
+
+from env.messages import Message, Reply
+from toolhop_tools.model import ToolDocument
+
+
+class ModelFault(Exception):
+    """No usable reply could be had: network, quota, credentials, a refused request.
+
+    A fault of the infrastructure, never the model's: the episode is void and not scored.
+    `fatal` says that trying other episodes is useless too (bad key, unknown model).
+    """
+
+    def __init__(self, message: str, *, fatal: bool = False) -> None:
+        super().__init__(message)
+        self.fatal = fatal
+
+
+class Model(Protocol):
+    """Answers a conversation with one reply."""
+
+    @property
+    def name(self) -> str:
+        """What reports call it, such as ``openai/gpt-4o`` or ``oracle``."""
+        ...
+
+    async def reply(self, messages: Sequence[Message], tools: Sequence[ToolDocument]) -> Reply:
+        """The next turn. `tools` is empty in direct mode and in the text dialect.
+
+        Raises:
+            ModelFault: no reply, after the retries that make sense.
+        """
+        ...

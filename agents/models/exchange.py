@@ -1,0 +1,129 @@
+"""What every client of a real model does: build the request, send it, retry, read the reply."""
+
+from __future__ import annotations
+
+import dataclasses
+import time
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from urllib.parse import urlsplit
+
+from agents.models import wire
+from agents.models.retry import Backoff, RequestFailed, fault, repeated
+from env.messages import AssistantMessage, Message, Reply
+from sandbox.outcome import JSON
+from toolhop_tools.model import ToolDocument
+
+PLACEHOLDER_KEY = "no-key-needed"
+"""Sent where a server of one's own is asked and no key is set; the clients insist on one."""
+
+REFUSED_HISTORY = frozenset({400, 422, 500})
+"""How servers that parse old arguments (vLLM, llama.cpp) answer arguments that are not JSON."""
+
+Body = dict[str, JSON]
+Send = Callable[[Body], Awaitable[Reply]]
+"""Sends one request. Raises `RequestFailed`, and `wire.Unreadable` for an unusable body."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Options:
+    """How a model is asked. None leaves a parameter to the provider."""
+
+    base_url: str | None = None
+    temperature: float | None = 0
+    max_tokens: int | None = None
+    seed: int | None = None
+    timeout_s: float = 120
+    """Limit of each request, in seconds; retries and waits come on top."""
+    max_retries: int = 5
+    extra: Mapping[str, JSON] = field(default_factory=dict)
+    """Further parameters by their name in the request; they win over the ones above."""
+    backoff: Backoff = field(default_factory=Backoff)
+
+    def parameters(self, *, max_tokens_name: str = "max_tokens") -> Body:
+        """The request's parameters beside model, messages and tools."""
+        given: Body = {
+            "temperature": self.temperature,
+            max_tokens_name: self.max_tokens,
+            "seed": self.seed,
+        }
+        return {key: value for key, value in given.items() if value is not None} | dict(self.extra)
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """One turn to be asked for, and who is asked."""
+
+    model: str
+    """The model's name as the provider knows it."""
+    messages: Sequence[Message]
+    tools: Sequence[ToolDocument]
+    parameters: Body
+
+    def body(self, *, objects_only: bool) -> Body:
+        """The request; see `wire.messages_to_wire` for `objects_only`."""
+        body: Body = {
+            "model": self.model,
+            "messages": [*wire.messages_to_wire(self.messages, objects_only=objects_only)],
+        }
+        if self.tools:
+            body["tools"] = [tool.to_openai() for tool in self.tools]
+        return {key: wire.sendable(value) for key, value in (body | self.parameters).items()}
+
+
+async def ask(
+    send: Send, question: Question, options: Options, *, asked: str, hint: Callable[[int], str]
+) -> Reply:
+    """The reply to `question`, with `retries` and `wall_s` filled.
+
+    Where a server refuses the conversation and some call in it has arguments that are not a
+    JSON object, the request is sent once more with those wrapped: a slip of the model must not
+    void the episode. Such a request counts as a retry.
+
+    Args:
+        send: sends one request.
+        question: what to ask.
+        options: limits and waits.
+        asked: who is asked, for the fault's text.
+        hint: what to do about a status, where the client knows more; else "".
+
+    Raises:
+        ModelFault: no usable reply after the retries that make sense.
+    """
+    started = time.perf_counter()
+    objects_only = False
+
+    async def once() -> Reply:
+        nonlocal objects_only
+        try:
+            return await send(question.body(objects_only=objects_only))
+        except wire.Unreadable as bad:
+            raise RequestFailed(f"an unusable response: {bad}", status=bad.status) from bad
+        except RequestFailed as failed:
+            if failed.status in REFUSED_HISTORY and not objects_only:
+                objects_only = wire.has_unparsed(question.messages)
+                if objects_only:
+                    failed.retryable, failed.retry_after_s = True, 0.0
+            raise
+
+    try:
+        reply, retries = await repeated(
+            once,
+            timeout_s=options.timeout_s,
+            max_retries=options.max_retries,
+            backoff=options.backoff,
+        )
+    except RequestFailed as failed:
+        raise fault(failed, asked=asked, hint=hint(failed.status or 0)) from failed
+    return dataclasses.replace(reply, retries=retries, wall_s=time.perf_counter() - started)
+
+
+def is_openai(base_url: str | None) -> bool:
+    """Whether OpenAI itself is asked, and not a server that speaks its protocol."""
+    return base_url is None or urlsplit(base_url).hostname == "api.openai.com"
+
+
+def call_ids(messages: Sequence[Message]) -> frozenset[str]:
+    """The ids of the calls made so far."""
+    spoken = [message for message in messages if isinstance(message, AssistantMessage)]
+    return frozenset(call.id for message in spoken for call in message.calls)

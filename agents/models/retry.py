@@ -1,0 +1,182 @@
+"""Which failed requests are worth repeating, how long to wait, and what to say in the end."""
+
+from __future__ import annotations
+
+import email.utils
+import math
+import random
+import time
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from http import HTTPStatus
+from typing import TypeVar
+
+import anyio
+import tenacity
+
+from agents.models.base import ModelFault
+
+T = TypeVar("T")
+
+SHOWN = 500
+"""Characters of a provider's message that a fault repeats."""
+
+REPEATED = frozenset({408, 409, 429})
+"""Statuses below 500 that may end by themselves; so may every status from 500 on."""
+
+FATAL = frozenset({401, 402, 403, 404})
+"""Statuses that the next episode would meet as well: bad key, no money, no right, no model."""
+
+ADVICE: Mapping[int | None, str] = {
+    None: "check the network and the base URL, or allow more time (timeout_s) or more retries",
+    400: "change the request as the message says: temperature=None leaves a parameter out, "
+    "extra={...} adds one",
+    401: "check the API key",
+    402: "top up the account",
+    403: "check what the API key may do, and the account's region",
+    404: "check the model's name and the base URL",
+    429: "lower the number of connections, wait, or raise max_retries; check the quota",
+}
+
+
+class RequestFailed(Exception):
+    """One request came to nothing. Never leaves this package: see `fault`."""
+
+    def __init__(
+        self,
+        detail: str,
+        *,
+        status: int | None = None,
+        code: str = "",
+        retry_after_s: float | None = None,
+    ) -> None:
+        super().__init__(detail)
+        self.detail = detail
+        self.status = status
+        """The HTTP status; None where none came: a lost connection, a timeout, an unusable body."""
+        self.retry_after_s = retry_after_s
+        self.requests = 1
+        """How many were sent, this one included."""
+        # OpenAI calls an empty account a rate limit; no waiting ends that.
+        self.fatal = status in FATAL or code == "insufficient_quota"
+        self.retryable = not self.fatal and (
+            status is None or status in REPEATED or status >= HTTPStatus.INTERNAL_SERVER_ERROR
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Backoff:
+    """Waits between requests: `first_s`, doubled each time up to `longest_s`, with jitter."""
+
+    first_s: float = 0.5
+    longest_s: float = 30.0
+    asked_longest_s: float = 60.0
+    """The most that a server's Retry-After is obeyed."""
+
+    def wait_s(self, failures: int, asked_s: float | None, share: float) -> float:
+        """Seconds to wait after the given number of failures.
+
+        Args:
+            failures: requests that failed so far, at least 1.
+            asked_s: what the server asked for, if it did; taken as it is, up to the limit.
+            share: jitter, 0 to 1; the wait is between half and all of the step.
+        """
+        if asked_s is not None:
+            return min(asked_s, self.asked_longest_s)
+        step = min(self.first_s * 2.0 ** min(failures - 1, 30), self.longest_s)
+        return step * (0.5 + 0.5 * share)
+
+
+def retry_after_s(headers: Mapping[str, str], *, now_s: float) -> float | None:
+    """What ``retry-after-ms`` or ``retry-after`` (seconds or a date) asks for; None without.
+
+    Args:
+        headers: looked up in lower case, as httpx headers allow.
+        now_s: seconds since the epoch, for dates.
+    """
+    for name, unit_s in (("retry-after-ms", 1e-3), ("retry-after", 1.0)):
+        try:
+            asked_s = float(headers[name]) * unit_s
+        except (KeyError, ValueError):
+            continue
+        if math.isfinite(asked_s):
+            return max(asked_s, 0.0)
+    try:
+        date = email.utils.parsedate_to_datetime(headers.get("retry-after", ""))
+    except ValueError:
+        return None
+    return max(date.timestamp() - now_s, 0.0)
+
+
+def failed_with(
+    status: int, message: str, headers: Mapping[str, str], *, code: str = ""
+) -> RequestFailed:
+    """The failure that a response means; a status that tells of success is left out of it."""
+    asked_s = retry_after_s(headers, now_s=time.time())
+    known = status if status >= HTTPStatus.BAD_REQUEST else None
+    return RequestFailed(message, status=known, code=code, retry_after_s=asked_s)
+
+
+async def repeated(
+    once: Callable[[], Awaitable[T]], *, timeout_s: float, max_retries: int, backoff: Backoff
+) -> tuple[T, int]:
+    """Call `once` until it succeeds, at most ``max_retries + 1`` times.
+
+    Args:
+        once: sends one request; raises `RequestFailed`.
+        timeout_s: limit of each request, in seconds; one that is late is cancelled.
+        max_retries: how often a retryable failure is forgiven.
+        backoff: the waits in between. Cancellation ends a wait at once.
+
+    Returns:
+        What `once` returned, and how many requests failed before that.
+
+    Raises:
+        RequestFailed: the last one, its `requests` counted.
+    """
+    jitter = random.Random()
+
+    def wait_s(state: tenacity.RetryCallState) -> float:
+        error = state.outcome.exception() if state.outcome else None
+        asked_s = error.retry_after_s if isinstance(error, RequestFailed) else None
+        return backoff.wait_s(state.attempt_number, asked_s, jitter.random())
+
+    async def in_time() -> T:
+        with anyio.move_on_after(timeout_s):
+            return await once()
+        raise RequestFailed(f"no reply within {timeout_s:g} s")
+
+    retrying = tenacity.AsyncRetrying(
+        sleep=anyio.sleep,
+        stop=tenacity.stop_after_attempt(max_retries + 1),
+        wait=wait_s,
+        retry=tenacity.retry_if_exception(lambda e: isinstance(e, RequestFailed) and e.retryable),
+        reraise=True,
+    )
+    try:
+        result: T = await retrying(in_time)
+    except RequestFailed as failed:
+        failed.requests = retrying.statistics["attempt_number"]
+        raise
+    return result, retrying.statistics["attempt_number"] - 1
+
+
+def fault(failed: RequestFailed, *, asked: str, hint: str = "") -> ModelFault:
+    """What the run is told: what was asked, what came back, what to do.
+
+    Args:
+        failed: the last request's failure.
+        asked: the request in a few words: model and address.
+        hint: what to do, where more is known than the status tells.
+    """
+    detail = " ".join(failed.detail.split())
+    if len(detail) > SHOWN:
+        detail = f"{detail[:SHOWN]}..."
+    came = detail if failed.status is None else f"HTTP {failed.status}: {detail}"
+    usual = ADVICE[400 if failed.status == HTTPStatus.UNPROCESSABLE_ENTITY else None]
+    fix = hint or ADVICE.get(failed.status, usual)
+    times = "1 request" if failed.requests == 1 else f"{failed.requests} requests"
+    return ModelFault(
+        f"{asked}: no reply after {times}; the last one ended with {came}\n  fix: {fix}",
+        fatal=failed.fatal,
+    )

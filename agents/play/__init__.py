@@ -1,0 +1,1 @@
+"""`toolhop play`: a person plays an item in the terminal."""

@@ -1,0 +1,127 @@
+"""The tables that runs end with, in ToolHop's own columns (paper table 4)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from env.summary import Estimate, Summary
+from sandbox.outcome import JSON
+
+FILE_WIDTH = 120
+"""Columns of a table that goes to a file or a pipe."""
+MODES = ("direct", "mandatory", "free")
+
+
+def percent(estimate: Estimate | None) -> str:
+    """Per cent with its standard error, such as ``87.50 ± 2.10``; a dash for none."""
+    if estimate is None:
+        return "-"
+    value = f"{100 * estimate.value:.2f}"
+    return value if estimate.stderr is None else f"{value} ± {100 * estimate.stderr:.2f}"
+
+
+def mean(estimate: Estimate | None, digits: int = 2) -> str:
+    """A mean; a dash for none."""
+    return "-" if estimate is None else f"{estimate.value:.{digits}f}"
+
+
+def table_console() -> Console:
+    """Standard output, wide enough for the tables where it is no terminal."""
+    console = Console()
+    return console if console.is_terminal else Console(width=FILE_WIDTH)
+
+
+def toolhop_table(summaries: Sequence[Summary]) -> Table:
+    """Direct, Mandatory, Free, Query, Instance: a row a player and answer rule.
+
+    Query and Instance are those of the mandatory mode, of the free mode where mandatory was not
+    played: an invocation error needs invocations.
+    """
+    table = Table(title="ToolHop, per cent ± standard error", title_justify="left")
+    table.add_column("player")
+    table.add_column("rule")
+    for column in ("Direct", "Mandatory", "Free", "Query", "Instance"):
+        table.add_column(column, justify="right")
+    for player in dict.fromkeys(summary.player for summary in summaries):
+        by_mode = {s.mode: s for s in summaries if s.player == player}
+        tools = by_mode.get("mandatory") or by_mode.get("free")
+        for rule in ("official", "strict"):
+            cells = [percent(getattr(by_mode[m], rule)) if m in by_mode else "-" for m in MODES]
+            errors = [
+                percent(tools.query_error if tools else None),
+                percent(tools.instance_error if tools else None),
+            ]
+            table.add_row(Text(player if rule == "official" else ""), rule, *cells, *errors)
+    return table
+
+
+def detail_table(summaries: Sequence[Summary]) -> Table:
+    """What the episodes took: a row a player and mode."""
+    table = Table(title="Episodes", title_justify="left")
+    table.add_column("player")
+    table.add_column("mode")
+    columns = ("played", "void", "hops solved", "turns", "calls", "tokens", "seconds", "cost")
+    for column in columns:
+        table.add_column(column, justify="right")
+    for one in summaries:
+        table.add_row(
+            Text(one.player),
+            one.mode,
+            str(one.episodes),
+            str(one.void),
+            percent(one.hops_solved),
+            mean(one.turns),
+            mean(one.calls),
+            f"{one.input_tokens + one.output_tokens:,}",
+            mean(one.wall_s, 3),
+            "unknown" if one.cost_usd is None else f"${one.cost_usd:.4f}",
+        )
+    return table
+
+
+def error_table(summaries: Sequence[Summary]) -> Table | None:
+    """Failed calls by code; None where none failed."""
+    if not any(summary.errors for summary in summaries):
+        return None
+    table = Table(title="Failed calls by code", title_justify="left")
+    table.add_column("code")
+    for one in summaries:
+        table.add_column(Text(f"{one.player} {one.mode}"), justify="right")
+    codes = sorted({code for summary in summaries for code in summary.errors})
+    for code in codes:
+        table.add_row(code.value, *(str(summary.errors.get(code, 0)) for summary in summaries))
+    return table
+
+
+def print_tables(console: Console, summaries: Sequence[Summary]) -> None:
+    """All tables, and what a reader has to know about them."""
+    if not summaries:
+        console.print("No episode was finished.")
+        return
+    console.print(toolhop_table(summaries))
+    console.print(detail_table(summaries))
+    errors = error_table(summaries)
+    if errors is not None:
+        console.print(errors)
+    void = sum(summary.void for summary in summaries)
+    if void:
+        console.print(f"{void} episodes are void: faults of the harness, in no mean.")
+
+
+def to_json(summaries: Sequence[Summary]) -> list[JSON]:
+    """The same figures as plain values."""
+    return [_plain(summary) for summary in summaries]
+
+
+def _plain(value: object) -> JSON:
+    if isinstance(value, dict):
+        return {str(key): _plain(part) for key, part in value.items()}
+    if isinstance(value, Summary | Estimate):
+        return {name: _plain(getattr(value, name)) for name in value.__dataclass_fields__}
+    if value is None or isinstance(value, bool | int | float):
+        return value
+    return str(value)

@@ -1,0 +1,1 @@
+"""The function-calling simulator: episodes, feedback, traces and scores."""

@@ -1,0 +1,81 @@
+"""Whether a final message answers the question: ToolHop's official rule, and a strict one.
+
+Both are pure and stand side by side in every report. The official rule is reproduced bug for
+bug, because published figures rest on it; its holes are listed at `official`.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Sequence
+from decimal import Decimal, InvalidOperation
+
+from env.messages import AssistantMessage, Message, ToolMessage
+from env.reading import tagged_answer
+
+
+def official(gold: str, messages: Sequence[Message]) -> bool | None:
+    """ToolHop's rule (its released evaluator; paper section 4.1). None leaves the answer unset.
+
+    Trailing characters out of ``.0`` are cut from gold and text, commas are removed from the text
+    only, both are lower-cased; correct is a gold that occurs anywhere in the last message, or
+    in the tool message right before it. So gold "10" accepts any text with a 1, gold "0" accepts
+    everything, a gold with a comma accepts nothing, and the `<answer>` tag is not looked at. Unset
+    are transcripts that do not end with an assistant's text; the evaluator counts them as wrong.
+    """
+    last = messages[-1] if messages else None
+    if not isinstance(last, AssistantMessage) or not last.content:
+        return None
+    wanted = gold.rstrip(".0").lower()
+    if wanted in _official_text(last.content):
+        return True
+    before = messages[-2] if len(messages) > 1 else None
+    return isinstance(before, ToolMessage) and wanted in _official_text(before.content)
+
+
+def _official_text(text: str) -> str:
+    return text.rstrip(".0").replace(",", "").lower()
+
+
+def strict(gold: str, text: str | None) -> bool:
+    """Whether the last `<answer>` (the whole text where there is no tag) equals the gold.
+
+    Equal means: the same number by value where both are plain numbers, else the same text after
+    Unicode composition, case folding, and without surrounding spaces, quotes and one last dot.
+    """
+    if text is None:
+        return False
+    given = tagged_answer(text)
+    return same_answer(gold, text if given is None else given)
+
+
+def same_answer(gold: str, given: str) -> bool:
+    """Whether two answers are the same under the strict rule."""
+    wanted, found = _plain(gold), _plain(given)
+    one, other = _number(wanted), _number(found)
+    if one is not None and other is not None:
+        return one == other
+    return wanted == found and bool(found)
+
+
+_QUOTES = "\"'`“”‘’«»"
+
+
+def _plain(text: str) -> str:
+    text = unicodedata.normalize("NFC", text).casefold()
+    text = " ".join(text.split()).strip(_QUOTES + " ")
+    return text.removesuffix(".").strip(_QUOTES + " ")
+
+
+_NUMBER = re.compile(r"[+-]?(\d{1,3}(,\d{3})+|\d+)(\.\d+)?")
+
+
+def _number(text: str) -> Decimal | None:
+    """The value of a plain number, thousands commas allowed."""
+    if len(text) > 4000 or not _NUMBER.fullmatch(text) or not text.isascii():
+        return None
+    try:
+        return Decimal(text.replace(",", ""))
+    except InvalidOperation:
+        return None

@@ -1,0 +1,157 @@
+"""From the verdicts of many episodes to the figures of a report, with standard errors.
+
+Void episodes enter no mean; they are counted. Episodes of one item (its epochs) are not
+independent, so errors are clustered by item: with m items, the standard error of a ratio of sums
+R = sum(y) / sum(x) is sqrt(m / (m - 1) * sum((y_i - R x_i)^2)) / sum(x), where i runs over items.
+For one episode an item and x = 1 this is the usual standard error of a mean.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+
+from env.score import Score, Verdict, Void, score
+from env.trace import Ending, Trace
+from env.verdicts import ErrorCode
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """A verdict and what identifies the episode it belongs to."""
+
+    item: str
+    mode: str
+    epoch: int
+    attempt: int
+    player: str
+    episode: str
+    verdict: Verdict
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """A share or mean with its standard error."""
+
+    value: float
+    stderr: float | None
+    """None where a single item gives none."""
+    count: int
+    """What was averaged over: episodes, calls or hops."""
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """The figures of one player in one mode."""
+
+    player: str
+    mode: str
+    episodes: int
+    void: int
+    official: Estimate | None
+    strict: Estimate | None
+    query_error: Estimate | None
+    """Share of episodes with a failed call (ToolHop table 4, "Query")."""
+    instance_error: Estimate | None
+    """Share of calls that failed (ToolHop table 4, "Instance")."""
+    hops_solved: Estimate | None
+    errors: dict[ErrorCode, int]
+    endings: dict[Ending, int]
+    turns: Estimate | None
+    calls: Estimate | None
+    wall_s: Estimate | None
+    input_tokens: int
+    output_tokens: int
+    cost_usd: float | None
+    """None where a price was not known."""
+    retries: int
+
+
+def judge(trace: Trace) -> Judged:
+    """Score a trace and say which episode it is."""
+    start = trace.started
+    return Judged(
+        item=start.item,
+        mode=start.mode,
+        epoch=start.epoch,
+        attempt=start.attempt,
+        player=start.player,
+        episode=start.episode,
+        verdict=score(trace),
+    )
+
+
+def counting(judged: Iterable[Judged]) -> list[Judged]:
+    """One verdict an episode: of several attempts the first that is not void, else the last."""
+    best: dict[tuple[str, str, str, int], Judged] = {}
+    for one in sorted(judged, key=lambda j: j.attempt):
+        key = (one.player, one.mode, one.item, one.epoch)
+        if key not in best or isinstance(best[key].verdict, Void):
+            best[key] = one
+    return list(best.values())
+
+
+def summarize(judged: Iterable[Judged]) -> list[Summary]:
+    """Figures by player and mode, in order of appearance; attempts are reduced first."""
+    groups: dict[tuple[str, str], list[Judged]] = defaultdict(list)
+    for one in counting(judged):
+        groups[(one.player, one.mode)].append(one)
+    return [_summary(player, mode, group) for (player, mode), group in groups.items()]
+
+
+def _summary(player: str, mode: str, group: Sequence[Judged]) -> Summary:
+    pairs = [(one.item, one.verdict) for one in group if isinstance(one.verdict, Score)]
+    scores = [verdict for _, verdict in pairs]
+    called = [(item, one) for item, one in pairs if one.calls]
+    costs = [one.cost_usd for one in scores]
+    known = [cost for cost in costs if cost is not None]
+    errors: Counter[ErrorCode] = Counter()
+    for one in scores:
+        errors.update(one.errors)
+    return Summary(
+        player=player,
+        mode=mode,
+        episodes=len(group),
+        void=len(group) - len(pairs),
+        official=_ratio(pairs, lambda s: bool(s.official)),
+        strict=_ratio(pairs, lambda s: s.strict),
+        query_error=_ratio(pairs, lambda s: s.failed_calls > 0),
+        instance_error=_ratio(called, lambda s: s.failed_calls, lambda s: s.calls),
+        hops_solved=_ratio(pairs, lambda s: s.hops_solved, lambda s: s.hops),
+        errors=dict(errors),
+        endings=dict(Counter(one.ending for one in scores)),
+        turns=_ratio(pairs, lambda s: s.turns),
+        calls=_ratio(pairs, lambda s: s.calls),
+        wall_s=_ratio(pairs, lambda s: s.wall_s),
+        input_tokens=sum(one.input_tokens for one in scores),
+        output_tokens=sum(one.output_tokens for one in scores),
+        cost_usd=sum(known) if len(known) == len(costs) else None,
+        retries=sum(one.retries for one in scores),
+    )
+
+
+def _one(_: Score) -> float:
+    return 1.0
+
+
+def _ratio(
+    pairs: Sequence[tuple[str, Score]],
+    value: Callable[[Score], float],
+    weight: Callable[[Score], float] = _one,
+) -> Estimate | None:
+    """Sum of values by sum of weights, its standard error clustered by item."""
+    sums: dict[str, list[float]] = defaultdict(lambda: [0.0, 0.0])
+    for item, one in pairs:
+        sums[item][0] += value(one)
+        sums[item][1] += weight(one)
+    total = sum(x for _, x in sums.values())
+    if not total:
+        return None
+    ratio = sum(y for y, _ in sums.values()) / total
+    stderr = None
+    if len(sums) > 1:
+        spread = sum((y - ratio * x) ** 2 for y, x in sums.values())
+        stderr = math.sqrt(len(sums) / (len(sums) - 1) * spread) / total
+    return Estimate(ratio, stderr, round(total))

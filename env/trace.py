@@ -1,0 +1,259 @@
+"""Everything that happened in an episode, as an append-only list of events.
+
+A trace is enough to score the episode again, to rebuild the conversation, to run its calls again
+and to go on from any point, without asking a player or reading the data set. Its file has one
+JSON object a line; the first is `started`, and the episode is finished where the last is `ended`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Annotated, Literal, TypeAlias
+
+from pydantic import Field, TypeAdapter
+
+from env.feedback import Level
+from env.messages import (
+    AssistantMessage,
+    Message,
+    RawCall,
+    Reply,
+    SystemMessage,
+    ToolMessage,
+    UserMessage,
+)
+from env.reading import Dialect
+from env.verdicts import Call, ErrorCode, Rejected
+from sandbox.outcome import Outcome
+
+FORMAT = 1
+"""Version of the trace file. Readers upgrade older ones and refuse newer ones."""
+
+
+class Ending(StrEnum):
+    """Why an episode ended. An answer is one thing, running out is another."""
+
+    ANSWERED = "answered"
+    """The player replied without a call."""
+    OUT_OF_TURNS = "out_of_turns"
+    OUT_OF_CALLS = "out_of_calls"
+    OUT_OF_TOKENS = "out_of_tokens"
+    OUT_OF_TIME = "out_of_time"
+    STOPPED = "stopped"
+    """Whoever drives the episode ended it."""
+    VOID = "void"
+    """A fault of ours: not scored, may be played again."""
+
+
+@dataclass(frozen=True, slots=True)
+class Hops:
+    """What scoring needs of the item's chain."""
+
+    tools: tuple[str, ...]
+    """Tool name by hop."""
+    answers: tuple[str, ...]
+    """Gold sub-answer by hop."""
+
+
+@dataclass(frozen=True, slots=True)
+class Started:
+    """The first event."""
+
+    episode: str
+    """Unique in the run."""
+    item: str
+    item_digest: str
+    question: str
+    answer: str
+    """Gold answer. It is in the trace, not in the sandbox."""
+    hops: Hops
+    player: str
+    mode: str
+    dialect: Dialect
+    feedback: Level
+    epoch: int
+    seed: int
+    messages: tuple[SystemMessage | UserMessage, ...]
+    """The prompt."""
+    tools: tuple[str, ...]
+    """Names of the tools on offer."""
+    at: str
+    """UTC time, ISO 8601."""
+    attempt: int = 1
+    parent: str = ""
+    """The episode whose first turns were kept (`Episode`, `resume_from`); empty for none."""
+    kept_turns: int = 0
+    """Turns that were played in `parent` and stand here unchanged."""
+    format: int = FORMAT
+    kind: Literal["started"] = "started"
+
+
+@dataclass(frozen=True, slots=True)
+class Replied:
+    """A player's turn, as it came."""
+
+    turn: int
+    reply: Reply
+    kind: Literal["replied"] = "replied"
+
+
+@dataclass(frozen=True, slots=True)
+class Called:
+    """One call of a turn: as written, as read, as run, as answered."""
+
+    turn: int
+    raw: RawCall
+    verdict: Annotated[Call | Rejected, Field(union_mode="left_to_right")]
+    outcome: Annotated[Outcome, Field(discriminator="kind")] | None
+    """None where the call was rejected."""
+    level: Level
+    feedback: str
+    error: ErrorCode | None
+    hop: int | None
+    """Index (from 0) of the hop whose tool this is; the first, if several have the tool."""
+    wall_s: float
+    """Seconds in the sandbox; 0 where nothing ran."""
+    kind: Literal["called"] = "called"
+
+
+@dataclass(frozen=True, slots=True)
+class FeedbackSet:
+    """The feedback level was changed from here on."""
+
+    level: Level
+    kind: Literal["feedback_set"] = "feedback_set"
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """The last event."""
+
+    ending: Ending
+    wall_s: float
+    """Seconds from start to end."""
+    reason: str = ""
+    """For a void episode: what broke."""
+    kind: Literal["ended"] = "ended"
+
+
+Event: TypeAlias = Started | Replied | Called | FeedbackSet | Ended
+EVENT: TypeAdapter[Event] = TypeAdapter(Annotated[Event, Field(discriminator="kind")])
+
+
+class TraceError(Exception):
+    """A trace that cannot be read: says the line and what is wrong with it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Trace:
+    """Events in order. Values only: adding one makes a new trace."""
+
+    events: tuple[Event, ...] = field(default=())
+
+    @property
+    def started(self) -> Started:
+        """The first event.
+
+        Raises:
+            TraceError: the trace has not begun.
+        """
+        if not self.events or not isinstance(self.events[0], Started):
+            raise TraceError("the trace does not begin with `started`")
+        return self.events[0]
+
+    @property
+    def ended(self) -> Ended | None:
+        """The last event of a finished episode, else None."""
+        last = self.events[-1] if self.events else None
+        return last if isinstance(last, Ended) else None
+
+    @property
+    def calls(self) -> tuple[Called, ...]:
+        """All calls in order."""
+        return tuple(event for event in self.events if isinstance(event, Called))
+
+    @property
+    def replies(self) -> tuple[Replied, ...]:
+        """All turns in order."""
+        return tuple(event for event in self.events if isinstance(event, Replied))
+
+    @property
+    def level(self) -> Level:
+        """The feedback level in force after the last event."""
+        changes = [event.level for event in self.events if isinstance(event, FeedbackSet)]
+        return changes[-1] if changes else self.started.feedback
+
+    @property
+    def final_text(self) -> str | None:
+        """The reply that ended an answered episode, else None."""
+        ended = self.ended
+        if ended is None or ended.ending is not Ending.ANSWERED or not self.replies:
+            return None
+        return self.replies[-1].reply.content
+
+    def after(self, *events: Event) -> Trace:
+        """A trace with `events` added."""
+        return Trace((*self.events, *events))
+
+    def before_turn(self, turn: int) -> Trace:
+        """The trace as it was when `turn` (from 1) was about to be taken.
+
+        One more than the turns that were taken removes the end and nothing else. The result has
+        not ended: `Episode(..., resume_from=...)` goes on from it.
+
+        Raises:
+            ValueError: no such turn was reached.
+        """
+        taken = len(self.replies)
+        if not 1 <= turn <= taken + 1:
+            raise ValueError(f"turn is {turn}; it must be from 1 to {taken + 1}")
+        ends = (n for n, event in enumerate(self.events) if _begins(event, turn))
+        return Trace(self.events[: next(ends, None)])
+
+    def conversation(self) -> tuple[Message, ...]:
+        """The messages so far, as the player is shown them next."""
+        messages: list[Message] = list(self.started.messages)
+        for event in self.events:
+            if isinstance(event, Replied):
+                reply = event.reply
+                messages.append(AssistantMessage(reply.content, reply.calls))
+            elif isinstance(event, Called):
+                messages.append(ToolMessage(event.raw.id, event.raw.name, event.feedback))
+        return tuple(messages)
+
+
+def _begins(event: Event, turn: int) -> bool:
+    """Whether the event is the first that is not before `turn`."""
+    return isinstance(event, Ended) or (isinstance(event, Replied) and event.turn >= turn)
+
+
+def to_line(event: Event) -> bytes:
+    """An event as a line of a trace file."""
+    return EVENT.dump_json(event) + b"\n"
+
+
+def from_lines(lines: Iterable[bytes]) -> Trace:
+    """Read a trace file's lines. A last line cut short by a crash is left out.
+
+    Raises:
+        TraceError: another line is no event, or the format is a newer one.
+    """
+    found: list[Event] = []
+    complete: Sequence[bytes] = [line for line in lines if line.strip()]
+    for number, line in enumerate(complete, start=1):
+        try:
+            found.append(EVENT.validate_json(line))
+        except ValueError as error:
+            if number == len(complete) and not line.endswith(b"\n"):
+                break
+            first = str(error).splitlines()[0]
+            raise TraceError(f"line {number} is no event of format {FORMAT}: {first}") from error
+    trace = Trace(tuple(found))
+    if found and trace.started.format > FORMAT:
+        raise TraceError(
+            f"the trace has format {trace.started.format}, this version reads up to {FORMAT}; "
+            "upgrade toolhop-env"
+        )
+    return trace

@@ -1,0 +1,1 @@
+"""Isolated execution of untrusted Python functions: source text in, an outcome out."""

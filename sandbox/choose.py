@@ -1,0 +1,63 @@
+"""Which sandbox a run uses: `docker`, `process`, or `auto` for the strongest that runs here."""
+
+from __future__ import annotations
+
+import logging
+import os
+from typing import Literal, TypeAlias, get_args
+
+from sandbox.base import Limits, Policy
+from sandbox.engine import DockerEngine
+from sandbox.errors import SandboxUnavailable
+from sandbox.pool import PooledSandbox
+from sandbox.process import ProcessLauncher
+
+log = logging.getLogger(__name__)
+
+Kind: TypeAlias = Literal["auto", "docker", "process"]
+KINDS: tuple[str, ...] = get_args(Kind)
+
+WEAKER = (
+    "No Docker engine answers, so tools run in the process sandbox. It is weaker: they run as "
+    "your user on your machine, held by Landlock, seccomp and resource limits alone."
+)
+
+
+async def open_sandbox(
+    kind: Kind = "auto",
+    *,
+    limits: Limits | None = None,
+    policy: Policy = "restricted",
+    max_workers: int | None = None,
+    base: str | None = None,
+    runtime: str | None = None,
+) -> PooledSandbox:
+    """A sandbox to enter with `async with`.
+
+    Args:
+        kind: ``auto`` takes Docker where an engine answers, else a process, with a warning.
+        limits: of each call.
+        policy: ``restricted`` or ``none``.
+        max_workers: sessions at a time; None for one a processor.
+        base: Docker only: an image with python3 to lay the worker over.
+        runtime: Docker only: a container runtime such as ``runsc``.
+
+    Raises:
+        SandboxUnavailable: `kind` cannot run here.
+    """
+    limits = limits or Limits()
+    workers = max_workers or max(2, os.cpu_count() or 1)
+    docker = DockerEngine(limits=limits, base=base, runtime=runtime)
+    if kind == "docker" or (kind == "auto" and await _answers(docker)):
+        return PooledSandbox(docker, limits, policy, workers)
+    if kind == "auto":
+        log.warning(WEAKER)
+    return PooledSandbox(ProcessLauncher(), limits, policy, workers)
+
+
+async def _answers(engine: DockerEngine) -> bool:
+    try:
+        await engine.check()
+    except SandboxUnavailable:
+        return False
+    return True

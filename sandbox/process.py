@@ -1,0 +1,106 @@
+"""The process sandbox: the same worker without a container, for machines with no engine.
+
+It is weaker, and says so: the calls run as the user who started it, in the host's process and
+network namespaces. What holds them is what the kernel offers an ordinary process: Landlock (files),
+seccomp (processes, signals, network) and rlimits. Where one is missing the description tells.
+"""
+
+from __future__ import annotations
+
+import socket
+import subprocess
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+
+import anyio
+import anyio.to_thread
+
+from sandbox.errors import SandboxFault, SandboxUnavailable
+from sandbox.link import WorkerLink
+from sandbox.outcome import JSON
+
+START_S = 10.0
+"""A worker is ready within 0.2 s on an idle machine; a loaded one gets this long."""
+WORKER_ENVIRONMENT = {
+    # Calls give the same result from process to process: sets keep one order, dates one zone.
+    "PYTHONHASHSEED": "0",
+    "TZ": "UTC",
+    "LC_ALL": "C.UTF-8",
+    "PYTHONDONTWRITEBYTECODE": "1",
+}
+
+
+@dataclass
+class ProcessWorker:
+    """A worker started as a child of this process."""
+
+    process: subprocess.Popen[bytes]
+    link: WorkerLink
+
+    async def stop(self) -> None:
+        """Hang up; the worker kills its standbys and ends. Kill it if it does not."""
+        self.link.close()
+        try:
+            await anyio.to_thread.run_sync(partial(self.process.wait, timeout=3))
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            await anyio.to_thread.run_sync(self.process.wait)
+
+
+@dataclass
+class ProcessLauncher:
+    """Starts workers as plain child processes."""
+
+    facts: Mapping[str, JSON] = field(default_factory=dict)
+
+    @property
+    def description(self) -> Mapping[str, JSON]:
+        """What isolates, for manifests."""
+        return {"kind": "process", **self.facts}
+
+    async def prepare(self) -> None:
+        """Check the platform, and find out what the kernel offers.
+
+        Raises:
+            SandboxUnavailable: not Linux.
+        """
+        if not sys.platform.startswith("linux"):
+            raise SandboxUnavailable(
+                f"the process sandbox needs Linux, this is {sys.platform}",
+                fix="start a Docker engine and pass --sandbox docker",
+            )
+        worker = await self.start()
+        self.facts = worker.link.facts
+        await worker.stop()
+
+    async def start(self) -> ProcessWorker:
+        """See `Launcher.start`."""
+        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        with theirs:
+            process = _start_worker(theirs.fileno())
+        worker = ProcessWorker(process, WorkerLink(ours))
+        try:
+            await worker.link.greet(START_S)
+        except SandboxFault:
+            await worker.stop()
+            raise
+        return worker
+
+
+def _start_worker(control: int) -> subprocess.Popen[bytes]:
+    """Start the zygote with the control socket's descriptor and a clean environment."""
+    root = str(Path(__file__).resolve().parent.parent)
+    module = ["-s", "-P", "-m", "sandbox.worker.zygote"]
+    return subprocess.Popen(  # noqa: S603 -- our own interpreter and module
+        [sys.executable, *module, "--fd", str(control)],
+        cwd="/",
+        env={**WORKER_ENVIRONMENT, "PYTHONPATH": root},
+        pass_fds=[control],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+    )

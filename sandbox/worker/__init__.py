@@ -1,0 +1,1 @@
+"""What runs inside the isolation: standard library and RestrictedPython only."""

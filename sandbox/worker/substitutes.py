@@ -1,0 +1,160 @@
+"""What tools get in place of library functions that take names as data.
+
+A function that takes the name of an attribute, or the body of a class, as a *value* does at run
+time what the compiler refused in source. Each has a stand-in here with the same result for
+ordinary use. They are made when their module is first imported, so that a worker which needs
+none of them does not load `dataclasses` or `enum`.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from types import FunctionType, ModuleType
+from typing import Any
+
+from sandbox.worker.classes import is_tool_class, kind_of, mark
+from sandbox.worker.guards import safe_getattr, writable
+from sandbox.worker.rules import UNSAFE, refused
+
+# ruff: noqa: ANN401 -- stand-ins take and give any object
+
+
+def _operator() -> dict[str, Any]:
+    def follow(owner: Any, path: list[str]) -> Any:
+        for name in path:
+            owner = safe_getattr(owner, name)
+        return owner
+
+    def attrgetter(name: str, /, *more: str) -> Callable[[Any], Any]:
+        """`operator.attrgetter`, each name under the rules for names in source."""
+        paths = [str.split(path, ".") for path in (name, *more)]
+        if not more:
+            return lambda owner, /: follow(owner, paths[0])
+        return lambda owner, /: tuple(follow(owner, path) for path in paths)
+
+    def methodcaller(name: str, /, *args: Any, **kwargs: Any) -> Callable[[Any], Any]:
+        """`operator.methodcaller`, likewise."""
+        return lambda owner, /: safe_getattr(owner, name)(*args, **kwargs)
+
+    return {"attrgetter": attrgetter, "methodcaller": methodcaller}
+
+
+def _functools() -> dict[str, Any]:
+    import functools
+
+    def update_wrapper(wrapper: Any, wrapped: Any) -> Any:
+        """The library's, without its lists of attribute names.
+
+        With them it reads any attribute of `wrapped` and gives it to `wrapper`'s methods.
+        `__wrapped__` is not set: nothing here could read it.
+        """
+        if type(wrapper) is not FunctionType or writable(wrapper) is not wrapper:
+            raise refused("update_wrapper() takes a function of the tool's own")
+        for name in ("__module__", "__name__", "__qualname__", "__doc__"):
+            if isinstance(value := getattr(wrapped, name, None), str):
+                setattr(wrapper, name, value)
+        if type(wrapped) is FunctionType:
+            wrapper.__annotations__ = dict(wrapped.__annotations__)
+            vars(wrapper).update(vars(wrapped))
+        return wrapper
+
+    def wraps(wrapped: Any) -> Callable[[Any], Any]:
+        return lambda wrapper, /: update_wrapper(wrapper, wrapped)
+
+    def total_ordering(cls: Any) -> Any:
+        """The library's; it writes to the class, so the class must be the tool's."""
+        return functools.total_ordering(writable(cls))
+
+    return {"total_ordering": total_ordering, "update_wrapper": update_wrapper, "wraps": wraps}
+
+
+def _collections() -> dict[str, Any]:
+    import collections
+
+    make: Any = collections.namedtuple
+
+    def namedtuple(
+        typename: str, field_names: Any, *, rename: bool = False, defaults: Any = None
+    ) -> Any:
+        """The library's, as a class of the tool's own, without names that `match` should not
+        read: the field names become `__match_args__`.
+        """
+        cls = make(typename, field_names, rename=rename, defaults=defaults, module="tool")
+        if unsafe := UNSAFE.intersection(cls._fields):
+            raise refused(f"{min(unsafe)!r} cannot be a field")
+        return mark(cls)
+
+    return {"namedtuple": namedtuple}
+
+
+def _dataclasses() -> dict[str, Any]:
+    import dataclasses
+
+    def check(cls: Any) -> Any:
+        # The library pastes field names into source that it executes unrestricted. A class
+        # statement can only have identifiers there; TypedDict("X", {"any text": int}) has texts.
+        if not is_tool_class(cls) or issubclass(cls, (dict, str)):
+            raise refused("dataclass() takes a class of the tool's own, not a dict or str")
+        for name in vars(cls).get("__annotations__", ()):
+            if type(name) is not str or not name.isidentifier() or name in UNSAFE:
+                raise refused(f"{name!r} cannot be a field")
+        # It also looks up the class's module, which code run from text does not have.
+        module = cls.__module__
+        sys.modules.setdefault(module, ModuleType(module))
+        return cls
+
+    def dataclass(cls: Any = None, /, **options: Any) -> Any:
+        """The library's, on classes made by a class statement.
+
+        Not on subclasses of `str`: a field named `format` would let `asdict` fetch the method.
+        """
+        if cls is None:
+            return lambda cls, /: dataclass(cls, **options)
+        return mark(dataclasses.dataclass(**options)(check(cls)))
+
+    return {"dataclass": dataclass}
+
+
+def _enum() -> dict[str, Any]:
+    import enum
+
+    class Meta(enum.EnumMeta):
+        """Calls look members up; they do not make classes.
+
+        `Enum("X", {...}, type=Y)` makes a class from a dict with any special name in it, on any
+        base, past the class statement's guard.
+        """
+
+        def __call__(cls, *values: Any) -> Any:  # type: ignore[override]  # the rest is refused
+            if not cls._member_map_:
+                raise refused("an Enum is made by a class statement here")
+            return super().__call__(*values)
+
+    made: dict[str, Any] = {}
+    for name in ("Enum", "IntEnum", "StrEnum", "Flag", "IntFlag"):
+        base = getattr(enum, name)
+        made[name] = Meta(name, (base,), Meta.__prepare__(name, (base,)))
+        made[name].__module__ = "enum"
+        made[name].__qualname__ = name
+    return made
+
+
+def _typing() -> dict[str, Any]:
+    def final(thing: Any) -> Any:
+        """A note to a type checker; the library's writes it on the object."""
+        return thing
+
+    # typing.Type holds the real `type`.
+    return {"Type": kind_of(type), "final": final, "overload": final, "override": final}
+
+
+SUBSTITUTES: dict[str, Callable[[], dict[str, Any]]] = {
+    "collections": _collections,
+    "dataclasses": _dataclasses,
+    "enum": _enum,
+    "functools": _functools,
+    "operator": _operator,
+    "typing": _typing,
+}
+"""Module to the function that makes its stand-ins."""

@@ -1,0 +1,180 @@
+"""The worker's first process: it forks a standby for each call, kills on demand, and waits.
+
+It never reads a byte that untrusted code wrote: it holds the control channel alone, and knows no
+program, no arguments and no result. What it knows at the start it knows at the end, so a call
+can leave nothing in it, and one worker can serve episode after episode.
+
+When the host goes away the control channel ends, and so does the worker, with everything in it.
+In a container it is PID 1, and the engine then removes the container.
+
+    python -m sandbox.worker.zygote PATH      connect to the control socket at PATH
+    python -m sandbox.worker.zygote --fd N    take over the control socket of descriptor N
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import select
+import signal
+import socket
+import sys
+
+from sandbox.worker import lockdown, standby, wire
+
+
+class Zygote:
+    """Forks standbys and reports their ends over the control socket."""
+
+    def __init__(self, control: socket.socket) -> None:
+        self.control = control
+        self.pids: dict[int, int] = {}
+        """Standby number to process id."""
+        self.in_container = os.getpid() == 1
+        self.base_bytes = lockdown.address_space_bytes()
+        self.abi = lockdown.landlock_abi()
+
+    def hello(self) -> None:
+        """Tell the host what this worker is."""
+        landlock, seccomp = self.probe()
+        facts = {
+            "python": sys.version.split()[0],
+            "pid_1": self.in_container,
+            "landlock": landlock,
+            "landlock_abi": self.abi,
+            "seccomp": seccomp,
+        }
+        self.control.send(wire.packet(wire.HELLO, 0, json.dumps(facts).encode()))
+
+    def probe(self) -> tuple[bool, bool]:
+        """Whether a standby will really get Landlock and seccomp, tried in a child."""
+        pid = os.fork()
+        if pid == 0:
+            landlock, seccomp = standby.lock(self.abi)
+            os._exit(landlock + 2 * seccomp)
+        code = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+        return bool(code & 1), bool(code & 2)
+
+    def serve(self) -> None:
+        """Handle packets and children until the host closes the control socket."""
+        wake_read, wake_write = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
+        signal.signal(signal.SIGCHLD, lambda *_: None)
+        signal.set_wakeup_fd(wake_write, warn_on_full_buffer=False)
+        poll = select.poll()
+        poll.register(self.control, select.POLLIN)
+        poll.register(wake_read, select.POLLIN)
+        while True:
+            for descriptor, _ in poll.poll():
+                if descriptor == wake_read:
+                    with contextlib.suppress(BlockingIOError):
+                        os.read(wake_read, 512)
+                    self.reap()
+                elif not self.receive():
+                    return
+
+    def receive(self) -> bool:
+        """Handle one packet; False when the host is gone."""
+        data, descriptors, _, _ = socket.recv_fds(self.control, wire.PACKET_BYTES, 1)
+        if not data:
+            return False
+        letter, number, _ = wire.unpack(data)
+        if letter == wire.SPAWN:
+            self.spawn(number, descriptors[0])
+        elif letter == wire.KILL:
+            self.kill(number)
+        elif letter == wire.RESET:
+            self.reset()
+            self.control.send(wire.packet(wire.RESET, number))
+        elif letter == wire.PING:
+            self.control.send(wire.packet(wire.PING, number))
+        return True
+
+    def spawn(self, number: int, descriptor: int) -> None:
+        """Fork a standby that holds the connection `descriptor` and nothing else of ours."""
+        pid = os.fork()
+        if pid == 0:
+            # The child must never return into this loop, whatever happens.
+            code = wire.FAULT_EXIT_CODE
+            try:
+                self.control.close()
+                standby.serve(descriptor, self.base_bytes, self.abi)
+                code = 0
+            finally:
+                os._exit(code)
+        os.close(descriptor)
+        self.pids[number] = pid
+
+    def kill(self, number: int) -> None:
+        """End a standby and its process group; one that already ended is no error."""
+        pid = self.pids.get(number)
+        if pid is not None:
+            for kill in (os.killpg, os.kill):
+                with contextlib.suppress(OSError):
+                    kill(pid, signal.SIGKILL)
+
+    def reset(self) -> None:
+        """Kill and reap all: as PID 1 every process there is, elsewhere the standbys' groups."""
+        if self.in_container:
+            with contextlib.suppress(OSError):
+                os.kill(-1, signal.SIGKILL)
+        for number in list(self.pids):
+            self.kill(number)
+        while self.pids:
+            self.reap(os.WEXITED)
+
+    def reap(self, options: int = os.WNOHANG) -> None:
+        """Wait for ended children and report each to the host."""
+        flags = os.WNOHANG if options == os.WNOHANG else 0
+        while True:
+            try:
+                pid, status = os.waitpid(-1, flags)
+            except ChildProcessError:
+                self.pids.clear()
+                return
+            if pid == 0:
+                return
+            self.report(pid, os.waitstatus_to_exitcode(status))
+            if flags == 0:
+                return
+
+    def report(self, pid: int, exit_code: int) -> None:
+        """Tell the host that a standby ended. Orphans adopted by PID 1 have no number."""
+        for number, known in self.pids.items():
+            if known == pid:
+                del self.pids[number]
+                rest = wire.STATUS.pack(exit_code)
+                with contextlib.suppress(OSError):
+                    self.control.send(wire.packet(wire.EXIT, number, rest))
+                return
+
+
+def connect(arguments: list[str]) -> socket.socket:
+    """The control socket that the command line names."""
+    if arguments[:1] == ["--fd"]:
+        return socket.socket(fileno=int(arguments[1]))
+    control = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    control.connect(arguments[0])
+    return control
+
+
+def main() -> None:
+    """Serve until the host is gone, then leave nothing behind."""
+    control = connect(sys.argv[1:])
+    lockdown.die_with_parent()
+    lockdown.hide()
+    lockdown.no_new_privileges()
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    standby.warm()
+    zygote = Zygote(control)
+    zygote.hello()
+    try:
+        zygote.serve()
+    finally:
+        with contextlib.suppress(OSError):
+            zygote.control.close()
+        zygote.reset()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,241 @@
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from agents.cli import data as command
+from agents.cli.data_view import parameter_rows, visible
+from sandbox.outcome import JSON
+from tests.toolhop_tools.rows import row, same_names, write
+from toolhop_tools import fetch
+from toolhop_tools.official import read
+
+
+@pytest.fixture(autouse=True)
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("TOOLHOP_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setenv("COLUMNS", "200")
+    return tmp_path / "cache"
+
+
+@pytest.fixture
+def rows(tmp_path: Path) -> str:
+    two = [row(), same_names(id="b", domain="Other", question="Why [bold]?\x1b[31m")]
+    return str(write(tmp_path, two))
+
+
+def toolhop(*arguments: str, code: int = 0) -> Result:
+    result = CliRunner().invoke(command.data, arguments)
+    assert result.exit_code == code, result.output
+    assert result.exception is None or isinstance(result.exception, SystemExit)
+    return result
+
+
+def told(*arguments: str) -> object:
+    return json.loads(toolhop(*arguments, "--json").stdout)
+
+
+# --- list
+
+
+def test_list_names_the_data_sets() -> None:
+    result = toolhop("list")
+    assert "builtin" in result.stdout
+    assert "not fetched" in result.stdout
+    assert "--data PATH" in result.stderr
+    listed = told("list")
+    assert isinstance(listed, list)
+    assert [(one["name"], one["ready"]) for one in listed] == [
+        ("builtin", True),
+        ("toolhop", False),
+    ]
+
+
+def test_list_shows_items_as_they_are(rows: str) -> None:
+    out = toolhop("list", "--data", rows).stdout
+    assert "How old?" in out
+    assert "Why [bold]?\\x1b[31m" in out
+    assert "\x1b" not in out
+
+
+@pytest.mark.parametrize(
+    ("choice", "ids"),
+    [
+        ([], ["7", "b"]),
+        (["--limit", "1"], ["7"]),
+        (["--limit", "2-2"], ["b"]),
+        (["--domain", "Other"], ["b"]),
+        (["--domain", "Other", "--domain", "History", "--limit", "1"], ["7"]),
+    ],
+)
+def test_list_chooses(rows: str, choice: Sequence[str], ids: list[str]) -> None:
+    listed = told("list", "--data", rows, *choice)
+    assert isinstance(listed, list)
+    assert [one["id"] for one in listed] == ids
+    assert set(listed[0]) == {"id", "domain", "hops", "tools", "answer_type", "question"}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "message"),
+    [
+        (["--limit", "3"], 2, "name a data set by --data"),
+        (["--data", "nope"], 2, "no data set 'nope'"),
+        (["--data", "toolhop"], 3, "toolhop data fetch"),
+        (["--data", "ROWS", "--limit", "x"], 2, "neither a count as 10 nor a range as 10-20"),
+        (["--data", "ROWS", "--domain", "none"], 2, "it has History, Other"),
+    ],
+)
+def test_list_says_what_is_wrong(
+    rows: str, arguments: Sequence[str], code: int, message: str
+) -> None:
+    given = [rows if argument == "ROWS" else argument for argument in arguments]
+    result = toolhop("list", *given, code=code)
+    assert message in result.stderr
+    assert result.stdout == ""
+
+
+# --- show
+
+
+def test_show_tells_everything_about_an_item(tmp_path: Path) -> None:
+    gold = {"arguments": {"who": "Ada"}, "source": "written"}
+    path = str(write(tmp_path, [row(gold_calls=[gold, None])]))
+    out = toolhop("show", "7", "--data", path).stdout
+    for text in ("How old?", "When was Ada born?", "1815", 'born(who="Ada")', "(written)"):
+        assert text in out
+    assert "minus  (no gold call known)" in out
+    assert "who*" in out
+    assert "return 1815" not in out
+    assert "return 1815" in toolhop("show", "7", "--data", path, "--code").stdout
+
+
+def test_show_as_json_holds_code_and_gold_call(rows: str) -> None:
+    shown = told("show", "b", "--data", rows)
+    assert isinstance(shown, dict)
+    assert [hop["tool"]["name"] for hop in shown["hops"]] == ["ask", "ask_2", "ask_3"]
+    assert shown["hops"][2]["tool"]["function"] == "ask"
+    assert shown["hops"][0]["gold"] is None
+    assert "return 1815" in shown["hops"][0]["tool"]["source"]
+
+
+def test_show_says_what_is_wrong(rows: str) -> None:
+    assert "its 2 ids are 7 … b" in toolhop("show", "nope", "--data", rows, code=2).stderr
+    assert "fits 2 items (7, b …)" in toolhop("show", "*", "--data", rows, code=2).stderr
+
+
+# --- validate
+
+
+def test_validate_passes_findings_unless_strict(rows: str) -> None:
+    result = toolhop("validate", rows)
+    assert result.stdout.startswith("finding shared-name: id b: hop 3 (ask_3)")
+    assert "2 usable items, 0 errors, 1 finding" in result.stderr
+    assert toolhop("validate", rows, "--strict", code=1).stdout == result.stdout
+
+
+def test_validate_lists_errors_and_findings(tmp_path: Path) -> None:
+    path = str(write(tmp_path, [row(question=5), row(id=8, answer=36)]))
+    report = json.loads(toolhop("validate", path, "--json", code=1).stdout)
+    assert report["usable_items"] == 1
+    assert [(one["where"], one["field"]) for one in report["errors"]] == [("id 7", "question")]
+    assert [one["rule"] for one in report["findings"]] == ["number-answer"]
+    out = toolhop("validate", path, code=1).stdout
+    assert out.splitlines() == [
+        "error   wrong-type: id 7: question: expected text that is not blank; given the number 5",
+        "finding number-answer: id 8: answer: expected an answer as text; "
+        "given the number 36, taken as text",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "rule"), [("{", "bad-json"), ("[]", "empty"), ("{}", "not-a-list")]
+)
+def test_validate_tells_what_is_no_data_file(tmp_path: Path, text: str, rule: str) -> None:
+    path = tmp_path / "rows.json"
+    path.write_text(text)
+    report = json.loads(toolhop("validate", str(path), "--json", code=1).stdout)
+    assert [one["rule"] for one in report["errors"]] == [rule]
+
+
+def test_validate_of_nothing_is_a_fault_of_usage(tmp_path: Path) -> None:
+    assert "no file or folder" in toolhop("validate", str(tmp_path / "none"), code=2).stderr
+    (tmp_path / "folder").mkdir()
+    assert "items.json" in toolhop("validate", str(tmp_path / "folder"), code=1).stdout
+    toolhop("validate", "toolhop", code=3)
+
+
+# --- fetch
+
+
+def test_fetch_prints_where_the_file_is(rows: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(fetch, "adopt", lambda file: file)
+    assert toolhop("fetch", "--from", rows).stdout == f"{rows}\n"
+    monkeypatch.setattr(fetch, "fetch", lambda *, url, progress: progress(1, 2) or url)
+    assert toolhop("fetch", "--url", "x").stdout == "x\n"
+
+
+def test_fetch_says_what_to_do_without_a_network(rows: str) -> None:
+    failed = toolhop("fetch", "--url", "http://127.0.0.1:1/x", code=3)
+    assert "--from FILE" in failed.stderr
+    assert failed.stdout == ""
+    assert "not 19,720,396" in toolhop("fetch", "--from", rows, code=3).stderr
+    assert "not both" in toolhop("fetch", "--from", rows, "--url", "x", code=2).stderr
+
+
+# --- export
+
+
+def test_export_writes_what_can_be_read_again(rows: str, tmp_path: Path) -> None:
+    out = tmp_path / "out.json"
+    result = toolhop("export", rows, "-o", str(out))
+    assert result.stdout == ""
+    assert "wrote 2 items" in result.stderr
+    assert read(out).items == read(Path(rows)).items
+    assert toolhop("export", rows, "-o", "-").stdout == out.read_text(encoding="utf-8")
+
+
+def test_export_replaces_a_file_only_if_forced(rows: str, tmp_path: Path) -> None:
+    out = tmp_path / "out.json"
+    out.write_text("mine")
+    assert "--force replaces it" in toolhop("export", rows, "-o", str(out), code=2).stderr
+    assert out.read_text() == "mine"
+    toolhop("export", rows, "-o", str(out), "--force")
+    assert len(read(out).items) == 2
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["out.json", "rows.json"]
+
+
+@pytest.mark.parametrize("out", [".", "none/out.json"])
+def test_export_says_where_it_cannot_write(rows: str, tmp_path: Path, out: str) -> None:
+    toolhop("export", rows, "-o", str(tmp_path / out), code=2)
+
+
+# --- views
+
+
+def test_nested_parameters_get_rows_of_their_own() -> None:
+    inner: JSON = {"type": "object", "properties": {"start": {"type": "integer", "minimum": 0}}}
+    schema: dict[str, JSON] = {
+        "type": "object",
+        "required": ["ranges"],
+        "properties": {
+            "ranges": {"type": "array", "items": inner},
+            "mode": {"type": ["string", "null"], "enum": ["a", "b"], "default": "a"},
+            "words": {"type": "array", "items": {"type": "string", "description": "A word."}},
+            "odd": True,
+        },
+    }
+    assert list(parameter_rows(schema)) == [
+        ("ranges*", "array of object", ""),
+        ("ranges[].start", "integer", "minimum 0"),
+        ("mode", "string or null", 'one of ["a", "b"]. default "a"'),
+        ("words", "array of string", "A word"),
+        ("odd", "any", ""),
+    ]
+
+
+def test_control_characters_are_shown() -> None:
+    assert visible("a\x1b[0m\tb\n\x9b\x00é") == "a\\x1b[0m\tb\n\\x9b\\x00é"

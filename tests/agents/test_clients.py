@@ -1,0 +1,561 @@
+"""The real `openai` and `litellm` clients against the loopback server.
+
+All tests that import litellm are here, so that under xdist one worker pays for it.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import TypeVar
+
+import anyio
+import pytest
+
+from agents.models.base import Model, ModelFault
+from agents.models.clients import Client, open_model
+from agents.models.exchange import Options
+from agents.models.fault_plan import RECOVERABLE, SHAPING
+from agents.models.loopback import Fault, FaultPlan, LoopbackServer, Request, Responder
+from agents.models.retry import Backoff, RequestFailed, failed_with, fault, retry_after_s
+from env.messages import (
+    AssistantMessage,
+    Message,
+    RawCall,
+    Reply,
+    SystemMessage,
+    ToolMessage,
+    Usage,
+    UserMessage,
+)
+from sandbox.outcome import JSON
+from toolhop_tools.model import ToolDocument
+
+pytestmark = pytest.mark.xdist_group("litellm")
+
+ROOT = Path(__file__).parents[2]
+T = TypeVar("T")
+
+QUICK = Backoff(first_s=0.001, longest_s=0.002)
+TOOL = ToolDocument("f", "does é", {"type": "object", "properties": {"x": {"type": "string"}}})
+ASKED: list[Message] = [SystemMessage("be brief"), UserMessage("né \U0001f600?")]
+CALLS = (RawCall("a", "f", '{ "x" :"é" }'), RawCall("b", "g", "{}"))
+SAID = Reply("höre", CALLS, Usage(10, 3))
+
+NAMES = [
+    pytest.param("openai/test", id="openai"),
+    pytest.param("litellm/openai/test", id="litellm"),
+    # A provider that litellm asks by its own HTTP code, and whose prices it knows.
+    pytest.param("deepseek/deepseek-chat", id="litellm-native"),
+]
+
+
+@pytest.fixture(autouse=True)
+def _no_keys_and_no_proxy(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in os.environ:
+        if name.upper().endswith(("_API_KEY", "_BASE_URL", "_API_BASE", "_PROXY")):
+            monkeypatch.delenv(name)
+
+
+def say(request: Request) -> Reply:
+    assert request.messages
+    return SAID
+
+
+def run(work: Callable[[], Awaitable[T]]) -> T:
+    return anyio.run(work)
+
+
+def played(
+    name: str,
+    server: LoopbackServer,
+    messages: list[Message] | None = None,
+    *,
+    timeout_s: float = 20,
+    max_retries: int = 5,
+    extra: dict[str, JSON] | None = None,
+    temperature: float | None = 0,
+    max_tokens: int | None = None,
+    seed: int | None = None,
+) -> Reply:
+    """The reply of a model that is opened, asked once and closed."""
+
+    async def work() -> Reply:
+        async with open_model(
+            name,
+            base_url=server.base_url,
+            backoff=QUICK,
+            timeout_s=timeout_s,
+            max_retries=max_retries,
+            extra=extra,
+            temperature=temperature,
+            max_tokens=max_tokens,
+            seed=seed,
+        ) as model:
+            return await model.reply(messages or ASKED, [TOOL])
+
+    return run(work)
+
+
+def served(responder: Responder = say, *faults: Fault) -> LoopbackServer:
+    return LoopbackServer(responder, faults=FaultPlan(sequence=faults))
+
+
+# --- what is asked and what is heard -----------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_reply_arrives_as_it_was_given(name: str) -> None:
+    seen: list[Request] = []
+
+    def respond(request: Request) -> Reply:
+        seen.append(request)
+        return SAID
+
+    with served(respond) as server:
+        reply = played(name, server)
+    assert reply.content == SAID.content
+    assert reply.calls == CALLS
+    assert (reply.usage.input_tokens, reply.usage.output_tokens) == (10, 3)
+    assert reply.model == name.rpartition("/")[2]
+    assert reply.finish_reason == "tool_calls"
+    assert reply.retries == 0
+    assert 0 < reply.wall_s < 10
+    assert list(seen[0].messages) == ASKED
+    assert seen[0].tools == (TOOL,)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_conversation_with_calls_is_sent_whole(name: str) -> None:
+    talk: list[Message] = [
+        *ASKED,
+        AssistantMessage("", CALLS),
+        ToolMessage("a", "f", "1"),
+        ToolMessage("b", "g", "2"),
+        AssistantMessage("so", (RawCall("c", "f", '{"x": "y'),)),  # malformed, and yet sent
+        ToolMessage("c", "f", "not JSON"),
+    ]
+
+    def respond(request: Request) -> Reply:
+        assert list(request.messages) == talk
+        return Reply("3")
+
+    with served(respond) as server:
+        assert played(name, server, talk).content == "3"
+        assert not server.errors
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_lone_surrogates_do_not_stop_a_request(name: str) -> None:
+    heard: list[str] = []
+
+    def respond(request: Request) -> Reply:
+        heard.extend(message.content for message in request.messages)
+        return Reply("an \ud800swer", (RawCall("a", "f", '{"x": "\udfff"}'),))
+
+    with served(respond) as server:
+        reply = played(name, server, [UserMessage("a\ud800b")])
+    assert heard == ["a\ufffdb"]
+    assert reply.content == "an \ud800swer"
+    assert reply.calls[0].arguments == '{"x": "\udfff"}'
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_parameters_are_sent_only_where_given(name: str) -> None:
+    bodies: list[dict[str, JSON]] = []
+
+    def respond(request: Request) -> Reply:
+        bodies.append(request.body)
+        return SAID
+
+    with served(respond) as server:
+        played(name, server, temperature=None)
+        played(name, server, max_tokens=7, seed=3, extra={"top_p": 0.5, "my_field": {"a": 1}})
+    bare, full = bodies
+    assert not {"temperature", "max_tokens", "seed", "top_p"} & bare.keys()
+    wanted = {"temperature": 0, "max_tokens": 7, "seed": 3, "top_p": 0.5, "my_field": {"a": 1}}
+    assert {key: full.get(key) for key in wanted} == wanted
+
+
+def test_extra_wins_over_the_named_parameters() -> None:
+    options = Options(temperature=0, max_tokens=5, extra={"temperature": 1})
+    assert options.parameters(max_tokens_name="max_completion_tokens") == {
+        "temperature": 1,
+        "max_completion_tokens": 5,
+    }
+
+
+# --- faults ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", RECOVERABLE)
+@pytest.mark.parametrize("name", NAMES)
+def test_a_fault_of_the_infrastructure_is_retried(name: str, kind: Fault) -> None:
+    with served(say, kind, kind) as server:
+        reply = played(name, server)
+        assert server.counts == {kind: 2, Fault.none: 1}
+    assert reply.calls == CALLS
+    # litellm's own HTTP code sends once more, uncounted, where a connection is lost.
+    hidden = name.startswith("deepseek") and kind is Fault.cut
+    assert reply.retries == (1 if hidden else 2)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_retries_end(name: str) -> None:
+    with served(say, *[Fault.server_error] * 9) as server:
+        with pytest.raises(ModelFault, match=r"after 3 requests.*HTTP 500.*planned") as caught:
+            played(name, server, max_retries=2)
+        assert server.requests == 3
+    assert not caught.value.fatal
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_server_that_hangs_is_given_up(name: str) -> None:
+    with served(say, Fault.hang) as server:
+        assert played(name, server, timeout_s=0.3).retries >= 1
+        assert server.counts[Fault.hang] == 1
+    with served(say, *[Fault.hang] * 9) as server:
+        with pytest.raises(ModelFault, match=r"no reply within 0\.1 s"):
+            played(name, server, timeout_s=0.1, max_retries=1)
+        assert server.counts == {Fault.hang: 2}
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_unauthorized_is_fatal_at_once(name: str) -> None:
+    with served(say, *[Fault.unauthorized] * 9) as server:
+        with pytest.raises(ModelFault, match=r"(?s)HTTP 401.*not valid.*_API_KEY") as caught:
+            played(name, server)
+        assert server.requests == 1
+    assert caught.value.fatal
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_refused_request_is_not_repeated(name: str) -> None:
+    with served(say, *[Fault.bad_request] * 9) as server:
+        with pytest.raises(ModelFault, match=r"(?s)HTTP 400.*the request is not valid") as caught:
+            played(name, server)
+        assert server.requests == 1
+    assert not caught.value.fatal
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_an_unknown_address_is_fatal(name: str) -> None:
+    async def work() -> Reply:
+        async with open_model(name, base_url=f"{server.base_url}/nowhere", backoff=QUICK) as model:
+            return await model.reply(ASKED, [])
+
+    with served() as server, pytest.raises(ModelFault, match="HTTP 404") as caught:
+        run(work)
+    assert caught.value.fatal
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_nobody_listens(name: str) -> None:
+    with served() as server:
+        pass
+    with pytest.raises(ModelFault, match=r"after 2 requests.*\n  fix: check the network") as caught:
+        played(name, server, max_retries=1)
+    assert not caught.value.fatal
+
+
+@pytest.mark.parametrize("kind", sorted(SHAPING))
+@pytest.mark.parametrize("name", NAMES)
+def test_the_models_own_faults_are_passed_on(name: str, kind: Fault) -> None:
+    with served(say, kind) as server:
+        reply = played(name, server)
+    assert reply.retries == 0
+    said = [(call.name, call.arguments) for call in reply.calls]
+    (f, x), (g, y) = [(call.name, call.arguments) for call in CALLS]
+    assert (
+        said
+        == {
+            Fault.malformed_arguments: [(f, x[:6]), (g, y[:1])],
+            Fault.unknown_tool: [("f_v2", x), ("g_v2", y)],
+            Fault.parallel: [(f, x), (f, x), (g, y), (g, y)],
+        }[kind]
+    )
+    assert len({call.id for call in reply.calls}) == len(said)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_an_empty_reply_is_a_reply(name: str) -> None:
+    with served(say, Fault.empty_content) as server:
+        reply = played(name, server)
+    assert (reply.content, reply.calls, reply.retries) == ("", (), 0)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_server_that_refuses_malformed_history_is_sent_objects(name: str) -> None:
+    talk: list[Message] = [UserMessage("?"), AssistantMessage("", (RawCall("a", "f", '{"x": '),))]
+
+    def respond(request: Request) -> Reply:
+        said = request.messages[1]
+        assert isinstance(said, AssistantMessage)
+        if said.calls[0].arguments == '{"x": ':
+            raise ValueError("arguments must be JSON")  # the server makes it a 400
+        return Reply(said.calls[0].arguments)
+
+    with served(respond) as server:
+        reply = played(name, server, [*talk, ToolMessage("a", "f", "bad JSON")])
+    assert reply.content == '{"unparsed": "{\\"x\\": "}'
+    assert reply.retries == 1
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_cancelling_ends_a_wait_and_a_request(name: str) -> None:
+    async def cut_short(server: LoopbackServer) -> float:
+        slow = Backoff(first_s=60, longest_s=60)
+        async with open_model(name, base_url=server.base_url, backoff=slow) as model:
+            started = time.perf_counter()
+            with anyio.move_on_after(0.1) as scope:
+                await model.reply(ASKED, [TOOL])
+            assert scope.cancelled_caught
+            return time.perf_counter() - started
+
+    for kind in (Fault.server_error, Fault.hang):
+        with served(say, *[kind] * 9) as server:
+            assert anyio.run(cut_short, server) < 10
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_twenty_requests_at_once(name: str) -> None:
+    barrier = threading.Barrier(20, timeout=10)
+
+    def respond(request: Request) -> Reply:
+        barrier.wait()
+        return Reply(request.messages[0].content)
+
+    async def work(server: LoopbackServer) -> list[str]:
+        said = [""] * 20
+
+        async def one(model: Model, number: int) -> None:
+            said[number] = (await model.reply([UserMessage(str(number))], [])).content
+
+        async with (
+            open_model(name, base_url=server.base_url, backoff=QUICK) as model,
+            anyio.create_task_group() as group,
+        ):
+            for number in range(20):
+                group.start_soon(one, model, number)
+        return said
+
+    with served(respond) as server:
+        assert anyio.run(work, server) == [str(number) for number in range(20)]
+        assert server.counts == {Fault.none: 20}
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_what_conversations_meet_does_not_hang_on_their_order(name: str) -> None:
+    def retries(order: list[int]) -> dict[int, int]:
+        met: dict[int, int] = {}
+
+        async def work(server: LoopbackServer) -> None:
+            async def one(model: Model, number: int) -> None:
+                met[number] = (await model.reply([UserMessage(str(number))], [])).retries
+
+            async with (
+                open_model(name, base_url=server.base_url, backoff=QUICK) as model,
+                anyio.create_task_group() as group,
+            ):
+                for number in order:
+                    group.start_soon(one, model, number)
+
+        plan = FaultPlan(rate=0.5, kinds=(Fault.server_error, Fault.rate_limited), seed=4)
+        with LoopbackServer(say, faults=plan) as server:
+            anyio.run(work, server)
+        return met
+
+    met = retries(list(range(12)))
+    assert retries(list(reversed(range(12)))) == met
+    assert set(met.values()) == {0, 1, 2}
+
+
+# --- cost --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_cost_that_a_response_states_counts(name: str) -> None:
+    with served(lambda _: Reply("x", usage=Usage(5, 2, 0.25))) as server:
+        assert played(name, server).usage == Usage(5, 2, 0.25)
+
+
+@pytest.mark.parametrize(
+    ("name", "known"),
+    [
+        pytest.param("openai/gpt-4o", False, id="openai has no table"),
+        pytest.param("litellm/openai/gpt-4o", False, id="a namesake at another address"),
+        pytest.param("litellm/openai/test", False, id="not in the table"),
+        pytest.param("deepseek/deepseek-chat", True, id="in the table"),
+    ],
+)
+def test_cost_is_known_or_none(name: str, known: bool) -> None:
+    with served() as server:
+        cost_usd = played(name, server).usage.cost_usd
+    assert (cost_usd is not None) is known
+    assert cost_usd is None or 0 < cost_usd < 0.001
+
+
+# --- opening -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        pytest.param("openai/gpt-4o", "OPENAI_API_KEY", id="openai"),
+        pytest.param("litellm/gpt-4o", "OPENAI_API_KEY", id="litellm"),
+        pytest.param("anthropic/claude-sonnet-4-5", "ANTHROPIC_API_KEY", id="anthropic"),
+        pytest.param("groq/x", "GROQ_API_KEY", id="groq"),
+        pytest.param("nonsense/x", "knows no provider", id="unknown provider"),
+        pytest.param("gpt-4o", "names no provider", id="no provider"),
+        pytest.param("openai/", "names no provider", id="no model"),
+    ],
+)
+def test_what_cannot_be_opened(name: str, said: str) -> None:
+    with pytest.raises(ModelFault, match=rf"(?s){said}.*fix: ") as caught:
+        open_model(name)
+    assert caught.value.fatal
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_closed_model_does_not_disturb_the_next(name: str) -> None:
+    async def work(server: LoopbackServer) -> None:
+        first: Client = open_model(name, base_url=server.base_url)
+        second = open_model(name, base_url=server.base_url)
+        await first.reply(ASKED, [])
+        await first.aclose()
+        await first.aclose()
+        await second.reply(ASKED, [])
+        await second.aclose()
+        async with open_model(name, base_url=server.base_url) as third:
+            await third.reply(ASKED, [])
+
+    with served() as server:
+        anyio.run(work, server)
+
+
+@pytest.mark.parametrize(
+    ("name", "shown"),
+    [
+        ("openai/test", "openai/test"),
+        ("litellm/openai/test", "openai/test"),
+        ("anthropic/claude-sonnet-4-5", "anthropic/claude-sonnet-4-5"),
+    ],
+)
+def test_the_name_in_reports(name: str, shown: str) -> None:
+    async def work() -> str:
+        async with open_model(name, base_url="http://127.0.0.1:1/v1") as model:
+            return model.name
+
+    assert run(work) == shown
+
+
+def test_importing_clients_imports_no_library() -> None:
+    code = (
+        "import sys, agents.models.clients, agents.models.loopback\n"
+        "print([name for name in ('openai', 'litellm', 'httpx') if name in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True)
+    assert (done.stdout, done.stderr) == ("[]\n", "")
+
+
+OFFLINE = """
+import socket, sys
+real = socket.socket.connect
+def connect(self, address):
+    if isinstance(address, tuple) and address[0] != "127.0.0.1":
+        sys.exit(f"connected to {address}")
+    return real(self, address)
+socket.socket.connect = connect
+def resolve(host, *rest, **more):
+    if host not in ("127.0.0.1", b"127.0.0.1"):
+        sys.exit(f"looked up {host}")
+    return look_up(host, *rest, **more)
+look_up, socket.getaddrinfo = socket.getaddrinfo, resolve
+
+import anyio
+from agents.models.clients import open_model
+from agents.models.loopback import Fault, FaultPlan, LoopbackServer
+from agents.models.retry import Backoff
+from env.messages import Reply, UserMessage
+
+async def main():
+    plan = FaultPlan(sequence=(Fault.server_error, Fault.cut))
+    async with LoopbackServer(lambda request: Reply("ok"), faults=plan) as server:
+        model = open_model(
+            "litellm/openai/test", base_url=server.base_url, backoff=Backoff(first_s=0.001)
+        )
+        async with model:
+            assert (await model.reply([UserMessage("?")], [])).content == "ok"
+
+anyio.run(main)
+"""
+
+
+def test_litellm_is_silent_and_stays_off_the_network() -> None:
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-c", OFFLINE], cwd=ROOT, capture_output=True, text=True
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+
+
+# --- the retries' arithmetic -------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("headers", "expected_s"),
+    [
+        pytest.param({}, None, id="none"),
+        pytest.param({"retry-after": "3"}, 3.0, id="seconds"),
+        pytest.param({"retry-after": "0"}, 0.0, id="zero"),
+        pytest.param({"retry-after": "-3"}, 0.0, id="negative"),
+        pytest.param({"retry-after-ms": "250", "retry-after": "9"}, 0.25, id="milliseconds first"),
+        pytest.param({"retry-after-ms": "soon", "retry-after": "2"}, 2.0, id="junk, then seconds"),
+        pytest.param({"retry-after": "Thu, 01 Jan 1970 00:01:00 GMT"}, 20.0, id="date"),
+        pytest.param({"retry-after": "Thu, 01 Jan 1970 00:00:10 GMT"}, 0.0, id="past date"),
+        pytest.param({"retry-after": "soon"}, None, id="junk"),
+        pytest.param({"retry-after": "inf"}, None, id="infinite"),
+    ],
+)
+def test_retry_after(headers: dict[str, str], expected_s: float | None) -> None:
+    assert retry_after_s(headers, now_s=40) == expected_s
+
+
+def test_waits_grow_to_a_limit_and_obey_the_server_up_to_another() -> None:
+    backoff = Backoff(first_s=1, longest_s=5, asked_longest_s=60)
+    assert [backoff.wait_s(n, None, 1) for n in (1, 2, 3, 4, 2000)] == [1, 2, 4, 5, 5]
+    assert backoff.wait_s(1, None, 0) == 0.5
+    assert backoff.wait_s(1, 30, 1) == 30
+    assert backoff.wait_s(1, 3600, 1) == 60
+
+
+@pytest.mark.parametrize(
+    ("status", "code", "retryable", "fatal"),
+    [
+        (None, "", True, False),
+        *((status, "", True, False) for status in (408, 409, 429, 500, 502, 503, 504, 529)),
+        *((status, "", False, True) for status in (401, 402, 403, 404)),
+        *((status, "", False, False) for status in (400, 413, 422)),
+        (429, "insufficient_quota", False, True),
+    ],
+)
+def test_what_is_worth_repeating(
+    status: int | None, code: str, retryable: bool, fatal: bool
+) -> None:
+    failed = RequestFailed("x", status=status, code=code)
+    assert (failed.retryable, failed.fatal) == (retryable, fatal)
+
+
+def test_a_success_that_was_none_is_worth_repeating() -> None:
+    assert failed_with(200, "x", {}).retryable
+
+
+def test_a_fault_shows_only_the_head_of_a_long_message() -> None:
+    text = str(fault(RequestFailed("word\n " * 1000, status=400), asked="m at u"))
+    assert text.startswith("m at u: no reply after 1 request; the last one ended with HTTP 400: ")
+    assert len(text) < 800
+    assert "\n  fix: " in text

@@ -1,0 +1,19 @@
+"""What tests of several rooms share."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+SHARED = Path(__file__).parents[2] / "shared" / "data"
+"""Public benchmark data beside the project, read-only; see its README."""
+
+
+@pytest.fixture(scope="session")
+def toolhop_60() -> Path:
+    """60 rows of ToolHop's official file."""
+    path = SHARED / "toolhop" / "ToolHop-60.json"
+    if not path.exists():
+        pytest.skip(f"benchmark data is not there: {path}")
+    return path

@@ -1,0 +1,1 @@
+"""Tool documents, tool code, items with their hops, and the data sets that hold them."""

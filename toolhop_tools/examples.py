@@ -1,0 +1,158 @@
+"""Example calls that a tool's source holds: at module level, in comments, in docstrings.
+
+ToolHop ships no gold calls, but most of its sources end with a call of the function on the values
+of its own question. Found here by reading alone; nothing is run.
+"""
+
+from __future__ import annotations
+
+import ast
+import io
+import json
+import re
+import tokenize
+from collections.abc import Iterator, Mapping
+from typing import TypeAlias
+
+from sandbox.base import Program
+from sandbox.outcome import JSON
+
+Function: TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef
+
+
+def example_calls(program: Program) -> tuple[dict[str, JSON], ...]:
+    """Arguments of the example calls in a program's source, in order, each once.
+
+    Calls at module level come first, then those in comments and docstrings. Positional arguments
+    are given the function's own parameter names. Left out are calls whose arguments are no
+    literals, or not JSON; a source that does not parse has none.
+    """
+    try:
+        tree = ast.parse(program.source)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return ()
+    function = _function(tree, program.function)
+    if function is None:
+        return ()
+    found: dict[str, dict[str, JSON]] = {}
+    known = _constants(tree)
+    for call in _calls(tree, function, program):
+        arguments = _bound(call, function, known)
+        if arguments is not None:
+            found.setdefault(json.dumps(arguments, sort_keys=True), arguments)
+    return tuple(found.values())
+
+
+def _function(tree: ast.Module, name: str) -> Function | None:
+    for node in tree.body:
+        if isinstance(node, Function) and node.name == name:
+            return node
+    return None
+
+
+def _calls(tree: ast.Module, function: Function, program: Program) -> Iterator[ast.Call]:
+    """Calls of `function` that stand outside of any definition, in the source and its prose."""
+    for statement in tree.body:
+        if not isinstance(statement, Function | ast.ClassDef):
+            yield from _calls_in(statement, function.name)
+    for text in _prose(tree, program.source):
+        for piece in _call_texts(text, function.name):
+            try:
+                yield from _calls_in(ast.parse(piece, mode="eval"), function.name)
+            except (SyntaxError, ValueError, RecursionError, MemoryError):
+                continue
+
+
+def _calls_in(node: ast.AST, name: str) -> Iterator[ast.Call]:
+    for part in ast.walk(node):
+        if isinstance(part, ast.Call) and isinstance(part.func, ast.Name) and part.func.id == name:
+            yield part
+
+
+def _prose(tree: ast.Module, source: str) -> Iterator[str]:
+    """Comment blocks and docstrings."""
+    block: list[str] = []
+    try:
+        for token in tokenize.generate_tokens(io.StringIO(source).readline):
+            if token.type == tokenize.COMMENT:
+                block.append(token.string.lstrip("#"))
+            elif block and token.type not in {tokenize.NL, tokenize.NEWLINE}:
+                yield "\n".join(block)
+                block = []
+    except (tokenize.TokenError, SyntaxError):
+        pass
+    yield "\n".join(block)
+    for node in ast.walk(tree):
+        if isinstance(node, Function | ast.Module):
+            yield ast.get_docstring(node) or ""
+
+
+def _call_texts(text: str, name: str) -> Iterator[str]:
+    """Every `name(...)` in prose, up to its closing parenthesis."""
+    for found in re.finditer(rf"\b{re.escape(name)}\s*\(", text):
+        depth, quote, escaped = 0, "", False
+        for position in range(found.end() - 1, len(text)):
+            letter = text[position]
+            if quote:
+                quote = "" if letter == quote and not escaped else quote
+                escaped = letter == "\\" and not escaped
+            elif letter in "'\"":
+                quote = letter
+            elif letter in "([{":
+                depth += 1
+            elif letter in ")]}":
+                depth -= 1
+                if depth == 0:
+                    yield text[found.start() : position + 1]
+                    break
+
+
+def _constants(tree: ast.Module) -> dict[str, JSON]:
+    """Module-level names that are assigned a literal."""
+    found: dict[str, JSON] = {}
+    for node in tree.body:
+        if isinstance(node, ast.Assign):
+            for target in node.targets:
+                value = _literal(node.value, found)
+                if isinstance(target, ast.Name) and value is not None:
+                    found[target.id] = value
+    return found
+
+
+def _bound(call: ast.Call, function: Function, known: Mapping[str, JSON]) -> dict[str, JSON] | None:
+    """The call's arguments by parameter name, or None where they are not plain."""
+    names = [argument.arg for argument in (*function.args.posonlyargs, *function.args.args)]
+    if len(call.args) > len(names):
+        return None
+    pairs = [*zip(names, call.args, strict=False)]
+    pairs += [(keyword.arg or "**", keyword.value) for keyword in call.keywords]
+    arguments: dict[str, JSON] = {}
+    for name, node in pairs:
+        try:
+            value = _value(node, known)
+        except (ValueError, TypeError, RecursionError, MemoryError, SyntaxError):
+            return None
+        if name == "**" and isinstance(value, dict):
+            arguments.update(value)
+        else:
+            arguments[name] = value
+    return arguments
+
+
+def _literal(node: ast.expr, known: Mapping[str, JSON]) -> JSON:
+    try:
+        return _value(node, known)
+    except (ValueError, TypeError, RecursionError, MemoryError, SyntaxError):
+        return None
+
+
+def _value(node: ast.expr, known: Mapping[str, JSON]) -> JSON:
+    """A literal's value as JSON has it, names of constants replaced.
+
+    Raises:
+        ValueError, TypeError: it is none.
+    """
+    if isinstance(node, ast.Name) and node.id in known:
+        return known[node.id]
+    value: JSON = json.loads(json.dumps(ast.literal_eval(node), allow_nan=False))
+    return value

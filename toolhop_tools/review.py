@@ -1,0 +1,109 @@
+"""What is suspicious in a data set that can be used: findings, made without running any code."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+
+from toolhop_tools.errors import Problem, shown
+from toolhop_tools.model import DataSet, Hop, Item, Tool
+from toolhop_tools.pairing import parse_source, property_names, top_functions
+
+PROVIDER_NAME = re.compile(r"[a-zA-Z0-9_-]{1,64}")
+"""Names that OpenAI's API, and others after it, accept for a function."""
+
+
+def findings(dataset: DataSet) -> list[Problem]:
+    """Suspicious facts of every item and tool, in order. Parses each source once (0.4 ms)."""
+    return [finding for item in dataset.items for finding in _of_item(item)]
+
+
+def _of_item(item: Item) -> Iterator[Problem]:
+    seen: dict[str, int] = {}
+    checked: list[Tool] = []
+    for number, hop in enumerate(item.hops, 1):
+        field = f"hop {number} ({hop.tool.name})"
+        function = hop.tool.program.function
+        if function in seen and hop.tool not in checked:
+            yield _finding(
+                "shared-name",
+                item,
+                field,
+                "a tool name of its own",
+                f"{function}, the name at hop {seen[function]} too",
+            )
+        seen.setdefault(function, number)
+        if hop.tool not in checked:
+            checked.append(hop.tool)
+            for rule, expected, given in _of_tool(hop.tool):
+                yield _finding(rule, item, field, expected, given)
+    yield from _of_answer(item, item.hops[-1])
+
+
+def _finding(rule: str, item: Item, field: str, expected: str, given: str) -> Problem:
+    return Problem(rule, f"id {item.id}", field, expected, given, "finding")
+
+
+def _of_answer(item: Item, last: Hop) -> Iterator[Problem]:
+    if last.answer.strip().lower() != item.answer.strip().lower():
+        field = f"hop {len(item.hops)} ({last.tool.name})"
+        given = f"{shown(last.answer)} for {shown(item.answer)}"
+        yield _finding("last-answer", item, field, "the item's answer", given)
+
+
+def _of_tool(tool: Tool) -> Iterator[tuple[str, str, str]]:
+    """Findings as (rule, expected, given)."""
+    if not PROVIDER_NAME.fullmatch(tool.name):
+        expected = "a name of 1 to 64 letters, digits, _ and -, as model providers want it"
+        yield "provider-name", expected, shown(tool.name)
+    required = tool.document.parameters.get("required")
+    names = property_names(tool.document.parameters)
+    if isinstance(required, list) and (unknown := [n for n in required if n not in names]):
+        yield "required-unknown", "required names that are properties", _listed(unknown)
+    yield from _of_program(tool)
+
+
+def _of_program(tool: Tool) -> Iterator[tuple[str, str, str]]:
+    wanted = tool.program.function
+    tree = parse_source(tool.program.source)
+    if tree is None:
+        yield "not-python", "Python source that can be parsed", shown(tool.program.source)
+        return
+    functions = top_functions(tree)
+    function = functions.get(wanted)
+    if function is None:
+        given = _listed(functions) if functions else "no function"
+        yield "no-entry", f"a function {wanted} at module level", given
+        return
+    if (first := re.search(r"def([^(]*)\(", tool.program.source)) and (
+        first.group(1).strip() != wanted
+    ):
+        expected = f"{wanted} to be the first function: the official evaluator calls no other"
+        yield "not-first", expected, shown(first.group(1).strip())
+    yield from _of_signature(tool, function.args)
+
+
+def _of_signature(tool: Tool, args: ast.arguments) -> Iterator[tuple[str, str, str]]:
+    """Whether keyword arguments that follow the document suit the function."""
+    parameters = tool.document.parameters
+    names = property_names(parameters)
+    accepted = {arg.arg for arg in (*args.args, *args.kwonlyargs)}
+    if args.kwarg is None and (unknown := sorted(names - accepted)):
+        yield "signature", "properties that the function takes", _listed(unknown)
+    optional = len(args.posonlyargs) + len(args.args) - len(args.defaults)
+    needed = [arg.arg for arg in (*args.posonlyargs, *args.args)[:optional]]
+    keywords = zip(args.kwonlyargs, args.kw_defaults, strict=True)
+    needed += [arg.arg for arg, default in keywords if default is None]
+    required = parameters.get("required")
+    stated = required if isinstance(required, list) else []
+    if missing := [name for name in needed if name not in stated]:
+        yield (
+            "signature",
+            "required to name every parameter without a default",
+            f"not {_listed(missing)}",
+        )
+
+
+def _listed(names: object) -> str:
+    return ", ".join(str(name) for name in names) if isinstance(names, list | dict) else ""
