@@ -145,9 +145,9 @@ def read_trace(path: Path) -> Trace:
 def file_name(name: str) -> str:
     """`name` as a file's name: unsafe letters replaced, and then told apart by a hash."""
     plain = re.sub(r"[^A-Za-z0-9._-]", "_", name)[:100]
-    if plain == name and not name.startswith("."):
+    if plain == name and re.match(r"[A-Za-z0-9]", name):
         return name
-    return f"{plain}~{hashlib.sha256(name.encode()).hexdigest()[:8]}"
+    return f"{plain.lstrip('.')}~{hashlib.sha256(name.encode()).hexdigest()[:8]}"
 
 
 def write_aside(path: Path, content: bytes) -> None:

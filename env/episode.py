@@ -157,13 +157,15 @@ class Episode:
         return None if limit is None else max(0.0, limit - (self._clock() - self._began))
 
     async def __aenter__(self) -> Episode:
-        """Record the start and lease a session.
+        """Record the start, and what was kept of another episode, and lease a session.
 
         Raises:
             SandboxError: no session could be had; the episode ended as void.
         """
         self._began = self._clock()
         self._record(self._start())
+        if self._kept is not None:
+            self._keep(self._kept)
         programs = [tool.program for tool in self._tools.values()]
         lease = self._sandbox.session(programs)
         try:

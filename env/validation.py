@@ -1,29 +1,35 @@
-"""Strict reading of a raw call against the tools at hand. Pure: nothing runs here."""
+"""Strict reading of a raw call against the tools at hand. Pure: nothing runs here.
+
+Arguments are checked by JSON Schema (draft 2020-12), with one rule of ours: see `undeclared`. What
+fits is passed on as it was read. So 5.0, which JSON Schema takes for an integer, reaches the tool
+as the float that ToolHop's evaluator would give it: a conversion would be a repair in silence.
+"""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
-from typing import Any, NoReturn, TypeGuard
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import islice
+from typing import Any, NoReturn
 
 import jsonschema_rs
 
+from env.problems import missing, schema_problems, shown
 from env.verdicts import Call, ErrorCode, Problem, Rejected
 from sandbox.outcome import JSON
 from toolhop_tools.model import ToolDocument
 
-SHOWN_CHARS = 120
-"""Length to which a given value is cut in a message."""
+MOST_PROBLEMS = 50
+"""Problems that a verdict keeps, by precedence; a long list of wrong items would swell the trace."""
+MOST_NODES = 10_000
+"""Values in an arguments object up to which every problem is listed (which takes 0.1 s for that
+many); beyond, the schema's first beside missing and unexpected arguments."""
+MOST_LEVELS = 100
+"""Depth of nesting beyond which a text is refused: parsers differ in where they give up."""
+MOST_DIGITS = 1000
+"""Digits of an integer beyond which a text is refused, for the same reason."""
 
-_CODE_BY_RULE = {
-    "required": ErrorCode.MISSING_ARGUMENT,
-    "additionalProperties": ErrorCode.UNEXPECTED_ARGUMENT,
-    "unevaluatedProperties": ErrorCode.UNEXPECTED_ARGUMENT,
-    "type": ErrorCode.WRONG_TYPE,
-    "enum": ErrorCode.NOT_IN_ENUM,
-    "const": ErrorCode.NOT_IN_ENUM,
-}
-_ORDER = list(ErrorCode)
+_ORDER = {code: place for place, code in enumerate(ErrorCode)}
 
 
 class Validator:
@@ -34,7 +40,11 @@ class Validator:
         self._compiled: dict[str, jsonschema_rs.Validator | None] = {}
 
     def check(self, name: str, arguments: str) -> Call | Rejected:
-        """The call, or every problem it has. No repair is looked for here (see `env.repair`)."""
+        """The call, or the problems it has. No repair is looked for here (see `env.repair`).
+
+        Text comes before name, as in ToolHop's evaluator, which parses before it looks a tool
+        up: arguments that are no JSON count as that, whatever tool they were for.
+        """
         problems = []
         if name not in self.documents:
             known = ", ".join(self.documents) or "none: no tools are offered"
@@ -45,36 +55,37 @@ class Validator:
         elif not problems:
             problems.extend(self.problems(name, value))
         if problems:
-            return Rejected(tuple(sorted(problems, key=lambda p: _ORDER.index(p.code))))
+            ordered = sorted(problems, key=lambda p: _ORDER[p.code])
+            return Rejected(tuple(ordered[:MOST_PROBLEMS]))
         return Call(name, value)
 
     def problems(self, name: str, arguments: Mapping[str, JSON]) -> list[Problem]:
-        """What the tool's schema has against an arguments object."""
+        """What the tool's schema has against an arguments object; one problem a code and path."""
         schema = self.documents[name].parameters
+        allowed = "only " + (", ".join(declared(schema)) or "no arguments at all")
         found = [
-            Problem(
-                ErrorCode.UNEXPECTED_ARGUMENT,
-                key,
-                shown(arguments[key]),
-                "only " + (", ".join(_declared(schema)) or "no arguments at all"),
-            )
+            Problem(ErrorCode.UNEXPECTED_ARGUMENT, key, shown(arguments[key]), allowed)
             for key in undeclared(schema, arguments)
         ]
+        found += [missing("", key) for key in required(schema) if key not in arguments]
         validator = self._validator(name)
         if validator is not None:
             try:
-                for error in validator.iter_errors(dict(arguments)):
-                    found.extend(_problems(error))
+                for error in _errors(validator, dict(arguments)):
+                    found += schema_problems(error, arguments)
             except ValueError as error:
-                # Nested beyond the checker's depth, or text that has no UTF-8.
+                # Nested beyond the checker's depth, or text that has no UTF-8: never from `check`.
                 given = shown(repr(arguments))
-                found.append(
-                    Problem(ErrorCode.SCHEMA_VIOLATION, "", given, f"plain JSON ({error})")
-                )
-        return list(dict.fromkeys(found))
+                reason = f"plain JSON ({error})"
+                found.append(Problem(ErrorCode.SCHEMA_VIOLATION, "", given, reason))
+        return list({(p.code, p.path): p for p in reversed(found)}.values())[::-1]
 
     def _validator(self, name: str) -> jsonschema_rs.Validator | None:
-        """The compiled schema; None for one that is itself invalid, which checks nothing."""
+        """The compiled schema; None for one that is itself invalid.
+
+        Of an invalid schema only `required` and the names in `properties` are held against a
+        call: `toolhop data validate` names such schemas; a model cannot mend them.
+        """
         if name not in self._compiled:
             try:
                 # offline: a document must not make the harness fetch a `$ref`.
@@ -82,16 +93,28 @@ class Validator:
                     dict(self.documents[name].parameters), offline=True
                 )
             except (jsonschema_rs.ValidationError, ValueError):
-                # `toolhop data validate` names such schemas; a model cannot mend them.
                 self._compiled[name] = None
         return self._compiled[name]
+
+
+def _errors(
+    validator: jsonschema_rs.Validator, arguments: dict[str, JSON]
+) -> list[jsonschema_rs.ValidationError]:
+    # iter_errors makes its whole list at once: half a million wrong items take 23 s.
+    if not any(True for _ in islice(_nodes(arguments), MOST_NODES, None)):
+        return list(validator.iter_errors(arguments))
+    try:
+        validator.validate(arguments)
+    except jsonschema_rs.ValidationError as error:
+        return [error]
+    return []
 
 
 def read_object(text: str) -> tuple[dict[str, JSON], Problem | None]:
     """The JSON object in `text`, or what is wrong with it."""
     try:
         value = strict_json(text)
-    except (ValueError, RecursionError) as error:
+    except ValueError as error:
         return {}, Problem(ErrorCode.NOT_JSON, "", shown(text), f"a JSON object ({error})")
     if not isinstance(value, dict):
         return {}, Problem(ErrorCode.NOT_OBJECT, "", shown(value), "a JSON object")
@@ -100,106 +123,100 @@ def read_object(text: str) -> tuple[dict[str, JSON], Problem | None]:
 
 def strict_json(text: str) -> JSON:
     """Read JSON that means one thing to every reader: no NaN, no number beyond a float's range,
-    no key twice, no half of a surrogate pair.
+    no key twice, no half of a surrogate pair, no byte order mark, and nothing beyond
+    `MOST_LEVELS` and `MOST_DIGITS`. White space around it is JSON's own and is no fault.
 
     Raises:
         ValueError: it is none.
     """
-    value: JSON = json.loads(text, parse_constant=_refuse, object_pairs_hook=_unique)
-    # Written again to catch what parses and yet has no JSON: 1e999, "\\ud800".
-    json.dumps(value, ensure_ascii=False, allow_nan=False).encode()
+    if text.startswith("\ufeff"):
+        raise ValueError("it begins with a byte order mark")
+    try:
+        value: JSON = json.loads(
+            text, parse_constant=_refuse, parse_int=_integer, object_pairs_hook=_unique
+        )
+    except RecursionError:
+        raise ValueError(f"it is nested more than {MOST_LEVELS} levels deep") from None
+    check_plain(value)
     return value
+
+
+def check_plain(value: JSON) -> None:
+    """Find in a parsed value what parses and yet has no JSON, such as 1e999 or half a pair.
+
+    Raises:
+        ValueError: there is some.
+    """
+    if max((level for level in _nodes(value)), default=0) > MOST_LEVELS:
+        raise ValueError(f"it is nested more than {MOST_LEVELS} levels deep")
+    try:
+        json.dumps(value, ensure_ascii=False, allow_nan=False).encode()
+    except UnicodeEncodeError:
+        raise ValueError("half of a surrogate pair stands for no character") from None
+
+
+def _nodes(value: JSON) -> Iterator[int]:
+    """The level (from 1) of every value, by level; scalars are as deep as what holds them."""
+    level, row = 1, [value]
+    while row:
+        below: list[JSON] = []
+        for part in row:
+            yield level
+            if isinstance(part, dict):
+                below.extend(part.values())
+            elif isinstance(part, list):
+                below.extend(part)
+        level, row = level + 1, below
 
 
 def _refuse(name: str) -> NoReturn:
     raise ValueError(f"{name} is no JSON value")
 
 
+def _integer(digits: str) -> int:
+    if len(digits) > MOST_DIGITS:
+        raise ValueError(f"a number has {len(digits)} digits; at most {MOST_DIGITS} are read")
+    return int(digits)
+
+
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) != len(pairs):
-        keys = [key for key, _ in pairs]
-        twice = next(key for key in keys if keys.count(key) > 1)
-        raise ValueError(f"the key {twice!r} stands twice")
+        seen: set[str] = set()
+        twice = next(key for key, _ in pairs if key in seen or seen.add(key))
+        raise ValueError(f"the key {shown(twice)} stands twice")
     return found
+
+
+_NAMING_RULES = (
+    *("patternProperties", "unevaluatedProperties", "dependentSchemas", "if"),
+    *("anyOf", "oneOf", "allOf", "$ref", "$dynamicRef"),
+)
 
 
 def undeclared(schema: Mapping[str, JSON], arguments: Mapping[str, JSON]) -> list[str]:
     """Top-level arguments that the schema does not name.
 
     JSON Schema lets them pass unless `additionalProperties` says otherwise; a Python function
-    with keyword arguments does not, so a schema that is silent is read as closed.
+    with keyword arguments does not, so a schema that is silent is read as closed. Objects inside
+    of arguments are no keyword arguments: for them JSON Schema holds as it is written.
     """
-    if any(key in schema for key in ("additionalProperties", "patternProperties")):
+    if schema.get("additionalProperties", False) is not False:
         return []
-    if any(key in schema for key in ("anyOf", "oneOf", "allOf", "$ref")):
+    if any(rule in schema for rule in _NAMING_RULES):
         return []
-    return [key for key in arguments if key not in _declared(schema)]
+    known = set(declared(schema))
+    return [key for key in arguments if key not in known]
 
 
-def _declared(schema: Mapping[str, JSON]) -> list[str]:
+def declared(schema: Mapping[str, JSON]) -> list[str]:
     """Names that the schema knows; some documents require what they do not describe."""
-    properties, required = schema.get("properties"), schema.get("required")
+    properties = schema.get("properties")
     names = list(properties) if isinstance(properties, dict) else []
-    extra = [name for name in required if isinstance(name, str)] if _is_list(required) else []
-    return list(dict.fromkeys(names + extra))
+    return list(dict.fromkeys(names + required(schema)))
 
 
-def _is_list(value: JSON) -> TypeGuard[list[JSON]]:
-    return isinstance(value, list)
-
-
-def _problems(error: jsonschema_rs.ValidationError) -> list[Problem]:
-    """A schema error in our words."""
-    path, rule, value = path_text(error.instance_path), error.kind.name, error.kind.value
-    code = _CODE_BY_RULE.get(rule, ErrorCode.SCHEMA_VIOLATION)
-    instance: Any = error.instance
-    given = shown(instance)
-    if rule == "required":
-        return [Problem(code, _join(path, str(value)), "", "it is required")]
-    if code is ErrorCode.UNEXPECTED_ARGUMENT:
-        return [
-            Problem(code, _join(path, name), shown(instance.get(name)), "only declared names")
-            for name in map(str, value)
-        ]
-    if rule == "type":
-        return [Problem(code, path, given, " or ".join(value))]
-    if rule in {"enum", "const"}:
-        options = value if rule == "enum" else [value]
-        return [Problem(code, path, given, "one of " + ", ".join(map(shown, options)))]
-    if rule in {"anyOf", "oneOf"} and isinstance(value, list):
-        return [_no_alternative(error, path, given)]
-    return [Problem(code, path, given, error.message)]
-
-
-def _no_alternative(failed: jsonschema_rs.ValidationError, path: str, given: str) -> Problem:
-    """Nothing that `anyOf` offers fits; a wrong type where every alternative wants another."""
-    alternatives: list[list[jsonschema_rs.ValidationError]] = failed.kind.value
-    types = [e.kind.value for errors in alternatives for e in errors if e.kind.name == "type"]
-    wrong_type = all(
-        any(e.kind.name == "type" and not e.instance_path for e in errors)
-        for errors in alternatives
-    )
-    if types and wrong_type:
-        names = dict.fromkeys(name for group in types for name in group)
-        return Problem(ErrorCode.WRONG_TYPE, path, given, " or ".join(names))
-    wanted = "; or ".join(errors[0].message for errors in alternatives if errors)
-    return Problem(ErrorCode.SCHEMA_VIOLATION, path, given, f"one of these to hold: {wanted}")
-
-
-def path_text(path: Sequence[str | int]) -> str:
-    """A path such as ``filters.years[0]``."""
-    text = ""
-    for step in path:
-        text = f"{text}[{step}]" if isinstance(step, int) else _join(text, step)
-    return text
-
-
-def _join(path: str, name: str) -> str:
-    return f"{path}.{name}" if path else name
-
-
-def shown(value: JSON) -> str:
-    """A value as JSON, cut for reading."""
-    text = json.dumps(value, ensure_ascii=False)
-    return text if len(text) <= SHOWN_CHARS else f"{text[: SHOWN_CHARS - 1]}…"
+def required(schema: Mapping[str, JSON]) -> list[str]:
+    """Names that the schema requires."""
+    names = schema.get("required")
+    return [name for name in names if isinstance(name, str)] if isinstance(names, list) else []

@@ -18,7 +18,7 @@ Kind: TypeAlias = Literal["auto", "docker", "process"]
 KINDS: tuple[str, ...] = get_args(Kind)
 
 WEAKER = (
-    "No Docker engine answers, so tools run in the process sandbox. It is weaker: they run as "
+    "No Docker engine can be used, so tools run in the process sandbox. It is weaker: they run as "
     "your user on your machine, held by Landlock, seccomp and resource limits alone."
 )
 
@@ -48,16 +48,16 @@ async def open_sandbox(
     limits = limits or Limits()
     workers = max_workers or max(2, os.cpu_count() or 1)
     docker = DockerEngine(limits=limits, base=base, runtime=runtime)
-    if kind == "docker" or (kind == "auto" and await _answers(docker)):
+    if kind == "docker" or (kind == "auto" and await answers(docker)):
         return PooledSandbox(docker, limits, policy, workers)
-    if kind == "auto":
-        log.warning(WEAKER)
     return PooledSandbox(ProcessLauncher(), limits, policy, workers)
 
 
-async def _answers(engine: DockerEngine) -> bool:
+async def answers(engine: DockerEngine) -> bool:
+    """Whether `auto` takes this engine; if not, the log says why."""
     try:
         await engine.check()
-    except SandboxUnavailable:
+    except SandboxUnavailable as reason:
+        log.warning("%s (%s)", WEAKER, reason.message)
         return False
     return True

@@ -13,12 +13,7 @@ owner's label: only containers whose owner is gone, never those of a run beside 
 from __future__ import annotations
 
 import contextlib
-import logging
-import os
-import shutil
 import socket
-import tempfile
-import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -27,7 +22,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import anyio
 import anyio.to_thread
 
-from sandbox import image, owner
+from sandbox import containers, folders, image
 from sandbox.base import Limits
 from sandbox.errors import SandboxFault, SandboxUnavailable
 from sandbox.link import WorkerLink
@@ -37,19 +32,30 @@ from sandbox.process import WORKER_ENVIRONMENT
 if TYPE_CHECKING:
     from docker import DockerClient
 
-log = logging.getLogger(__name__)
 T = TypeVar("T")
 
 START_S = 60.0
 """A container is ready in 0.2 s on an idle engine; bursts and slow disks get this long."""
+LOOK_S = 0.5
+"""How often a container that has not connected yet is looked after."""
+CREATES = 2
+"""Containers started at a time. The engine starts them one after another anyway: eight at once
+each take eight times as long, and one may run into `START_S`."""
 WORKER_MIB = 96
 """Memory of the worker itself: the zygote, two standbys, one more under way."""
 PIDS = 48
 MOUNT = "/run/toolhop"
-CONTROL = "control.sock"
-LABEL = "toolhop.sandbox"
-OWNER_LABEL = "toolhop.owner"
-STARTED_LABEL = "toolhop.started"
+
+NO_SHARED_PATH = (
+    "the engine must run on this machine and see its files: use a local engine (unset DOCKER_HOST, "
+    "or point it to a unix:// socket), mount /tmp under the same path where this runs in a "
+    "container itself, or pass --sandbox process"
+)
+NEVER_CONNECTED = (
+    "see that the engine runs on this machine and not in a virtual machine or behind a forwarded "
+    "socket, and that its runtime lets a container reach a socket of the host (runsc: "
+    "--host-uds=open; SELinux: --security-opt label=disable); or pass --sandbox process"
+)
 
 
 @dataclass
@@ -80,6 +86,7 @@ class DockerEngine:
         self._client: DockerClient | None = None
         self._image = image.tag(self.base)
         self._facts: dict[str, JSON] = {}
+        self._creates = anyio.Semaphore(CREATES)
 
     @property
     def description(self) -> Mapping[str, JSON]:
@@ -87,19 +94,31 @@ class DockerEngine:
         return {"kind": "docker", "image": self._image, "runtime": self.runtime, **self._facts}
 
     async def check(self) -> None:
-        """Find out whether the engine answers.
+        """Find out whether the engine answers, and is of this machine.
 
         Raises:
-            SandboxUnavailable: it does not.
+            SandboxUnavailable: it does not, or is not.
         """
+        address = containers.engine_address()
+        if not containers.is_local(address):
+            raise SandboxUnavailable(
+                f"the engine at {address} is on another machine", fix=NO_SHARED_PATH
+            )
         version = await self._in_thread(lambda client: client.version())
         self._facts["engine"] = str(version.get("Version", ""))
 
     async def prepare(self) -> None:
         """See `Launcher.prepare`."""
         await self.check()
-        await self._in_thread(sweep)
+        await self._in_thread(containers.sweep)
+        await anyio.to_thread.run_sync(folders.sweep_folders)
         await self.build(only_if_missing=True)
+
+    async def close(self) -> None:
+        """See `Launcher.close`: closes the connections to the engine."""
+        client, self._client = self._client, None
+        if client is not None:
+            await anyio.to_thread.run_sync(client.close)
 
     async def build(self, *, only_if_missing: bool = False) -> str:
         """Make the image and return its name.
@@ -115,171 +134,149 @@ class DockerEngine:
                     client.images.get(self._image)
                     return
             if self.base is None:
-                import_host_image(client, self._image)
+                containers.import_host_image(client, self._image)
             else:
-                build_over(client, self._image, self.base)
+                containers.build_over(client, self._image, self.base)
 
         try:
             await self._in_thread(make)
         except (APIError, BuildError) as error:
             raise SandboxUnavailable(
                 f"the sandbox image {self._image} cannot be made: {error}",
-                fix="toolhop sandbox doctor",
+                fix="see that the base image can be pulled, and: toolhop sandbox doctor",
             ) from error
         return self._image
 
     async def start(self) -> DockerWorker:
         """See `Launcher.start`."""
-        folder = Path(await anyio.to_thread.run_sync(control_folder))
-        listener = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        container_id = ""
-        try:
+        async with self._creates:
+            folder = await anyio.to_thread.run_sync(folders.control_folder)
+            try:
+                return await self._start(folder)
+            finally:
+                # Nobody else can connect once the socket's name is gone.
+                folders.discard(folder)
+
+    async def _start(self, folder: Path) -> DockerWorker:
+        with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as listener:
             listener.setblocking(False)
-            listener.bind(str(folder / CONTROL))
+            listener.bind(str(folder / folders.SOCKET))
             # The container's user is another one; the folder above is closed to all others.
-            await anyio.to_thread.run_sync((folder / CONTROL).chmod, 0o666)
+            await anyio.to_thread.run_sync((folder / folders.SOCKET).chmod, 0o666)
             listener.listen(1)
             container_id = await self._in_thread(lambda client: self._run(client, folder))
-            with anyio.fail_after(START_S):
+            link: WorkerLink | None = None
+            try:
+                await self._connected(listener, container_id)
+                link = WorkerLink(listener.accept()[0])
+                await link.greet(START_S)
+            except BaseException:
+                # Also on cancellation: nobody else knows of this container.
+                if link is not None:
+                    link.close()
+                with anyio.CancelScope(shield=True):
+                    await self.remove(container_id)
+                raise
+        self._facts.update(link.facts)
+        return DockerWorker(self, container_id, link)
+
+    async def _connected(self, listener: socket.socket, container_id: str) -> None:
+        """Wait for the worker to connect, as long as its container is there."""
+        for _ in range(int(START_S / LOOK_S)):
+            with anyio.move_on_after(LOOK_S):
                 await anyio.wait_readable(listener)
-            link = WorkerLink(listener.accept()[0])
-            await link.greet(START_S)
-            self._facts.update(link.facts)
-            return DockerWorker(self, container_id, link)
-        except (TimeoutError, SandboxFault) as error:
-            await self.remove(container_id)
-            raise SandboxFault(f"a container did not come up: {error or 'no answer'}") from error
-        finally:
-            listener.close()
-            # Nobody else can connect once the socket's name is gone.
-            shutil.rmtree(folder.parent, ignore_errors=True)
+                return
+            if not await self._in_thread(lambda client: _is_running(client, container_id)):
+                raise SandboxUnavailable(
+                    "a container was started, but its worker ended without connecting to "
+                    f"{listener.getsockname()}",
+                    fix=NEVER_CONNECTED,
+                )
+        raise SandboxFault(f"a container did not connect within {START_S:g} s")
 
     def _run(self, client: DockerClient, folder: Path) -> str:
+        """Create and start a container; its id."""
         from docker.errors import APIError
+
+        try:
+            container_id = self._create(client, folder)
+        except APIError as error:
+            raise _refusal(error) from error
+        try:
+            client.api.start(container_id)
+        except APIError as error:
+            # One that never ran is not removed by the engine.
+            containers.discard(client, container_id)
+            raise _refusal(error) from error
+        return container_id
+
+    def _create(self, client: DockerClient, folder: Path) -> str:
         from docker.types import LogConfig, Mount
 
         memory = f"{self.limits.memory_mib + WORKER_MIB}m"
-        try:
-            container = client.containers.create(
-                self._image,
-                [*image.entry_command(), f"{MOUNT}/{CONTROL}"],
-                auto_remove=True,
-                cap_drop=["ALL"],
-                environment=WORKER_ENVIRONMENT,
-                ipc_mode="none",
-                labels=labels(),
-                log_config=LogConfig(type="none"),
-                mem_limit=memory,
-                memswap_limit=memory,
-                mounts=[Mount(MOUNT, str(folder), type="bind", read_only=True)],
-                nano_cpus=1_000_000_000,
-                network_mode="none",
-                pids_limit=PIDS,
-                read_only=True,
-                runtime=self.runtime,
-                security_opt=["no-new-privileges:true"],
-                user="65534:65534",
-                working_dir="/",
-            )
-            container.start()
-        except APIError as error:
-            raise SandboxUnavailable(
-                f"the engine refused a container: {error.explanation or error}",
-                fix="toolhop sandbox doctor",
-            ) from error
+        container = client.containers.create(
+            self._image,
+            [*image.entry_command(), f"{MOUNT}/{folders.SOCKET}"],
+            auto_remove=True,
+            cap_drop=["ALL"],
+            environment=WORKER_ENVIRONMENT,
+            ipc_mode="none",
+            labels=containers.labels(),
+            log_config=LogConfig(type="none"),
+            mem_limit=memory,
+            memswap_limit=memory,
+            mounts=[Mount(MOUNT, str(folder), type="bind", read_only=True)],
+            nano_cpus=1_000_000_000,
+            network_mode="none",
+            pids_limit=PIDS,
+            read_only=True,
+            runtime=self.runtime,
+            security_opt=["no-new-privileges:true"],
+            user="65534:65534",
+            working_dir="/",
+        )
         return str(container.id)
 
     async def remove(self, container_id: str) -> None:
         """Remove a container for certain; one that is gone already is no error."""
-        from docker.errors import APIError
-
-        if not container_id:
-            return
-        with contextlib.suppress(APIError, SandboxUnavailable):
-            await self._in_thread(
-                lambda client: client.api.remove_container(container_id, force=True)
-            )
+        with contextlib.suppress(SandboxUnavailable):
+            await self._in_thread(lambda client: containers.discard(client, container_id))
 
     async def _in_thread(self, work: Callable[[Any], T]) -> T:
         """Run `work` with the client in a thread; the docker package blocks."""
-        return await anyio.to_thread.run_sync(lambda: work(self._connected()))
+        return await anyio.to_thread.run_sync(self._with_client, work)
 
-    def _connected(self) -> DockerClient:
+    def _with_client(self, work: Callable[[Any], T]) -> T:
+        from requests.exceptions import RequestException
+
         if self._client is None:
-            self._client = connect()
-        return self._client
+            self._client = containers.connect()
+        try:
+            return work(self._client)
+        except RequestException as error:
+            raise SandboxUnavailable(
+                f"the Docker engine stopped answering: {error}", fix=containers.why_unreachable()
+            ) from error
 
 
-def connect() -> DockerClient:
-    """A client of the engine that DOCKER_HOST, or its default, names.
+def _is_running(client: DockerClient, container_id: str) -> bool:
+    from docker.errors import NotFound
 
-    Raises:
-        SandboxUnavailable: none answers.
-    """
-    import docker
-    from docker.errors import DockerException
-
-    where = os.environ.get("DOCKER_HOST", "the default socket")
     try:
-        client = docker.from_env(timeout=120)
-        client.ping()
-    except DockerException as error:
-        raise SandboxUnavailable(
-            f"no Docker engine answers at {where}: {error}",
-            fix="start the engine (`sudo systemctl start docker`, or `dockerd &` as root), "
-            "set DOCKER_HOST, or pass --sandbox process",
-        ) from error
-    return client
+        state = client.api.inspect_container(container_id)["State"]
+    except NotFound:
+        return False
+    return bool(state.get("Running"))
 
 
-def labels() -> dict[str, str]:
-    """Labels that tell whose container it is."""
-    return {LABEL: "1", OWNER_LABEL: owner.me(), STARTED_LABEL: str(int(time.time()))}
-
-
-def sweep(client: DockerClient) -> int:
-    """Remove our containers whose owner is gone; how many there were. Never raises for one."""
-    from docker.errors import APIError
-
-    removed = 0
-    for summary in client.api.containers(all=True, filters={"label": LABEL}):
-        if owner.is_gone(summary.get("Labels", {}).get(OWNER_LABEL, "")):
-            with contextlib.suppress(APIError):
-                client.api.remove_container(summary["Id"], force=True)
-                removed += 1
-    return removed
-
-
-def control_folder() -> str:
-    """A fresh folder to mount, inside one that only this user can enter.
-
-    The path of a Unix socket may have 107 bytes, so it stands directly in a short place.
-    """
-    runtime = os.environ.get("XDG_RUNTIME_DIR", "")
-    place = runtime if runtime and len(runtime) < 40 and Path(runtime).is_dir() else "/tmp"  # noqa: S108 -- mkdtemp makes a private folder in it
-    private = Path(tempfile.mkdtemp(prefix="toolhop-", dir=place))
-    folder = private / "c"
-    folder.mkdir(mode=0o755)
-    folder.chmod(0o755)
-    return str(folder)
-
-
-def import_host_image(client: DockerClient, name: str) -> None:
-    """Make the image from this machine's interpreter and give it to the engine."""
-    with tempfile.TemporaryDirectory(prefix="toolhop-") as folder:
-        archive = Path(folder) / "image.tar"
-        image.build_from_host(archive)
-        repository, _, tag = name.partition(":")
-        with archive.open("rb") as stream:
-            client.api.import_image(
-                src=stream, repository=repository, tag=tag, changes=["LABEL toolhop.image=1"]
-            )
-
-
-def build_over(client: DockerClient, name: str, base: str) -> None:
-    """Lay the worker over `base`, which the engine pulls if it is not there."""
-    import io
-
-    client.images.build(
-        fileobj=io.BytesIO(image.build_context(base)), custom_context=True, tag=name, rm=True
-    )
+def _refusal(error: Any) -> SandboxUnavailable:  # noqa: ANN401 -- docker's APIError, imported lazily
+    """What it means that the engine refused a container, an `APIError`."""
+    reason = str(error.explanation or error)
+    fix = "toolhop sandbox doctor"
+    if "bind source path does not exist" in reason:
+        fix = NO_SHARED_PATH
+    elif "No such image" in reason:
+        fix = "toolhop sandbox build"
+    elif "runtime" in reason.lower():
+        fix = "docker info names the runtimes of this engine; toolhop sandbox doctor lists them"
+    return SandboxUnavailable(f"the engine refused a container: {reason}", fix=fix)

@@ -24,11 +24,12 @@ from collections.abc import Iterable, Iterator
 from importlib.metadata import version
 from pathlib import Path
 
+from sandbox import folders
 from sandbox.errors import SandboxUnavailable
 
 REPOSITORY = "toolhop-sandbox"
 HOME = "/usr/local"
-RECIPE = "3"
+RECIPE = "4"
 """Raised when this module lays files out differently, so that old images count as stale."""
 
 _LEFT_OUT = {
@@ -88,7 +89,7 @@ def build_from_host(output: Path) -> None:
             fix="toolhop sandbox build --base python:3.12-slim",
         )
     python = Path(getattr(sys, "_base_executable", sys.executable)).resolve()
-    with tempfile.TemporaryDirectory(prefix="toolhop-image-") as folder:
+    with tempfile.TemporaryDirectory(prefix=folders.prefix()) as folder:
         root = Path(folder)
         library = _lay_out_library(root)
         binary = root / HOME.strip("/") / "bin" / "python3"

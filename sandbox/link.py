@@ -1,8 +1,8 @@
 """The host's end of one worker: spawns standbys, compiles, calls, kills.
 
-Used by every sandbox alike; they differ only in how the worker's process is started. Nothing
-that a worker says is believed: frames are capped before they are read, parsed as data, and count
-for the call whose connection they came over and for no other.
+Used by every sandbox alike; they differ only in how the worker's process is started. What comes
+over a standby's connection counts for the call that it was given, and for no other;
+`sandbox.replies` reads it.
 """
 
 from __future__ import annotations
@@ -12,25 +12,14 @@ import json
 import socket
 from collections import deque
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import NoReturn
+from dataclasses import dataclass, replace
 
 import anyio
 
 from sandbox.base import Limits, Policy, Program
 from sandbox.errors import SandboxFault
-from sandbox.outcome import (
-    JSON,
-    OUTCOME,
-    Died,
-    NotJson,
-    Outcome,
-    OutOfMemory,
-    Raised,
-    Returned,
-    TimedOut,
-    TooLarge,
-)
+from sandbox.outcome import JSON, Died, Outcome, Raised
+from sandbox.replies import Ending, read_answer, read_frame, send_all
 from sandbox.worker import wire
 
 SPARES = 2
@@ -39,11 +28,15 @@ for the next fork; with two it does not."""
 ANSWER_S = 5.0
 """How long a healthy worker may take to answer a control packet. It only forks and kills, so
 milliseconds are normal; a frozen container never answers."""
+HANG_UP_S = 1.0
+"""How long a process may live on after it closed its connection. One that ends does both at once;
+one that closed it and goes on has nothing left to say, and is killed."""
 FRAME_OVERHEAD_BYTES = 65536
 """Room for what is no result: an exception's text, a refusal."""
+COMPILE_S = 10.0
+"""A source of 64 KiB compiles under the policy in less than 1 s."""
 CODE_BYTES = 16 << 20
 """Largest compiled code accepted."""
-SIGKILL, SIGXCPU, SIGSEGV = -9, -24, -11
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +53,20 @@ class Standby:
     number: int
     connection: socket.socket
     killed: bool = False
+
+    @property
+    def waits(self) -> bool:
+        """Whether it is there to be called.
+
+        It says nothing before it is asked, so it ended if its connection can be read.
+        """
+        try:
+            self.connection.recv(1, socket.MSG_PEEK)
+        except BlockingIOError:
+            return True
+        except OSError:
+            return False
+        return False
 
     def close(self) -> None:
         """Hang up. A standby that still waits ends by itself."""
@@ -92,7 +99,10 @@ class WorkerLink:
             raise SandboxFault(f"the worker said nothing within {limit_s:g} s") from None
         if letter != wire.HELLO:
             raise SandboxFault(f"the worker began with {letter!r}; {wire.HELLO!r} was expected")
-        self.facts = json.loads(rest)
+        try:
+            self.facts = dict(json.loads(rest))
+        except (ValueError, TypeError) as error:
+            raise SandboxFault(f"the worker's greeting cannot be read: {error}") from error
         await self._refill()
 
     async def call(
@@ -114,19 +124,21 @@ class WorkerLink:
         load = wire.frame(wire.LOAD, wire.LENGTH.pack(len(text)) + text + compiled.code)
         request = load + wire.frame(wire.RUN, arguments)
         answer = await self._ask(request, limits.wall_s, limits.result_bytes + FRAME_OVERHEAD_BYTES)
-        if isinstance(answer, bytes):
-            return _outcome(answer, limits)
-        return _ending(answer, limits)
+        return read_answer(answer, limits)
 
     async def compile(self, program: Program, policy: Policy, limits: Limits) -> Compiled | Outcome:
-        """Have a standby compile `program`; the outcome says why where that fails."""
+        """Have a standby compile `program`; the outcome says why where that fails.
+
+        Not part of a call's time: it happens once, and gets `COMPILE_S` at least.
+        """
+        limits = replace(limits, wall_s=max(limits.wall_s, COMPILE_S))
         body = json.dumps({"source": program.source, "policy": policy}).encode()
         answer = await self._ask(wire.frame(wire.COMPILE, body), limits.wall_s, CODE_BYTES)
         if isinstance(answer, bytes) and answer[:1] == wire.CODE:
             return Compiled(answer[1:])
-        if isinstance(answer, _Ending) and answer.exit_code == wire.FAULT_EXIT_CODE:
+        if isinstance(answer, Ending) and answer.exit_code == wire.FAULT_EXIT_CODE:
             raise SandboxFault("the worker's compile step failed; this is a bug of the sandbox")
-        outcome = _outcome(answer, limits) if isinstance(answer, bytes) else _ending(answer, limits)
+        outcome = read_answer(answer, limits, compiling=True)
         if isinstance(outcome, Died):
             # Only the parser ran: nesting deep enough overflows its stack.
             return Raised("SyntaxError", "the source crashed Python's compiler")
@@ -164,18 +176,18 @@ class WorkerLink:
         self._spares.clear()
         self._control.close()
 
-    async def _ask(self, request: bytes, limit_s: float, cap_bytes: int) -> bytes | _Ending:
+    async def _ask(self, request: bytes, limit_s: float, cap_bytes: int) -> bytes | Ending:
         """Send `request` to a standby; its frame, or how it ended without one."""
-        standby = self._spares.popleft() if self._spares else await self._spawn()
+        standby = await self._take()
         try:
             with anyio.move_on_after(limit_s):
-                await _send_all(standby.connection, request)
-                answer = await _read_frame(standby.connection, cap_bytes)
+                await send_all(standby.connection, request)
+                answer = await read_frame(standby.connection, cap_bytes)
                 if answer is not None:
                     return answer
-                return _Ending(await self._exit_code(standby), overdue=False)
+                return await self._hung_up(standby)
             await self._kill(standby)
-            return _Ending(await self._exit_code(standby), overdue=True)
+            return Ending(await self._exit_code(standby), overdue=True)
         finally:
             # Also on cancellation: whatever the process is doing now is over.
             with anyio.CancelScope(shield=True):
@@ -185,6 +197,22 @@ class WorkerLink:
                     await self._kill(standby)
                     await self._refill()
                     self._drain()
+
+    async def _take(self) -> Standby:
+        """A standby to call; spares that ended while they waited are passed over."""
+        while self._spares:
+            spare = self._spares.popleft()
+            if spare.waits:
+                return spare
+            spare.close()
+        return await self._spawn()
+
+    async def _hung_up(self, standby: Standby) -> Ending:
+        """How a process ended that closed its connection, or that it had to be ended."""
+        with anyio.move_on_after(HANG_UP_S):
+            return Ending(await self._exit_code(standby), overdue=False)
+        await self._kill(standby)
+        return Ending(await self._exit_code(standby), overdue=False, hung_up=True)
 
     async def _kill(self, standby: Standby) -> None:
         if not standby.killed:
@@ -206,7 +234,7 @@ class WorkerLink:
                 return
             if not data:
                 return
-            letter, number, rest = wire.unpack(data)
+            letter, number, rest = _unpack(data)
             if letter == wire.EXIT:
                 self._note_end(number, rest)
 
@@ -218,8 +246,12 @@ class WorkerLink:
         self._number += 1
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
         ours.setblocking(False)
-        with theirs:
-            await self._send(wire.packet(wire.SPAWN, self._number), [theirs.fileno()])
+        try:
+            with theirs:
+                await self._send(wire.packet(wire.SPAWN, self._number), [theirs.fileno()])
+        except BaseException:
+            ours.close()
+            raise
         return Standby(self._number, ours)
 
     async def _send(self, data: bytes, descriptors: list[int] | None = None) -> None:
@@ -254,6 +286,8 @@ class WorkerLink:
         # Calls that answered are never asked for; keep the table from growing with them.
         while len(self._ended) > 64:
             del self._ended[next(iter(self._ended))]
+        if len(rest) != wire.STATUS.size:
+            raise SandboxFault(f"the worker reported an end in {len(rest)} bytes")
         self._ended[number] = wire.STATUS.unpack(rest)[0]
 
     async def _receive(self) -> tuple[bytes, int, bytes]:
@@ -269,96 +303,11 @@ class WorkerLink:
             raise SandboxFault(f"the worker is gone: {error}") from error
         if not data:
             raise SandboxFault("the worker ended")
-        return wire.unpack(data)
+        return _unpack(data)
 
 
-@dataclass(frozen=True, slots=True)
-class _Ending:
-    """A standby that ended without a frame."""
-
-    exit_code: int
-    overdue: bool
-    """The host had it killed at the time limit."""
-
-
-async def _send_all(connection: socket.socket, data: bytes) -> None:
-    view = memoryview(data)
-    # A standby that died while it waited closes its end: how it died is asked for afterwards.
-    with contextlib.suppress(BrokenPipeError, ConnectionResetError):
-        while view:
-            try:
-                view = view[connection.send(view) :]
-            except BlockingIOError:
-                await anyio.wait_writable(connection)
-
-
-async def _read_frame(connection: socket.socket, cap_bytes: int) -> bytes | None:
-    """A frame without its length; None at the connection's end or beyond the cap."""
-    data = b""
-    needed = wire.LENGTH.size
-    length: int | None = None
-    chunks: list[bytes] = []
-    size = 0
-    while True:
-        try:
-            data = connection.recv(min(262144, needed - size) if length is None else 262144)
-        except BlockingIOError:
-            await anyio.wait_readable(connection)
-            continue
-        except ConnectionResetError:
-            return None
-        if not data:
-            return None
-        chunks.append(data)
-        size += len(data)
-        if length is None and size >= needed:
-            joined = b"".join(chunks)
-            length = wire.LENGTH.unpack_from(joined)[0]
-            if not 1 <= length <= cap_bytes:
-                return b"?" + str(length).encode()
-            chunks, size = [joined[wire.LENGTH.size :]], size - wire.LENGTH.size
-        if length is not None and size >= length:
-            return b"".join(chunks)[:length]
-
-
-def _outcome(answer: bytes, limits: Limits) -> Outcome:
-    """Read a standby's frame, which untrusted code may have written."""
-    letter, body = answer[:1], answer[1:]
-    if letter == wire.RESULT:
-        return _returned(body, limits)
-    if letter == wire.OUTCOME:
-        try:
-            outcome = OUTCOME.validate_json(body, strict=True)
-        except ValueError:
-            return Died("the reply could not be read; the code may have written it itself")
-        # These two are facts of ours: what the code says of its own limits is not asked.
-        if not isinstance(outcome, Returned | TimedOut):
-            return outcome
-    return Died("the reply was no frame of the protocol; the code may have written it itself")
-
-
-def _returned(body: bytes, limits: Limits) -> Outcome:
-    if len(body) > limits.result_bytes:
-        return TooLarge(len(body), limits.result_bytes)
+def _unpack(data: bytes) -> tuple[bytes, int, bytes]:
     try:
-        text = body.decode("utf-8")
-        json.loads(text, parse_constant=_refuse_constant)
-    except (ValueError, RecursionError) as error:
-        return NotJson(f"the result cannot be read as JSON: {str(error)[:200]}")
-    return Returned(text)
-
-
-def _refuse_constant(name: str) -> NoReturn:
-    raise ValueError(f"{name} is no JSON")
-
-
-def _ending(ending: _Ending, limits: Limits) -> Outcome:
-    """What it means that a standby ended without an answer."""
-    if ending.overdue or ending.exit_code == SIGXCPU:
-        return TimedOut(limits.wall_s)
-    if ending.exit_code == SIGKILL:
-        # We did not kill it: the kernel did, for memory.
-        return OutOfMemory(limits.memory_mib)
-    if ending.exit_code < 0:
-        return Died(f"the process was ended by signal {-ending.exit_code}")
-    return Died(f"the process ended with exit code {ending.exit_code} and no result")
+        return wire.unpack(data)
+    except ValueError as error:
+        raise SandboxFault(f"the worker cannot be understood: {error}") from error

@@ -15,7 +15,7 @@ import anyio
 from sandbox.base import Limits, Policy, Program, Session
 from sandbox.errors import SandboxFault
 from sandbox.link import Compiled, WorkerLink
-from sandbox.outcome import JSON, Outcome
+from sandbox.outcome import JSON, Outcome, OutOfMemory, TimedOut
 
 log = logging.getLogger(__name__)
 
@@ -60,6 +60,10 @@ class Launcher(Protocol):
         """
         ...
 
+    async def close(self) -> None:
+        """Give back what `prepare` and `start` opened, after the last worker has stopped."""
+        ...
+
 
 @dataclass
 class PooledSandbox:
@@ -77,7 +81,9 @@ class PooledSandbox:
     def __post_init__(self) -> None:
         self._idle: list[Worker] = []
         self._started: list[Worker] = []
-        self._places = anyio.CapacityLimiter(self.max_workers)
+        # Invariant: at most `max_workers` are started. No CapacityLimiter, which refuses a task
+        # its second place: one task may well hold two sessions.
+        self._places = anyio.Semaphore(self.max_workers)
         self._compiled: OrderedDict[str, Compiled | Outcome] = OrderedDict()
 
     @property
@@ -92,14 +98,22 @@ class PooledSandbox:
         }
 
     async def __aenter__(self) -> PooledSandbox:
-        await self.launcher.prepare()
+        try:
+            await self.launcher.prepare()
+        except BaseException:
+            await self._close()
+            raise
         return self
 
     async def __aexit__(self, *exc: object) -> None:
+        await self._close()
+
+    async def _close(self) -> None:
         with anyio.CancelScope(shield=True):
             async with anyio.create_task_group() as tasks:
                 for worker in list(self._started):
-                    tasks.start_soon(self._stop, worker)
+                    tasks.start_soon(self.stop, worker)
+            await self.launcher.close()
 
     @asynccontextmanager
     async def session(self, programs: Sequence[Program] = ()) -> AsyncIterator[Session]:
@@ -110,45 +124,54 @@ class PooledSandbox:
             SandboxFault: the worker was lost while compiling.
         """
         async with self._places:
-            worker = await self._take()
-            session = _PoolSession(self, worker)
+            session = _PoolSession(self, await self.take())
             try:
                 for program in programs:
                     await session.compiled(program)
                 yield session
             finally:
                 with anyio.CancelScope(shield=True):
-                    await self._give_back(worker)
+                    await session.end()
 
-    async def _take(self) -> Worker:
+    async def take(self) -> Worker:
+        """An idle worker that answers, or a new one.
+
+        Raises:
+            SandboxUnavailable, SandboxFault: none could be started.
+        """
         while self._idle:
             worker = self._idle.pop()
             try:
                 await worker.link.ping()
             except SandboxFault as fault:
                 log.info("an idle worker was lost: %s", fault)
-                await self._stop(worker)
+                await self.stop(worker)
+            except BaseException:
+                # Cancelled: whether it answers is not known.
+                await self.stop(worker)
+                raise
             else:
                 return worker
         worker = await self.launcher.start()
         self._started.append(worker)
         return worker
 
-    async def _give_back(self, worker: Worker) -> None:
+    async def give_back(self, worker: Worker) -> None:
+        """Reset a worker and keep it for the next session; one that is lost is removed."""
         try:
             await worker.link.reset()
         except SandboxFault as fault:
             log.info("a worker was lost: %s", fault)
-            await self._stop(worker)
+            await self.stop(worker)
         else:
             self._idle.append(worker)
 
-    async def _stop(self, worker: Worker) -> None:
+    async def stop(self, worker: Worker) -> None:
+        """Remove a worker for good."""
         if worker in self._started:
             self._started.remove(worker)
-        if worker in self._idle:
-            self._idle.remove(worker)
-        await worker.stop()
+        with anyio.CancelScope(shield=True):
+            await worker.stop()
 
     def cached(self, digest: str) -> Compiled | Outcome | None:
         """What compiling the program of this digest gave, if it was compiled before."""
@@ -162,28 +185,65 @@ class PooledSandbox:
 
 
 class _PoolSession:
-    """One session's use of a pooled worker."""
+    """One session's use of a pooled worker, and of another one after that was lost."""
 
     def __init__(self, sandbox: PooledSandbox, worker: Worker) -> None:
         self._sandbox = sandbox
-        self._link = worker.link
+        self._worker: Worker | None = worker
+        self._ended = False
         # Invariant: one call is under way in a worker at a time.
         self._turn = anyio.Lock()
 
-    async def compiled(self, program: Program) -> Compiled | Outcome:
-        """The program's code, from the cache or compiled in the worker now."""
-        found = self._sandbox.cached(program.digest)
-        if found is None:
-            found = await self._link.compile(program, self._sandbox.policy, self._sandbox.limits)
-            self._sandbox.keep(program.digest, found)
-        return found
-
     async def call(self, program: Program, arguments: Mapping[str, JSON]) -> Outcome:
-        """See `Session.call`."""
+        """See `Session.call`.
+
+        Raises:
+            RuntimeError: the session has ended.
+        """
         text = json.dumps(arguments).encode()
         async with self._turn:
-            compiled = await self.compiled(program)
+            compiled = await self._compiled(program)
             if not isinstance(compiled, Compiled):
                 return compiled
             sandbox = self._sandbox
-            return await self._link.call(compiled, program, text, sandbox.limits, sandbox.policy)
+            async with self._link() as link:
+                return await link.call(compiled, program, text, sandbox.limits, sandbox.policy)
+
+    async def compiled(self, program: Program) -> Compiled | Outcome:
+        """The program's code, from the cache or compiled in the worker now."""
+        async with self._turn:
+            return await self._compiled(program)
+
+    async def end(self) -> None:
+        """Give the worker back. A call that is under way in another task ends first."""
+        self._ended = True
+        async with self._turn:
+            worker, self._worker = self._worker, None
+            if worker is not None:
+                await self._sandbox.give_back(worker)
+
+    async def _compiled(self, program: Program) -> Compiled | Outcome:
+        sandbox = self._sandbox
+        found = sandbox.cached(program.digest)
+        if found is None:
+            async with self._link() as link:
+                found = await link.compile(program, sandbox.policy, sandbox.limits)
+            # Too slow and too large are facts of the moment; the others are facts of the source.
+            if not isinstance(found, TimedOut | OutOfMemory):
+                sandbox.keep(program.digest, found)
+        return found
+
+    @asynccontextmanager
+    async def _link(self) -> AsyncIterator[WorkerLink]:
+        """The worker's link; a worker that is lost in the block is not used again."""
+        if self._ended:
+            raise RuntimeError("this session has ended; open another one to call")
+        if self._worker is None:
+            self._worker = await self._sandbox.take()
+        worker = self._worker
+        try:
+            yield worker.link
+        except SandboxFault:
+            self._worker = None
+            await self._sandbox.stop(worker)
+            raise

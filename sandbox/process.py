@@ -18,12 +18,14 @@ from pathlib import Path
 import anyio
 import anyio.to_thread
 
-from sandbox.errors import SandboxFault, SandboxUnavailable
+from sandbox.errors import SandboxUnavailable
 from sandbox.link import WorkerLink
 from sandbox.outcome import JSON
 
 START_S = 10.0
 """A worker is ready within 0.2 s on an idle machine; a loaded one gets this long."""
+STOP_S = 3.0
+"""How long a worker may take to end by itself; it does in milliseconds."""
 WORKER_ENVIRONMENT = {
     # Calls give the same result from process to process: sets keep one order, dates one zone.
     "PYTHONHASHSEED": "0",
@@ -44,8 +46,9 @@ class ProcessWorker:
         """Hang up; the worker kills its standbys and ends. Kill it if it does not."""
         self.link.close()
         try:
-            await anyio.to_thread.run_sync(partial(self.process.wait, timeout=3))
+            await anyio.to_thread.run_sync(partial(self.process.wait, timeout=STOP_S))
         except subprocess.TimeoutExpired:
+            # Its standbys die with it (PR_SET_PDEATHSIG).
             self.process.kill()
             await anyio.to_thread.run_sync(self.process.wait)
 
@@ -74,7 +77,8 @@ class ProcessLauncher:
             )
         worker = await self.start()
         self.facts = worker.link.facts
-        await worker.stop()
+        with anyio.CancelScope(shield=True):
+            await worker.stop()
 
     async def start(self) -> ProcessWorker:
         """See `Launcher.start`."""
@@ -84,10 +88,14 @@ class ProcessLauncher:
         worker = ProcessWorker(process, WorkerLink(ours))
         try:
             await worker.link.greet(START_S)
-        except SandboxFault:
-            await worker.stop()
+        except BaseException:
+            with anyio.CancelScope(shield=True):
+                await worker.stop()
             raise
         return worker
+
+    async def close(self) -> None:
+        """See `Launcher.close`; a process leaves nothing open."""
 
 
 def _start_worker(control: int) -> subprocess.Popen[bytes]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -17,3 +18,17 @@ def toolhop_60() -> Path:
     if not path.exists():
         pytest.skip(f"benchmark data is not there: {path}")
     return path
+
+
+@pytest.fixture(scope="session")
+def docker_engine() -> None:
+    """A running Docker engine; without one the test is skipped, and fails under CI."""
+    from sandbox.containers import connect
+    from sandbox.errors import SandboxUnavailable
+
+    try:
+        connect().close()
+    except SandboxUnavailable as error:
+        if os.environ.get("CI"):
+            pytest.fail(f"CI must have a Docker engine: {error}")
+        pytest.skip(f"no Docker engine: {error.message}")

@@ -19,6 +19,7 @@ from rich.console import Console
 from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TransferSpeedColumn
 
 from agents.cli import data_view
+from agents.terminal import visible
 from sandbox.outcome import JSON
 from toolhop_tools import fetch as fetching
 from toolhop_tools.errors import (
@@ -184,7 +185,7 @@ def validate(source: str, strict: bool, as_json: bool) -> None:
         _write_json(report)
     else:
         for problem in problems:
-            click.echo(data_view.visible(f"{problem.level:<7} {problem.rule}: {problem}"))
+            click.echo(visible(f"{problem.level:<7} {problem.rule}: {problem}"))
     click.echo(
         f"{source}: {counted(len(items), 'usable item')}, {counted(len(errors), 'error')}, "
         f"{counted(len(found), 'finding')}",

@@ -7,7 +7,6 @@ visible, so that no file can write escape sequences to a terminal.
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterator, Mapping, Sequence
 
 from rich.console import Group, RenderableType
@@ -17,23 +16,12 @@ from rich.syntax import Syntax
 from rich.table import Table
 from rich.text import Text
 
+from agents.terminal import plain, visible
 from sandbox.outcome import JSON
 from toolhop_tools.model import GoldCall, Hop, Item, Tool
 
 DEEPEST = 4
 """Levels of nested objects whose properties get rows of their own."""
-
-_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
-
-
-def visible(text: str) -> str:
-    r"""The text with control characters (other than tab and newline) as ``\x1b``."""
-    return _CONTROL.sub(lambda match: f"\\x{ord(match[0]):02x}", text)
-
-
-def plain(text: str, style: str = "") -> Text:
-    """Foreign text for rich: no markup, no control characters."""
-    return Text(visible(text), style=style)
 
 
 def set_table(sets: Sequence[tuple[str, str, bool]]) -> Table:

@@ -13,46 +13,46 @@ from env.messages import RawCall, Reply
 class Fault(StrEnum):
     """One way for a request to end."""
 
-    none = "none"
+    NONE = "none"
     """It is answered as the responder says."""
-    rate_limited = "rate_limited"
+    RATE_LIMITED = "rate_limited"
     """429 with ``Retry-After: 0``."""
-    server_error = "server_error"
+    SERVER_ERROR = "server_error"
     """500 with a JSON error."""
-    bad_gateway = "bad_gateway"
+    BAD_GATEWAY = "bad_gateway"
     """502 with an HTML page."""
-    hang = "hang"
+    HANG = "hang"
     """No answer until the server stops."""
-    cut = "cut"
+    CUT = "cut"
     """The connection is closed in the middle of the body."""
-    not_json = "not_json"
+    NOT_JSON = "not_json"
     """200 with a body that is not JSON."""
-    no_choices = "no_choices"
+    NO_CHOICES = "no_choices"
     """200 with a completion without choices."""
-    empty_content = "empty_content"
+    EMPTY_CONTENT = "empty_content"
     """A reply that says nothing and calls nothing."""
-    unauthorized = "unauthorized"
+    UNAUTHORIZED = "unauthorized"
     """401."""
-    bad_request = "bad_request"
+    BAD_REQUEST = "bad_request"
     """400."""
-    malformed_arguments = "malformed_arguments"
+    MALFORMED_ARGUMENTS = "malformed_arguments"
     """The model's slip: the arguments' text ends in the middle."""
-    unknown_tool = "unknown_tool"
+    UNKNOWN_TOOL = "unknown_tool"
     """The model's slip: it calls tools that do not exist."""
-    parallel = "parallel"
+    PARALLEL = "parallel"
     """The model's habit: every call is made twice, under two ids."""
 
 
-SHAPING = frozenset({Fault.malformed_arguments, Fault.unknown_tool, Fault.parallel})
+SHAPING = frozenset({Fault.MALFORMED_ARGUMENTS, Fault.UNKNOWN_TOOL, Fault.PARALLEL})
 """The model's own faults: a client must pass them on, not repair or retry them."""
 
 RECOVERABLE = (
-    Fault.rate_limited,
-    Fault.server_error,
-    Fault.bad_gateway,
-    Fault.cut,
-    Fault.not_json,
-    Fault.no_choices,
+    Fault.RATE_LIMITED,
+    Fault.SERVER_ERROR,
+    Fault.BAD_GATEWAY,
+    Fault.CUT,
+    Fault.NOT_JSON,
+    Fault.NO_CHOICES,
 )
 """The infrastructure's faults that a retry mends at once."""
 
@@ -86,15 +86,15 @@ class FaultPlan:
             arrival: how many requests came before, from 0.
         """
         if self.sequence:
-            return self.sequence[arrival] if arrival < len(self.sequence) else Fault.none
+            return self.sequence[arrival] if arrival < len(self.sequence) else Fault.NONE
         row = 0
-        fault = Fault.none
+        fault = Fault.NONE
         for number in range(attempt + 1):
             fault = self._drawn(conversation, number)
-            if fault is Fault.none or fault in SHAPING:
+            if fault is Fault.NONE or fault in SHAPING:
                 row = 0
             elif row == self.consecutive_max:
-                fault, row = Fault.none, 0
+                fault, row = Fault.NONE, 0
             else:
                 row += 1
         return fault
@@ -102,19 +102,19 @@ class FaultPlan:
     def _drawn(self, conversation: str, number: int) -> Fault:
         text = f"{self.seed}:{conversation}:{number}"
         draw = random.Random(hashlib.sha256(text.encode()).digest())
-        return draw.choice(self.kinds) if self.kinds and draw.random() < self.rate else Fault.none
+        return draw.choice(self.kinds) if self.kinds and draw.random() < self.rate else Fault.NONE
 
 
 def shaped(reply: Reply, fault: Fault) -> Reply:
     """`reply` with the model's own fault in it; as it is for other faults, or without calls."""
     match fault:
-        case Fault.malformed_arguments:
+        case Fault.MALFORMED_ARGUMENTS:
             calls = (
                 replace(c, arguments=c.arguments[: len(c.arguments) // 2]) for c in reply.calls
             )
-        case Fault.unknown_tool:
+        case Fault.UNKNOWN_TOOL:
             calls = (replace(call, name=f"{call.name}_v2") for call in reply.calls)
-        case Fault.parallel:
+        case Fault.PARALLEL:
             calls = (twin for call in reply.calls for twin in (call, _again(call)))
         case _:
             return reply

@@ -129,7 +129,7 @@ class LoopbackServer:
             fault = self._faults.decide(conversation, attempt, arrival)
             self._attempts[conversation] += 1
             self._counts[fault] += 1
-        if fault is Fault.none or fault in SHAPING:
+        if fault is Fault.NONE or fault in SHAPING:
             return fault, shaped(self._responder(request), fault)
         return fault, Reply()
 
@@ -209,25 +209,25 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _end(self, fault: Fault, reply: Reply, request: Request) -> None:
         match fault:
-            case Fault.rate_limited:
+            case Fault.RATE_LIMITED:
                 self._refuse(429, "slow down", {"Retry-After": "0"})
-            case Fault.server_error:
+            case Fault.SERVER_ERROR:
                 self._refuse(500, "the server met a planned fault")
-            case Fault.bad_gateway:
+            case Fault.BAD_GATEWAY:
                 self._send_raw(502, b"<html><h1>502 Bad Gateway</h1></html>", kind="text/html")
-            case Fault.unauthorized:
+            case Fault.UNAUTHORIZED:
                 self._refuse(401, "the API key is not valid")
-            case Fault.bad_request:
+            case Fault.BAD_REQUEST:
                 self._refuse(400, "the request is not valid")
-            case Fault.hang:
+            case Fault.HANG:
                 self.close_connection = True
                 self._loopback.stopping.wait()
-            case Fault.cut:
+            case Fault.CUT:
                 self.close_connection = True
                 self._send(200, _completion(reply, request), cut=True)
-            case Fault.not_json:
+            case Fault.NOT_JSON:
                 self._send_raw(200, b'{"choices": [{"mess')
-            case Fault.no_choices:
+            case Fault.NO_CHOICES:
                 self._send(200, _completion(reply, request) | {"choices": []})
             case _:
                 self._send(200, _completion(reply, request))

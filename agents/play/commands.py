@@ -2,6 +2,7 @@
 
     tool {"a": 1}            the text after the name, raw
     tool a=1 b="some text"   values as JSON, bare words and 'quoted text' as strings
+    tool(a=1, b="text")      the same as the examples in tools' descriptions have it
     tool                     to be asked for each argument
     one … && two …           parallel calls of one turn
     :command …               everything else, see `COMMANDS`
@@ -125,6 +126,8 @@ def _call(text: str, tools: Collection[str]) -> TypedCall:
     name, rest = head[1], head[2].strip()
     if rest[:1] in ("{", "[", '"') and rest:
         return TypedCall(name, rest)
+    if rest.startswith("(") and rest.endswith(")"):
+        return TypedCall(name, arguments_text(rest[1:-1].strip(), commas=True))
     if _PAIR.match(rest):
         return TypedCall(name, arguments_text(rest))
     if name not in tools:
@@ -149,55 +152,66 @@ def _one_of(tools: Collection[str]) -> str:
     return f" ({', '.join(tools)})" if tools else " (there are none in direct mode)"
 
 
-_DECODER = json.JSONDecoder(parse_constant=lambda name: _refuse(name))
-_SINGLE_QUOTED = re.compile(r"'([^']*)'(?=\s|$)")
-_WORD = re.compile(r"\S+")
-
-
 def _refuse(name: str) -> NoReturn:
     raise ValueError(name)
 
 
-def arguments_text(text: str) -> str:
+_DECODER = json.JSONDecoder(parse_constant=_refuse)
+_TO_SPACE = (re.compile(r"'([^']*)'(?=\s|$)"), re.compile(r"\S+"), re.compile(r"\s*"))
+_TO_COMMA = (
+    re.compile(r"'([^']*)'(?=\s*(?:,|$))"),
+    re.compile(r"[^\s,]+"),
+    re.compile(r"\s*,?\s*"),
+)
+_PYTHON = {"True": "true", "False": "false", "None": "null"}
+"""Read within parentheses only, which are Python's way of writing a call."""
+_Forms: TypeAlias = tuple[re.Pattern[str], re.Pattern[str], re.Pattern[str]]
+"""Of a text in single quotes, of a bare word, and of what stands between pairs."""
+
+
+def arguments_text(text: str, *, commas: bool = False) -> str:
     """A JSON object's text from ``name=value`` pairs; JSON values keep the letters typed.
 
     Raises:
         ValueError: it is no such list; says where.
     """
+    forms = _TO_COMMA if commas else _TO_SPACE
     found: dict[str, str] = {}
     place = 0
     while place < len(text):
         pair = _PAIR.match(text, place)
         if pair is None:
-            word = (_WORD.match(text, place) or [""])[0]
             last = next(reversed(found), "name")
             raise _Slip(
-                f"`{word}` is no name=value; put text with spaces in quotes, as in "
-                f'{last}="two words"'
+                f"`{text[place:].split()[0]}` is no name=value; put text with spaces in quotes, "
+                f'as in {last}="two words"'
             )
         name = pair[0][:-1]
         if name in found:
             raise _Slip(f"{name} is given twice")
-        found[name], place = _value(name, text, pair.end())
-        while place < len(text) and text[place].isspace():
-            place += 1
+        found[name], place = _value(name, text, pair.end(), forms)
+        if between := forms[2].match(text, place):
+            place = between.end()
     pairs = (f"{json.dumps(key, ensure_ascii=False)}: {value}" for key, value in found.items())
     return "{" + ", ".join(pairs) + "}"
 
 
-def _value(name: str, text: str, place: int) -> tuple[str, int]:
+def _value(name: str, text: str, place: int, forms: _Forms) -> tuple[str, int]:
     """The JSON text of the value at `place`, and where it ends."""
+    quotes, bare, _ = forms
+    comma = "," if forms is _TO_COMMA else ""
     try:
         _, end = _DECODER.raw_decode(text, place)
-        if end == len(text) or text[end].isspace():
+        if end == len(text) or text[end].isspace() or text[end] == comma:
             return text[place:end], end
     except (ValueError, RecursionError):
         pass
-    if quoted := _SINGLE_QUOTED.match(text, place):
+    if quoted := quotes.match(text, place):
         return json.dumps(quoted[1], ensure_ascii=False), quoted.end()
-    word = _WORD.match(text, place)
+    word = bare.match(text, place)
     if word is None:
         raise _Slip(f'{name}= has no value; {name}="" is the empty text')
     if word[0][0] in "\"'[{":
         raise _Slip(f"the value of {name} is not complete JSON: a quote or bracket is open")
-    return json.dumps(word[0], ensure_ascii=False), word.end()
+    literal = _PYTHON.get(word[0]) if forms is _TO_COMMA else None
+    return literal or json.dumps(word[0], ensure_ascii=False), word.end()

@@ -1,9 +1,8 @@
 """A call filled in parameter by parameter, from the tool's JSON Schema. Pure.
 
-form = fill(document)
-ask = next(form)                 the first parameter to ask for
-ask = form.send("text typed")    the next one, or the same again with what was wrong
-StopIteration.value              the arguments object's text
+`fill(document)` is a generator: `next` gives the first parameter to ask for; `send` takes what
+was typed and gives the next one, or the same again with what was wrong; it returns the arguments
+object's text.
 """
 
 from __future__ import annotations
@@ -68,12 +67,10 @@ def parameters(document: ToolDocument) -> tuple[Parameter, ...]:
     """The tool's parameters, required ones first; some documents require what they do not
     describe.
     """
-    properties, required = (
-        document.parameters.get("properties"),
-        document.parameters.get("required"),
-    )
-    described = properties if isinstance(properties, dict) else {}
-    needed = [name for name in required if isinstance(name, str)] if _listed(required) else []
+    described = _schema(document.parameters.get("properties"))
+    required = document.parameters.get("required")
+    listed = required if isinstance(required, list) else []
+    needed = [name for name in listed if isinstance(name, str)]
     names = dict.fromkeys([*(n for n in described if n in needed), *needed, *described])
     return tuple(Parameter(name, name in needed, _schema(described.get(name))) for name in names)
 
@@ -236,7 +233,3 @@ def _kind(schema: Mapping[str, JSON]) -> str:
 
 def _schema(value: JSON) -> Mapping[str, JSON]:
     return value if isinstance(value, dict) else {}
-
-
-def _listed(value: JSON) -> bool:
-    return isinstance(value, list)

@@ -20,7 +20,7 @@ from types import (
 )
 from typing import Any
 
-from sandbox.worker.rules import MARK, TOKEN, refused
+from sandbox.worker.rules import MARK, SIGNATURE, TOKEN, refused, str_format, str_format_map
 
 # ruff: noqa: ANN401 -- a guard takes and gives any object
 
@@ -37,7 +37,7 @@ def mark(kind: Any) -> Any:
     the body: an enumeration makes its members, with the tool's `__init__`, before any guard
     could sign it.
     """
-    setattr(kind, MARK, TOKEN)
+    setattr(kind, MARK, SIGNATURE)
     return kind
 
 
@@ -68,6 +68,21 @@ _GENERIC: Any = typing.Generic
 _ALIASES = (GenericAlias, type(_GENERIC[typing.AnyStr]))  # list[int]; Generic[T], Dict[str, int]
 
 
+class Text(str):
+    """Stands in for `str` among a class's bases.
+
+    A dataclass with a field named `format` that also derives from `str` would have `asdict`, its
+    `__eq__` and `match` fetch the real method, with no guard between.
+    """
+
+    __slots__ = ()
+    format = str_format
+    format_map = str_format_map  # type: ignore[assignment]
+
+
+Text.__module__, Text.__name__, Text.__qualname__ = "builtins", "str", "str"
+
+
 def build_class(body: Callable[[], Any], name: str, /, *bases: Any, **keywords: Any) -> Any:
     """The class statement: no metaclass, and reviewed bases only.
 
@@ -79,7 +94,8 @@ def build_class(body: Callable[[], Any], name: str, /, *bases: Any, **keywords: 
         raise refused("a class cannot choose its metaclass")
     for base in bases:
         _check_base(base)
-    return builtins.__build_class__(body, name, *bases, **keywords)
+    safe = [Text if base is str else base for base in bases]
+    return builtins.__build_class__(body, name, *safe, **keywords)
 
 
 def _check_base(base: Any) -> None:

@@ -29,6 +29,7 @@ from sandbox.worker.rules import (
     NAMEDTUPLE_API,
     PRIVATE,
     SIGN,
+    SIGNATURE,
     TOKEN,
     TYPE,
     UPDATE,
@@ -36,7 +37,8 @@ from sandbox.worker.rules import (
     is_private,
     read_problem,
     refused,
-    template_problem,
+    str_format,
+    str_format_map,
     write_problem,
 )
 
@@ -116,24 +118,6 @@ def _bound_format(template: str, name: str) -> Callable[..., str]:
     if name == "format_map":
         return lambda mapping, /: str_format_map(template, mapping)
     return lambda *args, **kwargs: str_format(template, *args, **kwargs)
-
-
-def str_format(template: str, /, *args: Any, **kwargs: Any) -> str:
-    """`str.format` that walks no attribute it should not."""
-    return str.format(_checked(template), *args, **kwargs)
-
-
-def str_format_map(template: str, mapping: Any, /) -> str:
-    """`str.format_map`, likewise."""
-    return str.format_map(_checked(template), mapping)
-
-
-def _checked(template: str) -> str:
-    # The text itself, whatever a subclass makes of `__str__`; TypeError for anything else.
-    text = str.__str__(template)
-    if problem := template_problem(text):
-        raise refused(problem)
-    return text
 
 
 def safe_getattr(owner: Any, name: str, /, *default: Any) -> Any:
@@ -270,7 +254,7 @@ def tool_builtins(import_: Callable[..., Any]) -> dict[str, Any]:
         GETATTR: read_guarded,
         INITIAL: initial,
         PRIVATE: private,
-        SIGN: TOKEN,
+        SIGN: SIGNATURE,
         TYPE: kind_of,
         UPDATE: updatable,
         WRITE: writable,

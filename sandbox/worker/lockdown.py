@@ -35,21 +35,21 @@ LD, JEQ, JGE, JSET, RET = 0x20, 0x15, 0x35, 0x45, 0x06
 OFFSET_NR, OFFSET_ARCH, OFFSET_ARGS = 0, 4, 16
 
 _NAMES = (
-    "read write close fstat lseek mmap mprotect munmap brk rt_sigaction rt_sigprocmask rt_sigreturn "
-    "pread64 readv writev sched_yield mremap madvise mincore dup nanosleep getpid sendto recvfrom "
-    "exit exit_group uname getcwd getuid getgid geteuid getegid gettid futex sched_getaffinity "
-    "getdents64 clock_gettime clock_getres clock_nanosleep gettimeofday openat newfstatat "
-    "readlinkat faccessat ppoll pselect6 set_robust_list rseq getrandom sysinfo getrusage times "
-    "sigaltstack restart_syscall membarrier statx getitimer setitimer getppid faccessat2 "
-    "set_tid_address rt_sigpending rt_sigtimedwait eventfd2 epoll_create1 epoll_ctl epoll_pwait "
-    "pipe2"
+    "read write close fstat lseek mmap mprotect munmap brk rt_sigaction rt_sigprocmask "
+    "rt_sigreturn pread64 readv writev sched_yield mremap madvise mincore dup nanosleep getpid "
+    "sendto recvfrom exit exit_group uname getcwd getuid getgid geteuid getegid gettid futex "
+    "sched_getaffinity getdents64 clock_gettime clock_getres clock_nanosleep gettimeofday openat "
+    "newfstatat readlinkat faccessat ppoll pselect6 set_robust_list rseq getrandom sysinfo "
+    "getrusage times sigaltstack restart_syscall membarrier statx getitimer setitimer getppid "
+    "faccessat2 set_tid_address rt_sigpending rt_sigtimedwait eventfd2 epoll_create1 epoll_ctl "
+    "epoll_pwait pipe2"
 )
 # Numbers from the kernel's tables arch/x86/entry/syscalls/syscall_64.tbl and
 # include/uapi/asm-generic/unistd.h, in the order of _NAMES.
 _X86_64 = (
-    "0 1 3 5 8 9 10 11 12 13 14 15 17 19 20 24 25 28 27 32 35 39 44 45 60 231 63 79 102 104 107 108 "
-    "186 202 204 217 228 229 230 96 257 262 267 269 271 270 273 334 318 99 98 100 131 219 324 332 "
-    "36 38 110 439 218 127 128 290 291 233 281 293"
+    "0 1 3 5 8 9 10 11 12 13 14 15 17 19 20 24 25 28 27 32 35 39 44 45 60 231 63 79 102 104 107 "
+    "108 186 202 204 217 228 229 230 96 257 262 267 269 271 270 273 334 318 99 98 100 131 219 324 "
+    "332 36 38 110 439 218 127 128 290 291 233 281 293"
 )
 _AARCH64 = (
     "63 64 57 80 62 222 226 215 214 134 135 139 67 65 66 124 216 233 232 23 101 172 206 207 93 94 "

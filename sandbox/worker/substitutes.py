@@ -15,7 +15,7 @@ from typing import Any
 
 from sandbox.worker.classes import is_tool_class, kind_of, mark
 from sandbox.worker.guards import safe_getattr, writable
-from sandbox.worker.rules import UNSAFE, refused
+from sandbox.worker.rules import UNSAFE, refused, str_format, str_format_map
 
 # ruff: noqa: ANN401 -- stand-ins take and give any object
 
@@ -94,8 +94,8 @@ def _dataclasses() -> dict[str, Any]:
     def check(cls: Any) -> Any:
         # The library pastes field names into source that it executes unrestricted. A class
         # statement can only have identifiers there; TypedDict("X", {"any text": int}) has texts.
-        if not is_tool_class(cls) or issubclass(cls, (dict, str)):
-            raise refused("dataclass() takes a class of the tool's own, not a dict or str")
+        if not is_tool_class(cls) or issubclass(cls, dict):
+            raise refused("dataclass() takes a class of the tool's own, not a dict")
         for name in vars(cls).get("__annotations__", ()):
             if type(name) is not str or not name.isidentifier() or name in UNSAFE:
                 raise refused(f"{name!r} cannot be a field")
@@ -105,10 +105,7 @@ def _dataclasses() -> dict[str, Any]:
         return cls
 
     def dataclass(cls: Any = None, /, **options: Any) -> Any:
-        """The library's, on classes made by a class statement.
-
-        Not on subclasses of `str`: a field named `format` would let `asdict` fetch the method.
-        """
+        """The library's, on classes made by a class statement."""
         if cls is None:
             return lambda cls, /: dataclass(cls, **options)
         return mark(dataclasses.dataclass(**options)(check(cls)))
@@ -120,21 +117,25 @@ def _enum() -> dict[str, Any]:
     import enum
 
     class Meta(enum.EnumMeta):
-        """Calls look members up; they do not make classes.
+        """Calls look one member up; they do not make classes.
 
         `Enum("X", {...}, type=Y)` makes a class from a dict with any special name in it, on any
-        base, past the class statement's guard.
+        base, past the class statement's guard. Whether the class has members does not decide:
+        the tool may write `_member_map_` of its own enumeration.
         """
 
         def __call__(cls, *values: Any) -> Any:  # type: ignore[override]  # the rest is refused
-            if not cls._member_map_:
+            if len(values) != 1:
                 raise refused("an Enum is made by a class statement here")
             return super().__call__(*values)
 
     made: dict[str, Any] = {}
     for name in ("Enum", "IntEnum", "StrEnum", "Flag", "IntFlag"):
         base = getattr(enum, name)
-        made[name] = Meta(name, (base,), Meta.__prepare__(name, (base,)))
+        body = Meta.__prepare__(name, (base,))
+        if issubclass(base, str):  # as for classes.Text
+            body |= {"format": str_format, "format_map": str_format_map}
+        made[name] = Meta(name, (base,), body)
         made[name].__module__ = "enum"
         made[name].__qualname__ = name
     return made

@@ -112,7 +112,7 @@ class ToolTransformer(RestrictingNodeTransformer):
     def visit_comprehension(self, node: ast.comprehension) -> ast.AST:
         """`for ... in` inside a comprehension."""
         if node.is_async:
-            return self.generic_visit(node)
+            self.error(node.target, "async for is syntax that tools may not use")
         return self.node_contents_visit(node)
 
     # -- names ---------------------------------------------------------------------------------
@@ -244,11 +244,7 @@ class ToolTransformer(RestrictingNodeTransformer):
             and isinstance(function.value.value, str)
         ):
             return self.node_contents_visit(node)
-        try:
-            problem = template_problem(function.value.value)
-        except ValueError:  # malformed: the guard says so when the call is reached
-            return self.node_contents_visit(node)
-        if problem:
+        if problem := template_problem(function.value.value):
             self.error(node, problem)
         node.args, node.keywords = self._list(node.args), self._list(node.keywords)
         return node

@@ -20,8 +20,13 @@ import select
 import signal
 import socket
 import sys
+import time
 
 from sandbox.worker import lockdown, standby, wire
+
+FORK_S = 2.0
+"""How long a fork may be refused before the worker gives up; killed threads leave in ms."""
+FORK_PAUSE_S = 0.002
 
 
 class Zygote:
@@ -92,7 +97,7 @@ class Zygote:
 
     def spawn(self, number: int, descriptor: int) -> None:
         """Fork a standby that holds the connection `descriptor` and nothing else of ours."""
-        pid = os.fork()
+        pid = self.fork()
         if pid == 0:
             # The child must never return into this loop, whatever happens.
             code = wire.FAULT_EXIT_CODE
@@ -104,6 +109,18 @@ class Zygote:
                 os._exit(code)
         os.close(descriptor)
         self.pids[number] = pid
+
+    def fork(self) -> int:
+        """Fork, waiting for room where a killed call's threads still count against the limit.
+
+        Raises:
+            OSError: there was none for `FORK_S` seconds.
+        """
+        for _ in range(int(FORK_S / FORK_PAUSE_S)):
+            with contextlib.suppress(BlockingIOError):
+                return os.fork()
+            time.sleep(FORK_PAUSE_S)
+        return os.fork()
 
     def kill(self, number: int) -> None:
         """End a standby and its process group; one that already ended is no error."""

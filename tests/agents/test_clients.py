@@ -198,16 +198,16 @@ def test_extra_wins_over_the_named_parameters() -> None:
 def test_a_fault_of_the_infrastructure_is_retried(name: str, kind: Fault) -> None:
     with served(say, kind, kind) as server:
         reply = played(name, server)
-        assert server.counts == {kind: 2, Fault.none: 1}
+        assert server.counts == {kind: 2, Fault.NONE: 1}
     assert reply.calls == CALLS
     # litellm's own HTTP code sends once more, uncounted, where a connection is lost.
-    hidden = name.startswith("deepseek") and kind is Fault.cut
+    hidden = name.startswith("deepseek") and kind is Fault.CUT
     assert reply.retries == (1 if hidden else 2)
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_retries_end(name: str) -> None:
-    with served(say, *[Fault.server_error] * 9) as server:
+    with served(say, *[Fault.SERVER_ERROR] * 9) as server:
         with pytest.raises(ModelFault, match=r"after 3 requests.*HTTP 500.*planned") as caught:
             played(name, server, max_retries=2)
         assert server.requests == 3
@@ -216,18 +216,18 @@ def test_retries_end(name: str) -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_a_server_that_hangs_is_given_up(name: str) -> None:
-    with served(say, Fault.hang) as server:
+    with served(say, Fault.HANG) as server:
         assert played(name, server, timeout_s=0.3).retries >= 1
-        assert server.counts[Fault.hang] == 1
-    with served(say, *[Fault.hang] * 9) as server:
+        assert server.counts[Fault.HANG] == 1
+    with served(say, *[Fault.HANG] * 9) as server:
         with pytest.raises(ModelFault, match=r"no reply within 0\.1 s"):
             played(name, server, timeout_s=0.1, max_retries=1)
-        assert server.counts == {Fault.hang: 2}
+        assert server.counts == {Fault.HANG: 2}
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_unauthorized_is_fatal_at_once(name: str) -> None:
-    with served(say, *[Fault.unauthorized] * 9) as server:
+    with served(say, *[Fault.UNAUTHORIZED] * 9) as server:
         with pytest.raises(ModelFault, match=r"(?s)HTTP 401.*not valid.*_API_KEY") as caught:
             played(name, server)
         assert server.requests == 1
@@ -236,7 +236,7 @@ def test_unauthorized_is_fatal_at_once(name: str) -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_a_refused_request_is_not_repeated(name: str) -> None:
-    with served(say, *[Fault.bad_request] * 9) as server:
+    with served(say, *[Fault.BAD_REQUEST] * 9) as server:
         with pytest.raises(ModelFault, match=r"(?s)HTTP 400.*the request is not valid") as caught:
             played(name, server)
         assert server.requests == 1
@@ -274,9 +274,9 @@ def test_the_models_own_faults_are_passed_on(name: str, kind: Fault) -> None:
     assert (
         said
         == {
-            Fault.malformed_arguments: [(f, x[:6]), (g, y[:1])],
-            Fault.unknown_tool: [("f_v2", x), ("g_v2", y)],
-            Fault.parallel: [(f, x), (f, x), (g, y), (g, y)],
+            Fault.MALFORMED_ARGUMENTS: [(f, x[:6]), (g, y[:1])],
+            Fault.UNKNOWN_TOOL: [("f_v2", x), ("g_v2", y)],
+            Fault.PARALLEL: [(f, x), (f, x), (g, y), (g, y)],
         }[kind]
     )
     assert len({call.id for call in reply.calls}) == len(said)
@@ -284,7 +284,7 @@ def test_the_models_own_faults_are_passed_on(name: str, kind: Fault) -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_an_empty_reply_is_a_reply(name: str) -> None:
-    with served(say, Fault.empty_content) as server:
+    with served(say, Fault.EMPTY_CONTENT) as server:
         reply = played(name, server)
     assert (reply.content, reply.calls, reply.retries) == ("", (), 0)
 
@@ -317,7 +317,7 @@ def test_cancelling_ends_a_wait_and_a_request(name: str) -> None:
             assert scope.cancelled_caught
             return time.perf_counter() - started
 
-    for kind in (Fault.server_error, Fault.hang):
+    for kind in (Fault.SERVER_ERROR, Fault.HANG):
         with served(say, *[kind] * 9) as server:
             assert anyio.run(cut_short, server) < 10
 
@@ -346,7 +346,7 @@ def test_twenty_requests_at_once(name: str) -> None:
 
     with served(respond) as server:
         assert anyio.run(work, server) == [str(number) for number in range(20)]
-        assert server.counts == {Fault.none: 20}
+        assert server.counts == {Fault.NONE: 20}
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -365,7 +365,7 @@ def test_what_conversations_meet_does_not_hang_on_their_order(name: str) -> None
                 for number in order:
                     group.start_soon(one, model, number)
 
-        plan = FaultPlan(rate=0.5, kinds=(Fault.server_error, Fault.rate_limited), seed=4)
+        plan = FaultPlan(rate=0.5, kinds=(Fault.SERVER_ERROR, Fault.RATE_LIMITED), seed=4)
         with LoopbackServer(say, faults=plan) as server:
             anyio.run(work, server)
         return met
@@ -484,7 +484,7 @@ from agents.models.retry import Backoff
 from env.messages import Reply, UserMessage
 
 async def main():
-    plan = FaultPlan(sequence=(Fault.server_error, Fault.cut))
+    plan = FaultPlan(sequence=(Fault.SERVER_ERROR, Fault.CUT))
     async with LoopbackServer(lambda request: Reply("ok"), faults=plan) as server:
         model = open_model(
             "litellm/openai/test", base_url=server.base_url, backoff=Backoff(first_s=0.001)

@@ -103,7 +103,7 @@ def test_a_responder_that_raises_is_answered_and_remembered(
 
 
 def test_it_stops_at_once_while_requests_hang(capfd: pytest.CaptureFixture[str]) -> None:
-    plan = FaultPlan(sequence=(Fault.hang,) * 3)
+    plan = FaultPlan(sequence=(Fault.HANG,) * 3)
     with LoopbackServer(say, faults=plan) as server:
         url = f"{server.base_url}/chat/completions"
         for _ in range(3):
@@ -153,15 +153,15 @@ def test_no_conversation_meets_too_many_faults_in_a_row(
     assert met == [plan.decide("talk", attempt, 99) for attempt in range(12)]
     row = 0
     for fault in met:
-        row = 0 if fault is Fault.none or fault in SHAPING else row + 1
+        row = 0 if fault is Fault.NONE or fault in SHAPING else row + 1
         assert row <= consecutive_max
 
 
 def test_the_rate_is_kept() -> None:
-    plan = FaultPlan(rate=0.3, kinds=(Fault.cut,), seed=1)
+    plan = FaultPlan(rate=0.3, kinds=(Fault.CUT,), seed=1)
     met = [plan.decide(str(number), 0, 0) for number in range(2000)]
-    assert 0.26 < met.count(Fault.cut) / 2000 < 0.34
-    assert set(met) == {Fault.cut, Fault.none}
+    assert 0.26 < met.count(Fault.CUT) / 2000 < 0.34
+    assert set(met) == {Fault.CUT, Fault.NONE}
 
 
 def test_another_seed_is_another_plan() -> None:
@@ -172,5 +172,5 @@ def test_another_seed_is_another_plan() -> None:
 
 def test_shaping_leaves_a_reply_without_calls_alone() -> None:
     assert all(shaped(Reply("x"), fault) == Reply("x") for fault in Fault)
-    cut = shaped(Reply(calls=(RawCall("a", "f", '{"x": 1}'),)), Fault.malformed_arguments)
+    cut = shaped(Reply(calls=(RawCall("a", "f", '{"x": 1}'),)), Fault.MALFORMED_ARGUMENTS)
     assert cut.calls == (RawCall("a", "f", '{"x"'),)

@@ -18,12 +18,11 @@ OPENED = {
     "1988-07-03": "Fatih Sultan Mehmet",
     "1998-04-05": "Akashi Kaikyo",
     "1998-06-14": "Storebaelt East",
-    "2000-07-01": "Oresund",
 }
 
 
 def bridge_opening_day(bridge: str) -> str | dict[str, str]:
-    """Return the ISO date on which people could first cross a bridge, on foot or on wheels."""
+    """Return the ISO date on which a bridge was opened for general use."""
     wanted = " ".join(bridge.casefold().replace("-", " ").split())
     short = wanted.removesuffix(" bridge")
     for day, name in OPENED.items():

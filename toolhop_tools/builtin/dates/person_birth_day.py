@@ -71,8 +71,9 @@ William Wyler 1902-07-01
 Billy Wilder 1906-06-22
 David Lean 1908-03-25
 Miloš Forman 1932-02-18
+Clint Eastwood 1930-05-31
 Francis Ford Coppola 1939-04-07
-Bernardo Bertolucci 1941-03-16
+Martin Scorsese 1942-11-17
 Oliver Stone 1946-09-15
 Steven Spielberg 1946-12-18
 Kathryn Bigelow 1951-11-27

@@ -13,7 +13,7 @@ EVENTS = {
     "Gettysburg Address": "1863-11-19",
     "Completion of the first transcontinental railroad in the United States": "1869-05-10",
     "Opening of the Suez Canal": "1869-11-17",
-    "Krakatoa eruption": "1883-08-27",
+    "Climax of the Krakatoa eruption": "1883-08-27",
     "First powered flight of the Wright brothers": "1903-12-17",
     "San Francisco earthquake": "1906-04-18",
     "Tunguska explosion": "1908-06-30",

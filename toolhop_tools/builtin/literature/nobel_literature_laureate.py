@@ -48,6 +48,7 @@ def nobel_literature_laureate(year: int) -> str | dict[str, str]:
     if laureate is None:
         before = max((known for known in LAUREATES if known < year), default=min(LAUREATES))
         return {
-            "error": f"year: no prize was given for {int(year)}; the one before was for {before}"
+            "error": f"year: no prize was given for {int(year)}; the last one before it was that "
+            f"of {before}, ask for this or another year"
         }
     return laureate

@@ -23,9 +23,8 @@ def brightwater_route(
     route passes a closed station.
     """
     names: list[str] = []
-    for parameter, given in [("start", start), ("finish", finish)] + [
-        ("closed", station) for station in closed or []
-    ]:
+    stops = [("start", start), ("finish", finish), *(("closed", name) for name in closed or [])]
+    for parameter, given in stops:
         name = STATIONS.get(" ".join(given.split()).casefold())
         if name is None:
             known = ", ".join(sorted(STATIONS.values()))

@@ -1,0 +1,165 @@
+"""`toolhop play`: play an item yourself, in the terminal or from a script's pipe."""
+
+from __future__ import annotations
+
+import random
+import sys
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from functools import partial
+from io import TextIOWrapper
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+import click
+
+from agents.execute import folder_name, manifest
+from agents.prompts import Mode
+from agents.settings import RunSettings
+from agents.store import RunStore
+from env.feedback import Level
+from sandbox.choose import KINDS, open_sandbox
+from toolhop_tools.errors import BadChoice
+from toolhop_tools.load import load, select
+from toolhop_tools.model import DataSet, Item, Tool
+
+if TYPE_CHECKING:
+    from agents.play.prompt import Lines
+    from agents.play.screen import Screen
+
+RANDOM = "random"
+PLAYER = "person"
+
+
+@click.command(context_settings={"show_default": True})
+@click.argument("item", default=RANDOM)
+@click.option("--data", default="builtin", help="builtin, toolhop, or a file or folder.")
+@click.option(
+    "--feedback",
+    type=click.Choice([level.value for level in Level]),
+    default=Level.DETAILED.value,
+    help="What failed calls tell.",
+)
+@click.option(
+    "--mode",
+    type=click.Choice([mode.value for mode in Mode]),
+    default=Mode.MANDATORY.value,
+    help="direct takes the tools away.",
+)
+@click.option("--sandbox", type=click.Choice(KINDS), default="auto", help="What isolates tools.")
+@click.option("--policy", type=click.Choice(["restricted", "none"]), default="restricted")
+@click.option(
+    "--turn-limit", type=click.IntRange(min=1), default=9, help="Turns, the answer included."
+)
+@click.option("--seed", type=int, default=None, help="Picks the same random item again.")
+@click.option("--show-gold", is_flag=True, help="Let :score and the end tell the gold answers.")
+@click.option("--log-dir", type=click.Path(path_type=Path), default=Path("logs"))
+def play(
+    item: str,
+    data: str,
+    feedback: str,
+    mode: str,
+    sandbox: Literal["auto", "docker", "process"],
+    policy: Literal["restricted", "none"],
+    turn_limit: int,
+    seed: int | None,
+    show_gold: bool,
+    log_dir: Path,
+) -> None:
+    r"""Play ITEM yourself: call its tools, read their feedback, answer.
+
+    ITEM is an id, a pattern such as geography-*, or nothing for a random item; `toolhop data list`
+    shows them all. Everything is traced while you play, as if a model did. Lines can also be
+    piped in:
+
+        printf 'a_tool {"a": 1}\n:answer 4\n' | toolhop play ITEM
+    """
+    drawn = random.randrange(10_000) if seed is None else seed
+    dataset = load(data)
+    chosen = choose(dataset, item, drawn)
+    settings = RunSettings(
+        data=data,
+        agent=PLAYER,
+        modes=(Mode(mode),),
+        feedback=Level(feedback),
+        sample_ids=(chosen.id,),
+        seed=drawn,
+        sandbox=sandbox,
+        policy=policy,
+        turn_limit=turn_limit,
+        log_dir=log_dir,
+    )
+    if chosen.id != item:
+        click.echo(f"{chosen.id}, picked at random; --seed {drawn} picks it again", err=True)
+    run(settings, dataset, chosen, show_gold=show_gold)
+
+
+def choose(dataset: DataSet, wanted: str, seed: int) -> Item:
+    """The item by id; one of those that fit a pattern, or of all, by the seed.
+
+    Raises:
+        BadChoice: there is none; names the nearest ids.
+    """
+    if wanted == RANDOM and RANDOM not in dataset.by_id:
+        fitting = dataset.items
+    else:
+        fitting = select(dataset, sample_ids=[wanted])
+    if not fitting:
+        raise BadChoice(f"{dataset.name} has no items")
+    return random.Random(seed).choice(fitting)
+
+
+def run(settings: RunSettings, dataset: DataSet, item: Item, *, show_gold: bool) -> None:
+    """Play `item` to its end over a sandbox and a run folder made for it.
+
+    Raises:
+        SandboxError, StoreError: nothing can be run, or nothing kept, any more.
+    """
+    # rich and prompt_toolkit are imported for a game alone: help has to be instant.
+    from anyio.from_thread import start_blocking_portal
+
+    from agents.play.branches import Branches
+    from agents.play.game import Game
+
+    with start_blocking_portal() as portal:
+        opened = portal.call(
+            partial(
+                open_sandbox,
+                settings.sandbox,
+                limits=settings.tool_limits,
+                policy=settings.policy,
+                max_workers=1,
+            )
+        )
+        with portal.wrap_async_context_manager(opened):
+            facts = manifest(settings, dataset, [item], opened)
+            store = RunStore.create(settings.log_dir, folder_name(settings), facts)
+            store.write_items([item])
+            screen = _screen()
+            with Branches(item, settings, opened, store, portal) as branches:
+                lines = _lines(screen, branches.episode.tools)
+                Game(branches, screen, lines, show_gold=show_gold).play()
+            ended = datetime.now(UTC).isoformat(timespec="seconds")
+            store.write_manifest({**facts, "status": "success", "ended_at": ended})
+
+
+def _screen() -> Screen:
+    from rich.console import Console
+
+    from agents.play.screen import Screen
+
+    # What the terminal's encoding lacks is shown as a question mark instead of ending the game.
+    if isinstance(sys.stdout, TextIOWrapper):
+        sys.stdout.reconfigure(errors="replace")
+    return Screen(Console())
+
+
+def _lines(screen: Screen, tools: Sequence[Tool]) -> Lines:
+    """The keyboard where there is a terminal, else the lines of standard input."""
+    from agents.play.prompt import PipedLines, TerminalLines
+
+    if sys.stdin.isatty() and sys.stdout.isatty():
+        return TerminalLines({tool.name: tool.document for tool in tools})
+    if isinstance(sys.stdin, TextIOWrapper):
+        sys.stdin.reconfigure(encoding="utf-8", errors="replace")
+    return PipedLines(sys.stdin, screen.echo)

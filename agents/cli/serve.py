@@ -1,0 +1,37 @@
+"""`toolhop serve`: a scripted player behind the OpenAI protocol, to try clients against."""
+
+from __future__ import annotations
+
+import threading
+
+import click
+
+from agents.models.loopback import FaultPlan, LoopbackServer
+from agents.players.choose import choose
+from agents.players.responder import responder
+from toolhop_tools.load import load
+
+
+@click.command(context_settings={"show_default": True})
+@click.option("--agent", default="oracle", help="Scripted player, as in `toolhop run --agent`.")
+@click.option("--data", default="builtin", help="The data set that will be asked about.")
+@click.option("--seed", type=int, default=0)
+@click.option("--fault-rate", type=click.FloatRange(0, 1), default=0.0,
+              help="Share of requests answered with a fault of the infrastructure.")  # fmt: skip
+def serve(agent: str, data: str, seed: int, fault_rate: float) -> None:
+    r"""Serve a scripted player over the OpenAI chat protocol on 127.0.0.1, until interrupted.
+
+    The item is found by its question in the conversation. Prints the base URL; use it so:
+
+    \b
+        toolhop run --model openai/scripted --base-url URL
+    """
+    answer = responder(load(data), choose(agent), seed)
+    faults = FaultPlan(fault_rate, seed=seed) if fault_rate else None
+    with LoopbackServer(answer, faults=faults) as server:
+        click.echo(server.base_url)
+        try:
+            threading.Event().wait()
+        except KeyboardInterrupt:
+            counts = ", ".join(f"{kind}: {count}" for kind, count in server.counts.items())
+            click.echo(f"served {counts or 'nothing'}", err=True)

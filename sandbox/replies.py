@@ -1,0 +1,167 @@
+"""Reading what a standby sends back: bytes that untrusted code may have written itself.
+
+Nothing in them is believed. A frame is capped before it is read, parsed as data, and what it says
+of limits is replaced by what the host knows. So a call that forges its reply can claim a result or
+an exception of its own, as it could by returning or raising, and nothing else.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import math
+import socket
+from dataclasses import dataclass
+from typing import NoReturn
+
+import anyio
+
+from sandbox.base import Limits
+from sandbox.outcome import (
+    OUTCOME,
+    Died,
+    NotJson,
+    Outcome,
+    OutOfMemory,
+    Raised,
+    Refused,
+    Returned,
+    TimedOut,
+    TooLarge,
+)
+from sandbox.worker import wire
+
+SIGKILL, SIGXCPU = -9, -24
+CHUNK_BYTES = 262_144
+TEXT_CHARS, NAME_CHARS = 4000, 200
+"""Lengths that `Raised` promises; the worker cuts to them, and a forged reply is cut here."""
+FORGED = "the reply was none of the protocol; the code may have written it itself"
+
+
+@dataclass(frozen=True, slots=True)
+class Ending:
+    """A standby that ended without a frame."""
+
+    exit_code: int
+    overdue: bool
+    """The host had it killed at the time limit."""
+    hung_up: bool = False
+    """The host had it killed because it closed its connection and went on."""
+
+
+async def send_all(connection: socket.socket, data: bytes) -> None:
+    """Send `data`. A receiver that is gone is no error: how it ended is asked for afterwards."""
+    view = memoryview(data)
+    with contextlib.suppress(BrokenPipeError, ConnectionResetError):
+        while view:
+            try:
+                view = view[connection.send(view) :]
+            except BlockingIOError:
+                await anyio.wait_writable(connection)
+
+
+async def read_frame(connection: socket.socket, cap_bytes: int) -> bytes | None:
+    """A frame without its length; None where the connection ends before the frame does.
+
+    A frame that claims more than `cap_bytes` is not read; its place is taken by one of an unknown
+    letter. What follows a whole frame is ignored.
+    """
+    head = await _read(connection, wire.LENGTH.size, wire.LENGTH.size)
+    if head is None:
+        return None
+    length = wire.LENGTH.unpack(head)[0]
+    if not 1 <= length <= cap_bytes:
+        return b"?" + str(length).encode()
+    return await _read(connection, length, CHUNK_BYTES)
+
+
+async def _read(connection: socket.socket, count: int, chunk_bytes: int) -> bytes | None:
+    chunks: list[bytes] = []
+    missing = count
+    while missing:
+        try:
+            data = connection.recv(min(missing, chunk_bytes))
+        except BlockingIOError:
+            await anyio.wait_readable(connection)
+            continue
+        except ConnectionResetError:
+            return None
+        if not data:
+            return None
+        chunks.append(data)
+        missing -= len(data)
+    return b"".join(chunks)
+
+
+def read_answer(answer: bytes | Ending, limits: Limits, *, compiling: bool = False) -> Outcome:
+    """What a standby's frame, or its end without one, says of the call.
+
+    Args:
+        answer: the frame without its length, or the end.
+        limits: of the call.
+        compiling: whether the standby was asked to compile, so that it may refuse.
+    """
+    if isinstance(answer, Ending):
+        return _ending(answer, limits)
+    letter, body = answer[:1], answer[1:]
+    if letter == wire.RESULT:
+        return _returned(body, limits)
+    if letter != wire.OUTCOME:
+        return Died(FORGED)
+    try:
+        outcome = OUTCOME.validate_json(body, strict=True)
+    except ValueError:
+        return Died(FORGED)
+    return _trusted(outcome, limits, compiling=compiling)
+
+
+def _trusted(outcome: Outcome, limits: Limits, *, compiling: bool) -> Outcome:
+    """The part of an outcome that code may say of itself, within the promised lengths."""
+    match outcome:
+        case Raised(error, message, line):
+            return Raised(error[:NAME_CHARS], message[:TEXT_CHARS], line)
+        case NotJson(reason):
+            return NotJson(reason[:TEXT_CHARS])
+        case TooLarge(size_bytes):
+            return TooLarge(size_bytes, limits.result_bytes)
+        case OutOfMemory():
+            return OutOfMemory(limits.memory_mib)
+        case Refused() if compiling:
+            return outcome
+        case _:
+            # A worker never sends the others: the host tells them from the process's end.
+            return Died(FORGED)
+
+
+def _returned(body: bytes, limits: Limits) -> Outcome:
+    if len(body) > limits.result_bytes:
+        return TooLarge(len(body), limits.result_bytes)
+    try:
+        text = body.decode("utf-8")
+        json.loads(text, parse_constant=_refuse, parse_float=_finite)
+    except (ValueError, RecursionError) as error:
+        return NotJson(f"the result cannot be read as JSON: {str(error)[:200]}")
+    return Returned(text)
+
+
+def _refuse(name: str) -> NoReturn:
+    raise ValueError(f"{name} is no JSON")
+
+
+def _finite(text: str) -> float:
+    value = float(text)
+    return value if math.isfinite(value) else _refuse(text[:20])
+
+
+def _ending(ending: Ending, limits: Limits) -> Outcome:
+    """What it means that a standby ended without an answer."""
+    if ending.overdue or ending.exit_code == SIGXCPU:
+        return TimedOut(limits.wall_s)
+    if ending.hung_up:
+        return Died("the process closed its connection and gave no result")
+    if ending.exit_code == SIGKILL:
+        # We did not kill it: the kernel did, for memory.
+        return OutOfMemory(limits.memory_mib)
+    if ending.exit_code < 0:
+        return Died(f"the process was ended by signal {-ending.exit_code}")
+    return Died(f"the process ended with exit code {ending.exit_code} and no result")

@@ -1,0 +1,179 @@
+from __future__ import annotations
+
+import json
+import random
+from collections import Counter
+
+import anyio
+import pytest
+
+from agents.dialects import restored, shown
+from agents.players.choose import UnknownAgent, choose
+from agents.players.faults import FaultKind, spoil
+from agents.players.plan import plan, raw_calls
+from agents.players.scripted import Faulty, Play, ScriptedModel, oracle
+from agents.prompts import Mode, prompt
+from agents.react import play
+from env.episode import Episode, Setting
+from env.feedback import Level
+from env.limits import EpisodeLimits
+from env.messages import AssistantMessage, Message, RawCall, ToolMessage, UserMessage
+from env.reading import Dialect
+from env.score import Score, score
+from env.trace import Ending, Trace
+from env.validation import Validator
+from env.verdicts import Rejected
+from sandbox.base import Program
+from sandbox.outcome import JSON
+from sandbox.pool import PooledSandbox
+from sandbox.process import ProcessLauncher
+from tests.agents.items import small_item
+from toolhop_tools.model import Hop, Item, Tool, ToolDocument
+
+ITEM = small_item()
+
+
+def played(
+    player: Play,
+    item: Item = ITEM,
+    *,
+    dialect: Dialect = Dialect.NATIVE,
+    feedback: Level = Level.DETAILED,
+    mode: Mode = Mode.MANDATORY,
+    seed: int = 0,
+) -> Trace:
+    documents = [tool.document for tool in item.tools.values()]
+    setting = Setting(
+        dialect=dialect,
+        feedback=feedback,
+        messages=prompt(mode, dialect, item.question, documents),
+        offer_tools=mode is not Mode.DIRECT,
+        limits=EpisodeLimits(turns=20),
+    )
+
+    async def go() -> Trace:
+        async with (
+            PooledSandbox(ProcessLauncher()) as sandbox,
+            Episode(item, sandbox, setting) as episode,
+        ):
+            await play(episode, ScriptedModel("player", player, item, seed))
+            return episode.trace
+
+    return anyio.run(go)
+
+
+def judged(trace: Trace) -> Score:
+    verdict = score(trace)
+    assert isinstance(verdict, Score)
+    return verdict
+
+
+@pytest.mark.parametrize("dialect", list(Dialect))
+def test_oracle_solves_every_hop_in_both_dialects(dialect: Dialect) -> None:
+    verdict = judged(played(oracle, dialect=dialect))
+    assert verdict.strict
+    assert (verdict.hops_solved, verdict.chain, verdict.calls, verdict.turns) == (3, 3, 3, 4)
+    assert verdict.failed_calls == 0
+
+
+def test_oracle_without_gold_plays_the_examples_of_the_sources() -> None:
+    source = "def half(n):\n    return n / 2\n\nprint(half(n=8))\n# half(10) -> 5.0\n"
+    schema: dict[str, JSON] = {"properties": {"n": {"type": "integer"}}, "required": ["n"]}
+    made = Tool(ToolDocument("half", "", schema), Program(source, "half"))
+    item = Item("e", "Half of ten?", "5", (Hop("q", "5", made),), "Maths", "number")
+    verdict = judged(played(oracle, item))
+    assert (verdict.strict, verdict.calls, verdict.hops_solved) == (True, 2, 1)
+
+
+@pytest.mark.parametrize("agent", ["do-nothing", "constant:1234567890"])
+@pytest.mark.parametrize("mode", list(Mode))
+def test_baselines_call_nothing_and_are_strictly_wrong(agent: str, mode: Mode) -> None:
+    verdict = judged(played(choose(agent), mode=mode))
+    assert (verdict.strict, verdict.calls, verdict.ending) == (False, 0, Ending.ANSWERED)
+
+
+@pytest.mark.parametrize("kind", list(FaultKind))
+def test_repairing_mends_each_kind_with_detailed_feedback_and_none_with_minimal(
+    kind: FaultKind,
+) -> None:
+    repairing = Faulty(1.0, (kind,), repairs=True)
+    detailed = judged(played(repairing))
+    minimal = judged(played(repairing, feedback=Level.MINIMAL))
+    if kind is FaultKind.WRONG_VALUE:
+        # A wrong text is no fault to a tool that takes any text: only the look-up objects.
+        assert "returned_error" in detailed.errors
+    else:
+        assert detailed.strict
+        assert detailed.hops_solved == 3
+    assert not minimal.strict
+    assert minimal.failed_calls >= 1
+
+
+@pytest.mark.parametrize("level", list(Level))
+def test_faulty_never_mends(level: Level) -> None:
+    verdict = judged(played(Faulty(1.0, (FaultKind.NOT_JSON,)), feedback=level))
+    assert (verdict.strict, verdict.hops_solved, verdict.failed_calls) == (False, 0, 3)
+
+
+@pytest.mark.parametrize("kind", [kind for kind in FaultKind if kind is not FaultKind.WRONG_VALUE])
+def test_a_spoilt_call_fails_with_the_code_of_its_kind(kind: FaultKind) -> None:
+    validator = Validator([tool.document for tool in ITEM.tools.values()])
+    call = raw_calls(plan(ITEM)[0], 1)[0]
+    for seed in range(20):
+        fault = spoil(call, ITEM.hops[0].tool.document, (kind,), random.Random(seed))
+        verdict = validator.check(fault.call.name, fault.call.arguments)
+        assert isinstance(verdict, Rejected)
+        assert verdict.code.value == kind.value
+
+
+def test_faults_come_at_the_rate_and_are_the_same_for_a_seed() -> None:
+    items = [small_item(f"item-{number}") for number in range(300)]
+    first = [Faulty(0.25)._fault(item, 7, 0, plan(item)[0]) for item in items]
+    again = [Faulty(0.25)._fault(item, 7, 0, plan(item)[0]) for item in items]
+    other = [Faulty(0.25)._fault(item, 8, 0, plan(item)[0]) for item in items]
+    assert first == again
+    assert first != other
+    count = sum(fault is not None for fault in first)
+    assert 45 <= count <= 105
+    assert len(Counter(fault.kind for fault in first if fault)) >= 7
+
+
+def test_the_text_dialect_shows_and_restores_the_same_conversation() -> None:
+    call = RawCall("turn1_call1", "capital", '{"country": "Norway"}')
+    two = RawCall("turn1_call2", "length", '{"text": "a"}')
+    content = "\n".join(f"Action: {one.name}\nAction Input: {one.arguments}" for one in (call, two))
+    messages: tuple[Message, ...] = (
+        UserMessage("Q"),
+        AssistantMessage(content),
+        ToolMessage(call.id, call.name, '"Oslo"'),
+        ToolMessage(two.id, two.name, "1"),
+    )
+    sent, tools = shown(Dialect.TEXT, messages, [])
+    assert tools == ()
+    assert [message.role for message in sent] == ["user", "assistant", "user"]
+    assert sent[2].content == 'Observation: "Oslo"\n\nObservation: 1'
+    assert restored(sent) == (
+        UserMessage("Q"),
+        AssistantMessage(content, (call, two)),
+        *messages[2:],
+    )
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["", "orcale", "constant", "constant:", "faulty:2", "faulty:x", "repairing:0.1:nothing"],
+)
+def test_unknown_agents_are_refused_with_what_is_allowed(name: str) -> None:
+    with pytest.raises(UnknownAgent) as caught:
+        choose(name)
+    text = str(caught.value)
+    assert "oracle" in text or "0 to 1" in text or "not_json" in text
+
+
+def test_agents_take_rates_and_kinds() -> None:
+    assert choose("repairing:0.5:not_json,wrong_type") == Faulty(
+        0.5, (FaultKind.NOT_JSON, FaultKind.WRONG_TYPE), repairs=True
+    )
+    reply = choose("constant:a:b")(ITEM, 0, (), True)
+    assert reply.content == "<answer>a:b</answer>"
+    assert json.loads(raw_calls(plan(ITEM)[2], 1)[0].arguments) == {"base": 4}

@@ -1,0 +1,292 @@
+"""Whole runs through the command, in the process sandbox, with real processes and servers."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from agents.models.loopback import Fault, FaultPlan, LoopbackServer, Request
+from agents.players.choose import choose
+from agents.players.responder import responder
+from agents.store import RunStore
+from env.messages import Reply
+from env.score import score
+from env.summary import judge
+from tests.agents.command import TOOLHOP
+from tests.agents.items import small_item
+from toolhop_tools.model import DataSet
+from toolhop_tools.official import to_rows
+
+COUNT = 6
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory: pytest.TempPathFactory) -> DataSet:
+    """Six small items, also as a file in the official format."""
+    items = tuple(small_item(f"small-{number}") for number in range(1, COUNT + 1))
+    path = tmp_path_factory.mktemp("data") / "items.json"
+    dataset = DataSet("small", str(path), items)
+    path.write_text(json.dumps(to_rows(dataset)), encoding="utf-8")
+    return dataset
+
+
+def command(data: DataSet, log_dir: Path, *flags: str) -> list[str]:
+    where = ("--data", data.origin, "--log-dir", str(log_dir), "--sandbox", "process")
+    return [*TOOLHOP, "run", *where, *flags]
+
+
+def environment(**more: str) -> dict[str, str]:
+    keep = {key: value for key, value in os.environ.items() if not key.startswith("TOOLHOP")}
+    return {**keep, "OPENAI_API_KEY": "none", **more}
+
+
+def run(data: DataSet, log_dir: Path, *flags: str, **env: str) -> tuple[int, dict[str, Any]]:
+    done = subprocess.run(
+        command(data, log_dir, "--json", *flags),
+        capture_output=True,
+        text=True,
+        timeout=120,
+        env=environment(**env),
+    )
+    assert "Traceback" not in done.stderr, done.stderr
+    return done.returncode, json.loads(done.stdout) if done.stdout else {"said": done.stderr}
+
+
+def figures(answer: dict[str, Any]) -> dict[str, Any]:
+    """What must be equal however the player was reached."""
+    (summary,) = answer["summaries"]
+    names = ("strict", "official", "query_error", "instance_error", "hops_solved", "errors")
+    return {name: summary[name] for name in (*names, "turns", "calls", "endings", "void")}
+
+
+def test_oracle_run_leaves_a_folder_that_stands_alone(data: DataSet, tmp_path: Path) -> None:
+    code, answer = run(data, tmp_path, "--mode", "all", "--epochs", "2")
+    assert (code, answer["status"]) == (0, "success")
+    assert {one["mode"]: one["strict"]["value"] for one in answer["summaries"]} == {
+        "mandatory": 1.0,
+        "free": 1.0,
+        "direct": 1.0,
+    }
+    store = RunStore.open(Path(answer["run"]))
+    manifest = store.manifest
+    assert manifest["status"] == "success"
+    assert manifest["data"]["digest"]
+    assert manifest["sandbox"]["kind"] == "process"
+    assert manifest["settings"]["epochs"] == 2
+    assert manifest["versions"]["toolhop-env"]
+    assert len(list(store.traces())) == COUNT * 3 * 2
+    assert len((store.folder / "items.jsonl").read_text().splitlines()) == COUNT
+
+
+@pytest.mark.parametrize("dialect", ["native", "text"])
+@pytest.mark.parametrize("client", ["openai/scripted", "litellm/openai/scripted"])
+@pytest.mark.xdist_group("litellm")
+def test_a_served_player_scores_as_in_process(
+    client: str, dialect: str, data: DataSet, tmp_path: Path
+) -> None:
+    agent = "repairing:0.5"
+    flags = ("--dialect", dialect, "--seed", "5", "--turn-limit", "20")
+    code, inside = run(data, tmp_path, "--agent", agent, *flags)
+    assert code == 0
+    assert inside["summaries"][0]["instance_error"]["value"] > 0.1
+    faults = FaultPlan(
+        rate=0.3,
+        kinds=(Fault.RATE_LIMITED, Fault.SERVER_ERROR, Fault.CUT, Fault.NOT_JSON),
+        seed=3,
+        consecutive_max=1,
+    )
+    with LoopbackServer(responder(data, choose(agent), 5), faults=faults) as server:
+        endpoint = ("--model", client, "--base-url", server.base_url)
+        code, served = run(data, tmp_path, *flags, *endpoint)
+        assert not server.errors
+        assert sum(count for kind, count in server.counts.items() if kind != Fault.NONE) > 3
+    assert code == 0
+    assert figures(served) == figures(inside)
+    assert served["summaries"][0]["retries"] > 3
+
+
+def test_an_endpoint_that_hangs_voids_episodes_and_scores_none(
+    data: DataSet, tmp_path: Path
+) -> None:
+    faults = FaultPlan(rate=1.0, kinds=(Fault.HANG,), consecutive_max=10**6)
+    with LoopbackServer(responder(data, choose("oracle"), 0), faults=faults) as server:
+        flags = ["--model", "openai/x", "--base-url", server.base_url, "--limit", "2"]
+        flags += ["--timeout", "0.2", "--max-retries", "1", "--retry-on-error", "1"]
+        code, answer = run(data, tmp_path, *flags)
+    assert code == 1
+    (summary,) = answer["summaries"]
+    assert (summary["episodes"], summary["void"], summary["strict"]) == (2, 2, None)
+    traces = list(RunStore.open(Path(answer["run"])).traces())
+    assert sorted(trace.started.attempt for trace in traces) == [1, 1, 2, 2]
+
+
+def test_a_wrong_key_stops_the_run_at_once_and_says_why(data: DataSet, tmp_path: Path) -> None:
+    faults = FaultPlan(rate=1.0, kinds=(Fault.UNAUTHORIZED,), consecutive_max=10**6)
+    with LoopbackServer(responder(data, choose("oracle"), 0), faults=faults) as server:
+        flags = ["--model", "openai/x", "--base-url", server.base_url, "--max-samples", "1"]
+        code, answer = run(data, tmp_path, *flags)
+        assert sum(server.counts.values()) == 1
+    assert (code, answer["status"]) == (1, "error")
+    assert "401" in answer["fault"]
+
+
+def test_model_mistakes_are_scored_as_such(data: DataSet, tmp_path: Path) -> None:
+    shapes = (Fault.MALFORMED_ARGUMENTS, Fault.UNKNOWN_TOOL, Fault.PARALLEL)
+    with LoopbackServer(
+        responder(data, choose("oracle"), 0), faults=FaultPlan(0.8, shapes, seed=1)
+    ) as server:
+        flags = ("--model", "openai/x", "--base-url", server.base_url)
+        code, answer = run(data, tmp_path, *flags)
+    assert code == 0
+    (summary,) = answer["summaries"]
+    assert set(summary["errors"]) == {"not_json", "unknown_tool"}
+    assert summary["calls"]["value"] > 3
+
+
+def test_empty_content_is_an_answer_that_is_wrong(data: DataSet, tmp_path: Path) -> None:
+    def silent(request: Request) -> Reply:
+        return Reply("")
+
+    with LoopbackServer(silent) as server:
+        flags = ("--model", "openai/x", "--base-url", server.base_url)
+        code, answer = run(data, tmp_path, *flags)
+    assert code == 0
+    (summary,) = answer["summaries"]
+    assert (summary["void"], summary["strict"]["value"], summary["official"]["value"]) == (0, 0, 0)
+
+
+def started_run(data: DataSet, log_dir: Path, url: str) -> tuple[subprocess.Popen[str], Path]:
+    flags = ("--model", "openai/x", "--base-url", url, "--max-samples", "2", "--timeout", "60")
+    process = subprocess.Popen(
+        command(data, log_dir, "--json", *flags),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=environment(),
+    )
+    assert process.stderr is not None
+    line = process.stderr.readline()
+    assert line.startswith("run: "), line + process.stderr.read()
+    return process, Path(line.removeprefix("run: ").strip())
+
+
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
+def test_an_interrupted_run_keeps_every_finished_episode(
+    how: signal.Signals, data: DataSet, tmp_path: Path
+) -> None:
+    answers = responder(data, choose("oracle"), 0)
+
+    def slow_at_last(request: Request) -> Reply:
+        if any(f"(small-{n})" in m.content for m in request.messages for n in (5, 6)):
+            time.sleep(30)
+        return answers(request)
+
+    with LoopbackServer(slow_at_last) as server:
+        process, folder = started_run(data, tmp_path, server.base_url)
+        deadline = time.monotonic() + 30
+        while finished(folder) < 4 and time.monotonic() < deadline:
+            time.sleep(0.02)
+        process.send_signal(how)
+        out, err = process.communicate(timeout=20)
+    assert "Traceback" not in err
+    store = RunStore.open(folder)
+    verdicts = [score(trace) for trace in store.traces() if trace.ended]
+    assert len(verdicts) == 4
+    assert all(getattr(verdict, "strict", False) for verdict in verdicts)
+    if how is signal.SIGKILL:
+        assert store.manifest["status"] == "started"
+    else:
+        assert process.returncode == 130
+        assert json.loads(out)["summaries"][0]["strict"]["value"] == 1.0
+        assert store.manifest["status"] == "cancelled"
+
+
+def finished(folder: Path) -> int:
+    return sum(trace.ended is not None for trace in RunStore.open(folder).traces())
+
+
+@pytest.mark.parametrize(
+    ("flags", "told"),
+    [
+        (["--agent", "orcale"], "there is no agent 'orcale'"),
+        (["--mode", "mandatroy"], "give mandatory, free, direct"),
+        (["--data", "nowhere.json"], "nowhere.json"),
+        (["--sample-id", "small-9"], "small-9"),
+        (["--limit", "ten"], "ten"),
+        (["--epochs", "0"], "--epochs"),
+        (["--agent", "oracle", "--model", "openai/x"], "not both"),
+        (["--turn-limit", "0"], "turns is 0"),
+        (["--tool-timeout", "-1"], "wall_s is -1.0"),
+        (["--template", "/dev/null"], "no {question}"),
+        (["--config", "/dev/null/x"], "cannot be read"),
+        (["--log-dir", "/dev/null/x"], "pass another --log-dir"),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, list) else "",
+)
+def test_bad_input_is_one_message_and_exit_code_2(
+    flags: list[str], told: str, data: DataSet, tmp_path: Path
+) -> None:
+    code, answer = run(data, tmp_path, *flags)
+    assert code == 2
+    assert told in answer["said"]
+
+
+def test_flags_come_from_a_file_and_the_environment_in_order(data: DataSet, tmp_path: Path) -> None:
+    config = tmp_path / "run.toml"
+    config.write_text('agent = "do-nothing"\nepochs = 3\nlimit = "2"\n')
+    flags = ("--config", str(config), "--epochs", "1")
+    _, answer = run(data, tmp_path, *flags, TOOLHOP_RUN_LIMIT="1")
+    (summary,) = answer["summaries"]
+    assert (summary["player"], summary["episodes"]) == ("do-nothing", 1)
+    config.write_text('agnet = "oracle"\n')
+    code, said = run(data, tmp_path, "--config", str(config))
+    assert code == 2
+    assert "agnet" in said["said"]
+
+
+def test_score_and_show_read_what_run_wrote(data: DataSet, tmp_path: Path) -> None:
+    _, answer = run(data, tmp_path, "--agent", "faulty:0.5")
+    again = subprocess.run(
+        [*TOOLHOP, "score", "--json", answer["run"]], capture_output=True, text=True
+    )
+    assert json.loads(again.stdout) == answer["summaries"]
+    lines = subprocess.run(
+        [*TOOLHOP, "score", "--episodes", answer["run"]], capture_output=True, text=True
+    ).stdout.splitlines()
+    assert [json.loads(line)["item"] for line in lines] == [
+        f"small-{number}" for number in range(1, COUNT + 1)
+    ]
+    shown = subprocess.run(
+        [*TOOLHOP, "show", answer["run"], "small-1"], capture_output=True, text=True
+    )
+    assert shown.returncode == 0
+    assert "What is the squared length" in shown.stdout
+    assert "gold answer: 16" in shown.stdout
+    missing = subprocess.run(
+        [*TOOLHOP, "show", answer["run"], "small-99"], capture_output=True, text=True
+    )
+    assert missing.returncode == 2
+    assert "no episode of small-99" in missing.stderr
+
+
+def test_a_run_is_the_same_for_the_same_seed_and_differs_by_epoch(
+    data: DataSet, tmp_path: Path
+) -> None:
+    def errors(seed: str) -> list[tuple[str, int, int]]:
+        flags = ("--agent", "faulty:0.4", "--seed", seed, "--epochs", "2")
+        _, answer = run(data, tmp_path, *flags)
+        judged = [judge(trace) for trace in RunStore.open(Path(answer["run"])).traces()]
+        return [(j.item, j.epoch, getattr(j.verdict, "failed_calls", -1)) for j in judged]
+
+    first, again, other = errors("1"), errors("1"), errors("9")
+    assert first == again
+    assert first != other
+    by_epoch = [[n for _, epoch, n in first if epoch == wanted] for wanted in (1, 2)]
+    assert by_epoch[0] != by_epoch[1]

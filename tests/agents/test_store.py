@@ -1,0 +1,107 @@
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from agents.store import RunStore, StoreError, file_name, read_trace, write_aside
+from env.feedback import Level
+from env.messages import UserMessage
+from env.reading import Dialect
+from env.trace import Ended, Ending, Hops, Started
+
+
+def started(name: str = "e1") -> Started:
+    return Started(
+        episode=name,
+        item="1",
+        item_digest="0",
+        question="Q",
+        answer="A",
+        hops=Hops((), ()),
+        player="p",
+        mode="direct",
+        dialect=Dialect.NATIVE,
+        feedback=Level.DETAILED,
+        epoch=1,
+        seed=0,
+        messages=(UserMessage("Q"),),
+        tools=(),
+        at="2026-01-01T00:00:00.000+00:00",
+    )
+
+
+def test_traces_come_back_as_written_and_cut_off_ones_are_kept(tmp_path: Path) -> None:
+    store = RunStore.create(tmp_path, "run", {"status": "started"})
+    with store.sink("whole") as sink:
+        sink(started("whole"))
+        sink(Ended(Ending.ANSWERED, 0.5))
+    with store.sink("cut/off ..") as sink:
+        sink(started("cut/off .."))
+    cut, whole = RunStore.open(store.folder).traces()
+    assert whole.events == (started("whole"), Ended(Ending.ANSWERED, 0.5))
+    assert (cut.started.episode, cut.ended) == ("cut/off ..", None)
+    assert all(path.parent == store.folder / "episodes" for path in tmp_path.rglob("*.jsonl"))
+
+
+def test_a_line_that_a_crash_cut_short_loses_nothing_before_it(tmp_path: Path) -> None:
+    store = RunStore.create(tmp_path, "run", {})
+    with store.sink("e") as sink:
+        sink(started("e"))
+    path = store.folder / "episodes" / "e.jsonl"
+    whole = path.read_bytes()
+    for length in range(len(whole) + 1):
+        path.write_bytes(whole + whole[:length].rstrip(b"\n"))
+        assert read_trace(path).events[0] == started("e")
+
+
+def test_two_runs_of_one_name_get_two_folders(tmp_path: Path) -> None:
+    one, two = (RunStore.create(tmp_path, "run", {}) for _ in range(2))
+    assert one.folder != two.folder
+
+
+@pytest.mark.parametrize("name", ["../x", "a/b", "", ".hidden", "ü", "a" * 300, "CON:1", "a\0b"])
+def test_any_name_is_one_safe_file(name: str, tmp_path: Path) -> None:
+    made = file_name(name)
+    assert (tmp_path / made).parent == tmp_path
+    assert not made.startswith(".")
+    assert len(made) < 120
+    assert made.isascii()
+    assert file_name(name + "x") != made
+
+
+def test_what_is_no_run_is_refused_with_what_to_give(tmp_path: Path) -> None:
+    with pytest.raises(StoreError, match=r"has no manifest\.json"):
+        RunStore.open(tmp_path)
+    (tmp_path / "manifest.json").write_text("{")
+    with pytest.raises(StoreError, match="cannot be read"):
+        _ = RunStore.open(tmp_path).manifest
+    (tmp_path / "bad.jsonl").write_text('{"kind": "nothing"}\n')
+    with pytest.raises(StoreError, match="line 1 is no event"):
+        read_trace(tmp_path / "bad.jsonl")
+
+
+def test_a_log_dir_that_cannot_be_written_is_a_clear_error(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(StoreError, match="pass another --log-dir"):
+        RunStore.create(tmp_path / "file", "run", {})
+
+
+def test_a_full_disk_stops_the_episode_with_the_path(tmp_path: Path) -> None:
+    if not os.path.exists("/dev/full"):  # noqa: PTH110 -- a device
+        pytest.skip("needs /dev/full, which only Linux has")
+    store = RunStore.create(tmp_path, "run", {})
+    (store.folder / "episodes" / "e.jsonl").symlink_to("/dev/full")
+    with store.sink("e") as sink, pytest.raises(StoreError, match=r"e\.jsonl cannot be written"):
+        sink(started("e"))
+
+
+def test_replacing_a_file_never_shows_a_part(tmp_path: Path) -> None:
+    path = tmp_path / "f"
+    write_aside(path, b"old")
+    with path.open("rb") as before:
+        write_aside(path, b"new content")
+        assert before.read() == b"old"
+    assert path.read_bytes() == b"new content"
+    assert list(tmp_path.iterdir()) == [path]

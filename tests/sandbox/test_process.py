@@ -1,0 +1,98 @@
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import anyio
+import pytest
+
+from sandbox.pool import PooledSandbox
+from sandbox.process import ProcessLauncher
+from tests.sandbox.conformance import Box, Conformance, Restricted
+
+
+class TestProcess(Conformance):
+    @pytest.fixture
+    def box(self, process_box: Box) -> Box:
+        return process_box
+
+
+class TestRestrictedProcess(Restricted):
+    @pytest.fixture
+    def box(self, restricted_process_box: Box) -> Box:
+        return restricted_process_box
+
+
+def test_the_description_says_what_holds(process_box: Box) -> None:
+    told = process_box.pool.description
+    assert told["kind"] == "process"
+    assert told["pid_1"] is False
+    assert {"landlock", "seccomp", "python", "policy", "wall_s"} <= set(told)
+
+
+HOST = """
+import sys, time, anyio
+from sandbox.pool import PooledSandbox
+from sandbox.process import ProcessLauncher
+
+async def main():
+    pool = PooledSandbox(ProcessLauncher(), policy="none")
+    async with pool, pool.session():
+        print(pool._started[0].process.pid, flush=True)
+        await anyio.sleep(60)
+
+anyio.run(main)
+"""
+
+
+def test_a_killed_host_leaves_no_process() -> None:
+    root = Path(__file__).parents[2]
+    with subprocess.Popen(
+        [sys.executable, "-c", HOST], cwd=root, stdout=subprocess.PIPE, text=True
+    ) as host:
+        assert host.stdout is not None
+        worker = int(host.stdout.readline())
+        host.kill()
+    deadline = time.monotonic() + 5
+    while _runs(worker):
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+
+
+def _runs(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+        state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+    except (ProcessLookupError, FileNotFoundError):
+        return False
+    return state != "Z"
+
+
+def test_a_worker_that_does_not_end_is_killed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sandbox.process.STOP_S", 0.05)
+
+    async def run() -> int | None:
+        worker = await ProcessLauncher().start()
+        worker.process.send_signal(signal.SIGSTOP)
+        await worker.stop()
+        return worker.process.returncode
+
+    assert anyio.run(run) == -signal.SIGKILL
+
+
+def test_other_systems_are_told_to_use_docker(monkeypatch: pytest.MonkeyPatch) -> None:
+    from sandbox.errors import SandboxUnavailable
+
+    monkeypatch.setattr(sys, "platform", "darwin")
+
+    async def run() -> None:
+        async with PooledSandbox(ProcessLauncher()):
+            pass
+
+    with pytest.raises(SandboxUnavailable, match="needs Linux, this is darwin") as caught:
+        anyio.run(run)
+    assert "--sandbox docker" in caught.value.fix
