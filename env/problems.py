@@ -50,9 +50,10 @@ def missing(path: str, name: str) -> Problem:
     return Problem(ErrorCode.MISSING_ARGUMENT, join(path, name), "", "it is required")
 
 
-def _unexpected(path: str, name: str, given: Any) -> Problem:  # noqa: ANN401 -- JSON from Rust
+def _unexpected(path: str, name: str, holder: object) -> Problem:
+    given = holder.get(name) if isinstance(holder, dict) else None
     allowed = "only declared names"
-    return Problem(ErrorCode.UNEXPECTED_ARGUMENT, join(path, name), shown(given[name]), allowed)
+    return Problem(ErrorCode.UNEXPECTED_ARGUMENT, join(path, name), shown(given), allowed)
 
 
 def _forbidden(error: ValidationError, arguments: Mapping[str, JSON]) -> list[Problem]:
@@ -74,7 +75,9 @@ def _forbidden(error: ValidationError, arguments: Mapping[str, JSON]) -> list[Pr
 
 
 def _no_alternative(
-    failed: ValidationError, groups: Sequence[Sequence[ValidationError]], arguments: Any
+    failed: ValidationError,
+    groups: Sequence[Sequence[ValidationError]],
+    arguments: Mapping[str, JSON],
 ) -> list[Problem]:
     """Not the number of `anyOf` or `oneOf` alternatives fits that should.
 
@@ -105,12 +108,12 @@ def _no_alternative(
     return [Problem(ErrorCode.SCHEMA_VIOLATION, path, given, f"one of these: {wanted}")]
 
 
-def _options(error: ValidationError) -> list[JSON]:
+def _options(error: ValidationError) -> list[object]:
     value: Any = error.kind.value
     return list(value) if error.kind.name == "enum" else [value]
 
 
-def _one_of(options: Iterable[JSON]) -> str:
+def _one_of(options: Iterable[object]) -> str:
     return "one of " + ", ".join(dict.fromkeys(map(shown, options)))
 
 
@@ -137,9 +140,10 @@ def join(path: str, name: str) -> str:
     return f"{path}.{name}" if path else name
 
 
-def shown(value: JSON) -> str:
-    """A value as JSON, cut for reading."""
+def shown(value: object) -> str:
+    """A JSON value, cut for reading."""
     if isinstance(value, str):
         value = value[:SHOWN_CHARS]
-    text = json.dumps(value, ensure_ascii=False)
+    # The checker gives numbers beyond a float as Decimal.
+    text = json.dumps(value, ensure_ascii=False, default=str)
     return text if len(text) <= SHOWN_CHARS else f"{text[: SHOWN_CHARS - 1]}…"

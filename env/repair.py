@@ -1,225 +1,185 @@
 """What a lenient reader would have made of a rejected call.
 
 Harnesses differ in what they mend in silence, so their error rates cannot be compared. Here the
-strict verdict counts, and the repair that would have worked stands beside it: the shortest list
-of steps below after which the call fits its tool's schema.
+strict verdict counts, and the repair that would have worked stands beside it: the fewest steps
+after which the call fits its tool's schema, the first in the order below of those with as many.
 """
 
 from __future__ import annotations
 
-import ast
 import difflib
-import json
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 
-from env.validation import Validator, strict_json
-from env.verdicts import Call, Repair
+from env.lenient import Steps, objects
+from env.validation import Validator, declared, strict_json
+from env.verdicts import Repair
 from sandbox.outcome import JSON
 
-LONGEST_CHARS = 100_000
-"""Longer argument texts are not repaired: the steps below read them many times."""
-NAME_LIKENESS = 0.8
-"""Least similarity (difflib ratio) at which another tool's name counts as a slip."""
+LONGEST_CHARS = 20_000
+"""Longer argument texts are not repaired: they are read many times (at this length 25 ms)."""
+WORD_LIKENESS = 0.8
+"""Least similarity (difflib ratio) at which a word of another tool's name counts as a slip."""
 
 
 def repair(validator: Validator, name: str, arguments: str) -> Repair | None:
-    """The reading of a rejected call that fits, or None where no step helps."""
-    if len(arguments) > LONGEST_CHARS:
+    """The reading of a rejected call that fits, or None where no steps help."""
+    named = _name(validator, name)
+    if named is None or len(arguments) > LONGEST_CHARS:
         return None
-    for tool, name_steps in _names(validator, name):
-        schema = validator.documents[tool].parameters
-        for value, text_steps in _objects(arguments):
-            for fitted, value_steps in _fitted(value, schema):
-                steps = (*name_steps, *text_steps, *value_steps)
-                if steps and not validator.problems(tool, fitted):
-                    return Repair(tool, fitted, steps)
+    tool, name_steps = named
+    schema = validator.documents[tool].parameters
+    readings = [
+        (fitted, (*name_steps, *text_steps, *value_steps))
+        for value, text_steps in objects(arguments)
+        for fitted, value_steps in _fitted(value, tool, schema)
+    ]
+    for fitted, steps in sorted(readings, key=lambda reading: len(reading[1])):
+        if steps and not validator.problems(tool, fitted):
+            return Repair(tool, fitted, steps)
     return None
 
 
-def strict_or_repaired(validator: Validator, name: str, arguments: str) -> Call | Repair | None:
-    """The call as it is if valid, else its repair, else None. For lenient re-readings."""
-    verdict = validator.check(name, arguments)
-    return verdict if isinstance(verdict, Call) else repair(validator, name, arguments)
-
-
-def _names(validator: Validator, name: str) -> Iterator[tuple[str, tuple[str, ...]]]:
+def _name(validator: Validator, name: str) -> tuple[str, Steps] | None:
+    """The tool that is meant, if there is one and only one."""
     known = list(validator.documents)
     if name in validator.documents:
-        yield name, ()
-        return
-    bare = name.strip().strip("`'\"").removesuffix("()").removeprefix("functions.")
+        return name, ()
+    bare = name.strip().strip("`'\"").removesuffix("()")
     for candidate in (bare, bare.rpartition(".")[2]):
         if candidate in validator.documents:
-            yield candidate, ("name_trimmed",)
-            return
-    plain = {re.sub(r"[\W_]", "", tool).casefold(): tool for tool in known}
-    folded = plain.get(re.sub(r"[\W_]", "", bare).casefold())
-    if folded:
-        yield folded, ("name_spelling",)
-        return
-    for near in difflib.get_close_matches(bare, known, n=1, cutoff=NAME_LIKENESS):
-        yield near, ("name_nearest",)
+            return candidate, ("name_trimmed",)
+    spelling = [tool for tool in known if _letters(tool) == _letters(bare)]
+    if spelling and _letters(bare):
+        return (spelling[0], ("name_spelling",)) if len(spelling) == 1 else None
+    near = [tool for tool in known if _alike(tool, bare)]
+    return (near[0], ("name_nearest",)) if len(near) == 1 else None
 
 
-def _objects(text: str) -> Iterator[tuple[dict[str, JSON], tuple[str, ...]]]:
-    """Objects that lenient readers find in `text`, fewest steps first."""
-    seen: set[str] = set()
-    readings: list[tuple[str, tuple[str, ...]]] = [(text, ())]
-    for step, change in _TEXT_STEPS.items():
-        readings += [(change(before), (*steps, step)) for before, steps in readings]
-    for changed, steps in sorted(readings, key=lambda reading: len(reading[1])):
-        if changed in seen:
-            continue
-        seen.add(changed)
-        for read, read_steps in _READERS:
-            try:
-                value = read(changed)
-            except (ValueError, SyntaxError, TypeError, RecursionError, MemoryError):
-                continue
-            if isinstance(value, dict) and all(isinstance(key, str) for key in value):
-                yield value, (*steps, *read_steps)
+def _letters(name: str) -> str:
+    return re.sub(r"[\W_]", "", name).casefold()
 
 
-def _without_fence(text: str) -> str:
-    found = re.search(r"```(?:json|python)?\s*(.*?)```", text, flags=re.DOTALL)
-    return found[1] if found else text
+def _alike(one: str, other: str) -> bool:
+    """Whether each word of a name is a slip of the other's: `get` is none of `set`, 2 none of 3."""
+    pairs = [re.findall(r"[^\W\d_]+|\d+", name.casefold()) for name in (one, other)]
+    if len(pairs[0]) != len(pairs[1]) or len(other) > 2 * len(one):
+        return False
+    return all(
+        first == second
+        or (
+            not first.isdigit()
+            and difflib.SequenceMatcher(None, first, second).ratio() >= WORD_LIKENESS
+        )
+        for first, second in zip(*pairs, strict=True)
+    )
 
 
-def _first_object(text: str) -> str:
-    """From the first brace to where it closes, outside of strings."""
-    start = text.find("{")
-    if start < 0:
-        return text
-    depth, in_string, escaped = 0, False, False
-    for position in range(start, len(text)):
-        letter = text[position]
-        if in_string:
-            in_string = escaped or letter != '"'
-            escaped = letter == "\\" and not escaped
-        elif letter == '"':
-            in_string = True
-        elif letter in "{[":
-            depth += 1
-        elif letter in "}]":
-            depth -= 1
-            if depth == 0:
-                return text[start : position + 1]
-    return text[start:]
-
-
-def _without_trailing_commas(text: str) -> str:
-    return re.sub(r",(\s*[}\]])", r"\1", text)
-
-
-def _closed(text: str) -> str:
-    """`text` with the quotes and brackets closed that it leaves open."""
-    open_brackets: list[str] = []
-    in_string, escaped = False, False
-    for letter in text:
-        if in_string:
-            in_string = escaped or letter != '"'
-            escaped = letter == "\\" and not escaped
-        elif letter == '"':
-            in_string = True
-        elif letter in "{[":
-            open_brackets.append("}" if letter == "{" else "]")
-        elif letter in "}]" and open_brackets:
-            open_brackets.pop()
-    return text + ('"' if in_string else "") + "".join(reversed(open_brackets))
-
-
-_TEXT_STEPS: Mapping[str, Callable[[str], str]] = {
-    "code_fence": _without_fence,
-    "surrounding_text": _first_object,
-    "trailing_comma": _without_trailing_commas,
-    "unclosed": _closed,
-}
-
-
-def _nothing(text: str) -> JSON:
-    if text.strip() in {"", "null", "None"}:
-        return {}
-    raise ValueError("there is something")
-
-
-def _encoded_twice(text: str) -> JSON:
-    inner = strict_json(text)
-    if not isinstance(inner, str):
-        raise ValueError("no string")  # noqa: TRY004 -- readers fail with ValueError
-    return strict_json(inner)
-
-
-def _python_literal(text: str) -> JSON:
-    value = ast.literal_eval(text.strip())
-    # Sets, bytes, complex numbers are literals, but not JSON.
-    result: JSON = json.loads(json.dumps(value, allow_nan=False))
-    return result
-
-
-def _lenient_json(text: str) -> JSON:
-    """JSON with control characters in strings and keys given twice; the last one counts."""
-    value: JSON = json.loads(text, strict=False)
-    json.dumps(value, allow_nan=False)
-    return value
-
-
-_READERS: tuple[tuple[Callable[[str], JSON], tuple[str, ...]], ...] = (
-    (strict_json, ()),
-    (_nothing, ("empty",)),
-    (_lenient_json, ("lenient_json",)),
-    (_encoded_twice, ("encoded_twice",)),
-    (_python_literal, ("python_literal",)),
-)
+_WRAPPERS = ("arguments", "parameters", "args", "kwargs", "input")
 
 
 def _fitted(
-    value: dict[str, JSON], schema: Mapping[str, JSON]
-) -> Iterator[tuple[dict[str, JSON], tuple[str, ...]]]:
-    """The object as it is, unwrapped, without undeclared arguments, with types converted."""
-    yield value, ()
-    declared = schema.get("properties")
-    declared = declared if isinstance(declared, dict) else {}
-    for key in ("arguments", "parameters", "args", "kwargs", "input"):
-        inner = value.get(key)
-        if list(value) == [key] and isinstance(inner, dict) and key not in declared:
-            yield inner, ("unwrapped",)
-            value = inner
-    kept = {key: part for key, part in value.items() if key in declared}
-    if kept != value:
-        yield kept, ("extra_dropped",)
-    present: dict[str, JSON] = {key: part for key, part in kept.items() if part is not None}
-    steps = ("extra_dropped",) if kept != value else ()
-    if present != kept:
-        yield present, (*steps, "null_dropped")
-        steps = (*steps, "null_dropped")
-    converted = {key: _converted(part, declared[key]) for key, part in present.items()}
-    if converted != present or any(type(converted[k]) is not type(present[k]) for k in present):
+    value: dict[str, JSON], tool: str, schema: Mapping[str, JSON]
+) -> Iterator[tuple[dict[str, JSON], Steps]]:
+    """The object as it is, unwrapped, without undeclared arguments and nulls, with types
+    converted: each on top of what came before it.
+    """
+    steps: Steps = ()
+    yield value, steps
+    names = declared(schema)
+    inner = _unwrapped(value, tool, names)
+    if inner is not None:
+        value, steps = inner, (*steps, "unwrapped")
+        yield value, steps
+    types = _properties(schema)
+    for step, change in (
+        ("extra_dropped", {k: v for k, v in value.items() if k in names}),
+        ("null_dropped", {k: v for k, v in value.items() if v is not None or _null(types.get(k))}),
+    ):
+        kept = {key: part for key, part in value.items() if key in change}
+        if kept != value:
+            value, steps = kept, (*steps, step)
+            yield value, steps
+    converted = {key: _converted(part, types.get(key)) for key, part in value.items()}
+    if converted != value:
         yield converted, (*steps, "type_converted")
 
 
+def _unwrapped(value: dict[str, JSON], tool: str, names: list[str]) -> dict[str, JSON] | None:
+    """The object inside `{"arguments": {...}}`, or inside the whole call with its name."""
+    for key in _WRAPPERS:
+        inner = value.get(key)
+        if isinstance(inner, dict) and not set(value) & set(names):
+            rest = {name: part for name, part in value.items() if name != key}
+            if rest in ({}, {"name": tool}):
+                return inner
+    return None
+
+
+def _properties(schema: JSON | Mapping[str, JSON]) -> Mapping[str, JSON]:
+    properties = schema.get("properties") if isinstance(schema, Mapping) else None
+    return properties if isinstance(properties, dict) else {}
+
+
+def _wanted(schema: JSON) -> tuple[str, Mapping[str, JSON]]:
+    """The one type that a schema names beside null, and the schema that names it; "" for none."""
+    if not isinstance(schema, dict):
+        return "", {}
+    kinds, alternatives = schema.get("type"), schema.get("anyOf")
+    if isinstance(kinds, list):
+        named = [kind for kind in kinds if isinstance(kind, str) and kind != "null"]
+        return (named[0] if len(named) == 1 else ""), schema
+    if not isinstance(kinds, str) and isinstance(alternatives, list):
+        left = [one for one in alternatives if one != {"type": "null"}]
+        return _wanted(left[0]) if len(left) == 1 < len(alternatives) else ("", schema)
+    return (kinds if isinstance(kinds, str) else ""), schema
+
+
+def _null(schema: JSON) -> bool:
+    """Whether a schema takes null."""
+    if not isinstance(schema, dict):
+        return True
+    kinds, alternatives = schema.get("type"), schema.get("anyOf")
+    if isinstance(alternatives, list):
+        return any(_null(one) for one in alternatives)
+    return kinds is None or kinds == "null" or (isinstance(kinds, list) and "null" in kinds)
+
+
 def _converted(value: JSON, schema: JSON) -> JSON:
-    """The value in the type that its schema names, where the conversion loses nothing."""
-    wanted = schema.get("type") if isinstance(schema, dict) else None
-    if wanted == "string" and isinstance(value, int | float) and not isinstance(value, bool):
-        return json.dumps(value)
-    if wanted == "array" and not isinstance(value, list | str):
-        return [value]
-    if not isinstance(value, str):
-        return value
-    if wanted == "boolean":
+    """The value in the type that its schema names, where the conversion loses nothing.
+
+    A float stays: its text is gone, and "1.1" is not the version 1.10 that was written.
+    """
+    wanted, found = _wanted(schema)
+    if wanted == "string" and isinstance(value, int) and not isinstance(value, bool):
+        return str(value)
+    if wanted == "boolean" and isinstance(value, str):
         return {"true": True, "false": False}.get(value.strip().lower(), value)
-    if wanted in {"integer", "number", "array", "object"}:
-        try:
-            return strict_json(value)
-        except (ValueError, RecursionError):
-            return [value] if wanted == "array" else value
-    return _enum_spelling(value, schema)
+    if wanted in {"integer", "number", "array", "object"} and isinstance(value, str):
+        value = _read(value, list if wanted == "array" else object)
+    if wanted == "array":
+        items = found.get("items")
+        return [_converted(part, items) for part in (value if isinstance(value, list) else [value])]
+    if isinstance(value, dict):
+        types = _properties(found)
+        return {key: _converted(part, types.get(key)) for key, part in value.items()}
+    return _enum_spelling(value, found) if isinstance(value, str) else value
 
 
-def _enum_spelling(value: str, schema: JSON) -> JSON:
-    options = schema.get("enum") if isinstance(schema, dict) else None
-    for option in options if isinstance(options, list) else []:
-        if isinstance(option, str) and option.strip().casefold() == value.strip().casefold():
-            return option
-    return value
+def _read(text: str, kind: type) -> JSON:
+    """The JSON in `text` if it is of that kind, else `text`."""
+    try:
+        value = strict_json(text)
+    except ValueError:
+        return text
+    return value if isinstance(value, kind) else text
+
+
+def _enum_spelling(value: str, schema: Mapping[str, JSON]) -> JSON:
+    options = schema.get("enum")
+    near = [
+        option
+        for option in (options if isinstance(options, list) else [])
+        if isinstance(option, str) and option.strip().casefold() == value.strip().casefold()
+    ]
+    return near[0] if len(near) == 1 else value

@@ -8,6 +8,7 @@ as the float that ToolHop's evaluator would give it: a conversion would be a rep
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Any, NoReturn
@@ -20,7 +21,7 @@ from sandbox.outcome import JSON
 from toolhop_tools.model import ToolDocument
 
 MOST_PROBLEMS = 50
-"""Problems that a verdict keeps, by precedence; a long list of wrong items would swell the trace."""
+"""Problems that a verdict keeps, by precedence: a long list of wrong items would swell traces."""
 MOST_NODES = 10_000
 """Values in an arguments object up to which every problem is listed (which takes 0.1 s for that
 many); beyond, the schema's first beside missing and unexpected arguments."""
@@ -60,7 +61,7 @@ class Validator:
         return Call(name, value)
 
     def problems(self, name: str, arguments: Mapping[str, JSON]) -> list[Problem]:
-        """What the tool's schema has against an arguments object; one problem a code and path."""
+        """What the tool's schema has against an arguments object, each thing once."""
         schema = self.documents[name].parameters
         allowed = "only " + (", ".join(declared(schema)) or "no arguments at all")
         found = [
@@ -78,7 +79,7 @@ class Validator:
                 given = shown(repr(arguments))
                 reason = f"plain JSON ({error})"
                 found.append(Problem(ErrorCode.SCHEMA_VIOLATION, "", given, reason))
-        return list({(p.code, p.path): p for p in reversed(found)}.values())[::-1]
+        return _once(found)
 
     def _validator(self, name: str) -> jsonschema_rs.Validator | None:
         """The compiled schema; None for one that is itself invalid.
@@ -95,6 +96,16 @@ class Validator:
             except (jsonschema_rs.ValidationError, ValueError):
                 self._compiled[name] = None
         return self._compiled[name]
+
+
+def _once(found: Sequence[Problem]) -> list[Problem]:
+    """Without what both the schema checker and the rules here found."""
+    first: dict[tuple[str, ...], Problem] = {}
+    for problem in found:
+        by_name = problem.code in {ErrorCode.MISSING_ARGUMENT, ErrorCode.UNEXPECTED_ARGUMENT}
+        key = (problem.code, problem.path, "" if by_name else problem.allowed)
+        first.setdefault(key, problem)
+    return list(first.values())
 
 
 def _errors(
@@ -182,8 +193,7 @@ def _integer(digits: str) -> int:
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) != len(pairs):
-        seen: set[str] = set()
-        twice = next(key for key, _ in pairs if key in seen or seen.add(key))
+        twice, _ = Counter(key for key, _ in pairs).most_common(1)[0]
         raise ValueError(f"the key {shown(twice)} stands twice")
     return found
 

@@ -20,6 +20,18 @@ from sandbox.worker.rules import UNSAFE, refused, str_format, str_format_map
 # ruff: noqa: ANN401 -- stand-ins take and give any object
 
 
+def _abc() -> dict[str, Any]:
+    import abc
+
+    def abstractmethod(function: Any) -> Any:
+        """The library's; it writes to the function, so that must be the tool's."""
+        if type(function) is FunctionType or issubclass(type(function), type):
+            writable(function)
+        return abc.abstractmethod(function)
+
+    return {"abstractmethod": abstractmethod}
+
+
 def _operator() -> dict[str, Any]:
     def follow(owner: Any, path: list[str]) -> Any:
         for name in path:
@@ -151,6 +163,7 @@ def _typing() -> dict[str, Any]:
 
 
 SUBSTITUTES: dict[str, Callable[[], dict[str, Any]]] = {
+    "abc": _abc,
     "collections": _collections,
     "dataclasses": _dataclasses,
     "enum": _enum,

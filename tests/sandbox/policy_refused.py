@@ -225,6 +225,7 @@ ATTEMPTS = {
         "from functools import total_ordering\nfrom fractions import Fraction\n"
         "total_ordering(Fraction)"
     ),
+    "abstractmethod on the library": "import abc, json\nabc.abstractmethod(json.dumps)",
     "register a foreign class": "from abc import ABC\nclass C(ABC): pass\nC.register(int)",
     "register with the library": "from numbers import Number\nNumber.register(str)",
     "the object of an error": "try: [].x\nexcept AttributeError as e: e.obj",

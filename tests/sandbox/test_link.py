@@ -343,7 +343,7 @@ def test_a_worker_that_does_not_answer_is_a_fault(
 @pytest.mark.parametrize(
     ("packet", "message"),
     [
-        (b"", "the worker ended"),
+        (b"", "the worker"),
         (b"xx", "cannot be understood"),
         (wire.packet(wire.EXIT, 1, b"xx"), "reported an end in 2 bytes"),
     ],
@@ -355,10 +355,13 @@ def test_garbage_on_the_control_socket_is_a_fault(
     worker.silent = True
 
     async def use(link: WorkerLink) -> None:
-        worker.send(packet) if packet else worker.hang_up()
+        if packet:
+            worker.send(packet)
+        else:
+            worker.hang_up()
         await link.ping()
 
-    assert message in faulty(worker, use, monkeypatch) or packet == b""
+    assert message in faulty(worker, use, monkeypatch)
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Ports on which network services are expected by default."""
+"""Ports on which network services are expected unless told otherwise."""
 
 # Plain port, then the port of the variant that speaks TLS from the first byte (0: none).
 PORTS = {

@@ -1,11 +1,6 @@
 """Arithmetic of IPv4 subnets."""
 
 
-def dotted(number: int) -> str:
-    """Write a 32-bit number as four decimal octets."""
-    return ".".join(str(number >> shift & 255) for shift in (24, 16, 8, 0))
-
-
 def subnet_detail(address: str, prefix_length: int, want: str) -> str | int | dict[str, str]:
     """Return one fact about the subnet in which the address lies."""
     octets = address.strip().split(".")
@@ -26,3 +21,8 @@ def subnet_detail(address: str, prefix_length: int, want: str) -> str | int | di
     if want == "mask":
         return dotted(2**32 - size)
     return dotted(network if want == "network" else network + size - 1)
+
+
+def dotted(number: int) -> str:
+    """Write a 32-bit number as four decimal octets."""
+    return ".".join(str(number >> shift & 255) for shift in (24, 16, 8, 0))

@@ -49,12 +49,6 @@ PLACES = {
 RADIUS = {"km": 6371.0, "miles": 6371.0 / 1.609344}
 
 
-def city_key(city: str) -> str:
-    """Return the spelling under which the table keeps a city."""
-    parts = unicodedata.normalize("NFKD", " ".join(city.split()))
-    return "".join(sign for sign in parts if not unicodedata.combining(sign)).casefold()
-
-
 def city_distance(origin: str, destination: str, unit: str = "km") -> int | dict[str, str]:
     """Return the haversine distance on a sphere of mean Earth radius, as a whole number."""
     for label, city in (("origin", origin), ("destination", destination)):
@@ -66,3 +60,9 @@ def city_distance(origin: str, destination: str, unit: str = "km") -> int | dict
     across = math.cos(lat_a) * math.cos(lat_b) * math.sin((lon_b - lon_a) / 2) ** 2
     half_chord = math.sqrt(math.sin((lat_b - lat_a) / 2) ** 2 + across)
     return round(2 * RADIUS[unit] * math.asin(min(1.0, half_chord)))
+
+
+def city_key(city: str) -> str:
+    """Return the spelling under which the table keeps a city."""
+    parts = unicodedata.normalize("NFKD", " ".join(city.split()))
+    return "".join(sign for sign in parts if not unicodedata.combining(sign)).casefold()

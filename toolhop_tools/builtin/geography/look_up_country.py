@@ -47,12 +47,6 @@ COUNTRIES = (
 )
 
 
-def plain(text: str) -> str:
-    """Return the text without accents, outer space and differences of case."""
-    parts = unicodedata.normalize("NFKD", " ".join(text.split()))
-    return "".join(sign for sign in parts if not unicodedata.combining(sign)).casefold()
-
-
 def look_up_country(value: str, want: str, by: str = "name") -> str | int | dict[str, str]:
     """Find the row whose column ``by`` holds the value and return its column ``want``."""
     column = COLUMNS.index(by)
@@ -62,3 +56,9 @@ def look_up_country(value: str, want: str, by: str = "name") -> str | int | dict
             return row[COLUMNS.index(want)]
     known = ", ".join(str(row[column]) for row in COUNTRIES)
     return {"error": f"value: no country has the {by} {value!r}; the table knows {known}"}
+
+
+def plain(text: str) -> str:
+    """Return the text without accents, outer space and differences of case."""
+    parts = unicodedata.normalize("NFKD", " ".join(text.split()))
+    return "".join(sign for sign in parts if not unicodedata.combining(sign)).casefold()

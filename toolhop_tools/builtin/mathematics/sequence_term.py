@@ -3,13 +3,6 @@
 import math
 
 
-def add_up(first: int, second: int, n: int) -> int:
-    """Return term n of the sequence in which each term is the sum of the two before it."""
-    while n > 1:
-        first, second, n = second, first + second, n - 1
-    return first
-
-
 def sequence_term(sequence: str, n: int) -> int:
     """Return the n-th term of the named sequence; the first term has n = 1."""
     index = int(n)
@@ -24,3 +17,10 @@ def sequence_term(sequence: str, n: int) -> int:
     if sequence == "tetrahedral":
         return index * (index + 1) * (index + 2) // 6
     return math.comb(2 * index, index) // (index + 1)
+
+
+def add_up(first: int, second: int, n: int) -> int:
+    """Return term n of the sequence in which each term is the sum of the two before it."""
+    while n > 1:
+        first, second, n = second, first + second, n - 1
+    return first
