@@ -41,8 +41,9 @@ def _official_text(text: str) -> str:
 def strict(gold: str, text: str | None) -> bool:
     """Whether the last `<answer>` (the whole text where there is no tag) equals the gold.
 
-    Equal means: the same number by value where both are plain numbers, else the same text after
-    Unicode composition, case folding, and without surrounding spaces, quotes and one last dot.
+    Equal means: the same number by value where both are plain numbers (so "007" is 7), else the
+    same text after Unicode composition, case folding, and without surrounding spaces, quotes and
+    one last dot. Nothing equals an empty answer.
     """
     if text is None:
         return False
@@ -63,9 +64,12 @@ _QUOTES = "\"'`“”‘’«»"
 
 
 def _plain(text: str) -> str:
-    text = unicodedata.normalize("NFC", text).casefold()
-    text = " ".join(text.split()).strip(_QUOTES + " ")
-    return text.removesuffix(".").strip(_QUOTES + " ")
+    # Composed again after folding, which takes some letters apart.
+    text = unicodedata.normalize("NFC", unicodedata.normalize("NFC", text).casefold())
+    text = " ".join(text.split())
+    bare = text.strip(_QUOTES + " ").removesuffix(".").strip(_QUOTES + " ")
+    # An answer may be a quote or a dot and nothing else.
+    return bare or text
 
 
 _NUMBER = re.compile(r"[+-]?(\d{1,3}(,\d{3})+|\d+)(\.\d+)?")

@@ -328,7 +328,13 @@ def clean(reply: Reply) -> Reply:
     calls = tuple(
         RawCall(_utf8(call.id), _utf8(call.name), _utf8(call.arguments)) for call in reply.calls
     )
-    return replace(reply, content=_utf8(reply.content), calls=calls)
+    return replace(
+        reply,
+        content=_utf8(reply.content),
+        calls=calls,
+        model=_utf8(reply.model),
+        finish_reason=_utf8(reply.finish_reason),
+    )
 
 
 def _utf8(text: str) -> str:

@@ -47,6 +47,9 @@ class Feedback:
         return self.error is None
 
 
+MINIMAL_TEXT = "The call failed."
+"""All that minimal feedback says, whatever failed."""
+
 _CODE_BY_KIND = {
     "raised": ErrorCode.RAISED,
     "timed_out": ErrorCode.TIMED_OUT,
@@ -61,15 +64,13 @@ _CODE_BY_KIND = {
 def render(level: Level, name: str, verdict: Call | Rejected, outcome: Outcome | None) -> Feedback:
     """Feedback to a call of `name`: `outcome` is None exactly where the call was rejected."""
     code = error_code(verdict, outcome)
-    if isinstance(outcome, Returned) and code is None:
-        return Feedback(outcome.json_text)
-    if level is Level.MINIMAL:
-        return Feedback("The call failed.", code)
     if isinstance(verdict, Rejected):
-        return Feedback(_rejection(name, verdict), code)
-    if outcome is None:
+        text = _rejection(name, verdict)
+    elif outcome is None:
         raise ValueError(f"a valid call of {name} has no outcome: run it before rendering")
-    return Feedback(_failure(name, outcome), code)
+    else:
+        text = _failure(name, outcome)
+    return Feedback(text if code is None or level is Level.DETAILED else MINIMAL_TEXT, code)
 
 
 def error_code(verdict: Call | Rejected, outcome: Outcome | None) -> ErrorCode | None:
@@ -77,47 +78,83 @@ def error_code(verdict: Call | Rejected, outcome: Outcome | None) -> ErrorCode |
     if isinstance(verdict, Rejected):
         return verdict.code
     if isinstance(outcome, Returned):
-        value = json.loads(outcome.json_text)
-        return ErrorCode.RETURNED_ERROR if tells_of_error(value) else None
+        return ErrorCode.RETURNED_ERROR if tells_of_error(result_value(outcome)) else None
     return _CODE_BY_KIND[outcome.kind] if outcome is not None else None
 
 
-_ERROR_KEYS = ("error", "errors", "error_message", "exception")
+def result_value(outcome: Returned) -> JSON:
+    """What a tool returned; None for what is nested too deeply to be looked into."""
+    try:
+        value: JSON = json.loads(outcome.json_text)
+    except RecursionError:
+        return None
+    return value
+
+
+_NO_ERROR = frozenset({"", "none", "null", "no", "no error", "n/a", "ok"})
+_NUMBER_ONLY = r"[-+±]?\s*[\d.,]+\s*%?\s*$"
 _ERROR_TEXT = re.compile(
-    r"\s*(an?\s+)?(\w+\s+)?(error|exception|traceback)\s*"
-    r"($|[:.!(\[-]|occur|when|while|during|in\b|processing\b)",
-    re.IGNORECASE,
+    rf"""\s*(?:
+    \[error\]
+  | (?:error|exception)\s*(?:$ | [:!](?!\s*{_NUMBER_ONLY}) | -\s)
+  | (?:invalid|internal|unexpected|unknown|runtime|fatal|critical|value|type|key|index|name|syntax
+      |input|parameter|argument|validation|pars(?:e|ing)|server|network|connection|database
+      |conversion|division|calculation)\s+(?:\w+\s+)?(?:error|exception)\s*(?:$ | :)
+  | (?:an?\s+(?:\w+\s+){{0,2}} | (?:unexpected|unknown|internal|some)\s+)?
+      (?:error|exception)\s+(?:has\s+)?occur
+  | (?:error|exception)\s+(?:while|when|during)\b
+  | (?:error|exception)\s+(?:in|at|on|with|from|(?!handling|correcting|checking)\w+ing)\b
+      [^:]{{0,80}}:
+  | traceback\s+\(most\ recent
+  | (?-i:(?:\w+\.)*[A-Z]\w*(?:Error|Exception))\s*(?:$ | [:(])
+    )""",
+    re.IGNORECASE | re.VERBOSE,
 )
 
 
 def tells_of_error(value: JSON) -> bool:
     """Whether a returned value says that the tool failed.
 
-    Tools report failure in band: of the errors that ToolHop's tools return, nearly all are an
-    object with the key `error`, or a text that begins with "Error". Counted as such: an object
-    whose `error`, `errors`, `error_message` or `exception` is set, or that says `"success":
-    false` or `"status": "error"`; a text that opens like a report of an error ("Error: ...",
-    "An unexpected error occurred ..."); and either of these alone in a list. A text such as
-    "no match" is a result.
+    Tools report failure in band: of the 253 tools in 60 items of ToolHop, those that report one
+    return an object with a text under `error`, or a text that begins with "Error:". Counted are
+
+    - a text that opens like a report of an error: "Error: ...", "ValueError: ...", "An
+      unexpected error occurred", "Error while reading ...";
+    - an object that has a text, an object, a list or `true` under `error`, `error_message` or
+      `exception`, or has `"success": false` or `"status": "error"`;
+    - an object with something under `errors` and no other result beside it;
+    - any of these alone in a list.
+
+    A number is none: `{"error": 0.5}` and "Error: 0.5" are results of a measurement. Nor is a text
+    that is about errors ("Error analysis"), one that reports nothing found, or `"status":
+    "failed"`, which may be what was asked for, as of a mission.
     """
     if isinstance(value, list) and len(value) == 1:
         return tells_of_error(value[0])
     if isinstance(value, str):
         return _ERROR_TEXT.match(value) is not None
     if isinstance(value, dict):
-        if any(value.get(key) for key in _ERROR_KEYS):
+        if any(_is_report(value.get(key)) for key in ("error", "error_message", "exception")):
             return True
+        if _is_report(value.get("errors")):
+            return not any(part for key, part in value.items() if key != "errors")
         status = value.get("status")
-        failed = isinstance(status, str) and status.casefold() in {"error", "failed", "failure"}
+        failed = isinstance(status, str) and status.casefold() == "error"
         return failed or value.get("success") is False
     return False
+
+
+def _is_report(value: JSON) -> bool:
+    if isinstance(value, str):
+        return value.strip().casefold() not in _NO_ERROR
+    return value is True or (isinstance(value, list | dict) and bool(value))
 
 
 def _rejection(name: str, rejected: Rejected) -> str:
     lines = [_sentence(name, problem) for problem in rejected.problems[:5]]
     left = len(rejected.problems) - 5
     if left > 0:
-        lines.append(f"And {left} more problems.")
+        lines.append(f"And {left} more.")
     return f"The call was not run. {' '.join(lines)}"
 
 
@@ -135,12 +172,19 @@ def _sentence(name: str, problem: Problem) -> str:
         case ErrorCode.UNEXPECTED_ARGUMENT:
             return f"{name} takes no argument `{path}` (given: {given}); {allowed}."
         case ErrorCode.WRONG_TYPE:
-            return f"The argument `{path}` must be of type {allowed}, but is {given}."
+            return f"{_where(path)} must be of type {allowed}, but {_is(path)} {given}."
         case ErrorCode.NOT_IN_ENUM:
-            return f"The argument `{path}` must be {allowed}, but is {given}."
+            return f"{_where(path)} must be {allowed}, but {_is(path)} {given}."
         case _:
-            where = f"The argument `{path}`" if path else "The arguments"
-            return f"{where}, given as {given}, must satisfy: {allowed}."
+            return f"{_where(path)}, given as {given}, must satisfy: {allowed}."
+
+
+def _where(path: str) -> str:
+    return f"The argument `{path}`" if path else "The arguments"
+
+
+def _is(path: str) -> str:
+    return "is" if path else "are"
 
 
 def _failure(name: str, outcome: Outcome) -> str:

@@ -48,7 +48,7 @@ def _first_of_each(readings: list[tuple[str, Steps]]) -> list[tuple[str, Steps]]
 _STRING = r"\"(?:[^\"\\]++|\\.)*+\"?|'(?:[^'\\]++|\\.)*+'?"
 _TOKEN = re.compile(rf"{_STRING}|[{{}}\[\]]", re.DOTALL)
 _COMMA = re.compile(rf"({_STRING})|,(?=\s*+[}}\]])", re.DOTALL)
-_FENCE_LABEL = re.compile(r"[ \t]*(?:[A-Za-z]+(?=\s))?")
+_FENCE_LABEL = re.compile(r"[ \t]*(?:[A-Za-z]+(?=[\s{]))?")
 
 
 def _without_fence(text: str) -> str:

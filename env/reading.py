@@ -34,8 +34,12 @@ def read_calls(dialect: Dialect, reply: Reply, turn: int) -> tuple[RawCall, ...]
 
 
 _LABEL = re.compile(
-    r"^[ \t]*(Thought|Action Input|Action|Observation|Final Answer)[ \t]*:[ \t]*", re.MULTILINE
+    r"^[ \t]*(?:\*\*|__|#+[ \t])?"
+    r"(Thought|Action Input|Action|Observation|Final Answer)"
+    r"(?:\*\*|__)?[ \t]*:(?:\*\*|__)?[ \t]*",
+    re.MULTILINE,
 )
+"""Bold or a heading around a label is dressing; around a name or its input it is an error."""
 
 
 def _actions(text: str) -> list[tuple[str, str]]:
@@ -61,10 +65,13 @@ def write_calls(content: str, calls: tuple[RawCall, ...]) -> str:
     return "\n".join(lines)
 
 
-_ANSWER = re.compile(r"<answer>(.*?)</answer>", re.DOTALL)
+_ANSWER = re.compile(r"<answer>((?:(?!<answer>).)*?)</answer>", re.DOTALL)
 
 
 def tagged_answer(text: str) -> str | None:
-    """Content of the last `<answer>` tag (ToolHop's prompts ask for it), trimmed; None if none."""
+    """Content of the last `<answer>` tag (ToolHop's prompts ask for it), trimmed; None if none.
+
+    A tag that is opened and not closed, as in "I put it in <answer> tags", is passed over.
+    """
     found = _ANSWER.findall(text)
     return found[-1].strip() if found else None

@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterator, Mapping
 
 from env.lenient import Steps, objects
-from env.validation import Validator, declared, strict_json
+from env.validation import Validator, declared, strict_json, undeclared
 from env.verdicts import Repair
 from sandbox.outcome import JSON
 
@@ -86,17 +86,16 @@ def _fitted(
     """
     steps: Steps = ()
     yield value, steps
-    names = declared(schema)
-    inner = _unwrapped(value, tool, names)
+    inner = _unwrapped(value, tool, declared(schema))
     if inner is not None:
         value, steps = inner, (*steps, "unwrapped")
         yield value, steps
     types = _properties(schema)
-    for step, change in (
-        ("extra_dropped", {k: v for k, v in value.items() if k in names}),
-        ("null_dropped", {k: v for k, v in value.items() if v is not None or _null(types.get(k))}),
+    for step, dropped in (
+        ("extra_dropped", set(undeclared(schema, value))),
+        ("null_dropped", {k for k, v in value.items() if v is None and not _null(types.get(k))}),
     ):
-        kept = {key: part for key, part in value.items() if key in change}
+        kept = {key: part for key, part in value.items() if key not in dropped}
         if kept != value:
             value, steps = kept, (*steps, step)
             yield value, steps
@@ -151,6 +150,8 @@ def _converted(value: JSON, schema: JSON) -> JSON:
     A float stays: its text is gone, and "1.1" is not the version 1.10 that was written.
     """
     wanted, found = _wanted(schema)
+    if value is None:
+        return None
     if wanted == "string" and isinstance(value, int) and not isinstance(value, bool):
         return str(value)
     if wanted == "boolean" and isinstance(value, str):

@@ -9,9 +9,11 @@ import json
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import TypeAlias
 
 from env.answers import official, same_answer, strict
+from env.feedback import result_value
 from env.trace import Called, Ending, Trace
 from env.verdicts import ErrorCode
 from sandbox.outcome import JSON, Returned
@@ -26,7 +28,8 @@ class Score:
     strict: bool
     """Our rule: the tagged answer equals the gold."""
     in_last_feedback: bool
-    """The gold was in the last tool feedback, by value. Credit the official rule gives for it."""
+    """The gold was in the last tool feedback, by value. Credit the official rule gives for it.
+    Not so for a result that says it is an error: minimal feedback does not show it."""
     ending: Ending
     turns: int
     calls: int
@@ -106,19 +109,16 @@ def solved_hops(trace: Trace) -> tuple[bool, ...]:
     """By hop: whether a call of the hop's tool returned the hop's gold sub-answer."""
     hops = trace.started.hops
     return tuple(
-        any(
-            call.raw.name == tool and call.error is None and holds_answer(call, answer)
-            for call in trace.calls
-        )
+        any(call.raw.name == tool and holds_answer(call, answer) for call in trace.calls)
         for tool, answer in zip(hops.tools, hops.answers, strict=True)
     )
 
 
 def holds_answer(call: Called, answer: str) -> bool:
-    """Whether a call's result is `answer`, or has it as a leaf (typed comparison, not by text)."""
-    if not isinstance(call.outcome, Returned):
+    """Whether a call succeeded and its result is `answer`, or has it as a leaf (by value)."""
+    if call.error is not None or not isinstance(call.outcome, Returned):
         return False
-    value: JSON = json.loads(call.outcome.json_text)
+    value = result_value(call.outcome)
     wanted = _as_json(answer)
     if isinstance(wanted, list | dict) and value == wanted:
         return True
@@ -134,15 +134,17 @@ def _as_json(text: str) -> JSON:
 
 
 def leaves(value: JSON) -> Iterator[str]:
-    """The scalars in a value, and the value itself, as text."""
-    if isinstance(value, dict):
-        for part in value.values():
-            yield from leaves(part)
-    elif isinstance(value, list):
-        yield json.dumps(value, ensure_ascii=False)
-        for part in value:
-            yield from leaves(part)
-    elif isinstance(value, str):
-        yield value
-    else:
-        yield json.dumps(value)
+    """The scalars and the arrays in a value, as text; numbers without an exponent."""
+    # Not recursive: a result may be nested almost to the interpreter's limit.
+    left = [value]
+    while left:
+        part = left.pop()
+        if isinstance(part, dict):
+            left.extend(reversed(part.values()))
+        elif isinstance(part, list):
+            left.extend(reversed(part))
+            yield json.dumps(part, ensure_ascii=False)
+        elif isinstance(part, float):
+            yield format(Decimal(repr(part)), "f")
+        else:
+            yield part if isinstance(part, str) else json.dumps(part)

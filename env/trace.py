@@ -7,7 +7,8 @@ JSON object a line; the first is `started`, and the episode is finished where th
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import json
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Annotated, Literal, TypeAlias
@@ -241,19 +242,30 @@ def from_lines(lines: Iterable[bytes]) -> Trace:
         TraceError: another line is no event, or the format is a newer one.
     """
     found: list[Event] = []
-    complete: Sequence[bytes] = [line for line in lines if line.strip()]
-    for number, line in enumerate(complete, start=1):
+    numbered = [(number, line) for number, line in enumerate(lines, start=1) if line.strip()]
+    for number, line in numbered:
+        if not found:
+            _check_format(line)
         try:
             found.append(EVENT.validate_json(line))
         except ValueError as error:
-            if number == len(complete) and not line.endswith(b"\n"):
+            if number == numbered[-1][0] and not line.endswith(b"\n"):
                 break
             first = str(error).splitlines()[0]
             raise TraceError(f"line {number} is no event of format {FORMAT}: {first}") from error
-    trace = Trace(tuple(found))
-    if found and trace.started.format > FORMAT:
+        if not isinstance(found[0], Started):
+            raise TraceError(f"line {number} is `{found[0].kind}`; a trace begins with `started`")
+    return Trace(tuple(found))
+
+
+def _check_format(line: bytes) -> None:
+    """Refuse a newer trace by its number alone: its events may be any."""
+    try:
+        first = json.loads(line)
+    except ValueError:
+        return
+    number = first.get("format", FORMAT) if isinstance(first, dict) else FORMAT
+    if isinstance(number, int) and number > FORMAT:
         raise TraceError(
-            f"the trace has format {trace.started.format}, this version reads up to {FORMAT}; "
-            "upgrade toolhop-env"
+            f"the trace has format {number}, this version reads up to {FORMAT}; upgrade toolhop-env"
         )
-    return trace

@@ -14,7 +14,10 @@ from sandbox.outcome import JSON
 
 
 class ErrorCode(StrEnum):
-    """Why a call failed. The order is that of precedence: a call's code is its first."""
+    """Why a call failed. The order is that of precedence: a call's code is its first.
+
+    A misspelt argument that is required is both missing and unexpected, and counts as missing.
+    """
 
     NOT_JSON = "not_json"
     """The arguments' text is not JSON."""
@@ -26,7 +29,8 @@ class ErrorCode(StrEnum):
     WRONG_TYPE = "wrong_type"
     NOT_IN_ENUM = "not_in_enum"
     SCHEMA_VIOLATION = "schema_violation"
-    """Any other rule of the schema: bounds, length, pattern, format."""
+    """Any other rule of the schema: bounds, length, pattern. Not `format`, which JSON Schema
+    2020-12 takes for a remark."""
 
     RAISED = "raised"
     RETURNED_ERROR = "returned_error"
@@ -63,6 +67,7 @@ class Call:
 
     tool: str
     arguments: dict[str, JSON]
+    """As read: an integer written 5.0 is a float here."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +85,7 @@ class Rejected:
     """A call that was not run."""
 
     problems: tuple[Problem, ...]
-    """At least one, in order of precedence."""
+    """At least one, in order of precedence; a long list is cut (`env.validation`)."""
     repair: Repair | None = None
 
     @property

@@ -11,6 +11,7 @@ import io
 import json
 import re
 import tokenize
+import warnings
 from collections.abc import Iterator, Mapping
 from typing import TypeAlias
 
@@ -18,6 +19,8 @@ from sandbox.base import Program
 from sandbox.outcome import JSON
 
 Function: TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef
+LONGEST_CHARS = 4000
+"""Length of a call in prose beyond which its closing parenthesis is not looked for."""
 
 
 def example_calls(program: Program) -> tuple[dict[str, JSON], ...]:
@@ -27,9 +30,8 @@ def example_calls(program: Program) -> tuple[dict[str, JSON], ...]:
     are given the function's own parameter names. Left out are calls whose arguments are no
     literals, or not JSON; a source that does not parse has none.
     """
-    try:
-        tree = ast.parse(program.source)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
+    tree = _parsed(program.source)
+    if tree is None:
         return ()
     function = _function(tree, program.function)
     if function is None:
@@ -41,6 +43,16 @@ def example_calls(program: Program) -> tuple[dict[str, JSON], ...]:
         if arguments is not None:
             found.setdefault(json.dumps(arguments, sort_keys=True), arguments)
     return tuple(found.values())
+
+
+def _parsed(source: str) -> ast.Module | None:
+    with warnings.catch_warnings():
+        # The parser warns of a stranger's escapes, such as "\\d", on our standard error.
+        warnings.simplefilter("ignore")
+        try:
+            return ast.parse(source)
+        except (SyntaxError, ValueError, RecursionError, MemoryError):
+            return None
 
 
 def _function(tree: ast.Module, name: str) -> Function | None:
@@ -57,10 +69,9 @@ def _calls(tree: ast.Module, function: Function, program: Program) -> Iterator[a
             yield from _calls_in(statement, function.name)
     for text in _prose(tree, program.source):
         for piece in _call_texts(text, function.name):
-            try:
-                yield from _calls_in(ast.parse(piece, mode="eval"), function.name)
-            except (SyntaxError, ValueError, RecursionError, MemoryError):
-                continue
+            parsed = _parsed(piece)
+            if parsed is not None:
+                yield from _calls_in(parsed, function.name)
 
 
 def _calls_in(node: ast.AST, name: str) -> Iterator[ast.Call]:
@@ -87,11 +98,16 @@ def _prose(tree: ast.Module, source: str) -> Iterator[str]:
             yield ast.get_docstring(node) or ""
 
 
+_DOCTEST_LINE = re.compile(r"^\s*\.\.\. ?", re.MULTILINE)
+"""The second line, and those after it, of an example in a docstring."""
+
+
 def _call_texts(text: str, name: str) -> Iterator[str]:
     """Every `name(...)` in prose, up to its closing parenthesis."""
+    text = _DOCTEST_LINE.sub("", text)
     for found in re.finditer(rf"\b{re.escape(name)}\s*\(", text):
         depth, quote, escaped = 0, "", False
-        for position in range(found.end() - 1, len(text)):
+        for position in range(found.end() - 1, min(len(text), found.end() + LONGEST_CHARS)):
             letter = text[position]
             if quote:
                 quote = "" if letter == quote and not escaped else quote
@@ -111,9 +127,9 @@ def _constants(tree: ast.Module) -> dict[str, JSON]:
     """Module-level names that are assigned a literal."""
     found: dict[str, JSON] = {}
     for node in tree.body:
-        if isinstance(node, ast.Assign):
-            for target in node.targets:
-                value = _literal(node.value, found)
+        if isinstance(node, ast.Assign | ast.AnnAssign) and node.value is not None:
+            value = _literal(node.value, found)
+            for target in node.targets if isinstance(node, ast.Assign) else [node.target]:
                 if isinstance(target, ast.Name) and value is not None:
                     found[target.id] = value
     return found
@@ -132,10 +148,12 @@ def _bound(call: ast.Call, function: Function, known: Mapping[str, JSON]) -> dic
             value = _value(node, known)
         except (ValueError, TypeError, RecursionError, MemoryError, SyntaxError):
             return None
-        if name == "**" and isinstance(value, dict):
+        if name != "**":
+            arguments[name] = value
+        elif isinstance(value, dict):
             arguments.update(value)
         else:
-            arguments[name] = value
+            return None
     return arguments
 
 
@@ -154,5 +172,7 @@ def _value(node: ast.expr, known: Mapping[str, JSON]) -> JSON:
     """
     if isinstance(node, ast.Name) and node.id in known:
         return known[node.id]
-    value: JSON = json.loads(json.dumps(ast.literal_eval(node), allow_nan=False))
+    text = json.dumps(ast.literal_eval(node), ensure_ascii=False, allow_nan=False)
+    text.encode()  # a half of a surrogate pair is no text that a call could carry
+    value: JSON = json.loads(text)
     return value

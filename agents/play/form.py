@@ -202,7 +202,7 @@ def _told(parameter: Parameter, text: str, problems: list[Problem]) -> str:
     if problem.code is ErrorCode.MISSING_ARGUMENT:
         return f"{problem.path} is missing"
     if problem.code is ErrorCode.SCHEMA_VIOLATION:
-        return f"{problem.path}: {problem.allowed}"
+        return f"{problem.path} must satisfy: {problem.allowed}"
     return f"{problem.path} takes {problem.allowed}, not {problem.given}"
 
 

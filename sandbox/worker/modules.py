@@ -129,7 +129,7 @@ _NAMES: dict[str, str] = {
         "linear_regression mean median median_grouped median_high median_low mode multimode "
         "pstdev pvariance quantiles stdev variance"
     ),
-    # Without Formatter, which walks attributes (CVE-2024-47532).
+    # Without Formatter, which walks attributes (CVE-2024-47532, CVE-2026-76825).
     "string": (
         "Template ascii_letters ascii_lowercase ascii_uppercase capwords digits hexdigits "
         "octdigits printable punctuation whitespace"

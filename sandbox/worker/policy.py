@@ -4,10 +4,11 @@
     namespace = restricted_globals()
     exec(code, namespace)
 
-Three parts, a module each: `transformer` judges the source, `guards` stand in the built-ins,
-`modules` is the import allow-list; `rules` holds what they share. docs/policy.md tells what is
-allowed and refused, and what the policy does *not* stop: a namespace is no prison, and the
-container is the wall that is meant to hold.
+`transformer` judges the source (`syntax` helps it), `guards` and `classes` stand in the built-ins,
+`modules` is the import allow-list, `substitutes` replaces library functions that take names as
+data, and `rules` is what all of them share. docs/policy.md tells what is allowed and refused, and
+what the policy does *not* stop: a namespace is no prison, and the container is the wall that is
+meant to hold.
 """
 
 from __future__ import annotations

@@ -45,6 +45,7 @@ from sandbox.worker.rules import (
     template_problem,
     write_problem,
 )
+from sandbox.worker.syntax import bound_names, catches_import_error, is_plain_text, without_main
 
 # ruff: noqa: N802, N815 -- visitors are named after the syntax they visit
 # ruff: noqa: ANN401 -- and some visit several kinds of it
@@ -97,9 +98,9 @@ class ToolTransformer(RestrictingNodeTransformer):
         if class_name is not None:
             self._classes.pop()
 
-    # Async code needs an event loop, which tools have not. `except*` calls methods of the
-    # exception unchecked (CVE-2025-22153; a crash in the interpreters up to 3.11.11, 3.12.8 and
-    # 3.13.1), and RestrictedPython has refused it since.
+    # Async code needs an event loop, which tools have not. `except*` has been refused by
+    # RestrictedPython since 8.0 (CVE-2025-22153): the interpreters this was tried on (3.11.7,
+    # 3.12.1, 3.13.0) crash when a group's own `split` returns no pair.
     visit_AsyncFunctionDef = visit_AsyncFor = visit_AsyncWith = visit_Await = generic_visit
     visit_TryStar = generic_visit
 
@@ -252,8 +253,7 @@ class ToolTransformer(RestrictingNodeTransformer):
     # -- patterns ------------------------------------------------------------------------------
 
     def _check_pattern_name(self, node: ast.AST, name: str) -> None:
-        # A pattern reads attributes with no room for a guard, so only plain names may stand
-        # there. CVE-2023-37271 was this kind of hole: attributes read by other syntax.
+        # A pattern reads attributes with no room for a guard, so only plain names may stand there.
         if name.startswith("_") or name in GUARDED or read_problem(name):
             self.error(node, f"attribute {name!r} cannot be read by a pattern")
 
@@ -334,7 +334,7 @@ class ToolTransformer(RestrictingNodeTransformer):
         match node:
             case ast.Assign(targets=[ast.Name(id="__slots__")], value=value):
                 items = value.elts if isinstance(value, (ast.Tuple, ast.List)) else [value]
-                if all(_is_plain_text(item) for item in items):
+                if all(is_plain_text(item) for item in items):
                     return node
         return self.visit(node)
 
@@ -345,8 +345,8 @@ class ToolTransformer(RestrictingNodeTransformer):
 
     def visit_Module(self, node: ast.Module) -> ast.AST:
         """The whole source. What runs only as a program is cut out: a tool is never one."""
-        node.body = [_without_main(statement) for statement in node.body]
-        self._own = _bound_names(node)
+        node.body = [without_main(statement) for statement in node.body]
+        self._own = bound_names(node)
         node.body = self._list(node.body)
         return node
 
@@ -354,7 +354,7 @@ class ToolTransformer(RestrictingNodeTransformer):
 
     def visit_Try(self, node: ast.Try) -> ast.AST:
         """`try`: inside one that expects a failing import, an import may fail when it runs."""
-        forgiving = any(_catches_import_error(handler) for handler in node.handlers)
+        forgiving = any(catches_import_error(handler) for handler in node.handlers)
         self._forgiving += forgiving
         node.body = self._list(node.body)
         self._forgiving -= forgiving
@@ -394,49 +394,3 @@ class ToolTransformer(RestrictingNodeTransformer):
         # Python 3.15: resolved by another built-in, at first use.
         if getattr(node, "is_lazy", 0):
             self.error(node, "an import cannot be lazy")
-
-
-def _is_plain_text(node: ast.expr) -> bool:
-    name = node.value if isinstance(node, ast.Constant) else None
-    return (
-        isinstance(name, str) and not is_dunder(name) and name not in UNSAFE and name not in GUARDED
-    )
-
-
-def _catches_import_error(handler: ast.ExceptHandler) -> bool:
-    names = {
-        node.id
-        for node in ast.walk(handler.type or ast.Name("Exception"))
-        if isinstance(node, ast.Name)
-    }
-    return bool(names & {"BaseException", "Exception", "ImportError", "ModuleNotFoundError"})
-
-
-def _without_main(node: ast.stmt) -> ast.stmt:
-    """Empty the body of `if __name__ == "__main__":`; what it names need not be allowed."""
-    match node:
-        case ast.If(
-            test=ast.Compare(
-                left=ast.Name(id="__name__"),
-                ops=[ast.Eq()],
-                comparators=[ast.Constant(value="__main__")],
-            )
-        ):
-            node.body = [ast.copy_location(ast.Pass(), node.body[0])]
-    return node
-
-
-def _bound_names(tree: ast.AST) -> set[str]:
-    """Every name that the source binds anywhere; coarse, as only an early refusal hangs on it."""
-    found: set[str] = set()
-    for node in ast.walk(tree):
-        match node:
-            case ast.Name(id=name, ctx=ast.Store()) | ast.arg(arg=name):
-                found.add(name)
-            case ast.FunctionDef(name=name) | ast.ClassDef(name=name):
-                found.add(name)
-            case ast.alias(name=name, asname=asname):
-                found.add(asname or name)
-            case ast.ExceptHandler(name=str(name)) | ast.MatchAs(name=str(name)):
-                found.add(name)
-    return found

@@ -5,7 +5,6 @@ import signal
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
-from typing import cast
 
 import anyio
 import pytest
@@ -21,7 +20,7 @@ from env.limits import EpisodeLimits
 from env.messages import RawCall, Reply, UserMessage
 from env.reading import Dialect
 from env.score import Score, Void, score
-from env.trace import Called, Ended, Ending, Event, FeedbackSet, Trace, from_lines, to_line
+from env.trace import Ended, Ending, Event, FeedbackSet, Trace, from_lines, to_line
 from sandbox.base import Program, Session
 from sandbox.errors import SandboxFault
 from sandbox.outcome import JSON, Outcome, Returned
@@ -277,7 +276,7 @@ def test_a_call_that_came_to_nothing_is_taken_back(tmp_path: Path, fault: str, r
             branches.step(CAPITAL)
         assert branches.episode.trace.replies == ()
         (called,) = branches.step(CAPITAL).calls
-        assert cast(Called, called).feedback == '"Oslo"'
+        assert called.feedback == '"Oslo"'
         assert branches.count == 2
 
 

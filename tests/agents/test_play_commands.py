@@ -6,9 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agents.play.commands import COMMANDS, Command, Misread, Turn, TypedCall, parse, parts
+from agents.play.commands import COMMANDS, Command, Misread, Turn, parse, parts
 from agents.play.complete import candidates, choices
 from agents.play.form import parameters
+from sandbox.outcome import JSON
 from tests.agents.items import small_item
 from toolhop_tools.model import ToolDocument
 
@@ -183,11 +184,7 @@ def test_tab_goes_on(text: str, lines: list[str]) -> None:
 
 
 def test_tab_completes_choices_of_a_form() -> None:
-    flag = {"properties": {"on": {"type": "boolean"}}}
+    flag: dict[str, JSON] = {"properties": {"on": {"type": "boolean"}}}
     (on,) = parameters(ToolDocument("t", "", flag))
     assert [one.text for one in choices(on, "")] == ["true", "false"]
     assert [one.text for one in choices(on, "f")] == ["false"]
-
-
-def test_a_typed_call_is_a_value() -> None:
-    assert TypedCall("a", None) == TypedCall("a", None)

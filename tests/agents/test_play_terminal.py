@@ -1,0 +1,97 @@
+"""`toolhop play` in a real terminal, as a person uses it."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pexpect  # type: ignore[import-untyped]
+import pytest
+
+from agents.store import read_trace
+from env.score import Score, score
+from tests.agents.items import small_item
+from toolhop_tools.model import DataSet
+from toolhop_tools.official import to_rows
+
+pytestmark = pytest.mark.filterwarnings("ignore:.*forkpty.*:DeprecationWarning")
+
+ROOT = Path(__file__).parents[2]
+ENTER, TAB, CTRL_C, CTRL_D, UP = "\r", "\t", "\x03", "\x04", "\x1b[A"
+
+
+class Terminal:
+    """Types, and waits for what the screen shows."""
+
+    def __init__(self, folder: Path, columns: int = 90) -> None:
+        data = folder / "items.json"
+        rows = to_rows(DataSet("test", "here", (small_item(),)))
+        data.write_text(json.dumps(rows), encoding="utf-8")
+        flags = ["--data", str(data), "--log-dir", str(folder / "logs")]
+        flags += ["--sandbox", "process", "--policy", "none"]
+        code = "from agents.cli import main; main()"
+        environment = {"XDG_STATE_HOME": str(folder / "state"), "TERM": "xterm"}
+        self.child = pexpect.spawn(
+            sys.executable,
+            ["-c", code, "play", "small-1", *flags],
+            cwd=str(ROOT),
+            env=os.environ | environment | {"PROMPT_TOOLKIT_NO_CPR": "1"},
+            dimensions=(40, columns),
+            encoding="utf-8",
+            timeout=30,
+        )
+
+    def type(self, keys: str) -> Terminal:
+        """Press keys."""
+        self.child.send(keys)
+        return self
+
+    def sees(self, *texts: str) -> Terminal:
+        """Wait for texts, in order."""
+        for text in texts:
+            self.child.expect_exact(text)
+        return self
+
+    def ends(self) -> None:
+        """Wait for the end, without a fault."""
+        self.child.expect_exact(pexpect.EOF)
+        self.child.close()
+        assert self.child.exitstatus == 0
+
+
+@pytest.fixture
+def terminal(tmp_path: Path) -> Iterator[Terminal]:
+    started = Terminal(tmp_path)
+    yield started
+    started.child.close(force=True)
+
+
+def test_a_game_in_a_terminal(terminal: Terminal, tmp_path: Path) -> None:
+    terminal.sees("squared length", "country", "turn 1/9>")
+    # The name is completed, and the form asks for what the schema lists.
+    terminal.type("cap" + TAB).sees("capital").type(ENTER).sees("country:")
+    terminal.type(ENTER).sees("country is required").type("Norway" + ENTER)
+    terminal.sees("style:").type("u" + TAB).sees("upper").type(ENTER).sees('"OSLO"')
+    terminal.sees("turn 2/9>").type(":feedback m" + TAB).sees("inimal").type(ENTER)
+    terminal.sees("Feedback is minimal").type("power x=1" + ENTER).sees("The call failed.")
+    terminal.sees("turn 3/9>").type("length" + ENTER).sees("text:").type(CTRL_C)
+    terminal.sees("no call was made", "turn 3/9>").type(":back" + ENTER)
+    terminal.sees("Back before turn 2", "turn 2/9>").type(CTRL_C).sees(":quit leaves")
+    terminal.type("length text=Oslo" + ENTER).sees("ok", "4").sees("turn 3/9>")
+    terminal.type(":answer 16" + ENTER).sees("strict rule", "right", "trace").ends()
+    left, ended = map(read_trace, sorted((tmp_path / "logs").glob("*/episodes/*.jsonl")))
+    assert len(left.replies) == 2
+    verdict = score(ended)
+    assert isinstance(verdict, Score)
+    assert (verdict.strict, verdict.turns, verdict.calls) == (True, 3, 2)
+
+
+def test_lines_come_back_in_the_next_game_and_ctrl_d_leaves(tmp_path: Path) -> None:
+    for typed in ("power base=5" + ENTER, UP + UP + ENTER):
+        terminal = Terminal(tmp_path, columns=30)
+        terminal.sees("turn 1/9>").type(typed).sees("ok", "25").sees("turn 2/9>")
+        terminal.type(":score" + ENTER).sees("hops solved: 0").sees("turn 2/9>")
+        terminal.type(CTRL_D).sees("You left without an answer.").ends()

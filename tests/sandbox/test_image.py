@@ -1,0 +1,134 @@
+from __future__ import annotations
+
+import subprocess
+import sys
+import tarfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from sandbox import containers, image
+from sandbox.errors import SandboxUnavailable
+from tests.sandbox.conformance import Box, Core
+
+FILES = {"sandbox/worker/zygote.py": b"1"}
+
+
+def tag_with(monkeypatch: pytest.MonkeyPatch, files: dict[str, bytes]) -> str:
+    monkeypatch.setattr(image, "worker_files", lambda: files)
+    return image.tag()
+
+
+def test_the_tag_tells_the_content(monkeypatch: pytest.MonkeyPatch) -> None:
+    tags = [
+        image.tag(),
+        image.tag("python:3.12-slim"),
+        tag_with(monkeypatch, FILES),
+        tag_with(monkeypatch, {"sandbox/worker/zygote.py": b"2"}),
+        tag_with(monkeypatch, {"sandbox/worker/zygot.py": b"1"}),
+        tag_with(monkeypatch, {**FILES, "x": b""}),
+    ]
+    monkeypatch.setattr(image, "RECIPE", "another")
+    tags.append(tag_with(monkeypatch, FILES))
+    monkeypatch.setattr(sys, "version", "3.99")
+    tags.append(tag_with(monkeypatch, FILES))
+    assert len(set(tags)) == len(tags)
+    assert all(tag.startswith("toolhop-sandbox:") for tag in tags)
+
+
+def test_the_tag_is_the_same_for_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert image.tag() == image.tag()
+    assert tag_with(monkeypatch, FILES) == tag_with(monkeypatch, dict(FILES))
+
+
+def test_the_worker_needs_only_what_the_image_holds() -> None:
+    names = set(image.worker_files())
+    assert {"sandbox/__init__.py", "sandbox/worker/zygote.py", "sandbox/worker/policy.py"} <= names
+    assert {name.split("/")[0] for name in names} == {"sandbox", "RestrictedPython"}
+    assert not any("test" in Path(name).parts for name in names)
+
+
+@pytest.fixture(scope="module")
+def archive(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tarfile.TarFile]:
+    path = tmp_path_factory.mktemp("image") / "image.tar"
+    image.build_from_host(path)
+    with tarfile.open(path) as opened_archive:
+        yield opened_archive
+    path.unlink()
+
+
+def test_the_image_holds_one_program(archive: tarfile.TarFile) -> None:
+    programs = {
+        member.name
+        for member in archive
+        if member.isfile() and member.mode & 0o111 and ".so" not in member.name
+    }
+    assert programs == {"usr/local/bin/python3"}
+    names = {Path(name).name for name in archive.getnames()}
+    assert not names & {"sh", "bash", "dash", "busybox", "apt", "pip", "perl", "env"}
+
+
+def test_the_image_belongs_to_root_and_is_small(archive: tarfile.TarFile) -> None:
+    members = archive.getmembers()
+    assert {(member.uid, member.gid, member.mtime) for member in members} == {(0, 0, 0)}
+    assert not any(member.mode & 0o6022 for member in members)
+    assert not any(member.name.endswith(".py") for member in members)
+    assert sum(member.size for member in members) < 80 << 20
+
+
+def test_the_image_holds_no_way_out(archive: tarfile.TarFile) -> None:
+    names = set(archive.getnames())
+    library = f"usr/local/lib/python{sys.version_info.major}.{sys.version_info.minor}"
+    assert any(name.endswith("/sandbox/worker/zygote.pyc") for name in names)
+    for left_out in ("site-packages/pip", "ensurepip", "test", "tkinter", "multiprocessing"):
+        assert f"{library}/{left_out}" not in names
+
+
+def test_other_systems_are_told_to_use_a_base(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(sys, "platform", "darwin")
+    with pytest.raises(SandboxUnavailable, match="on Linux only, not darwin") as caught:
+        image.build_from_host(tmp_path / "image.tar")
+    assert "--base python:" in caught.value.fix
+
+
+def test_without_ldd_a_base_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("shutil.which", lambda _: None)
+    with pytest.raises(SandboxUnavailable, match="ldd is missing") as caught:
+        image._linked({"/bin/true"})
+    assert "--base python:" in caught.value.fix
+
+
+@pytest.mark.docker
+class TestOverABase(Core):
+    """The worker over a base image: our own, since it holds python3 where the official ones do."""
+
+    @pytest.fixture
+    def box(self, based_docker_box: Box) -> Box:
+        return based_docker_box
+
+    def test_it_runs_the_worker_of_the_upper_layer(self, box: Box) -> None:
+        worker = box.pool._started[0]
+        client = containers.connect()
+        try:
+            told = client.api.inspect_container(worker.container_id)  # type: ignore[attr-defined]
+            labels = client.images.get(told["Config"]["Image"]).labels
+        finally:
+            client.close()
+        assert "PYTHONPATH=/opt/toolhop" in told["Config"]["Env"]
+        assert labels[containers.IMAGE_LABEL] == "1"
+
+
+def test_the_worker_imports_no_third_party_package_but_one() -> None:
+    code = (
+        "import sys; before = set(sys.modules); "
+        "from sandbox.worker import zygote, standby; standby.warm(); "
+        "print(*sorted({n.partition('.')[0] for n in set(sys.modules) - before}))"
+    )
+    root = Path(__file__).parents[2]
+    out = subprocess.run([sys.executable, "-c", code], cwd=root, capture_output=True, text=True)
+    assert out.returncode == 0, out.stderr
+    foreign = {name for name in out.stdout.split() if name not in sys.stdlib_module_names}
+    assert foreign <= {"sandbox", "RestrictedPython"}

@@ -1,0 +1,23 @@
+"""The documents say what is so."""
+
+from __future__ import annotations
+
+import re
+import runpy
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
+
+
+def test_help_page_is_what_the_parser_says() -> None:
+    made = runpy.run_path(str(ROOT / "docs" / "make_help.py"))["text"]()
+    assert (ROOT / "docs" / "help.md").read_text(encoding="utf-8") == made, "run `make docs`"
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_links_lead_to_files(page: Path) -> None:
+    links = re.findall(r"\]\((?!https?:)([^)#]+)", page.read_text(encoding="utf-8"))
+    assert [link for link in links if not (page.parent / link).exists()] == []
