@@ -66,7 +66,7 @@ class Validator:
         allowed = "only " + (", ".join(declared(schema)) or "no arguments at all")
         found = [
             Problem(ErrorCode.UNEXPECTED_ARGUMENT, key, shown(arguments[key]), allowed)
-            for key in undeclared(schema, arguments)
+            for key in undeclared(schema, arguments)[:MOST_PROBLEMS]
         ]
         found += [missing("", key) for key in required(schema) if key not in arguments]
         validator = self._validator(name)

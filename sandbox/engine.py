@@ -126,26 +126,30 @@ class DockerEngine:
         Raises:
             SandboxUnavailable: no engine, or the base cannot be had.
         """
-        from docker.errors import APIError, BuildError, ImageNotFound
-
-        def make(client: DockerClient) -> None:
-            if only_if_missing:
-                with contextlib.suppress(ImageNotFound):
-                    client.images.get(self._image)
-                    return
-            if self.base is None:
-                containers.import_host_image(client, self._image)
-            else:
-                containers.build_over(client, self._image, self.base)
+        from docker.errors import APIError, BuildError
 
         try:
-            await self._in_thread(make)
+            await self._in_thread(
+                lambda client: self._make(client, only_if_missing=only_if_missing)
+            )
         except (APIError, BuildError) as error:
             raise SandboxUnavailable(
                 f"the sandbox image {self._image} cannot be made: {error}",
                 fix="see that the base image can be pulled, and: toolhop sandbox doctor",
             ) from error
         return self._image
+
+    def _make(self, client: DockerClient, *, only_if_missing: bool) -> None:
+        from docker.errors import ImageNotFound
+
+        if only_if_missing:
+            with contextlib.suppress(ImageNotFound):
+                client.images.get(self._image)
+                return
+        if self.base is None:
+            containers.import_host_image(client, self._image)
+        else:
+            containers.build_over(client, self._image, self.base)
 
     async def start(self) -> DockerWorker:
         """See `Launcher.start`."""
@@ -196,10 +200,15 @@ class DockerEngine:
 
     def _run(self, client: DockerClient, folder: Path) -> str:
         """Create and start a container; its id."""
-        from docker.errors import APIError
+        from docker.errors import APIError, ImageNotFound
 
         try:
-            container_id = self._create(client, folder)
+            try:
+                container_id = self._create(client, folder)
+            except ImageNotFound:
+                # Somebody cleared up since this run began.
+                self._make(client, only_if_missing=True)
+                container_id = self._create(client, folder)
         except APIError as error:
             raise _refusal(error) from error
         try:
@@ -275,8 +284,6 @@ def _refusal(error: Any) -> SandboxUnavailable:  # noqa: ANN401 -- docker's APIE
     fix = "toolhop sandbox doctor"
     if "bind source path does not exist" in reason:
         fix = NO_SHARED_PATH
-    elif "No such image" in reason:
-        fix = "toolhop sandbox build"
     elif "runtime" in reason.lower():
         fix = "docker info names the runtimes of this engine; toolhop sandbox doctor lists them"
     return SandboxUnavailable(f"the engine refused a container: {reason}", fix=fix)

@@ -28,7 +28,7 @@ def control_folder() -> Path:
 
     The path of a Unix socket may have 107 bytes, so it stands directly in a short place.
     """
-    private = Path(tempfile.mkdtemp(prefix=prefix(), dir=_place()))
+    private = Path(tempfile.mkdtemp(prefix=prefix(), dir=place()))
     folder = private / "c"
     folder.mkdir()
     # Whatever the umask: the container's user is another one.
@@ -44,8 +44,8 @@ def discard(folder: Path) -> None:
 def sweep_folders() -> int:
     """Remove this user's folders whose owner has ended; how many there were. Never raises."""
     removed = 0
-    places = {_place(), Path(tempfile.gettempdir())}
-    for folder in (found for place in places for found in place.glob(f"{PREFIX}*.*.*-*")):
+    places = {place(), Path(tempfile.gettempdir())}
+    for folder in (found for one in places for found in one.glob(f"{PREFIX}*.*.*-*")):
         try:
             mine = folder.lstat().st_uid == os.geteuid() and folder.is_dir()
         except OSError:
@@ -56,7 +56,8 @@ def sweep_folders() -> int:
     return removed
 
 
-def _place() -> Path:
+def place() -> Path:
+    """Where the folders are made: the user's own place where there is a short one."""
     runtime = os.environ.get("XDG_RUNTIME_DIR", "")
     if runtime and len(runtime) < 40 and Path(runtime).is_dir() and os.access(runtime, os.W_OK):
         return Path(runtime)

@@ -24,7 +24,7 @@ from agents.table import print_tables, table_console, to_json
 from env.feedback import Level
 from env.reading import Dialect
 from env.summary import summarize
-from sandbox.choose import KINDS, WEAKER
+from sandbox.choose import KINDS
 
 INTERRUPTED = 130
 """Exit code after Ctrl-C, as shells have it."""
@@ -127,8 +127,6 @@ def run(mode: str, template: Path | None, as_json: bool, **flags: Any) -> None: 
         click.echo(json.dumps(figures, ensure_ascii=False))
     else:
         print_tables(table_console(), summaries)
-    if ended.store.manifest["sandbox"]["kind"] == "process" and settings.sandbox == "auto":
-        errors.print(WEAKER, markup=False)
     if ended.fault:
         errors.print(f"The run stopped: {ended.fault}", markup=False)
     if ended.status == "cancelled":

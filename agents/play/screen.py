@@ -198,7 +198,7 @@ class Screen:
 _HOW = {
     True: (
         "A tool's name alone asks for its arguments; :answer TEXT answers; :help tells more.",
-        "On a terminal the Tab key completes.",
+        "On a terminal the Tab key completes. :question shows the question again.",
     ),
     False: (":answer TEXT answers; :help tells more.",),
 }

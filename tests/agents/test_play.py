@@ -284,7 +284,7 @@ def test_a_poor_terminal_encoding_ends_no_game(data: Path) -> None:
 
 
 def test_help_loads_no_terminal_library() -> None:
-    code = "import sys, agents.cli.play; print({'prompt_toolkit'} & set(sys.modules))"
+    code = "import sys, agents.cli.play; print({'prompt_toolkit', 'rich'} & set(sys.modules))"
     ended = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True)
     assert ended.stdout.strip() == "set()", ended.stderr
 

@@ -5,7 +5,7 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from agents.play.form import Cancelled, Unfit, fill, parameters, read
@@ -175,6 +175,7 @@ def test_any_text_gives_a_value_that_fits_or_is_told_why_not(name: str, text: st
         assert validator.problems("t", {name: found}) == []
 
 
+@settings(max_examples=30)
 @given(st.dictionaries(st.text(), st.recursive(st.none() | st.text(), st.lists)), st.text())
 def test_odd_schemas_break_nothing(schema: dict[str, Any], text: str) -> None:
     one = ToolDocument("t", "", {"properties": {"a": schema, "b": None}, "required": ["b", 3]})

@@ -87,7 +87,8 @@ def test_a_frozen_container_of_a_killed_host_is_swept(client: DockerClient) -> N
         client.api.pause(container_id)
         process.kill()
         process.wait()
-        assert state(client, container_id) == "paused"
+        # Gone already where another test process has just swept.
+        assert state(client, container_id) in ("paused", "")
         containers.sweep(client)
         assert state(client, container_id) == ""
 
@@ -173,7 +174,7 @@ def test_a_hidden_process_of_another_user_is_not_gone(monkeypatch: pytest.Monkey
 
 @pytest.fixture
 def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setattr(folders, "_place", lambda: tmp_path)
+    monkeypatch.setattr(folders, "place", lambda: tmp_path)
     monkeypatch.setattr("tempfile.gettempdir", lambda: str(tmp_path))
     return tmp_path
 

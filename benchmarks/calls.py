@@ -1,0 +1,338 @@
+"""What an isolated call costs, against the official evaluator's call without any isolation.
+
+    python -m benchmarks.calls [--quick] [--write]
+
+The same real calls go through every design in one run, interleaved, so that a machine that drifts
+drifts for all. The calls are the example calls of 60 ToolHop items where that data stands beside
+the project, else the built-in items' gold calls. `--write` puts the tables into
+docs/performance.md.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import io
+import json
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+
+import anyio
+from func_timeout import func_timeout
+
+from benchmarks.machine import described
+from sandbox import image
+from sandbox.base import Limits, Policy, Program, Session
+from sandbox.engine import DockerEngine
+from sandbox.outcome import JSON, Outcome, Returned
+from sandbox.pool import PooledSandbox
+from sandbox.process import ProcessLauncher
+from toolhop_tools.examples import example_calls
+from toolhop_tools.load import load
+
+ROOT = Path(__file__).parents[1]
+DATA = ROOT.parent / "shared" / "data" / "toolhop" / "ToolHop-60.json"
+GAP_S = 0.005
+"""Idle time between calls, as in an agent's loop."""
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """One call to make."""
+
+    program: Program
+    arguments: dict[str, JSON]
+
+
+@dataclass
+class Row:
+    """A design and its latencies in microseconds."""
+
+    name: str
+    taken_us: list[float] = field(default_factory=list)
+
+    def quantile(self, share: float) -> float:
+        """The latency that `share` of the calls stayed below."""
+        ordered = sorted(self.taken_us)
+        return ordered[min(len(ordered) - 1, int(share * len(ordered)))]
+
+
+def work() -> tuple[str, list[Work]]:
+    """The calls, and where they are from."""
+    if DATA.exists():
+        name = "example calls in the sources of 60 ToolHop items"
+        tools = [hop.tool.program for item in load(DATA).items for hop in item.hops]
+        found = [Work(tool, call) for tool in tools for call in example_calls(tool)[:1]]
+    else:
+        name = "gold calls of the built-in items"
+        hops = [hop for item in load("builtin").items for hop in item.hops]
+        found = [Work(hop.tool.program, dict(hop.gold.arguments)) for hop in hops if hop.gold]
+    return name, found
+
+
+def official(one: Work) -> object:
+    """ToolHop's evaluator: exec the source, eval the call, in a thread with a time limit."""
+    call = f"{one.program.function}(**arguments)"
+
+    def body() -> object:
+        names: dict[str, object] = {"arguments": one.arguments}
+        exec(one.program.source, names)
+        return eval(call, names)
+
+    # Many sources print examples at module level; nobody measures a terminal.
+    with contextlib.redirect_stdout(io.StringIO()):
+        return json.dumps(func_timeout(10, body), ensure_ascii=False)
+
+
+def subprocess_call(start: Sequence[str], one: Work) -> None:
+    """A new interpreter a call, by whatever command starts it."""
+    code = (
+        f"{one.program.source}\nimport json\n"
+        f"print(json.dumps({one.program.function}(**json.loads({json.dumps(one.arguments)!r}))))"
+    )
+    subprocess.run([*start, "-c", code], capture_output=True, check=True)
+
+
+async def quiet(calls: Sequence[Work]) -> list[Work]:
+    """The calls that answer in process without printing or raising: all designs can make them."""
+    kept = []
+    for one in calls:
+        try:
+            official(one)
+        except Exception:  # noqa: BLE001, S112 -- examples may raise on purpose
+            continue
+        kept.append(one)
+    return kept
+
+
+Caller = Callable[[Work], Awaitable[object]]
+
+
+async def interleaved(
+    rows: Sequence[tuple[Row, Caller]], calls: Sequence[Work], rounds: int, gap_s: float
+) -> None:
+    """Every call through every design in turn, with a gap before each."""
+    for _ in range(rounds):
+        for one in calls:
+            for row, make in rows:
+                await anyio.sleep(gap_s)
+                began = time.perf_counter()
+                await make(one)
+                row.taken_us.append((time.perf_counter() - began) * 1e6)
+
+
+async def back_to_back(row: Row, make: Caller, calls: Sequence[Work], rounds: int) -> None:
+    """The calls one after the other."""
+    for _ in range(rounds):
+        for one in calls:
+            began = time.perf_counter()
+            await make(one)
+            row.taken_us.append((time.perf_counter() - began) * 1e6)
+
+
+async def latency(calls: Sequence[Work], rounds: int) -> list[tuple[str, Row]]:
+    """Latency of the designs that are quick enough to be called often."""
+    programs = [one.program for one in calls]
+    found: list[tuple[str, Row]] = []
+
+    async def in_process(one: Work) -> object:
+        return official(one)
+
+    async with (
+        sandbox("docker", "restricted") as restricted,
+        sandbox("docker", "none") as bare,
+        sandbox("process", "restricted") as process,
+        restricted.session(programs) as one,
+        bare.session(programs) as two,
+        process.session(programs) as three,
+    ):
+        designs: list[tuple[str, Caller]] = [
+            ("A: official evaluator, no isolation", in_process),
+            ("Docker, restricted", partial(_call, one)),
+            ("Docker, policy none", partial(_call, two)),
+            ("process, restricted", partial(_call, three)),
+        ]
+        gaps = [(Row(name), make) for name, make in designs]
+        await interleaved(gaps, calls, 1, GAP_S)
+        for row, _ in gaps:
+            row.taken_us.clear()
+        await interleaved(gaps, calls, rounds, GAP_S)
+        found += [("5 ms gaps", row) for row, _ in gaps]
+        for name, make in designs:
+            row = Row(name)
+            await back_to_back(row, make, calls, rounds)
+            found.append(("back to back", row))
+    return found
+
+
+async def _call(session: Session, one: Work) -> Outcome:
+    outcome = await session.call(one.program, one.arguments)
+    if not isinstance(outcome, Returned):
+        raise TypeError(f"{one.program.function} gave {outcome}")
+    return outcome
+
+
+def sandbox(kind: str, policy: Policy, workers: int = 1) -> PooledSandbox:
+    """A fully hardened sandbox with the default limits."""
+    launcher = DockerEngine() if kind == "docker" else ProcessLauncher()
+    return PooledSandbox(launcher, Limits(), policy, workers)
+
+
+def slow_rows(calls: Sequence[Work], count: int) -> list[Row]:
+    """New interpreters and containers a call."""
+    name = image.tag()
+    python = [f"{image.HOME}/bin/python3"]
+    started = subprocess.run(
+        ["docker", "run", "-d", "--rm", "--network", "none", "--entrypoint", python[0], name,
+         "-c", "import time; time.sleep(600)"],
+        capture_output=True, text=True, check=True,
+    ).stdout.strip()  # fmt: skip
+    designs = {
+        "python -I a call": [sys.executable, "-I"],
+        "docker exec a call": ["docker", "exec", started, *python],
+        "docker run a call": ["docker", "run", "--rm", "--network", "none", name, *python],
+    }
+    rows = [Row(design) for design in designs]
+    try:
+        for one in calls[:count]:
+            for row, start in zip(rows, designs.values(), strict=True):
+                began = time.perf_counter()
+                subprocess_call(start, one)
+                row.taken_us.append((time.perf_counter() - began) * 1e6)
+    finally:
+        subprocess.run(["docker", "rm", "-f", started], capture_output=True, check=False)
+    return rows
+
+
+async def throughput(calls: Sequence[Work], callers: int, seconds: float) -> float:
+    """Hardened calls a second with `callers` sessions at once."""
+    done = 0
+    async with sandbox("docker", "restricted", callers) as pool:
+
+        async def one_caller() -> None:
+            nonlocal done
+            async with pool.session([one.program for one in calls]) as session:
+                for one in calls:
+                    await session.call(one.program, one.arguments)
+                ready.release()
+                await go.wait()
+                while time.perf_counter() < end:
+                    for one in calls:
+                        await session.call(one.program, one.arguments)
+                        done += 1
+                        if time.perf_counter() >= end:
+                            break
+
+        ready, go, end = anyio.Semaphore(0), anyio.Event(), 0.0
+        async with anyio.create_task_group() as tasks:
+            for _ in range(callers):
+                tasks.start_soon(one_caller)
+            for _ in range(callers):
+                await ready.acquire()
+            end = time.perf_counter() + seconds
+            go.set()
+    return done / seconds
+
+
+async def first_call(one: Work) -> float:
+    """Seconds from nothing to the first answer, the image being there."""
+    began = time.perf_counter()
+    async with sandbox("docker", "restricted") as pool, pool.session() as session:
+        await session.call(one.program, one.arguments)
+        return time.perf_counter() - began
+
+
+async def idle_mib() -> float:
+    """Memory of a container that waits for work, as its control group counts it."""
+    import docker
+
+    async with sandbox("docker", "restricted") as pool:
+        async with pool.session():
+            pass
+        client = docker.from_env()
+        try:
+            found = client.containers.list(filters={"label": "toolhop.sandbox"})
+            memory = dict(found[0].stats(stream=False))["memory_stats"]
+            inactive = memory["stats"].get("total_inactive_file", 0)
+            return float(memory["usage"] - inactive) / 2**20
+        finally:
+            client.close()
+
+
+def image_mib() -> float:
+    """Size of the image, as the engine counts it."""
+    import docker
+
+    client = docker.from_env()
+    try:
+        return float(client.images.get(image.tag()).attrs["Size"]) / 1e6
+    finally:
+        client.close()
+
+
+def episodes_a_second() -> float:
+    """Whole episodes with a player that costs nothing, traces written, on all processors."""
+    with tempfile.TemporaryDirectory() as folder:
+        flags = ["--sandbox", "docker", "--epochs", "5", "--json", "--log-dir", folder]
+        code = "from agents.cli import main; main()"
+        done = subprocess.run(
+            [sys.executable, "-c", code, "run", *flags], capture_output=True, text=True, check=True
+        )
+        store = Path(json.loads(done.stdout)["run"]) / "episodes"
+        times = sorted(path.stat().st_mtime for path in store.iterdir())
+        return (len(times) - 1) / (times[-1] - times[0])
+
+
+def report(quick: bool) -> str:
+    """Run everything and put it into words."""
+    name, calls = work()
+    calls = anyio.run(quiet, calls)
+    rounds = 1 if quick else 5
+    lines = [f"{len(calls)} calls: {name}. {described()}", ""]
+    anyio.run(first_call, calls[0])
+    rows = anyio.run(latency, calls, rounds)
+    rows += [("one by one", row) for row in slow_rows(calls, 5 if quick else 20)]
+    base = next(row for when, row in rows if when == "5 ms gaps").quantile(0.5)
+    lines += ["| design | when | p50 µs | p95 µs | p50 to A |", "|---|---|---:|---:|---:|"]
+    for when, row in rows:
+        p50, p95 = row.quantile(0.5), row.quantile(0.95)
+        lines.append(f"| {row.name} | {when} | {p50:,.0f} | {p95:,.0f} | {p50 / base:.2f} |")
+    lines += ["", "| what | figure |", "|---|---:|"]
+    for callers in (1, 2, 4):
+        rate = anyio.run(throughput, calls, callers, 2.0 if quick else 5.0)
+        lines.append(
+            f"| hardened calls a second, {callers} callers, a container each | {rate:,.0f} |"
+        )
+    firsts = [anyio.run(first_call, calls[0]) for _ in range(3 if quick else 9)]
+    lines.append(
+        f"| from nothing to the first answer, median | {statistics.median(firsts):.3f} s |"
+    )
+    lines.append(f"| episodes a second, oracle, built-in items | {episodes_a_second():.1f} |")
+    lines.append(f"| memory of an idle container | {anyio.run(idle_mib):.1f} MiB |")
+    lines.append(f"| size of the image | {image_mib():.1f} MB |")
+    return "\n".join(lines)
+
+
+def main() -> None:
+    """Entry point."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--quick", action="store_true", help="fewer rounds")
+    parser.add_argument("--write", action="store_true", help="write docs/performance.md")
+    options = parser.parse_args()
+    text = report(options.quick)
+    print(text)
+    if options.write:
+        page = ROOT / "docs" / "performance.md"
+        before = page.read_text(encoding="utf-8").split("<!-- figures -->")[0]
+        page.write_text(f"{before}<!-- figures -->\n\n{text}\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,118 @@
+"""Looking after what we leave in an engine: images, containers, and what they use.
+
+Nothing without a label of ours is ever touched. All of it blocks: call it in a thread, or from a
+command that does nothing else.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from sandbox import containers, image
+from sandbox.containers import Container
+
+if TYPE_CHECKING:
+    from docker import DockerClient
+
+ENDED = ("exited", "dead")
+
+
+@dataclass(frozen=True, slots=True)
+class Image:
+    """An image of ours."""
+
+    id: str
+    name: str
+    """With its tag; the id where a newer build took the name."""
+    size_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class Removed:
+    """What `clean` took away."""
+
+    containers: tuple[str, ...]
+    images: tuple[Image, ...]
+    in_use: tuple[Image, ...]
+    """Images it would have removed, had no container been using them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """A container of ours and the memory it holds now."""
+
+    container: Container
+    memory_bytes: int | None
+    """None where it ended while it was asked."""
+
+
+def images(client: DockerClient) -> Iterator[Image]:
+    """All images of ours, current and old, by name."""
+    marked = client.api.images(filters={"label": f"{containers.IMAGE_LABEL}=1"})
+    for summary in marked:
+        names = [name for name in summary.get("RepoTags") or [] if name != "<none>:<none>"]
+        # Somebody may have tagged ours with a name of their own: that is theirs to remove.
+        own = [name for name in names if name.startswith(f"{image.REPOSITORY}:")]
+        for name in own or ([] if names else [summary["Id"]]):
+            yield Image(summary["Id"], name, summary["Size"])
+
+
+def size_bytes(client: DockerClient, name: str) -> int:
+    """Size of an image."""
+    return int(client.images.get(name).attrs["Size"])
+
+
+def clean(client: DockerClient, *, current: bool = False) -> Removed:
+    """Remove containers that ended or whose owner did, and images but the current one.
+
+    Args:
+        client: of the engine.
+        current: remove the current image as well, unless a container uses it.
+    """
+    ended = [one.id for one in containers.ours(client) if one.orphaned or one.state in ENDED]
+    gone = tuple(one for one in ended if containers.discard(client, one))
+    keep = None if current else image.tag()
+    removed: list[Image] = []
+    in_use: list[Image] = []
+    for one in list(images(client)):
+        if one.name != keep:
+            (removed if _remove_image(client, one) else in_use).append(one)
+    return Removed(gone, tuple(removed), tuple(in_use))
+
+
+def _remove_image(client: DockerClient, one: Image) -> bool:
+    """Remove an image; False where a container uses it."""
+    from docker.errors import APIError, ImageNotFound
+
+    used = client.api.containers(all=True, filters={"ancestor": one.id})
+    if used:
+        return False
+    try:
+        client.api.remove_image(one.name)
+    except ImageNotFound:
+        return True
+    except APIError:
+        return False
+    return True
+
+
+def usage(client: DockerClient) -> list[Usage]:
+    """What our running containers use, oldest first."""
+    running = [one for one in containers.ours(client) if one.state not in ENDED]
+    running.sort(key=lambda one: one.started_s)
+    return [Usage(one, _memory_bytes(client, one.id)) for one in running]
+
+
+def _memory_bytes(client: DockerClient, container_id: str) -> int | None:
+    """Memory in use less the page cache, as `docker stats` counts."""
+    from docker.errors import APIError
+
+    with contextlib.suppress(APIError):
+        told = client.api.stats(container_id, stream=False, one_shot=True)["memory_stats"]
+        parts = told.get("stats", {})
+        cache = parts.get("inactive_file", parts.get("total_inactive_file", 0))
+        return int(told["usage"] - cache) if "usage" in told else None
+    return None

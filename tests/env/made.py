@@ -1,0 +1,97 @@
+"""Small values that the tests of this room share."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from env.episode import Episode, Setting, Step
+from env.feedback import Level
+from env.messages import RawCall, Reply, Usage, UserMessage
+from env.reading import Dialect
+from env.trace import Called, Ended, Ending, Event, Hops, Replied, Started, Trace
+from env.validation import Validator
+from env.verdicts import Call, ErrorCode, Rejected
+from sandbox.base import Sandbox
+from sandbox.outcome import JSON, Outcome, Returned
+from toolhop_tools.model import Item, ToolDocument
+
+
+def validator(schema: Mapping[str, Any], *names: str) -> Validator:
+    """Tools of one schema under the names given."""
+    return Validator([ToolDocument(name, "A tool.", schema) for name in names or ("f",)])
+
+
+def object_schema(*required: str, **properties: JSON) -> dict[str, JSON]:
+    return {"type": "object", "properties": properties, "required": list(required)}
+
+
+def raw(tool: str, arguments: Mapping[str, JSON] | str, name: str = "c1") -> RawCall:
+    text = arguments if isinstance(arguments, str) else json.dumps(arguments)
+    return RawCall(name, tool, text)
+
+
+def calling(*calls: RawCall, usage: Usage | None = None) -> Reply:
+    return Reply(calls=calls, usage=usage or Usage())
+
+
+def started(**changes: object) -> Started:
+    fields: dict[str, Any] = {
+        "episode": "e1",
+        "item": "i1",
+        "item_digest": "d",
+        "question": "How old?",
+        "answer": "36",
+        "hops": Hops(("born", "minus"), ("1815", "36")),
+        "player": "p",
+        "mode": "mandatory",
+        "dialect": Dialect.NATIVE,
+        "feedback": Level.DETAILED,
+        "epoch": 1,
+        "seed": 0,
+        "messages": (UserMessage("How old?"),),
+        "tools": ("born", "minus"),
+        "at": "2026-01-31T12:00:00.000+00:00",
+    }
+    return Started(**fields | changes)
+
+
+def called(
+    tool: str,
+    result: JSON = None,
+    *,
+    outcome: Outcome | None = None,
+    rejected: Rejected | None = None,
+    error: ErrorCode | None = None,
+    turn: int = 1,
+) -> Called:
+    text = json.dumps(result)
+    return Called(
+        turn=turn,
+        raw=raw(tool, "{}"),
+        verdict=rejected or Call(tool, {}),
+        outcome=None if rejected else outcome or Returned(text),
+        level=Level.DETAILED,
+        feedback=text,
+        error=rejected.code if rejected else error,
+        hop=None,
+        wall_s=0.25,
+    )
+
+
+def finished(*calls: Called, text: str = "<answer>36</answer>", **changes: object) -> Trace:
+    """A trace of one turn with `calls` and one with the answer."""
+    events: list[Event] = [started(**changes)]
+    if calls:
+        events += [Replied(1, Reply(calls=tuple(call.raw for call in calls))), *calls]
+    answer = Replied(len(events), Reply(content=text))
+    return Trace((*events, answer, Ended(Ending.ANSWERED, 1.5)))
+
+
+async def stepped(
+    item: Item, sandbox: Sandbox, *replies: Reply, setting: Setting | None = None
+) -> tuple[list[Step], Trace]:
+    """The steps that `replies` led to, and the trace."""
+    async with sandbox, Episode(item, sandbox, setting) as episode:
+        return [await episode.step(reply) for reply in replies], episode.trace
