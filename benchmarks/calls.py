@@ -23,6 +23,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import anyio
 from func_timeout import func_timeout
@@ -259,7 +260,8 @@ async def idle_mib() -> float:
         client = docker.from_env()
         try:
             found = client.containers.list(filters={"label": "toolhop.sandbox"})
-            memory = dict(found[0].stats(stream=False))["memory_stats"]
+            stats: Any = found[0].stats(stream=False)
+            memory = stats["memory_stats"]
             inactive = memory["stats"].get("total_inactive_file", 0)
             return float(memory["usage"] - inactive) / 2**20
         finally:

@@ -167,8 +167,8 @@ class Episode:
         if self._kept is not None:
             self._keep(self._kept)
         programs = [tool.program for tool in self._tools.values()]
-        lease = self._sandbox.session(programs)
         try:
+            lease = self._sandbox.session(programs)
             self._session = await lease.__aenter__()
         except SandboxError as error:
             self.end(Ending.VOID, f"no sandbox session could be had: {error}")

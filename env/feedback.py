@@ -92,9 +92,11 @@ def result_value(outcome: Returned) -> JSON:
 
 
 _NO_ERROR = frozenset({"", "none", "null", "no", "no error", "n/a", "ok"})
+OPENING_CHARS = 400
+"""Characters of a text that are looked at for the report of an error."""
 _NUMBER_ONLY = r"[-+±]?\s*[\d.,]+\s*%?\s*$"
 _ERROR_TEXT = re.compile(
-    rf"""\s*(?:
+    rf"""(?:
     \[error\]
   | (?:error|exception)\s*(?:$ | [:!](?!\s*{_NUMBER_ONLY}) | -\s)
   | (?:invalid|internal|unexpected|unknown|runtime|fatal|critical|value|type|key|index|name|syntax
@@ -132,7 +134,7 @@ def tells_of_error(value: JSON) -> bool:
     if isinstance(value, list) and len(value) == 1:
         return tells_of_error(value[0])
     if isinstance(value, str):
-        return _ERROR_TEXT.match(value) is not None
+        return _ERROR_TEXT.match(value.lstrip()[:OPENING_CHARS]) is not None
     if isinstance(value, dict):
         if any(_is_report(value.get(key)) for key in ("error", "error_message", "exception")):
             return True

@@ -6,7 +6,7 @@ CannedSandbox(lambda program, arguments: Returned(json.dumps(arguments["a"])))
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from typing import TypeAlias
 
@@ -16,8 +16,9 @@ from sandbox.base import Program
 from sandbox.errors import SandboxFault
 from sandbox.outcome import JSON, Outcome
 
-Answer: TypeAlias = Callable[[Program, Mapping[str, JSON]], Outcome]
-"""Gives a call's outcome. It may raise a `SandboxError`, as a sandbox that breaks does."""
+Answer: TypeAlias = Callable[[Program, Mapping[str, JSON]], Outcome | Awaitable[Outcome]]
+"""Gives a call's outcome, at once or when it is awaited. It may raise a `SandboxError`, as a
+sandbox that breaks does."""
 
 
 class CannedSandbox:
@@ -46,7 +47,7 @@ class CannedSandbox:
         finally:
             self.open_sessions -= 1
 
-    def outcome(self, program: Program, arguments: Mapping[str, JSON]) -> Outcome:
+    async def outcome(self, program: Program, arguments: Mapping[str, JSON]) -> Outcome:
         """The outcome of the next call.
 
         Raises:
@@ -54,7 +55,8 @@ class CannedSandbox:
         """
         self.calls.append((program, dict(arguments)))
         if self._answer is not None:
-            return self._answer(program, arguments)
+            answer = self._answer(program, arguments)
+            return await answer if isinstance(answer, Awaitable) else answer
         if not self._left:
             raise SandboxFault(f"no outcome is left for call {len(self.calls)}; give one more")
         return self._left.pop(0)
@@ -75,4 +77,4 @@ class CannedSession:
     async def call(self, program: Program, arguments: Mapping[str, JSON]) -> Outcome:
         """The next outcome, after a checkpoint at which a cancelled call stops."""
         await anyio.lowlevel.checkpoint()
-        return self._sandbox.outcome(program, arguments)
+        return await self._sandbox.outcome(program, arguments)

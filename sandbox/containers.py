@@ -184,6 +184,31 @@ def discard(client: DockerClient, container_id: str) -> bool:
     return True
 
 
+def image_id(client: DockerClient, name: str) -> str:
+    """Id of an image; empty where there is none of this name."""
+    from docker.errors import ImageNotFound
+
+    try:
+        return str(client.images.get(name).id)
+    except ImageNotFound:
+        return ""
+
+
+def discard_image(client: DockerClient, name: str) -> bool:
+    """Remove an image by name or id; False where something uses it, even if it has ended."""
+    from docker.errors import APIError, ImageNotFound
+
+    if client.api.containers(all=True, filters={"ancestor": name}):
+        return False
+    try:
+        client.api.remove_image(name)
+    except ImageNotFound:
+        return True
+    except APIError:
+        return False
+    return True
+
+
 def import_host_image(client: DockerClient, name: str) -> None:
     """Make the image from this machine's interpreter and give it to the engine."""
     repository, _, tag = name.partition(":")
@@ -203,11 +228,23 @@ def import_host_image(client: DockerClient, name: str) -> None:
 
 
 def build_over(client: DockerClient, name: str, base: str) -> None:
-    """Lay the worker over `base`, which the engine pulls if it is not there."""
-    client.images.build(
+    """Lay the worker over `base`, which the engine pulls if it is not there.
+
+    Raises:
+        SandboxUnavailable: the base cannot be had.
+    """
+    told = client.api.build(
         fileobj=io.BytesIO(image.build_context(base)),
         custom_context=True,
         tag=name,
         rm=True,
         labels={IMAGE_LABEL: "1"},
+        decode=True,
     )
+    # Read to its end: docker's own `images.build` stops at an error and leaks the connection.
+    errors = [part["error"] for part in told if "error" in part]
+    if errors:
+        raise SandboxUnavailable(
+            f"the sandbox image cannot be laid over {base}: {errors[-1]}",
+            fix=f"see that the engine can pull it: docker pull {base}",
+        )

@@ -126,30 +126,30 @@ class DockerEngine:
         Raises:
             SandboxUnavailable: no engine, or the base cannot be had.
         """
-        from docker.errors import APIError, BuildError
+        from docker.errors import APIError
 
         try:
             await self._in_thread(
                 lambda client: self._make(client, only_if_missing=only_if_missing)
             )
-        except (APIError, BuildError) as error:
+        except APIError as error:
             raise SandboxUnavailable(
                 f"the sandbox image {self._image} cannot be made: {error}",
-                fix="see that the base image can be pulled, and: toolhop sandbox doctor",
+                fix="toolhop sandbox doctor",
             ) from error
         return self._image
 
     def _make(self, client: DockerClient, *, only_if_missing: bool) -> None:
-        from docker.errors import ImageNotFound
-
-        if only_if_missing:
-            with contextlib.suppress(ImageNotFound):
-                client.images.get(self._image)
-                return
+        before = containers.image_id(client, self._image)
+        if before and only_if_missing:
+            return
         if self.base is None:
             containers.import_host_image(client, self._image)
         else:
             containers.build_over(client, self._image, self.base)
+        if before and before != containers.image_id(client, self._image):
+            # It has lost its name. One in use stays until `toolhop sandbox clean`.
+            containers.discard_image(client, before)
 
     async def start(self) -> DockerWorker:
         """See `Launcher.start`."""

@@ -13,6 +13,7 @@ import re
 import tokenize
 import warnings
 from collections.abc import Iterator, Mapping
+from itertools import islice
 from typing import TypeAlias
 
 from sandbox.base import Program
@@ -21,6 +22,8 @@ from sandbox.outcome import JSON
 Function: TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef
 LONGEST_CHARS = 4000
 """Length of a call in prose beyond which its closing parenthesis is not looked for."""
+MOST_CALLS = 200
+"""Calls that are looked at in one comment or docstring."""
 
 
 def example_calls(program: Program) -> tuple[dict[str, JSON], ...]:
@@ -105,7 +108,7 @@ _DOCTEST_LINE = re.compile(r"^\s*\.\.\. ?", re.MULTILINE)
 def _call_texts(text: str, name: str) -> Iterator[str]:
     """Every `name(...)` in prose, up to its closing parenthesis."""
     text = _DOCTEST_LINE.sub("", text)
-    for found in re.finditer(rf"\b{re.escape(name)}\s*\(", text):
+    for found in islice(re.finditer(rf"\b{re.escape(name)}\s*\(", text), MOST_CALLS):
         depth, quote, escaped = 0, "", False
         for position in range(found.end() - 1, min(len(text), found.end() + LONGEST_CHARS)):
             letter = text[position]

@@ -85,7 +85,7 @@ def finished(*calls: Called, text: str = "<answer>36</answer>", **changes: objec
     events: list[Event] = [started(**changes)]
     if calls:
         events += [Replied(1, Reply(calls=tuple(call.raw for call in calls))), *calls]
-    answer = Replied(len(events), Reply(content=text))
+    answer = Replied(2 if calls else 1, Reply(content=text))
     return Trace((*events, answer, Ended(Ending.ANSWERED, 1.5)))
 
 

@@ -263,8 +263,8 @@ def test_no_text_is_slow_to_check_and_mend(text: str) -> None:
         tools.check("f", text)
         repair(tools, "f", text)
         took.append(time.process_time() - began)
-    # 5 to 25 ms each where this was written; the bound leaves room for a slow machine.
-    assert min(took) < 0.25
+    # 1 to 160 ms where this was written. The bound is for what grows faster than the text.
+    assert min(took) < 1
 
 
 @pytest.mark.filterwarnings("error")
@@ -311,11 +311,9 @@ def test_a_repair_fits_and_makes_nothing_up(text: str, schema: dict[str, Any]) -
     tools = Validator([ToolDocument("f", "", schema)])
     found = repair(tools, "f", text)
     if isinstance(tools.check("f", text), Call):
-        assert found is None or found.steps
-        return
-    if found is None:
-        return
-    assert found.steps
-    assert isinstance(tools.check("f", json.dumps(found.arguments)), Call)
-    for part in texts(found.arguments):
-        assert plain(part) in plain(text), (part, text)
+        assert found is None
+    elif found is not None:
+        assert found.steps
+        assert isinstance(tools.check("f", json.dumps(found.arguments)), Call)
+        for part in texts(found.arguments):
+            assert plain(part) in plain(text), (part, text)

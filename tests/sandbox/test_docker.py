@@ -20,6 +20,7 @@ from sandbox.errors import SandboxUnavailable
 from sandbox.outcome import OutOfMemory, Returned
 from sandbox.pool import PooledSandbox
 from tests.sandbox.conformance import Box, Conformance, Restricted
+from tests.sandbox.conftest import require_engine
 
 pytestmark = pytest.mark.docker
 
@@ -194,7 +195,8 @@ def test_a_runtime_that_is_not_there_leaves_no_container(engine: None) -> None:
 
 def test_a_base_that_cannot_be_had_is_told(engine: None) -> None:
     error = unavailable(DockerEngine(base="toolhop-no-such-base:1"))
-    assert "cannot be made" in error.message
+    assert "cannot be laid over toolhop-no-such-base:1" in error.message
+    assert "docker pull toolhop-no-such-base:1" in error.fix
 
 
 def test_cancelling_a_start_leaves_no_container(engine: None) -> None:
@@ -227,6 +229,40 @@ def test_importing_the_engine_does_not_import_docker() -> None:
     code = "import sys, sandbox.choose; sys.exit('docker' in sys.modules)"
     root = Path(__file__).parents[2]
     assert subprocess.run([sys.executable, "-c", code], cwd=root).returncode == 0
+
+
+def test_an_image_that_was_cleared_away_is_made_again(
+    engine: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from docker.errors import ImageNotFound
+
+    real = DockerEngine._create
+    failed: list[int] = []
+
+    def gone_once(self: DockerEngine, client: Any, folder: Path) -> str:  # noqa: ANN401 -- docker's own
+        if not failed:
+            failed.append(1)
+            raise ImageNotFound("no such image")
+        return real(self, client, folder)
+
+    monkeypatch.setattr(DockerEngine, "_create", gone_once)
+
+    async def run() -> None:
+        async with PooledSandbox(DockerEngine()) as pool, pool.session() as session:
+            assert await session.call(ADD, {"a": 1}) == Returned("2")
+
+    anyio.run(run)
+
+
+@pytest.mark.parametrize("ci", [True, False], ids=["ci", "elsewhere"])
+def test_without_an_engine_ci_fails_and_others_skip(
+    ci: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("DOCKER_HOST", "unix:///toolhop/none.sock")
+    monkeypatch.setenv("CI", "1" if ci else "")
+    expected = pytest.fail.Exception if ci else pytest.skip.Exception
+    with pytest.raises(expected, match="no Docker engine answers"):
+        require_engine()
 
 
 def test_limits_are_passed_on(engine: None) -> None:

@@ -1,0 +1,50 @@
+"""Episodes of a small item over a sandbox that answers as it is told."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import anyio
+
+from env.episode import Episode, Setting, Step
+from env.messages import Reply
+from env.trace import (
+    Trace,
+)
+from sandbox.base import Program
+from sandbox.canned import CannedSandbox
+from sandbox.outcome import JSON, Outcome, Returned
+from tests.agents.items import small_item
+from tests.env.made import raw, stepped
+
+ITEM = small_item()
+ASK = raw("capital", {"country": "Norway"})
+ANSWER = Reply("<answer>16</answer>")
+
+
+def said(*texts: str) -> CannedSandbox:
+    return CannedSandbox([Returned(json.dumps(text)) for text in texts])
+
+
+def echo(program: Program, arguments: Mapping[str, JSON]) -> Outcome:
+    return Returned(json.dumps([program.function, dict(arguments)]))
+
+
+def play(
+    *replies: Reply, sandbox: CannedSandbox | None = None, setting: Setting | None = None
+) -> tuple[list[Step], Trace]:
+    async def go() -> tuple[list[Step], Trace]:
+        return await stepped(ITEM, sandbox or CannedSandbox(echo), *replies, setting=setting)
+
+    return anyio.run(go)
+
+
+def with_episode(act: Callable[[Episode], Any], sandbox: CannedSandbox | None = None) -> Trace:
+    async def go() -> Trace:
+        async with Episode(ITEM, sandbox or CannedSandbox(echo)) as episode:
+            await act(episode)
+        return episode.trace
+
+    return anyio.run(go)
