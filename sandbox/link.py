@@ -7,12 +7,13 @@ over a standby's connection counts for the call that it was given, and for no ot
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import json
 import socket
-from collections import deque
+from collections import OrderedDict, deque
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import anyio
 
@@ -20,11 +21,15 @@ from sandbox.base import Limits, Policy, Program
 from sandbox.errors import SandboxFault
 from sandbox.outcome import JSON, Died, Outcome, Raised
 from sandbox.replies import Ending, read_answer, read_frame, send_all
+from sandbox.standbys import Compiled, Loadable, Standby
 from sandbox.worker import wire
 
 SPARES = 2
-"""Standbys kept ready. With one, a call after a call that replied early and went on has to wait
-for the next fork; with two it does not."""
+"""Standbys kept ready for any request. With one, a call after a call that replied early and went
+on has to wait for the next fork; with two it does not."""
+PRIMED = 8
+"""Programs of a session for which a standby is kept that has the code already, so that a call
+sends no more than its arguments. ToolHop's items have at most 7 tools."""
 ANSWER_S = 5.0
 """How long a healthy worker may take to answer a control packet. It only forks and kills, so
 milliseconds are normal; a frozen container never answers."""
@@ -39,48 +44,28 @@ CODE_BYTES = 16 << 20
 """Largest compiled code accepted."""
 
 
-@dataclass(frozen=True, slots=True)
-class Compiled:
-    """Code as the worker compiled it, opaque here: never unpacked outside a standby."""
-
-    code: bytes
-
-
-@dataclass(slots=True)
-class Standby:
-    """A process that waits for one call."""
-
-    number: int
-    connection: socket.socket
-    killed: bool = False
-
-    @property
-    def waits(self) -> bool:
-        """Whether it is there to be called.
-
-        It says nothing before it is asked, so it ended if its connection can be read.
-        """
-        try:
-            self.connection.recv(1, socket.MSG_PEEK)
-        except BlockingIOError:
-            return True
-        except OSError:
-            return False
-        return False
-
-    def close(self) -> None:
-        """Hang up. A standby that still waits ends by itself."""
-        self.connection.close()
-
-
 class WorkerLink:
-    """Exclusive use of one worker over its control socket. One call is under way at a time."""
+    """Exclusive use of one worker over its control socket. One call is under way at a time.
+
+    Nothing that can wait is on a call's way: the ended process is seen off, and the next ones are
+    made ready, after the answer has gone back to the caller, or while the next call runs.
+    """
 
     def __init__(self, control: socket.socket) -> None:
         control.setblocking(False)
         self._control = control
         self._number = 0
         self._spares: deque[Standby] = deque()
+        self._wanted: OrderedDict[Loadable, None] = OrderedDict()
+        """Programs for which a standby is kept, the one wanted longest ago first."""
+        self._primed: dict[Loadable, Standby] = {}
+        """Standbys that hold their program already."""
+        self._called: set[Loadable] = set()
+        self._spent: list[Standby] = []
+        """Standbys whose call is over and whose process is to be ended for certain."""
+        self._closed = False
+        self._waited_for = False
+        """Whether control packets are being read, so that nobody else may take them."""
         self._ended: dict[int, int] = {}
         """Exit codes by standby number, until asked for."""
         self.facts: Mapping[str, JSON] = {}
@@ -103,28 +88,40 @@ class WorkerLink:
             self.facts = dict(json.loads(rest))
         except (ValueError, TypeError) as error:
             raise SandboxFault(f"the worker's greeting cannot be read: {error}") from error
-        await self._refill()
+        self._tidy()
 
-    async def call(
-        self, compiled: Compiled, program: Program, arguments: bytes, limits: Limits, policy: Policy
-    ) -> Outcome:
-        """Run compiled code in a fresh process; `arguments` is a JSON object's text.
+    def prime(self, program: Loadable) -> None:
+        """Keep a standby that holds `program`, until it was called once."""
+        self._want(program)
+        self._later()
+
+    def _want(self, program: Loadable) -> None:
+        self._wanted[program] = None
+        self._wanted.move_to_end(program)
+        while len(self._wanted) > PRIMED:
+            given_up, _ = self._wanted.popitem(last=False)
+            if given_up in self._primed:
+                self._spent.append(self._primed.pop(given_up))
+
+    async def call(self, program: Loadable, arguments: bytes) -> Outcome:
+        """Run a program in a fresh process; `arguments` is a JSON object's text.
 
         Raises:
             SandboxFault: the worker was lost.
         """
-        head = {
-            "function": program.function,
-            "policy": policy,
-            "memory_mib": limits.memory_mib,
-            "cpu_s": int(limits.wall_s) + 2,
-            "result_bytes": limits.result_bytes,
-        }
-        text = json.dumps(head).encode()
-        load = wire.frame(wire.LOAD, wire.LENGTH.pack(len(text)) + text + compiled.code)
-        request = load + wire.frame(wire.RUN, arguments)
-        answer = await self._ask(request, limits.wall_s, limits.result_bytes + FRAME_OVERHEAD_BYTES)
-        return read_answer(answer, limits)
+        limits, request = program.limits, wire.frame(wire.RUN, arguments)
+        standby = self._primed.pop(program, None)
+        if standby is None or not standby.waits:
+            standby = await self._take()
+            request = program.frame + request
+        # A program that is called once is seldom called again; one called twice is kept ready.
+        if program in self._called:
+            self._want(program)
+        else:
+            self._called.add(program)
+            self._wanted.pop(program, None)
+        cap_bytes = limits.result_bytes + FRAME_OVERHEAD_BYTES
+        return read_answer(await self._ask(standby, request, limits.wall_s, cap_bytes), limits)
 
     async def compile(self, program: Program, policy: Policy, limits: Limits) -> Compiled | Outcome:
         """Have a standby compile `program`; the outcome says why where that fails.
@@ -133,7 +130,8 @@ class WorkerLink:
         """
         limits = replace(limits, wall_s=max(limits.wall_s, COMPILE_S))
         body = json.dumps({"source": program.source, "policy": policy}).encode()
-        answer = await self._ask(wire.frame(wire.COMPILE, body), limits.wall_s, CODE_BYTES)
+        request = wire.frame(wire.COMPILE, body)
+        answer = await self._ask(await self._take(), request, limits.wall_s, CODE_BYTES)
         if isinstance(answer, bytes) and answer[:1] == wire.CODE:
             return Compiled(answer[1:])
         if isinstance(answer, Ending) and answer.exit_code == wire.FAULT_EXIT_CODE:
@@ -145,19 +143,24 @@ class WorkerLink:
         return outcome
 
     async def reset(self) -> None:
-        """Kill every process of the worker but the first, and make new standbys.
+        """Kill every process of the worker that was given anything, and forget the programs.
+
+        Standbys that were never asked stay: they hold nothing, and where seccomp is in force no
+        call can have made a process that the worker does not know.
 
         Raises:
             SandboxFault: the worker is gone or does not answer: do not use it again.
         """
-        for spare in self._spares:
-            spare.close()
-        self._spares.clear()
+        kept = self._spares if self.facts.get("seccomp") is True else deque[Standby]()
+        self._spares = deque(spare for spare in self._spares if spare not in kept)
+        self._hang_up()
+        self._spares = kept
         self._number += 1
-        await self._send(wire.packet(wire.RESET, self._number))
+        numbers = b"".join(wire.NUMBER.pack(spare.number) for spare in kept)
+        await self._send(wire.packet(wire.RESET, self._number, numbers))
         await self._until(wire.RESET, self._number)
         self._ended.clear()
-        await self._refill()
+        self._tidy()
 
     async def ping(self) -> None:
         """Find out whether the worker lives.
@@ -171,32 +174,76 @@ class WorkerLink:
 
     def close(self) -> None:
         """Hang up: the worker kills what it holds and ends."""
-        for spare in self._spares:
-            spare.close()
-        self._spares.clear()
+        self._closed = True
+        self._hang_up()
         self._control.close()
 
-    async def _ask(self, request: bytes, limit_s: float, cap_bytes: int) -> bytes | Ending:
+    def _hang_up(self) -> None:
+        """Close every connection, and forget the programs."""
+        for standby in (*self._spares, *self._primed.values(), *self._spent):
+            standby.close()
+        self._spares.clear()
+        self._primed.clear()
+        self._spent.clear()
+        self._wanted.clear()
+        self._called.clear()
+
+    async def _ask(
+        self, standby: Standby, request: bytes, limit_s: float, cap_bytes: int
+    ) -> bytes | Ending:
         """Send `request` to a standby; its frame, or how it ended without one."""
-        standby = await self._take()
         try:
             with anyio.move_on_after(limit_s):
                 await send_all(standby.connection, request)
+                # What the call before left to do is done while this one runs.
+                self._tidy()
                 answer = await read_frame(standby.connection, cap_bytes)
                 if answer is not None:
                     return answer
                 return await self._hung_up(standby)
             await self._kill(standby)
             return Ending(await self._exit_code(standby), overdue=True)
+        except BaseException:
+            # Cancelled, or the worker is lost: whatever the process is doing now is over.
+            with anyio.CancelScope(shield=True), contextlib.suppress(SandboxFault):
+                await self._kill(standby)
+            raise
         finally:
-            # Also on cancellation: whatever the process is doing now is over.
-            with anyio.CancelScope(shield=True):
+            self._spent.append(standby)
+            self._later()
+
+    def _later(self) -> None:
+        """Tidy up once whoever waits for an answer has it."""
+        try:
+            asyncio.get_running_loop().call_soon(self._tidy)
+        except RuntimeError:
+            # Another event loop, or none: the next call does it while it waits.
+            return
+
+    def _tidy(self) -> None:
+        """End what is spent, take the ends reported, and make standbys, as far as none waits.
+
+        What a full channel does not take is left for the next time; a lost worker shows at the
+        next call.
+        """
+        if self._closed:
+            return
+        with contextlib.suppress(OSError, SandboxFault):
+            while self._spent:
+                standby = self._spent[-1]
                 standby.close()
-                # An answer that was read stays true; a lost worker shows at the next call.
-                with contextlib.suppress(SandboxFault):
-                    await self._kill(standby)
-                    await self._refill()
-                    self._drain()
+                if not standby.killed:
+                    standby.killed = True
+                    self._control.send(wire.packet(wire.KILL, standby.number))
+                self._spent.pop()
+            self._drain()
+            for program in self._wanted:
+                if program not in self._primed:
+                    fresh = self._spawn_now()
+                    fresh.connection.send(program.frame)
+                    self._primed[program] = fresh
+            while len(self._spares) < SPARES:
+                self._spares.append(self._spawn_now())
 
     async def _take(self) -> Standby:
         """A standby to call; spares that ended while they waited are passed over."""
@@ -227,7 +274,7 @@ class WorkerLink:
 
     def _drain(self) -> None:
         """Take the ends reported so far, so that they never fill the channel."""
-        while True:
+        while not self._waited_for:
             try:
                 data = self._control.recv(wire.PACKET_BYTES)
             except OSError:
@@ -238,28 +285,39 @@ class WorkerLink:
             if letter == wire.EXIT:
                 self._note_end(number, rest)
 
-    async def _refill(self) -> None:
-        while len(self._spares) < SPARES:
-            self._spares.append(await self._spawn())
-
     async def _spawn(self) -> Standby:
+        while True:
+            try:
+                return self._spawn_now()
+            except BlockingIOError:
+                await anyio.wait_writable(self._control)
+            except OSError as error:
+                raise SandboxFault(f"the worker is gone: {error}") from error
+
+    def _spawn_now(self) -> Standby:
+        """Have a standby made.
+
+        Raises:
+            OSError: the control channel is full (BlockingIOError) or closed.
+        """
         self._number += 1
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
         ours.setblocking(False)
         try:
             with theirs:
-                await self._send(wire.packet(wire.SPAWN, self._number), [theirs.fileno()])
+                data = wire.packet(wire.SPAWN, self._number)
+                socket.send_fds(self._control, [data], [theirs.fileno()])
         except BaseException:
             ours.close()
             raise
         return Standby(self._number, ours)
 
-    async def _send(self, data: bytes, descriptors: list[int] | None = None) -> None:
+    async def _send(self, data: bytes) -> None:
         try:
             with anyio.fail_after(ANSWER_S):
                 while True:
                     try:
-                        socket.send_fds(self._control, [data], descriptors or [])
+                        self._control.send(data)
                     except BlockingIOError:
                         await anyio.wait_writable(self._control)
                     else:
@@ -271,6 +329,7 @@ class WorkerLink:
 
     async def _until(self, letter: bytes, number: int) -> None:
         """Read control packets up to the one named, noting the ends that pass by."""
+        self._waited_for = True
         try:
             with anyio.fail_after(ANSWER_S):
                 while True:
@@ -281,6 +340,8 @@ class WorkerLink:
                         return
         except TimeoutError:
             raise SandboxFault(f"the worker did not answer within {ANSWER_S:g} s") from None
+        finally:
+            self._waited_for = False
 
     def _note_end(self, number: int, rest: bytes) -> None:
         # Calls that answered are never asked for; keep the table from growing with them.

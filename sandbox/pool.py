@@ -14,8 +14,9 @@ import anyio
 
 from sandbox.base import Limits, Policy, Program, Session
 from sandbox.errors import SandboxFault
-from sandbox.link import Compiled, WorkerLink
+from sandbox.link import WorkerLink
 from sandbox.outcome import JSON, Outcome, OutOfMemory, TimedOut
+from sandbox.standbys import Compiled, Loadable, loadable
 
 log = logging.getLogger(__name__)
 
@@ -84,7 +85,7 @@ class PooledSandbox:
         # Invariant: at most `max_workers` are started. No CapacityLimiter, which refuses a task
         # its second place: one task may well hold two sessions.
         self._places = anyio.Semaphore(self.max_workers)
-        self._compiled: OrderedDict[str, Compiled | Outcome] = OrderedDict()
+        self._compiled: OrderedDict[Program, Loadable | Outcome] = OrderedDict()
 
     @property
     def description(self) -> Mapping[str, JSON]:
@@ -126,8 +127,7 @@ class PooledSandbox:
         async with self._places:
             session = _PoolSession(self, await self.take())
             try:
-                for program in programs:
-                    await session.compiled(program)
+                await session.make_ready(programs)
                 yield session
             finally:
                 with anyio.CancelScope(shield=True):
@@ -173,13 +173,13 @@ class PooledSandbox:
         with anyio.CancelScope(shield=True):
             await worker.stop()
 
-    def cached(self, digest: str) -> Compiled | Outcome | None:
-        """What compiling the program of this digest gave, if it was compiled before."""
-        return self._compiled.get(digest)
+    def cached(self, program: Program) -> Loadable | Outcome | None:
+        """What compiling the program gave, if it was compiled before."""
+        return self._compiled.get(program)
 
-    def keep(self, digest: str, compiled: Compiled | Outcome) -> None:
+    def keep(self, program: Program, compiled: Loadable | Outcome) -> None:
         """Remember what compiling gave, dropping the oldest beyond `CACHED_PROGRAMS`."""
-        self._compiled[digest] = compiled
+        self._compiled[program] = compiled
         while len(self._compiled) > CACHED_PROGRAMS:
             self._compiled.popitem(last=False)
 
@@ -203,16 +203,19 @@ class _PoolSession:
         text = json.dumps(arguments).encode()
         async with self._turn:
             compiled = await self._compiled(program)
-            if not isinstance(compiled, Compiled):
+            if not isinstance(compiled, Loadable):
                 return compiled
-            sandbox = self._sandbox
             async with self._link() as link:
-                return await link.call(compiled, program, text, sandbox.limits, sandbox.policy)
+                return await link.call(compiled, text)
 
-    async def compiled(self, program: Program) -> Compiled | Outcome:
-        """The program's code, from the cache or compiled in the worker now."""
-        async with self._turn:
-            return await self._compiled(program)
+    async def make_ready(self, programs: Sequence[Program]) -> None:
+        """Compile the programs, and have the worker keep processes that hold them already."""
+        for program in programs:
+            async with self._turn:
+                compiled = await self._compiled(program)
+                if isinstance(compiled, Loadable):
+                    async with self._link() as link:
+                        link.prime(compiled)
 
     async def end(self) -> None:
         """Give the worker back. A call that is under way in another task ends first."""
@@ -222,16 +225,22 @@ class _PoolSession:
             if worker is not None:
                 await self._sandbox.give_back(worker)
 
-    async def _compiled(self, program: Program) -> Compiled | Outcome:
+    async def _compiled(self, program: Program) -> Loadable | Outcome:
+        """The program as standbys take it, from the cache or compiled in the worker now."""
         sandbox = self._sandbox
-        found = sandbox.cached(program.digest)
-        if found is None:
-            async with self._link() as link:
-                found = await link.compile(program, sandbox.policy, sandbox.limits)
-            # Too slow and too large are facts of the moment; the others are facts of the source.
-            if not isinstance(found, TimedOut | OutOfMemory):
-                sandbox.keep(program.digest, found)
-        return found
+        found = sandbox.cached(program)
+        if found is not None:
+            return found
+        async with self._link() as link:
+            made = await link.compile(program, sandbox.policy, sandbox.limits)
+        if isinstance(made, Compiled):
+            ready = loadable(made, program, sandbox.limits, sandbox.policy)
+            sandbox.keep(program, ready)
+            return ready
+        # Too slow and too large are facts of the moment; the others are facts of the source.
+        if not isinstance(made, TimedOut | OutOfMemory):
+            sandbox.keep(program, made)
+        return made
 
     @asynccontextmanager
     async def _link(self) -> AsyncIterator[WorkerLink]:

@@ -94,15 +94,19 @@ def build_class(body: Callable[[], Any], name: str, /, *bases: Any, **keywords: 
         raise refused("a class cannot choose its metaclass")
     for base in bases:
         _check_base(base)
-    safe = [Text if base is str else base for base in bases]
+    safe = [Text if _origin(base) is str else base for base in bases]
     return builtins.__build_class__(body, name, *safe, **keywords)
+
+
+def _origin(base: Any) -> Any:
+    """What a parametrised base stands for: Generic[T], dict[str, int], Annotated[str, ...]."""
+    return base.__origin__ if issubclass(type(base), _ALIASES) else base
 
 
 def _check_base(base: Any) -> None:
     if base is typing.NamedTuple or base is typing.TypedDict:
         return
-    if issubclass(type(base), _ALIASES):  # Generic[T], dict[str, int]
-        base = base.__origin__
+    base = _origin(base)
     if issubclass(type(base), type) and (is_tool_class(base) or is_reviewed(base)):
         return
     raise refused(f"a class cannot derive from {getattr(base, '__name__', 'this object')!r}")

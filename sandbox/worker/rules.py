@@ -90,6 +90,7 @@ def _inner_names() -> frozenset[str]:
 
 UNSAFE: Final = _inner_names() | {
     "mro",  # a class's bases up to object; nothing needs it
+    "_abc_impl",  # lent from `Sequence`, it makes texts instances of a tool's class for `match`
     "with_traceback",  # plants a traceback; reading one is refused anyway
     "func_closure",  # Python 2's spellings, refused so that no shim brings them back
     "func_code",
@@ -99,7 +100,7 @@ UNSAFE: Final = _inner_names() | {
     "im_func",
     "im_self",
 }
-"""Attributes without an underscore that nothing may read, write or declare in a class."""
+"""Attributes not told by their underscores that nothing may read, write or declare in a class."""
 
 GUARDED: Final = frozenset({"format", "format_map", "obj", "register"})
 """Attributes that are honest on most objects and harmful on a few, so the value decides:

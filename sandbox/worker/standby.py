@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import marshal
 import os
+import select
 import signal
 import socket
 import sys
@@ -64,53 +65,60 @@ def rehearse() -> None:
     run(_REHEARSAL, head, b'{"a": [1, 2.5, "x"], "b": {"c": null}}')
 
 
-def serve(descriptor: int, base_bytes: int, landlock_abi: int) -> None:
+def serve(descriptor: int, base_bytes: int, prepared: lockdown.Prepared) -> None:
     """Answer one request on the socket `descriptor`.
 
     Args:
         descriptor: the connection, the only thing of ours that the call may hold.
         base_bytes: address space of the bare worker, on top of which limits count.
-        landlock_abi: what the kernel offers, 0 for none.
+        prepared: what to lock down with.
     """
-    lockdown.die_with_parent()
     os.setsid()
     for number in (signal.SIGINT, signal.SIGCHLD):
         signal.signal(number, signal.SIG_DFL)
     signal.set_wakeup_fd(-1)
-    _keep_only(descriptor)
-    connection = socket.socket(fileno=descriptor)
-    lock(landlock_abi)
-    rehearse()
+    _keep_only(descriptor, prepared.ruleset)
+    connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM, 0, descriptor)
+    prepared.lock()
+    if "random" in sys.modules:
+        # Forked without Python's hooks, every call would draw the same numbers.
+        sys.modules["random"].seed()
+    rehearsed = rehearse_if_idle(connection)
     letter, body = receive(connection)
     if letter == wire.COMPILE:
         lockdown.limit_use(base_bytes + (COMPILE_MIB << 20), 20)
         answer = compile_source(json.loads(body))
     elif letter == wire.LOAD:
+        head, code = _split(body)
+        loaded: CodeType = marshal.loads(code)  # noqa: S302 -- made by our own compile step
+        if not rehearsed:
+            rehearse_if_idle(connection)
         # Before the limits: arguments too large for them are the call's affair, not a crash.
         _, arguments = receive(connection)
-        head, code = _split(body)
-        answer = run(_load(head, code, base_bytes), head, arguments)
+        lockdown.limit_use(base_bytes + (head["memory_mib"] << 20), head["cpu_s"])
+        answer = run(loaded, head, arguments)
     else:
         return
     connection.sendall(answer)
 
 
-def lock(landlock_abi: int) -> tuple[bool, bool]:
-    """Give up files, processes and the network; whether Landlock and seccomp were to be had."""
-    lockdown.limit_files()
-    return lockdown.landlock(landlock_abi, _readable()), lockdown.seccomp()
+def rehearse_if_idle(connection: socket.socket) -> bool:
+    """Rehearse while nothing is asked. Under load the processor is better used for the call."""
+    if select.select([connection], [], [], 0)[0]:
+        return False
+    rehearse()
+    return True
 
 
-def _keep_only(descriptor: int) -> None:
-    """Close every descriptor but `descriptor`; 0, 1 and 2 lead nowhere."""
-    null = os.open(os.devnull, os.O_RDWR)
-    for standard in (0, 1, 2):
-        os.dup2(null, standard)
-    os.closerange(3, descriptor)
-    os.closerange(descriptor + 1, 256)
+def _keep_only(descriptor: int, ruleset: int | None) -> None:
+    """Close every descriptor above 2 but two; 0, 1 and 2 lead nowhere since the zygote's start."""
+    low, high = sorted((descriptor, descriptor if ruleset is None else ruleset))
+    os.closerange(3, low)
+    os.closerange(low + 1, high)
+    os.closerange(high + 1, 256)
 
 
-def _readable() -> tuple[str, ...]:
+def readable() -> tuple[str, ...]:
     """Folders that hold the standard library and what its extension modules link to."""
     own = os.path.dirname(os.__file__)  # noqa: PTH120 -- pathlib costs every standby memory
     found = {own, f"{sys.base_prefix}/lib", "/lib", "/lib64", "/usr/lib", "/usr/lib64"}
@@ -159,13 +167,6 @@ def compile_source(request: dict[str, Any]) -> bytes:
     except (ValueError, RecursionError, MemoryError, OverflowError) as error:
         # Null bytes, surrogates, nesting beyond the parser's limits.
         return outcome("raised", error="SyntaxError", message=_text(error), line=None)
-
-
-def _load(head: dict[str, Any], code: bytes, base_bytes: int) -> CodeType:
-    """Unpack the code and take on the call's limits; the last step before untrusted code."""
-    loaded: CodeType = marshal.loads(code)  # noqa: S302 -- made by our own compile step
-    lockdown.limit_use(base_bytes + (head["memory_mib"] << 20), head["cpu_s"])
-    return loaded
 
 
 def run(code: CodeType, head: dict[str, Any], arguments: bytes) -> bytes:

@@ -84,6 +84,7 @@ def _functools() -> dict[str, Any]:
 def _collections() -> dict[str, Any]:
     import collections
 
+    _guard_copies()
     make: Any = collections.namedtuple
 
     def namedtuple(
@@ -100,8 +101,91 @@ def _collections() -> dict[str, Any]:
     return {"namedtuple": namedtuple}
 
 
+def _copy() -> dict[str, Any]:
+    _guard_copies()
+    return {}
+
+
+def _guard_copies() -> None:
+    """Have the library's `copy` put objects together by `_rebuilt`, for the whole process.
+
+    Not only for tools that import `copy`: `dataclasses.asdict` and `UserDict.copy` use it too.
+    What tools did not make is copied as ever.
+    """
+    import copy
+
+    copy._reconstruct = _rebuilt  # type: ignore[attr-defined]  # the library's own step
+
+
+def _rebuilt(
+    x: Any,
+    memo: Any,
+    function: Any,
+    arguments: Any,
+    state: Any = None,
+    items: Any = None,
+    pairs: Any = None,
+) -> Any:
+    """A copy of `x` from what its `__reduce_ex__` told, without the library's trust in it.
+
+    Bound methods and descriptors are told as `getattr(owner, name)`, and a tool can swap the name:
+    through the memo (`deepcopy(f.__call__, {id("__call__"): "__globals__"})`), or as `__name__` of
+    a method. They are immutable, so they are their own copies here, as is all else that is not made
+    by its own type. And a class whose `__new__` gives away another object had the library set the
+    attributes of that one: a field of a dataclass, whose name is pasted into source.
+    """
+    import copy
+    import copyreg
+
+    def deep(value: Any) -> Any:
+        return value if memo is None else copy.deepcopy(value, memo)
+
+    kind = type(x)
+    if function is copyreg.__newobj__ or function is copyreg.__newobj_ex__:  # type: ignore[attr-defined]
+        arguments = (kind, *map(deep, arguments[1:]))
+    elif function is kind or function is iter or function is reversed:
+        arguments = tuple(map(deep, arguments))
+    else:
+        return x
+    made = function(*arguments)
+    if memo is not None:
+        memo[id(x)] = made
+    if not state is items is pairs is None:
+        if type(made) is not kind:
+            raise refused("the copy of an object is one of the same class")
+        _fill(made, _state(state, deep), items, pairs, deep)
+    return made
+
+
+def _state(state: Any, deep: Callable[[Any], Any]) -> Any:
+    """The attributes for a copy; their names stay, whatever the memo holds for them."""
+    if type(state) is dict:
+        return {name: deep(value) for name, value in state.items()}
+    if type(state) is tuple and len(state) == 2:
+        return tuple(_state(part, deep) for part in state)
+    return deep(state)
+
+
+def _fill(made: Any, state: Any, items: Any, pairs: Any, deep: Callable[[Any], Any]) -> None:
+    """What `copy` does with the rest of what `__reduce_ex__` told."""
+    if state is not None and hasattr(made, "__setstate__"):
+        made.__setstate__(state)
+    elif state is not None:
+        attributes, slots = state if type(state) is tuple and len(state) == 2 else (state, None)
+        if attributes:
+            vars(made).update(attributes)
+        for name, value in (slots or {}).items():
+            setattr(made, name, value)
+    for item in items or ():
+        made.append(deep(item))
+    for key, value in pairs or ():
+        made[deep(key)] = deep(value)
+
+
 def _dataclasses() -> dict[str, Any]:
     import dataclasses
+
+    _guard_copies()
 
     def check(cls: Any) -> Any:
         # The library pastes field names into source that it executes unrestricted. A class
@@ -165,6 +249,7 @@ def _typing() -> dict[str, Any]:
 SUBSTITUTES: dict[str, Callable[[], dict[str, Any]]] = {
     "abc": _abc,
     "collections": _collections,
+    "copy": _copy,
     "dataclasses": _dataclasses,
     "enum": _enum,
     "functools": _functools,

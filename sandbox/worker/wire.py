@@ -17,7 +17,7 @@ import struct
 # Control, host to zygote
 SPAWN = b"S"  # number, with the connection's file descriptor
 KILL = b"K"  # number
-RESET = b"R"  # number is echoed: every standby is dead when the echo arrives
+RESET = b"R"  # number is echoed when all are dead but the standbys whose numbers follow
 PING = b"P"  # number is echoed
 # Control, zygote to host
 HELLO = b"H"  # number 0, then JSON: what the worker is and what it could lock down
@@ -37,6 +37,7 @@ FAULT_EXIT_CODE = 70
 
 PACKET = struct.Struct(">cQ")
 STATUS = struct.Struct(">i")
+NUMBER = struct.Struct(">Q")
 LENGTH = struct.Struct(">I")
 
 PACKET_BYTES = 4096

@@ -21,6 +21,7 @@ import signal
 import socket
 import sys
 import time
+from collections.abc import Set
 
 from sandbox.worker import lockdown, standby, wire
 
@@ -38,7 +39,7 @@ class Zygote:
         """Standby number to process id."""
         self.in_container = os.getpid() == 1
         self.base_bytes = lockdown.address_space_bytes()
-        self.abi = lockdown.landlock_abi()
+        self.prepared = lockdown.Prepared(standby.readable())
 
     def hello(self) -> None:
         """Tell the host what this worker is."""
@@ -47,7 +48,7 @@ class Zygote:
             "python": sys.version.split()[0],
             "pid_1": self.in_container,
             "landlock": landlock,
-            "landlock_abi": self.abi,
+            "landlock_abi": self.prepared.landlock_abi,
             "seccomp": seccomp,
         }
         self.control.send(wire.packet(wire.HELLO, 0, json.dumps(facts).encode()))
@@ -56,7 +57,7 @@ class Zygote:
         """Whether a standby will really get Landlock and seccomp, tried in a child."""
         pid = os.fork()
         if pid == 0:
-            landlock, seccomp = standby.lock(self.abi)
+            landlock, seccomp = self.prepared.lock()
             os._exit(landlock + 2 * seccomp)
         code = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
         return bool(code & 1), bool(code & 2)
@@ -83,13 +84,13 @@ class Zygote:
         data, descriptors, _, _ = socket.recv_fds(self.control, wire.PACKET_BYTES, 1)
         if not data:
             return False
-        letter, number, _ = wire.unpack(data)
+        letter, number, rest = wire.unpack(data)
         if letter == wire.SPAWN:
             self.spawn(number, descriptors[0])
         elif letter == wire.KILL:
             self.kill(number)
         elif letter == wire.RESET:
-            self.reset()
+            self.reset({kept for (kept,) in wire.NUMBER.iter_unpack(rest)})
             self.control.send(wire.packet(wire.RESET, number))
         elif letter == wire.PING:
             self.control.send(wire.packet(wire.PING, number))
@@ -102,8 +103,10 @@ class Zygote:
             # The child must never return into this loop, whatever happens.
             code = wire.FAULT_EXIT_CODE
             try:
-                self.control.close()
-                standby.serve(descriptor, self.base_bytes, self.abi)
+                if not self.in_container:
+                    # In a container the end of PID 1 is the end of all.
+                    lockdown.die_with_parent()
+                standby.serve(descriptor, self.base_bytes, self.prepared)
                 code = 0
             finally:
                 os._exit(code)
@@ -118,9 +121,9 @@ class Zygote:
         """
         for _ in range(int(FORK_S / FORK_PAUSE_S)):
             with contextlib.suppress(BlockingIOError):
-                return os.fork()
+                return lockdown.plain_fork()
             time.sleep(FORK_PAUSE_S)
-        return os.fork()
+        return lockdown.plain_fork()
 
     def kill(self, number: int) -> None:
         """End a standby and its process group; one that already ended is no error."""
@@ -130,14 +133,17 @@ class Zygote:
                 with contextlib.suppress(OSError):
                     kill(pid, signal.SIGKILL)
 
-    def reset(self) -> None:
-        """Kill and reap all: as PID 1 every process there is, elsewhere the standbys' groups."""
-        if self.in_container:
+    def reset(self, kept: Set[int] = frozenset()) -> None:
+        """Kill and reap all standbys but those `kept`.
+
+        With none kept, PID 1 kills every process there is: also one that it does not know.
+        """
+        if self.in_container and not kept:
             with contextlib.suppress(OSError):
                 os.kill(-1, signal.SIGKILL)
-        for number in list(self.pids):
+        for number in self.pids.keys() - kept:
             self.kill(number)
-        while self.pids:
+        while self.pids.keys() - kept:
             self.reap(os.WEXITED)
 
     def reap(self, options: int = os.WNOHANG) -> None:
@@ -181,6 +187,11 @@ def main() -> None:
     lockdown.die_with_parent()
     lockdown.hide()
     lockdown.no_new_privileges()
+    null = os.open(os.devnull, os.O_RDWR)
+    for standard in (0, 1, 2):
+        # Calls inherit these: what they print goes nowhere.
+        os.dup2(null, standard)
+    os.close(null)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     standby.warm()
     zygote = Zygote(control)

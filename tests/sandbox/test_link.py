@@ -15,7 +15,7 @@ import pytest
 from sandbox import link as module
 from sandbox.base import Limits, Program
 from sandbox.errors import SandboxFault
-from sandbox.link import SPARES, Compiled, WorkerLink
+from sandbox.link import PRIMED, SPARES, WorkerLink
 from sandbox.outcome import (
     Died,
     NotJson,
@@ -27,6 +27,7 @@ from sandbox.outcome import (
     TimedOut,
     TooLarge,
 )
+from sandbox.standbys import Compiled, Loadable, loadable
 from sandbox.worker import wire
 
 LIMITS = Limits(wall_s=1.0, result_bytes=1000)
@@ -141,7 +142,7 @@ def playing(worker: FakeWorker) -> Iterator[WorkerLink]:
 
 
 async def call(link: WorkerLink, limits: Limits = LIMITS) -> Outcome:
-    return await link.call(CODE, PROGRAM, b"{}", limits, "none")
+    return await link.call(loadable(CODE, PROGRAM, limits, "none"), b"{}")
 
 
 def outcome_of(worker: FakeWorker, limits: Limits = LIMITS) -> Outcome:
@@ -268,22 +269,61 @@ def test_two_standbys_are_ready_and_each_call_takes_one() -> None:
 
     async def run(link: WorkerLink) -> None:
         await link.greet(5)
-        assert worker_has(worker, SPARES)
+        assert await worker_has(worker, SPARES)
         for done in range(1, 4):
             assert await call(link) == Returned("1")
-            assert worker_has(worker, SPARES + done)
+            assert await worker_has(worker, SPARES + done)
 
     with playing(worker) as link:
         anyio.run(run, link)
     assert worker.killed == [1, 2, 3]
 
 
-def worker_has(worker: FakeWorker, count: int) -> bool:
+async def worker_has(worker: FakeWorker, count: int) -> bool:
     for _ in range(1000):
         if len(worker.spawned) == count:
             return True
-        threading.Event().wait(0.005)
+        await anyio.sleep(0.005)
     return False
+
+
+def primable(count: int) -> list[Loadable]:
+    programs = [Program(f"def f(): return {number}", "f") for number in range(count)]
+    return [loadable(CODE, program, LIMITS, "none") for program in programs]
+
+
+def test_a_primed_program_is_sent_ahead_and_its_call_is_the_arguments_alone() -> None:
+    worker = FakeWorker(frame(wire.RESULT, b"1"))
+    (program,) = primable(1)
+
+    async def run(link: WorkerLink) -> None:
+        await link.greet(5)
+        link.prime(program)
+        assert await worker_has(worker, SPARES + 1)
+        # The primed one is not replaced after one call; a spare, and then a primed one, are.
+        for expected in (SPARES + 1, SPARES + 3, SPARES + 4):
+            assert await link.call(program, b"{}") == Returned("1")
+            assert await worker_has(worker, expected)
+
+    with playing(worker) as link:
+        anyio.run(run, link)
+    assert worker.killed[0] == SPARES + 1, "the first call took the primed one"
+    loads = [request for request in worker.requests if request[:1] == wire.LOAD]
+    assert len(loads) == 3
+
+
+def test_no_more_standbys_are_primed_than_allowed() -> None:
+    worker = FakeWorker(frame(wire.RESULT, b"1"))
+
+    async def run(link: WorkerLink) -> None:
+        await link.greet(5)
+        for program in primable(PRIMED + 3):
+            link.prime(program)
+        assert await worker_has(worker, SPARES + PRIMED)
+        assert len(link._primed) == PRIMED
+
+    with playing(worker) as link:
+        anyio.run(run, link)
 
 
 def test_a_spare_that_ended_is_passed_over() -> None:
@@ -291,7 +331,7 @@ def test_a_spare_that_ended_is_passed_over() -> None:
 
     async def run(link: WorkerLink) -> Outcome:
         await link.greet(5)
-        assert worker_has(worker, SPARES)
+        assert await worker_has(worker, SPARES)
         worker._connections[1].shutdown(socket.SHUT_RDWR)
         return await call(link)
 
@@ -307,7 +347,7 @@ def faulty(
 
     async def run(link: WorkerLink) -> None:
         await link.greet(5)
-        assert worker_has(worker, SPARES)
+        assert await worker_has(worker, SPARES)
         await use(link)  # type: ignore[misc]
 
     with playing(worker) as link, pytest.raises(SandboxFault) as caught:
@@ -396,8 +436,9 @@ def test_cancelling_kills_and_the_next_call_is_answered() -> None:
         with anyio.move_on_after(0.05) as scope:
             await call(link, replace(LIMITS, wall_s=60))
         assert scope.cancelled_caught
-        assert worker_has(worker, SPARES + 1)
-        assert worker.killed == worker.spawned[:1]
+        assert await worker_has(worker, SPARES + 1)
+        while worker.killed != worker.spawned[:1]:
+            await anyio.sleep(0.005)
         # A standby reads its reply when it is asked.
         worker.reply = frame(wire.RESULT, b"2")
         return await call(link)
@@ -412,7 +453,7 @@ def test_reset_makes_new_standbys() -> None:
     async def run(link: WorkerLink) -> Outcome:
         await link.greet(5)
         await link.reset()
-        assert worker_has(worker, 2 * SPARES)
+        assert await worker_has(worker, 2 * SPARES)
         return await call(link)
 
     with playing(worker) as link:

@@ -1,0 +1,66 @@
+"""Processes that wait for one call, as the host sees them, and the programs they are given."""
+
+from __future__ import annotations
+
+import json
+import socket
+from dataclasses import dataclass
+
+from sandbox.base import Limits, Policy, Program
+from sandbox.worker import wire
+
+
+@dataclass(frozen=True, slots=True)
+class Compiled:
+    """Code as the worker compiled it, opaque here: never unpacked outside a standby."""
+
+    code: bytes
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Loadable:
+    """A program as a standby takes it, to be called any number of times."""
+
+    frame: bytes
+    limits: Limits
+
+
+def loadable(compiled: Compiled, program: Program, limits: Limits, policy: Policy) -> Loadable:
+    """Put together what a standby has to know before the arguments come."""
+    head = {
+        "function": program.function,
+        "policy": policy,
+        "memory_mib": limits.memory_mib,
+        "cpu_s": int(limits.wall_s) + 2,
+        "result_bytes": limits.result_bytes,
+    }
+    text = json.dumps(head).encode()
+    body = wire.LENGTH.pack(len(text)) + text + compiled.code
+    return Loadable(wire.frame(wire.LOAD, body), limits)
+
+
+@dataclass(slots=True)
+class Standby:
+    """A process that waits for one call."""
+
+    number: int
+    connection: socket.socket
+    killed: bool = False
+
+    @property
+    def waits(self) -> bool:
+        """Whether it is there to be called.
+
+        It says nothing before it is asked, so it ended if its connection can be read.
+        """
+        try:
+            self.connection.recv(1, socket.MSG_PEEK)
+        except BlockingIOError:
+            return True
+        except OSError:
+            return False
+        return False
+
+    def close(self) -> None:
+        """Hang up. A standby that still waits ends by itself."""
+        self.connection.close()
