@@ -13,6 +13,7 @@ from __future__ import annotations
 import argparse
 import contextlib
 import io
+import itertools
 import json
 import statistics
 import subprocess
@@ -37,11 +38,14 @@ from sandbox.pool import PooledSandbox
 from sandbox.process import ProcessLauncher
 from toolhop_tools.examples import example_calls
 from toolhop_tools.load import load
+from toolhop_tools.model import Hop
 
 ROOT = Path(__file__).parents[1]
 DATA = ROOT.parent / "shared" / "data" / "toolhop" / "ToolHop-60.json"
 GAP_S = 0.005
-"""Idle time between calls, as in an agent's loop."""
+"""Idle time between calls. A model takes a hundred times as long to reply."""
+SETTLE_S = 0.03
+"""Idle time between a session's start and its first call, for the same reason."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,17 +69,26 @@ class Row:
         return ordered[min(len(ordered) - 1, int(share * len(ordered)))]
 
 
-def work() -> tuple[str, list[Work]]:
-    """The calls, and where they are from."""
+Episode = list[Work]
+"""The calls of one item: an episode makes them in one session."""
+
+
+def work() -> tuple[str, list[Episode]]:
+    """The calls by item, and where they are from. Kept are those that answer in process."""
     if DATA.exists():
         name = "example calls in the sources of 60 ToolHop items"
-        tools = [hop.tool.program for item in load(DATA).items for hop in item.hops]
-        found = [Work(tool, call) for tool in tools for call in example_calls(tool)[:1]]
+        items = load(DATA).items
     else:
         name = "gold calls of the built-in items"
-        hops = [hop for item in load("builtin").items for hop in item.hops]
-        found = [Work(hop.tool.program, dict(hop.gold.arguments)) for hop in hops if hop.gold]
-    return name, found
+        items = load("builtin").items
+    episodes = [[one for hop in item.hops for one in _calls(hop)] for item in items]
+    return name, [episode for episode in map(quiet, episodes) if episode]
+
+
+def _calls(hop: Hop) -> list[Work]:
+    if hop.gold is not None:
+        return [Work(hop.tool.program, dict(hop.gold.arguments))]
+    return [Work(hop.tool.program, call) for call in example_calls(hop.tool.program)[:1]]
 
 
 def official(one: Work) -> object:
@@ -101,8 +114,8 @@ def subprocess_call(start: Sequence[str], one: Work) -> None:
     subprocess.run([*start, "-c", code], capture_output=True, check=True)
 
 
-async def quiet(calls: Sequence[Work]) -> list[Work]:
-    """The calls that answer in process without printing or raising: all designs can make them."""
+def quiet(calls: Sequence[Work]) -> list[Work]:
+    """The calls that return in process: those that raise on purpose are left out."""
     kept = []
     for one in calls:
         try:
@@ -116,61 +129,50 @@ async def quiet(calls: Sequence[Work]) -> list[Work]:
 Caller = Callable[[Work], Awaitable[object]]
 
 
-async def interleaved(
-    rows: Sequence[tuple[Row, Caller]], calls: Sequence[Work], rounds: int, gap_s: float
-) -> None:
-    """Every call through every design in turn, with a gap before each."""
-    for _ in range(rounds):
-        for one in calls:
-            for row, make in rows:
-                await anyio.sleep(gap_s)
-                began = time.perf_counter()
-                await make(one)
-                row.taken_us.append((time.perf_counter() - began) * 1e6)
-
-
-async def back_to_back(row: Row, make: Caller, calls: Sequence[Work], rounds: int) -> None:
-    """The calls one after the other."""
-    for _ in range(rounds):
-        for one in calls:
+async def one_episode(rows: Sequence[tuple[Row, Caller]], calls: Episode, gap_s: float) -> None:
+    """The calls of an item, each through every design in turn, with a gap before each."""
+    for one in calls:
+        for row, make in rows:
+            await anyio.sleep(gap_s)
             began = time.perf_counter()
             await make(one)
             row.taken_us.append((time.perf_counter() - began) * 1e6)
 
 
-async def latency(calls: Sequence[Work], rounds: int) -> list[tuple[str, Row]]:
-    """Latency of the designs that are quick enough to be called often."""
-    programs = [one.program for one in calls]
-    found: list[tuple[str, Row]] = []
+async def latency(episodes: Sequence[Episode], rounds: int) -> list[tuple[str, Row]]:
+    """Latency of the designs that are quick enough to be called often, at gaps and without."""
 
     async def in_process(one: Work) -> object:
         return official(one)
 
+    names = ("Docker, restricted", "Docker, policy none", "process, restricted")
+    with_gaps = [Row("A: official evaluator, no isolation"), *map(Row, names)]
+    without = [Row("A: official evaluator, no isolation"), *map(Row, names)]
     async with (
-        sandbox("docker", "restricted") as restricted,
-        sandbox("docker", "none") as bare,
-        sandbox("process", "restricted") as process,
-        restricted.session(programs) as one,
-        bare.session(programs) as two,
-        process.session(programs) as three,
+        sandbox("docker", "restricted") as one,
+        sandbox("docker", "none") as two,
+        sandbox("process", "restricted") as three,
     ):
-        designs: list[tuple[str, Caller]] = [
-            ("A: official evaluator, no isolation", in_process),
-            ("Docker, restricted", partial(_call, one)),
-            ("Docker, policy none", partial(_call, two)),
-            ("process, restricted", partial(_call, three)),
-        ]
-        gaps = [(Row(name), make) for name, make in designs]
-        await interleaved(gaps, calls, 1, GAP_S)
-        for row, _ in gaps:
-            row.taken_us.clear()
-        await interleaved(gaps, calls, rounds, GAP_S)
-        found += [("5 ms gaps", row) for row, _ in gaps]
-        for name, make in designs:
-            row = Row(name)
-            await back_to_back(row, make, calls, rounds)
-            found.append(("back to back", row))
-    return found
+        for number in range(rounds + 1):
+            for calls in episodes:
+                programs = [work.program for work in calls]
+                async with (
+                    one.session(programs) as a,
+                    two.session(programs) as b,
+                    three.session(programs) as c,
+                ):
+                    makers: list[Caller] = [in_process, *(partial(_call, s) for s in (a, b, c))]
+                    await anyio.sleep(SETTLE_S)
+                    await one_episode(list(zip(with_gaps, makers, strict=True)), calls, GAP_S)
+                    for pair in zip(without, makers, strict=True):
+                        await anyio.sleep(SETTLE_S)
+                        await one_episode([pair], calls, 0)
+            if number == 0:
+                # The first round compiles and warms up.
+                for row in (*with_gaps, *without):
+                    row.taken_us.clear()
+    found = [("5 ms gaps", row) for row in with_gaps]
+    return found + [("back to back", row) for row in without]
 
 
 async def _call(session: Session, one: Work) -> Outcome:
@@ -212,33 +214,26 @@ def slow_rows(calls: Sequence[Work], count: int) -> list[Row]:
     return rows
 
 
-async def throughput(calls: Sequence[Work], callers: int, seconds: float) -> float:
-    """Hardened calls a second with `callers` sessions at once."""
+async def throughput(episodes: Sequence[Episode], callers: int, seconds: float) -> float:
+    """Hardened calls a second with `callers` containers, each in the calls of its own episode."""
     done = 0
     async with sandbox("docker", "restricted", callers) as pool:
+        async with pool.session([one.program for calls in episodes for one in calls]):
+            pass
 
-        async def one_caller() -> None:
+        async def one_caller(calls: Episode) -> None:
             nonlocal done
             async with pool.session([one.program for one in calls]) as session:
-                for one in calls:
+                for one in itertools.cycle(calls):
+                    if time.perf_counter() >= end:
+                        return
                     await session.call(one.program, one.arguments)
-                ready.release()
-                await go.wait()
-                while time.perf_counter() < end:
-                    for one in calls:
-                        await session.call(one.program, one.arguments)
-                        done += 1
-                        if time.perf_counter() >= end:
-                            break
+                    done += 1
 
-        ready, go, end = anyio.Semaphore(0), anyio.Event(), 0.0
+        end = time.perf_counter() + seconds
         async with anyio.create_task_group() as tasks:
-            for _ in range(callers):
-                tasks.start_soon(one_caller)
-            for _ in range(callers):
-                await ready.acquire()
-            end = time.perf_counter() + seconds
-            go.set()
+            for calls in episodes[:callers]:
+                tasks.start_soon(one_caller, calls)
     return done / seconds
 
 
@@ -294,12 +289,12 @@ def episodes_a_second() -> float:
 
 def report(quick: bool) -> str:
     """Run everything and put it into words."""
-    name, calls = work()
-    calls = anyio.run(quiet, calls)
+    name, episodes = work()
+    calls = [one for episode in episodes for one in episode]
     rounds = 1 if quick else 5
     lines = [f"{len(calls)} calls: {name}. {described()}", ""]
     anyio.run(first_call, calls[0])
-    rows = anyio.run(latency, calls, rounds)
+    rows = anyio.run(latency, episodes, rounds)
     rows += [("one by one", row) for row in slow_rows(calls, 5 if quick else 20)]
     base = next(row for when, row in rows if when == "5 ms gaps").quantile(0.5)
     lines += ["| design | when | p50 µs | p95 µs | p50 to A |", "|---|---|---:|---:|---:|"]
@@ -308,7 +303,7 @@ def report(quick: bool) -> str:
         lines.append(f"| {row.name} | {when} | {p50:,.0f} | {p95:,.0f} | {p50 / base:.2f} |")
     lines += ["", "| what | figure |", "|---|---:|"]
     for callers in (1, 2, 4):
-        rate = anyio.run(throughput, calls, callers, 2.0 if quick else 5.0)
+        rate = anyio.run(throughput, episodes, callers, 2.0 if quick else 5.0)
         lines.append(
             f"| hardened calls a second, {callers} callers, a container each | {rate:,.0f} |"
         )
