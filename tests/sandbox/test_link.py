@@ -279,12 +279,17 @@ def test_two_standbys_are_ready_and_each_call_takes_one() -> None:
     assert worker.killed == [1, 2, 3]
 
 
-async def worker_has(worker: FakeWorker, count: int) -> bool:
+async def until(condition: Callable[[], bool]) -> bool:
+    """Whether `condition`, which the worker's thread makes true, comes true within 5 s."""
     for _ in range(1000):
-        if len(worker.spawned) == count:
+        if condition():
             return True
         await anyio.sleep(0.005)
     return False
+
+
+async def worker_has(worker: FakeWorker, count: int) -> bool:
+    return await until(lambda: len(worker.spawned) == count)
 
 
 def primable(count: int) -> list[Loadable]:
@@ -437,8 +442,7 @@ def test_cancelling_kills_and_the_next_call_is_answered() -> None:
             await call(link, replace(LIMITS, wall_s=60))
         assert scope.cancelled_caught
         assert await worker_has(worker, SPARES + 1)
-        while worker.killed != worker.spawned[:1]:
-            await anyio.sleep(0.005)
+        assert await until(lambda: worker.killed == worker.spawned[:1])
         # A standby reads its reply when it is asked.
         worker.reply = frame(wire.RESULT, b"2")
         return await call(link)
