@@ -12,6 +12,7 @@ import os
 import socket
 import tempfile
 import time
+import uuid
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,6 +20,7 @@ from typing import TYPE_CHECKING
 
 from sandbox import folders, image, owner
 from sandbox.errors import SandboxUnavailable
+from sandbox.outage import EngineLost
 
 if TYPE_CHECKING:
     from docker import DockerClient
@@ -41,7 +43,7 @@ def connect() -> DockerClient:
     """A client of the engine that DOCKER_HOST, or its default, names.
 
     Raises:
-        SandboxUnavailable: none answers; the fix tells which of the usual reasons it is.
+        EngineLost: none answers; the fix tells which of the usual reasons it is.
     """
     import docker
     from docker.errors import DockerException
@@ -55,7 +57,7 @@ def connect() -> DockerClient:
         if client is not None:
             client.close()
         reason = getattr(error, "strerror", None) or str(error)[:300]
-        raise SandboxUnavailable(
+        raise EngineLost(
             f"no Docker engine answers at {engine_address()}: {reason}",
             fix=f"{why_unreachable()}; {OR_PROCESS}",
         ) from error
@@ -122,6 +124,14 @@ def _installed() -> bool:
     return any(shutil.which(name) for name in ("dockerd", "docker", "podman")) or any(
         Path(folder, "dockerd").exists() for folder in ("/usr/sbin", "/sbin", "/usr/local/sbin")
     )
+
+
+def new_name() -> str:
+    """A container's name, known before the engine answers, so that it can be removed in any case.
+
+    The label tells whose it is; the name tells a person what it is.
+    """
+    return f"toolhop-{uuid.uuid4().hex[:16]}"
 
 
 def labels() -> dict[str, str]:

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import contextlib
 import socket
+import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -26,6 +27,7 @@ from sandbox import containers, folders, image
 from sandbox.base import Limits
 from sandbox.errors import SandboxFault, SandboxUnavailable
 from sandbox.link import WorkerLink
+from sandbox.outage import EngineLost, Outage
 from sandbox.outcome import JSON
 from sandbox.process import WORKER_ENVIRONMENT
 
@@ -87,6 +89,11 @@ class DockerEngine:
         self._image = image.tag(self.base)
         self._facts: dict[str, JSON] = {}
         self._creates = anyio.Semaphore(CREATES)
+        self._outage = Outage()
+        # Two starts that miss the image at once must not both make it.
+        self._making = threading.Lock()
+        self._doubtful: set[str] = set()
+        """Containers by name or id that may still be there, as the engine did not say."""
 
     @property
     def description(self) -> Mapping[str, JSON]:
@@ -115,7 +122,9 @@ class DockerEngine:
         await self.build(only_if_missing=True)
 
     async def close(self) -> None:
-        """See `Launcher.close`: closes the connections to the engine."""
+        """See `Launcher.close`: removes what could not be removed before, and hangs up."""
+        for container in list(self._doubtful):
+            await self.remove(container)
         client, self._client = self._client, None
         if client is not None:
             await anyio.to_thread.run_sync(client.close)
@@ -140,6 +149,10 @@ class DockerEngine:
         return self._image
 
     def _make(self, client: DockerClient, *, only_if_missing: bool) -> None:
+        with self._making:
+            self._make_alone(client, only_if_missing=only_if_missing)
+
+    def _make_alone(self, client: DockerClient, *, only_if_missing: bool) -> None:
         before = containers.image_id(client, self._image)
         if before and only_if_missing:
             return
@@ -152,7 +165,17 @@ class DockerEngine:
             containers.discard_image(client, before)
 
     async def start(self) -> DockerWorker:
-        """See `Launcher.start`."""
+        """See `Launcher.start`. An engine that went away is waited for, `BACK_S` at most."""
+        while True:
+            try:
+                worker = await self._start_once()
+            except EngineLost as error:
+                await self._outage.wait(error)
+            else:
+                self._outage.over()
+                return worker
+
+    async def _start_once(self) -> DockerWorker:
         async with self._creates:
             folder = await anyio.to_thread.run_sync(folders.control_folder)
             try:
@@ -199,27 +222,44 @@ class DockerEngine:
         raise SandboxFault(f"a container did not connect within {START_S:g} s")
 
     def _run(self, client: DockerClient, folder: Path) -> str:
-        """Create and start a container; its id."""
+        """Create and start a container; its id. An image that is gone or spoilt is made again."""
         from docker.errors import APIError, ImageNotFound
 
         try:
             try:
-                container_id = self._create(client, folder)
+                return self._run_once(client, folder)
             except ImageNotFound:
                 # Somebody cleared up since this run began.
                 self._make(client, only_if_missing=True)
-                container_id = self._create(client, folder)
+            except APIError as error:
+                if not _lacks_python(error):
+                    raise
+                self._make(client, only_if_missing=False)
+            return self._run_once(client, folder)
         except APIError as error:
             raise _refusal(error) from error
+
+    def _run_once(self, client: DockerClient, folder: Path) -> str:
+        from docker.errors import APIError, ImageNotFound
+
+        name = containers.new_name()
+        # Where the engine hangs up before it answers, nobody knows whether it is there.
+        self._doubtful.add(name)
         try:
+            container_id = self._create(client, folder, name)
             client.api.start(container_id)
-        except APIError as error:
+        except ImageNotFound:
+            self._doubtful.discard(name)
+            raise
+        except APIError:
             # One that never ran is not removed by the engine.
-            containers.discard(client, container_id)
-            raise _refusal(error) from error
+            containers.discard(client, name)
+            self._doubtful.discard(name)
+            raise
+        self._doubtful.discard(name)
         return container_id
 
-    def _create(self, client: DockerClient, folder: Path) -> str:
+    def _create(self, client: DockerClient, folder: Path, name: str) -> str:
         from docker.types import LogConfig, Mount
 
         memory = f"{self.limits.memory_mib + WORKER_MIB}m"
@@ -236,11 +276,14 @@ class DockerEngine:
             memswap_limit=memory,
             mounts=[Mount(MOUNT, str(folder), type="bind", read_only=True)],
             nano_cpus=1_000_000_000,
+            name=name,
             network_mode="none",
             pids_limit=PIDS,
             read_only=True,
             runtime=self.runtime,
             security_opt=["no-new-privileges:true"],
+            # An engine that is stopped would wait 10 s for a worker that has nothing to save.
+            stop_signal="SIGKILL",
             user="65534:65534",
             working_dir="/",
         )
@@ -248,8 +291,11 @@ class DockerEngine:
 
     async def remove(self, container_id: str) -> None:
         """Remove a container for certain; one that is gone already is no error."""
+        # Until the engine has said so; `close` asks again, and the next start sweeps.
+        self._doubtful.add(container_id)
         with contextlib.suppress(SandboxUnavailable):
             await self._in_thread(lambda client: containers.discard(client, container_id))
+            self._doubtful.discard(container_id)
 
     async def _in_thread(self, work: Callable[[Any], T]) -> T:
         """Run `work` with the client in a thread; the docker package blocks."""
@@ -263,7 +309,7 @@ class DockerEngine:
         try:
             return work(self._client)
         except RequestException as error:
-            raise SandboxUnavailable(
+            raise EngineLost(
                 f"the Docker engine stopped answering: {error}", fix=containers.why_unreachable()
             ) from error
 
@@ -276,6 +322,12 @@ def _is_running(client: DockerClient, container_id: str) -> bool:
     except NotFound:
         return False
     return bool(state.get("Running"))
+
+
+def _lacks_python(error: Any) -> bool:  # noqa: ANN401 -- docker's APIError, imported lazily
+    """Whether a container could not start because its image does not hold what is run."""
+    reason = str(error.explanation or error)
+    return image.HOME in reason and "no such file or directory" in reason
 
 
 def _refusal(error: Any) -> SandboxUnavailable:  # noqa: ANN401 -- docker's APIError, imported lazily

@@ -47,8 +47,9 @@ CODE_BYTES = 16 << 20
 class WorkerLink:
     """Exclusive use of one worker over its control socket. One call is under way at a time.
 
-    Nothing that can wait is on a call's way: the ended process is seen off, and the next ones are
-    made ready, after the answer has gone back to the caller, or while the next call runs.
+    It runs on asyncio's event loop. Nothing that can wait is on a call's way: the ended process is
+    seen off, and the next ones are made ready, after the answer has gone back to the caller, or
+    while the next call runs.
     """
 
     def __init__(self, control: socket.socket) -> None:
@@ -193,16 +194,16 @@ class WorkerLink:
     ) -> bytes | Ending:
         """Send `request` to a standby; its frame, or how it ended without one."""
         try:
-            with anyio.move_on_after(limit_s):
-                await send_all(standby.connection, request)
-                # What the call before left to do is done while this one runs.
-                self._tidy()
-                answer = await read_frame(standby.connection, cap_bytes)
-                if answer is not None:
-                    return answer
-                return await self._hung_up(standby)
-            await self._kill(standby)
-            return Ending(await self._exit_code(standby), overdue=True)
+            try:
+                async with asyncio.timeout(limit_s):
+                    await send_all(standby.connection, request)
+                    # What the call before left to do is done while this one runs.
+                    self._tidy()
+                    answer = await read_frame(standby.connection, cap_bytes)
+                    return await self._hung_up(standby) if answer is None else answer
+            except TimeoutError:
+                await self._kill(standby)
+                return Ending(await self._exit_code(standby), overdue=True)
         except BaseException:
             # Cancelled, or the worker is lost: whatever the process is doing now is over.
             with anyio.CancelScope(shield=True), contextlib.suppress(SandboxFault):
@@ -214,11 +215,7 @@ class WorkerLink:
 
     def _later(self) -> None:
         """Tidy up once whoever waits for an answer has it."""
-        try:
-            asyncio.get_running_loop().call_soon(self._tidy)
-        except RuntimeError:
-            # Another event loop, or none: the next call does it while it waits.
-            return
+        asyncio.get_running_loop().call_soon(self._tidy)
 
     def _tidy(self) -> None:
         """End what is spent, take the ends reported, and make standbys, as far as none waits.

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import logging
 from collections import OrderedDict
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 import anyio
 
@@ -19,6 +20,7 @@ from sandbox.outcome import JSON, Outcome, OutOfMemory, TimedOut
 from sandbox.standbys import Compiled, Loadable, loadable
 
 log = logging.getLogger(__name__)
+T = TypeVar("T")
 
 CACHED_PROGRAMS = 8192
 """Compiled programs kept on the host; the official data set has 3,912 of about 8 KB each."""
@@ -191,8 +193,9 @@ class _PoolSession:
         self._sandbox = sandbox
         self._worker: Worker | None = worker
         self._ended = False
-        # Invariant: one call is under way in a worker at a time.
-        self._turn = anyio.Lock()
+        # Invariant: one call is under way in a worker at a time. Not anyio's lock, which goes
+        # once around the event loop even where nobody waits.
+        self._turn = asyncio.Lock()
 
     async def call(self, program: Program, arguments: Mapping[str, JSON]) -> Outcome:
         """See `Session.call`.
@@ -202,20 +205,18 @@ class _PoolSession:
         """
         text = json.dumps(arguments).encode()
         async with self._turn:
-            compiled = await self._compiled(program)
-            if not isinstance(compiled, Loadable):
-                return compiled
-            async with self._link() as link:
-                return await link.call(compiled, text)
+            found = self._sandbox.cached(program) or await self._compiled(program)
+            if not isinstance(found, Loadable):
+                return found
+            return await self._use(lambda link: link.call(found, text))
 
     async def make_ready(self, programs: Sequence[Program]) -> None:
         """Compile the programs, and have the worker keep processes that hold them already."""
         for program in programs:
             async with self._turn:
                 compiled = await self._compiled(program)
-                if isinstance(compiled, Loadable):
-                    async with self._link() as link:
-                        link.prime(compiled)
+                if isinstance(compiled, Loadable) and self._worker is not None:
+                    self._worker.link.prime(compiled)
 
     async def end(self) -> None:
         """Give the worker back. A call that is under way in another task ends first."""
@@ -231,8 +232,7 @@ class _PoolSession:
         found = sandbox.cached(program)
         if found is not None:
             return found
-        async with self._link() as link:
-            made = await link.compile(program, sandbox.policy, sandbox.limits)
+        made = await self._use(lambda link: link.compile(program, sandbox.policy, sandbox.limits))
         if isinstance(made, Compiled):
             ready = loadable(made, program, sandbox.limits, sandbox.policy)
             sandbox.keep(program, ready)
@@ -242,16 +242,15 @@ class _PoolSession:
             sandbox.keep(program, made)
         return made
 
-    @asynccontextmanager
-    async def _link(self) -> AsyncIterator[WorkerLink]:
-        """The worker's link; a worker that is lost in the block is not used again."""
+    async def _use(self, work: Callable[[WorkerLink], Awaitable[T]]) -> T:
+        """Do `work` with the worker's link; a worker that is lost in it is not used again."""
         if self._ended:
             raise RuntimeError("this session has ended; open another one to call")
         if self._worker is None:
             self._worker = await self._sandbox.take()
         worker = self._worker
         try:
-            yield worker.link
+            return await work(worker.link)
         except SandboxFault:
             self._worker = None
             await self._sandbox.stop(worker)

@@ -7,14 +7,13 @@ an exception of its own, as it could by returning or raising, and nothing else.
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import json
 import math
 import socket
 from dataclasses import dataclass
 from typing import NoReturn
-
-import anyio
 
 from sandbox.base import Limits
 from sandbox.outcome import (
@@ -32,7 +31,8 @@ from sandbox.outcome import (
 from sandbox.worker import wire
 
 SIGKILL, SIGXCPU = -9, -24
-CHUNK_BYTES = 262_144
+FIRST_BYTES, CHUNK_BYTES = 16_384, 262_144
+"""Most replies are short; a large buffer for each would cost more than the reply."""
 TEXT_CHARS, NAME_CHARS = 4000, 200
 """Lengths that `Raised` promises; the worker cuts to them, and a forged reply is cut here."""
 FORGED = "the reply was none of the protocol; the code may have written it itself"
@@ -51,13 +51,13 @@ class Ending:
 
 async def send_all(connection: socket.socket, data: bytes) -> None:
     """Send `data`. A receiver that is gone is no error: how it ended is asked for afterwards."""
-    view = memoryview(data)
     with contextlib.suppress(BrokenPipeError, ConnectionResetError):
-        while view:
-            try:
-                view = view[connection.send(view) :]
-            except BlockingIOError:
-                await anyio.wait_writable(connection)
+        try:
+            sent = connection.send(data)
+        except BlockingIOError:
+            sent = 0
+        if sent < len(data):
+            await asyncio.get_running_loop().sock_sendall(connection, memoryview(data)[sent:])
 
 
 async def read_frame(connection: socket.socket, cap_bytes: int) -> bytes | None:
@@ -66,31 +66,29 @@ async def read_frame(connection: socket.socket, cap_bytes: int) -> bytes | None:
     A frame that claims more than `cap_bytes` is not read; its place is taken by one of an unknown
     letter. What follows a whole frame is ignored.
     """
-    head = await _read(connection, wire.LENGTH.size, wire.LENGTH.size)
-    if head is None:
+    # The event loop's own call, as this is a call's way back: anyio's portable wait took 42 µs
+    # instead of 14, and 230 instead of 40 after an idle 5 ms.
+    receive = asyncio.get_running_loop().sock_recv
+    data, length = b"", wire.LENGTH.size
+    try:
+        while len(data) < length:
+            more = await receive(connection, FIRST_BYTES)
+            if not more:
+                return None
+            data += more
+        length += wire.LENGTH.unpack_from(data)[0]
+        if not wire.LENGTH.size < length <= cap_bytes + wire.LENGTH.size:
+            return b"?" + str(length).encode()
+        chunks, missing = [data], length - len(data)
+        while missing > 0:
+            more = await receive(connection, min(missing, CHUNK_BYTES))
+            if not more:
+                return None
+            chunks.append(more)
+            missing -= len(more)
+    except ConnectionResetError:
         return None
-    length = wire.LENGTH.unpack(head)[0]
-    if not 1 <= length <= cap_bytes:
-        return b"?" + str(length).encode()
-    return await _read(connection, length, CHUNK_BYTES)
-
-
-async def _read(connection: socket.socket, count: int, chunk_bytes: int) -> bytes | None:
-    chunks: list[bytes] = []
-    missing = count
-    while missing:
-        try:
-            data = connection.recv(min(missing, chunk_bytes))
-        except BlockingIOError:
-            await anyio.wait_readable(connection)
-            continue
-        except ConnectionResetError:
-            return None
-        if not data:
-            return None
-        chunks.append(data)
-        missing -= len(data)
-    return b"".join(chunks)
+    return b"".join(chunks)[wire.LENGTH.size : length]
 
 
 def read_answer(answer: bytes | Ending, limits: Limits, *, compiling: bool = False) -> Outcome:

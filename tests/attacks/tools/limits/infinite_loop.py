@@ -1,0 +1,9 @@
+"""Never returns.
+
+Contained: killed at the time limit.
+"""
+
+
+def attack():
+    while True:
+        pass

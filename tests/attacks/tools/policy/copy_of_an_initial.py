@@ -1,0 +1,17 @@
+"""Has `copy` name `__init__` of a property of the library, which the guard refuses to name.
+
+Contained: bound methods are their own copies.
+"""
+
+import copy
+from fractions import Fraction
+
+
+class Given:
+    def __deepcopy__(self, memo):
+        return Fraction.numerator
+
+
+def attack():
+    copy.deepcopy(Given().__init__)(lambda self: 42)
+    return f"escaped: {Fraction(1, 2).numerator}"

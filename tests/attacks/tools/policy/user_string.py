@@ -1,0 +1,10 @@
+"""Has `collections.UserString` format a template in the library, out of the guard's sight.
+
+Contained: `collections` comes without it, and no class derives from it.
+"""
+
+import collections
+
+
+def attack():
+    return "escaped: " + collections.UserString("{0.__" + "class__}").format(1)

@@ -1,0 +1,20 @@
+"""Forks twice into a session of its own, to live on when the call is over.
+
+Contained: refused.
+"""
+
+import os
+import time
+
+
+def attack():
+    try:
+        if os.fork() == 0:
+            os.setsid()
+            if os.fork():
+                os._exit(0)
+            time.sleep(30)
+            os._exit(0)
+    except OSError as error:
+        return f"held: {error.strerror}"
+    return "breach: a daemon runs"

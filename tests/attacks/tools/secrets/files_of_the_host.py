@@ -1,0 +1,25 @@
+"""Reads the data sets, answers, keys and histories that a host may hold, by every path it knows.
+
+Contained: no file outside the standard library can be opened.
+"""
+
+import os
+
+
+def attack(paths):
+    opened = []
+    guesses = [
+        "/etc/passwd", "/etc/shadow", "/root/.ssh/id_rsa", "/root/.bash_history", "/etc/hosts",
+        "/var/run/docker.sock", "/work", "/home", "/root", "/tmp", "/", "/var/log/syslog",
+        "/run/secrets", "/.dockerenv", "/etc/resolv.conf", "/proc/1/root/etc/passwd",
+    ]
+    for path in [*paths, *guesses]:
+        for flags in (os.O_RDONLY, os.O_RDWR, os.O_DIRECTORY):
+            try:
+                number = os.open(path, flags)
+            except OSError:
+                continue
+            text = "" if flags == os.O_DIRECTORY else os.read(number, 200).decode("latin-1")
+            opened.append(f"{path}: {text}")
+            os.close(number)
+    return f"breach: {opened}" if opened else "held"
