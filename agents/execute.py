@@ -7,10 +7,11 @@ import os
 import platform
 import signal
 import sys
-from collections.abc import AsyncIterator, Callable, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import partial
 from importlib.metadata import PackageNotFoundError, version
 from typing import Literal, TypeAlias
 
@@ -20,7 +21,7 @@ from agents.players.choose import choose
 from agents.players.scripted import ScriptedModel
 from agents.runner import PlayerSource, Runner, Unit, unit_seed, units
 from agents.settings import RunSettings
-from agents.store import RunStore
+from agents.store import RunStore, StoreError
 from env.summary import Judged
 from sandbox.choose import open_sandbox
 from sandbox.outcome import JSON
@@ -36,6 +37,13 @@ MODEL_EPISODES = 10
 """Episodes at a time with a model behind a network, as peers default to."""
 PACKAGES = ("toolhop-env", "RestrictedPython", "docker", "litellm", "openai", "pydantic")
 Status: TypeAlias = Literal["started", "success", "error", "cancelled"]
+
+
+class Interrupted(SystemExit):
+    """A signal came before there was a run: the process ends, with the code that shells expect."""
+
+    def __init__(self) -> None:
+        super().__init__(130)
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,19 +93,21 @@ async def execute(
 
     Raises:
         ToolsError, UnknownAgent, StoreError, SandboxUnavailable: before anything was played.
+        Interrupted: by a signal before anything was played.
     """
     data, work = prepare(settings)
     items = tuple({unit.item.id: unit.item for unit in work}.values())
     at_a_time = episodes_at_a_time(settings)
-    sandbox = await open_sandbox(
-        settings.sandbox,
-        limits=settings.tool_limits,
-        policy=settings.policy,
-        max_workers=min(at_a_time, len(work)),
-        base=settings.sandbox_base,
-        runtime=settings.runtime,
-    )
-    async with sandbox, _players(settings) as players:
+    async with AsyncExitStack() as stack:
+        opened: list[tuple[PooledSandbox, PlayerSource]] = []
+
+        async def enter() -> None:
+            sandbox = await stack.enter_async_context(await _sandbox(settings, at_a_time, work))
+            opened.append((sandbox, await stack.enter_async_context(_players(settings))))
+
+        if await _until_signal(enter):
+            raise Interrupted
+        [(sandbox, players)] = opened
         facts = manifest(settings, data, items, sandbox)
         store = RunStore.create(settings.log_dir, folder_name(settings), facts)
         store.write_items(items)
@@ -105,32 +115,63 @@ async def execute(
         on_start(Plan(items, work, at_a_time, str(store.folder)))
         status, fault = await _play(runner, work, at_a_time)
         ended = {"status": status, "fault": fault, "ended_at": _now()}
-        store.write_manifest({**facts, "sandbox": dict(sandbox.description), **ended})
+        try:
+            store.write_manifest({**facts, "sandbox": dict(sandbox.description), **ended})
+        except StoreError as error:
+            # As after a full disk, which is the first fault to tell.
+            status, fault = "error", fault or _told(error)
         return Run(store, status, runner.judged, fault)
+
+
+async def _sandbox(settings: RunSettings, at_a_time: int, work: Sequence[Unit]) -> PooledSandbox:
+    return await open_sandbox(
+        settings.sandbox,
+        limits=settings.tool_limits,
+        policy=settings.policy,
+        max_workers=min(at_a_time, len(work)),
+        base=settings.sandbox_base,
+        runtime=settings.runtime,
+        transport=settings.transport,
+    )
 
 
 async def _play(runner: Runner, work: Sequence[Unit], at_a_time: int) -> tuple[Status, str]:
     """Run until done, interrupted or broken."""
-    status: Status = "success"
-    fault = ""
+    try:
+        cut = await _until_signal(partial(runner.run, work, at_a_time))
+    except Exception as error:
+        log.debug("the run stopped", exc_info=True)
+        return "error", _told(error)
+    return "cancelled" if cut else "success", ""
+
+
+def _told(error: Exception) -> str:
+    return f"{type(error).__name__}: {error}"
+
+
+async def _until_signal(work: Callable[[], Awaitable[None]]) -> bool:
+    """Do `work`; True where SIGINT or SIGTERM cut it off. Raises what `work` raises."""
+    cut = False
+    fault: list[Exception] = []
     async with anyio.create_task_group() as tasks:
 
         async def watch() -> None:
-            nonlocal status
+            nonlocal cut
             with anyio.open_signal_receiver(signal.SIGINT, signal.SIGTERM) as signals:
                 async for _ in signals:
-                    status = "cancelled"
+                    cut = True
                     tasks.cancel_scope.cancel()
                     return
 
         tasks.start_soon(watch)
         try:
-            await runner.run(work, at_a_time)
-        except Exception as error:
-            log.debug("the run stopped", exc_info=True)
-            status, fault = "error", f"{type(error).__name__}: {error}"
+            await work()
+        except Exception as error:  # noqa: BLE001 -- raised below, outside of the group
+            fault.append(error)
         tasks.cancel_scope.cancel()
-    return status, fault
+    if fault and not cut:
+        raise fault[0]
+    return cut
 
 
 def episodes_at_a_time(settings: RunSettings) -> int:

@@ -13,6 +13,7 @@ from env.limits import EpisodeLimits
 from env.reading import Dialect
 from sandbox.base import Limits, Policy
 from sandbox.choose import Kind
+from sandbox.engine import Transport
 
 
 class RunSettings(BaseModel):
@@ -41,6 +42,7 @@ class RunSettings(BaseModel):
     policy: Policy = "restricted"
     sandbox_base: str | None = None
     runtime: str | None = None
+    transport: Transport = "auto"
     tool_timeout_s: float = 10.0
     tool_memory_mib: int = 256
     turn_limit: int | None = 9

@@ -10,6 +10,8 @@ finished episode, and one that was cut off is seen to be.
 
 from __future__ import annotations
 
+import contextlib
+import errno
 import hashlib
 import json
 import os
@@ -87,12 +89,20 @@ class RunStore:
         return loaded
 
     def write_manifest(self, manifest: Mapping[str, JSON]) -> None:
-        """Replace the manifest in one step."""
+        """Replace the manifest in one step.
+
+        Raises:
+            StoreError: it cannot be written; the one before stays.
+        """
         text = json.dumps(manifest, indent=2, ensure_ascii=False) + "\n"
         write_aside(self.folder / MANIFEST, text.encode())
 
     def write_items(self, items: Sequence[Item]) -> None:
-        """Keep the items that are played."""
+        """Keep the items that are played.
+
+        Raises:
+            StoreError: they cannot be written.
+        """
         rows = to_rows(DataSet("run", str(self.folder), tuple(items)))
         lines = (json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
         write_aside(self.folder / ITEMS, "".join(lines).encode())
@@ -102,20 +112,21 @@ class RunStore:
         """Where the events of episode `name` go. The file is synced once `ended` is in it.
 
         Raises:
-            StoreError: when an event cannot be written (a full disk); the run must stop.
+            StoreError: when an event cannot be written (a full disk); the run must stop. The
+                file keeps the events before it, whole.
         """
         path = self.folder / EPISODES / f"{file_name(name)}.jsonl"
-        with path.open("ab", buffering=0) as file:
+        with _told(path):
+            descriptor = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
 
-            def write(event: Event) -> None:
-                try:
-                    _write_all(file.fileno(), to_line(event))
-                    if isinstance(event, Ended):
-                        os.fsync(file.fileno())
-                except OSError as error:
-                    raise StoreError(f"{path} cannot be written: {error}") from error
+        def write(event: Event) -> None:
+            with _told(path):
+                _append(descriptor, to_line(event), sync=isinstance(event, Ended))
 
+        try:
             yield write
+        finally:
+            os.close(descriptor)
 
     def traces(self) -> Iterator[Trace]:
         """Every episode's trace, cut-off ones included, in order of file name.
@@ -153,17 +164,46 @@ def file_name(name: str) -> str:
 def write_aside(path: Path, content: bytes) -> None:
     """Write a file so that a reader sees the old content or the new, never a part."""
     aside = path.with_name(f".{path.name}.{os.getpid()}")
-    with aside.open("wb") as file:
-        file.write(content)
-        file.flush()
-        os.fsync(file.fileno())
-    aside.replace(path)
+    with _told(path):
+        try:
+            with aside.open("wb") as file:
+                file.write(content)
+                file.flush()
+                os.fsync(file.fileno())
+            aside.replace(path)
+        except OSError:
+            aside.unlink(missing_ok=True)
+            raise
 
 
-def _write_all(descriptor: int, data: bytes) -> None:
-    view = memoryview(data)
-    while view:
-        view = view[os.write(descriptor, view) :]
+@contextmanager
+def _told(path: Path) -> Iterator[None]:
+    """What the system refuses is told as a `StoreError`."""
+    try:
+        yield
+    except OSError as error:
+        fix = "free some space" if error.errno in (errno.ENOSPC, errno.EDQUOT) else "see the folder"
+        raise StoreError(
+            f"{path} cannot be written: {error.strerror or error}; {fix}, or pass another --log-dir"
+        ) from error
+
+
+def _append(descriptor: int, line: bytes, *, sync: bool) -> None:
+    """Add a line, or nothing: a part of one that did not fit is taken away again.
+
+    `sync` has it on the disk before this returns; a line that the disk refuses then goes as well.
+    """
+    before = os.lseek(descriptor, 0, os.SEEK_END)
+    try:
+        view = memoryview(line)
+        while view:
+            view = view[os.write(descriptor, view) :]
+        if sync:
+            os.fsync(descriptor)
+    except OSError:
+        with contextlib.suppress(OSError):
+            os.ftruncate(descriptor, before)
+        raise
 
 
 def _fresh(log_dir: Path, name: str) -> Path:

@@ -7,7 +7,7 @@ import os
 from typing import Literal, TypeAlias, get_args
 
 from sandbox.base import Limits, Policy
-from sandbox.engine import DockerEngine
+from sandbox.engine import DockerEngine, Transport
 from sandbox.errors import SandboxUnavailable
 from sandbox.pool import PooledSandbox
 from sandbox.process import ProcessLauncher
@@ -31,6 +31,7 @@ async def open_sandbox(
     max_workers: int | None = None,
     base: str | None = None,
     runtime: str | None = None,
+    transport: Transport = "auto",
 ) -> PooledSandbox:
     """A sandbox to enter with `async with`.
 
@@ -41,13 +42,14 @@ async def open_sandbox(
         max_workers: sessions at a time; None for one a processor.
         base: Docker only: an image with python3 to lay the worker over.
         runtime: Docker only: a container runtime such as ``runsc``.
+        transport: Docker only: ``socket``, ``attach``, or ``auto`` for whichever connects.
 
     Raises:
         SandboxUnavailable: `kind` cannot run here.
     """
     limits = limits or Limits()
     workers = max_workers or max(2, os.cpu_count() or 1)
-    docker = DockerEngine(limits=limits, base=base, runtime=runtime)
+    docker = DockerEngine(limits=limits, base=base, runtime=runtime, transport=transport)
     if kind == "docker" or (kind == "auto" and await answers(docker)):
         return PooledSandbox(docker, limits, policy, workers)
     return PooledSandbox(ProcessLauncher(), limits, policy, workers)

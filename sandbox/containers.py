@@ -12,7 +12,6 @@ import os
 import socket
 import tempfile
 import time
-import uuid
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -28,6 +27,7 @@ if TYPE_CHECKING:
 LABEL = "toolhop.sandbox"
 OWNER_LABEL = "toolhop.owner"
 STARTED_LABEL = "toolhop.started"
+MARK_LABEL = "toolhop.mark"
 IMAGE_LABEL = "toolhop.image"
 DEFAULT_SOCKET = "/var/run/docker.sock"
 TIMEOUT_S = 120
@@ -126,17 +126,10 @@ def _installed() -> bool:
     )
 
 
-def new_name() -> str:
-    """A container's name, known before the engine answers, so that it can be removed in any case.
-
-    The label tells whose it is; the name tells a person what it is.
-    """
-    return f"toolhop-{uuid.uuid4().hex[:16]}"
-
-
-def labels() -> dict[str, str]:
-    """Labels that tell whose container it is."""
-    return {LABEL: "1", OWNER_LABEL: owner.me(), STARTED_LABEL: str(int(time.time()))}
+def labels(mark: str = "") -> dict[str, str]:
+    """Labels that tell whose container it is; `mark` tells launchers of one process apart."""
+    started = str(int(time.time()))
+    return {LABEL: "1", OWNER_LABEL: owner.me(), STARTED_LABEL: started, MARK_LABEL: mark}
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,6 +167,12 @@ def ours(client: DockerClient) -> Iterator[Container]:
 def sweep(client: DockerClient) -> int:
     """Remove our containers whose owner is gone; how many there were. Never raises for one."""
     return sum(discard(client, one.id) for one in ours(client) if one.orphaned)
+
+
+def sweep_marked(client: DockerClient, mark: str) -> int:
+    """Remove every container that was started under `mark`; how many there were."""
+    found = client.api.containers(all=True, filters={"label": f"{MARK_LABEL}={mark}"})
+    return sum(discard(client, summary["Id"]) for summary in found)
 
 
 def discard(client: DockerClient, container_id: str) -> bool:

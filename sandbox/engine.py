@@ -5,6 +5,9 @@ IPC namespace, a user that owns nothing, and limits on processes, memory and pro
 holds no shell. The worker adds what `sandbox.worker.lockdown` tells. Nothing secret is mounted,
 passed or set inside.
 
+Host and worker meet at a socket that is mounted into the container, or, where the engine is of
+another machine or a virtual one, over the container's standard streams (`sandbox.tunnel`).
+
 A container ends when its owner does: the worker reads end-of-file on the control socket, and the
 engine removes it (`auto_remove`). What is left of a frozen one is swept at the next start, by the
 owner's label: only containers whose owner is gone, never those of a run beside this one.
@@ -13,12 +16,14 @@ owner's label: only containers whose owner is gone, never those of a run beside 
 from __future__ import annotations
 
 import contextlib
+import logging
 import socket
 import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar, get_args
+from uuid import uuid4
 
 import anyio
 import anyio.to_thread
@@ -30,12 +35,28 @@ from sandbox.link import WorkerLink
 from sandbox.outage import EngineLost, Outage
 from sandbox.outcome import JSON
 from sandbox.process import WORKER_ENVIRONMENT
+from sandbox.refusals import (
+    NEVER_CONNECTED,
+    NO_SHARED_PATH,
+    Unshared,
+    lacks_python,
+    refusal,
+    see_that_it_fits,
+)
+from sandbox.tunnel import Tunnel
 
 if TYPE_CHECKING:
     from docker import DockerClient
 
-T = TypeVar("T")
+log = logging.getLogger(__name__)
 
+T = TypeVar("T")
+Transport: TypeAlias = Literal["auto", "socket", "attach"]
+TRANSPORTS: tuple[str, ...] = get_args(Transport)
+
+CLOSES = 3
+"""How often the engine is asked to remove what is left, should it hang up; the next start sweeps
+what three attempts did not."""
 START_S = 60.0
 """A container is ready in 0.2 s on an idle engine; bursts and slow disks get this long."""
 LOOK_S = 0.5
@@ -45,19 +66,15 @@ CREATES = 2
 each take eight times as long, and one may run into `START_S`."""
 WORKER_MIB = 96
 """Memory of the worker itself: the zygote, two standbys, one more under way."""
+RELAY_MIB = 32
+"""Memory of the relay, where there is one."""
 PIDS = 48
 MOUNT = "/run/toolhop"
-
-NO_SHARED_PATH = (
-    "the engine must run on this machine and see its files: use a local engine (unset DOCKER_HOST, "
-    "or point it to a unix:// socket), mount /tmp under the same path where this runs in a "
-    "container itself, or pass --sandbox process"
+ATTACHES = (
+    "The engine's containers share no socket with this machine, so calls go over their standard "
+    "streams: held by the same walls, at about twice the time a call"
 )
-NEVER_CONNECTED = (
-    "see that the engine runs on this machine and not in a virtual machine or behind a forwarded "
-    "socket, and that its runtime lets a container reach a socket of the host (runsc: "
-    "--host-uds=open; SELinux: --security-opt label=disable); or pass --sandbox process"
-)
+NO_SIGN_OF_LIFE = "toolhop sandbox build, or see what toolhop sandbox doctor says"
 
 
 @dataclass
@@ -67,10 +84,14 @@ class DockerWorker:
     engine: DockerEngine
     container_id: str
     link: WorkerLink
+    tunnel: Tunnel | None = None
+    """What carries the link's packets, where the container shares no socket."""
 
     async def stop(self) -> None:
         """Hang up, and have the container removed whatever state it is in."""
         self.link.close()
+        if self.tunnel is not None:
+            await anyio.to_thread.run_sync(self.tunnel.stop)
         await self.engine.remove(self.container_id)
 
 
@@ -83,6 +104,8 @@ class DockerEngine:
     """Image with python3 to lay the worker over; None makes one from this interpreter."""
     runtime: str | None = None
     """Container runtime, such as ``runsc``; None is the engine's default."""
+    transport: Transport = "auto"
+    """How host and worker meet. ``auto`` takes a mounted socket where that connects."""
 
     def __post_init__(self) -> None:
         self._client: DockerClient | None = None
@@ -92,25 +115,31 @@ class DockerEngine:
         self._outage = Outage()
         # Two starts that miss the image at once must not both make it.
         self._making = threading.Lock()
-        self._doubtful: set[str] = set()
-        """Containers by name or id that may still be there, as the engine did not say."""
+        self._mark = uuid4().hex
+        """Label of the containers that this launcher starts."""
+        self._attaches = self.transport == "attach"
+        self._connected_once = False
+        """Whether a mounted socket has worked, so that its failing tells nothing of the engine."""
 
     @property
     def description(self) -> Mapping[str, JSON]:
         """What isolates, for manifests."""
-        return {"kind": "docker", "image": self._image, "runtime": self.runtime, **self._facts}
+        transport = "attach" if self._attaches else "socket"
+        told = {"image": self._image, "runtime": self.runtime, "transport": transport}
+        return {"kind": "docker", **told, **self._facts}
 
     async def check(self) -> None:
-        """Find out whether the engine answers, and is of this machine.
+        """Find out whether the engine answers, and can be reached as asked.
 
         Raises:
-            SandboxUnavailable: it does not, or is not.
+            SandboxUnavailable: it does not, or cannot.
         """
         address = containers.engine_address()
         if not containers.is_local(address):
-            raise SandboxUnavailable(
-                f"the engine at {address} is on another machine", fix=NO_SHARED_PATH
-            )
+            reason = Unshared(f"the engine at {address} is on another machine", fix=NO_SHARED_PATH)
+            if self.transport == "socket":
+                raise reason
+            self._attach_from_now_on(reason)
         version = await self._in_thread(lambda client: client.version())
         self._facts["engine"] = str(version.get("Version", ""))
 
@@ -123,8 +152,11 @@ class DockerEngine:
 
     async def close(self) -> None:
         """See `Launcher.close`: removes what could not be removed before, and hangs up."""
-        for container in list(self._doubtful):
-            await self.remove(container)
+        # Where the engine hung up before it answered, nobody knows what it started.
+        for _ in range(CLOSES if self._client is not None else 0):
+            with contextlib.suppress(SandboxUnavailable):
+                await self._in_thread(lambda client: containers.sweep_marked(client, self._mark))
+                break
         client, self._client = self._client, None
         if client is not None:
             await anyio.to_thread.run_sync(client.close)
@@ -157,6 +189,7 @@ class DockerEngine:
         if before and only_if_missing:
             return
         if self.base is None:
+            see_that_it_fits(client.version())
             containers.import_host_image(client, self._image)
         else:
             containers.build_over(client, self._image, self.base)
@@ -177,12 +210,56 @@ class DockerEngine:
 
     async def _start_once(self) -> DockerWorker:
         async with self._creates:
-            folder = await anyio.to_thread.run_sync(folders.control_folder)
-            try:
-                return await self._start(folder)
-            finally:
-                # Nobody else can connect once the socket's name is gone.
-                folders.discard(folder)
+            if not self._attaches:
+                try:
+                    return await self._start_mounted()
+                except Unshared as reason:
+                    if self.transport == "socket" or self._connected_once:
+                        raise
+                    self._attach_from_now_on(reason)
+            return await self._start_attached()
+
+    def _attach_from_now_on(self, reason: Unshared) -> None:
+        if not self._attaches:
+            self._attaches = True
+            log.warning("%s (%s)", ATTACHES, reason.message)
+
+    async def _start_attached(self) -> DockerWorker:
+        tunnel = Tunnel()
+        container_id = ""
+        try:
+            container_id = await self._in_thread(lambda client: self._run(client, tunnel))
+            tunnel.start()
+            link = WorkerLink(tunnel.control)
+            await self._greeted(link, container_id)
+        except BaseException:
+            with anyio.CancelScope(shield=True):
+                await anyio.to_thread.run_sync(tunnel.stop)
+                if container_id:
+                    await self.remove(container_id)
+            raise
+        self._facts.update(link.facts)
+        return DockerWorker(self, container_id, link, tunnel)
+
+    async def _greeted(self, link: WorkerLink, container_id: str) -> None:
+        """Wait for the worker behind a tunnel to be ready."""
+        try:
+            await link.greet(START_S)
+        except SandboxFault as fault:
+            if await self._in_thread(lambda client: _is_running(client, container_id)):
+                raise
+            raise SandboxUnavailable(
+                f"a container was started, but its worker ended at once: {fault}",
+                fix=NO_SIGN_OF_LIFE,
+            ) from fault
+
+    async def _start_mounted(self) -> DockerWorker:
+        folder = await anyio.to_thread.run_sync(folders.control_folder)
+        try:
+            return await self._start(folder)
+        finally:
+            # Nobody else can connect once the socket's name is gone.
+            folders.discard(folder)
 
     async def _start(self, folder: Path) -> DockerWorker:
         with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as listener:
@@ -204,6 +281,7 @@ class DockerEngine:
                 with anyio.CancelScope(shield=True):
                     await self.remove(container_id)
                 raise
+        self._connected_once = True
         self._facts.update(link.facts)
         return DockerWorker(self, container_id, link)
 
@@ -214,74 +292,74 @@ class DockerEngine:
                 await anyio.wait_readable(listener)
                 return
             if not await self._in_thread(lambda client: _is_running(client, container_id)):
-                raise SandboxUnavailable(
+                raise Unshared(
                     "a container was started, but its worker ended without connecting to "
                     f"{listener.getsockname()}",
                     fix=NEVER_CONNECTED,
                 )
         raise SandboxFault(f"a container did not connect within {START_S:g} s")
 
-    def _run(self, client: DockerClient, folder: Path) -> str:
+    def _run(self, client: DockerClient, way: Path | Tunnel) -> str:
         """Create and start a container; its id. An image that is gone or spoilt is made again."""
         from docker.errors import APIError, ImageNotFound
 
         try:
             try:
-                return self._run_once(client, folder)
+                return self._run_once(client, way)
             except ImageNotFound:
                 # Somebody cleared up since this run began.
                 self._make(client, only_if_missing=True)
             except APIError as error:
-                if not _lacks_python(error):
+                if not lacks_python(error):
                     raise
                 self._make(client, only_if_missing=False)
-            return self._run_once(client, folder)
+            return self._run_once(client, way)
         except APIError as error:
-            raise _refusal(error) from error
+            raise refusal(error) from error
 
-    def _run_once(self, client: DockerClient, folder: Path) -> str:
-        from docker.errors import APIError, ImageNotFound
+    def _run_once(self, client: DockerClient, way: Path | Tunnel) -> str:
+        from docker.errors import APIError
 
-        name = containers.new_name()
-        # Where the engine hangs up before it answers, nobody knows whether it is there.
-        self._doubtful.add(name)
+        container_id = self._create(client, way)
         try:
-            container_id = self._create(client, folder, name)
+            if isinstance(way, Tunnel):
+                way.attach(client, container_id)
             client.api.start(container_id)
-        except ImageNotFound:
-            self._doubtful.discard(name)
-            raise
         except APIError:
             # One that never ran is not removed by the engine.
-            containers.discard(client, name)
-            self._doubtful.discard(name)
+            containers.discard(client, container_id)
             raise
-        self._doubtful.discard(name)
         return container_id
 
-    def _create(self, client: DockerClient, folder: Path, name: str) -> str:
+    def _create(self, client: DockerClient, way: Path | Tunnel) -> str:
         from docker.types import LogConfig, Mount
 
-        memory = f"{self.limits.memory_mib + WORKER_MIB}m"
+        if isinstance(way, Tunnel):
+            command, mounts, worker_mib = image.entry_command("relay"), [], WORKER_MIB + RELAY_MIB
+        else:
+            command = [*image.entry_command(), f"{MOUNT}/{folders.SOCKET}"]
+            mounts = [Mount(MOUNT, str(way), type="bind", read_only=True)]
+            worker_mib = WORKER_MIB
+        memory = f"{self.limits.memory_mib + worker_mib}m"
         container = client.containers.create(
             self._image,
-            [*image.entry_command(), f"{MOUNT}/{folders.SOCKET}"],
+            command,
             auto_remove=True,
             cap_drop=["ALL"],
             environment=WORKER_ENVIRONMENT,
             ipc_mode="none",
-            labels=containers.labels(),
+            labels=containers.labels(self._mark),
             log_config=LogConfig(type="none"),
             mem_limit=memory,
             memswap_limit=memory,
-            mounts=[Mount(MOUNT, str(folder), type="bind", read_only=True)],
+            mounts=mounts,
             nano_cpus=1_000_000_000,
-            name=name,
             network_mode="none",
             pids_limit=PIDS,
             read_only=True,
             runtime=self.runtime,
             security_opt=["no-new-privileges:true"],
+            stdin_open=isinstance(way, Tunnel),
             # An engine that is stopped would wait 10 s for a worker that has nothing to save.
             stop_signal="SIGKILL",
             user="65534:65534",
@@ -290,12 +368,9 @@ class DockerEngine:
         return str(container.id)
 
     async def remove(self, container_id: str) -> None:
-        """Remove a container for certain; one that is gone already is no error."""
-        # Until the engine has said so; `close` asks again, and the next start sweeps.
-        self._doubtful.add(container_id)
+        """Remove a container; gone already is no error. `close` and the next start ask again."""
         with contextlib.suppress(SandboxUnavailable):
             await self._in_thread(lambda client: containers.discard(client, container_id))
-            self._doubtful.discard(container_id)
 
     async def _in_thread(self, work: Callable[[Any], T]) -> T:
         """Run `work` with the client in a thread; the docker package blocks."""
@@ -322,20 +397,3 @@ def _is_running(client: DockerClient, container_id: str) -> bool:
     except NotFound:
         return False
     return bool(state.get("Running"))
-
-
-def _lacks_python(error: Any) -> bool:  # noqa: ANN401 -- docker's APIError, imported lazily
-    """Whether a container could not start because its image does not hold what is run."""
-    reason = str(error.explanation or error)
-    return image.HOME in reason and "no such file or directory" in reason
-
-
-def _refusal(error: Any) -> SandboxUnavailable:  # noqa: ANN401 -- docker's APIError, imported lazily
-    """What it means that the engine refused a container, an `APIError`."""
-    reason = str(error.explanation or error)
-    fix = "toolhop sandbox doctor"
-    if "bind source path does not exist" in reason:
-        fix = NO_SHARED_PATH
-    elif "runtime" in reason.lower():
-        fix = "docker info names the runtimes of this engine; toolhop sandbox doctor lists them"
-    return SandboxUnavailable(f"the engine refused a container: {reason}", fix=fix)

@@ -72,9 +72,9 @@ def tag(base: str | None = None) -> str:
     return f"{REPOSITORY}:{digest.hexdigest()[:16]}"
 
 
-def entry_command() -> list[str]:
-    """What the container runs; the control socket's path is appended."""
-    return [f"{HOME}/bin/python3", "-s", "-P", "-m", "sandbox.worker.zygote"]
+def entry_command(module: str = "zygote") -> list[str]:
+    """What the container runs: the zygote, with the control socket's path, or the `relay`."""
+    return [f"{HOME}/bin/python3", "-s", "-P", "-m", f"sandbox.worker.{module}"]
 
 
 def build_from_host(output: Path) -> None:

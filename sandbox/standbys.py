@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import socket
 from dataclasses import dataclass
 
@@ -27,14 +26,15 @@ class Loadable:
 
 def loadable(compiled: Compiled, program: Program, limits: Limits, policy: Policy) -> Loadable:
     """Put together what a standby has to know before the arguments come."""
-    head = {
-        "function": program.function,
-        "policy": policy,
-        "memory_mib": limits.memory_mib,
-        "cpu_s": int(limits.wall_s) + 2,
-        "result_bytes": limits.result_bytes,
-    }
-    text = json.dumps(head).encode()
+    # The function's name comes from the model's data: a line break in it would shift the rest.
+    head = (
+        program.function.replace("\n", " "),
+        policy,
+        limits.memory_mib,
+        int(limits.wall_s) + 2,
+        limits.result_bytes,
+    )
+    text = "\n".join(map(str, head)).encode("utf-8", "replace")
     body = wire.LENGTH.pack(len(text)) + text + compiled.code
     return Loadable(wire.frame(wire.LOAD, body), limits)
 

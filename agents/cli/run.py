@@ -25,6 +25,7 @@ from env.feedback import Level
 from env.reading import Dialect
 from env.summary import summarize
 from sandbox.choose import KINDS
+from sandbox.engine import TRANSPORTS
 
 INTERRUPTED = 130
 """Exit code after Ctrl-C, as shells have it."""
@@ -84,6 +85,8 @@ def _choice(kind: Any) -> click.Choice[str]:  # noqa: ANN401 -- any StrEnum
 @click.option("--policy", type=click.Choice(["restricted", "none"]), default="restricted")
 @click.option("--sandbox-base", default=None, help="Image with python3 to build on.")
 @click.option("--runtime", default=None, help="Container runtime, such as runsc.")
+@click.option("--transport", type=click.Choice(TRANSPORTS), default="auto",
+              help="How containers are talked to; remote engines need attach.")
 @click.option("--tool-timeout", "tool_timeout_s", type=float, default=10.0, help="Seconds a call.")
 @click.option("--tool-memory", "tool_memory_mib", type=int, default=256, help="MiB a call.")
 @click.option("--turn-limit", type=int, default=9, help="Replies an episode.")

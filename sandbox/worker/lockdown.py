@@ -10,14 +10,19 @@ instruction takes 350 (the kernel runs it for every call number when it is insta
 - *dumpable 0*: `/proc/<pid>/mem` and `/proc/<pid>/fd` of the worker belong to root then. Without
   it a tool wrote a forged frame through `/proc/1/fd` and read the zygote's memory.
 - *rlimits*: processor time, files, file size 0 (nothing can be written to a disk), no core.
-- *Landlock*: files can be read below the interpreter's library, and nowhere else, and nothing
-  can be written. Closes `/dev/shm` and `/dev/mqueue`, through which a call could leave
-  something for the next one.
+- *Landlock*: the standard library can be read, and no other file, and nothing can be written.
+  Closes `/dev/shm` and `/dev/mqueue`, through which a call could leave something for the next
+  one. What is installed beside the standard library stays closed too: it may be a data set.
+- *capabilities*: where the worker is root's. Some need no call that seccomp refuses: to raise
+  one's own limits, to tell the kernel that a page of memory is broken.
 - *seccomp*: an allow-list of what computing needs. No fork, no exec, no sockets, no signals to
-  others, no SysV shared memory, no new namespaces. Threads are allowed. Three calls are allowed
-  in part, for each of them could end a process of the same user: `prlimit64` on itself only
-  (RLIMIT_CPU of another kills it), `fcntl` and `ioctl` without the commands that choose who
-  gets a descriptor's signal, and which (F_SETOWN with F_SETSIG sends SIGKILL).
+  others, no SysV shared memory, no new namespaces. Threads are allowed. Some calls are allowed in
+  part. `prlimit64` on itself only (RLIMIT_CPU of another kills it), `fcntl` and `ioctl` without the
+  commands that choose who gets a descriptor's signal, and which (F_SETOWN with F_SETSIG sends
+  SIGKILL), and without locks, which others see; `madvise` without what concerns more than the
+  caller's own pages; `sendto` and `recvfrom` without out-of-band data, a part of the kernel that
+  was exploited from inside a sandbox like this one (CVE-2025-38236); `clone` for threads that
+  stay in their namespaces.
 """
 
 from __future__ import annotations
@@ -31,6 +36,9 @@ import struct
 PR_SET_PDEATHSIG, PR_SET_DUMPABLE, PR_SET_SECCOMP, PR_SET_NO_NEW_PRIVS = 1, 4, 22, 38
 SECCOMP_MODE_FILTER = 2
 CLONE_THREAD = 0x00010000
+CLONE_NEW = 0x7E020000
+"""All flags of new namespaces. As root, a thread could have some for itself."""
+MSG_OOB = 1
 RET_ALLOW, RET_ERRNO, RET_KILL = 0x7FFF0000, 0x00050000, 0x80000000
 EPERM, ENOSYS = 1, 38
 
@@ -40,8 +48,8 @@ OFFSET_NR, OFFSET_ARCH, OFFSET_ARGS = 0, 4, 16
 
 _NAMES = (
     "read write close fstat lseek mmap mprotect munmap brk rt_sigaction rt_sigprocmask "
-    "rt_sigreturn pread64 readv writev sched_yield mremap madvise mincore dup nanosleep getpid "
-    "sendto recvfrom exit exit_group uname getcwd getuid getgid geteuid getegid gettid futex "
+    "rt_sigreturn pread64 readv writev sched_yield mremap dup nanosleep getpid "
+    "exit exit_group uname getcwd getuid getgid geteuid getegid gettid futex "
     "sched_getaffinity getdents64 clock_gettime clock_getres clock_nanosleep gettimeofday openat "
     "newfstatat readlinkat faccessat ppoll pselect6 set_robust_list rseq getrandom sysinfo "
     "getrusage times sigaltstack restart_syscall membarrier statx getitimer setitimer getppid "
@@ -51,12 +59,12 @@ _NAMES = (
 # Numbers from the kernel's tables arch/x86/entry/syscalls/syscall_64.tbl and
 # include/uapi/asm-generic/unistd.h, in the order of _NAMES.
 _X86_64 = (
-    "0 1 3 5 8 9 10 11 12 13 14 15 17 19 20 24 25 28 27 32 35 39 44 45 60 231 63 79 102 104 107 "
+    "0 1 3 5 8 9 10 11 12 13 14 15 17 19 20 24 25 32 35 39 60 231 63 79 102 104 107 "
     "108 186 202 204 217 228 229 230 96 257 262 267 269 271 270 273 334 318 99 98 100 131 219 324 "
     "332 36 38 110 439 218 127 128 290 291 233 281 293"
 )
 _AARCH64 = (
-    "63 64 57 80 62 222 226 215 214 134 135 139 67 65 66 124 216 233 232 23 101 172 206 207 93 94 "
+    "63 64 57 80 62 222 226 215 214 134 135 139 67 65 66 124 216 23 101 172 93 94 "
     "160 17 174 176 175 177 178 98 123 61 113 114 115 169 56 79 78 48 73 72 99 293 278 179 165 153 "
     "132 128 283 291 102 103 173 439 96 136 137 19 20 21 22 59"
 )
@@ -64,16 +72,19 @@ _AARCH64 = (
 # alarm arch_prctl getdents epoll_wait pipe epoll_create eventfd.
 _X86_64_ONLY = "2 4 6 7 21 23 89 201 37 158 78 232 22 213 284"
 
-# Calls allowed for some values of one argument: fcntl by its command (duplicate, flags, locks),
-# ioctl by its request (isatty, window size, FIONREAD, FIONBIO, close on exec), prlimit64 by its
-# process (0 is the caller), tgkill by its process (abort signals itself).
-_FCNTL_COMMANDS = (0, 1, 2, 3, 4, 5, 6, 7, 1030)
+# Calls allowed for some values of one argument: fcntl by its command (duplicate, flags), ioctl by
+# its request (isatty, window size, FIONREAD, FIONBIO, close on exec), madvise by its advice (what
+# allocators and thread stacks give: how pages are used, freed, kept from children, guarded),
+# prlimit64 by its process (0 is the caller), tgkill by its process (abort signals itself).
+_FCNTL_COMMANDS = (0, 1, 2, 3, 4, 1030)
 _IOCTL_REQUESTS = (0x5401, 0x5413, 0x541B, 0x5421, 0x5450, 0x5451)
+_MADVISE_ADVICE = (0, 1, 2, 3, 4, 8, 10, 11, 14, 15, 16, 17, 102, 103)
 
+_PARTLY = "clone clone3 fcntl ioctl prlimit64 tgkill madvise sendto recvfrom"
 _ARCHITECTURES = {
-    # machine: (audit architecture, allowed calls, clone, clone3, fcntl, ioctl, prlimit64, tgkill)
-    "x86_64": (0xC000003E, f"{_X86_64} {_X86_64_ONLY}", 56, 435, 72, 16, 302, 234),
-    "aarch64": (0xC00000B7, _AARCH64, 220, 435, 25, 29, 261, 131),
+    # machine: (audit architecture, allowed calls, those of _PARTLY)
+    "x86_64": (0xC000003E, f"{_X86_64} {_X86_64_ONLY}", "56 435 72 16 302 234 28 44 45"),
+    "aarch64": (0xC00000B7, _AARCH64, "220 435 25 29 261 131 233 206 207"),
 }
 
 _libc = ctypes.CDLL(None, use_errno=True)
@@ -97,6 +108,12 @@ def _allow_values(number: int, argument: int, values: tuple[int, ...]) -> list[b
     for value in values:
         body += [_instruction(JEQ, value, 0, 1), _ALLOW]
     return [_instruction(JEQ, number, 0, len(body) + 1), *body, _DENY]
+
+
+def _refuse_bits(number: int, argument: int, bits: int) -> list[bytes]:
+    """Allow the call `number` unless the lower half of an argument has one of `bits`."""
+    body = [_instruction(LD, OFFSET_ARGS + 8 * argument), _instruction(JSET, bits, 0, 1)]
+    return [_instruction(JEQ, number, 0, len(body) + 2), *body, _DENY, _ALLOW]
 
 
 def _ranges(numbers: list[int]) -> list[tuple[int, int]]:
@@ -128,7 +145,8 @@ def seccomp_filter(machine: str, pid: int) -> bytes | None:
     """
     if machine not in _ARCHITECTURES:
         return None
-    audit, allowed, clone, clone3, fcntl, ioctl, prlimit64, tgkill = _ARCHITECTURES[machine]
+    audit, allowed, partly = _ARCHITECTURES[machine]
+    number = dict(zip(_PARTLY.split(), map(int, partly.split()), strict=True))
     program = [
         _instruction(LD, OFFSET_ARCH),
         _instruction(JEQ, audit, 1, 0),
@@ -138,17 +156,21 @@ def seccomp_filter(machine: str, pid: int) -> bytes | None:
         _instruction(JGE, 0x40000000, 0, 1),
         _DENY,
         # With ENOSYS the C library falls back to clone, whose flags can be looked at.
-        _instruction(JEQ, clone3, 0, 1),
+        _instruction(JEQ, number["clone3"], 0, 1),
         _instruction(RET, RET_ERRNO | ENOSYS),
-        _instruction(JEQ, clone, 0, 4),
+        _instruction(JEQ, number["clone"], 0, 5),
         _instruction(LD, OFFSET_ARGS),
+        _instruction(JSET, CLONE_NEW, 2, 0),
         _instruction(JSET, CLONE_THREAD, 0, 1),
         _ALLOW,
         _DENY,
-        *_allow_values(fcntl, 1, _FCNTL_COMMANDS),
-        *_allow_values(ioctl, 1, _IOCTL_REQUESTS),
-        *_allow_values(prlimit64, 0, (0,)),
-        *_allow_values(tgkill, 0, (pid,)),
+        *_allow_values(number["fcntl"], 1, _FCNTL_COMMANDS),
+        *_allow_values(number["ioctl"], 1, _IOCTL_REQUESTS),
+        *_allow_values(number["prlimit64"], 0, (0,)),
+        *_allow_values(number["tgkill"], 0, (pid,)),
+        *_allow_values(number["madvise"], 2, _MADVISE_ADVICE),
+        *_refuse_bits(number["sendto"], 3, MSG_OOB),
+        *_refuse_bits(number["recvfrom"], 3, MSG_OOB),
         *_allow_ranges(_ranges(sorted({int(text) for text in allowed.split()}))),
     ]
     return b"".join(program)
@@ -173,13 +195,34 @@ def no_new_privileges() -> bool:
     return _check(_libc.prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
 
 
+_CAPABILITIES_VERSION = 0x20080522
+_READ_SEARCH = 1 << 2
+"""CAP_DAC_READ_SEARCH: a Python in a home that is closed to others can be read by root. What may
+be read at all is for Landlock to say."""
+
+
+def drop_capabilities() -> bool:
+    """Give up every power of root's but to read what is closed to others."""
+    header = struct.pack("=Ii", _CAPABILITIES_VERSION, 0)
+    # Whoever has not got that one may not keep it either.
+    return any(
+        _check(_libc.capset(header, struct.pack("=6I", kept, kept, 0, 0, 0, 0)))
+        for kept in (_READ_SEARCH, 0)
+    )
+
+
 class Prepared:
     """What the zygote makes ready, so that a standby only has to take it on."""
 
-    def __init__(self, readable: tuple[str, ...]) -> None:
-        """Make ready: files may be read below the folders `readable`."""
+    def __init__(self, readable: tuple[str, ...], listed: str) -> None:
+        """Make ready.
+
+        Args:
+            readable: files, and folders of files, that may be read.
+            listed: folder below which names may be listed, as imports do.
+        """
         self.landlock_abi = landlock_abi()
-        self.ruleset = _ruleset(self.landlock_abi, readable)
+        self.ruleset = _ruleset(self.landlock_abi, readable, listed)
         """Descriptor of the Landlock ruleset, None where there is none."""
         program = seccomp_filter(platform.machine(), _OWN_PID)
         self._program = None if program is None else ctypes.create_string_buffer(program)
@@ -192,6 +235,7 @@ class Prepared:
         The caller must have given up new privileges, and be the process that is locked.
         """
         limit_files()
+        drop_capabilities()
         return self._landlock(), self._seccomp()
 
     def _landlock(self) -> bool:
@@ -230,11 +274,11 @@ def landlock_abi() -> int:
     return max(version, 0)
 
 
-def _ruleset(abi: int, readable: tuple[str, ...]) -> int | None:
-    """A ruleset that lets files be read below `readable`, and nothing else be done to files.
+def _ruleset(abi: int, readable: tuple[str, ...], listed: str) -> int | None:
+    """A ruleset for `Prepared`, that lets nothing else be done to files.
 
     It also gives up TCP and signals to processes outside, where the kernel's ABI can. None where
-    there is no Landlock, or one of the folders cannot be named.
+    there is no Landlock, or one of the files cannot be named.
     """
     if abi < 1:
         return None
@@ -245,11 +289,11 @@ def _ruleset(abi: int, readable: tuple[str, ...]) -> int | None:
     ruleset: int = _libc.syscall(_CREATE_RULESET, attribute, len(attribute), 0)
     if ruleset < 0:
         return None
-    for path in readable:
-        folder = os.open(path, os.O_PATH | os.O_CLOEXEC)
-        rule = struct.pack("=Qi", _READ_FILE | _READ_DIR, folder)
+    for path, rights in ((listed, _READ_DIR), *((path, _READ_FILE) for path in readable)):
+        beneath = os.open(path, os.O_PATH | os.O_CLOEXEC)
+        rule = struct.pack("=Qi", rights, beneath)
         added = _libc.syscall(_ADD_RULE, ruleset, _RULE_PATH_BENEATH, rule, 0)
-        os.close(folder)
+        os.close(beneath)
         if added != 0:
             os.close(ruleset)
             return None

@@ -3,16 +3,20 @@
 Everything that can be done before the call arrives is done before it: fork, lockdown, imports,
 a rehearsal that touches the memory pages a call will touch. What the call leaves behind dies
 with the process.
+
+Most of what a standby costs is pages: each that it writes to is copied, at about 2 µs, and
+Python writes to whatever it looks at. So what runs here looks at little: the C modules behind
+`signal` and `socket`, readers and writers of JSON made before the fork, a head that is no JSON.
 """
 
 from __future__ import annotations
 
+import _signal  # type: ignore[import-not-found]  # the C half of signal has no stub
+import _socket
 import json
 import marshal
 import os
 import select
-import signal
-import socket
 import sys
 from types import CodeType, TracebackType
 from typing import Any
@@ -45,6 +49,24 @@ def warm() -> None:
     policy.restricted_globals()
 
 
+class Head:
+    """What a standby is told of a program beside its code."""
+
+    def __init__(
+        self, function: str, policy: str, memory_mib: int, cpu_s: int, result_bytes: int
+    ) -> None:
+        """Take the fields; see `sandbox.base.Limits` for the last three."""
+        self.function = function
+        self.policy = policy
+        self.memory_mib = memory_mib
+        self.cpu_s = cpu_s
+        self.result_bytes = result_bytes
+
+
+_READ = json.JSONDecoder().raw_decode
+"""Reads the arguments, which the host wrote: one object, nothing before or after it."""
+_WRITE = json.JSONEncoder(ensure_ascii=False, allow_nan=False).encode
+_WARM_UP = Head("f", "restricted", 0, 0, 1000)
 _REHEARSAL = compile(
     """
 def f(a, b):
@@ -66,10 +88,9 @@ def rehearse() -> None:
     A forked process copies each page at the first write, at about 2.3 µs a page; this way it
     copies them while it waits.
     """
-    head = {"function": "f", "policy": "restricted", "memory_mib": 0, "result_bytes": 1000}
-    module = enter(_REHEARSAL, head, b"")
+    module = enter(_REHEARSAL, _WARM_UP, b"")
     if isinstance(module, dict):
-        call(module, head, b'{"a": [1, 2.5, "x"], "b": {"c": null}}', b"")
+        call(module, _WARM_UP, b'{"a": [1, 2.5, "x"], "b": {"c": null}}', b"")
 
 
 def serve(descriptor: int, base_bytes: int, prepared: lockdown.Prepared) -> None:
@@ -81,17 +102,18 @@ def serve(descriptor: int, base_bytes: int, prepared: lockdown.Prepared) -> None
         prepared: what to lock down with.
     """
     os.setsid()
-    for number in (signal.SIGINT, signal.SIGCHLD):
-        signal.signal(number, signal.SIG_DFL)
-    signal.set_wakeup_fd(-1)
+    for number in (_signal.SIGINT, _signal.SIGCHLD):
+        _signal.signal(number, _signal.SIG_DFL)
+    _signal.set_wakeup_fd(-1)
     _keep_only(descriptor, prepared.ruleset)
-    connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM, 0, descriptor)
+    connection = _socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM, 0, descriptor)
     prepared.lock()
     if "random" in sys.modules:
         # Forked without Python's hooks, every call would draw the same numbers.
         sys.modules["random"].seed()
     frames = Frames(connection)
-    rehearsed = rehearse_if_idle(frames)
+    if frames.idle:
+        rehearse()
     letter, body = frames.next()
     if letter == wire.COMPILE:
         lockdown.limit_use(base_bytes + (COMPILE_MIB << 20), 20)
@@ -99,20 +121,10 @@ def serve(descriptor: int, base_bytes: int, prepared: lockdown.Prepared) -> None
     elif letter == wire.LOAD:
         head, code = _split(body)
         loaded: CodeType = marshal.loads(code)  # noqa: S302 -- made by our own compile step
-        if not rehearsed:
-            rehearse_if_idle(frames)
         answer = _serve_call(frames, loaded, head, base_bytes)
     else:
         return
     connection.sendall(answer)
-
-
-def rehearse_if_idle(frames: Frames) -> bool:
-    """Rehearse while nothing is asked. Under load the processor is better used for the call."""
-    if not frames.idle:
-        return False
-    rehearse()
-    return True
 
 
 def _keep_only(descriptor: int, ruleset: int | None) -> None:
@@ -123,17 +135,32 @@ def _keep_only(descriptor: int, ruleset: int | None) -> None:
     os.closerange(high + 1, 256)
 
 
+def library() -> str:
+    """Folder of the standard library."""
+    return os.path.dirname(os.__file__)  # noqa: PTH120 -- pathlib costs every standby memory
+
+
 def readable() -> tuple[str, ...]:
-    """Folders that hold the standard library and what its extension modules link to."""
-    own = os.path.dirname(os.__file__)  # noqa: PTH120 -- pathlib costs every standby memory
-    found = {own, f"{sys.base_prefix}/lib", "/lib", "/lib64", "/usr/lib", "/usr/lib64"}
-    return tuple(path for path in sorted(found) if os.path.isdir(path))  # noqa: PTH112 -- the same
+    """The standard library, and what its extension modules link to.
+
+    Not the packages that are installed beside it: this project may be one, with the answers that
+    a tool is to find.
+    """
+    found = {entry.path for entry in os.scandir(library()) if not entry.name.endswith("-packages")}
+    for folder in (f"{sys.base_prefix}/lib", "/lib", "/lib64", "/usr/lib", "/usr/lib64"):
+        if os.path.isdir(folder):  # noqa: PTH112 -- the same
+            found |= {entry.path for entry in os.scandir(folder) if not _holds_packages(entry)}
+    return tuple(sorted(path for path in found if os.path.exists(path)))  # noqa: PTH110
+
+
+def _holds_packages(entry: os.DirEntry[str]) -> bool:
+    return entry.name.startswith(("python", "pypy")) and entry.is_dir()
 
 
 class Frames:
     """Frames from the host, read with as few calls as can be: the arguments come in one."""
 
-    def __init__(self, connection: socket.socket) -> None:
+    def __init__(self, connection: _socket.socket) -> None:
         self._connection = connection
         self._data = b""
 
@@ -150,7 +177,7 @@ class Frames:
         needed += wire.LENGTH.unpack_from(data)[0]
         if len(data) < needed:
             # Read into one piece: a result of another megabyte each time would copy it all.
-            data += self._receive(needed - len(data), socket.MSG_WAITALL)
+            data += self._receive(needed - len(data), _socket.MSG_WAITALL)
         while len(data) < needed:
             data += self._receive(needed - len(data))
         self._data = data[needed:]
@@ -163,10 +190,15 @@ class Frames:
         return data
 
 
-def _split(body: bytes) -> tuple[dict[str, Any], bytes]:
+def _split(body: bytes) -> tuple[Head, bytes]:
+    """The head and the code of a program that was sent ahead."""
     size = wire.LENGTH.unpack_from(body)[0]
     start = wire.LENGTH.size
-    return json.loads(body[start : start + size]), body[start + size :]
+    function, policy_name, memory_mib, cpu_s, result_bytes = (
+        body[start : start + size].decode().split("\n")
+    )
+    head = Head(function, policy_name, int(memory_mib), int(cpu_s), int(result_bytes))
+    return head, body[start + size :]
 
 
 def compile_source(request: dict[str, Any]) -> bytes:
@@ -190,32 +222,35 @@ def compile_source(request: dict[str, Any]) -> bytes:
         return outcome("raised", error="SyntaxError", message=_text(error), line=None)
 
 
-def _serve_call(frames: Frames, code: CodeType, head: dict[str, Any], base_bytes: int) -> bytes:
+def _serve_call(frames: Frames, code: CodeType, head: Head, base_bytes: int) -> bytes:
     """Take the arguments and run the call; its module level before that, where it may wait.
 
     Under the policy a module can start no thread, so it may stand ready after its module level
     has run; without it the code gets its turn only when it is called.
     """
     # Made before untrusted code runs: afterwards there may be no memory to make it of.
-    no_memory = outcome("out_of_memory", limit_mib=head["memory_mib"])
+    text = b'{"kind": "out_of_memory", "limit_mib": %d}' % head.memory_mib
+    no_memory = wire.frame(wire.OUTCOME, text)
     module: dict[str, Any] | bytes | None = None
     try:
-        if head["policy"] == "restricted":
-            lockdown.limit_use(base_bytes + (head["memory_mib"] << 20), head["cpu_s"])
+        if head.policy == "restricted":
+            lockdown.limit_use(base_bytes + (head.memory_mib << 20), head.cpu_s)
             module = enter(code, head, no_memory)
+            # What a call needs beside the tool itself: reading arguments, writing a result.
+            call({"f": dict}, _WARM_UP, b'{"a": [1, 2.5, "b"]}', no_memory)
         _, arguments = frames.next()
         if module is None:
-            lockdown.limit_use(base_bytes + (head["memory_mib"] << 20), head["cpu_s"])
+            lockdown.limit_use(base_bytes + (head.memory_mib << 20), head.cpu_s)
             module = enter(code, head, no_memory)
     except MemoryError:
         return no_memory
     return module if isinstance(module, bytes) else call(module, head, arguments, no_memory)
 
 
-def enter(code: CodeType, head: dict[str, Any], no_memory: bytes) -> dict[str, Any] | bytes:
+def enter(code: CodeType, head: Head, no_memory: bytes) -> dict[str, Any] | bytes:
     """Run the module level; the module's names, or the frame that says how it failed."""
     try:
-        namespace = _namespace(head["policy"])
+        namespace = _namespace(head.policy)
         exec(code, namespace)  # noqa: S102 -- this is what the sandbox is for
     except MemoryError:
         return no_memory
@@ -224,17 +259,15 @@ def enter(code: CodeType, head: dict[str, Any], no_memory: bytes) -> dict[str, A
     return namespace
 
 
-def call(
-    namespace: dict[str, Any], head: dict[str, Any], arguments: bytes, no_memory: bytes
-) -> bytes:
+def call(namespace: dict[str, Any], head: Head, arguments: bytes, no_memory: bytes) -> bytes:
     """Call the function; the frame that tells what came of it."""
     try:
-        function: Any = namespace.get(head["function"], _missing)
+        function: Any = namespace.get(head.function, _missing)
         if function is _missing:
-            message = f"name '{head['function']}' is not defined"
+            message = f"name '{head.function}' is not defined"
             return outcome("raised", error="NameError", message=message, line=None)
-        value = function(**json.loads(arguments))
-        return _result_frame(value, head["result_bytes"])
+        value = function(**_READ(arguments.decode())[0])
+        return _result_frame(value, head.result_bytes)
     except MemoryError:
         return no_memory
     except BaseException as error:  # noqa: BLE001 -- the same
@@ -263,7 +296,7 @@ def _result_frame(value: object, limit_bytes: int) -> bytes:
     """The value as JSON, or why it is none. Raises MemoryError where that does not fit."""
     try:
         # A lone surrogate becomes the escape that JSON has for it.
-        text = json.dumps(value, ensure_ascii=False, allow_nan=False)
+        text = _WRITE(value)
         data = text.encode("utf-8", "backslashreplace")
     except MemoryError:
         raise

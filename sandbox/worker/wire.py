@@ -25,7 +25,7 @@ EXIT = b"E"  # number, then a 4-byte signed wait status (negative: the signal th
 
 # Connection, host to standby
 COMPILE = b"C"  # JSON {source, policy}
-LOAD = b"L"  # 4-byte length, JSON {function, policy, memory_mib, cpu_s, result_bytes}, code
+LOAD = b"L"  # 4-byte length, lines function policy memory_mib cpu_s result_bytes, then code
 RUN = b"X"  # JSON object of arguments
 # Connection, standby to host
 CODE = b"c"  # the compiled code, opaque to the host

@@ -5,7 +5,8 @@ program, no arguments and no result. What it knows at the start it knows at the 
 can leave nothing in it, and one worker can serve episode after episode.
 
 When the host goes away the control channel ends, and so does the worker, with everything in it.
-In a container it is PID 1, and the engine then removes the container.
+In a container it is PID 1, or the child of one that ends with it (`sandbox.worker.relay`), and the
+engine then removes the container.
 
     python -m sandbox.worker.zygote PATH      connect to the control socket at PATH
     python -m sandbox.worker.zygote --fd N    take over the control socket of descriptor N
@@ -22,24 +23,32 @@ import socket
 import sys
 import time
 from collections.abc import Set
+from typing import NoReturn
 
 from sandbox.worker import lockdown, standby, wire
 
 FORK_S = 2.0
-"""How long a fork may be refused before the worker gives up; killed threads leave in ms."""
-FORK_PAUSE_S = 0.002
+"""How long a fork may be refused, while no child takes up room, before the worker gives up; killed
+threads leave in ms."""
+FORK_PAUSE_MS = 2
 
 
 class Zygote:
     """Forks standbys and reports their ends over the control socket."""
 
-    def __init__(self, control: socket.socket) -> None:
+    def __init__(self, control: socket.socket, *, in_container: bool) -> None:
         self.control = control
         self.pids: dict[int, int] = {}
         """Standby number to process id."""
-        self.in_container = os.getpid() == 1
+        self.waiting: dict[int, int] = {}
+        """Standby number to connection, of those for which there was no room to fork."""
+        self.refused_s: float | None = None
+        """Since when there is none, although no child takes any."""
+        # Whatever the caller says: elsewhere, as root, a reset would end the whole machine.
+        self.in_container = in_container and 1 in (os.getpid(), os.getppid())
+        """Whether all processes that it sees but PID 1 are its own."""
         self.base_bytes = lockdown.address_space_bytes()
-        self.prepared = lockdown.Prepared(standby.readable())
+        self.prepared = lockdown.Prepared(standby.readable(), standby.library())
 
     def hello(self) -> None:
         """Tell the host what this worker is."""
@@ -71,13 +80,14 @@ class Zygote:
         poll.register(self.control, select.POLLIN)
         poll.register(wake_read, select.POLLIN)
         while True:
-            for descriptor, _ in poll.poll():
+            for descriptor, _ in poll.poll(FORK_PAUSE_MS if self.waiting else None):
                 if descriptor == wake_read:
                     with contextlib.suppress(BlockingIOError):
                         os.read(wake_read, 512)
                     self.reap()
                 elif not self.receive():
                     return
+            self.fork_waiting()
 
     def receive(self) -> bool:
         """Handle one packet; False when the host is gone."""
@@ -98,35 +108,52 @@ class Zygote:
 
     def spawn(self, number: int, descriptor: int) -> None:
         """Fork a standby that holds the connection `descriptor` and nothing else of ours."""
-        pid = self.fork()
-        if pid == 0:
-            # The child must never return into this loop, whatever happens.
-            code = wire.FAULT_EXIT_CODE
-            try:
-                if not self.in_container:
-                    # In a container the end of PID 1 is the end of all.
-                    lockdown.die_with_parent()
-                standby.serve(descriptor, self.base_bytes, self.prepared)
-                code = 0
-            finally:
-                os._exit(code)
-        os.close(descriptor)
-        self.pids[number] = pid
+        self.waiting[number] = descriptor
+        self.fork_waiting()
 
-    def fork(self) -> int:
-        """Fork, waiting for room where a killed call's threads still count against the limit.
+    def fork_waiting(self) -> None:
+        """Fork for those that wait, as far as there is room.
+
+        A call may take it all with threads, and is ended by a packet of the host's: so nothing
+        here may wait for room, or end the worker while a call takes it.
 
         Raises:
-            OSError: there was none for `FORK_S` seconds.
+            OSError: there was none for `FORK_S` seconds, although no child took any.
         """
-        for _ in range(int(FORK_S / FORK_PAUSE_S)):
-            with contextlib.suppress(BlockingIOError):
-                return lockdown.plain_fork()
-            time.sleep(FORK_PAUSE_S)
-        return lockdown.plain_fork()
+        for number, descriptor in list(self.waiting.items()):
+            try:
+                pid = lockdown.plain_fork()
+            except OSError:
+                now_s = time.monotonic()
+                if self.pids or self.refused_s is None:
+                    self.refused_s = now_s
+                elif now_s - self.refused_s > FORK_S:
+                    raise
+                return
+            if pid == 0:
+                self.become_standby(descriptor)
+            self.refused_s = None
+            del self.waiting[number]
+            os.close(descriptor)
+            self.pids[number] = pid
+
+    def become_standby(self, descriptor: int) -> NoReturn:
+        """In a child: serve one call, and never return into the zygote's loop."""
+        code = wire.FAULT_EXIT_CODE
+        try:
+            if not self.in_container:
+                # In a container the end of PID 1 is the end of all.
+                lockdown.die_with_parent()
+            standby.serve(descriptor, self.base_bytes, self.prepared)
+            code = 0
+        finally:
+            os._exit(code)
 
     def kill(self, number: int) -> None:
         """End a standby and its process group; one that already ended is no error."""
+        if number in self.waiting:
+            os.close(self.waiting.pop(number))
+            self.tell_end(number, -signal.SIGKILL)
         pid = self.pids.get(number)
         if pid is not None:
             for kill in (os.killpg, os.kill):
@@ -136,12 +163,13 @@ class Zygote:
     def reset(self, kept: Set[int] = frozenset()) -> None:
         """Kill and reap all standbys but those `kept`.
 
-        With none kept, PID 1 kills every process there is: also one that it does not know.
+        With none kept, in a container, it kills every process there is but PID 1: also one that
+        it does not know.
         """
         if self.in_container and not kept:
             with contextlib.suppress(OSError):
                 os.kill(-1, signal.SIGKILL)
-        for number in self.pids.keys() - kept:
+        for number in (self.pids.keys() | self.waiting.keys()) - kept:
             self.kill(number)
         while self.pids.keys() - kept:
             self.reap(os.WEXITED)
@@ -166,10 +194,13 @@ class Zygote:
         for number, known in self.pids.items():
             if known == pid:
                 del self.pids[number]
-                rest = wire.STATUS.pack(exit_code)
-                with contextlib.suppress(OSError):
-                    self.control.send(wire.packet(wire.EXIT, number, rest))
+                self.tell_end(number, exit_code)
                 return
+
+    def tell_end(self, number: int, exit_code: int) -> None:
+        """Report how a standby ended. A host that is gone is no error."""
+        with contextlib.suppress(OSError):
+            self.control.send(wire.packet(wire.EXIT, number, wire.STATUS.pack(exit_code)))
 
 
 def connect(arguments: list[str]) -> socket.socket:
@@ -182,8 +213,12 @@ def connect(arguments: list[str]) -> socket.socket:
 
 
 def main() -> None:
+    """Serve the host that the command line names."""
+    run(connect(sys.argv[1:]), in_container=os.getpid() == 1)
+
+
+def run(control: socket.socket, *, in_container: bool) -> None:
     """Serve until the host is gone, then leave nothing behind."""
-    control = connect(sys.argv[1:])
     lockdown.die_with_parent()
     lockdown.hide()
     lockdown.no_new_privileges()
@@ -194,7 +229,7 @@ def main() -> None:
     os.close(null)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     standby.warm()
-    zygote = Zygote(control)
+    zygote = Zygote(control, in_container=in_container)
     zygote.hello()
     try:
         zygote.serve()

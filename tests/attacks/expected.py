@@ -1,12 +1,121 @@
-"""What each attack may end as, in the words of `suite.told`."""
+"""What each attack may end as, in the words of `suite.told`, and how long it is given."""
 
 from __future__ import annotations
 
 from sandbox.base import Policy
 
-LIMITS_S: dict[str, float] = {}
-NONE: dict[str, str] = {}
-RESTRICTED: dict[str, str] = {}
+LIMITS_S = dict.fromkeys(
+    ["ahead/sleeps_before_it_is_called", "ahead/spins_before_it_is_called", "frames/stalls", "leftovers/stops_the_clock_and_spins", "limits/catastrophic_regex", "limits/huge_integer", "limits/infinite_loop", "limits/sleeps_in_c", "limits/swallows_everything", "limits/waits_for_a_lock", "processes/thread_bomb"],
+    0.5,
+)
+"""Time limits in seconds of attacks that reach them."""
 
-def allowed(name: str, policy: Policy, word: str) -> bool:
-    return True
+_NONE = {
+    "ahead/raises_before_it_is_called": "raised SystemExit",
+    "ahead/sleeps_before_it_is_called": "timed out",
+    "ahead/spins_before_it_is_called": "timed out",
+    "frames/claims_to_be_refused": "died",
+    "frames/deep_result": "value",
+    "frames/duplicates": 'value "first"',
+    "frames/fills_the_connection": "value",
+    "frames/forged_outcome": "raised",
+    "frames/forges_its_result": 'value "mine"',
+    "frames/hangs_up": "died",
+    "frames/huge_result": "too large",
+    "frames/lone_surrogate": 'value "\\ud800"',
+    "frames/nested_result": "not json",
+    "frames/not_a_number": "not json",
+    "frames/not_utf_8": "not json",
+    "frames/oversized": "died",
+    "frames/replies_and_goes_on": 'value "early"',
+    "frames/stalls": "timed out",
+    "frames/truncated": "died",
+    "leftovers/lying_exception": "raised Odd",
+    # They break the worker's part of their own process; what it says then is its affair.
+    "leftovers/patched_builtins": "died|held",
+    "leftovers/patched_library": "died|held",
+    "leftovers/stops_the_clock_and_spins": "timed out",
+    "leftovers/value_with_code": "not json",
+    "limits/catastrophic_regex": "timed out",
+    "limits/deep_recursion": "died|out of memory",
+    "limits/huge_integer": "timed out|out of memory",
+    "limits/huge_string": "out of memory",
+    "limits/infinite_loop": "timed out",
+    "limits/memory_bomb": "out of memory",
+    "limits/memory_by_mapping": "held|out of memory",
+    "limits/sleeps_in_c": "timed out",
+    "limits/swallows_everything": "timed out",
+    "limits/waits_for_a_lock": "timed out",
+    "processes/crashes": "died",
+    "processes/exits": "died",
+    "processes/refused_architecture": "died",
+    "processes/thread_bomb": "timed out",
+    "processes/thread_bomb_after_the_reply": 'value "ok"',
+    "processes/vsyscall": "held|died",
+}
+"""Without a policy, where it is not ``held``."""
+
+_RESTRICTED = {
+    "ahead/counts_its_calls": "held",
+    "ahead/raises_before_it_is_called": "raised SystemExit",
+    "ahead/sleeps_before_it_is_called": "timed out",
+    "ahead/spins_before_it_is_called": "timed out",
+    "ahead/takes_memory_before_it_is_called": "held",
+    "frames/deep_result": "value",
+    "frames/huge_result": "too large",
+    "frames/lone_surrogate": 'value "\\ud800"',
+    "leftovers/random_state": "raised PolicyViolation",
+    "leftovers/value_with_code": "not json",
+    "limits/catastrophic_regex": "timed out",
+    "limits/huge_integer": "timed out|out of memory",
+    "limits/huge_string": "out of memory",
+    "limits/infinite_loop": "timed out",
+    "limits/memory_bomb": "out of memory",
+    "limits/sleeps_in_c": "timed out",
+    "limits/swallows_everything": "timed out",
+    "policy/annotated_base": "raised PolicyViolation",
+    "policy/annotations_as_source": "raised AttributeError",
+    "policy/class_hooks": "held",
+    "policy/copy_into_another": "raised PolicyViolation",
+    "policy/copy_of_a_renamed_method": "raised TypeError",
+    "policy/copy_of_an_initial": "raised TypeError",
+    "policy/copy_with_a_memo": "raised TypeError",
+    "policy/disguised_name": "raised TypeError",
+    "policy/fields_as_source": "held",
+    "policy/format_map_template": "raised PolicyViolation",
+    "policy/format_template": "raised PolicyViolation",
+    "policy/forward_reference": "held",
+    "policy/generator_frame_by_name": "raised PolicyViolation",
+    "policy/imports_with_hope": "held",
+    "policy/metaclass": "held",
+    "policy/modules_of_modules": "held",
+    "policy/object_of_an_error": "raised PolicyViolation",
+    "policy/private_of_an_enumeration": "held",
+    "policy/reduce_chain": "raised PolicyViolation",
+    "policy/shadowed_guard": "held",
+    "policy/string_formatter": "raised AttributeError",
+    "policy/subclasses": "held",
+    "policy/traceback_given_to_exit": "held",
+    "policy/user_string": "raised AttributeError",
+    "policy/wrapped_names": "held",
+    "policy/writes_on_the_library": "held",
+}
+"""Under the policy, where it is not ``refused``."""
+
+
+WEAKER = {"secrets/names_of_files": "seen"}
+"""Without a policy, in the process sandbox: what only a file system of its own stops."""
+
+
+def allowed(name: str, kind: str, policy: Policy, word: str) -> bool:
+    """Whether an attack in a sandbox of `kind` may end as `word` says."""
+    if policy == "restricted":
+        expected = _RESTRICTED.get(name, "refused")
+    elif name.startswith("policy/"):
+        # Nothing to leave. What the interpreter makes of it is no matter of the sandbox.
+        return word != "worker lost"
+    elif kind == "process" and name in WEAKER:
+        expected = WEAKER[name]
+    else:
+        expected = _NONE.get(name, "held")
+    return any(word == one or word.startswith(one + " ") for one in expected.split("|"))

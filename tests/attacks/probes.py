@@ -27,6 +27,8 @@ def g(a):
         "switching": sys.getswitchinterval(),
         "root": math.sqrt(2),
         "clock": time.time() > 1.7e9 and time.monotonic() != time.monotonic() - 1,
+        # Each container has a name of its own.
+        "environment": sorted(item for item in os.environ.items() if item[0] != "HOSTNAME"),
         "files": [path for path in paths if os.path.lexists(path)],
         "drawn": random.random(),
     }
@@ -53,6 +55,9 @@ def g(a):
     }
 """
 """Under the policy: what an honest tool may do."""
+
+HUNGRY = Program("def f(mib):\n    return len(bytearray(b'x') * (mib << 20))", "f")
+"""An honest tool that needs much of the memory that it is promised."""
 
 
 def program(policy: Policy) -> Program:

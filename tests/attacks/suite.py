@@ -5,6 +5,9 @@ must come of it. It returns ``held...`` where it was stopped, ``breach...`` wher
 in the family ``policy`` ``escaped...`` where it left the policy behind, which is a breach only
 where there is one. What each may end as is in `expected`. After each, an honest probe must answer
 as before, in time, and nothing may be left.
+
+Attacks are written so that they do no harm where they get through. Still they are not played where
+a wall is known to be missing, unless a test takes it down on purpose.
 """
 
 from __future__ import annotations
@@ -94,7 +97,7 @@ def told(outcome: Outcome | SandboxFault) -> str:
         case Returned(text):
             value = json.loads(text)
             word = value.partition(":")[0] if isinstance(value, str) else text
-            return word if word in ("held", "breach", "escaped") else f"value {text[:20]}"
+            return word if word in ("held", "breach", "escaped", "seen") else f"value {text[:20]}"
         case _:
             return outcome.kind.replace("_", " ")
 
@@ -107,16 +110,20 @@ def texts(outcome: Outcome | SandboxFault) -> str:
 
 
 def judge(
-    attack: Attack, policy: Policy, outcome: Outcome | SandboxFault, canaries: Mapping[str, str]
+    attack: Attack,
+    kind: str,
+    policy: Policy,
+    outcome: Outcome | SandboxFault,
+    canaries: Mapping[str, str],
 ) -> list[str]:
-    """What is wrong with how an attack ended."""
+    """What is wrong with how an attack ended in a sandbox of `kind`."""
     said, word = texts(outcome), told(outcome)
     problems = [f"it told of {what}" for what, canary in canaries.items() if canary in said]
     if "breach" in said:
         problems.append(f"it says that it got through: {said[:300]}")
     if word == "escaped" and policy == "restricted":
         problems.append(f"it left the policy: {said[:300]}")
-    if not allowed(attack.name, policy, word):
+    if not allowed(attack.name, kind, policy, word):
         problems.append(f"it ended as {word!r}: {said[:300]}")
     return problems
 
@@ -126,11 +133,12 @@ class Arena:
 
     def __init__(self, portal: BlockingPortal, pool: PooledSandbox, session: Session) -> None:
         self.portal, self.pool, self.session = portal, pool, session
+        self.kind = str(pool.description["kind"])
         self.canaries: dict[str, str] = {}
         self.paths: list[str] = []
         self.drawn: set[float] = set()
         self.baseline: dict[str, Any] = {}
-        self.descriptors = 0
+        self.descriptors = 1 << 30
 
     def call(
         self, program: Program, arguments: Mapping[str, JSON], *, wall_s: float = 10.0
@@ -156,13 +164,19 @@ class Arena:
         """Run an attack and look at everything that it may have left."""
         arguments: dict[str, JSON] = {"paths": list(self.paths)} if attack.takes_paths else {}
         program = Program(attack.source, "attack")
-        outcome = self.call(program, arguments, wall_s=LIMITS_S.get(attack.name, 3.0))
-        problems = judge(attack, self.pool.policy, outcome, self.canaries)
+        problems: list[str] = []
+        # What is called again stands ready ahead of its call.
+        for _ in range(3 if attack.family == "ahead" else 1):
+            outcome = self.call(program, arguments, wall_s=LIMITS_S.get(attack.name, 3.0))
+            problems += judge(attack, self.kind, self.pool.policy, outcome, self.canaries)
+        if attack.family == "ahead":
+            hungry = self.call(probes.HUNGRY, {"mib": 200})
+            problems += [] if isinstance(hungry, Returned) else [f"an honest tool: {hungry}"]
         return Verdict(told(outcome), (*problems, *self.check()))
 
     def check(self) -> list[str]:
         """What the next call finds changed, and what is left running or open."""
-        problems = []
+        problems: list[str] = []
         started = time.monotonic()
         now = self.probe()
         if (took_s := time.monotonic() - started) > ANSWER_S:
@@ -172,10 +186,7 @@ class Arena:
             for key, value in self.baseline.items()
             if now.get(key) != value
         ]
-        problems += self.settle()
-        if (extra := self.open_descriptors() - self.descriptors) > 0:
-            problems.append(f"the host has {extra} more descriptors open")
-        return problems
+        return problems + self.settle()
 
     def probe(self) -> dict[str, Any]:
         """What an honest tool finds. Random numbers are looked at here: they must not repeat."""
@@ -189,17 +200,24 @@ class Arena:
         return found
 
     def settle(self) -> list[str]:
-        """Wait until the worker runs its first process and those that wait, and no other."""
+        """Wait until the worker runs its first process and those that wait, and no other.
+
+        What is still there in the end is told, as are descriptors of the host that stayed open.
+        """
         deadline = time.monotonic() + SETTLE_S
         while True:
             link = self.pool._started[0].link
             expected = 1 + len(link._spares) + len(link._primed)
             counted, strays = self.processes()
-            if counted == expected and not strays:
+            extra = self.open_descriptors() - self.descriptors
+            if counted == expected and not strays and extra <= 0:
                 return []
             if time.monotonic() > deadline:
-                return [f"{counted} processes, {expected} expected; strays: {strays}"]
+                break
             time.sleep(0.01)
+        problems = [f"{counted} processes, {expected} expected"] if counted != expected else []
+        problems += [f"process {pid} escaped from the worker" for pid in strays]
+        return problems + [f"the host has {extra} more descriptors open"] * (extra > 0)
 
     def processes(self) -> tuple[int, list[int]]:
         """How many the worker has, and which of it escaped to this process."""
@@ -245,8 +263,17 @@ SETTINGS: list[tuple[str, Policy]] = [
 
 
 @contextmanager
-def arena(make: Callable[[Policy], PooledSandbox], policy: Policy, folder: Path) -> Iterator[Arena]:
-    """An arena over a fresh sandbox; `folder` gets a file that no tool may read."""
+def arena(
+    make: Callable[[Policy], PooledSandbox], policy: Policy, folder: Path, *, walls: bool = True
+) -> Iterator[Arena]:
+    """An arena over a fresh sandbox; `folder` gets a file that no tool may read.
+
+    Args:
+        make: the sandbox.
+        policy: of it.
+        folder: an empty one.
+        walls: False where a test took walls down; else one that is missing is an error.
+    """
     canaries = {what: f"canary-{secrets.token_hex(8)}" for what in CANARIES}
     os.environ["TOOLHOP_CANARY"] = canaries["environment"]
     (folder / "answers.jsonl").write_text(canaries["file"])
@@ -257,6 +284,9 @@ def arena(make: Callable[[Policy], PooledSandbox], policy: Policy, folder: Path)
         with portal.wrap_async_context_manager(pool):
             before = Program("def f(a):\n    return a", "f")
             portal.call(_episode, pool, before, {"a": canaries[CANARIES[1]]})
+            missing = [wall for wall in ("landlock", "seccomp") if not pool.description[wall]]
+            if missing and walls:
+                raise RuntimeError(f"this machine has no {missing}: attacks would hit it")
             with portal.wrap_async_context_manager(pool.session()) as session:
                 found = Arena(portal, pool, session)
                 found.canaries = canaries

@@ -19,6 +19,7 @@ from sandbox.engine import CREATES, DockerEngine
 from sandbox.errors import SandboxUnavailable
 from sandbox.outcome import OutOfMemory, Returned
 from sandbox.pool import PooledSandbox
+from sandbox.tunnel import Tunnel
 from tests.sandbox.conformance import Box, Conformance, Restricted
 from tests.sandbox.conftest import require_engine
 
@@ -100,13 +101,13 @@ def test_sessions_at_once_are_started_a_few_at_a_time(engine: None) -> None:
     lock = threading.Lock()
 
     class Counted(DockerEngine):
-        def _run(self, client: Any, folder: Path) -> str:  # noqa: ANN401 -- docker's own
+        def _run(self, client: Any, way: Path | Tunnel) -> str:  # noqa: ANN401 -- docker's own
             nonlocal at_once, most
             with lock:
                 at_once += 1
                 most = max(most, at_once)
             try:
-                return super()._run(client, folder)
+                return super()._run(client, way)
             finally:
                 with lock:
                     at_once -= 1
@@ -138,7 +139,7 @@ def unavailable(engine: DockerEngine) -> SandboxUnavailable:
 
 def test_an_engine_elsewhere_is_told_apart(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("DOCKER_HOST", "tcp://10.0.0.1:2375")
-    error = unavailable(DockerEngine())
+    error = unavailable(DockerEngine(transport="socket"))
     assert error.message == "the engine at tcp://10.0.0.1:2375 is on another machine"
     assert "unset DOCKER_HOST" in error.fix
 
@@ -168,7 +169,7 @@ def test_a_worker_that_never_connects_is_told_at_once(
 ) -> None:
     """As where the engine mounts another machine's folder: the socket is not in it."""
     monkeypatch.setattr("sandbox.image.entry_command", lambda: ["/usr/local/bin/python3", "-V"])
-    error = unavailable(DockerEngine())
+    error = unavailable(DockerEngine(transport="socket"))
     assert "its worker ended without connecting" in error.message
     assert "in a virtual machine" in error.fix
 
@@ -182,9 +183,9 @@ def test_a_folder_that_the_engine_does_not_see_is_told(
         return real(self, client, folder / "elsewhere")
 
     monkeypatch.setattr(DockerEngine, "_create", elsewhere)
-    error = unavailable(DockerEngine())
+    error = unavailable(DockerEngine(transport="socket"))
     assert "bind source path does not exist" in error.message
-    assert "mount /tmp under the same path" in error.fix
+    assert "--transport attach" in error.fix
 
 
 def test_a_runtime_that_is_not_there_leaves_no_container(engine: None) -> None:

@@ -1,12 +1,16 @@
 """Tries every number of a call that there is, with arguments that do nothing.
 
-Contained: all but some ninety answer that they are not permitted.
+Contained: all but some eighty answer that they are not permitted.
 """
 
 import ctypes
 import os
 
-SKIPPED = {0, 15, 34, 60, 231, 35, 130, 202, 230, 219, 7, 23, 270, 271, 281, 232, 128, 3}
+SKIPPED = {
+    0, 3, 7, 9, 10, 11, 12, 15, 23, 25, 34, 35, 37, 56, 60, 128, 130, 131, 158, 202, 218, 219, 230,
+    231, 232, 270, 271, 273, 281, 334, 335, 336,
+}  # fmt: skip
+"""Those that wait, end the process, or spoil it; 335 and 336 are the kernel's own breakpoints."""
 
 
 def attack():
@@ -22,4 +26,4 @@ def attack():
         result = libc.syscall(ctypes.c_long(number), *[ctypes.c_long(-1)] * 6)
         if result >= 0 or ctypes.get_errno() not in (1, 38):
             allowed.append(number)
-    return f"breach: {allowed}" if len(allowed) > 90 else f"held: {len(allowed) > 20}"
+    return f"breach: {allowed}" if len(allowed) > 60 else f"held: {len(allowed) > 20}"

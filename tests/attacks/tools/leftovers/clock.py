@@ -1,5 +1,7 @@
 """Sets the machine's clock, adjusts it, and replaces Python's clocks by one that stands still.
 
+With times that no clock can have: where this gets through the answer is another one, and no more.
+
 Contained: the calls are refused; the host's clock measures the call.
 """
 
@@ -10,17 +12,15 @@ import time
 def attack():
     libc = ctypes.CDLL(None, use_errno=True)
     done = []
-    for identity in (0, 1, 4, 7):
-        try:
-            time.clock_settime(identity, 0)
-            done.append(identity)
-        except OSError:
-            continue
-    if libc.settimeofday((ctypes.c_long * 2)(0, 0), None) == 0:
-        done.append("settimeofday")
-    buffer = ctypes.create_string_buffer(512)
-    buffer[0] = 1
-    if libc.adjtimex(buffer) >= 0:
-        done.append("adjtimex")
+    impossible = (ctypes.c_long * 2)(0, 2_000_000_000)
+    for name, call in {
+        "clock_settime": lambda: libc.clock_settime(0, impossible),
+        "settimeofday": lambda: libc.settimeofday(impossible, None),
+        "adjtimex": lambda: libc.adjtimex(ctypes.create_string_buffer(512)),
+        "clock_adjtime": lambda: libc.clock_adjtime(0, ctypes.create_string_buffer(512)),
+    }.items():
+        ctypes.set_errno(0)
+        if call() >= 0 or ctypes.get_errno() != 1:
+            done.append(f"{name}: {ctypes.get_errno()}")
     time.time = time.monotonic = time.perf_counter = lambda: 0.0
     return f"breach: {done}" if done else "held"

@@ -1,4 +1,6 @@
-"""Sets the processor time of the worker and its neighbours to nothing, which kills them.
+"""Asks for the limits of the worker and its neighbours, as one does who sets them.
+
+To set the processor time of another to nothing kills it.
 
 Contained: `prlimit64` is allowed for the caller only.
 """
@@ -11,7 +13,9 @@ def attack():
     done = []
     for pid in {1, os.getppid(), *range(os.getpid() - 5, os.getpid() + 5)} - {os.getpid()}:
         try:
-            resource.prlimit(pid, resource.RLIMIT_CPU, (0, 0))
+            resource.prlimit(pid, resource.RLIMIT_CPU)
+        except ProcessLookupError:
+            pass
         except OSError:
             continue
         done.append(pid)

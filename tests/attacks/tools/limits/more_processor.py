@@ -14,7 +14,7 @@ def attack():
         "affinity": lambda: os.sched_setaffinity(0, range(os.cpu_count() or 1)),
         "nice": lambda: os.nice(-5),
         "realtime": lambda: os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(1)),
-        "priority": lambda: os.setpriority(os.PRIO_PROCESS, os.getppid(), 19),
+        "priority": lambda: os.setpriority(os.PRIO_PROCESS, 0, -5),
     }
     for name, attempt in tries.items():
         try:

@@ -5,7 +5,7 @@ Contained: no file of /proc can be opened.
 
 
 def attack():
-    for name in ("/proc/self/oom_score_adj", "/proc/self/oom_adj", "/proc/1/oom_score_adj"):
+    for name in ("/proc/self/oom_score_adj", "/proc/self/oom_adj", "/proc/thread-self/oom_adj"):
         try:
             with open(name, "w") as file:
                 file.write("-1000" if "score" in name else "-17")

@@ -12,7 +12,7 @@ def attack():
     done = []
     buffer = ctypes.create_string_buffer(8)
     for pid in {1, os.getppid(), os.getpid() - 1, os.getpid() + 1}:
-        for request in (16, 0x4206):
+        for request in (0x4206,):
             if libc.ptrace(request, pid, 0, 0) == 0:
                 done.append(f"ptrace {pid}")
         local = (ctypes.c_size_t * 2)(ctypes.addressof(buffer), 8)

@@ -13,7 +13,7 @@ def attack():
             os.setsid()
             if os.fork():
                 os._exit(0)
-            time.sleep(30)
+            time.sleep(5)
             os._exit(0)
     except OSError as error:
         return f"held: {error.strerror}"

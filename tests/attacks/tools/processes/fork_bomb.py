@@ -4,15 +4,17 @@ Contained: refused; the allow-list holds `clone` for threads only.
 """
 
 import os
+import time
 
 
 def attack():
     made = 0
     try:
-        for _ in range(200):
+        # Not more, nor any that computes: where it gets through, that is enough to know.
+        for _ in range(20):
             if os.fork() == 0:
-                while True:
-                    pass
+                time.sleep(10)
+                os._exit(0)
             made += 1
     except OSError:
         return f"breach: {made} processes" if made else "held"

@@ -1,0 +1,138 @@
+"""A Docker engine of the tests' own, which they may stop, kill and break as they like."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import docker
+from docker import DockerClient
+
+UP_S = 20.0
+"""How long an engine may take to come up; it takes 0.3 s on an idle machine."""
+
+
+def until(true: Callable[[], object], limit_s: float, what: str) -> float:
+    """Wait for something; the seconds it took."""
+    began = time.monotonic()
+    while not true():
+        assert time.monotonic() - began < limit_s, f"{what}: not within {limit_s:g} s"
+        time.sleep(0.02)
+    return time.monotonic() - began
+
+
+@dataclass
+class Engine:
+    """``dockerd`` with its own containerd, data and socket below one short folder."""
+
+    folder: Path
+    process: subprocess.Popen[bytes] | None = None
+    environment: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def socket(self) -> Path:
+        return self.folder / "d.sock"
+
+    @property
+    def address(self) -> str:
+        return f"unix://{self.socket}"
+
+    def start(self) -> None:
+        """Start it, and wait until it answers."""
+        log_path = self.folder / "log"
+        (self.folder / "dockerd.json").write_text("{}")
+        places = {"--data-root": "data", "--exec-root": "exec", "--pidfile": "pid"}
+        flags = [f"{flag}={self.folder / name}" for flag, name in places.items()]
+        with log_path.open("ab") as log:
+            self.process = subprocess.Popen(
+                ["dockerd", f"--host={self.address}", f"--config-file={self.folder}/dockerd.json",
+                 "--bridge=none", "--iptables=false", "--ip-masq=false", *flags],
+                stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True,
+            )  # fmt: skip
+        try:
+            until(self.answers, UP_S, "the engine answers")
+        except AssertionError as error:
+            raise AssertionError(f"{error}: {log_path.read_text()[-3000:]}") from error
+
+    def answers(self) -> bool:
+        # By hand: the docker package leaks its socket where nobody answers.
+        with socket.socket(socket.AF_UNIX) as connection:
+            connection.settimeout(10)
+            try:
+                connection.connect(str(self.socket))
+                connection.sendall(b"GET /_ping HTTP/1.0\r\n\r\n")
+                return b"200" in connection.recv(64)
+            except OSError:
+                return False
+
+    def end(self, how: signal.Signals = signal.SIGTERM) -> float:
+        """End it by a signal; the seconds it took."""
+        began = time.monotonic()
+        if self.process is not None:
+            self.process.send_signal(how)
+            self.process.wait(60)
+            self.process = None
+        return time.monotonic() - began
+
+    @contextlib.contextmanager
+    def client(self) -> Iterator[DockerClient]:
+        client = docker.DockerClient(base_url=self.address, version="1.41", timeout=60)
+        try:
+            yield client
+        finally:
+            client.close()
+
+    def containers(self, state: str = "") -> list[str]:
+        """Ids of all containers, or those in one state."""
+        with self.client() as client:
+            found = client.api.containers(all=True)
+        return [str(one["Id"]) for one in found if state in ("", one["State"])]
+
+    def remove(self) -> None:
+        """End it and everything that it started, and take its folder away."""
+        if self.process is None:
+            self.start()
+        with self.client() as client:
+            for one in self.containers():
+                with contextlib.suppress(docker.errors.APIError):
+                    client.api.remove_container(one, force=True)
+        self.end()
+        until(lambda: not _mounted(self.folder), 10, "nothing of the engine is mounted")
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+
+def _mounted(folder: Path) -> list[str]:
+    lines = Path("/proc/self/mounts").read_text().splitlines()
+    found = [line.split()[1] for line in lines if line.split()[1].startswith(f"{folder}/")]
+    for one in sorted(found, reverse=True):
+        subprocess.run(["umount", "-l", one], capture_output=True)
+    return found
+
+
+@contextlib.contextmanager
+def engine() -> Iterator[Engine]:
+    """A started engine. Its folder is short: a Unix socket's path may have 107 bytes."""
+    made = Engine(Path(tempfile.mkdtemp(prefix="faults-", dir="/tmp")))
+    try:
+        made.start()
+        yield made
+    finally:
+        made.remove()
+
+
+def can_start_engines() -> str:
+    """Why this machine cannot have a second engine; empty where it can."""
+    if os.geteuid() != 0:
+        return "a second engine needs root"
+    if shutil.which("dockerd") is None or shutil.which("containerd") is None:
+        return "a second engine needs dockerd and containerd"
+    return ""

@@ -1,0 +1,190 @@
+"""Runs of the product's own command that last long enough to be disturbed, and what must hold."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from agents.store import RunStore
+from env.score import Score, score
+from env.trace import Trace
+from sandbox.base import Program
+from tests.faults.engines import until
+from toolhop_tools.model import DataSet, GoldCall, Hop, Item, Tool, ToolDocument
+from toolhop_tools.official import to_rows
+
+ROOT = Path(__file__).parents[2]
+STEP = """
+import time
+
+def step(number: int) -> int:
+    time.sleep({pause_s})
+    {more}
+    return number + 1
+"""
+
+
+def item(identity: str, pause_s: float, hops: int, more: str) -> Item:
+    """Count to `hops`, with a pause at each step."""
+    schema: dict[str, Any] = {
+        "type": "object", "properties": {"number": {"type": "integer"}}, "required": ["number"],
+    }  # fmt: skip
+    chain = []
+    for number in range(hops):
+        name = f"step_{number + 1}"
+        source = STEP.format(pause_s=pause_s, more=more or "pass").replace("step(", f"{name}(")
+        tool = Tool(ToolDocument(name, "Adds one.", schema), Program(source, name))
+        gold = GoldCall({"number": number}, "written")
+        chain.append(Hop(f"What follows {number}?", str(number + 1), tool, gold))
+    question = f"What is reached from 0 in {hops} steps ({identity})?"
+    return Item(identity, question, str(hops), tuple(chain), "Counting", "number")
+
+
+def data(
+    folder: Path, count: int = 4, *, pause_s: float = 0.2, hops: int = 3, more: str = ""
+) -> Path:
+    """A data file of `count` items."""
+    items = tuple(item(f"slow-{n}", pause_s, hops, more) for n in range(1, count + 1))
+    path = folder / "items.json"
+    path.write_text(json.dumps(to_rows(DataSet("slow", str(path), items))), encoding="utf-8")
+    return path
+
+
+@dataclass
+class Played:
+    """A run under way as a process of its own."""
+
+    process: subprocess.Popen[str]
+    log_dir: Path
+
+    @property
+    def folder(self) -> Path:
+        (found,) = self.log_dir.iterdir()
+        return found
+
+    @property
+    def begun(self) -> bool:
+        return self.log_dir.exists() and any(self.log_dir.glob("*/episodes/*.jsonl"))
+
+    def traces(self) -> list[Trace]:
+        if not self.begun:
+            return []
+        return list(RunStore.open(self.folder).traces())
+
+    def calls(self) -> int:
+        """Calls that were answered so far."""
+        return sum(len(trace.calls) for trace in self.traces())
+
+    def finished(self) -> int:
+        return sum(trace.ended is not None for trace in self.traces())
+
+    def wait_for_calls(self, count: int) -> None:
+        until(lambda: self.calls() >= count, 60, f"{count} calls")
+
+    def signal(self, how: signal.Signals) -> None:
+        self.process.send_signal(how)
+
+    def end(self, limit_s: float = 90) -> Ended:
+        """Wait for the end of it."""
+        began = time.monotonic()
+        out, err = self.process.communicate(timeout=limit_s)
+        assert "Traceback" not in err, err
+        answer = json.loads(out) if out.strip() else {}
+        return Ended(self.process.returncode, answer, err, time.monotonic() - began)
+
+
+@dataclass(frozen=True)
+class Ended:
+    code: int
+    answer: Mapping[str, Any]
+    said: str
+    wall_s: float
+
+    @property
+    def summary(self) -> Mapping[str, Any]:
+        (one,) = self.answer["summaries"]
+        found: Mapping[str, Any] = one
+        return found
+
+
+def start(
+    items: Path,
+    log_dir: Path,
+    *flags: str,
+    address: str = "",
+    patch: str = "",
+    **environment: str,
+) -> Played:
+    """Start a run of the oracle on `items`; `patch` is code that runs before it."""
+    code = f"{patch}\nfrom agents.cli import main; main()"
+    keep = {name: text for name, text in os.environ.items() if not name.startswith("TOOLHOP")}
+    if address:
+        keep["DOCKER_HOST"] = address
+    command = [sys.executable, "-c", code, "run", "--sandbox", "docker", "--policy", "none"]
+    command += ["--json", "--data", str(items), "--log-dir", str(log_dir), *flags]
+    process = subprocess.Popen(
+        command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        env={**keep, **environment},
+    )  # fmt: skip
+    return Played(process, log_dir)
+
+
+def toolhop(*arguments: str, address: str = "") -> subprocess.CompletedProcess[str]:
+    """Another command of the product, run to its end."""
+    environment = {**os.environ, **({"DOCKER_HOST": address} if address else {})}
+    return subprocess.run(
+        [sys.executable, "-c", "from agents.cli import main; main()", *arguments],
+        cwd=ROOT, capture_output=True, text=True, env=environment, timeout=120,
+    )  # fmt: skip
+
+
+def check_whole(folder: Path, *, items: int | None = None) -> int:
+    """What holds of a run whatever befell it; the number of items with a score.
+
+    Every line of every file can be read. An episode that has ended scores as right or is void. No
+    item is scored twice. `items` says how many must have a score.
+    """
+    for path in folder.glob("episodes/*.jsonl"):
+        lines = path.read_bytes().split(b"\n")
+        for line in lines[:-1]:
+            json.loads(line)
+    verdicts = [(t.started, score(t)) for t in RunStore.open(folder).traces() if t.ended]
+    scored = Counter((s.item, s.epoch) for s, verdict in verdicts if isinstance(verdict, Score))
+    assert set(scored.values()) <= {1}, scored
+    assert all(v.strict for _, v in verdicts if isinstance(v, Score)), verdicts
+    assert items is None or len(scored) == items
+    return len(scored)
+
+
+def check_all_right(ended: Ended, items: int, *, voids: Sequence[int] | None = None) -> None:
+    """The run ended with every item right; `voids` are the numbers of void attempts allowed."""
+    assert ended.code == 0, ended.said
+    assert ended.answer["status"] == "success"
+    assert (ended.summary["episodes"], ended.summary["void"]) == (items, 0)
+    assert ended.summary["strict"]["value"] == 1.0
+    assert ended.summary["calls"]["value"] == ended.summary["hops_solved"]["count"] / items
+    folder = Path(ended.answer["run"])
+    check_whole(folder, items=items)
+    again = toolhop("score", "--json", str(folder))
+    assert figures(json.loads(again.stdout)) == figures(ended.answer["summaries"])
+    if voids is not None:
+        assert void_attempts(folder) in voids
+
+
+def figures(summaries: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """All but the seconds, whose last digit depends on the order in which they are summed."""
+    return [{key: one[key] for key in one if key != "wall_s"} for one in summaries]
+
+
+def void_attempts(folder: Path) -> int:
+    traces = list(RunStore.open(folder).traces())
+    return sum(not isinstance(score(trace), Score) for trace in traces)

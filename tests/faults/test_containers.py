@@ -1,0 +1,125 @@
+"""The container of a call is killed, frozen or starved: the episode is void and played again."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import docker
+import pytest
+from docker import DockerClient
+
+from agents.store import RunStore
+from env.trace import Trace
+from sandbox.outcome import OutOfMemory
+from tests.faults import runs
+from tests.faults.engines import Engine, until
+
+pytestmark = pytest.mark.docker
+
+ITEMS = 2
+
+
+def kill(client: DockerClient, container: str) -> None:
+    client.api.kill(container)
+
+
+def pause(client: DockerClient, container: str) -> None:
+    client.api.pause(container)
+
+
+def stop(client: DockerClient, container: str) -> None:
+    client.api.stop(container, timeout=1)
+
+
+@pytest.mark.parametrize("how", [kill, pause, stop])
+def test_a_lost_call_is_void_and_the_episode_is_played_again(
+    how: Callable[[DockerClient, str], None], own: Engine, tmp_path: Path
+) -> None:
+    items = runs.data(tmp_path, ITEMS, pause_s=0.5)
+    run = runs.start(
+        items, tmp_path / "logs", "--max-samples", "1", "--tool-timeout", "1", address=own.address
+    )
+    run.wait_for_calls(1)
+    (container,) = own.containers()
+    with own.client() as client:
+        how(client, container)
+    ended = run.end()
+    runs.check_all_right(ended, ITEMS, voids=[1])
+    # A frozen worker is given the call's second and 5 s more to say that it ended the call.
+    assert ended.wall_s < 15
+    assert own.containers() == []
+    assert "the sandbox broke" in voided(Path(ended.answer["run"]))
+
+
+def voided(folder: Path) -> str:
+    traces = RunStore.open(folder).traces()
+    (trace,) = [trace for trace in traces if trace.ended and trace.ended.reason]
+    assert trace.started.attempt == 1
+    assert trace.ended is not None
+    return trace.ended.reason
+
+
+def test_a_container_killed_between_calls_costs_one_episode(own: Engine, tmp_path: Path) -> None:
+    """The player thinks for a second before each reply; the container goes meanwhile."""
+    items = runs.data(tmp_path, ITEMS, pause_s=0)
+    slow = "import agents.players.scripted as s, anyio\n"
+    slow += "real = s.ScriptedModel.reply\n"
+    slow += "async def reply(*given):\n    await anyio.sleep(0.5)\n    return await real(*given)\n"
+    slow += "s.ScriptedModel.reply = reply\n"
+    run = runs.start(
+        items, tmp_path / "logs", "--max-samples", "1", address=own.address, patch=slow
+    )
+    run.wait_for_calls(1)
+    with own.client() as client:
+        kill(client, own.containers()[0])
+    ended = run.end()
+    runs.check_all_right(ended, ITEMS, voids=[1])
+    assert "the sandbox broke" in voided(Path(ended.answer["run"]))
+    assert own.containers() == []
+
+
+GREEDY = "kept = [bytearray(1 << 20) for _ in range(150)]"
+
+
+def test_a_container_short_of_memory_ends_one_call(own: Engine, tmp_path: Path) -> None:
+    """Its limit is lowered under the call, below what the call may take by its own limit.
+
+    The kernel then ends the call's process, or the worker: `out_of_memory`, or void.
+    """
+    items = runs.data(tmp_path, ITEMS, pause_s=1, hops=1, more=GREEDY)
+    run = runs.start(
+        items, tmp_path / "logs", "--max-samples", "1", "--tool-timeout", "5", address=own.address
+    )
+    until(lambda: run.begun and own.containers("running"), 30, "a container runs")
+    with own.client() as client:
+        squeeze(client, own.containers()[0], 60 << 20)
+    ended = run.end()
+    assert ended.code == 0, ended.said
+    first, *rest = run.traces()
+    assert starved(first) or runs.void_attempts(run.folder) == 1
+    # The worker of the first episode serves the next one, unless it was the kernel's choice.
+    assert not any(starved(trace) for trace in rest) or runs.void_attempts(run.folder) == 0
+    assert own.containers() == []
+
+
+def squeeze(client: DockerClient, container: str, limit_bytes: int) -> None:
+    client.api.update_container(container, mem_limit=limit_bytes, memswap_limit=limit_bytes)
+
+
+def starved(trace: Trace) -> bool:
+    return any(isinstance(call.outcome, OutOfMemory) for call in trace.calls)
+
+
+def test_the_engine_knows_nothing_of_ours_after_a_run(own: Engine, tmp_path: Path) -> None:
+    runs.check_all_right(
+        runs.start(runs.data(tmp_path, ITEMS), tmp_path / "logs", address=own.address).end(),
+        ITEMS,
+        voids=[0],
+    )
+    with own.client() as client:
+        assert client.api.containers(all=True) == []
+        assert client.api.volumes()["Volumes"] in (None, [])
+        names = [network["Name"] for network in client.api.networks()]
+    assert set(names) <= {"bridge", "host", "none"}
+    assert docker.__name__ == "docker"

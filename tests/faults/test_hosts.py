@@ -1,0 +1,168 @@
+"""The host's process is killed or interrupted, or runs beside another one."""
+
+from __future__ import annotations
+
+import random
+import signal
+import time
+from collections.abc import Callable, Sequence
+from functools import partial
+from pathlib import Path
+from typing import TypeAlias
+
+import pytest
+from docker import DockerClient
+
+from sandbox import containers, folders, image
+from tests.faults import runs
+from tests.faults.engines import Engine, until
+from tests.faults.runs import Played
+
+KILLS = 21
+AT_ONCE = 3
+GONE_S = 5.0
+"""A container is gone within this time after its owner; docs/sandbox.md promises it."""
+
+pytestmark = pytest.mark.docker
+Record: TypeAlias = Callable[[str, object], None]
+
+
+def of(client: DockerClient, pids: Sequence[int]) -> list[containers.Container]:
+    owners = {str(pid) for pid in pids}
+    return [one for one in containers.ours(client) if one.owner.split(":")[2] in owners]
+
+
+def none_runs(client: DockerClient, pids: Sequence[int]) -> bool:
+    return not any(one.state == "running" for one in of(client, pids))
+
+
+def folders_of(pids: Sequence[int]) -> list[Path]:
+    return [found for pid in pids for found in folders.place().glob(f"toolhop-{pid}.*")]
+
+
+def test_a_host_killed_at_any_moment_loses_and_leaves_nothing(
+    docker_engine: None, tmp_path: Path, record_property: Record
+) -> None:
+    """Against the engine that everybody uses, with whatever else runs there."""
+    chance = random.Random(20261121)
+    items = runs.data(tmp_path, 10, pause_s=0.01)
+    assert runs.toolhop("sandbox", "build").returncode == 0
+    client = containers.connect()
+    pids: list[int] = []
+    scored, slowest_s = 0, 0.0
+    try:
+        for batch in range(KILLS // AT_ONCE):
+            killed = kill_some(items, tmp_path / f"batch-{batch}", chance)
+            died = [run.process.pid for run in killed]
+            gone_s = until(partial(none_runs, client, died), GONE_S, "containers end")
+            slowest_s = max(slowest_s, gone_s)
+            scored += sum(after_kill(run) for run in killed)
+            pids += died
+        # Some are killed before they play, and some in the middle of it.
+        assert scored > 0
+        swept = runs.start(runs.data(tmp_path, 1), tmp_path / "last").end()
+        runs.check_all_right(swept, 1, voids=[0])
+        assert of(client, pids) == []
+        assert folders_of(pids) == []
+    finally:
+        client.close()
+    record_property("episodes scored", scored)
+    record_property("containers gone within s", round(slowest_s, 2))
+
+
+def kill_some(items: Path, logs: Path, chance: random.Random) -> list[Played]:
+    """Start runs at once, and kill them one after the other."""
+    begun = [runs.start(items, logs / str(n), "--epochs", "100") for n in range(AT_ONCE)]
+    for run in begun:
+        time.sleep(chance.uniform(0.1, 1.4))
+        run.signal(signal.SIGKILL)
+    return begun
+
+
+def after_kill(run: Played) -> int:
+    """What a killed run left is whole; the number of its episodes that score."""
+    run.process.communicate()
+    return runs.check_whole(run.folder) if run.begun else 0
+
+
+def test_a_busy_container_ends_with_its_owner(
+    own: Engine, tmp_path: Path, record_property: Record
+) -> None:
+    """Its call takes a whole processor, and would for 30 s."""
+    busy = "\n    ".join(("until = time.monotonic() + 30", "while time.monotonic() < until: pass"))
+    items = runs.data(tmp_path, 1, pause_s=0, more=busy)
+    flags = ("--tool-timeout", "60")
+    run = runs.start(items, tmp_path / "logs", *flags, address=own.address)
+    until(lambda: run.begun and own.containers("running"), 30, "a container runs")
+    time.sleep(0.5)
+    run.signal(signal.SIGKILL)
+    run.process.communicate()
+    gone_s = until(lambda: own.containers() == [], GONE_S, "the container goes")
+    record_property("container gone within s", round(gone_s, 2))
+
+
+def test_two_runs_side_by_side_leave_each_other_alone(own: Engine, tmp_path: Path) -> None:
+    items = runs.data(tmp_path, 3, pause_s=0.3)
+    first = runs.start(items, tmp_path / "one", "--max-samples", "1", address=own.address)
+    first.wait_for_calls(1)
+    second = runs.start(items, tmp_path / "two", "--max-samples", "1", address=own.address)
+    for run in (second, first):
+        run.wait_for_calls(2)
+        cleaned = runs.toolhop("sandbox", "clean", "--all", address=own.address)
+        assert "container " not in cleaned.stdout
+        assert f"{image.tag()} stays: a container uses it" in cleaned.stderr
+    for run in (first, second):
+        runs.check_all_right(run.end(), 3, voids=[0])
+    assert own.containers() == []
+
+
+def check_interrupted(run: Played, own: Engine, how: signal.Signals = signal.SIGINT) -> float:
+    """Interrupt a run: exit code 130, nothing left. The seconds it took."""
+    run.signal(how)
+    ended = run.end(30)
+    assert ended.code == 130, ended.said
+    assert own.containers() == []
+    assert folders_of([run.process.pid]) == []
+    if run.begun:
+        runs.check_whole(run.folder)
+    return ended.wall_s
+
+
+def test_ctrl_c_while_the_image_is_made(own: Engine, tmp_path: Path) -> None:
+    with own.client() as client:
+        client.api.remove_image(image.tag(), force=True)
+    run = runs.start(runs.data(tmp_path, 1), tmp_path / "logs", address=own.address)
+    until(lambda: folders_of([run.process.pid]), 20, "the image is being made")
+    assert check_interrupted(run, own) < 10
+    assert not (tmp_path / "logs").exists()
+
+
+@pytest.mark.parametrize("after_s", [0.0, 0.1, 0.2, 0.4])
+def test_ctrl_c_while_a_container_starts(after_s: float, own: Engine, tmp_path: Path) -> None:
+    items = runs.data(tmp_path, 2, pause_s=3)
+    run = runs.start(items, tmp_path / "logs", address=own.address)
+    until(lambda: folders_of([run.process.pid]), 20, "a container is being started")
+    time.sleep(after_s)
+    assert check_interrupted(run, own) < 5
+
+
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM])
+def test_ctrl_c_during_a_call(how: signal.Signals, own: Engine, tmp_path: Path) -> None:
+    items = runs.data(tmp_path, 2, pause_s=2)
+    run = runs.start(items, tmp_path / "logs", address=own.address)
+    run.wait_for_calls(1)
+    time.sleep(0.3)
+    assert check_interrupted(run, own, how) < 5
+
+
+def test_ctrl_c_while_the_engine_is_waited_for(own: Engine, tmp_path: Path) -> None:
+    run = runs.start(runs.data(tmp_path, 2), tmp_path / "logs", address=own.address)
+    run.wait_for_calls(1)
+    own.end()
+    time.sleep(2)
+    run.signal(signal.SIGINT)
+    ended = run.end(20)
+    assert ended.code == 130
+    assert ended.wall_s < 5
+    own.start()
+    assert own.containers() == []
