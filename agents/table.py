@@ -35,6 +35,21 @@ def table_console() -> Console:
     return console if console.is_terminal else Console(width=FILE_WIDTH)
 
 
+def labelled(summaries: Sequence[Summary]) -> dict[tuple[str, str, str], str]:
+    """A label for each player, feedback level and dialect, no longer than tells them apart."""
+    names = list(dict.fromkeys((s.player, s.feedback.value, s.dialect.value) for s in summaries))
+    differ = [len({name[part] for name in names}) > 1 for part in (1, 2)]
+    labels = {}
+    for name in names:
+        more = [name[part] for part in (1, 2) if differ[part - 1]]
+        labels[name] = f"{name[0]} ({', '.join(more)})" if more else name[0]
+    return labels
+
+
+def _name(one: Summary) -> tuple[str, str, str]:
+    return (one.player, one.feedback.value, one.dialect.value)
+
+
 def toolhop_table(summaries: Sequence[Summary]) -> Table:
     """Direct, Mandatory, Free, Query, Instance: a row a player and answer rule.
 
@@ -46,8 +61,8 @@ def toolhop_table(summaries: Sequence[Summary]) -> Table:
     table.add_column("rule")
     for column in ("Direct", "Mandatory", "Free", "Query", "Instance"):
         table.add_column(column, justify="right")
-    for player in dict.fromkeys(summary.player for summary in summaries):
-        by_mode = {s.mode: s for s in summaries if s.player == player}
+    for name, player in labelled(summaries).items():
+        by_mode = {s.mode: s for s in summaries if _name(s) == name}
         tools = by_mode.get("mandatory") or by_mode.get("free")
         for rule in ("official", "strict"):
             cells = [percent(getattr(by_mode[m], rule)) if m in by_mode else "-" for m in MODES]
@@ -67,9 +82,10 @@ def detail_table(summaries: Sequence[Summary]) -> Table:
     columns = ("played", "void", "hops solved", "turns", "calls", "tokens", "seconds", "cost")
     for column in columns:
         table.add_column(column, justify="right")
+    labels = labelled(summaries)
     for one in summaries:
         table.add_row(
-            Text(one.player),
+            Text(labels[_name(one)]),
             one.mode,
             str(one.episodes),
             str(one.void),
@@ -89,8 +105,9 @@ def error_table(summaries: Sequence[Summary]) -> Table | None:
         return None
     table = Table(title="Failed calls by code", title_justify="left")
     table.add_column("code")
+    labels = labelled(summaries)
     for one in summaries:
-        table.add_column(Text(f"{one.player} {one.mode}"), justify="right")
+        table.add_column(Text(f"{labels[_name(one)]} {one.mode}"), justify="right")
     codes = sorted({code for summary in summaries for code in summary.errors})
     for code in codes:
         table.add_row(code.value, *(str(summary.errors.get(code, 0)) for summary in summaries))

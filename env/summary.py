@@ -13,6 +13,8 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
+from env.feedback import Level
+from env.reading import Dialect
 from env.score import Score, Verdict, Void, score
 from env.trace import Ending, Trace
 from env.verdicts import ErrorCode
@@ -27,6 +29,8 @@ class Judged:
     epoch: int
     attempt: int
     player: str
+    feedback: Level
+    dialect: Dialect
     episode: str
     verdict: Verdict
 
@@ -44,10 +48,12 @@ class Estimate:
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """The figures of one player in one mode."""
+    """The figures of one player in one mode, with one feedback level and one dialect."""
 
     player: str
     mode: str
+    feedback: Level
+    dialect: Dialect
     episodes: int
     void: int
     official: Estimate | None
@@ -78,13 +84,19 @@ def judge(trace: Trace) -> Judged:
         epoch=start.epoch,
         attempt=start.attempt,
         player=start.player,
+        feedback=start.feedback,
+        dialect=start.dialect,
         episode=start.episode,
         verdict=score(trace),
     )
 
 
 def counting(judged: Iterable[Judged]) -> list[Judged]:
-    """One verdict an episode: of several attempts the first that is not void, else the last."""
+    """One verdict an episode of one run: of its attempts the first not void, else the last.
+
+    Several runs are reduced one by one: the same item twice is one attempt in a run, and two
+    episodes in two runs.
+    """
     best: dict[tuple[str, str, str, int], Judged] = {}
     for one in sorted(judged, key=lambda j: j.attempt):
         key = (one.player, one.mode, one.item, one.epoch)
@@ -94,14 +106,19 @@ def counting(judged: Iterable[Judged]) -> list[Judged]:
 
 
 def summarize(judged: Iterable[Judged]) -> list[Summary]:
-    """Figures by player and mode, in order of appearance; attempts are reduced first."""
-    groups: dict[tuple[str, str], list[Judged]] = defaultdict(list)
-    for one in counting(judged):
-        groups[(one.player, one.mode)].append(one)
-    return [_summary(player, mode, group) for (player, mode), group in groups.items()]
+    """Figures by player, mode, feedback and dialect, in order of appearance.
+
+    Every verdict counts: reduce attempts first (`counting`).
+    """
+    groups: dict[tuple[str, str, Level, Dialect], list[Judged]] = defaultdict(list)
+    for one in judged:
+        groups[(one.player, one.mode, one.feedback, one.dialect)].append(one)
+    return [_summary(*names, group) for names, group in groups.items()]
 
 
-def _summary(player: str, mode: str, group: Sequence[Judged]) -> Summary:
+def _summary(
+    player: str, mode: str, feedback: Level, dialect: Dialect, group: Sequence[Judged]
+) -> Summary:
     pairs = [(one.item, one.verdict) for one in group if isinstance(one.verdict, Score)]
     scores = [verdict for _, verdict in pairs]
     called = [(item, one) for item, one in pairs if one.calls]
@@ -113,6 +130,8 @@ def _summary(player: str, mode: str, group: Sequence[Judged]) -> Summary:
     return Summary(
         player=player,
         mode=mode,
+        feedback=feedback,
+        dialect=dialect,
         episodes=len(group),
         void=len(group) - len(pairs),
         official=_ratio(pairs, lambda s: bool(s.official)),

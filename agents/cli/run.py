@@ -23,7 +23,7 @@ from agents.settings import RunSettings
 from agents.table import print_tables, table_console, to_json
 from env.feedback import Level
 from env.reading import Dialect
-from env.summary import summarize
+from env.summary import counting, summarize
 from sandbox.choose import KINDS
 from sandbox.engine import TRANSPORTS
 
@@ -119,7 +119,7 @@ def run(mode: str, template: Path | None, as_json: bool, **flags: Any) -> None: 
 
     with progress:
         ended = anyio.run(partial(execute, settings, on_start=started, on_result=progress.result))
-    summaries = summarize(ended.judged)
+    summaries = summarize(counting(ended.judged))
     if as_json:
         figures = {
             "run": str(ended.store.folder),

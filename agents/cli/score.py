@@ -24,10 +24,10 @@ from sandbox.outcome import JSON
 def score(runs: Sequence[Path], as_json: bool, episodes: bool) -> None:
     """Score RUNS again from their traces and print the table over all of them.
 
-    No model is asked and no tool is run. Players of one name in several runs are pooled by item
-    and epoch. Exit code 1 where episodes are void.
+    No model is asked and no tool is run. Runs of one player with the same mode, feedback and
+    dialect are pooled. Exit code 1 where episodes are void.
     """
-    judged = counting(list(_judged(runs)))
+    judged = list(_judged(runs))
     if episodes:
         for one in judged:
             click.echo(json.dumps(_line(one), ensure_ascii=False))
@@ -43,8 +43,7 @@ def score(runs: Sequence[Path], as_json: bool, episodes: bool) -> None:
 
 def _judged(runs: Sequence[Path]) -> Iterator[Judged]:
     for folder in runs:
-        for trace in RunStore.open(folder).traces():
-            yield judge(trace)
+        yield from counting(judge(trace) for trace in RunStore.open(folder).traces())
 
 
 def _line(one: Judged) -> dict[str, JSON]:
@@ -54,6 +53,8 @@ def _line(one: Judged) -> dict[str, JSON]:
         "player": one.player,
         "item": one.item,
         "mode": one.mode,
+        "feedback": one.feedback.value,
+        "dialect": one.dialect.value,
         "epoch": one.epoch,
         "attempt": one.attempt,
     }

@@ -31,7 +31,7 @@ from sandbox.engine import DockerEngine
 from sandbox.errors import SandboxFault
 from sandbox.outcome import JSON, Outcome, Raised, Returned
 from sandbox.pool import PooledSandbox
-from sandbox.process import ProcessLauncher
+from sandbox.process import ProcessLauncher, ProcessWorker
 from tests.attacks import probes
 from tests.attacks.expected import LIMITS_S, allowed
 
@@ -207,7 +207,8 @@ class Arena:
         deadline = time.monotonic() + SETTLE_S
         while True:
             link = self.pool._started[0].link
-            expected = 1 + len(link._spares) + len(link._primed)
+            ready = (*link._spares, *link._primed.values())
+            expected = 1 + sum(standby.waits for standby in ready)
             counted, strays = self.processes()
             extra = self.open_descriptors() - self.descriptors
             if counted == expected and not strays and extra <= 0:
@@ -225,7 +226,8 @@ class Arena:
         if hasattr(worker, "container_id"):
             listed = worker.engine._client.api.top(worker.container_id)["Processes"]
             return len(listed), []
-        zygotes = {one.process.pid for one in self.pool._started}  # type: ignore[attr-defined]
+        started = [one for pool in _OPEN for one in pool._started]
+        zygotes = {one.process.pid for one in started if isinstance(one, ProcessWorker)}
         return 1 + len(children(worker.process.pid)), [
             pid for pid in children(os.getpid()) if pid not in zygotes and _is_worker(pid)
         ]
@@ -253,6 +255,8 @@ def _is_worker(pid: int) -> bool:
         return False
 
 
+_OPEN: list[PooledSandbox] = []
+"""Sandboxes of all arenas of this process: their workers are its children by right."""
 MAKERS: dict[str, Callable[[Policy], PooledSandbox]] = {
     "docker": lambda policy: PooledSandbox(DockerEngine(), policy=policy),
     "process": lambda policy: PooledSandbox(ProcessLauncher(), policy=policy),
@@ -281,6 +285,7 @@ def arena(
     ctypes.CDLL(None).prctl(SUBREAPER, 1, 0, 0, 0)
     with start_blocking_portal() as portal:
         pool = portal.call(_made, make, policy)
+        _OPEN.append(pool)
         with portal.wrap_async_context_manager(pool):
             before = Program("def f(a):\n    return a", "f")
             portal.call(_episode, pool, before, {"a": canaries[CANARIES[1]]})
@@ -293,7 +298,8 @@ def arena(
                 found.paths = [str(folder / "answers.jsonl"), str(folder), str(TOOLS), __file__]
                 found.prepare()
                 yield found
-    del os.environ["TOOLHOP_CANARY"]
+        _OPEN.remove(pool)
+    os.environ.pop("TOOLHOP_CANARY", None)
 
 
 async def _made(make: Callable[[Policy], PooledSandbox], policy: Policy) -> PooledSandbox:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import socket
 import subprocess
@@ -99,7 +100,7 @@ class WithoutWalls(ProcessLauncher):
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         root = str(Path(__file__).parents[2])
         with theirs:
-            process = subprocess.Popen(
+            process = subprocess.Popen(  # noqa: ASYNC220 -- as ProcessLauncher does
                 [sys.executable, "-c", NO_WALLS, "--fd", str(theirs.fileno())],
                 env={**WORKER_ENVIRONMENT, "PYTHONPATH": root},
                 pass_fds=[theirs.fileno()],
@@ -172,7 +173,7 @@ class Keeping:
 
     async def call(self, program: Program, arguments: object) -> Returned:
         self.left += 1
-        return Returned('{"argument": "é", "left": %d, "drawn": 0.5}' % self.left)
+        return Returned(json.dumps({"left": self.left, "drawn": 0.5}))
 
 
 @pytest.mark.xdist_group("attacks-open")

@@ -9,6 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from env.feedback import Level
+from env.reading import Dialect
 from env.score import Score, Verdict, Void, score
 from env.summary import Judged, Summary, counting, judge, summarize
 from env.trace import Ended, Ending, Trace
@@ -22,11 +24,12 @@ def one(item: str = "i", **changes: Any) -> Judged:  # noqa: ANN401
     """A verdict on one episode; fields of `Judged` and of `Score` can be changed."""
     assert isinstance(SCORE, Score)
     verdict: Verdict = changes.pop("verdict", SCORE)
-    labels = {"mode": "mandatory", "epoch": 1, "attempt": 1, "player": "p", "episode": item}
+    labels: dict[str, Any] = {"mode": "mandatory", "epoch": 1, "attempt": 1, "player": "p"}
+    labels |= {"feedback": Level.DETAILED, "dialect": Dialect.NATIVE, "episode": item}
     labels |= {key: changes.pop(key) for key in list(changes) if key in labels}
     if isinstance(verdict, Score):
         verdict = replace(verdict, **changes)
-    return Judged(item=item, verdict=verdict, **labels)  # type: ignore[arg-type]
+    return Judged(item=item, verdict=verdict, **labels)
 
 
 def summary(*judged: Judged) -> Summary:
@@ -172,8 +175,15 @@ def test_players_modes_items_and_epochs_are_apart() -> None:
     ]
 
 
+def test_feedback_levels_and_dialects_are_apart_and_runs_are_pooled() -> None:
+    judged = [one(), one(), one(feedback=Level.MINIMAL), one(dialect=Dialect.TEXT)]
+    found = [(s.feedback.value, s.dialect.value, s.episodes) for s in summarize(judged)]
+    assert found == [("detailed", "native", 2), ("minimal", "native", 1), ("detailed", "text", 1)]
+
+
 def test_a_trace_is_judged_with_its_labels() -> None:
     trace = finished(item="i7", mode="free", epoch=2, attempt=3, player="q", episode="e")
-    assert judge(trace) == Judged("i7", "free", 2, 3, "q", "e", score(trace))
+    labels = (2, 3, "q", Level.DETAILED, Dialect.NATIVE, "e")
+    assert judge(trace) == Judged("i7", "free", *labels, score(trace))
     void = Trace((*trace.events[:-1], Ended(Ending.VOID, 0.0, "x")))
     assert judge(void).verdict == Void("x")

@@ -7,6 +7,7 @@ import gc
 import json
 import logging
 import os
+import shutil
 import socket
 import ssl
 import subprocess
@@ -50,6 +51,12 @@ def attached_box(engine: None) -> Iterator[Box]:
         yield box
 
 
+@pytest.fixture(scope="module")
+def restricted_attached_box(engine: None) -> Iterator[Box]:
+    with opened(lambda: PooledSandbox(DockerEngine(transport="attach"))) as box:
+        yield box
+
+
 @pytest.mark.docker
 class TestAttached(Conformance):
     @pytest.fixture
@@ -59,10 +66,9 @@ class TestAttached(Conformance):
 
 @pytest.mark.docker
 class TestRestrictedAttached(Restricted):
-    @pytest.fixture(scope="class")
-    def box(self, engine: None) -> Iterator[Box]:
-        with opened(lambda: PooledSandbox(DockerEngine(transport="attach"))) as box:
-            yield box
+    @pytest.fixture
+    def box(self, restricted_attached_box: Box) -> Box:
+        return restricted_attached_box
 
 
 # --- the host's end against a relay that lies
@@ -604,6 +610,8 @@ def forwarded(context: ssl.SSLContext | None = None) -> Iterator[int]:
         with contextlib.suppress(OSError):
             while True:
                 near, _ = listener.accept()
+                if context is not None:
+                    near = context.wrap_socket(near, server_side=True)
                 far = socket.socket(socket.AF_UNIX)
                 far.connect(path)
                 opened.extend((near, far))
@@ -638,3 +646,42 @@ def test_a_whole_run_on_an_engine_behind_tcp(engine: None, tmp_path: Path) -> No
     assert told["status"] == "success"
     manifest = json.loads((Path(told["run"]) / "manifest.json").read_text())
     assert manifest["sandbox"]["transport"] == "attach"
+
+
+def certificate(folder: Path) -> ssl.SSLContext:
+    """A certificate of 127.0.0.1 under the names that docker looks for; a server's context."""
+    key, cert = folder / "key.pem", folder / "cert.pem"
+    subprocess.run(
+        ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256",
+         "-nodes", "-keyout", key, "-out", cert, "-days", "2", "-subj", "/CN=127.0.0.1",
+         "-addext", "subjectAltName=IP:127.0.0.1"],
+        capture_output=True, check=True,
+    )  # fmt: skip
+    (folder / "ca.pem").write_bytes(cert.read_bytes())
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(cert, key)
+    return context
+
+
+@pytest.mark.docker
+@pytest.mark.skipif(shutil.which("openssl") is None, reason="makes a certificate with openssl")
+def test_an_engine_behind_tls(
+    engine: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = "é" * 490_000
+
+    async def run() -> None:
+        async with PooledSandbox(DockerEngine()) as pool, pool.session() as session:
+            for number in range(50):
+                assert await session.call(ADD, {"a": number}) == Returned(str(number + 1))
+            outcome = await session.call(ECHO, {"a": text})
+            assert outcome == Returned(json.dumps(text, ensure_ascii=False))
+
+    with forwarded(certificate(tmp_path)) as port:
+        monkeypatch.setenv("DOCKER_HOST", f"tcp://127.0.0.1:{port}")
+        # Requests would take these before what docker tells it.
+        monkeypatch.delenv("REQUESTS_CA_BUNDLE", raising=False)
+        monkeypatch.delenv("CURL_CA_BUNDLE", raising=False)
+        monkeypatch.setenv("DOCKER_TLS_VERIFY", "1")
+        monkeypatch.setenv("DOCKER_CERT_PATH", str(tmp_path))
+        anyio.run(run)

@@ -6,6 +6,7 @@ Contained: the calls are refused; the host's clock measures the call.
 """
 
 import ctypes
+import os
 import time
 
 
@@ -13,11 +14,13 @@ def attack():
     libc = ctypes.CDLL(None, use_errno=True)
     done = []
     impossible = (ctypes.c_long * 2)(0, 2_000_000_000)
+    numbers = {"x86_64": (227, 164, 159, 305), "aarch64": (112, 170, 171, 266)}
+    settime, timeofday, adjust, adjust_clock = numbers[os.uname().machine]
     for name, call in {
-        "clock_settime": lambda: libc.clock_settime(0, impossible),
-        "settimeofday": lambda: libc.settimeofday(impossible, None),
-        "adjtimex": lambda: libc.adjtimex(ctypes.create_string_buffer(512)),
-        "clock_adjtime": lambda: libc.clock_adjtime(0, ctypes.create_string_buffer(512)),
+        "clock_settime": lambda: libc.syscall(settime, 0, impossible),
+        "settimeofday": lambda: libc.syscall(timeofday, impossible, None),
+        "adjtimex": lambda: libc.syscall(adjust, ctypes.create_string_buffer(512)),
+        "clock_adjtime": lambda: libc.syscall(adjust_clock, 0, ctypes.create_string_buffer(512)),
     }.items():
         ctypes.set_errno(0)
         if call() >= 0 or ctypes.get_errno() != 1:

@@ -19,7 +19,10 @@ def attack(paths):
                 number = os.open(path, flags)
             except OSError:
                 continue
-            text = "" if flags == os.O_DIRECTORY else os.read(number, 200).decode("latin-1")
+            try:
+                text = os.read(number, 200).decode("latin-1")
+            except OSError as error:
+                text = error.strerror
             opened.append(f"{path}: {text}")
             os.close(number)
     return f"breach: {opened}" if opened else "held"
