@@ -313,6 +313,12 @@ def limit_use(memory_bytes: int, cpu_s: int) -> None:
     resource.setrlimit(resource.RLIMIT_CPU, (cpu_s, cpu_s + 1))
 
 
+def limit_ahead(memory_bytes: int, cpu_s: int) -> None:
+    """Like `limit_use`, which may lift these limits later. At `cpu_s` there is but a signal."""
+    for limit, value in ((resource.RLIMIT_AS, memory_bytes), (resource.RLIMIT_CPU, cpu_s)):
+        resource.setrlimit(limit, (value, resource.getrlimit(limit)[1]))
+
+
 def address_space_bytes() -> int:
     """Address space of this process as it stands (statm counts pages)."""
     with open("/proc/self/statm", "rb") as file:  # noqa: PTH123 -- pathlib costs the zygote memory

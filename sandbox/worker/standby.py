@@ -35,6 +35,10 @@ PRELOADED = (
 1 ms; these make the zygote 0.8 MB larger and a fork no dearer (all 48 that the policy allows:
 5.5 MB, and a third more)."""
 CHUNK_BYTES = 65536
+AHEAD_MIB, AHEAD_CPU_S = 32, 1
+"""What a module level may use that runs ahead of its call: several stand ready beside the call
+under way, which has been promised all that its container has. 200 MiB held by each had the kernel
+end one of them; a loop in each had the calls wait for the processor."""
 COMPILE_MIB = 512
 """Memory for compiling one source; 64 KiB of real source needs under 40."""
 
@@ -234,8 +238,7 @@ def _serve_call(frames: Frames, code: CodeType, head: Head, base_bytes: int) -> 
     module: dict[str, Any] | bytes | None = None
     try:
         if head.policy == "restricted":
-            lockdown.limit_use(base_bytes + (head.memory_mib << 20), head.cpu_s)
-            module = enter(code, head, no_memory)
+            module = _enter_ahead(frames, code, head, base_bytes, no_memory)
             # What a call needs beside the tool itself: reading arguments, writing a result.
             call({"f": dict}, _WARM_UP, b'{"a": [1, 2.5, "b"]}', no_memory)
         _, arguments = frames.next()
@@ -245,6 +248,29 @@ def _serve_call(frames: Frames, code: CodeType, head: Head, base_bytes: int) -> 
     except MemoryError:
         return no_memory
     return module if isinstance(module, bytes) else call(module, head, arguments, no_memory)
+
+
+def _enter_ahead(
+    frames: Frames, code: CodeType, head: Head, base_bytes: int, no_memory: bytes
+) -> dict[str, Any] | bytes | None:
+    """Run the module level before the call, with less than the call's own limits.
+
+    What takes more memory runs again when it is called: None. What takes more time ends, and is
+    started anew by the host, unless it is called by then.
+    """
+    memory_bytes = base_bytes + (head.memory_mib << 20)
+
+    def out_of_time(*_: object) -> None:
+        if frames.idle:
+            os._exit(0)
+        lockdown.limit_use(memory_bytes, head.cpu_s)
+
+    _signal.signal(_signal.SIGXCPU, out_of_time)
+    lockdown.limit_ahead(base_bytes + (min(head.memory_mib, AHEAD_MIB) << 20), AHEAD_CPU_S)
+    module = enter(code, head, no_memory)
+    lockdown.limit_use(memory_bytes, head.cpu_s)
+    _signal.signal(_signal.SIGXCPU, _signal.SIG_DFL)
+    return None if module is no_memory else module
 
 
 def enter(code: CodeType, head: Head, no_memory: bytes) -> dict[str, Any] | bytes:

@@ -85,13 +85,14 @@ def after_kill(run: Played) -> int:
     return runs.check_whole(run.folder) if run.begun else 0
 
 
+@pytest.mark.parametrize("transport", ["socket", "attach"])
 def test_a_busy_container_ends_with_its_owner(
-    own: Engine, tmp_path: Path, record_property: Record
+    transport: str, own: Engine, tmp_path: Path, record_property: Record
 ) -> None:
     """Its call takes a whole processor, and would for 30 s."""
     busy = "\n    ".join(("until = time.monotonic() + 30", "while time.monotonic() < until: pass"))
     items = runs.data(tmp_path, 1, pause_s=0, more=busy)
-    flags = ("--tool-timeout", "60")
+    flags = ("--tool-timeout", "60", "--transport", transport)
     run = runs.start(items, tmp_path / "logs", *flags, address=own.address)
     until(lambda: run.begun and own.containers("running"), 30, "a container runs")
     time.sleep(0.5)

