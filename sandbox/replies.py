@@ -35,6 +35,8 @@ FIRST_BYTES, CHUNK_BYTES = 16_384, 262_144
 """Most replies are short; a large buffer for each would cost more than the reply."""
 TEXT_CHARS, NAME_CHARS = 4000, 200
 """Lengths that `Raised` promises; the worker cuts to them, and a forged reply is cut here."""
+MOST_LINES, MOST_BYTES = 1_000_000, 1 << 40
+"""More than any source has, and any result. A forged number may have thousands of digits."""
 FORGED = "the reply was none of the protocol; the code may have written it itself"
 
 
@@ -117,10 +119,12 @@ def _trusted(outcome: Outcome, limits: Limits, *, compiling: bool) -> Outcome:
     """The part of an outcome that code may say of itself, within the promised lengths."""
     match outcome:
         case Raised(error, message, line):
-            return Raised(error[:NAME_CHARS], message[:TEXT_CHARS], line)
+            known = line is not None and 0 < line <= MOST_LINES
+            return Raised(error[:NAME_CHARS], message[:TEXT_CHARS], line if known else None)
         case NotJson(reason):
             return NotJson(reason[:TEXT_CHARS])
         case TooLarge(size_bytes):
+            size_bytes = min(max(size_bytes, limits.result_bytes + 1), MOST_BYTES)
             return TooLarge(size_bytes, limits.result_bytes)
         case OutOfMemory():
             return OutOfMemory(limits.memory_mib)

@@ -222,6 +222,7 @@ def run(control: socket.socket, *, in_container: bool) -> None:
     lockdown.die_with_parent()
     lockdown.hide()
     lockdown.no_new_privileges()
+    lockdown.drop_capabilities()
     null = os.open(os.devnull, os.O_RDWR)
     for standard in (0, 1, 2):
         # Calls inherit these: what they print goes nowhere.

@@ -299,6 +299,8 @@ def arena(
                 found.prepare()
                 yield found
         _OPEN.remove(pool)
+    if not _OPEN:
+        ctypes.CDLL(None).prctl(SUBREAPER, 0, 0, 0, 0)
     os.environ.pop("TOOLHOP_CANARY", None)
 
 

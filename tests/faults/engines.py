@@ -54,8 +54,11 @@ class Engine:
         flags = [f"{flag}={self.folder / name}" for flag, name in places.items()]
         with log_path.open("ab") as log:
             self.process = subprocess.Popen(
-                ["dockerd", f"--host={self.address}", f"--config-file={self.folder}/dockerd.json",
-                 "--bridge=none", "--iptables=false", "--ip-masq=false", *flags],
+                # In its own network: with --bridge=none an engine deletes docker0, which may be
+                # another's.
+                ["unshare", "--net", "dockerd", f"--host={self.address}",
+                 f"--config-file={self.folder}/dockerd.json", "--bridge=none",
+                 "--iptables=false", "--ip-masq=false", *flags],
                 stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True,
             )  # fmt: skip
         try:
@@ -147,6 +150,7 @@ def can_start_engines() -> str:
     """Why this machine cannot have a second engine; empty where it can."""
     if os.geteuid() != 0:
         return "a second engine needs root"
-    if shutil.which("dockerd") is None or shutil.which("containerd") is None:
-        return "a second engine needs dockerd and containerd"
+    missing = [one for one in ("dockerd", "containerd", "unshare") if shutil.which(one) is None]
+    if missing:
+        return f"a second engine needs {', '.join(missing)}"
     return ""

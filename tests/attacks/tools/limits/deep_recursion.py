@@ -9,6 +9,6 @@ import sys
 def attack():
     sys.setrecursionlimit(10**9)
     value = 0
-    for _ in range(10**6):
+    for _ in range(300_000):
         value = [value]
     return len(repr(value))

@@ -9,12 +9,14 @@ import time
 
 def attack():
     try:
-        if os.fork() == 0:
+        child = os.fork()
+        if child == 0:
             os.setsid()
             if os.fork():
                 os._exit(0)
             time.sleep(5)
             os._exit(0)
+        os.waitpid(child, 0)
     except OSError as error:
         return f"held: {error.strerror}"
     return "breach: a daemon runs"

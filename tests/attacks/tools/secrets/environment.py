@@ -15,8 +15,16 @@ def attack():
         index += 1
     names = sorted({*os.environ, *(text.partition("=")[0] for text in raw)})
     extra = set(names) - {
-        "PYTHONHASHSEED", "TZ", "LC_ALL", "PYTHONDONTWRITEBYTECODE", "PATH", "HOSTNAME", "HOME",
-        "PYTHONPATH", "LC_CTYPE", "PWD",
+        "PYTHONHASHSEED",
+        "TZ",
+        "LC_ALL",
+        "PYTHONDONTWRITEBYTECODE",
+        "PATH",
+        "HOSTNAME",
+        "HOME",
+        "PYTHONPATH",
+        "LC_CTYPE",
+        "PWD",
     }
     text = f"{sorted(os.environ.items())} {raw}"
     return f"breach: {sorted(extra)} {text}" if extra or "canary-" in text else "held"

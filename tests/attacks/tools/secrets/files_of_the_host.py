@@ -9,9 +9,22 @@ import os
 def attack(paths):
     opened = []
     guesses = [
-        "/etc/passwd", "/etc/shadow", "/root/.ssh/id_rsa", "/root/.bash_history", "/etc/hosts",
-        "/var/run/docker.sock", "/work", "/home", "/root", "/tmp", "/", "/var/log/syslog",
-        "/run/secrets", "/.dockerenv", "/etc/resolv.conf", "/proc/1/root/etc/passwd",
+        "/etc/passwd",
+        "/etc/shadow",
+        "/root/.ssh/id_rsa",
+        "/root/.bash_history",
+        "/etc/hosts",
+        "/var/run/docker.sock",
+        "/work",
+        "/home",
+        "/root",
+        "/tmp",
+        "/",
+        "/var/log/syslog",
+        "/run/secrets",
+        "/.dockerenv",
+        "/etc/resolv.conf",
+        "/proc/1/root/etc/passwd",
     ]
     for path in [*paths, *guesses]:
         for flags in (os.O_RDONLY, os.O_RDWR, os.O_DIRECTORY):

@@ -9,7 +9,11 @@ import sys
 
 def attack():
     own, opened = os.path.dirname(os.__file__), []
-    for folder in (f"{own}/site-packages", f"{own}/dist-packages", "/usr/lib/python3/dist-packages"):
+    for folder in (
+        f"{own}/site-packages",
+        f"{own}/dist-packages",
+        "/usr/lib/python3/dist-packages",
+    ):
         try:
             names = os.listdir(folder)
         except OSError:
