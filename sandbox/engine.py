@@ -72,7 +72,7 @@ PIDS = 48
 MOUNT = "/run/toolhop"
 ATTACHES = (
     "The engine's containers share no socket with this machine, so calls go over their standard "
-    "streams: held by the same walls, at about twice the time a call"
+    "streams: held by the same walls, 1 to 2 ms slower a call"
 )
 NO_SIGN_OF_LIFE = "toolhop sandbox build, or see what toolhop sandbox doctor says"
 

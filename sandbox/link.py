@@ -30,6 +30,9 @@ on has to wait for the next fork; with two it does not."""
 PRIMED = 8
 """Programs of a session for which a standby is kept that has the code already, so that a call
 sends no more than its arguments. ToolHop's items have at most 7 tools."""
+PRIMED_BYTES = 65_536
+"""Longest program sent ahead: a fresh connection takes that much at once (its buffer holds three
+times as much), so that nobody has to wait for it. Longer ones are sent with the call."""
 ANSWER_S = 5.0
 """How long a healthy worker may take to answer a control packet. It only forks and kills, so
 milliseconds are normal; a frozen container never answers."""
@@ -97,6 +100,8 @@ class WorkerLink:
         self._later()
 
     def _want(self, program: Loadable) -> None:
+        if len(program.frame) > PRIMED_BYTES:
+            return
         self._wanted[program] = None
         self._wanted.move_to_end(program)
         while len(self._wanted) > PRIMED:
@@ -236,9 +241,8 @@ class WorkerLink:
             self._drain()
             for program in self._wanted:
                 if program not in self._primed:
-                    fresh = self._spawn_now()
+                    self._primed[program] = fresh = self._spawn_now()
                     fresh.connection.send(program.frame)
-                    self._primed[program] = fresh
             while len(self._spares) < SPARES:
                 self._spares.append(self._spawn_now())
 

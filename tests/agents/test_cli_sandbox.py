@@ -163,7 +163,7 @@ def test_clean_removes_old_images(client: DockerClient, old: str) -> None:
 def test_clean_leaves_an_image_in_use_and_the_current_one(
     client: DockerClient, old: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    made = client.api.create_container(old, ["/none"])["Id"]
+    made = client.api.create_container(old, ["/none"], network_disabled=True)["Id"]
     try:
         result = toolhop("clean")
         assert f"{old} stays: a container uses it" in result.stderr
@@ -179,9 +179,11 @@ def test_clean_removes_ended_containers_and_leaves_others(client: DockerClient, 
     boot, namespace, pid, started = owner.me().split(":")
     dead = f"{boot}:{namespace}:{pid}:{int(started) + 1}"
     marks = {containers.LABEL: "1", containers.OWNER_LABEL: dead}
-    ours = client.api.create_container(old, ["/none"], labels=marks)["Id"]
-    alive = client.api.create_container(old, ["/none"], labels=containers.labels())["Id"]
-    foreign = client.api.create_container(old, ["/none"])["Id"]
+    ours = client.api.create_container(old, ["/none"], labels=marks, network_disabled=True)["Id"]
+    alive = client.api.create_container(
+        old, ["/none"], labels=containers.labels(), network_disabled=True
+    )["Id"]
+    foreign = client.api.create_container(old, ["/none"], network_disabled=True)["Id"]
     try:
         removed = told("clean")
         assert isinstance(removed, dict)
@@ -198,7 +200,9 @@ def test_clean_removes_ended_containers_and_leaves_others(client: DockerClient, 
 def test_stats_tell_age_owner_and_memory(client: DockerClient) -> None:
     name = toolhop("build").stdout.strip()
     python = [f"{image.HOME}/bin/python3", "-c", "import time; time.sleep(60)"]
-    made = client.api.create_container(name, python, labels=containers.labels())["Id"]
+    made = client.api.create_container(
+        name, python, labels=containers.labels(), network_disabled=True
+    )["Id"]
     client.api.start(made)
     try:
         rows = told("stats")

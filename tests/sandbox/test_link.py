@@ -324,6 +324,22 @@ def test_no_more_standbys_are_primed_than_allowed() -> None:
         anyio.run(run, link)
 
 
+def test_a_program_too_long_to_be_sent_at_once_is_sent_whole_with_its_call() -> None:
+    worker = FakeWorker(frame(wire.RESULT, b"1"))
+    code = bytes(2_000_000)
+    program = loadable(Compiled(code), PROGRAM, LIMITS, "none")
+
+    async def run(link: WorkerLink) -> None:
+        await link.greet(5)
+        link.prime(program)
+        for _ in range(3):
+            assert await link.call(program, b"{}") == Returned("1")
+
+    with playing(worker) as link:
+        anyio.run(run, link)
+    assert [code in request for request in worker.requests] == [True] * 3
+
+
 def test_a_spare_that_ended_is_passed_over() -> None:
     worker = FakeWorker(frame(wire.RESULT, b"1"))
 
