@@ -146,7 +146,7 @@ def _summary(
         wall_s=_ratio(pairs, lambda s: s.wall_s),
         input_tokens=sum(one.input_tokens for one in scores),
         output_tokens=sum(one.output_tokens for one in scores),
-        cost_usd=sum(known) if len(known) == len(costs) else None,
+        cost_usd=math.fsum(known) if len(known) == len(costs) else None,
         retries=sum(one.retries for one in scores),
     )
 
@@ -160,17 +160,23 @@ def _ratio(
     value: Callable[[Score], float],
     weight: Callable[[Score], float] = _one,
 ) -> Estimate | None:
-    """Sum of values by sum of weights, its standard error clustered by item."""
-    sums: dict[str, list[float]] = defaultdict(lambda: [0.0, 0.0])
+    """Sum of values by sum of weights, its standard error clustered by item.
+
+    Sums are exact before they are rounded (`math.fsum`): the order in which episodes ended
+    changes no figure.
+    """
+    parts: dict[str, list[tuple[float, float]]] = defaultdict(list)
     for item, one in pairs:
-        sums[item][0] += value(one)
-        sums[item][1] += weight(one)
-    total = sum(x for _, x in sums.values())
+        parts[item].append((value(one), weight(one)))
+    sums = [
+        (math.fsum(y for y, _ in group), math.fsum(x for _, x in group)) for group in parts.values()
+    ]
+    total = math.fsum(x for _, x in sums)
     if not total:
         return None
-    ratio = sum(y for y, _ in sums.values()) / total
+    ratio = math.fsum(y for y, _ in sums) / total
     stderr = None
     if len(sums) > 1:
-        spread = sum((y - ratio * x) ** 2 for y, x in sums.values())
+        spread = math.fsum((y - ratio * x) ** 2 for y, x in sums)
         stderr = math.sqrt(len(sums) / (len(sums) - 1) * spread) / total
     return Estimate(ratio, stderr, round(total))
