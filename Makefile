@@ -31,6 +31,7 @@ bench: setup
 
 docs: setup
 	$(BIN)/python docs/make_help.py
+	$(BIN)/python -m tests.attacks.make_report
 
 clean:
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -70,7 +70,7 @@ def rows(attacks: list[Attack], results: Results) -> Iterator[str]:
             if (other := ended(attack, policy, process)) != cells[-1]:
                 differs.append(other)
         verdict = "contained" if contained else "**breach**"
-        note = f"; in the process sandbox: {', '.join(differs)}" if differs else ""
+        note = f" in Docker only; in the process sandbox: {', '.join(differs)}" if differs else ""
         tries = attack.tries.replace("|", "\\|")
         stops = attack.contained.replace("|", "\\|")
         yield f"| `{attack.name}` | {tries} | {cells[0]} | {cells[1]} | {verdict}{note}: {stops} |"
@@ -81,7 +81,7 @@ def table(attacks: list[Attack], results: Results) -> str:
     families = Counter(attack.family for attack in attacks)
     counted = ", ".join(f"{name} {count}" for name, count in families.items())
     total = Counter(
-        (setting, not verdict.problems)
+        (setting, not verdict.problems and verdict.ended != "seen")
         for setting, verdicts in results.items()
         for verdict in verdicts.values()
     )

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import socket
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Iterator
 from dataclasses import replace
@@ -16,12 +18,13 @@ import pytest
 
 from sandbox.base import Limits, Policy, Program
 from sandbox.link import WorkerLink
-from sandbox.outcome import Outcome, Raised, Returned, TooLarge
+from sandbox.outcome import Outcome, Raised, Returned, TimedOut, TooLarge
 from sandbox.pool import PooledSandbox
 from sandbox.process import START_S, WORKER_ENVIRONMENT, ProcessLauncher, ProcessWorker
 from sandbox.replies import MOST_BYTES, read_answer
 from sandbox.worker import wire
 from tests.attacks import suite
+from tests.attacks.make_report import MARKER
 from tests.attacks.suite import Arena, Attack, arena
 from tests.sandbox.conftest import require_engine
 
@@ -58,6 +61,12 @@ def test_every_attack_says_what_it_tries_and_what_containment_is() -> None:
     assert not [name for name, one in ATTACKS.items() if not (one.tries and one.contained)]
 
 
+def test_the_security_page_lists_every_attack() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "security.md").read_text(encoding="utf-8")
+    listed = re.findall(r"^\| `(\w+/\w+)` \|", page.partition(MARKER)[2], flags=re.MULTILINE)
+    assert listed == list(ATTACKS), "run `python -m tests.attacks.make_report`"
+
+
 def test_a_standby_has_given_up_its_powers(tmp_path: Path) -> None:
     with arena(suite.MAKERS["process"], "none", tmp_path) as place:
         place.settle()
@@ -79,6 +88,7 @@ def powers(pid: int) -> dict[str, int]:
     return {name: int(told[name]) for name in ("NoNewPrivs", "Seccomp")} | {"CapEff": capabilities}
 
 
+@pytest.mark.docker
 def test_no_container_is_left(tmp_path: Path) -> None:
     require_engine()
     with arena(suite.MAKERS["docker"], "none", tmp_path) as place:
@@ -92,6 +102,27 @@ def test_no_container_is_left(tmp_path: Path) -> None:
         assert container_id not in {one.id for one in containers.ours(client)}
     finally:
         client.close()
+
+
+@pytest.mark.docker
+def test_a_process_asked_for_while_there_is_no_room_does_not_end_the_worker(
+    tmp_path: Path,
+) -> None:
+    require_engine()
+    with arena(suite.MAKERS["docker"], "none", tmp_path) as place:
+        link = place.pool._started[0].link
+
+        async def ask() -> None:
+            link._spares.append(link._spawn_now())
+
+        # By then threads take all the room; more than two seconds later they still do.
+        later = threading.Timer(0.7, lambda: place.portal.call(ask))
+        later.start()
+        program = Program(ATTACKS["processes/thread_bomb"].source, "attack")
+        assert place.call(program, {}, wall_s=3.5) == TimedOut(3.5)
+        later.join()
+        assert place.check() == []
+        assert link is place.pool._started[0].link
 
 
 @pytest.mark.parametrize("number", [-5, 0, 10**3000], ids=["negative", "zero", "huge"])

@@ -197,7 +197,7 @@ ATTEMPTS = {
     "socket": "socket.socket()",
     "unix-socket": "socket.socket(socket.AF_UNIX)",
     "kill-parent": "os.kill(os.getppid(), 9)",
-    "kill-all": "os.kill(-1, 9)",
+    "kill-all": "os.kill(-1, 0)",
     "kill-init": "os.kill(1, 9)",
     "kill-group": "os.killpg(0, 9)",
     "limit-parent": "resource.prlimit(os.getppid(), resource.RLIMIT_CPU, (0, 0))",

@@ -1,6 +1,6 @@
 """Computes for ever on its module level, which may run before the call, beside other calls.
 
-Contained: it costs processor time up to the call's own limit; the call times out, others do not.
+Contained: a second of processor time ahead of the call; the call times out, others do not.
 """
 
 while True:
