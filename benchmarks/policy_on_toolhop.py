@@ -92,7 +92,7 @@ def _arguments(tree: ast.Module) -> list[tuple[Any, Any]]:
     statement = tree.body[0]
     assert isinstance(statement, ast.Expr)  # noqa: S101 -- it was parsed from a call
     call = statement.value
-    assert isinstance(call, ast.Call)  # noqa: S101
+    assert isinstance(call, ast.Call)  # noqa: S101 -- the same
     positions: list[tuple[Any, Any]] = [(call.args, index) for index in range(len(call.args))]
     return positions + [(keyword, "value") for keyword in call.keywords]
 

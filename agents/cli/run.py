@@ -102,7 +102,7 @@ def _choice(kind: Any) -> click.Choice[str]:  # noqa: ANN401 -- any StrEnum
               "the official evaluator.")
 @click.option("--log-dir", type=click.Path(path_type=Path), default=Path("logs"))
 @click.option("--json", "as_json", is_flag=True, help="Figures as JSON on standard output.")
-def run(mode: str, template: Path | None, as_json: bool, **flags: Any) -> None:  # noqa: ANN401
+def run(mode: str, template: Path | None, as_json: bool, **flags: Any) -> None:  # noqa: ANN401 -- flags
     """Play many episodes and print the table.
 
     The run's folder is printed first; everything finished stays in it, whatever happens.
@@ -151,7 +151,7 @@ def _settings(modes: tuple[Mode, ...], template: Path | None, flags: dict[str, A
     try:
         settings = RunSettings(agent=agent, modes=modes, template=text, **flags)
         settings.episode_limits  # noqa: B018 -- checked here, before anything starts
-        settings.tool_limits  # noqa: B018
+        settings.tool_limits  # noqa: B018 -- the same
     except ValidationError as error:
         first = error.errors()[0]
         name = "-".join(str(part) for part in first["loc"]) or "settings"

@@ -139,7 +139,7 @@ def _keep_only(descriptor: int, ruleset: int | None) -> None:
     os.closerange(high + 1, 256)
 
 
-def library() -> str:
+def stdlib_folder() -> str:
     """Folder of the standard library."""
     return os.path.dirname(os.__file__)  # noqa: PTH120 -- pathlib costs every standby memory
 
@@ -150,7 +150,9 @@ def readable() -> tuple[str, ...]:
     Not the packages that are installed beside it: this project may be one, with the answers that
     a tool is to find.
     """
-    found = {entry.path for entry in os.scandir(library()) if not entry.name.endswith("-packages")}
+    found = {
+        entry.path for entry in os.scandir(stdlib_folder()) if not entry.name.endswith("-packages")
+    }
     for folder in (f"{sys.base_prefix}/lib", "/lib", "/lib64", "/usr/lib", "/usr/lib64"):
         if os.path.isdir(folder):  # noqa: PTH112 -- the same
             found |= {entry.path for entry in os.scandir(folder) if not _holds_packages(entry)}

@@ -48,7 +48,7 @@ class Zygote:
         self.in_container = in_container and 1 in (os.getpid(), os.getppid())
         """Whether all processes that it sees but PID 1 are its own."""
         self.base_bytes = lockdown.address_space_bytes()
-        self.prepared = lockdown.Prepared(standby.readable(), standby.library())
+        self.prepared = lockdown.Prepared(standby.readable(), standby.stdlib_folder())
 
     def hello(self) -> None:
         """Tell the host what this worker is."""

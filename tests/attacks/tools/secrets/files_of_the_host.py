@@ -15,7 +15,7 @@ def attack(paths):
         "/root/.bash_history",
         "/etc/hosts",
         "/var/run/docker.sock",
-        "/work",
+        "/srv",
         "/home",
         "/root",
         "/tmp",
