@@ -9,7 +9,7 @@ from typing import Literal, TypeAlias, get_args
 from sandbox.base import Limits, Policy
 from sandbox.engine import DockerEngine, Transport
 from sandbox.errors import SandboxUnavailable
-from sandbox.pool import PooledSandbox
+from sandbox.pool import Launcher, PooledSandbox
 from sandbox.process import ProcessLauncher
 
 log = logging.getLogger(__name__)
@@ -32,6 +32,7 @@ async def open_sandbox(
     base: str | None = None,
     runtime: str | None = None,
     transport: Transport = "auto",
+    hash_seed: int = 0,
 ) -> PooledSandbox:
     """A sandbox to enter with `async with`.
 
@@ -43,16 +44,23 @@ async def open_sandbox(
         base: Docker only: an image with python3 to lay the worker over.
         runtime: Docker only: a container runtime such as ``runsc``.
         transport: Docker only: ``socket``, ``attach``, or ``auto`` for whichever connects.
+        hash_seed: what texts are hashed with in the worker, and so the order of sets.
 
     Raises:
         SandboxUnavailable: `kind` cannot run here.
     """
     limits = limits or Limits()
     workers = max_workers or max(2, os.cpu_count() or 1)
-    docker = DockerEngine(limits=limits, base=base, runtime=runtime, transport=transport)
+    docker = DockerEngine(
+        limits=limits, base=base, runtime=runtime, transport=transport, hash_seed=hash_seed
+    )
     if kind == "docker" or (kind == "auto" and await answers(docker)):
-        return PooledSandbox(docker, limits, policy, workers)
-    return PooledSandbox(ProcessLauncher(), limits, policy, workers)
+        launcher: Launcher = docker
+    else:
+        launcher = ProcessLauncher(hash_seed=hash_seed)
+    # More than one a processor would only wait in memory for its turn.
+    ahead = min(workers, len(os.sched_getaffinity(0)))
+    return PooledSandbox(launcher, limits, policy, workers, ahead)
 
 
 async def answers(engine: DockerEngine) -> bool:

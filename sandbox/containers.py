@@ -226,7 +226,10 @@ def import_host_image(client: DockerClient, name: str) -> None:
         image.build_from_host(archive)
         with archive.open("rb") as stream:
             told = client.api.import_image(
-                src=stream, repository=repository, tag=tag, changes=[f"LABEL {IMAGE_LABEL}=1"]
+                src=stream,
+                repository=repository,
+                tag=tag,
+                changes=[f"LABEL {IMAGE_LABEL}=1", image.ENVIRONMENT],
             )
     # The engine answers 200 before it has read the archive; what goes wrong then is in the text.
     if '"error"' in told:

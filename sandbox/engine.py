@@ -34,7 +34,7 @@ from sandbox.errors import SandboxFault, SandboxUnavailable
 from sandbox.link import WorkerLink
 from sandbox.outage import EngineLost, Outage
 from sandbox.outcome import JSON
-from sandbox.process import WORKER_ENVIRONMENT
+from sandbox.process import worker_environment
 from sandbox.refusals import (
     NEVER_CONNECTED,
     NO_SHARED_PATH,
@@ -59,6 +59,8 @@ CLOSES = 3
 what three attempts did not."""
 START_S = 60.0
 """A container is ready in 0.2 s on an idle engine; bursts and slow disks get this long."""
+ENDED_S = 2.0
+"""How long an engine may take to write down that a container has ended; 0.2 s under load."""
 LOOK_S = 0.5
 """How often a container that has not connected yet is looked after."""
 CREATES = 2
@@ -106,6 +108,8 @@ class DockerEngine:
     """Container runtime, such as ``runsc``; None is the engine's default."""
     transport: Transport = "auto"
     """How host and worker meet. ``auto`` takes a mounted socket where that connects."""
+    hash_seed: int = 0
+    """Of the order of sets; runs keep the default."""
 
     def __post_init__(self) -> None:
         self._client: DockerClient | None = None
@@ -246,8 +250,12 @@ class DockerEngine:
         try:
             await link.greet(START_S)
         except SandboxFault as fault:
-            if await self._in_thread(lambda client: _is_running(client, container_id)):
-                raise
+            # Its streams end before the engine has written down that it has ended.
+            deadline_s = anyio.current_time() + ENDED_S
+            while await self._in_thread(lambda client: _is_running(client, container_id)):
+                if anyio.current_time() > deadline_s:
+                    raise
+                await anyio.sleep(0.05)
             raise SandboxUnavailable(
                 f"a container was started, but its worker ended at once: {fault}",
                 fix=NO_SIGN_OF_LIFE,
@@ -346,7 +354,9 @@ class DockerEngine:
             command,
             auto_remove=True,
             cap_drop=["ALL"],
-            environment=WORKER_ENVIRONMENT,
+            environment=worker_environment(self.hash_seed),
+            # Else the container's id: calls that read it would differ from worker to worker.
+            hostname="toolhop",
             ipc_mode="none",
             labels=containers.labels(self._mark),
             log_config=LogConfig(type="none"),

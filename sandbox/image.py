@@ -29,8 +29,12 @@ from sandbox.errors import SandboxUnavailable
 
 REPOSITORY = "toolhop-sandbox"
 HOME = "/usr/local"
-RECIPE = "4"
+WORKER = "/opt/toolhop"
+"""Not beside the standard library: calls may read the whole of that."""
+RECIPE = "5"
 """Raised when this module lays files out differently, so that old images count as stale."""
+ENVIRONMENT = f"ENV PYTHONPATH={WORKER}"
+"""What an image has to be told, as a line of a build file."""
 
 _LEFT_OUT = {
     # Never needed by a tool, and large or able to reach out.
@@ -42,7 +46,7 @@ _NOT_LOADED = re.compile(r"^(_test|_xxtestfuzz|xxlimited|_tkinter|_curses|_sqlit
 
 
 def worker_files() -> dict[str, bytes]:
-    """Path below the library folder to content: the worker, and RestrictedPython."""
+    """Path below `WORKER` to content: the worker, and RestrictedPython."""
     root = Path(__file__).resolve().parent
     found = {"sandbox/__init__.py": (root / "__init__.py").read_bytes()}
     for path in sorted((root / "worker").glob("*.py")):
@@ -97,13 +101,14 @@ def build_from_host(output: Path) -> None:
         shutil.copy2(python, binary)
         extensions = sorted(library.rglob("*.so"))
         _copy_shared_libraries(root, [binary, *extensions])
+        _lay_out_worker(root / WORKER.strip("/"))
         for name in ("tmp", "proc", "sys", "dev", "run/toolhop"):
             (root / name).mkdir(parents=True, exist_ok=True)
         _write_tar(root, output)
 
 
 def _lay_out_library(root: Path) -> Path:
-    """Compile the standard library and the worker into place; no source text is kept."""
+    """Compile the standard library into place; no source text is kept."""
     name = f"python{sys.version_info.major}.{sys.version_info.minor}"
     library = root / HOME.strip("/") / "lib" / name
     for key in ("stdlib", "platstdlib"):
@@ -112,14 +117,16 @@ def _lay_out_library(root: Path) -> Path:
         platform_library = library.parent.parent / sys.platlibdir / name
         platform_library.mkdir(parents=True)
         shutil.move(library / "lib-dynload", platform_library / "lib-dynload")
-    packages = library / "site-packages"
+    return library.parent.parent
+
+
+def _lay_out_worker(folder: Path) -> None:
     for path, content in worker_files().items():
-        target = packages / path
+        target = folder / path
         target.parent.mkdir(parents=True, exist_ok=True)
         target.write_bytes(content)
         _compile(target, target.with_suffix(".pyc"))
         target.unlink()
-    return library.parent.parent
 
 
 def _copy_library(source: Path, target: Path) -> None:
@@ -194,8 +201,8 @@ def build_context(base: str) -> bytes:
     lines = [
         f"FROM {base}",
         # Copied, not run: the base may be of another platform, or hold no shell.
-        "COPY worker /opt/toolhop",
-        "ENV PYTHONPATH=/opt/toolhop",
+        f"COPY worker {WORKER}",
+        ENVIRONMENT,
     ]
     buffer = io.BytesIO()
     with tarfile.open(fileobj=buffer, mode="w") as archive:

@@ -67,11 +67,9 @@ class WorkerLink:
         self._called: set[Loadable] = set()
         self._spent: list[Standby] = []
         """Standbys whose call is over and whose process is to be ended for certain."""
+        self._doomed: list[Standby] = []
+        """The same with their connection closed; the worker is still to be told."""
         self._closed = False
-        self._waited_for = False
-        """Whether control packets are being read, so that nobody else may take them."""
-        self._ended: dict[int, int] = {}
-        """Exit codes by standby number, until asked for."""
         self.facts: Mapping[str, JSON] = {}
         """What the worker said of itself."""
 
@@ -165,7 +163,6 @@ class WorkerLink:
         numbers = b"".join(wire.NUMBER.pack(spare.number) for spare in kept)
         await self._send(wire.packet(wire.RESET, self._number, numbers))
         await self._until(wire.RESET, self._number)
-        self._ended.clear()
         self._tidy()
 
     async def ping(self) -> None:
@@ -191,6 +188,7 @@ class WorkerLink:
         self._spares.clear()
         self._primed.clear()
         self._spent.clear()
+        self._doomed.clear()
         self._wanted.clear()
         self._called.clear()
 
@@ -207,8 +205,7 @@ class WorkerLink:
                     answer = await read_frame(standby.connection, cap_bytes)
                     return await self._hung_up(standby) if answer is None else answer
             except TimeoutError:
-                await self._kill(standby)
-                return Ending(await self._exit_code(standby), overdue=True)
+                return Ending(await self._killed(standby), overdue=True)
         except BaseException:
             # Cancelled, or the worker is lost: whatever the process is doing now is over.
             with anyio.CancelScope(shield=True), contextlib.suppress(SandboxFault):
@@ -223,28 +220,28 @@ class WorkerLink:
         asyncio.get_running_loop().call_soon(self._tidy)
 
     def _tidy(self) -> None:
-        """End what is spent, take the ends reported, and make standbys, as far as none waits.
+        """End what is spent, and make standbys, as far as none has to wait.
 
         What a full channel does not take is left for the next time; a lost worker shows at the
         next call.
         """
         if self._closed:
             return
-        with contextlib.suppress(OSError, SandboxFault):
-            while self._spent:
-                standby = self._spent[-1]
-                standby.close()
-                if not standby.killed:
-                    standby.killed = True
-                    self._control.send(wire.packet(wire.KILL, standby.number))
-                self._spent.pop()
-            self._drain()
+        while self._spent:
+            standby = self._spent.pop()
+            standby.close()
+            if not standby.killed:
+                self._doomed.append(standby)
+        with contextlib.suppress(OSError):
             for program in self._wanted:
                 if program not in self._primed:
                     self._primed[program] = fresh = self._spawn_now()
                     fresh.connection.send(program.frame)
             while len(self._spares) < SPARES:
                 self._spares.append(self._spawn_now())
+            while self._doomed:
+                self._control.send(wire.packet(wire.KILL, self._doomed[-1].number))
+                self._doomed.pop()
 
     async def _take(self) -> Standby:
         """A standby to call; spares that ended while they waited are passed over."""
@@ -259,32 +256,30 @@ class WorkerLink:
         """How a process ended that closed its connection, or that it had to be ended."""
         with anyio.move_on_after(HANG_UP_S):
             return Ending(await self._exit_code(standby), overdue=False)
-        await self._kill(standby)
-        return Ending(await self._exit_code(standby), overdue=False, hung_up=True)
+        return Ending(await self._killed(standby), overdue=False, hung_up=True)
 
     async def _kill(self, standby: Standby) -> None:
         if not standby.killed:
             standby.killed = True
             await self._send(wire.packet(wire.KILL, standby.number))
 
+    async def _killed(self, standby: Standby) -> int:
+        """Kill `standby`; the code that it ended with, which may be one of its own."""
+        await self._send(wire.packet(wire.WAIT, standby.number))
+        await self._kill(standby)
+        return await self._until_end(standby)
+
     async def _exit_code(self, standby: Standby) -> int:
         """The code that `standby` ended with, as the worker reports it."""
-        if standby.number not in self._ended:
-            await self._until(wire.EXIT, standby.number)
-        return self._ended.pop(standby.number)
+        await self._send(wire.packet(wire.WAIT, standby.number))
+        return await self._until_end(standby)
 
-    def _drain(self) -> None:
-        """Take the ends reported so far, so that they never fill the channel."""
-        while not self._waited_for:
-            try:
-                data = self._control.recv(wire.PACKET_BYTES)
-            except OSError:
-                return
-            if not data:
-                return
-            letter, number, rest = _unpack(data)
-            if letter == wire.EXIT:
-                self._note_end(number, rest)
+    async def _until_end(self, standby: Standby) -> int:
+        rest = await self._until(wire.EXIT, standby.number)
+        if len(rest) != wire.STATUS.size:
+            raise SandboxFault(f"the worker reported an end in {len(rest)} bytes")
+        exit_code: int = wire.STATUS.unpack(rest)[0]
+        return exit_code
 
     async def _spawn(self) -> Standby:
         while True:
@@ -296,7 +291,7 @@ class WorkerLink:
                 raise SandboxFault(f"the worker is gone: {error}") from error
 
     def _spawn_now(self) -> Standby:
-        """Have a standby made.
+        """Have a standby made, after those that are doomed were killed.
 
         Raises:
             OSError: the control channel is full (BlockingIOError) or closed.
@@ -306,11 +301,13 @@ class WorkerLink:
         ours.setblocking(False)
         try:
             with theirs:
-                data = wire.packet(wire.SPAWN, self._number)
+                doomed = b"".join(wire.NUMBER.pack(standby.number) for standby in self._doomed)
+                data = wire.packet(wire.SPAWN, self._number, doomed)
                 socket.send_fds(self._control, [data], [theirs.fileno()])
         except BaseException:
             ours.close()
             raise
+        self._doomed.clear()
         return Standby(self._number, ours)
 
     async def _send(self, data: bytes) -> None:
@@ -328,29 +325,19 @@ class WorkerLink:
         except OSError as error:
             raise SandboxFault(f"the worker is gone: {error}") from error
 
-    async def _until(self, letter: bytes, number: int) -> None:
-        """Read control packets up to the one named, noting the ends that pass by."""
-        self._waited_for = True
+    async def _until(self, letter: bytes, number: int) -> bytes:
+        """Read control packets up to the one named, and give the rest of it.
+
+        Others are answers to what nobody waits for any more.
+        """
         try:
             with anyio.fail_after(ANSWER_S):
                 while True:
                     got, which, rest = await self._receive()
-                    if got == wire.EXIT:
-                        self._note_end(which, rest)
                     if (got, which) == (letter, number):
-                        return
+                        return rest
         except TimeoutError:
             raise SandboxFault(f"the worker did not answer within {ANSWER_S:g} s") from None
-        finally:
-            self._waited_for = False
-
-    def _note_end(self, number: int, rest: bytes) -> None:
-        # Calls that answered are never asked for; keep the table from growing with them.
-        while len(self._ended) > 64:
-            del self._ended[next(iter(self._ended))]
-        if len(rest) != wire.STATUS.size:
-            raise SandboxFault(f"the worker reported an end in {len(rest)} bytes")
-        self._ended[number] = wire.STATUS.unpack(rest)[0]
 
     async def _receive(self) -> tuple[bytes, int, bytes]:
         try:

@@ -80,10 +80,15 @@ class PooledSandbox:
     limits: Limits = field(default_factory=Limits)
     policy: Policy = "restricted"
     max_workers: int = 2
+    ahead: int = 0
+    """Workers that are started before anybody asks, one after another: a burst of sessions then
+    finds them, and the engine is not asked for all at once. At most `max_workers`."""
 
     def __post_init__(self) -> None:
         self._idle: list[Worker] = []
         self._started: list[Worker] = []
+        self._coming: asyncio.Task[Worker] | None = None
+        """A worker being started that no session waits for yet."""
         # Invariant: at most `max_workers` are started. No CapacityLimiter, which refuses a task
         # its second place: one task may well hold two sessions.
         self._places = anyio.Semaphore(self.max_workers)
@@ -106,13 +111,18 @@ class PooledSandbox:
         except BaseException:
             await self._close()
             raise
+        self._fill()
         return self
 
     async def __aexit__(self, *exc: object) -> None:
         await self._close()
 
     async def _close(self) -> None:
+        self.ahead = 0
         with anyio.CancelScope(shield=True):
+            if self._coming is not None:
+                self._coming.cancel()
+                await asyncio.wait([self._coming])
             async with anyio.create_task_group() as tasks:
                 for worker in list(self._started):
                     tasks.start_soon(self.stop, worker)
@@ -154,9 +164,43 @@ class PooledSandbox:
                 raise
             else:
                 return worker
+        if self._coming is not None:
+            worker = await self._claim(self._coming)
+        else:
+            worker = await self._start()
+        self._fill()
+        return worker
+
+    async def _claim(self, coming: asyncio.Task[Worker]) -> Worker:
+        self._coming = None
+        try:
+            return await coming
+        except asyncio.CancelledError:
+            if coming.done() and not coming.cancelled() and coming.exception() is None:
+                self._idle.append(coming.result())
+            raise
+
+    async def _start(self) -> Worker:
         worker = await self.launcher.start()
         self._started.append(worker)
         return worker
+
+    def _fill(self) -> None:
+        """Begin to start another worker, if fewer than `ahead` are there."""
+        wanted = min(self.ahead, self.max_workers)
+        if self._coming is None and len(self._started) < wanted:
+            self._coming = asyncio.create_task(self._start())
+            self._coming.add_done_callback(self._came)
+
+    def _came(self, coming: asyncio.Task[Worker]) -> None:
+        """Put a worker that nobody waited for among the idle ones."""
+        if self._coming is not coming:
+            return
+        self._coming = None
+        # What kept it from starting is told to the session that needs one, when it tries itself.
+        if not coming.cancelled() and coming.exception() is None:
+            self._idle.append(coming.result())
+            self._fill()
 
     async def give_back(self, worker: Worker) -> None:
         """Reset a worker and keep it for the next session; one that is lost is removed."""
@@ -172,6 +216,7 @@ class PooledSandbox:
         """Remove a worker for good."""
         if worker in self._started:
             self._started.remove(worker)
+            self._fill()
         with anyio.CancelScope(shield=True):
             await worker.stop()
 

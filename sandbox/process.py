@@ -28,11 +28,17 @@ STOP_S = 3.0
 """How long a worker may take to end by itself; it does in milliseconds."""
 WORKER_ENVIRONMENT = {
     # Calls give the same result from process to process: sets keep one order, dates one zone.
+    # See `worker_environment` for another order.
     "PYTHONHASHSEED": "0",
     "TZ": "UTC",
     "LC_ALL": "C.UTF-8",
     "PYTHONDONTWRITEBYTECODE": "1",
 }
+
+
+def worker_environment(hash_seed: int = 0) -> dict[str, str]:
+    """The environment of a worker whose texts are hashed with `hash_seed`, 0 to 4294967295."""
+    return {**WORKER_ENVIRONMENT, "PYTHONHASHSEED": str(hash_seed)}
 
 
 @dataclass
@@ -58,6 +64,8 @@ class ProcessLauncher:
     """Starts workers as plain child processes."""
 
     facts: Mapping[str, JSON] = field(default_factory=dict)
+    hash_seed: int = 0
+    """Of the order of sets; runs keep the default."""
 
     @property
     def description(self) -> Mapping[str, JSON]:
@@ -84,7 +92,7 @@ class ProcessLauncher:
         """See `Launcher.start`."""
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         with theirs:
-            process = _start_worker(theirs.fileno())
+            process = _start_worker(theirs.fileno(), self.hash_seed)
         worker = ProcessWorker(process, WorkerLink(ours))
         try:
             await worker.link.greet(START_S)
@@ -98,14 +106,14 @@ class ProcessLauncher:
         """See `Launcher.close`; a process leaves nothing open."""
 
 
-def _start_worker(control: int) -> subprocess.Popen[bytes]:
+def _start_worker(control: int, hash_seed: int) -> subprocess.Popen[bytes]:
     """Start the zygote with the control socket's descriptor and a clean environment."""
     root = str(Path(__file__).resolve().parent.parent)
     module = ["-s", "-P", "-m", "sandbox.worker.zygote"]
     return subprocess.Popen(  # noqa: S603 -- our own interpreter and module
         [sys.executable, *module, "--fd", str(control)],
         cwd="/",
-        env={**WORKER_ENVIRONMENT, "PYTHONPATH": root},
+        env={**worker_environment(hash_seed), "PYTHONPATH": root},
         pass_fds=[control],
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,

@@ -13,9 +13,11 @@ from __future__ import annotations
 
 import _signal  # type: ignore[import-not-found]  # the C half of signal has no stub
 import _socket
+import contextlib
 import json
 import marshal
 import os
+import random
 import select
 import sys
 from types import CodeType, TracebackType
@@ -39,6 +41,8 @@ AHEAD_MIB, AHEAD_CPU_S = 32, 1
 """What a module level may use that runs ahead of its call: several stand ready beside the call
 under way, which has been promised all that its container has. 200 MiB held by each had the kernel
 end one of them; a loop in each had the calls wait for the processor."""
+DRAWS = (b"random", b"statistics")
+"""Names of modules with random numbers, as the policy allows them, in code that imports them."""
 COMPILE_MIB = 512
 """Memory for compiling one source; 64 KiB of real source needs under 40."""
 
@@ -106,15 +110,10 @@ def serve(descriptor: int, base_bytes: int, prepared: lockdown.Prepared) -> None
         prepared: what to lock down with.
     """
     os.setsid()
-    for number in (_signal.SIGINT, _signal.SIGCHLD):
-        _signal.signal(number, _signal.SIG_DFL)
-    _signal.set_wakeup_fd(-1)
+    _signal.signal(_signal.SIGINT, _signal.SIG_DFL)
     _keep_only(descriptor, prepared.ruleset)
     connection = _socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM, 0, descriptor)
     prepared.lock()
-    if "random" in sys.modules:
-        # Forked without Python's hooks, every call would draw the same numbers.
-        sys.modules["random"].seed()
     frames = Frames(connection)
     if frames.idle:
         rehearse()
@@ -124,6 +123,9 @@ def serve(descriptor: int, base_bytes: int, prepared: lockdown.Prepared) -> None
         answer = compile_source(json.loads(body))
     elif letter == wire.LOAD:
         head, code = _split(body)
+        if head.policy != "restricted" or any(name in code for name in DRAWS):
+            # Forked without Python's hooks, every call would draw the same numbers.
+            random.seed()
         loaded: CodeType = marshal.loads(code)  # noqa: S302 -- made by our own compile step
         answer = _serve_call(frames, loaded, head, base_bytes)
     else:
@@ -148,19 +150,41 @@ def readable() -> tuple[str, ...]:
     """The standard library, and what its extension modules link to.
 
     Not the packages that are installed beside it: this project may be one, with the answers that
-    a tool is to find.
+    a tool is to find. Folders are named whole where they hold no such packages, for a standby
+    takes each path on, and gives it back when it ends.
     """
-    found = {
-        entry.path for entry in os.scandir(stdlib_folder()) if not entry.name.endswith("-packages")
-    }
-    for folder in (f"{sys.base_prefix}/lib", "/lib", "/lib64", "/usr/lib", "/usr/lib64"):
-        if os.path.isdir(folder):  # noqa: PTH112 -- the same
-            found |= {entry.path for entry in os.scandir(folder) if not _holds_packages(entry)}
-    return tuple(sorted(path for path in found if os.path.exists(path)))  # noqa: PTH110
+    folders = (
+        stdlib_folder(), f"{sys.base_prefix}/lib", "/lib", "/lib64", "/usr/lib", "/usr/lib64",
+    )  # fmt: skip
+    library, *linked = dict.fromkeys(map(os.path.realpath, folders))
+    found = set(_without_packages(library))
+    for folder in linked:
+        found |= {path for path in _without_packages(folder) if _links(path)}
+    return tuple(sorted(found))
+
+
+def _without_packages(folder: str) -> list[str]:
+    """`folder`, or where packages lie in it, its other entries; nothing where it is not there."""
+    if not os.path.isdir(folder):  # noqa: PTH112 -- pathlib costs every standby memory
+        return []
+    entries = list(os.scandir(folder))
+    fit = [entry.path for entry in entries if not _holds_packages(entry)]
+    return [folder] if len(fit) == len(entries) else [*filter(os.path.exists, fit)]
 
 
 def _holds_packages(entry: os.DirEntry[str]) -> bool:
-    return entry.name.startswith(("python", "pypy")) and entry.is_dir()
+    """Whether an entry is a folder of installed packages, or a Python that may have one."""
+    name = entry.name
+    return (name.endswith("-packages") or name.startswith(("python", "pypy"))) and entry.is_dir()
+
+
+def _links(path: str) -> bool:
+    """Whether a path is a shared library, or a folder that shared libraries lie in."""
+    if ".so" in os.path.basename(path):  # noqa: PTH119 -- the same
+        return True
+    with contextlib.suppress(OSError):
+        return any(".so" in name for name in os.listdir(path))  # noqa: PTH208 -- the same
+    return False
 
 
 class Frames:

@@ -15,13 +15,14 @@ from __future__ import annotations
 import struct
 
 # Control, host to zygote
-SPAWN = b"S"  # number, with the connection's file descriptor
+SPAWN = b"S"  # number, with the connection's descriptor; numbers to kill before it may follow
 KILL = b"K"  # number
+WAIT = b"W"  # number: its EXIT is wanted, now or when it comes; before it is killed
 RESET = b"R"  # number is echoed when all are dead but the standbys whose numbers follow
 PING = b"P"  # number is echoed
 # Control, zygote to host
 HELLO = b"H"  # number 0, then JSON: what the worker is and what it could lock down
-EXIT = b"E"  # number, then a 4-byte signed wait status (negative: the signal that ended it)
+EXIT = b"E"  # answers WAIT: number, then a 4-byte signed exit code (negative: the signal)
 
 # Connection, host to standby
 COMPILE = b"C"  # JSON {source, policy}

@@ -20,6 +20,7 @@ import os
 import select
 import signal
 import socket
+import struct
 import sys
 import time
 from collections.abc import Set
@@ -30,7 +31,10 @@ from sandbox.worker import lockdown, standby, wire
 FORK_S = 2.0
 """How long a fork may be refused, while no child takes up room, before the worker gives up; killed
 threads leave in ms."""
-FORK_PAUSE_MS = 2
+PAUSE_MS = 2
+"""How often a fork that was refused is tried again, and children that are to end are looked for."""
+DESCRIPTOR = struct.Struct("=i")
+DESCRIPTOR_BYTES = socket.CMSG_SPACE(DESCRIPTOR.size)
 
 
 class Zygote:
@@ -39,7 +43,13 @@ class Zygote:
     def __init__(self, control: socket.socket, *, in_container: bool) -> None:
         self.control = control
         self.pids: dict[int, int] = {}
-        """Standby number to process id."""
+        """Standby number to process id, of those that live as far as is known."""
+        self.numbers: dict[int, int] = {}
+        """The same by process id, and also of those that were killed and not yet reaped."""
+        self.codes: dict[int, int] = {}
+        """Standby number to exit code, of those that ended before the host spoke of them."""
+        self.awaited: set[int] = set()
+        """Standbys whose end the host waits for."""
         self.waiting: dict[int, int] = {}
         """Standby number to connection, of those for which there was no room to fork."""
         self.refused_s: float | None = None
@@ -72,44 +82,43 @@ class Zygote:
         return bool(code & 1), bool(code & 2)
 
     def serve(self) -> None:
-        """Handle packets and children until the host closes the control socket."""
-        wake_read, wake_write = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
-        signal.signal(signal.SIGCHLD, lambda *_: None)
-        signal.set_wakeup_fd(wake_write, warn_on_full_buffer=False)
+        """Handle packets until the host closes the control socket.
+
+        Children are reaped in passing: a signal for each end would cost more than all the rest
+        of a call here, and mostly the host does not ask.
+        """
+        signal.signal(signal.SIGCHLD, signal.SIG_DFL)
         poll = select.poll()
         poll.register(self.control, select.POLLIN)
-        poll.register(wake_read, select.POLLIN)
         while True:
-            for descriptor, _ in poll.poll(FORK_PAUSE_MS if self.waiting else None):
-                if descriptor == wake_read:
-                    with contextlib.suppress(BlockingIOError):
-                        os.read(wake_read, 512)
-                    self.reap()
-                elif not self.receive():
-                    return
+            killed = len(self.numbers) > len(self.pids)
+            idle = not (killed or self.waiting or self.awaited)
+            if (idle or poll.poll(PAUSE_MS)) and not self.receive():
+                return
+            self.reap()
             self.fork_waiting()
 
     def receive(self) -> bool:
         """Handle one packet; False when the host is gone."""
-        data, descriptors, _, _ = socket.recv_fds(self.control, wire.PACKET_BYTES, 1)
+        data, ancillary, _, _ = self.control.recvmsg(wire.PACKET_BYTES, DESCRIPTOR_BYTES)
         if not data:
             return False
         letter, number, rest = wire.unpack(data)
         if letter == wire.SPAWN:
-            self.spawn(number, descriptors[0])
+            for (spent,) in wire.NUMBER.iter_unpack(rest):
+                self.kill(spent)
+            self.waiting[number] = DESCRIPTOR.unpack(ancillary[0][2])[0]
+            self.fork_waiting()
         elif letter == wire.KILL:
             self.kill(number)
+        elif letter == wire.WAIT:
+            self.wait(number)
         elif letter == wire.RESET:
             self.reset({kept for (kept,) in wire.NUMBER.iter_unpack(rest)})
             self.control.send(wire.packet(wire.RESET, number))
         elif letter == wire.PING:
             self.control.send(wire.packet(wire.PING, number))
         return True
-
-    def spawn(self, number: int, descriptor: int) -> None:
-        """Fork a standby that holds the connection `descriptor` and nothing else of ours."""
-        self.waiting[number] = descriptor
-        self.fork_waiting()
 
     def fork_waiting(self) -> None:
         """Fork for those that wait, as far as there is room.
@@ -136,6 +145,7 @@ class Zygote:
             del self.waiting[number]
             os.close(descriptor)
             self.pids[number] = pid
+            self.numbers[pid] = number
 
     def become_standby(self, descriptor: int) -> NoReturn:
         """In a child: serve one call, and never return into the zygote's loop."""
@@ -150,15 +160,27 @@ class Zygote:
             os._exit(code)
 
     def kill(self, number: int) -> None:
-        """End a standby and its process group; one that already ended is no error."""
+        """End a standby and its process group; one that already ended is no error.
+
+        How it ended is forgotten, unless the host waits for it.
+        """
+        self.codes.pop(number, None)
         if number in self.waiting:
             os.close(self.waiting.pop(number))
-            self.tell_end(number, -signal.SIGKILL)
-        pid = self.pids.get(number)
+            if number in self.awaited:
+                self.tell_end(number, -signal.SIGKILL)
+        pid = self.pids.pop(number, None)
         if pid is not None:
             for kill in (os.killpg, os.kill):
                 with contextlib.suppress(OSError):
                     kill(pid, signal.SIGKILL)
+
+    def wait(self, number: int) -> None:
+        """Report a standby's end, at once or when it comes."""
+        if number in self.pids or number in self.waiting:
+            self.awaited.add(number)
+        else:
+            self.tell_end(number, self.codes.pop(number, -signal.SIGKILL))
 
     def reset(self, kept: Set[int] = frozenset()) -> None:
         """Kill and reap all standbys but those `kept`.
@@ -171,34 +193,36 @@ class Zygote:
                 os.kill(-1, signal.SIGKILL)
         for number in (self.pids.keys() | self.waiting.keys()) - kept:
             self.kill(number)
-        while self.pids.keys() - kept:
-            self.reap(os.WEXITED)
+        while self.numbers.keys() - self.pids.values():
+            self.reap(0)
+        self.codes.clear()
+        self.awaited.clear()
 
     def reap(self, options: int = os.WNOHANG) -> None:
-        """Wait for ended children and report each to the host."""
-        flags = os.WNOHANG if options == os.WNOHANG else 0
-        while True:
-            try:
-                pid, status = os.waitpid(-1, flags)
-            except ChildProcessError:
-                self.pids.clear()
-                return
+        """Take the ends of children: all that have ended, or with options 0 the next one."""
+        while self.numbers:
+            pid, status = os.waitpid(-1, options)
             if pid == 0:
                 return
-            self.report(pid, os.waitstatus_to_exitcode(status))
-            if flags == 0:
+            self.note_end(pid, os.waitstatus_to_exitcode(status))
+            if not options:
                 return
 
-    def report(self, pid: int, exit_code: int) -> None:
-        """Tell the host that a standby ended. Orphans adopted by PID 1 have no number."""
-        for number, known in self.pids.items():
-            if known == pid:
-                del self.pids[number]
-                self.tell_end(number, exit_code)
-                return
+    def note_end(self, pid: int, exit_code: int) -> None:
+        """Report an end that is waited for, or keep it for when it is asked after."""
+        # Orphans adopted by PID 1 have no number.
+        number = self.numbers.pop(pid, None)
+        if number is None:
+            return
+        killed = self.pids.pop(number, None) is None
+        if number in self.awaited:
+            self.tell_end(number, exit_code)
+        elif not killed:
+            self.codes[number] = exit_code
 
     def tell_end(self, number: int, exit_code: int) -> None:
         """Report how a standby ended. A host that is gone is no error."""
+        self.awaited.discard(number)
         with contextlib.suppress(OSError):
             self.control.send(wire.packet(wire.EXIT, number, wire.STATUS.pack(exit_code)))
 

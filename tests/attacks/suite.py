@@ -135,6 +135,8 @@ class Arena:
         self.portal, self.pool, self.session = portal, pool, session
         self.kind = str(pool.description["kind"])
         self.canaries: dict[str, str] = {}
+        self.others: frozenset[int] = frozenset()
+        """Children that this process had before: workers of other tests."""
         self.paths: list[str] = []
         self.drawn: set[float] = set()
         self.baseline: dict[str, Any] = {}
@@ -229,7 +231,9 @@ class Arena:
         started = [one for pool in _OPEN for one in pool._started]
         zygotes = {one.process.pid for one in started if isinstance(one, ProcessWorker)}
         return 1 + len(children(worker.process.pid)), [
-            pid for pid in children(os.getpid()) if pid not in zygotes and _is_worker(pid)
+            pid
+            for pid in children(os.getpid())
+            if pid not in zygotes | self.others and _is_worker(pid)
         ]
 
     def open_descriptors(self) -> int:
@@ -283,6 +287,7 @@ def arena(
     (folder / "answers.jsonl").write_text(canaries["file"])
     # What a worker loses becomes a child of this process, and is seen.
     ctypes.CDLL(None).prctl(SUBREAPER, 1, 0, 0, 0)
+    others = frozenset(children(os.getpid()))
     with start_blocking_portal() as portal:
         pool = portal.call(_made, make, policy)
         _OPEN.append(pool)
@@ -295,6 +300,7 @@ def arena(
             with portal.wrap_async_context_manager(pool.session()) as session:
                 found = Arena(portal, pool, session)
                 found.canaries = canaries
+                found.others = others
                 found.paths = [str(folder / "answers.jsonl"), str(folder), str(TOOLS), __file__]
                 found.prepare()
                 yield found

@@ -458,7 +458,7 @@ result = [q.items, r.items, q._x, deepcopy([p])[0].items]
 """,
     "an optional module that is missing": """
 try:
-    import numpy as np
+    import an_optional_module as np
 except ImportError:
     np = None
 try:

@@ -48,6 +48,8 @@ class FakeWorker:
         self.requests: list[bytes] = []
         self.spawned: list[int] = []
         self.killed: list[int] = []
+        self.awaited: set[int] = set()
+        self.garbled = False
         self.resets = 0
         self.silent = False
         """It takes packets and answers none."""
@@ -83,7 +85,10 @@ class FakeWorker:
                     return
                 if not data:
                     return
-                letter, number, _ = wire.unpack(data)
+                letter, number, rest = wire.unpack(data)
+                if letter == wire.SPAWN:
+                    for (spent,) in wire.NUMBER.iter_unpack(rest):
+                        self._handle(wire.KILL, spent, [])
                 self._handle(letter, number, descriptors)
 
     def _handle(self, letter: bytes, number: int, descriptors: list[int]) -> None:
@@ -96,8 +101,13 @@ class FakeWorker:
             thread.start()
         elif letter == wire.KILL:
             self.killed.append(number)
-            if not self.silent and self.exit_code is None:
+            if not self.silent and number in self.awaited:
                 self.send(wire.packet(wire.EXIT, number, wire.STATUS.pack(-9)))
+        elif letter == wire.WAIT and self.exit_code is not None:
+            status = b"xx" if self.garbled else wire.STATUS.pack(self.exit_code)
+            self.send(wire.packet(wire.EXIT, number, status))
+        elif letter == wire.WAIT:
+            self.awaited.add(number)
         elif letter in (wire.RESET, wire.PING) and not self.silent:
             self.resets += letter == wire.RESET
             self.send(wire.packet(letter, number))
@@ -115,7 +125,6 @@ class FakeWorker:
                 connection.sendall(self.reply)
             if self.exit_code is not None:
                 connection.shutdown(socket.SHUT_RDWR)
-                self.send(wire.packet(wire.EXIT, number, wire.STATUS.pack(self.exit_code)))
 
     def _request(self, connection: socket.socket) -> bytes:
         """All frames of one request: a LOAD is followed by a RUN."""
@@ -399,7 +408,6 @@ def test_a_worker_that_does_not_answer_is_a_fault(
     [
         (b"", "the worker"),
         (b"xx", "cannot be understood"),
-        (wire.packet(wire.EXIT, 1, b"xx"), "reported an end in 2 bytes"),
     ],
 )
 def test_garbage_on_the_control_socket_is_a_fault(
@@ -416,6 +424,18 @@ def test_garbage_on_the_control_socket_is_a_fault(
         await link.ping()
 
     assert message in faulty(worker, use, monkeypatch)
+
+
+def test_a_report_of_an_end_that_cannot_be_read_is_a_fault(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    worker = FakeWorker()
+    worker.exit_code, worker.garbled = 0, True
+
+    async def use(link: WorkerLink) -> None:
+        await call(link)
+
+    assert "reported an end in 2 bytes" in faulty(worker, use, monkeypatch)
 
 
 @pytest.mark.parametrize(

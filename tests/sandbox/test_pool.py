@@ -85,6 +85,76 @@ def test_sessions_wait_for_a_place(launcher: Launcher) -> None:
     assert launcher.alive == 0
 
 
+async def until_alive(launcher: Launcher, wanted: int) -> None:
+    with anyio.fail_after(10):
+        while launcher.alive < wanted:  # noqa: ASYNC110 -- processes, which signal nothing
+            await anyio.sleep(0.01)
+
+
+def test_workers_are_started_before_anybody_asks(launcher: Launcher) -> None:
+    async def run() -> None:
+        async with PooledSandbox(launcher, policy="none", max_workers=3, ahead=2) as pool:
+            await until_alive(launcher, 2)
+            async with pool.session() as a, pool.session() as b:
+                await add(a)
+                await add(b)
+            assert launcher.alive == 2
+
+    anyio.run(run)
+    assert len(launcher.workers) == 2
+    assert launcher.alive == 0
+
+
+def test_a_session_takes_the_worker_that_is_being_started(launcher: Launcher) -> None:
+    async def run() -> None:
+        async with PooledSandbox(launcher, policy="none", max_workers=1, ahead=9) as pool:
+            for _ in range(2):
+                async with pool.session() as session:
+                    await add(session)
+
+    anyio.run(run)
+    assert len(launcher.workers) == 1
+
+
+def test_a_worker_that_was_lost_is_made_up_for(launcher: Launcher) -> None:
+    async def run() -> None:
+        async with PooledSandbox(launcher, policy="none", max_workers=2, ahead=1) as pool:
+            async with pool.session() as session:
+                os.kill(launcher.workers[0].process.pid, signal.SIGKILL)
+                with pytest.raises(SandboxFault):
+                    await add(session)
+                await until_alive(launcher, 1)
+                await add(session)
+            assert len(launcher.workers) == 2
+
+    anyio.run(run)
+    assert launcher.alive == 0
+
+
+def test_a_start_ahead_that_failed_is_told_to_the_session(launcher: Launcher) -> None:
+    launcher.fails = True
+
+    async def run() -> None:
+        async with PooledSandbox(launcher, policy="none", ahead=1) as pool:
+            await anyio.sleep(0.05)
+            with pytest.raises(SandboxUnavailable):
+                async with pool.session():
+                    pass
+
+    anyio.run(run)
+
+
+def test_leaving_at_once_leaves_nothing(launcher: Launcher) -> None:
+    async def run() -> None:
+        for delay_s in (0.0, 0.02, 0.1):
+            async with PooledSandbox(launcher, policy="none", ahead=2):
+                await anyio.sleep(delay_s)
+
+    anyio.run(run)
+    assert launcher.alive == 0
+    assert launcher.closed == 3
+
+
 def test_one_task_may_hold_two_sessions(launcher: Launcher) -> None:
     async def run() -> None:
         async with pool_of(launcher) as pool, pool.session() as a, pool.session() as b:
