@@ -4,39 +4,54 @@ from __future__ import annotations
 
 import logging
 import os
-import platform
-import signal
-import sys
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass
-from datetime import UTC, datetime
+from dataclasses import dataclass, field, replace
 from functools import partial
-from importlib.metadata import PackageNotFoundError, version
-from typing import Literal, TypeAlias
+from itertools import pairwise
+from random import Random
 
 import anyio
 
+from agents import manifest as manifests
+from agents.certified import chosen
+from agents.ledger import Ledger, RunLimitReached
+from agents.manifest import Status, folder_name, manifest
+from agents.models import prices
+from agents.models.rate import Connections
 from agents.players.choose import choose
 from agents.players.scripted import ScriptedModel
-from agents.runner import PlayerSource, Runner, Unit, unit_seed, units
+from agents.resume import Kept, Key, Standing, standing
+from agents.runner import PlayerSource, Runner, Unit, left, unit_seed, units
 from agents.settings import RunSettings
+from agents.signals import until_signal
 from agents.store import RunStore, StoreError
+from env.spending import Spent
 from env.summary import Judged
 from sandbox.choose import open_sandbox
 from sandbox.outcome import JSON
 from sandbox.pool import PooledSandbox
-from toolhop_tools.load import load, select
+from toolhop_tools.errors import Problem
+from toolhop_tools.load import select, survey
 from toolhop_tools.model import DataSet, Item
+from toolhop_tools.presentation import Presentation, present
+
+__all__ = [
+    "Job",
+    "Plan",
+    "Run",
+    "execute",
+    "folder_name",
+    "manifest",
+    "prepare",
+    "resumed",
+    "sampled",
+]
 
 log = logging.getLogger(__name__)
 
-FORMAT = 1
-"""Version of the manifest."""
 MODEL_EPISODES = 10
 """Episodes at a time with a model behind a network, as peers default to."""
-PACKAGES = ("toolhop-env", "RestrictedPython", "docker", "litellm", "openai", "pydantic")
-Status: TypeAlias = Literal["started", "success", "error", "cancelled"]
 
 
 class Interrupted(SystemExit):
@@ -48,13 +63,18 @@ class Interrupted(SystemExit):
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """A run that has ended."""
+    """A run that has ended, or a sitting of it."""
 
     store: RunStore
     status: Status
     judged: Sequence[Judged]
+    """The verdicts that count, over all sittings."""
     fault: str = ""
-    """Why it ended with an error."""
+    """Why it ended with an error, or which limit it met."""
+    stopped_by: str = ""
+    """The limit's setting, such as ``run_token_limit``."""
+    spent: Spent = field(default_factory=Spent)
+    """By all attempts of all sittings."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,116 +82,262 @@ class Plan:
     """What is about to be played."""
 
     items: tuple[Item, ...]
-    work: tuple[Unit, ...]
+    episodes: int
+    """Episodes that are left to play."""
     at_a_time: int
     folder: str
 
 
-def prepare(settings: RunSettings) -> tuple[DataSet, tuple[Unit, ...]]:
+@dataclass(frozen=True, slots=True)
+class Job:
+    """What is to be played, known before anything starts."""
+
+    settings: RunSettings
+    """As they hold in this sitting."""
+    data: DataSet
+    items: tuple[Item, ...]
+    left_out: tuple[Problem, ...] = ()
+    """What is wrong with items that cannot be played (``skip_broken``)."""
+    store: RunStore | None = None
+    """The run that is gone on with; None for a new one."""
+    changed: Mapping[str, JSON] = field(default_factory=dict)
+    """Settings of this sitting that differ from the run's own."""
+    sample: frozenset[str] | None = None
+    """Play these items in the first epoch, and leave the rest for another sitting."""
+    folder: str = ""
+    """Name of a new run's folder; made of the time and the player where none is given."""
+    only: frozenset[Key] | None = None
+    """The run is made of these episodes alone."""
+    starts: Callable[[Unit], Kept] | None = None
+    """What each episode begins with (`Runner.starts`); nothing where None."""
+
+    @property
+    def work(self) -> Sequence[Unit]:
+        """All episodes of the run, finished ones included."""
+        work = units(self.settings, self.items)
+        return work if self.only is None else [unit for unit in work if unit.key in self.only]
+
+    def left(self, done: Standing) -> Iterator[Unit]:
+        """The episodes to play in this sitting."""
+        for unit in left(self.work, done):
+            if self.sample is None or (unit.epoch == 1 and unit.item.id in self.sample):
+                yield unit
+
+
+def prepare(settings: RunSettings) -> Job:
     """Read the data and list the episodes; nothing is started yet.
 
     Raises:
         ToolsError: the data cannot be used as asked.
         UnknownAgent: no such player.
+        UnknownPrice: a limit on costs is asked for, and nothing tells the model's price.
     """
+    _check_player(settings)
+    found = survey(settings.data, last_wins=settings.last_wins)
+    data = found.usable(skip_broken=settings.skip_broken)
+    items = select(data, limit=settings.limit, sample_ids=settings.sample_ids)
+    items = chosen(items, data.name, settings.certificates, only=settings.certified_only)
+    shown = Presentation.parse(settings.presentation)
+    items = present(items, shown, pool=data, seed=settings.seed)
+    return Job(settings, data, items, left_out=found.errors)
+
+
+def resumed(store: RunStore, settings: RunSettings, changed: Mapping[str, JSON]) -> Job:
+    """The same for a run that is gone on with: its items are those it kept.
+
+    Args:
+        store: the run.
+        settings: the run's own, with what is changed for this sitting.
+        changed: what is changed, for the manifest.
+
+    Raises:
+        StoreError, ToolsError: the items are not there, or not those that were played.
+        UnknownAgent, UnknownPrice: see `prepare`.
+    """
+    _check_player(settings)
+    data = store.items(last_wins=settings.last_wins)
+    wanted = (store.manifest.get("data") or {}).get("played_digest")
+    if wanted is not None and wanted != manifests.digest(data.items):
+        raise StoreError(
+            f"the items in {store.folder} are not those that the run began with: items.jsonl was "
+            "changed, or this version of toolhop-env reads it otherwise; start a new run"
+        )
+    return Job(settings, data, data.items, store=store, changed=changed)
+
+
+def sampled(job: Job, count: int) -> Job:
+    """The same job, of which only `count` items are played, spread over the data by the seed."""
+    identities = [item.id for item in job.items]
+    return replace(job, sample=spread(identities, count, job.settings.seed))
+
+
+def spread(identities: Sequence[str], count: int, seed: int) -> frozenset[str]:
+    """A sample spread over the data: one item of each of `count` equal stretches."""
+    draw = Random(seed)
+    count = min(count, len(identities))
+    ends = [len(identities) * part // count for part in range(count + 1)]
+    return frozenset(identities[draw.randrange(first, last)] for first, last in pairwise(ends))
+
+
+def _check_player(settings: RunSettings) -> None:
     if settings.model is None:
         choose(settings.player)
-    data = load(settings.data, last_wins=settings.last_wins)
-    items = select(data, limit=settings.limit, sample_ids=settings.sample_ids)
-    return data, tuple(units(settings, items))
+    elif settings.run_limits.known_costs:
+        prices.check(settings.model, settings.base_url, settings.price)
 
 
 async def execute(
-    settings: RunSettings,
+    job: Job | RunSettings,
     *,
     on_start: Callable[[Plan], None] = lambda _: None,
     on_result: Callable[[Judged], None] = lambda _: None,
 ) -> Run:
-    """Play a run to its end, an interrupt, or a fault that stops it.
+    """Play a run to its end, an interrupt, a limit, or a fault that stops it.
 
     Everything finished is kept in every case. SIGINT and SIGTERM end it cleanly.
 
     Raises:
-        ToolsError, UnknownAgent, StoreError, SandboxUnavailable: before anything was played.
+        ToolsError, UnknownAgent, UnknownPrice, StoreError, SandboxUnavailable: before anything
+            was played.
         Interrupted: by a signal before anything was played.
     """
-    data, work = prepare(settings)
-    items = tuple({unit.item.id: unit.item for unit in work}.values())
-    at_a_time = episodes_at_a_time(settings)
+    job = prepare(job) if isinstance(job, RunSettings) else job
+    if job.settings.forked_from and job.starts is None:
+        raise StoreError(
+            f"this run goes on from the episodes of {job.settings.forked_from}: it is played as a "
+            "part of its ablation, by `toolhop ablate --resume FOLDER`"
+        )
     async with AsyncExitStack() as stack:
-        opened: list[tuple[PooledSandbox, PlayerSource]] = []
+        if job.store is not None:
+            stack.enter_context(job.store.held())
+        begun = _begun(job)
+        episodes = sum(1 for _ in job.left(begun.done))
+        if not episodes and job.store is not None:
+            return _nothing_left(job, job.store, begun)
+        return await _Sitting(job, begun, episodes, stack).play(on_start, on_result)
 
-        async def enter() -> None:
-            sandbox = await stack.enter_async_context(await _sandbox(settings, at_a_time, work))
-            opened.append((sandbox, await stack.enter_async_context(_players(settings))))
 
-        if await _until_signal(enter):
-            raise Interrupted
-        [(sandbox, players)] = opened
-        facts = manifest(settings, data, items, sandbox)
-        store = RunStore.create(settings.log_dir, folder_name(settings), facts)
-        store.write_items(items)
-        runner = Runner(settings, sandbox, store, players, on_result)
-        on_start(Plan(items, work, at_a_time, str(store.folder)))
-        status, fault = await _play(runner, work, at_a_time)
-        ended = {"status": status, "fault": fault, "ended_at": _now()}
+@dataclass(frozen=True, slots=True)
+class _Begun:
+    """How far a run has come before this sitting."""
+
+    done: Standing
+    spent: Spent
+
+
+def _begun(job: Job) -> _Begun:
+    attempts = job.store.mend_index() if job.store else []
+    return _Begun(standing(attempts), sum((one.spent for one in attempts), Spent()))
+
+
+def _nothing_left(job: Job, store: RunStore, begun: _Begun) -> Run:
+    """All is played: the manifest says so, where a kill kept it from saying so."""
+    whole = all(unit.key in begun.done.finished for unit in job.work)
+    facts = store.manifest
+    if whole and facts.get("status") != "success":
+        facts = manifests.begun_again(facts, job.changed)
+        end = manifests.ended(
+            facts, status="success", fault="", stopped_by="", spent=begun.spent, rates=None,
+            sandbox=store.manifest.get("sandbox", {}),
+        )  # fmt: skip
+        store.write_manifest(end)
+    status: Status = "success" if whole else "sampled"
+    return Run(store, status, list(store.results()), spent=begun.spent)
+
+
+class _Sitting:
+    """One sitting of a run: opens what it needs, plays, and writes down how it ended."""
+
+    def __init__(self, job: Job, begun: _Begun, episodes: int, stack: AsyncExitStack) -> None:
+        self._job, self._begun, self._episodes, self._stack = job, begun, episodes, stack
+        self._at_a_time = episodes_at_a_time(job.settings)
+        self._connections = Connections(job.settings.max_connections or self._at_a_time)
+        self._ledger = Ledger(job.settings.run_limits, begun.spent)
+
+    async def play(
+        self, on_start: Callable[[Plan], None], on_result: Callable[[Judged], None]
+    ) -> Run:
+        """Play what is left."""
+        job = self._job
+        sandbox, players = await self._open()
+        store, facts = self._folder(sandbox)
+        runner = Runner(job.settings, sandbox, store, players, on_result, self._ledger)
+        runner.starts = job.starts or runner.starts
+        on_start(Plan(job.items, self._episodes, self._at_a_time, str(store.folder)))
+        status, fault, stopped_by = await _play(runner, job.left(self._begun.done), self._at_a_time)
+        if status == "success" and self._leaves_some():
+            status = "sampled"
+        rates = self._connections.rates if job.settings.model else None
         try:
-            store.write_manifest({**facts, "sandbox": dict(sandbox.description), **ended})
+            store.write_manifest(
+                manifests.ended(
+                    facts, status=status, fault=fault, stopped_by=stopped_by,
+                    spent=self._ledger.spent, rates=rates, sandbox=sandbox.description,
+                )
+            )  # fmt: skip
         except StoreError as error:
             # As after a full disk, which is the first fault to tell.
             status, fault = "error", fault or _told(error)
-        return Run(store, status, runner.judged, fault)
+        return Run(store, status, list(store.results()), fault, stopped_by, self._ledger.spent)
+
+    def _leaves_some(self) -> bool:
+        """Whether a sample is played, and not all that was left."""
+        whole = replace(self._job, sample=None)
+        return sum(1 for _ in whole.left(self._begun.done)) > self._episodes
+
+    async def _open(self) -> tuple[PooledSandbox, PlayerSource]:
+        settings, opened = self._job.settings, list[tuple[PooledSandbox, PlayerSource]]()
+        workers = min(self._at_a_time, self._episodes)
+
+        async def enter() -> None:
+            sandbox = await self._stack.enter_async_context(await _sandbox(settings, workers))
+            players = _players(settings, self._connections)
+            opened.append((sandbox, await self._stack.enter_async_context(players)))
+
+        if await until_signal(enter):
+            raise Interrupted
+        return opened[0]
+
+    def _folder(self, sandbox: PooledSandbox) -> tuple[RunStore, dict[str, JSON]]:
+        """The run's folder and its manifest: a new one, or the one gone on with."""
+        job = self._job
+        if job.store is not None:
+            facts = manifests.begun_again(job.store.manifest, job.changed)
+            job.store.write_manifest(facts)
+            return job.store, facts
+        facts = manifest(job.settings, job.data, job.items, sandbox, job.left_out)
+        name = job.folder or folder_name(job.settings)
+        store = RunStore.create(job.settings.log_dir, name, facts, job.items)
+        self._stack.enter_context(store.held())
+        return store, facts
 
 
-async def _sandbox(settings: RunSettings, at_a_time: int, work: Sequence[Unit]) -> PooledSandbox:
+async def _sandbox(settings: RunSettings, workers: int) -> PooledSandbox:
     return await open_sandbox(
         settings.sandbox,
         limits=settings.tool_limits,
         policy=settings.policy,
-        max_workers=min(at_a_time, len(work)),
+        max_workers=workers,
         base=settings.sandbox_base,
         runtime=settings.runtime,
         transport=settings.transport,
     )
 
 
-async def _play(runner: Runner, work: Sequence[Unit], at_a_time: int) -> tuple[Status, str]:
-    """Run until done, interrupted or broken."""
+async def _play(runner: Runner, work: Iterator[Unit], at_a_time: int) -> tuple[Status, str, str]:
+    """Run until done, interrupted, stopped by a limit or broken: how it ended, why, which limit."""
     try:
-        cut = await _until_signal(partial(runner.run, work, at_a_time))
+        cut = await until_signal(partial(runner.run, work, at_a_time))
+    except RunLimitReached as limit:
+        return "limited", str(limit), limit.limit
     except Exception as error:
         log.debug("the run stopped", exc_info=True)
-        return "error", _told(error)
-    return "cancelled" if cut else "success", ""
+        return "error", _told(error), ""
+    return ("cancelled" if cut else "success"), "", ""
 
 
 def _told(error: Exception) -> str:
     return f"{type(error).__name__}: {error}"
-
-
-async def _until_signal(work: Callable[[], Awaitable[None]]) -> bool:
-    """Do `work`; True where SIGINT or SIGTERM cut it off. Raises what `work` raises."""
-    cut = False
-    fault: list[Exception] = []
-    async with anyio.create_task_group() as tasks:
-
-        async def watch() -> None:
-            nonlocal cut
-            with anyio.open_signal_receiver(signal.SIGINT, signal.SIGTERM) as signals:
-                async for _ in signals:
-                    cut = True
-                    tasks.cancel_scope.cancel()
-                    return
-
-        tasks.start_soon(watch)
-        try:
-            await work()
-        except Exception as error:  # noqa: BLE001 -- raised below, outside of the group
-            fault.append(error)
-        tasks.cancel_scope.cancel()
-    if fault and not cut:
-        raise fault[0]
-    return cut
 
 
 def episodes_at_a_time(settings: RunSettings) -> int:
@@ -182,69 +348,19 @@ def episodes_at_a_time(settings: RunSettings) -> int:
 
 
 @asynccontextmanager
-async def _players(settings: RunSettings) -> AsyncIterator[PlayerSource]:
-    """One shared client for a model; a scripted player made for each item."""
+async def _players(settings: RunSettings, connections: Connections) -> AsyncIterator[PlayerSource]:
+    """Clients of a model, or a scripted player made for each item."""
     if settings.model is None:
         play = choose(settings.player)
         yield lambda unit: ScriptedModel(
             settings.player, play, unit.item, unit_seed(settings, unit)
         )
         return
-    from agents.models.clients import open_model
+    from agents.models.served import Served
 
-    client = open_model(
-        settings.model,
-        base_url=settings.base_url,
-        temperature=settings.temperature,
-        max_tokens=settings.max_tokens,
-        seed=settings.seed,
-        timeout_s=settings.timeout_s,
-        max_retries=settings.max_retries,
-    )
+    served = Served(settings, settings.model, connections)
     try:
-        yield lambda _: client
+        yield served.player
     finally:
         with anyio.CancelScope(shield=True):
-            await client.aclose()
-
-
-def folder_name(settings: RunSettings) -> str:
-    """A run folder's name: when, and who plays."""
-    player = "".join(c if c.isalnum() or c in "-._" else "-" for c in settings.player)[:60]
-    return f"{datetime.now(UTC).strftime('%Y-%m-%dT%H-%M-%S')}_{player}"
-
-
-def manifest(
-    settings: RunSettings, data: DataSet, items: Sequence[Item], sandbox: PooledSandbox
-) -> dict[str, JSON]:
-    """Everything that identifies a run, with the status it begins with."""
-    return {
-        "format": FORMAT,
-        "status": "started",
-        "started_at": _now(),
-        "settings": settings.model_dump(mode="json"),
-        "data": {
-            "name": data.name,
-            "origin": data.origin,
-            "digest": data.digest,
-            "items": len(data.items),
-            "played": [item.id for item in items],
-        },
-        "sandbox": dict(sandbox.description),
-        "versions": {
-            "python": sys.version.split()[0],
-            "platform": platform.platform(),
-            **{name: _version(name) for name in PACKAGES},
-        },
-    }
-
-
-def _version(package: str) -> str | None:
-    try:
-        return version(package)
-    except PackageNotFoundError:
-        return None
-
-
-def _now() -> str:
-    return datetime.now(UTC).isoformat(timespec="seconds")
+            await served.aclose()

@@ -3,15 +3,19 @@
     manifest.json        settings, versions, data, sandbox, status; written aside, renamed
     items.jsonl          the items as played, in ToolHop's row format: the folder stands alone
     episodes/NAME.jsonl  a trace, appended event by event, synced when the episode has ended
+    results.jsonl        what the traces come to; derived from them (`agents.run_index`)
+    lock                 held by the process that plays
 
-An episode is finished where its file's last line is `ended`. So a kill at any moment loses no
-finished episode, and one that was cut off is seen to be.
+An attempt is finished where its file's last line is `ended`. So a kill at any moment loses no
+finished episode, and one that was cut off is seen to be. Every attempt has a file of its own, and
+no file is opened for writing twice.
 """
 
 from __future__ import annotations
 
 import contextlib
 import errno
+import fcntl
 import hashlib
 import json
 import os
@@ -22,15 +26,21 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from agents import manifest_formats, run_index
+from agents.run_index import INDEX, Attempt, Line
 from env.episode import Sink
+from env.formats import FormatError, checked, upgraded
+from env.summary import Judged, counting
 from env.trace import Ended, Event, Trace, TraceError, from_lines, to_line
 from sandbox.outcome import JSON
+from toolhop_tools.load import load
 from toolhop_tools.model import DataSet, Item
 from toolhop_tools.official import to_rows
 
 MANIFEST = "manifest.json"
 ITEMS = "items.jsonl"
 EPISODES = "episodes"
+LOCK = "lock"
 
 
 class StoreError(Exception):
@@ -44,8 +54,16 @@ class RunStore:
     folder: Path
 
     @classmethod
-    def create(cls, log_dir: Path, name: str, manifest: Mapping[str, JSON]) -> RunStore:
+    def create(
+        cls,
+        log_dir: Path,
+        name: str,
+        manifest: Mapping[str, JSON],
+        items: Sequence[Item] = (),
+    ) -> RunStore:
         """Make a new folder `name` below `log_dir`, with a number added where it is taken.
+
+        A folder with a manifest has its items: those are written first.
 
         Raises:
             StoreError: it cannot be written.
@@ -58,6 +76,8 @@ class RunStore:
                 f"no run folder can be made in {log_dir}: {error}; pass another --log-dir"
             ) from error
         store = cls(folder)
+        if items:
+            store.write_items(items)
         store.write_manifest(manifest)
         return store
 
@@ -77,16 +97,17 @@ class RunStore:
 
     @property
     def manifest(self) -> dict[str, Any]:
-        """What `write_manifest` wrote last.
+        """What `write_manifest` wrote last, in the newest format whatever it was written in.
 
         Raises:
-            StoreError: it cannot be read.
+            StoreError: it cannot be read, or is of a newer format.
         """
         try:
-            loaded: dict[str, Any] = json.loads((self.folder / MANIFEST).read_bytes())
-        except (OSError, ValueError) as error:
+            loaded: dict[str, Any] = dict(json.loads((self.folder / MANIFEST).read_bytes()))
+            found = checked(loaded.get("format", 1), manifest_formats.STEPS, "manifest")
+        except (OSError, ValueError, TypeError, FormatError) as error:
             raise StoreError(f"{self.folder / MANIFEST} cannot be read: {error}") from error
-        return loaded
+        return upgraded(loaded, found, manifest_formats.STEPS)
 
     def write_manifest(self, manifest: Mapping[str, JSON]) -> None:
         """Replace the manifest in one step.
@@ -107,17 +128,53 @@ class RunStore:
         lines = (json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
         write_aside(self.folder / ITEMS, "".join(lines).encode())
 
+    def items(self, *, last_wins: bool = False) -> DataSet:
+        """The items that are played, as they were kept.
+
+        Raises:
+            StoreError: the file is not there.
+            ToolsError: it cannot be used.
+        """
+        path = self.folder / ITEMS
+        if not path.is_file():
+            raise StoreError(f"{self.folder} has no {ITEMS}: the run cannot be gone on with")
+        return load(path, last_wins=last_wins)
+
+    @contextmanager
+    def held(self) -> Iterator[None]:
+        """Be the one process that plays this run, until the context is left or the process ends.
+
+        Raises:
+            StoreError: another process plays it.
+        """
+        path = self.folder / LOCK
+        with _told(path):
+            descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
+        try:
+            if not _locked(descriptor):
+                raise StoreError(
+                    f"{self.folder} is being played by another process; wait for its end or stop it"
+                )
+            yield
+        finally:
+            os.close(descriptor)
+
+    def path(self, name: str) -> Path:
+        """The trace file of episode `name`."""
+        return self.folder / EPISODES / f"{file_name(name)}.jsonl"
+
     @contextmanager
     def sink(self, name: str) -> Iterator[Sink]:
         """Where the events of episode `name` go. The file is synced once `ended` is in it.
 
         Raises:
-            StoreError: when an event cannot be written (a full disk); the run must stop. The
-                file keeps the events before it, whole.
+            StoreError: there is such a file already: every attempt has a name of its own. Or when
+                an event cannot be written (a full disk); the run must stop. The file keeps the
+                events before it, whole.
         """
-        path = self.folder / EPISODES / f"{file_name(name)}.jsonl"
+        path = self.path(name)
         with _told(path):
-            descriptor = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
+            descriptor = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_EXCL, 0o644)
 
         def write(event: Event) -> None:
             with _told(path):
@@ -134,10 +191,115 @@ class RunStore:
         Raises:
             StoreError: a file cannot be read as a trace.
         """
-        for path in sorted((self.folder / EPISODES).glob("*.jsonl")):
-            trace = read_trace(path)
+        for entry in self._files():
+            trace = read_trace(Path(entry.path))
             if trace.events:
                 yield trace
+
+    def attempts(self) -> Iterator[Attempt]:
+        """What became of every attempt, cut-off ones included, in order of file name.
+
+        From the index as far as it goes; other traces are read. An index that was found wanting is
+        put right on the way, unless the run is being played.
+
+        Raises:
+            StoreError: a file cannot be read as a trace.
+        """
+        lines: dict[str, Line] = {}
+        known = run_index.read(self.folder / INDEX)
+        yield from self._scan(known, lines)
+        if lines != known:
+            with contextlib.suppress(StoreError), self.held():
+                self._write_index(lines)
+
+    def _scan(self, known: Mapping[str, Line], lines: dict[str, Line]) -> Iterator[Attempt]:
+        """Every attempt; `lines` is filled with what the index should hold."""
+        for entry in self._files():
+            line = known.get(entry.name)
+            if line is None or not line.fits(entry.stat()):
+                line = _line(Path(entry.path))
+            if line is None:
+                continue
+            if line.attempt.ended:
+                lines[entry.name] = line
+            yield line.attempt
+
+    def results(self) -> Iterator[Judged]:
+        """The verdicts that count: one a finished episode, of its attempts the first not void.
+
+        Raises:
+            StoreError: a file cannot be read as a trace.
+        """
+        yield from counting(attempt.judged for attempt in self.attempts() if attempt.ended)
+
+    def add_result(self, name: str, trace: Trace) -> Attempt:
+        """Add an attempt that ended to the index. To be called with the run held.
+
+        Raises:
+            StoreError: it cannot be written.
+        """
+        path = self.path(name)
+        attempt = Attempt.of(path.name, trace)
+        index = self.folder / INDEX
+        with _told(index):
+            stat = path.stat()
+            text = run_index.to_line(Line(stat.st_size, stat.st_mtime_ns, attempt))
+            descriptor = os.open(index, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
+            try:
+                if os.fstat(descriptor).st_size == 0:
+                    text = run_index.header() + text
+                _append(descriptor, text, sync=False)
+            finally:
+                os.close(descriptor)
+        return attempt
+
+    def mend_index(self) -> list[Attempt]:
+        """Make the index whole, before it is added to. To be called with the run held.
+
+        Raises:
+            StoreError: it cannot be written, or a trace cannot be read.
+        """
+        index = self.folder / INDEX
+        lines: dict[str, Line] = {}
+        known = run_index.read(index)
+        attempts = list(self._scan(known, lines))
+        if lines != known or (index.exists() and not index.read_bytes().endswith(b"\n")):
+            self._write_index(lines)
+        return attempts
+
+    def _write_index(self, lines: Mapping[str, Line]) -> None:
+        write_aside(self.folder / INDEX, b"".join(run_index.whole(lines)))
+
+    def _files(self) -> list[os.DirEntry[str]]:
+        """The trace files, by name."""
+        try:
+            with os.scandir(self.folder / EPISODES) as found:
+                entries = [entry for entry in found if entry.name.endswith(".jsonl")]
+        except FileNotFoundError:
+            return []
+        return sorted(entries, key=lambda entry: entry.name)
+
+
+def _line(path: Path) -> Line | None:
+    """What the trace in a file comes to; None where it has not begun."""
+    with _told(path):
+        stat = path.stat()
+    trace = read_trace(path)
+    if not trace.events:
+        return None
+    return Line(stat.st_size, stat.st_mtime_ns, Attempt.of(path.name, trace))
+
+
+def _locked(descriptor: int) -> bool:
+    """Whether the lock could be had; a file system that knows no locks gives it to everyone."""
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    except OSError as error:
+        if error.errno not in (errno.ENOLCK, errno.ENOTSUP, errno.ENOSYS):
+            raise
+    return True
 
 
 def read_trace(path: Path) -> Trace:

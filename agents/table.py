@@ -71,7 +71,18 @@ def toolhop_table(summaries: Sequence[Summary]) -> Table:
                 percent(tools.instance_error if tools else None),
             ]
             table.add_row(Text(player if rule == "official" else ""), rule, *cells, *errors)
+        if any(one.proven is not None for one in by_mode.values()):
+            for rule in ("official", "strict"):
+                cells = [_proven(by_mode.get(mode), rule) for mode in MODES]
+                table.add_row("", f"{rule}, proven items", *cells, "", "")
     return table
+
+
+def _proven(one: Summary | None, rule: str) -> str:
+    """The score over the items that certificates prove, with their number."""
+    if one is None or not one.proven:
+        return "-"
+    return f"{percent(getattr(one, f'{rule}_proven'))} (n={one.proven})"
 
 
 def detail_table(summaries: Sequence[Summary]) -> Table:
@@ -124,6 +135,16 @@ def print_tables(console: Console, summaries: Sequence[Summary]) -> None:
     errors = error_table(summaries)
     if errors is not None:
         console.print(errors)
+    cached = sum(summary.cached_replies for summary in summaries)
+    if cached:
+        tokens = sum(summary.saved_tokens for summary in summaries)
+        prices = [summary.saved_usd for summary in summaries]
+        known = [price for price in prices if price is not None]
+        worth = f"${sum(known):.4f}" if len(known) == len(prices) else "an unknown price"
+        console.print(
+            f"{cached:,} replies came from the response cache: {tokens:,} tokens and {worth} that "
+            "were not spent, and are in no figure above."
+        )
     void = sum(summary.void for summary in summaries)
     if void:
         console.print(f"{void} episodes are void: faults of the harness, in no mean.")

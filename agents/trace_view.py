@@ -42,6 +42,8 @@ def _start(start: Started) -> Iterator[RenderableType]:
         f"epoch {start.epoch}, attempt {start.attempt}, seed {start.seed}",
         "dim",
     )
+    if start.parent:
+        yield plain(f"goes on from {start.parent} after turn {start.kept_turns}", "dim")
     for message in start.messages:
         yield Text(f"{message.role}:", style="bold")
         yield Padding(plain(message.content), (0, 0, 0, 4))

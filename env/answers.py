@@ -6,13 +6,11 @@ bug, because published figures rest on it; its holes are listed at `official`.
 
 from __future__ import annotations
 
-import re
-import unicodedata
 from collections.abc import Sequence
-from decimal import Decimal, InvalidOperation
 
 from env.messages import AssistantMessage, Message, ToolMessage
 from env.reading import tagged_answer
+from toolhop_tools.answers import same_answer
 
 
 def official(gold: str, messages: Sequence[Message]) -> bool | None:
@@ -49,37 +47,3 @@ def strict(gold: str, text: str | None) -> bool:
         return False
     given = tagged_answer(text)
     return same_answer(gold, text if given is None else given)
-
-
-def same_answer(gold: str, given: str) -> bool:
-    """Whether two answers are the same under the strict rule."""
-    wanted, found = _plain(gold), _plain(given)
-    one, other = _number(wanted), _number(found)
-    if one is not None and other is not None:
-        return one == other
-    return wanted == found and bool(found)
-
-
-_QUOTES = "\"'`“”‘’«»"
-
-
-def _plain(text: str) -> str:
-    # Composed again after folding, which takes some letters apart.
-    text = unicodedata.normalize("NFC", unicodedata.normalize("NFC", text).casefold())
-    text = " ".join(text.split())
-    bare = text.strip(_QUOTES + " ").removesuffix(".").strip(_QUOTES + " ")
-    # An answer may be a quote or a dot and nothing else.
-    return bare or text
-
-
-_NUMBER = re.compile(r"[+-]?(\d{1,3}(,\d{3})+|\d+)(\.\d+)?")
-
-
-def _number(text: str) -> Decimal | None:
-    """The value of a plain number, thousands commas allowed."""
-    if len(text) > 4000 or not _NUMBER.fullmatch(text) or not text.isascii():
-        return None
-    try:
-        return Decimal(text.replace(",", ""))
-    except InvalidOperation:
-        return None

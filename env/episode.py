@@ -16,7 +16,7 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from uuid import uuid4
 
-from env.feedback import Feedback, Level, render
+from env.feedback import Feedback, Level, Verbosity, render
 from env.limits import EpisodeLimits
 from env.messages import RawCall, Reply, SystemMessage, UserMessage
 from env.reading import Dialect, read_calls
@@ -54,7 +54,7 @@ class Setting:
     player: str = "unnamed"
     mode: str = "mandatory"
     dialect: Dialect = Dialect.NATIVE
-    feedback: Level = Level.DETAILED
+    feedback: Verbosity = Level.DETAILED
     epoch: int = 1
     seed: int = 0
     attempt: int = 1
@@ -62,6 +62,8 @@ class Setting:
     """The prompt; the item's question alone where none is given."""
     offer_tools: bool = True
     """Whether the item's tools can be called; not so in direct mode."""
+    presentation: str = "as-is"
+    """How the item's tools are shown: the item is made so, this is its label."""
     limits: EpisodeLimits = field(default_factory=EpisodeLimits)
 
 
@@ -122,7 +124,7 @@ class Episode:
         self._sink = sink
         self._clock = clock
         self._kept = resume_from
-        self._level = resume_from.level if resume_from else self.setting.feedback
+        self._level: Verbosity = resume_from.level if resume_from else self.setting.feedback
         self._tools: dict[str, Tool] = item.tools if self.setting.offer_tools else {}
         self._validator = Validator([tool.document for tool in self._tools.values()])
         self._lease: AbstractAsyncContextManager[Session] | None = None
@@ -140,13 +142,13 @@ class Episode:
         return self.trace.ended.ending if self.trace.ended else None
 
     @property
-    def feedback_level(self) -> Level:
+    def feedback_level(self) -> Verbosity:
         """How much failed calls are told from here on."""
         return self._level
 
-    def set_feedback(self, level: Level) -> None:
+    def set_feedback(self, level: Verbosity) -> None:
         """Change the feedback level from here on; the change is part of the trace."""
-        if level is not self._level:
+        if level != self._level:
             self._level = level
             self._record(FeedbackSet(level))
 
@@ -225,6 +227,7 @@ class Episode:
             tools=tuple(self._tools),
             at=datetime.now(UTC).isoformat(timespec="milliseconds"),
             attempt=setting.attempt,
+            presentation=setting.presentation,
         )
 
     async def step(self, reply: Reply) -> Step:

@@ -7,11 +7,10 @@ only says that something did. The texts here are ours; a success reads the same 
 from __future__ import annotations
 
 import json
-import re
 from dataclasses import dataclass
-from enum import StrEnum
 from typing import assert_never
 
+from env.levels import Level, Template, Verbosity
 from env.verdicts import Call, ErrorCode, Problem, Rejected
 from sandbox.outcome import (
     JSON,
@@ -25,13 +24,18 @@ from sandbox.outcome import (
     TimedOut,
     TooLarge,
 )
+from toolhop_tools.failures import tells_of_error
 
-
-class Level(StrEnum):
-    """How much the feedback to a failed call tells."""
-
-    DETAILED = "detailed"
-    MINIMAL = "minimal"
+__all__ = [
+    "MINIMAL_TEXT",
+    "Feedback",
+    "Level",
+    "Template",
+    "Verbosity",
+    "error_code",
+    "render",
+    "result_value",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,8 +65,14 @@ _CODE_BY_KIND = {
 }
 
 
-def render(level: Level, name: str, verdict: Call | Rejected, outcome: Outcome | None) -> Feedback:
-    """Feedback to a call of `name`: `outcome` is None exactly where the call was rejected."""
+def render(
+    level: Verbosity, name: str, verdict: Call | Rejected, outcome: Outcome | None
+) -> Feedback:
+    """Feedback to a call of `name`: `outcome` is None exactly where the call was rejected.
+
+    A template that comes to nothing for this call says what minimal feedback says: providers
+    refuse empty messages.
+    """
     code = error_code(verdict, outcome)
     if isinstance(verdict, Rejected):
         text = _rejection(name, verdict)
@@ -70,7 +80,32 @@ def render(level: Level, name: str, verdict: Call | Rejected, outcome: Outcome |
         raise ValueError(f"a valid call of {name} has no outcome: run it before rendering")
     else:
         text = _failure(name, outcome)
-    return Feedback(text if code is None or level is Level.DETAILED else MINIMAL_TEXT, code)
+    if code is None or level is Level.DETAILED:
+        return Feedback(text, code)
+    if isinstance(level, Template):
+        filled = level.fill(
+            _values(code, name, verdict, text), rejected=isinstance(verdict, Rejected)
+        )
+        return Feedback(filled or MINIMAL_TEXT, code)
+    return Feedback(MINIMAL_TEXT, code)
+
+
+def _values(code: ErrorCode, name: str, verdict: Call | Rejected, text: str) -> dict[str, str]:
+    """What stands in a template's places (`env.levels.PLACES`); `text` is the detailed feedback."""
+    values = {"code": code.value, "tool": name, "detailed": text}
+    if isinstance(verdict, Call):
+        empty = dict.fromkeys(("problems", "problem", "path", "given", "allowed"), "")
+        return {**values, **empty, "message": text}
+    first = verdict.problems[0]
+    return {
+        **values,
+        "problems": _problems(name, verdict),
+        "problem": _sentence(name, first),
+        "path": first.path,
+        "given": first.given,
+        "allowed": first.allowed,
+        "message": "",
+    }
 
 
 def error_code(verdict: Call | Rejected, outcome: Outcome | None) -> ErrorCode | None:
@@ -91,73 +126,16 @@ def result_value(outcome: Returned) -> JSON:
     return value
 
 
-_NO_ERROR = frozenset({"", "none", "null", "no", "no error", "n/a", "ok"})
-OPENING_CHARS = 400
-"""Characters of a text that are looked at for the report of an error."""
-_NUMBER_ONLY = r"[-+±]?\s*[\d.,]+\s*%?\s*$"
-_ERROR_TEXT = re.compile(
-    rf"""(?:
-    \[error\]
-  | (?:error|exception)\s*(?:$ | [:!](?!\s*{_NUMBER_ONLY}) | -\s)
-  | (?:invalid|internal|unexpected|unknown|runtime|fatal|critical|value|type|key|index|name|syntax
-      |input|parameter|argument|validation|pars(?:e|ing)|server|network|connection|database
-      |conversion|division|calculation)\s+(?:\w+\s+)?(?:error|exception)\s*(?:$ | :)
-  | (?:an?\s+(?:\w+\s+){{0,2}} | (?:unexpected|unknown|internal|some)\s+)?
-      (?:error|exception)\s+(?:has\s+)?occur
-  | (?:error|exception)\s+(?:while|when|during)\b
-  | (?:error|exception)\s+(?:in|at|on|with|from|(?!handling|correcting|checking)\w+ing)\b
-      [^:]{{0,80}}:
-  | traceback\s+\(most\ recent
-  | (?-i:(?:\w+\.)*[A-Z]\w*(?:Error|Exception))\s*(?:$ | [:(])
-    )""",
-    re.IGNORECASE | re.VERBOSE,
-)
-
-
-def tells_of_error(value: JSON) -> bool:
-    """Whether a returned value says that the tool failed.
-
-    Tools report failure in band: of the 253 tools in 60 items of ToolHop, those that report one
-    return an object with a text under `error`, or a text that begins with "Error:". Counted are
-
-    - a text that opens like a report of an error: "Error: ...", "ValueError: ...", "An
-      unexpected error occurred", "Error while reading ...";
-    - an object that has a text, an object, a list or `true` under `error`, `error_message` or
-      `exception`, or has `"success": false` or `"status": "error"`;
-    - an object with something under `errors` and no other result beside it;
-    - any of these alone in a list.
-
-    A number is none: `{"error": 0.5}` and "Error: 0.5" are results of a measurement. Nor is a text
-    that is about errors ("Error analysis"), one that reports nothing found, or `"status":
-    "failed"`, which may be what was asked for, as of a mission.
-    """
-    if isinstance(value, list) and len(value) == 1:
-        return tells_of_error(value[0])
-    if isinstance(value, str):
-        return _ERROR_TEXT.match(value.lstrip()[:OPENING_CHARS]) is not None
-    if isinstance(value, dict):
-        if any(_is_report(value.get(key)) for key in ("error", "error_message", "exception")):
-            return True
-        if _is_report(value.get("errors")):
-            return not any(part for key, part in value.items() if key != "errors")
-        status = value.get("status")
-        failed = isinstance(status, str) and status.casefold() == "error"
-        return failed or value.get("success") is False
-    return False
-
-
-def _is_report(value: JSON) -> bool:
-    if isinstance(value, str):
-        return value.strip().casefold() not in _NO_ERROR
-    return value is True or (isinstance(value, list | dict) and bool(value))
-
-
 def _rejection(name: str, rejected: Rejected) -> str:
+    return f"The call was not run. {_problems(name, rejected)}"
+
+
+def _problems(name: str, rejected: Rejected) -> str:
     lines = [_sentence(name, problem) for problem in rejected.problems[:5]]
     left = len(rejected.problems) - 5
     if left > 0:
         lines.append(f"And {left} more.")
-    return f"The call was not run. {' '.join(lines)}"
+    return " ".join(lines)
 
 
 def _sentence(name: str, problem: Problem) -> str:

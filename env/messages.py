@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from enum import StrEnum
 from typing import Annotated, Literal, TypeAlias
 
 from pydantic import Field
@@ -67,6 +68,19 @@ class Usage:
     output_tokens: int = 0
     cost_usd: float | None = None
     """None where the price is not known; never guessed."""
+    prompt_cached_tokens: int = 0
+    """Of the input tokens, those that the provider had at hand and sells for less."""
+
+
+class Origin(StrEnum):
+    """Where a reply came from."""
+
+    ASKED = "asked"
+    """Asked for in this episode, and paid for if it has a price."""
+    CACHED = "cached"
+    """Taken from a response cache: its usage is what it once took, and nothing was paid."""
+    RESUMED = "resumed"
+    """Asked for in the attempt that this one goes on from, which was cut off after it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,3 +98,4 @@ class Reply:
     finish_reason: str = ""
     retries: int = 0
     """Requests that failed in a retryable way before this reply."""
+    origin: Origin = Origin.ASKED

@@ -12,9 +12,10 @@ import re
 from collections.abc import Iterator, Mapping
 
 from env.lenient import Steps, objects
-from env.validation import Validator, declared, strict_json, undeclared
+from env.validation import Validator, strict_json
 from env.verdicts import Repair
 from sandbox.outcome import JSON
+from toolhop_tools.declared import declared, undeclared
 
 LONGEST_CHARS = 20_000
 """Longer argument texts are not repaired: they are read many times (20 ms at this length, 160 ms

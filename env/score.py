@@ -5,18 +5,18 @@ A void episode has no score; it is counted, and left out of every mean.
 
 from __future__ import annotations
 
-import json
 from collections import Counter
-from collections.abc import Iterator
 from dataclasses import dataclass
-from decimal import Decimal
 from typing import TypeAlias
 
-from env.answers import official, same_answer, strict
+from env.answers import official, strict
 from env.feedback import result_value
+from env.messages import Origin
+from env.spending import cost_of
 from env.trace import Called, Ending, Trace
 from env.verdicts import ErrorCode
-from sandbox.outcome import JSON, Returned
+from sandbox.outcome import Returned
+from toolhop_tools.answers import holds
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +51,15 @@ class Score:
     """Seconds that tools ran."""
     retries: int
     """Requests to the model that were sent again."""
+    prompt_cached_tokens: int = 0
+    """Of the input tokens, those that the provider had at hand."""
+    cached_replies: int = 0
+    """Replies that a response cache gave; nothing of them is in the tokens and the cost above."""
+    saved_input_tokens: int = 0
+    """Those replies' tokens."""
+    saved_output_tokens: int = 0
+    saved_usd: float | None = 0.0
+    """What those cost when they were asked for; None where a price is not known."""
 
     @property
     def failed_calls(self) -> int:
@@ -77,8 +86,8 @@ def score(trace: Trace) -> Verdict:
         return Void(ended.reason)
     started, calls = trace.started, trace.calls
     solved = solved_hops(trace)
-    costs = [event.reply.usage.cost_usd for event in trace.replies]
-    known = [cost for cost in costs if cost is not None]
+    cached = [event.reply for event in trace.replies if event.reply.origin is Origin.CACHED]
+    paid = [event.reply for event in trace.replies if event.reply.origin is not Origin.CACHED]
     return Score(
         official=official(started.answer, trace.conversation()),
         strict=strict(started.answer, trace.final_text),
@@ -91,12 +100,17 @@ def score(trace: Trace) -> Verdict:
         hops=len(solved),
         hops_solved=sum(solved),
         chain=(*solved, False).index(False),
-        input_tokens=sum(event.reply.usage.input_tokens for event in trace.replies),
-        output_tokens=sum(event.reply.usage.output_tokens for event in trace.replies),
-        cost_usd=sum(known) if len(known) == len(costs) else None,
+        input_tokens=sum(reply.usage.input_tokens for reply in paid),
+        output_tokens=sum(reply.usage.output_tokens for reply in paid),
+        cost_usd=cost_of(paid),
         wall_s=ended.wall_s,
         tool_s=round(sum(call.wall_s for call in calls), 6),
         retries=sum(event.reply.retries for event in trace.replies),
+        prompt_cached_tokens=sum(reply.usage.prompt_cached_tokens for reply in paid),
+        cached_replies=len(cached),
+        saved_input_tokens=sum(reply.usage.input_tokens for reply in cached),
+        saved_output_tokens=sum(reply.usage.output_tokens for reply in cached),
+        saved_usd=cost_of(cached),
     )
 
 
@@ -118,33 +132,4 @@ def holds_answer(call: Called, answer: str) -> bool:
     """Whether a call succeeded and its result is `answer`, or has it as a leaf (by value)."""
     if call.error is not None or not isinstance(call.outcome, Returned):
         return False
-    value = result_value(call.outcome)
-    wanted = _as_json(answer)
-    if isinstance(wanted, list | dict) and value == wanted:
-        return True
-    return any(same_answer(answer, leaf) for leaf in leaves(value))
-
-
-def _as_json(text: str) -> JSON:
-    try:
-        value: JSON = json.loads(text)
-    except (ValueError, RecursionError):
-        return None
-    return value
-
-
-def leaves(value: JSON) -> Iterator[str]:
-    """The scalars and the arrays in a value, as text; numbers without an exponent."""
-    # Not recursive: a result may be nested almost to the interpreter's limit.
-    left = [value]
-    while left:
-        part = left.pop()
-        if isinstance(part, dict):
-            left.extend(reversed(part.values()))
-        elif isinstance(part, list):
-            left.extend(reversed(part))
-            yield json.dumps(part, ensure_ascii=False)
-        elif isinstance(part, float):
-            yield format(Decimal(repr(part)), "f")
-        else:
-            yield part if isinstance(part, str) else json.dumps(part)
+    return holds(result_value(call.outcome), answer)

@@ -13,7 +13,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
-from env.feedback import Level
+from env.levels import Verbosity
 from env.reading import Dialect
 from env.score import Score, Verdict, Void, score
 from env.trace import Ending, Trace
@@ -29,10 +29,12 @@ class Judged:
     epoch: int
     attempt: int
     player: str
-    feedback: Level
+    feedback: Verbosity
     dialect: Dialect
     episode: str
     verdict: Verdict
+    proven: bool | None = None
+    """Whether a certificate proves the item; None where nothing is known of it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +54,7 @@ class Summary:
 
     player: str
     mode: str
-    feedback: Level
+    feedback: Verbosity
     dialect: Dialect
     episodes: int
     void: int
@@ -73,6 +75,17 @@ class Summary:
     cost_usd: float | None
     """None where a price was not known."""
     retries: int
+    prompt_cached_tokens: int = 0
+    """Of the input tokens, those that the provider had at hand."""
+    cached_replies: int = 0
+    """Replies that a response cache gave; in no other figure of tokens and cost."""
+    saved_tokens: int = 0
+    saved_usd: float | None = 0.0
+    """None where a price was not known."""
+    proven: int | None = None
+    """Episodes of items that certificates prove, void ones left out; None where none is known."""
+    official_proven: Estimate | None = None
+    strict_proven: Estimate | None = None
 
 
 def judge(trace: Trace) -> Judged:
@@ -110,20 +123,21 @@ def summarize(judged: Iterable[Judged]) -> list[Summary]:
 
     Every verdict counts: reduce attempts first (`counting`).
     """
-    groups: dict[tuple[str, str, Level, Dialect], list[Judged]] = defaultdict(list)
+    groups: dict[tuple[str, str, Verbosity, Dialect], list[Judged]] = defaultdict(list)
     for one in judged:
         groups[(one.player, one.mode, one.feedback, one.dialect)].append(one)
     return [_summary(*names, group) for names, group in groups.items()]
 
 
 def _summary(
-    player: str, mode: str, feedback: Level, dialect: Dialect, group: Sequence[Judged]
+    player: str, mode: str, feedback: Verbosity, dialect: Dialect, group: Sequence[Judged]
 ) -> Summary:
     pairs = [(one.item, one.verdict) for one in group if isinstance(one.verdict, Score)]
+    certain = {one.item for one in group if one.proven}
+    proven = [(item, one) for item, one in pairs if item in certain]
+    certified = any(one.proven is not None for one in group)
     scores = [verdict for _, verdict in pairs]
     called = [(item, one) for item, one in pairs if one.calls]
-    costs = [one.cost_usd for one in scores]
-    known = [cost for cost in costs if cost is not None]
     errors: Counter[ErrorCode] = Counter()
     for one in scores:
         errors.update(one.errors)
@@ -146,9 +160,23 @@ def _summary(
         wall_s=_ratio(pairs, lambda s: s.wall_s),
         input_tokens=sum(one.input_tokens for one in scores),
         output_tokens=sum(one.output_tokens for one in scores),
-        cost_usd=math.fsum(known) if len(known) == len(costs) else None,
+        cost_usd=_total(one.cost_usd for one in scores),
         retries=sum(one.retries for one in scores),
+        prompt_cached_tokens=sum(one.prompt_cached_tokens for one in scores),
+        cached_replies=sum(one.cached_replies for one in scores),
+        saved_tokens=sum(one.saved_input_tokens + one.saved_output_tokens for one in scores),
+        saved_usd=_total(one.saved_usd for one in scores),
+        proven=len(proven) if certified else None,
+        official_proven=_ratio(proven, lambda s: bool(s.official)),
+        strict_proven=_ratio(proven, lambda s: s.strict),
     )
+
+
+def _total(prices: Iterable[float | None]) -> float | None:
+    """Their sum, whatever their order; None where one is not known."""
+    given = list(prices)
+    known = [price for price in given if price is not None]
+    return math.fsum(known) if len(known) == len(given) else None
 
 
 def _one(_: Score) -> float:

@@ -15,7 +15,8 @@ from typing import Annotated, Literal, TypeAlias
 
 from pydantic import Field, TypeAdapter
 
-from env.feedback import Level
+from env import formats
+from env.levels import Verbosity
 from env.messages import (
     AssistantMessage,
     Message,
@@ -26,10 +27,11 @@ from env.messages import (
     UserMessage,
 )
 from env.reading import Dialect
+from env.trace_formats import STEPS
 from env.verdicts import Call, ErrorCode, Rejected
 from sandbox.outcome import Outcome
 
-FORMAT = 1
+FORMAT = len(STEPS) + 1
 """Version of the trace file. Readers upgrade older ones and refuse newer ones."""
 
 
@@ -42,6 +44,7 @@ class Ending(StrEnum):
     OUT_OF_CALLS = "out_of_calls"
     OUT_OF_TOKENS = "out_of_tokens"
     OUT_OF_TIME = "out_of_time"
+    OUT_OF_COST = "out_of_cost"
     STOPPED = "stopped"
     """Whoever drives the episode ended it."""
     VOID = "void"
@@ -73,7 +76,7 @@ class Started:
     player: str
     mode: str
     dialect: Dialect
-    feedback: Level
+    feedback: Verbosity
     epoch: int
     seed: int
     messages: tuple[SystemMessage | UserMessage, ...]
@@ -86,7 +89,10 @@ class Started:
     parent: str = ""
     """The episode whose first turns were kept (`Episode`, `resume_from`); empty for none."""
     kept_turns: int = 0
-    """Turns that were played in `parent` and stand here unchanged."""
+    """Turns that were played in `parent`. They stand here as they were, but for the feedback level:
+    the branch of an ablation has the feedback to them in its own (`env.fork`)."""
+    presentation: str = "as-is"
+    """How the item's tools were shown (`toolhop_tools.presentation`)."""
     format: int = FORMAT
     kind: Literal["started"] = "started"
 
@@ -109,7 +115,7 @@ class Called:
     verdict: Annotated[Call | Rejected, Field(union_mode="left_to_right")]
     outcome: Annotated[Outcome, Field(discriminator="kind")] | None
     """None where the call was rejected."""
-    level: Level
+    level: Verbosity
     feedback: str
     error: ErrorCode | None
     hop: int | None
@@ -123,7 +129,7 @@ class Called:
 class FeedbackSet:
     """The feedback level was changed from here on."""
 
-    level: Level
+    level: Verbosity
     kind: Literal["feedback_set"] = "feedback_set"
 
 
@@ -181,7 +187,7 @@ class Trace:
         return tuple(event for event in self.events if isinstance(event, Replied))
 
     @property
-    def level(self) -> Level:
+    def level(self) -> Verbosity:
         """The feedback level in force after the last event."""
         changes = [event.level for event in self.events if isinstance(event, FeedbackSet)]
         return changes[-1] if changes else self.started.feedback
@@ -236,36 +242,47 @@ def to_line(event: Event) -> bytes:
 
 
 def from_lines(lines: Iterable[bytes]) -> Trace:
-    """Read a trace file's lines. A last line cut short by a crash is left out.
+    """Read a trace file's lines, of any format so far. A last line cut short is left out.
 
     Raises:
         TraceError: another line is no event, or the format is a newer one.
     """
     found: list[Event] = []
+    version = FORMAT
     numbered = [(number, line) for number, line in enumerate(lines, start=1) if line.strip()]
     for number, line in numbered:
         if not found:
-            _check_format(line)
+            version = _format(line)
         try:
-            found.append(EVENT.validate_json(line))
+            found.append(
+                EVENT.validate_json(line if version == FORMAT else _upgraded(line, version))
+            )
         except ValueError as error:
             if number == numbered[-1][0] and not line.endswith(b"\n"):
                 break
             first = str(error).splitlines()[0]
-            raise TraceError(f"line {number} is no event of format {FORMAT}: {first}") from error
+            raise TraceError(f"line {number} is no event of format {version}: {first}") from error
         if not isinstance(found[0], Started):
             raise TraceError(f"line {number} is `{found[0].kind}`; a trace begins with `started`")
     return Trace(tuple(found))
 
 
-def _check_format(line: bytes) -> None:
-    """Refuse a newer trace by its number alone: its events may be any."""
+def _format(line: bytes) -> int:
+    """The format that the first line gives; a newer one is refused by its number alone."""
     try:
         first = json.loads(line)
-    except ValueError:
-        return
-    number = first.get("format", FORMAT) if isinstance(first, dict) else FORMAT
-    if isinstance(number, int) and number > FORMAT:
-        raise TraceError(
-            f"the trace has format {number}, this version reads up to {FORMAT}; upgrade toolhop-env"
-        )
+    except (ValueError, RecursionError):
+        return FORMAT
+    found = first.get("format", FORMAT) if isinstance(first, dict) else FORMAT
+    try:
+        return formats.checked(found, STEPS, "trace")
+    except formats.FormatError as error:
+        raise TraceError(str(error)) from error
+
+
+def _upgraded(line: bytes, version: int) -> bytes:
+    """A line of an older format as one of this. Raises ValueError: it is no JSON object."""
+    event = json.loads(line)
+    if not isinstance(event, dict):
+        raise ValueError("it is no JSON object")  # noqa: TRY004 -- told as every other bad line
+    return json.dumps(formats.upgraded(event, version, STEPS)).encode()

@@ -18,6 +18,7 @@ import jsonschema_rs
 from env.problems import missing, schema_problems, shown
 from env.verdicts import Call, ErrorCode, Problem, Rejected
 from sandbox.outcome import JSON
+from toolhop_tools.declared import declared, required, undeclared
 from toolhop_tools.model import ToolDocument
 
 MOST_PROBLEMS = 50
@@ -206,37 +207,3 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         twice, _ = Counter(key for key, _ in pairs).most_common(1)[0]
         raise ValueError(f"the key {shown(twice)} stands twice")
     return found
-
-
-_NAMING_RULES = (
-    *("patternProperties", "unevaluatedProperties", "dependentSchemas", "if"),
-    *("anyOf", "oneOf", "allOf", "$ref", "$dynamicRef"),
-)
-
-
-def undeclared(schema: Mapping[str, JSON], arguments: Mapping[str, JSON]) -> list[str]:
-    """Top-level arguments that the schema does not name.
-
-    JSON Schema lets them pass unless `additionalProperties` says otherwise; a Python function
-    with keyword arguments does not, so a schema that is silent is read as closed. Objects inside
-    of arguments are no keyword arguments: for them JSON Schema holds as it is written.
-    """
-    if schema.get("additionalProperties", False) is not False:
-        return []
-    if any(rule in schema for rule in _NAMING_RULES):
-        return []
-    known = set(declared(schema))
-    return [key for key in arguments if key not in known]
-
-
-def declared(schema: Mapping[str, JSON]) -> list[str]:
-    """Names that the schema knows; some documents require what they do not describe."""
-    properties = schema.get("properties")
-    names = list(properties) if isinstance(properties, dict) else []
-    return list(dict.fromkeys(names + required(schema)))
-
-
-def required(schema: Mapping[str, JSON]) -> list[str]:
-    """Names that the schema requires."""
-    names = schema.get("required")
-    return [name for name in names if isinstance(name, str)] if isinstance(names, list) else []

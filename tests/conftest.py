@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 from pathlib import Path
 
 import pytest
@@ -32,3 +33,15 @@ def docker_engine() -> None:
         if os.environ.get("CI"):
             pytest.fail(f"CI must have a Docker engine: {error}")
         pytest.skip(f"no Docker engine: {error.message}")
+
+
+@pytest.fixture(scope="session")
+def chromium() -> tuple[str, str]:
+    """Paths of Chromium and its driver; without them the test is skipped, and fails under CI."""
+    found = (shutil.which("chromium"), shutil.which("chromedriver"))
+    if found[0] is None or found[1] is None:
+        missing = "no Chromium: install the packages chromium and chromium-driver"
+        if os.environ.get("CI"):
+            pytest.fail(f"CI must have a browser: {missing}")
+        pytest.skip(missing)
+    return found[0], found[1]

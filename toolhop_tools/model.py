@@ -15,6 +15,7 @@ from functools import cached_property
 
 from sandbox.base import Program
 from sandbox.outcome import JSON
+from toolhop_tools.reading import Reading
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +59,8 @@ class GoldCall:
     source: str
     """Where the call came from: ``written`` (by the data set's author), ``example`` (found in
     the tool's source), or the name of another search that found it."""
+    reading: Reading | None = None
+    """Where in the call's result the answer stands, where that is known."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,31 +87,34 @@ class Item:
     """ToolHop's label of the answer before the last reasoning step; empty where unknown."""
     extra: Mapping[str, JSON] = field(default_factory=dict)
     """Fields of the data row that the product does not use, kept for export."""
+    others: tuple[Tool, ...] = ()
+    """Tools on offer that belong to no hop; see `toolhop_tools.presentation`."""
+    order: tuple[str, ...] = ()
+    """Names of all tools in the order in which they are shown; empty for hop order."""
 
     @cached_property
     def tools(self) -> dict[str, Tool]:
-        """The item's tools by the name that a model calls them by, in hop order."""
-        return {hop.tool.name: hop.tool for hop in self.hops}
+        """The tools on offer by the name that a model calls them by, in the order shown."""
+        tools = {hop.tool.name: hop.tool for hop in self.hops}
+        tools |= {tool.name: tool for tool in self.others}
+        return {name: tools[name] for name in self.order or tools}
 
     @cached_property
     def digest(self) -> str:
         """SHA-256 over everything that can change an episode or its score."""
         parts: list[JSON] = [self.id, self.question, self.answer]
-        for hop in self.hops:
-            document = hop.tool.document
-            parts.append(
-                [
-                    hop.question,
-                    hop.answer,
-                    document.name,
-                    document.description,
-                    dict(document.parameters),
-                    hop.tool.program.source,
-                    hop.tool.program.function,
-                ]
-            )
+        parts.extend([hop.question, hop.answer, *_parts(hop.tool)] for hop in self.hops)
+        if self.others or self.order:
+            parts.append([_parts(tool) for tool in self.others])
+            parts.append(list(self.order))
         text = json.dumps(parts, sort_keys=True, ensure_ascii=True)
         return hashlib.sha256(text.encode()).hexdigest()
+
+
+def _parts(tool: Tool) -> list[JSON]:
+    document, program = tool.document, tool.program
+    shown: list[JSON] = [document.name, document.description, dict(document.parameters)]
+    return [*shown, program.source, program.function]
 
 
 @dataclass(frozen=True)

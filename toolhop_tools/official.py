@@ -2,7 +2,10 @@
 
 A row has ``id question answer sub_task tools functions domain answer_type previous_answer_type``
 (spec METRICS.md 3.1). Ours may add ``gold_calls``, a list parallel to ``functions`` of
-``{"arguments": {...}, "source": "..."}`` or null. Any other field is kept in `Item.extra`.
+``{"arguments": {...}, "source": "..."}`` (with a ``reading``, where in the result the answer
+stands) or null, and ``shown``, which says how the tools are
+shown where that is not as they are (`toolhop_tools.shown_field`). Any other field is kept in
+`Item.extra`.
 """
 
 from __future__ import annotations
@@ -18,7 +21,9 @@ from toolhop_tools.datafile import parse_rows, read_bytes
 from toolhop_tools.errors import DataError, Problem, counted, shown
 from toolhop_tools.model import DataSet, GoldCall, Hop, Item, Tool, ToolDocument
 from toolhop_tools.pairing import Slot, pair, property_names
+from toolhop_tools.reading import reading_to_json
 from toolhop_tools.record import Record, Survey, collect, read_document, read_gold
+from toolhop_tools.shown_field import FIELD, read_shown, shown_field
 
 FIELDS = (
     "id",
@@ -31,6 +36,7 @@ FIELDS = (
     "answer_type",
     "previous_answer_type",
     "gold_calls",
+    FIELD,
 )
 
 
@@ -75,11 +81,8 @@ def _item(identity: str, row: Record, last_wins: bool) -> Item | None:
     question, answer = row.text("question"), row.answer("answer")
     tasks, sources = _tasks(row), _sources(row)
     golds = _golds(row, len(sources))
-    labels = {
-        "domain": row.label("domain"),
-        "answer_type": row.label("answer_type"),
-        "previous_answer_type": row.label("previous_answer_type", wanted=False),
-    }
+    domain, answer_type = row.label("domain"), row.label("answer_type")
+    previous = row.label("previous_answer_type", wanted=False)
     if not row.errors and len(sources) != len(tasks):
         expected = f"{counted(len(tasks), 'function')}, as many as tools"
         row.note("count", "functions", expected=expected, given=str(len(sources)))
@@ -88,7 +91,10 @@ def _item(identity: str, row: Record, last_wins: bool) -> Item | None:
     hops = _hops(tasks, sources, golds, answer)
     hops = _last_program(hops) if last_wins else own_names(hops)
     extra = {key: value for key, value in row.value.items() if key not in FIELDS}
-    return Item(identity, question, answer, hops, **labels, extra=extra)
+    item = Item(identity, question, answer, hops, domain, answer_type, previous, extra)
+    if FIELD in row.value:
+        item = read_shown(row.within(FIELD, row.mapping(FIELD)), item)
+    return None if row.errors else item
 
 
 def _tasks(row: Record) -> list[tuple[str, str, ToolDocument]]:
@@ -223,7 +229,7 @@ def _unwritable(item: Item) -> list[Problem]:
             field = f"hop {number}"
             problems.append(Problem("shared-question", where, field, expected, shown(question)))
     plain = tuple(replace(hop, tool=_plain(hop.tool)) for hop in item.hops)
-    if item.hops not in (plain, own_names(plain)):
+    if not item.order and item.hops not in (plain, own_names(plain)):
         names = ", ".join(f"{hop.tool.name} for {hop.tool.program.function}" for hop in item.hops)
         expected = "tools named as their functions"
         problems.append(Problem("foreign-name", where, "hops", expected, names))
@@ -249,6 +255,8 @@ def _row(item: Item) -> dict[str, JSON]:
     }
     if any(hop.gold for hop in item.hops):
         row["gold_calls"] = [_gold(hop.gold) for hop in item.hops]
+    if item.order:
+        row[FIELD] = shown_field(item)
     return {**row, **item.extra}
 
 
@@ -263,4 +271,7 @@ def _document(tool: Tool) -> dict[str, JSON]:
 
 
 def _gold(gold: GoldCall | None) -> JSON:
-    return {"arguments": dict(gold.arguments), "source": gold.source} if gold else None
+    if gold is None:
+        return None
+    call: dict[str, JSON] = {"arguments": dict(gold.arguments), "source": gold.source}
+    return call if gold.reading is None else {**call, "reading": reading_to_json(gold.reading)}

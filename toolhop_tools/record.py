@@ -12,6 +12,7 @@ import jsonschema_rs
 from sandbox.outcome import JSON
 from toolhop_tools.errors import DataError, Level, Problem, counted, shown
 from toolhop_tools.model import DataSet, GoldCall, Item, ToolDocument
+from toolhop_tools.reading import reading_from_json
 
 _MISSING = object()
 
@@ -250,4 +251,11 @@ def read_gold(record: Record, name: str) -> GoldCall | None:
         record.note("wrong-type", name, expected="an object or null", given=shown(given))
         return None
     inner = record.within(name, given)
-    return GoldCall(inner.mapping("arguments"), inner.text("source"))
+    reading = None
+    if given.get("reading") is not None:
+        try:
+            reading = reading_from_json(given["reading"])
+        except ValueError:
+            expected = "where in the result the answer stands"
+            inner.note("wrong-type", "reading", expected=expected, given=shown(given["reading"]))
+    return GoldCall(inner.mapping("arguments"), inner.text("source"), reading)

@@ -36,7 +36,7 @@ def _of_item(item: Item) -> Iterator[Problem]:
         seen.setdefault(function, number)
         if hop.tool not in checked:
             checked.append(hop.tool)
-            for rule, expected, given in _of_tool(hop.tool):
+            for rule, expected, given in tool_findings(hop.tool):
                 yield _finding(rule, item, field, expected, given)
     yield from _of_answer(item, item.hops[-1])
 
@@ -52,8 +52,8 @@ def _of_answer(item: Item, last: Hop) -> Iterator[Problem]:
         yield _finding("last-answer", item, field, "the item's answer", given)
 
 
-def _of_tool(tool: Tool) -> Iterator[tuple[str, str, str]]:
-    """Findings as (rule, expected, given)."""
+def tool_findings(tool: Tool) -> Iterator[tuple[str, str, str]]:
+    """What is suspicious in one tool, as (rule, expected, given)."""
     if not PROVIDER_NAME.fullmatch(tool.name):
         expected = "a name of 1 to 64 letters, digits, _ and -, as model providers want it"
         yield "provider-name", expected, shown(tool.name)

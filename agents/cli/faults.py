@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
+from agents.ablate.design import DesignError
 from agents.cli import EXIT_EPISODES, EXIT_MISSING, EXIT_USAGE
+from agents.compare.sides import NotComparable
+from agents.estimate import NothingToGoBy
+from agents.export.files import ExportError, MissingExtra
 from agents.models.base import ModelFault
+from agents.models.cache import CacheUnusable
+from agents.models.prices import UnknownPrice
 from agents.players.choose import UnknownAgent
 from agents.prompts import TemplateError
+from agents.replay import NotReplayable
 from agents.store import StoreError
+from env.levels import LevelError
 from env.trace import TraceError
 from sandbox.errors import SandboxFault, SandboxUnavailable
 from toolhop_tools.errors import ToolsError
@@ -16,10 +24,19 @@ _CODES: tuple[tuple[type[Exception], int], ...] = (
     (UnknownAgent, EXIT_USAGE),
     (TemplateError, EXIT_USAGE),
     (StoreError, EXIT_USAGE),
+    (NotComparable, EXIT_USAGE),
+    (CacheUnusable, EXIT_USAGE),
+    (UnknownPrice, EXIT_USAGE),
+    (LevelError, EXIT_USAGE),
+    (DesignError, EXIT_USAGE),
     (TraceError, EXIT_USAGE),
+    (ExportError, EXIT_USAGE),
+    (MissingExtra, EXIT_MISSING),
+    (NotReplayable, EXIT_EPISODES),
     (SandboxUnavailable, EXIT_MISSING),
     (SandboxFault, EXIT_EPISODES),
     (ModelFault, EXIT_EPISODES),
+    (NothingToGoBy, EXIT_EPISODES),
 )
 
 

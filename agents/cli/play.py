@@ -5,7 +5,6 @@ from __future__ import annotations
 import random
 import sys
 from collections.abc import Sequence
-from datetime import UTC, datetime
 from functools import partial
 from io import TextIOWrapper
 from pathlib import Path
@@ -13,11 +12,12 @@ from typing import TYPE_CHECKING, Literal
 
 import click
 
-from agents.execute import folder_name, manifest
+from agents.manifest import ended, folder_name, manifest
 from agents.prompts import Mode
 from agents.settings import RunSettings
 from agents.store import RunStore
 from env.feedback import Level
+from env.spending import Spent
 from sandbox.choose import KINDS, open_sandbox
 from toolhop_tools.errors import BadChoice
 from toolhop_tools.load import load, select
@@ -66,14 +66,15 @@ def play(
     show_gold: bool,
     log_dir: Path,
 ) -> None:
-    r"""Play ITEM yourself: call its tools, read their feedback, answer.
+    """Play ITEM yourself: call its tools, read their feedback, answer.
 
     ITEM is an id, a pattern such as geography-*, or nothing for a random item; `toolhop data list`
     shows them all. Everything is traced while you play, as if a model did. Lines can also be
     piped in:
 
-        printf 'a_tool {"a": 1}\n:answer 4\n' | toolhop play ITEM
-    """
+    \b
+        printf 'a_tool {"a": 1}\\n:answer 4\\n' | toolhop play ITEM
+    """  # noqa: D301 -- click wants the character itself
     drawn = random.randrange(10_000) if seed is None else seed
     dataset = load(data)
     chosen = choose(dataset, item, drawn)
@@ -139,8 +140,11 @@ def run(settings: RunSettings, dataset: DataSet, item: Item, *, show_gold: bool)
             with Branches(item, settings, opened, store, portal) as branches:
                 lines = _lines(screen, branches.episode.tools)
                 Game(branches, screen, lines, show_gold=show_gold).play()
-            ended = datetime.now(UTC).isoformat(timespec="seconds")
-            store.write_manifest({**facts, "status": "success", "ended_at": ended})
+            end = ended(
+                facts, status="success", fault="", stopped_by="", spent=Spent(), rates=None,
+                sandbox=opened.description,
+            )  # fmt: skip
+            store.write_manifest(end)
 
 
 def _screen() -> Screen:

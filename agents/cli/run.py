@@ -5,28 +5,38 @@ from __future__ import annotations
 import json
 import sys
 import tomllib
+from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import anyio
 import click
+from click.core import ParameterSource
 from dotenv import load_dotenv
 from pydantic import ValidationError
 from rich.console import Console
 
+from agents.certified import marked
 from agents.cli import EXIT_EPISODES
 from agents.cli.progress import Progress
-from agents.execute import Plan, execute, prepare
+from agents.execute import Job, Plan, Run, execute, prepare, resumed, sampled
+from agents.ledger import as_json as as_spent
+from agents.models.prices import parse
 from agents.prompts import Mode, read_template
-from agents.settings import RunSettings
+from agents.settings import OPERATIONAL, RunSettings
+from agents.store import RunStore, StoreError
 from agents.table import print_tables, table_console, to_json
-from env.feedback import Level
+from env.levels import Verbosity, level_of
 from env.reading import Dialect
-from env.summary import counting, summarize
+from env.score import Void
+from env.summary import summarize
 from sandbox.choose import KINDS
 from sandbox.engine import TRANSPORTS
+from toolhop_tools.presentation import Presentation
 
+PRINTED = 50
+"""Faults of items left out that are told; the manifest has all."""
 INTERRUPTED = 130
 """Exit code after Ctrl-C, as shells have it."""
 
@@ -59,6 +69,14 @@ def _modes(value: str) -> tuple[Mode, ...]:
         ) from error
 
 
+def _level(ctx: click.Context, _: click.Parameter, given: str) -> Verbosity:
+    return level_of(given)
+
+
+def _shown(ctx: click.Context, _: click.Parameter, given: str) -> str:
+    return str(Presentation.parse(given))
+
+
 def _choice(kind: Any) -> click.Choice[str]:  # noqa: ANN401 -- any StrEnum
     return click.Choice([member.value for member in kind])
 
@@ -73,7 +91,10 @@ def _choice(kind: Any) -> click.Choice[str]:  # noqa: ANN401 -- any StrEnum
 @click.option("--base-url", default=None, help="Another address of the model's API.")
 @click.option("--data", default="builtin", help="builtin, toolhop, or a file or folder.")
 @click.option("--mode", default="mandatory", help="mandatory, free, direct; commas, or all.")
-@click.option("--feedback", type=_choice(Level), default="detailed", help="What errors tell.")
+@click.option("--feedback", callback=_level, default="detailed", metavar="LEVEL",
+              help="What errors tell: detailed, minimal, or [NAME=]FILE, a template.")
+@click.option("--tools", "presentation", callback=_shown, default="as-is", help="How tools are "
+              "shown, such as names=scrambled+distractors=5; see `toolhop ablate --help`.")
 @click.option("--dialect", type=_choice(Dialect), default="native", help="How calls are written.")
 @click.option("--template", type=click.Path(path_type=Path), help="A prompt template of your own.")
 @click.option("--limit", default=None, help="10 for the first ten items, 10-20 for a range.")
@@ -81,6 +102,8 @@ def _choice(kind: Any) -> click.Choice[str]:  # noqa: ANN401 -- any StrEnum
 @click.option("--epochs", type=int, default=1, help="How often each item is played.")
 @click.option("--seed", type=int, default=0)
 @click.option("--max-samples", type=int, default=None, help="Episodes at a time.")
+@click.option("--max-connections", type=int, default=None, help="Requests at a time; fewer while "
+              "the model's server refuses.  [default: as many as episodes]")
 @click.option("--sandbox", type=click.Choice(KINDS), default="auto", help="What isolates tools.")
 @click.option("--policy", type=click.Choice(["restricted", "none"]), default="restricted")
 @click.option("--sandbox-base", default=None, help="Image with python3 to build on.")
@@ -93,52 +116,121 @@ def _choice(kind: Any) -> click.Choice[str]:  # noqa: ANN401 -- any StrEnum
 @click.option("--call-limit", type=int, default=64, help="Calls an episode.")
 @click.option("--token-limit", type=int, default=None, help="Tokens an episode.")
 @click.option("--time-limit", "time_limit_s", type=float, default=None, help="Seconds an episode.")
+@click.option("--cost-limit", type=float, default=None, help="USD an episode.")
+@click.option("--run-token-limit", type=int, default=None, help="Tokens the whole run.")
+@click.option("--run-call-limit", type=int, default=None, help="Tool calls the whole run.")
+@click.option("--run-time-limit", "run_time_limit_s", type=float, default=None,
+              help="Seconds this sitting.")
+@click.option("--run-cost-limit", type=float, default=None, help="USD the whole run.")
+@click.option("--price", default=None, metavar="IN,OUT", help="USD for a million tokens, where "
+              "neither the response nor litellm's table tells.")
 @click.option("--temperature", type=float, default=0.0)
 @click.option("--max-tokens", type=int, default=None, help="Tokens a reply.")
 @click.option("--timeout", "timeout_s", type=float, default=120.0, help="Seconds a request.")
 @click.option("--max-retries", type=int, default=5, help="Repeats of a failed request.")
 @click.option("--retry-on-error", type=int, default=2, help="Repeats of a void episode.")
+@click.option("--cache", type=click.Path(path_type=Path), default=None, metavar="FOLDER",
+              help="Look for replies here first, and keep new ones.")
+@click.option("--skip-broken", is_flag=True, help="Leave out items that cannot be used.")
+@click.option("--certified-only", is_flag=True, help="Only items that `toolhop certify` proved.")
+@click.option("--certificates", type=click.Path(path_type=Path), default=None, metavar="FILE",
+              help="Certificates: the oracle plays their calls.  [default with --certified-only: "
+              "certificates/DATA.jsonl]")
 @click.option("--last-wins", is_flag=True, help="Tools of one name: the last one's code, as in "
               "the official evaluator.")
 @click.option("--log-dir", type=click.Path(path_type=Path), default=Path("logs"))
+@click.option("--resume", type=click.Path(path_type=Path), default=None, metavar="RUN",
+              help="Go on with a run that was stopped; its settings hold.")
+@click.option("--dry-run", is_flag=True, help="Say what would be played; ask and play nothing.")
+@click.option("--estimate", type=click.IntRange(min=2), is_flag=False, flag_value=5, default=None,
+              metavar="[N]", help="With --dry-run: play N items (5) and say what the rest costs.")
 @click.option("--json", "as_json", is_flag=True, help="Figures as JSON on standard output.")
-def run(mode: str, template: Path | None, as_json: bool, **flags: Any) -> None:  # noqa: ANN401 -- flags
+@click.pass_context
+def run(
+    ctx: click.Context, /, resume: Path | None, dry_run: bool, estimate: int | None,
+    as_json: bool, **flags: Any,  # noqa: ANN401 -- flags
+) -> None:
     """Play many episodes and print the table.
 
-    The run's folder is printed first; everything finished stays in it, whatever happens.
+    The run's folder is printed first; everything finished stays in it, whatever happens, and
+    --resume goes on with it.
     """
     load_dotenv(Path(".env"))
-    settings = _settings(_modes(mode), template, flags)
-    prepare(settings)
+    if estimate and not dry_run:
+        raise click.UsageError("--estimate goes with --dry-run")
+    job = _resumed(ctx, resume, flags) if resume else prepare(_settings(flags))
     errors = Console(stderr=True)
-    progress = Progress(errors, settings)
+    if job.left_out:
+        _tell_left_out(errors, job)
+    if dry_run:
+        from agents.cli.dry_run import tell_estimate, tell_plan  # numpy, only when used
+
+        if not estimate:
+            tell_plan(job, as_json=as_json)
+            return
+        job = sampled(job, estimate)
+    ended = _play(job, errors)
+    if ended.fault:
+        errors.print(f"The run stopped: {ended.fault}", markup=False)
+    if estimate:
+        tell_estimate(job, ended, as_json=as_json, console=table_console())
+    else:
+        _tell(job, ended, as_json=as_json)
+    if ended.status not in ("success", "error"):
+        again = f"go on with: toolhop run --resume {ended.store.folder}"
+        errors.print(again, markup=False, highlight=False, soft_wrap=True)
+    if ended.status == "cancelled":
+        sys.exit(INTERRUPTED)
+    void = any(isinstance(one.verdict, Void) for one in ended.judged)
+    sys.exit(EXIT_EPISODES if ended.fault or void else 0)
+
+
+def _play(job: Job, errors: Console) -> Run:
+    progress = Progress(errors, job.settings)
 
     def started(plan: Plan) -> None:
         errors.print(f"run: {plan.folder}", markup=False, highlight=False, soft_wrap=True)
-        progress.start(len(plan.work))
+        progress.start(plan.episodes)
 
     with progress:
-        ended = anyio.run(partial(execute, settings, on_start=started, on_result=progress.result))
-    summaries = summarize(counting(ended.judged))
-    if as_json:
-        figures = {
-            "run": str(ended.store.folder),
-            "status": ended.status,
-            "fault": ended.fault or None,
-            "summaries": to_json(summaries),
-        }
-        click.echo(json.dumps(figures, ensure_ascii=False))
-    else:
+        return anyio.run(partial(execute, job, on_start=started, on_result=progress.result))
+
+
+def _tell(job: Job, ended: Run, *, as_json: bool) -> None:
+    summaries = summarize(marked(ended.judged, job.items))
+    if not as_json:
         print_tables(table_console(), summaries)
-    if ended.fault:
-        errors.print(f"The run stopped: {ended.fault}", markup=False)
-    if ended.status == "cancelled":
-        sys.exit(INTERRUPTED)
-    sys.exit(EXIT_EPISODES if ended.fault or any(one.void for one in summaries) else 0)
+        return
+    figures = {
+        "run": str(ended.store.folder),
+        "status": ended.status,
+        "fault": ended.fault or None,
+        "stopped_by": ended.stopped_by or None,
+        "spent": as_spent(ended.spent),
+        "summaries": to_json(summaries),
+    }
+    click.echo(json.dumps(figures, ensure_ascii=False))
+
+
+def _tell_left_out(errors: Console, job: Job) -> None:
+    rows = sorted({problem.where for problem in job.left_out})
+    errors.print(f"{len(rows)} items cannot be used and are left out:", markup=False)
+    for problem in job.left_out[:PRINTED]:
+        errors.print(f"  {problem}", markup=False, highlight=False, soft_wrap=True)
 
 
 # fmt: on
-def _settings(modes: tuple[Mode, ...], template: Path | None, flags: dict[str, Any]) -> RunSettings:
+def _values(flags: Mapping[str, Any]) -> dict[str, Any]:
+    """Flags as values of settings of the same name."""
+    values = dict(flags)
+    if "mode" in values:
+        values["modes"] = _modes(values.pop("mode"))
+    if values.get("template"):
+        values["template"] = read_template(values["template"])
+    return values
+
+
+def _settings(flags: Mapping[str, Any]) -> RunSettings:
     """The flags as settings.
 
     Raises:
@@ -146,12 +238,65 @@ def _settings(modes: tuple[Mode, ...], template: Path | None, flags: dict[str, A
     """
     if flags["agent"] and flags["model"]:
         raise click.UsageError("give --agent or --model, not both")
-    agent = flags.pop("agent") or (None if flags["model"] else "oracle")
-    text = read_template(template) if template else None
+    values = _values(flags)
+    values["agent"] = flags["agent"] or (None if flags["model"] else "oracle")
+    return _checked(values)
+
+
+def _resumed(ctx: click.Context, folder: Path, flags: Mapping[str, Any]) -> Job:
+    """A run to go on with: its own settings, and of those given the ones that may change.
+
+    Raises:
+        click.UsageError: a flag that was given, anywhere, asks for another run.
+        StoreError: the run cannot be read.
+    """
+    store = RunStore.open(folder)
     try:
-        settings = RunSettings(agent=agent, modes=modes, template=text, **flags)
-        settings.episode_limits  # noqa: B018 -- checked here, before anything starts
-        settings.tool_limits  # noqa: B018 -- the same
+        own = RunSettings.model_validate(store.manifest["settings"])
+    except (ValidationError, KeyError) as error:
+        raise StoreError(f"the settings of {folder} cannot be read: {error}") from error
+    source = ctx.get_parameter_source
+    given = {name: flags[name] for name in flags if source(name) is not ParameterSource.DEFAULT}
+    wanted = _checked({**own.model_dump(), **_values(given)})
+    differ = [name for name in RunSettings.model_fields if _differs(own, wanted, name)]
+    conflicts = [name for name in differ if name not in OPERATIONAL]
+    if conflicts:
+        lines = [
+            f"  {name}: the run has {getattr(own, name)!r}, given is {getattr(wanted, name)!r}"
+            for name in conflicts
+        ]
+        raise click.UsageError(
+            "\n".join(
+                [
+                    f"{folder} was begun with other settings:",
+                    *lines,
+                    "  leave them out, or start a new run; on resuming one may change "
+                    + ", ".join(sorted(OPERATIONAL)),
+                ]
+            )
+        )
+    plain = wanted.model_dump(mode="json")
+    changed = {name: plain[name] for name in differ if name != "log_dir"}
+    return resumed(store, wanted, changed)
+
+
+def _differs(one: RunSettings, other: RunSettings, name: str) -> bool:
+    return bool(getattr(one, name) != getattr(other, name))
+
+
+def _checked(values: Mapping[str, Any]) -> RunSettings:
+    """Settings of which everything that can be is checked here, before anything starts.
+
+    Raises:
+        click.UsageError: one is out of range.
+    """
+    try:
+        settings = RunSettings(**values)
+        settings.episode_limits  # noqa: B018 -- raises
+        settings.run_limits  # noqa: B018 -- raises
+        settings.tool_limits  # noqa: B018 -- raises
+        if settings.price:
+            parse(settings.price)
     except ValidationError as error:
         first = error.errors()[0]
         name = "-".join(str(part) for part in first["loc"]) or "settings"

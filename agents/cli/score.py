@@ -9,6 +9,7 @@ from pathlib import Path
 
 import click
 
+from agents.certified import marked
 from agents.cli import EXIT_EPISODES
 from agents.store import RunStore
 from agents.table import print_tables, table_console, to_json
@@ -43,7 +44,14 @@ def score(runs: Sequence[Path], as_json: bool, episodes: bool) -> None:
 
 def _judged(runs: Sequence[Path]) -> Iterator[Judged]:
     for folder in runs:
-        yield from counting(judge(trace) for trace in RunStore.open(folder).traces())
+        store = RunStore.open(folder)
+        judged = counting(judge(trace) for trace in store.traces())
+        yield from marked(judged, store.items().items) if _certified(store) else judged
+
+
+def _certified(store: RunStore) -> bool:
+    settings = store.manifest.get("settings", {})
+    return bool(settings.get("certificates") or settings.get("certified_only"))
 
 
 def _line(one: Judged) -> dict[str, JSON]:

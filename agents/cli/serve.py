@@ -19,13 +19,13 @@ from toolhop_tools.load import load
 @click.option("--fault-rate", type=click.FloatRange(0, 1), default=0.0,
               help="Share of requests answered with a fault of the infrastructure.")  # fmt: skip
 def serve(agent: str, data: str, seed: int, fault_rate: float) -> None:
-    r"""Serve a scripted player over the OpenAI chat protocol on 127.0.0.1, until interrupted.
+    """Serve a scripted player over the OpenAI chat protocol on 127.0.0.1, until interrupted.
 
     The item is found by its question in the conversation. Prints the base URL; use it so:
 
     \b
         toolhop run --model openai/scripted --base-url URL
-    """
+    """  # noqa: D301 -- click wants the character itself
     answer = responder(load(data), choose(agent), seed)
     faults = FaultPlan(fault_rate, seed=seed) if fault_rate else None
     with LoopbackServer(answer, faults=faults) as server:

@@ -3,19 +3,29 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import click
 from rich.table import Table
+from rich.text import Text
 
 from agents.cli import EXIT_USAGE
-from agents.store import MANIFEST, RunStore, read_trace
+from agents.run_index import Attempt
+from agents.store import EPISODES, MANIFEST, RunStore, read_trace
 from agents.table import table_console
 from agents.terminal import plain
 from agents.trace_view import episode_lines
-from env.score import Score, Void, score
-from env.trace import Trace, to_line
+from env.score import Score, Void
+from env.summary import Judged
+from env.trace import to_line
+
+FRAMED = 500
+"""Episodes that are listed in a framed table; more come as plain lines, at once."""
+FINDINGS = 5
+"""Findings about the harness that a framed list ends with."""
+WORDS = ("episode", "mode", "ending", "official", "strict")
+NUMBERS = ("turns", "calls", "failed", "hops", "seconds")
 
 
 @click.command()
@@ -32,56 +42,93 @@ def show(
 
     ITEM is an item's id, or an episode's as the list shows it.
     """
-    traces = [
-        trace
-        for trace in _traces(run)
-        if (mode is None or trace.started.mode == mode)
-        and (epoch is None or trace.started.epoch == epoch)
-        and (item is None or item in {trace.started.item, trace.started.episode})
-        and (not failed or _failed(trace))
-    ]
-    if not traces:
+
+    def fits(one: Attempt) -> bool:
+        judged = one.judged
+        return (
+            (mode is None or judged.mode == mode)
+            and (epoch is None or judged.epoch == epoch)
+            and (item is None or item in {judged.item, judged.episode})
+            and (not failed or _failed(judged))
+        )
+
+    attempts = [one for one in _attempts(run) if fits(one)]
+    if not attempts:
         what = f"no episode of {item}" if item else "no episode"
         click.echo(f"toolhop: {run} has {what} that fits; `toolhop show {run}` lists all", err=True)
         sys.exit(EXIT_USAGE)
-    if as_json:
-        for trace in traces:
-            for event in trace.events:
-                sys.stdout.buffer.write(to_line(event))
-        return
-    console = table_console()
-    if item is None and run.is_dir():
-        console.print(_episodes(traces))
-        return
-    for trace in traces:
-        console.print(*episode_lines(trace), sep="\n")
-
-
-def _traces(run: Path) -> list[Trace]:
-    if run.is_file() and run.name != MANIFEST:
-        return [read_trace(run)]
-    return list(RunStore.open(run).traces())
-
-
-def _failed(trace: Trace) -> bool:
-    verdict = score(trace)
-    return isinstance(verdict, Void) or not verdict.strict
-
-
-def _episodes(traces: Sequence[Trace]) -> Table:
-    table = Table()
-    for name in ("episode", "mode", "ending", "official", "strict"):
-        table.add_column(name)
-    for name in ("turns", "calls", "failed", "hops", "seconds"):
-        table.add_column(name, justify="right")
-    for trace in traces:
-        start, verdict = trace.started, score(trace)
-        head = (plain(start.episode), start.mode)
-        if isinstance(verdict, Void):
-            table.add_row(*head, plain(f"void: {verdict.reason}"[:60]), style="dim")
+    if item is None and run.is_dir() and not as_json:
+        if len(attempts) <= FRAMED:
+            table_console().print(_episodes(attempts))
+            if mode is None and epoch is None and not failed:
+                _print_findings(run)
         else:
-            table.add_row(*head, *_cells(verdict))
+            _print_plain(attempts)
+        return
+    for attempt in attempts:
+        trace = read_trace(run if run.is_file() else run / EPISODES / attempt.file)
+        if as_json:
+            sys.stdout.buffer.writelines(to_line(event) for event in trace.events)
+        else:
+            table_console().print(*episode_lines(trace), sep="\n")
+
+
+def _print_findings(run: Path) -> None:
+    """The headlines of the run's diagnosis, if it has any; it reads every trace."""
+    from agents.cli.diagnose import headline
+    from agents.diagnosis.diagnose import diagnose
+
+    findings = diagnose({str(run): RunStore.open(run).traces()})
+    console = table_console()
+    for finding in findings[:FINDINGS]:
+        console.print(headline(finding))
+    if findings:
+        told = f"{len(findings)} findings about the harness: toolhop diagnose {run}"
+        console.print(plain(told, "dim"))
+
+
+def _attempts(run: Path) -> Iterator[Attempt]:
+    """From the index where RUN is a folder: thousands are listed without reading a trace."""
+    if run.is_file() and run.name != MANIFEST:
+        trace = read_trace(run)
+        if trace.events:
+            yield Attempt.of(run.name, trace)
+        return
+    yield from RunStore.open(run).attempts()
+
+
+def _failed(judged: Judged) -> bool:
+    return isinstance(judged.verdict, Void) or not judged.verdict.strict
+
+
+def _episodes(attempts: Sequence[Attempt]) -> Table:
+    table = Table()
+    for name in WORDS:
+        table.add_column(name, no_wrap=name == "episode")
+    for name in NUMBERS:
+        table.add_column(name, justify="right")
+    for attempt in attempts:
+        void = isinstance(attempt.judged.verdict, Void)
+        table.add_row(*_row(attempt), style="dim" if void else None)
     return table
+
+
+def _print_plain(attempts: Sequence[Attempt]) -> None:
+    """The same without a frame: a table that is laid out as a whole takes seconds for thousands."""
+    rows = [WORDS + NUMBERS, *(tuple(map(str, _row(attempt))) for attempt in attempts)]
+    width = max(len(row[0]) for row in rows)
+    for row in rows:
+        words = f"{row[0]:{width}}  {row[1]:9}  {row[2]:13}"
+        rest = [f"{cell:8}" for cell in row[3:5]] + [f"{cell:>7}" for cell in row[5:]]
+        click.echo("  ".join([words, *rest]).rstrip())
+
+
+def _row(attempt: Attempt) -> tuple[str | Text, ...]:
+    judged, verdict = attempt.judged, attempt.judged.verdict
+    head = (plain(judged.episode), judged.mode)
+    if isinstance(verdict, Void):
+        return (*head, plain(f"void: {verdict.reason}"[:60]))
+    return (*head, *_cells(verdict))
 
 
 def _cells(verdict: Score) -> tuple[str, ...]:

@@ -8,6 +8,8 @@ from typing import Protocol, Self
 
 from agents.models.base import Model, ModelFault
 from agents.models.exchange import Options
+from agents.models.prices import Price
+from agents.models.rate import Connections
 from agents.models.retry import Backoff
 from sandbox.outcome import JSON
 
@@ -44,6 +46,8 @@ def open_model(
     max_retries: int = 5,
     extra: Mapping[str, JSON] | None = None,
     backoff: Backoff | None = None,
+    connections: Connections | None = None,
+    price: Price | None = None,
 ) -> Client:
     """A model by its name, ready to reply. Nothing is sent yet.
 
@@ -59,6 +63,9 @@ def open_model(
         extra: further parameters by their name in the request, such as
             ``{"reasoning_effort": "low"}``; they win over the ones above.
         backoff: waits between requests.
+        connections: bounds the requests under way at a time.
+        price: what tokens cost where the response does not state it; without it, litellm's
+            bundled table, which knows the models of providers and none of a server of one's own.
 
     Raises:
         ModelFault: fatal; the name names no provider, or the key is not set.
@@ -79,6 +86,8 @@ def open_model(
         max_retries=max_retries,
         extra=extra or {},
         backoff=backoff or Backoff(),
+        connections=connections,
+        price=price,
     )
     if provider == "openai":
         from agents.models.openai_model import OpenAIModel  # half a second, only when used

@@ -6,11 +6,12 @@ import dataclasses
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from urllib.parse import urlsplit
 
 from agents.models import wire
+from agents.models.prices import Price
+from agents.models.rate import Connections
 from agents.models.retry import Backoff, RequestFailed, fault, repeated
-from env.messages import AssistantMessage, Message, Reply
+from env.messages import AssistantMessage, Message, Reply, Usage
 from sandbox.outcome import JSON
 from toolhop_tools.model import ToolDocument
 
@@ -39,6 +40,10 @@ class Options:
     extra: Mapping[str, JSON] = field(default_factory=dict)
     """Further parameters by their name in the request; they win over the ones above."""
     backoff: Backoff = field(default_factory=Backoff)
+    connections: Connections | None = None
+    """Bounds the requests under way at a time; None leaves that to who asks."""
+    price: Price | None = None
+    """What tokens cost where the response does not state it."""
 
     def parameters(self, *, max_tokens_name: str = "max_tokens") -> Body:
         """The request's parameters beside model, messages and tools."""
@@ -112,15 +117,20 @@ async def ask(
             timeout_s=options.timeout_s,
             max_retries=options.max_retries,
             backoff=options.backoff,
+            connections=options.connections,
         )
     except RequestFailed as failed:
         raise fault(failed, asked=asked, hint=hint(failed.status or 0)) from failed
-    return dataclasses.replace(reply, retries=retries, wall_s=time.perf_counter() - started)
+    usage = priced(reply.usage, options.price)
+    wall_s = time.perf_counter() - started
+    return dataclasses.replace(reply, usage=usage, retries=retries, wall_s=wall_s)
 
 
-def is_openai(base_url: str | None) -> bool:
-    """Whether OpenAI itself is asked, and not a server that speaks its protocol."""
-    return base_url is None or urlsplit(base_url).hostname == "api.openai.com"
+def priced(usage: Usage, price: Price | None) -> Usage:
+    """`usage` with its cost, where that is not stated and can be told from the tokens."""
+    if usage.cost_usd is not None or price is None or not usage.input_tokens:
+        return usage
+    return dataclasses.replace(usage, cost_usd=price.cost_usd(usage))
 
 
 def call_ids(messages: Sequence[Message]) -> frozenset[str]:

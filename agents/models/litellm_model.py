@@ -25,8 +25,8 @@ from agents.models.exchange import (
     Question,
     ask,
     call_ids,
-    is_openai,
 )
+from agents.models.prices import is_openai
 from agents.models.retry import failed_with
 from env.messages import Message, Reply
 from toolhop_tools.model import ToolDocument
@@ -89,9 +89,9 @@ _open_models = 0
 class LiteLLMModel:
     """A model asked through `litellm`, in one event loop.
 
-    Cost is what the response states, else litellm's bundled price table, else None. The table
-    is not asked for ``openai/NAME`` at a base URL other than OpenAI's: a server of one's own
-    has other prices than the model's namesake.
+    Cost is what the response states, else what the price in the options makes, else litellm's
+    bundled price table, else None. The table is not asked for ``openai/NAME`` at a base URL other
+    than OpenAI's: a server of one's own has other prices than the model's namesake.
 
     Two things litellm does cannot be turned off. For providers that it asks through httpx itself
     it sends a request once more, uncounted, when the connection is lost. And it tidies replies:
@@ -175,7 +175,7 @@ class LiteLLMModel:
 
     def _priced(self, reply: Reply, response: object) -> Reply:
         used = reply.usage
-        if used.cost_usd is not None or not used.input_tokens or not self._has_price():
+        if used.cost_usd is not None or not used.input_tokens or not self._is_listed():
             return reply
         try:
             cost_usd = litellm.completion_cost(completion_response=response, model=self._name)
@@ -184,7 +184,9 @@ class LiteLLMModel:
         usage = dataclasses.replace(used, cost_usd=float(cost_usd))
         return dataclasses.replace(reply, usage=usage)
 
-    def _has_price(self) -> bool:
+    def _is_listed(self) -> bool:
+        if self._options.price is not None:
+            return False  # the user's price goes before the table
         return self._provider != "openai" or is_openai(self._options.base_url)
 
     def _check_key(self) -> None:

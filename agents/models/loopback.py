@@ -61,10 +61,25 @@ class LoopbackServer:
     stops at once; the exception is kept in `errors`.
     """
 
-    def __init__(self, responder: Responder, *, faults: FaultPlan | None = None) -> None:
+    def __init__(
+        self,
+        responder: Responder,
+        *,
+        faults: FaultPlan | None = None,
+        capacity: int | None = None,
+    ) -> None:
+        """Answer as `responder` says.
+
+        Args:
+            responder: what the model says.
+            faults: what goes wrong, whatever the load.
+            capacity: requests under way at a time; one more is refused with 429, by the clock.
+        """
         self._responder = responder
+        self._capacity = capacity
+        self._under_way = 0
         self._faults = faults or FaultPlan()
-        self._lock = threading.Lock()  # guards the two counters
+        self._lock = threading.Lock()  # guards the counters
         self._counts: Counter[Fault] = Counter()
         self._attempts: Counter[str] = Counter()
         self.errors: list[Exception] = []
@@ -125,13 +140,21 @@ class LoopbackServer:
         text = json.dumps(request.body.get("messages"), sort_keys=True)
         conversation = hashlib.sha256(text.encode()).hexdigest()
         with self._lock:
+            if self._capacity is not None and self._under_way >= self._capacity:
+                self._counts[Fault.RATE_LIMITED] += 1
+                return Fault.RATE_LIMITED, Reply()
             attempt, arrival = self._attempts[conversation], self._counts.total()
             fault = self._faults.decide(conversation, attempt, arrival)
             self._attempts[conversation] += 1
             self._counts[fault] += 1
-        if fault is Fault.NONE or fault in SHAPING:
-            return fault, shaped(self._responder(request), fault)
-        return fault, Reply()
+            self._under_way += 1
+        try:
+            if fault is Fault.NONE or fault in SHAPING:
+                return fault, shaped(self._responder(request), fault)
+            return fault, Reply()
+        finally:
+            with self._lock:
+                self._under_way -= 1
 
 
 class _HTTPServer(ThreadingHTTPServer):

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from types import TracebackType
 from typing import Self
 
@@ -24,21 +25,21 @@ from agents.models.exchange import (
     Question,
     ask,
     call_ids,
-    is_openai,
 )
+from agents.models.prices import BASE_URL, is_openai, listed
 from agents.models.retry import RequestFailed, failed_with
 from env.messages import Message, Reply
 from toolhop_tools.model import ToolDocument
 
 KEY = "OPENAI_API_KEY"
-BASE_URL = "OPENAI_BASE_URL"
 
 
 class OpenAIModel:
     """A model asked through the `openai` client, in one event loop.
 
     The response is read from its JSON, not through the client's classes: those drop or retype
-    what a server adds. Cost is known where the response states it (OpenRouter), else None.
+    what a server adds. Cost is what the response states (OpenRouter), else what the price in the
+    options makes, else, at OpenAI itself, litellm's bundled price table, else None.
     """
 
     def __init__(self, model: str, *, options: Options) -> None:
@@ -59,7 +60,7 @@ class OpenAIModel:
                 fatal=True,
             )
         self._model = model
-        self._options = options
+        self._options = replace(options, price=options.price or listed(self.name, base_url))
         # OpenAI's newer models refuse `max_tokens`; its own server takes the new name for all.
         # Servers like it often know the old name only.
         limit_name = "max_completion_tokens" if is_openai(base_url) else "max_tokens"

@@ -15,6 +15,7 @@ import anyio
 import tenacity
 
 from agents.models.base import ModelFault
+from agents.models.rate import OVERLOADED, Connections
 
 T = TypeVar("T")
 
@@ -55,6 +56,8 @@ class RequestFailed(Exception):
         self.status = status
         """The HTTP status; None where none came: a lost connection, a timeout, an unusable body."""
         self.retry_after_s = retry_after_s
+        self.wait_s = 0.0
+        """Seconds to wait before the next request."""
         self.requests = 1
         """How many were sent, this one included."""
         # OpenAI calls an empty account a rate limit; no waiting ends that.
@@ -118,7 +121,12 @@ def failed_with(
 
 
 async def repeated(
-    once: Callable[[], Awaitable[T]], *, timeout_s: float, max_retries: int, backoff: Backoff
+    once: Callable[[], Awaitable[T]],
+    *,
+    timeout_s: float,
+    max_retries: int,
+    backoff: Backoff,
+    connections: Connections | None = None,
 ) -> tuple[T, int]:
     """Call `once` until it succeeds, at most ``max_retries + 1`` times.
 
@@ -127,6 +135,8 @@ async def repeated(
         timeout_s: limit of each request, in seconds; one that is late is cancelled.
         max_retries: how often a retryable failure is forgiven.
         backoff: the waits in between. Cancellation ends a wait at once.
+        connections: has to let each request in; told of refusals for overload. The wait for it
+            is not part of a request's time.
 
     Returns:
         What `once` returned, and how many requests failed before that.
@@ -135,16 +145,31 @@ async def repeated(
         RequestFailed: the last one, its `requests` counted.
     """
     jitter = random.Random()
+    failures = 0
 
     def wait_s(state: tenacity.RetryCallState) -> float:
         error = state.outcome.exception() if state.outcome else None
-        asked_s = error.retry_after_s if isinstance(error, RequestFailed) else None
-        return backoff.wait_s(state.attempt_number, asked_s, jitter.random())
+        return error.wait_s if isinstance(error, RequestFailed) else 0.0
 
     async def in_time() -> T:
         with anyio.move_on_after(timeout_s):
             return await once()
         raise RequestFailed(f"no reply within {timeout_s:g} s")
+
+    async def let_in() -> T:
+        nonlocal failures
+        gate = connections or Connections(1, adaptive=False)
+        async with gate.slot() as began:
+            try:
+                result = await in_time()
+            except RequestFailed as failed:
+                failures += 1
+                failed.wait_s = backoff.wait_s(failures, failed.retry_after_s, jitter.random())
+                if failed.retryable and failed.status in OVERLOADED:
+                    gate.refused(began, failed.wait_s)
+                raise
+        gate.answered()
+        return result
 
     retrying = tenacity.AsyncRetrying(
         sleep=anyio.sleep,
@@ -154,7 +179,7 @@ async def repeated(
         reraise=True,
     )
     try:
-        result: T = await retrying(in_time)
+        result: T = await retrying(let_in)
     except RequestFailed as failed:
         failed.requests = retrying.statistics["attempt_number"]
         raise

@@ -109,6 +109,8 @@ def reply_to_wire(reply: Reply, *, model: str, id: str) -> dict[str, JSON]:  # n
     }
     if used.cost_usd is not None:
         usage["cost"] = used.cost_usd
+    if used.prompt_cached_tokens:
+        usage["prompt_tokens_details"] = {"cached_tokens": used.prompt_cached_tokens}
     finish = reply.finish_reason or ("tool_calls" if reply.calls else "stop")
     choice: dict[str, JSON] = {"index": 0, "message": message, "finish_reason": finish}
     return {
@@ -314,7 +316,16 @@ def _usage(raw: object) -> Usage:
         input_tokens=_count(raw.get("prompt_tokens", raw.get("input_tokens"))),
         output_tokens=_count(raw.get("completion_tokens", raw.get("output_tokens"))),
         cost_usd=float(cost) if _is_number(cost) else None,
+        prompt_cached_tokens=_at_hand(raw),
     )
+
+
+def _at_hand(usage: Mapping[str, object]) -> int:
+    """Input tokens that the provider had at hand: OpenAI's place, Anthropic's, DeepSeek's."""
+    details = usage.get("prompt_tokens_details", usage.get("input_tokens_details"))
+    within = details.get("cached_tokens") if isinstance(details, Mapping) else None
+    beside = usage.get("cache_read_input_tokens") or usage.get("prompt_cache_hit_tokens")
+    return _count(within) or _count(beside)
 
 
 def _count(value: object) -> int:

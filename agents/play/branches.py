@@ -22,7 +22,7 @@ from agents.runner import Unit, setting
 from agents.settings import RunSettings
 from agents.store import EPISODES, RunStore, file_name
 from env.episode import Episode, Step
-from env.feedback import Level
+from env.levels import Verbosity
 from env.messages import Reply
 from env.trace import Ending, Trace
 from sandbox.base import Sandbox
@@ -83,7 +83,7 @@ class Branches:
     def __exit__(self, *exc: object) -> None:
         self._leases.close()
 
-    def _open(self, kept: Trace | None, level: Level) -> None:
+    def _open(self, kept: Trace | None, level: Verbosity) -> None:
         self._unit = replace(self._unit, attempt=self._unit.attempt + 1)
         sink = self._leases.enter_context(self.store.sink(self._unit.name))
         self._episode = Episode(

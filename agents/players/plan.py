@@ -6,12 +6,12 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from env.answers import same_answer
 from env.messages import AssistantMessage, Message, RawCall, ToolMessage
-from env.score import leaves
 from sandbox.outcome import JSON
+from toolhop_tools.answers import leaves, same_answer
 from toolhop_tools.examples import example_calls
 from toolhop_tools.model import Hop, Item
+from toolhop_tools.reading import answer_at, read_result
 
 MOST_EXAMPLES = 4
 """Example calls tried for a hop without a gold call; more than 4 in a source are rare."""
@@ -59,8 +59,14 @@ def turns(messages: Sequence[Message]) -> tuple[tuple[str, ...], ...]:
 def final_answer(item: Item, feedback: Sequence[str]) -> str:
     """The answer to give from what the last hop's calls returned.
 
-    The gold where a result holds it; else what the first result says, right or not.
+    Where a certificate says where in the result the answer stands, what stands there. Else the
+    gold where a result holds it; else what the first result says, right or not.
     """
+    gold = item.hops[-1].gold
+    if gold is not None and gold.reading is not None and len(feedback) == 1:
+        read = answer_at(read_result(feedback[0]), gold.reading)
+        if read is not None:
+            return read
     found = [leaf for text in feedback for leaf in leaves(_value(text))]
     if any(same_answer(item.answer, leaf) for leaf in found):
         return item.answer

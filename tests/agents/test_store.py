@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-import os
+import resource
 from pathlib import Path
 
 import pytest
@@ -88,13 +88,38 @@ def test_a_log_dir_that_cannot_be_written_is_a_clear_error(tmp_path: Path) -> No
         RunStore.create(tmp_path / "file", "run", {})
 
 
-def test_a_full_disk_stops_the_episode_with_the_path(tmp_path: Path) -> None:
-    if not os.path.exists("/dev/full"):  # noqa: PTH110 -- a device
-        pytest.skip("needs /dev/full, which only Linux has")
+def test_a_file_that_can_grow_no_more_stops_the_episode_with_the_path(tmp_path: Path) -> None:
     store = RunStore.create(tmp_path, "run", {})
-    (store.folder / "episodes" / "e.jsonl").symlink_to("/dev/full")
-    with store.sink("e") as sink, pytest.raises(StoreError, match=r"e\.jsonl cannot be written"):
+    most, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    with store.sink("e") as sink:
         sink(started("e"))
+        size = store.path("e").stat().st_size
+        resource.setrlimit(resource.RLIMIT_FSIZE, (size + 10, hard))
+        try:
+            with pytest.raises(StoreError, match=r"e\.jsonl cannot be written"):
+                sink(Ended(Ending.ANSWERED, 0.5))
+        finally:
+            resource.setrlimit(resource.RLIMIT_FSIZE, (most, hard))
+    assert store.path("e").stat().st_size == size
+
+
+def test_every_attempt_has_a_file_of_its_own(tmp_path: Path) -> None:
+    store = RunStore.create(tmp_path, "run", {})
+    with store.sink("e") as sink:
+        sink(started("e"))
+    before = store.path("e").read_bytes()
+    with pytest.raises(StoreError, match="File exists"), store.sink("e"):
+        pass
+    assert store.path("e").read_bytes() == before
+
+
+def test_one_process_plays_a_run_at_a_time(tmp_path: Path) -> None:
+    store = RunStore.create(tmp_path, "run", {})
+    other = pytest.raises(StoreError, match="being played by another process")
+    with store.held(), other, store.held():
+        pass
+    with store.held():
+        pass
 
 
 def test_replacing_a_file_never_shows_a_part(tmp_path: Path) -> None:

@@ -213,6 +213,21 @@ def test_ids_are_not_repeated_over_turns() -> None:
         pytest.param({"prompt_tokens": None, "completion_tokens": "4"}, Usage(), id="junk"),
         pytest.param({"prompt_tokens": -1, "cost": True}, Usage(), id="nonsense"),
         pytest.param({"cost": 0.25}, Usage(cost_usd=0.25), id="cost"),
+        pytest.param(
+            {"prompt_tokens": 9, "prompt_tokens_details": {"cached_tokens": 4}},
+            Usage(9, prompt_cached_tokens=4),
+            id="at hand, OpenAI",
+        ),
+        pytest.param(
+            {"input_tokens": 9, "cache_read_input_tokens": 4},
+            Usage(9, prompt_cached_tokens=4),
+            id="at hand, Anthropic",
+        ),
+        pytest.param(
+            {"prompt_tokens": 9, "prompt_cache_hit_tokens": 4, "prompt_tokens_details": None},
+            Usage(9, prompt_cached_tokens=4),
+            id="at hand, DeepSeek",
+        ),
         pytest.param({"cost": {"total_cost": 1}}, Usage(cost_usd=1.0), id="itemised cost"),
     ],
 )

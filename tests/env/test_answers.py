@@ -7,10 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from env.answers import official, same_answer, strict
+from env.answers import official, strict
 from env.messages import AssistantMessage, Message, RawCall, ToolMessage, UserMessage
 from env.reading import tagged_answer
 from tests.conftest import SHARED
+from toolhop_tools.answers import same_answer
 
 
 def conversation(final: str | None, *tools: str) -> list[Message]:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from env.feedback import MINIMAL_TEXT, Feedback, Level, error_code, render, tells_of_error
+from env.feedback import MINIMAL_TEXT, Feedback, Level, error_code, render
 from env.verdicts import BEFORE_RUNNING, Call, ErrorCode, Problem, Rejected
 from sandbox.outcome import (
     JSON,
@@ -21,6 +21,7 @@ from sandbox.outcome import (
     TooLarge,
 )
 from tests.env.made import object_schema, validator
+from toolhop_tools.failures import tells_of_error
 
 SCHEMA = object_schema(
     "year",

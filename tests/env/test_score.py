@@ -6,11 +6,12 @@ from dataclasses import replace
 import pytest
 
 from env.messages import Reply, Usage
-from env.score import Score, Void, holds_answer, leaves, score, solved_hops
+from env.score import Score, Void, holds_answer, score, solved_hops
 from env.trace import Called, Ended, Ending, Hops, Replied, Trace
 from env.verdicts import ErrorCode, Problem, Rejected, Repair
 from sandbox.outcome import JSON, Raised, Returned
 from tests.env.made import called, finished, started
+from toolhop_tools.answers import leaves
 
 
 def scored(trace: Trace) -> Score:

@@ -138,7 +138,10 @@ LINES_OF_TRACE = FILE.splitlines(keepends=True)
 @pytest.mark.parametrize(
     ("lines", "message"),
     [
-        ([LINES_OF_TRACE[0], b"garbage\n", *LINES_OF_TRACE[1:]], "line 2 is no event of format 1"),
+        (
+            [LINES_OF_TRACE[0], b"garbage\n", *LINES_OF_TRACE[1:]],
+            f"line 2 is no event of format {FORMAT}",
+        ),
         ([LINES_OF_TRACE[0], b"\n", b"\n", b"{}\n", LINES_OF_TRACE[1]], "line 4 is no event"),
         ([LINES_OF_TRACE[0], LINES_OF_TRACE[1][:20] + b"\n"], "line 2 is no event"),
         ([LINES_OF_TRACE[0], line(kind="danced")], "line 2 is no event"),
@@ -146,9 +149,14 @@ LINES_OF_TRACE = FILE.splitlines(keepends=True)
         ([b"garbage\n"], "line 1 is no event"),
         ([b"[]\n"], "line 1 is no event"),
         ([LINES_OF_TRACE[1]], "line 1 is `replied`; a trace begins with `started`"),
-        ([line(kind="started", format=FORMAT + 1, new="x")], "format 2, .* upgrade toolhop-env"),
-        ([to_line(started(format=99))], "format 99, this version reads up to 1"),
-        ([line(format=2, kind="opened"), b"garbage\n"], "upgrade toolhop-env"),
+        (
+            [line(kind="started", format=FORMAT + 1, new="x")],
+            f"format {FORMAT + 1}, .* upgrade toolhop-env",
+        ),
+        ([line(kind="started", format=0)], "formats are numbers from 1 on"),
+        ([line(kind="started", format="2")], "format '2'; formats are numbers"),
+        ([to_line(started(format=99))], f"format 99, this version reads up to {FORMAT}"),
+        ([line(format=FORMAT + 1, kind="opened"), b"garbage\n"], "upgrade toolhop-env"),
     ],
 )
 def test_what_cannot_be_read_says_where(lines: list[bytes], message: str) -> None:

@@ -1,0 +1,156 @@
+"""What an ablation compares, and the runs that it is made of.
+
+An *arm* is a run, in a folder of its own below the ablation's. Feedback has two kinds: a *base*
+arm plays every item under one level from the start; a *fork* arm goes on from the first failed
+calls of a base arm, at another level. Every other factor has base arms only.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Annotated
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from agents.prompts import Mode
+from agents.settings import RunSettings
+from agents.store import file_name
+from env.levels import Template, Verbosity, named
+from toolhop_tools.presentation import Presentation
+
+
+class DesignError(ValueError):
+    """An ablation that cannot be played as asked; says why and what is allowed."""
+
+
+class Factor(StrEnum):
+    """What is changed from level to level."""
+
+    FEEDBACK = "feedback"
+    MODE = "mode"
+    TOOLS = "tools"
+    """How the tools are shown (`toolhop_tools.presentation`)."""
+
+
+class Design(StrEnum):
+    """How two feedback levels come to be compared."""
+
+    FORKED = "forked"
+    """From the first failed call on, after the same turns."""
+    INDEPENDENT = "independent"
+    """Each level in episodes of its own."""
+
+
+@dataclass(frozen=True, slots=True)
+class Arm:
+    """One run of an ablation."""
+
+    name: str
+    """Its folder's name."""
+    level: str
+    prefix: str = ""
+    """For a fork arm the level of the base arm that it goes on from; else empty."""
+
+    @property
+    def forked(self) -> bool:
+        """Whether it goes on from another arm's episodes."""
+        return bool(self.prefix)
+
+
+class Ablation(BaseModel):
+    """Everything that was asked for; it goes into the ablation's folder as it is."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    factor: Factor = Factor.FEEDBACK
+    design: Design = Design.FORKED
+    levels: Annotated[tuple[str, ...], Field(min_length=2)] = ("detailed", "minimal")
+    """The first is what the others are compared with."""
+    templates: tuple[Template, ...] = ()
+    """The feedback levels among them that are not built in."""
+    prefix_levels: tuple[str, ...] = ()
+    """Levels under which whole episodes are played; all of them where none is given."""
+    confidence: Annotated[float, Field(gt=0, lt=1)] = 0.95
+    base: RunSettings = RunSettings()
+    """The settings that every arm has but for its level."""
+
+    def checked(self) -> Ablation:
+        """The same, if it can be played.
+
+        Raises:
+            DesignError, LevelError, BadChoice: it cannot.
+        """
+        if len(set(self.levels)) < len(self.levels):
+            raise DesignError(f"the levels {', '.join(self.levels)} are not all different")
+        for arm in self.arms:
+            self.settings(arm)
+        unknown = [level for level in self.prefix_levels if level not in self.levels]
+        if unknown:
+            raise DesignError(
+                f"{unknown[0]!r} is no level of this ablation; they are {', '.join(self.levels)}"
+            )
+        if self.prefix_levels and not self.forks:
+            raise DesignError(
+                "a prefix level is for the forked design of the feedback factor: elsewhere no "
+                "turns are shared; leave it out"
+            )
+        if self.factor is not Factor.MODE and len(self.base.modes) > 1:
+            modes = ", ".join(self.base.modes)
+            raise DesignError(f"an ablation has one mode, not {modes}; or compare --factor mode")
+        if self.factor is Factor.FEEDBACK and self.base.modes == (Mode.DIRECT,):
+            raise DesignError("direct mode makes no calls, so that feedback cannot matter there")
+        if self.forks and self.base.time_limit_s is not None:
+            raise DesignError(
+                "a time limit is not the same for a branch, which begins in the middle: limit "
+                "turns or tokens, or take the independent design"
+            )
+        return self
+
+    @property
+    def forks(self) -> bool:
+        """Whether episodes are forked."""
+        return self.factor is Factor.FEEDBACK and self.design is Design.FORKED
+
+    @property
+    def played_levels(self) -> tuple[str, ...]:
+        """The levels that have a base arm, in order."""
+        if not self.forks or not self.prefix_levels:
+            return self.levels
+        return tuple(level for level in self.levels if level in self.prefix_levels)
+
+    @property
+    def arms(self) -> tuple[Arm, ...]:
+        """All runs, each after the one that it goes on from."""
+        found = []
+        for prefix in self.played_levels:
+            found.append(Arm(file_name(prefix), prefix))
+            others = [level for level in self.levels if level != prefix] if self.forks else []
+            found += [Arm(file_name(f"{prefix}-then-{level}"), level, prefix) for level in others]
+        return tuple(found)
+
+    def settings(self, arm: Arm) -> RunSettings:
+        """The run that an arm is.
+
+        Raises:
+            DesignError, LevelError, BadChoice: its level is none of the factor's.
+        """
+        match self.factor:
+            case Factor.FEEDBACK:
+                return self.base.model_copy(update={"feedback": self.verbosity(arm.level)})
+            case Factor.MODE:
+                if arm.level not in list(Mode):
+                    raise DesignError(f"{arm.level!r} is no mode; the modes are {', '.join(Mode)}")
+                return self.base.model_copy(update={"modes": (Mode(arm.level),)})
+            case Factor.TOOLS:
+                shown = str(Presentation.parse(arm.level))
+                return self.base.model_copy(update={"presentation": shown})
+
+    def verbosity(self, level: str) -> Verbosity:
+        """The feedback level of a name.
+
+        Raises:
+            LevelError: there is none.
+        """
+        own = next((template for template in self.templates if template.name == level), None)
+        return own or named(level)

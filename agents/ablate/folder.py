@@ -1,0 +1,140 @@
+"""An ablation's folder: what was asked for, and a run's folder an arm.
+
+    ablation.json    the `Ablation`; written once, before anything is played
+    ARM/             a run (`agents.store`)
+
+Everything else is computed from these. So an ablation that was killed loses nothing finished, and
+is gone on with arm by arm as every run is.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+from pydantic import ValidationError
+
+from agents.ablate.design import Ablation, Arm
+from agents.ablate.pairs import Arms, Played, played
+from agents.store import EPISODES, MANIFEST, RunStore, StoreError, write_aside
+
+ABLATION = "ablation.json"
+FORMAT = 1
+"""Version of ``ablation.json``; newer ones are refused."""
+
+
+@dataclass(frozen=True, slots=True)
+class AblationFolder:
+    """An ablation on disk."""
+
+    path: Path
+    ablation: Ablation
+
+    @classmethod
+    def create(cls, ablation: Ablation) -> AblationFolder:
+        """Make a new one below the settings' ``log_dir``.
+
+        Raises:
+            StoreError: it cannot be made.
+        """
+        folder = _fresh(ablation.base.log_dir, _name(ablation))
+        text = json.dumps({"format": FORMAT, **ablation.model_dump(mode="json")}, indent=2)
+        write_aside(folder / ABLATION, f"{text}\n".encode())
+        return cls(folder, ablation)
+
+    @classmethod
+    def open(cls, path: Path) -> AblationFolder:
+        """An existing one.
+
+        Raises:
+            StoreError: it is none, or cannot be read.
+        """
+        file = path / ABLATION
+        if not file.is_file():
+            raise StoreError(
+                f"{path} is no ablation: it has no {ABLATION}. Give the folder that `toolhop "
+                "ablate` printed; for a run there are `toolhop score` and `toolhop show`"
+            )
+        try:
+            loaded = json.loads(file.read_bytes())
+            version = loaded.pop("format")
+            if version != FORMAT:
+                raise StoreError(
+                    f"{file} has format {version}, this version reads {FORMAT}; use the "
+                    "toolhop-env that wrote it, or a newer one"
+                )
+            return cls(path, Ablation.model_validate(loaded))
+        except ValidationError as error:
+            first = error.errors()[0]
+            place = ".".join(str(part) for part in first["loc"])
+            raise StoreError(f"{file} cannot be read: {place}: {first['msg']}") from error
+        except (OSError, ValueError, LookupError, TypeError, AttributeError) as error:
+            raise StoreError(f"{file} cannot be read: {error}") from error
+
+    def store(self, arm: Arm) -> RunStore | None:
+        """The run of an arm, None where it was not begun.
+
+        Raises:
+            StoreError: there is something else in its place.
+        """
+        folder = self.path / arm.name
+        if (folder / MANIFEST).is_file():
+            return RunStore(folder)
+        if folder.exists() and any((folder / EPISODES).glob("*")):
+            raise StoreError(f"{folder} has episodes and no {MANIFEST}; put it back")
+        return None
+
+    def clear(self, arm: Arm) -> None:
+        """Take away what is left of an arm that was killed before it had a manifest.
+
+        Raises:
+            StoreError: it cannot be taken away.
+        """
+        folder = self.path / arm.name
+        if self.store(arm) is not None or not folder.exists():
+            return
+        try:
+            shutil.rmtree(folder)
+        except OSError as error:
+            raise StoreError(f"{folder} cannot be removed: {error}") from error
+
+    def episodes(self) -> Arms:
+        """Every attempt of every arm that was begun; one trace is held at a time.
+
+        Raises:
+            StoreError: a trace cannot be read.
+        """
+        stores = ((arm, self.store(arm)) for arm in self.ablation.arms)
+        return {arm.name: tuple(_played(arm, store)) for arm, store in stores if store is not None}
+
+
+def _played(arm: Arm, store: RunStore) -> Iterator[Played]:
+    for trace in store.traces():
+        yield played(trace, arm.name)
+
+
+def _name(ablation: Ablation) -> str:
+    player = "".join(c if c.isalnum() or c in "-._" else "-" for c in ablation.base.player)[:60]
+    at = datetime.now(UTC).strftime("%Y-%m-%dT%H-%M-%S")
+    return f"{at}_ablate-{ablation.factor}_{player}"
+
+
+def _fresh(log_dir: Path, name: str) -> Path:
+    try:
+        log_dir.mkdir(parents=True, exist_ok=True)
+        for number in range(1, 10_000):
+            folder = log_dir / (name if number == 1 else f"{name}-{number}")
+            try:
+                folder.mkdir()
+            except FileExistsError:
+                continue
+            return folder
+    except OSError as error:
+        raise StoreError(
+            f"no folder can be made in {log_dir}: {error}; pass another --log-dir"
+        ) from error
+    raise StoreError(f"there are 9,999 folders named {name} in {log_dir}")

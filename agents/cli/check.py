@@ -1,0 +1,160 @@
+"""`toolhop check`: does every tool of a data set have the properties of a good one?"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import time
+from collections.abc import Sequence
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import Any
+
+import anyio
+import click
+from rich.console import Console
+
+from agents.cli import EXIT_EPISODES
+from agents.cli.check_audit import audit
+from agents.cli.check_progress import CheckProgress
+from agents.cli.check_view import Checked, print_report, summary, to_json
+from agents.table import table_console
+from env.rejection import Rejections
+from sandbox.base import Limits
+from sandbox.choose import KINDS
+from toolhop_tools.errors import BadChoice, DataError
+from toolhop_tools.load import select, survey
+from toolhop_tools.properties import store as stores
+from toolhop_tools.properties.bench import open_bench, settings_for
+from toolhop_tools.properties.check import EXAMPLES
+from toolhop_tools.properties.many import Plan, check_all
+from toolhop_tools.properties.model import PROPERTIES, Subject, ToolReport, subjects
+from toolhop_tools.record import Survey
+
+INTERRUPTED = 130
+"""Exit code after Ctrl-C, as shells have it."""
+
+
+# fmt: off
+@click.command(context_settings={"show_default": True})
+@click.argument("data")
+@click.option("--examples", "count", type=click.IntRange(1, 100_000), default=EXAMPLES,
+              help="Examples a property and tool.")
+@click.option("--seed", type=int, default=0, help="Of what is drawn.")
+@click.option("--tool", "tools", multiple=True,
+              help="Tools by name, or item::tool; * stands for anything; may be repeated.")
+@click.option("--property", "properties", multiple=True, type=click.Choice(list(PROPERTIES)),
+              help="Only this property; may be repeated.")
+@click.option("--limit", default=None, help="10 for the first ten items, 10-20 for a range.")
+@click.option("--sample-id", "sample_ids", multiple=True, help="Items by id; may be repeated.")
+@click.option("--sandbox", type=click.Choice(KINDS), default="auto", help="What isolates tools.")
+@click.option("--timeout", "timeout_s", type=click.FloatRange(0.01, 3600), default=2.0,
+              help="Seconds a call.")
+@click.option("--memory", "memory_mib", type=click.IntRange(16, 65536), default=256,
+              help="MiB a call.")
+@click.option("--max-sandboxes", "lanes", type=click.IntRange(1, 64), default=None,
+              help="Tools at a time.  [default: one a processor]")
+@click.option("--store", type=click.Path(file_okay=False, path_type=Path), default=stores.FOLDER,
+              help="Folder of counter-examples, which are called first the next time.")
+@click.option("--audit", "audit_file", type=click.Path(dir_okay=False, path_type=Path),
+              help="Write the classes of failures as a Markdown page.")
+@click.option("--json", "as_json", is_flag=True, help="The report as JSON on standard output.")
+def check(data: str, tools: tuple[str, ...], properties: tuple[str, ...], as_json: bool,
+          audit_file: Path | None, **flags: Any) -> None:  # noqa: ANN401 -- flags
+    """Test every tool of DATA by its properties: thousands of generated calls in the sandbox.
+
+    DATA is builtin, toolhop, or a file or folder. docs/properties.md explains each property.
+
+    Exit code 0: all hold. 1: some do not, or rows of the data cannot be used. 2: bad input.
+    """
+    _keep_caches_together(flags["store"])
+    seen = _survey(data)
+    chosen = _chosen(seen, tools, flags["limit"], flags["sample_ids"])
+    names = tuple(name for name in PROPERTIES if not properties or name in properties)
+    limits = Limits(wall_s=flags["timeout_s"], memory_mib=flags["memory_mib"])
+    store = stores.Store(flags["store"], seen.dataset.name)
+    plan = Plan(chosen, names, flags["count"], flags["seed"], store)
+    started = time.monotonic()
+    reports = _run(plan, limits, flags)
+    checked = Checked(
+        data, names, reports, seen.errors, limits, flags["sandbox"], plan.count, plan.seed
+    )
+    if audit_file:
+        _write(audit_file, audit(checked))
+    if as_json:
+        click.echo(json.dumps(to_json(checked), ensure_ascii=False).encode("utf-8", "replace"))
+    else:
+        print_report(table_console(), checked)
+    for path in store.unreadable:
+        click.echo(f"{path} is no counter-example and was passed over", err=True)
+    click.echo(summary(checked, time.monotonic() - started), err=True)
+    sys.exit(EXIT_EPISODES if checked.failed else 0)
+
+
+# fmt: on
+def _keep_caches_together(store: Path) -> None:
+    """Have Hypothesis keep its cache beside the store, and not in a folder of its own here."""
+    os.environ.setdefault("HYPOTHESIS_STORAGE_DIRECTORY", str(store.parent / "hypothesis"))
+
+
+def _survey(data: str) -> Survey:
+    """The data set with its errors.
+
+    Raises:
+        DataError: nothing can be read at all, or there is nothing in it.
+    """
+    seen = survey(data)
+    if not seen.dataset.items and not seen.errors:
+        raise DataError("it has no items", origin=data)
+    return seen
+
+
+def _chosen(
+    seen: Survey, tools: Sequence[str], limit: str | None, sample_ids: Sequence[str]
+) -> tuple[Subject, ...]:
+    """The tools to check.
+
+    Raises:
+        BadChoice: a name that fits no tool, an id or limit that fits no item.
+    """
+    if not seen.dataset.items:
+        return ()
+    found = subjects(select(seen.dataset, limit=limit, sample_ids=sample_ids))
+    for name in tools:
+        if not any(_fits(subject, name) for subject in found):
+            some = ", ".join(subject.id for subject in found[:3])
+            raise BadChoice(f"no tool {name!r} among those chosen; there are {some} …")
+    return tuple(one for one in found if not tools or any(_fits(one, name) for name in tools))
+
+
+def _fits(subject: Subject, name: str) -> bool:
+    return fnmatchcase(subject.tool.name, name) or fnmatchcase(subject.id, name)
+
+
+def _run(plan: Plan, limits: Limits, flags: dict[str, Any]) -> list[ToolReport]:
+    if not plan.subjects:
+        return []
+    lanes = flags["lanes"] or max(2, os.cpu_count() or 1)
+    progress = CheckProgress(Console(stderr=True), len(plan.subjects))
+
+    async def run() -> list[ToolReport]:
+        settings = settings_for(plan.properties)
+        async with open_bench(
+            flags["sandbox"], limits=limits, settings=settings, lanes=lanes
+        ) as bench:
+            return await check_all(plan, bench, Rejections, lanes=lanes, on_report=progress.report)
+
+    with progress:
+        try:
+            return anyio.run(run)
+        except KeyboardInterrupt:
+            click.echo("interrupted; what was found so far is in the store", err=True)
+            sys.exit(INTERRUPTED)
+
+
+def _write(path: Path, text: str) -> None:
+    try:
+        path.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise click.UsageError(f"--audit {path} cannot be written: {error.strerror}") from None

@@ -1,0 +1,110 @@
+"""Runs as a folder that `datasets.load_dataset(PATH)` reads: the tables and a card."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from agents.export.columns import CALL, CALLS, EPISODES, MESSAGE, Column, Kind
+from agents.export.files import aside
+from agents.export.parquet import CALLS_FILE, EPISODES_FILE, Written, write_tables
+from agents.export.played import Played
+
+DATA, CARD = "data", "README.md"
+SPLIT = "train"
+"""Name of the one split, as `load_dataset` has it for data that is not divided."""
+TABLES: Mapping[str, tuple[str, Sequence[Column[Any]]]] = {
+    "episodes": (EPISODES_FILE, EPISODES),
+    "calls": (CALLS_FILE, CALLS),
+}
+"""File and columns by configuration; the first is the default."""
+_DTYPES = {
+    Kind.TEXT: "string",
+    Kind.BOOL: "bool",
+    Kind.INT: "int64",
+    Kind.FLOAT: "float64",
+    Kind.TIME: "timestamp[ms, tz=UTC]",
+}
+
+
+def write_dataset(played: Iterable[Played], folder: Path, runs: Sequence[str]) -> Written:
+    """Write the tables to `folder`/data, then the card that leads to them.
+
+    Raises:
+        MissingExtra: pyarrow is not installed.
+        ExportError: a file cannot be written.
+    """
+    written = write_tables(played, folder / DATA)
+    text = card(runs, written.rows)
+    with aside(folder / CARD) as path:
+        path.write_text(text, encoding="utf-8")
+    return Written((folder / CARD, *written.files), written.rows)
+
+
+def card(runs: Sequence[str], rows: dict[str, int]) -> str:
+    """The data set's card: metadata that libraries read, then a page for people."""
+    parts = ["---", *_metadata(), "---", "", "# Episodes of tool use", ""]
+    named = ", ".join(f"`{name}`" for name in runs)
+    parts += [
+        f"Exported by toolhop-env from {named}: {rows['episodes']} attempts at episodes and "
+        f"{rows['calls']} tool calls.",
+        "",
+        "```python",
+        "from datasets import load_dataset",
+        "",
+        f'episodes = load_dataset("PATH", split="{SPLIT}")',
+        f'calls = load_dataset("PATH", "calls", split="{SPLIT}")',
+        "```",
+        "",
+        "Figures are taken over rows with `counts`: an episode may have had several attempts. "
+        "Void attempts have no scores. Questions, answers and tool results come from the items "
+        "that were played, and stand under the licence of their data set.",
+    ]
+    for name, (_, columns) in TABLES.items():
+        parts += ["", f"## {name}", "", *table(columns)]
+    return "\n".join(parts) + "\n"
+
+
+def table(columns: Sequence[Column[Any]]) -> Iterator[str]:
+    """The columns as a table in Markdown."""
+    yield "| column | type | meaning |"
+    yield "|---|---|---|"
+    for column in columns:
+        unit = f"; {column.unit}" if column.unit else ""
+        yield f"| `{column.name}` | {column.kind} | {column.about}{unit} |"
+
+
+def _metadata() -> Iterator[str]:
+    yield "pretty_name: Episodes of tool use"
+    yield "tags: [toolhop, tool-use, agent-traces]"
+    yield "configs:"
+    for place, (name, (file, _)) in enumerate(TABLES.items()):
+        yield f"- config_name: {name}"
+        if place == 0:
+            yield "  default: true"
+        yield "  data_files:"
+        yield f"  - split: {SPLIT}"
+        yield f"    path: {DATA}/{file}"
+    yield "dataset_info:"
+    for name, (_, columns) in TABLES.items():
+        yield f"- config_name: {name}"
+        yield "  features:"
+        for column in columns:
+            # JSON is YAML.
+            yield f"  - {json.dumps({'name': column.name, **_feature(column.kind)})}"
+
+
+def _feature(kind: Kind) -> dict[str, Any]:
+    if kind is Kind.TEXTS:
+        return {"list": "string"}
+    if kind is Kind.MESSAGES:
+        calls = [{"name": name, "dtype": "string"} for name in CALL]
+        return {
+            "list": [
+                {"name": name, **({"list": calls} if name == "calls" else {"dtype": "string"})}
+                for name in MESSAGE
+            ]
+        }
+    return {"dtype": _DTYPES[kind]}

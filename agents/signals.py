@@ -1,0 +1,33 @@
+"""Work that SIGINT and SIGTERM end cleanly."""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Awaitable, Callable
+
+import anyio
+
+
+async def until_signal(work: Callable[[], Awaitable[None]]) -> bool:
+    """Do `work`; True where SIGINT or SIGTERM cut it off. Raises what `work` raises."""
+    cut = False
+    fault: list[Exception] = []
+    async with anyio.create_task_group() as tasks:
+
+        async def watch() -> None:
+            nonlocal cut
+            with anyio.open_signal_receiver(signal.SIGINT, signal.SIGTERM) as signals:
+                async for _ in signals:
+                    cut = True
+                    tasks.cancel_scope.cancel()
+                    return
+
+        tasks.start_soon(watch)
+        try:
+            await work()
+        except Exception as error:  # noqa: BLE001 -- raised below, outside of the group
+            fault.append(error)
+        tasks.cancel_scope.cancel()
+    if fault and not cut:
+        raise fault[0]
+    return cut

@@ -1,0 +1,144 @@
+"""How fast properties are checked: examples a second, batches against calls, two workers.
+
+    python -m benchmarks.properties            # prints the table; under a minute on an idle machine
+    python -m benchmarks.properties --write    # also into docs/properties.md
+
+Uses the built-in tools. Ratios of one run say more than absolute figures, which follow the load.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from functools import partial
+from pathlib import Path
+
+import anyio
+from anyio import to_thread
+
+from env.rejection import Rejections
+from sandbox.base import Limits
+from toolhop_tools.load import load
+from toolhop_tools.properties import harness
+from toolhop_tools.properties.bench import Lane, open_bench
+from toolhop_tools.properties.check import open_case
+from toolhop_tools.properties.many import Plan, check_all
+from toolhop_tools.properties.model import BASE, Subject, ToolReport, subjects
+
+LIMITS = Limits(wall_s=2.0)
+PAGE = Path(__file__).parents[1] / "docs" / "properties.md"
+EXAMPLES = 50
+FEW, MANY = 6, 30
+"""Tools for the comparison of calls, and for whole checks."""
+
+
+async def batches(tools: Sequence[Subject]) -> tuple[float, float]:
+    """Executions a second: in batches, and one call each."""
+    async with open_bench("auto", limits=LIMITS, settings=[BASE]) as bench, bench.lane() as lane:
+        return await to_thread.run_sync(partial(_batches, tools, lane))
+
+
+def _batches(tools: Sequence[Subject], lane: Lane) -> tuple[float, float]:
+    took = {"batched": 0.0, "alone": 0.0}
+    runs = 0
+    ways = {"batched": harness.run_batched, "alone": harness.run_alone}
+    for tool in tools:
+        case = open_case(tool, lane.from_thread, Rejections(), count=EXAMPLES)
+        valid = case.valid
+        case.alone(valid[0])  # compiles; batches compile their driver in the measured time
+        for name, way in ways.items():
+            started = time.perf_counter()
+            way(lane.from_thread, BASE, tool.tool.program, valid)
+            took[name] += time.perf_counter() - started
+        runs += len(valid)
+    return runs / took["batched"], runs / took["alone"]
+
+
+async def whole(tools: Sequence[Subject], lanes: int) -> float:
+    """Examples a second that all properties judged, once the lanes' containers stand."""
+    done: list[tuple[float, int]] = []
+
+    def note(report: ToolReport) -> None:
+        verdicts = report.verdicts.values()
+        done.append((time.perf_counter(), sum(getattr(v, "executed", 0) for v in verdicts)))
+
+    async with open_bench("auto", limits=LIMITS, lanes=lanes) as bench:
+        plan = Plan(tools, count=EXAMPLES)
+        await check_all(plan, bench, Rejections, lanes=lanes, on_report=note)
+    # From the first report on: what each lane has begun by then evens out with what it ends with.
+    (first, _), *later = done
+    return sum(number for _, number in later) / (later[-1][0] - first)
+
+
+def plugin(workers: int) -> float:
+    """Seconds of pytest over some built-in tools."""
+    with tempfile.TemporaryDirectory() as folder:
+        command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider"]
+        command += [
+            "--toolhop-data",
+            "builtin",
+            "-k",
+            "film or history or zoology",
+            "-n",
+            str(workers),
+        ]
+        started = time.perf_counter()
+        done = subprocess.run(
+            [*command, "--rootdir", folder], cwd=folder, capture_output=True, text=True, check=False
+        )
+        if done.returncode:
+            raise SystemExit(done.stdout[-2000:] + done.stderr[-2000:])
+        return time.perf_counter() - started
+
+
+def table() -> str:
+    """The figures as Markdown."""
+    tools = subjects(load("builtin").items)
+    batched, alone = anyio.run(batches, tools[:FEW])
+    one, two = (anyio.run(whole, tools[:MANY], lanes) for lanes in (1, 2))
+    n1_s, n2_s = plugin(1), plugin(2)
+    load_1 = os.getloadavg()[0]
+    rows = [
+        ("executions a second, a call each", f"{alone:,.0f}", "1.0"),
+        ("executions a second, in batches", f"{batched:,.0f}", f"{batched / alone:.1f}"),
+        ("judged examples a second, 1 tool at a time", f"{one:,.0f}", "1.0"),
+        (
+            "judged examples a second, 2 tools at a time",
+            f"{two:,.0f}",
+            f"{two / one:.2f}",
+        ),
+        ("`pytest -n 1`, seconds", f"{n1_s:.1f}", "1.0"),
+        ("`pytest -n 2`, seconds", f"{n2_s:.1f}", f"{n1_s / n2_s:.2f}"),
+    ]
+    lines = ["| what | figure | ratio |", "|---|---:|---:|"]
+    lines += [f"| {' | '.join(row)} |" for row in rows]
+    note = (
+        f"{os.cpu_count()} processors, load {load_1:.1f} at the end: what else runs on the machine "
+        "takes its share of the second worker first."
+    )
+    return "\n".join([*lines, "", note])
+
+
+def main() -> None:
+    """Print the table, and put it into the page where asked."""
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument(
+        "--write", action="store_true", help="put the table into docs/properties.md"
+    )
+    arguments = parser.parse_args()
+    made = table()
+    print(made)
+    if arguments.write:
+        text = PAGE.read_text(encoding="utf-8")
+        marks = r"(<!-- figures -->\n).*?(\n<!-- end -->)"
+        PAGE.write_text(re.sub(marks, rf"\1{made}\2", text, flags=re.DOTALL), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

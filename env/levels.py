@@ -1,0 +1,139 @@
+"""How much the feedback to a failed call tells: the two levels of ToolHop, and templates.
+
+A template is a text with places in braces, such as ``{tool} failed: {code}``. The places are
+listed in `PLACES`; any other word in braces is an error, and other braces stay as they are, so
+that a template may be JSON. What is put in is not looked at again. A first line ``[rejected]``
+makes what follows the text for calls that were not run, up to a line ``[failed]``, which begins
+the text for calls that were; without these the whole stands for both.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+from typing import TypeAlias
+
+
+class Level(StrEnum):
+    """The levels that are built in."""
+
+    DETAILED = "detailed"
+    MINIMAL = "minimal"
+
+
+PLACES: Mapping[str, str] = {
+    "code": "the call's error code, such as missing_argument",
+    "tool": "the name that was called",
+    "problems": "what was wrong with a call that was not run, in sentences; else empty",
+    "problem": "the first of these sentences",
+    "path": "the argument that the first problem is about; may be empty",
+    "given": "what was given there; may be empty",
+    "allowed": "what would have been accepted there",
+    "message": "what came of a call that was run; else empty",
+    "detailed": "all that detailed feedback says",
+}
+"""What a template can hold, and what stands in its place."""
+MOST_CHARS = 4000
+"""Length of a template: it is part of every trace that was played under it."""
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,39}")
+_PLACE = re.compile(r"\{([A-Za-z_]\w*)\}")
+_SECTIONS = re.compile(r"\[rejected\]\n(.*?)\n\[failed\]\n(.*)", re.DOTALL)
+
+
+class LevelError(ValueError):
+    """A feedback level that cannot be used; says why and what is allowed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Template:
+    """A level of a study's own: a name for its tables, and the text.
+
+    Raises:
+        LevelError: the name or the text cannot be used.
+    """
+
+    name: str
+    text: str
+
+    def __post_init__(self) -> None:
+        if self.name in list(Level):
+            raise LevelError(f"the level {self.name!r} is built in; give the template another name")
+        if not _NAME.fullmatch(self.name):
+            raise LevelError(
+                f"{self.name!r} cannot name a level: give up to 40 letters, digits, - _ and ."
+            )
+        if not 0 < len(self.text) <= MOST_CHARS or not self.text.strip():
+            raise LevelError(
+                f"the template of level {self.name!r} has {len(self.text):,} characters; "
+                f"give 1 to {MOST_CHARS:,}, not all of them blank"
+            )
+        unknown = sorted(set(_PLACE.findall(self.text)) - PLACES.keys())
+        if unknown:
+            named = ", ".join(f"{{{name}}}" for name in unknown)
+            allowed = ", ".join(f"{{{name}}}" for name in PLACES)
+            raise LevelError(
+                f"the template of level {self.name!r} holds {named}; the places are {allowed}"
+            )
+
+    @property
+    def value(self) -> str:
+        """The name, as the levels that are built in have it."""
+        return self.name
+
+    def __str__(self) -> str:
+        return self.name
+
+    def fill(self, values: Mapping[str, str], *, rejected: bool) -> str:
+        """The text with `values` (one for each of `PLACES`) in their places; may be blank."""
+        found = _SECTIONS.fullmatch(self.text)
+        text = (found[1] if rejected else found[2]) if found else self.text
+        return _PLACE.sub(lambda place: values[place[1]], text).strip()
+
+
+Verbosity: TypeAlias = Level | Template
+"""Any level. Both kinds have a `value`, their name."""
+
+
+def read_template(path: Path, name: str | None = None) -> Template:
+    """A level from a file, named as the file where no name is given.
+
+    Raises:
+        LevelError: it cannot be read or used.
+    """
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise LevelError(f"the feedback template {path} cannot be read: {error}") from error
+    return Template(name or path.stem, text.replace("\r\n", "\n").rstrip("\n"))
+
+
+def level_of(text: str) -> Verbosity:
+    """A level as it is given by a flag: ``detailed``, ``minimal``, or ``[NAME=]FILE``.
+
+    Raises:
+        LevelError: it is none, or the file cannot be read or used.
+    """
+    if text in list(Level):
+        return Level(text)
+    name, equals, file = text.partition("=")
+    if not equals and not Path(text).exists():
+        return named(text)
+    return read_template(Path(file), name) if equals else read_template(Path(text))
+
+
+def named(text: str) -> Level:
+    """The level that is built in under a name.
+
+    Raises:
+        LevelError: there is none.
+    """
+    try:
+        return Level(text)
+    except ValueError:
+        raise LevelError(
+            f"there is no feedback level {text!r}; the levels are {', '.join(Level)}, "
+            "and a template file makes another"
+        ) from None

@@ -1,0 +1,393 @@
+"""Whole ablations through the command: real processes, a real server, a real client."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import time
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from agents.ablate.folder import AblationFolder
+from agents.models.loopback import LoopbackServer, Request
+from agents.players.choose import choose
+from agents.players.responder import responder
+from agents.settings import RunSettings
+from agents.store import RunStore
+from env.fork import first_failure
+from env.levels import Template
+from env.messages import Reply
+from env.trace import Trace
+from tests.agents.command import TOOLHOP
+from tests.agents.items import small_item
+from toolhop_tools.model import DataSet
+from toolhop_tools.official import to_rows
+
+COUNT = 8
+PLAYER = "repairing:0.5"
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory: pytest.TempPathFactory) -> DataSet:
+    """Eight small items, also as a file in the official format."""
+    items = tuple(small_item(f"small-{number}") for number in range(1, COUNT + 1))
+    path = tmp_path_factory.mktemp("data") / "items.json"
+    dataset = DataSet("small", str(path), items)
+    path.write_text(json.dumps(to_rows(dataset)), encoding="utf-8")
+    return dataset
+
+
+def environment() -> dict[str, str]:
+    keep = {key: value for key, value in os.environ.items() if not key.startswith("TOOLHOP")}
+    return {**keep, "OPENAI_API_KEY": "none"}
+
+
+def told(*flags: str) -> subprocess.CompletedProcess[str]:
+    done = subprocess.run(
+        [*TOOLHOP, "ablate", *flags],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        env=environment(),
+    )
+    assert "Traceback" not in done.stderr, done.stderr
+    return done
+
+
+def flags_for(data: DataSet, log_dir: Path, *flags: str) -> tuple[str, ...]:
+    where = ("--data", data.origin, "--log-dir", str(log_dir), "--sandbox", "process")
+    return (*where, "--turn-limit", "20", "--json", *flags)
+
+
+def ablate(data: DataSet, log_dir: Path, *flags: str) -> dict[str, Any]:
+    done = told(*flags_for(data, log_dir, *flags))
+    assert done.returncode == 0, done.stderr
+    answer: dict[str, Any] = json.loads(done.stdout)
+    return answer
+
+
+def effects(answer: dict[str, Any], **wanted: str) -> list[dict[str, Any]]:
+    rows = [row for row in answer["rows"] if all(row[key] == wanted[key] for key in wanted)]
+    return [row["effect"] for row in rows]
+
+
+@pytest.fixture(scope="module")
+def inside(data: DataSet, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    """An ablation of the repairing player, in process."""
+    return ablate(data, tmp_path_factory.mktemp("inside"), "--agent", PLAYER, "--seed", "5")
+
+
+def traces(answer: dict[str, Any], arm: str) -> dict[str, Trace]:
+    store = RunStore.open(Path(answer["folder"]) / arm)
+    return {trace.started.item: trace for trace in store.traces()}
+
+
+def test_the_effect_that_the_players_rule_implies_is_found(inside: dict[str, Any]) -> None:
+    found = effects(inside, design="forked", population="failed", rule="strict")
+    assert len(found) == 2
+    for one in found:
+        assert (one["first"], one["second"]) == (1.0, 0.0)
+        assert (one["share_to_incorrect"], one["share_to_correct"]) == (1.0, 0.0)
+        assert one["pairs"] >= 6
+        assert one["p_value"] == 2 / 2 ** one["pairs"]
+        assert one["high"] < 0
+    rows = [row for row in inside["rows"] if row["population"] == "failed"]
+    assert all(
+        sum(one["pairs"] for one in row[group].values()) == row["effect"]["pairs"]
+        for row in rows
+        for group in ("by_code", "by_hop")
+    )
+
+
+def test_a_player_that_ignores_feedback_shows_none(tmp_path: Path) -> None:
+    flags = ("--agent", "faulty:0.5", "--prefix-level", "detailed", "--limit", "20", "--json")
+    done = told(*flags, "--sandbox", "process", "--log-dir", str(tmp_path))
+    answer = json.loads(done.stdout)
+    found = effects(answer, rule="strict")
+    assert [one["pairs"] for one in found][1] == 20
+    for one in found:
+        assert (one["difference"], one["to_incorrect"], one["to_correct"]) == (0, 0, 0)
+        assert one["p_value"] == 1
+        assert one["low"] < 0 < one["high"]
+    assert "strict" not in {rule for flip in answer["flips"] for rule in flip["rules"]}
+
+
+def test_forks_hold_the_prefix_and_are_linked_to_it(inside: dict[str, Any]) -> None:
+    for prefix, level in (("detailed", "minimal"), ("minimal", "detailed")):
+        parents, forks = traces(inside, prefix), traces(inside, f"{prefix}-then-{level}")
+        failed = {item for item, trace in parents.items() if first_failure(trace)}
+        assert failed == set(forks)
+        for item, fork in forks.items():
+            failure = first_failure(parents[item])
+            assert failure is not None
+            start = fork.started
+            assert start.parent == f"{prefix}/{parents[item].started.episode}"
+            assert start.kept_turns == failure.turn
+            assert {call.level.value for call in fork.calls} == {level}
+            kept = [event.reply for event in fork.replies[: failure.turn]]
+            assert kept == [event.reply for event in parents[item].replies[: failure.turn]]
+
+
+def test_a_branch_is_the_episode_that_its_level_gives_from_the_start(
+    inside: dict[str, Any],
+) -> None:
+    """The player is deterministic, so that both ways have to come to the same."""
+    for prefix, level in (("detailed", "minimal"), ("minimal", "detailed")):
+        forks, whole = traces(inside, f"{prefix}-then-{level}"), traces(inside, level)
+        for item, fork in forks.items():
+            assert [(c.raw, c.feedback, c.error) for c in fork.calls] == [
+                (c.raw, c.feedback, c.error) for c in whole[item].calls
+            ]
+            assert fork.final_text == whole[item].final_text
+
+
+def test_a_served_player_gives_the_same_figures_and_asks_as_often_as_is_said(
+    data: DataSet, inside: dict[str, Any], tmp_path: Path
+) -> None:
+    with LoopbackServer(responder(data, choose(PLAYER), 5)) as server:
+        endpoint = ("--model", "openai/scripted", "--base-url", server.base_url, "--seed", "5")
+        answer = ablate(data, tmp_path / "both", *endpoint)
+        both = server.requests
+        single = ablate(data, tmp_path / "one", *endpoint, "--prefix-level", "detailed")
+        one = server.requests - both
+        apart = ablate(data, tmp_path / "apart", *endpoint, "--design", "independent")
+        independent = server.requests - both - one
+        assert not server.errors
+    assert answer["rows"] == inside["rows"]
+    assert {part["prefix"] for part in answer["savings"]} == {"detailed", "minimal"}
+    for part in answer["savings"]:
+        assert part["independent"]["model_calls"] == part["independent_counted"]["model_calls"]
+        assert part["saved"]["model_calls"] > 0
+    (saving,) = single["savings"]
+    assert saving["independent_counted"] is None
+    assert independent - one == saving["saved"]["model_calls"]
+    asked = sum(part["asked"]["model_calls"] for part in answer["savings"])
+    assert both == independent + asked
+    assert effects(apart, population="failed") == effects(
+        answer, population="failed", design="independent"
+    )
+
+
+def test_figures_are_computed_again_from_the_folder_alone(inside: dict[str, Any]) -> None:
+    done = told("--show", inside["folder"], "--json")
+    assert done.returncode == 0
+    assert json.loads(done.stdout) == inside
+    shown = told("--show", inside["folder"], "--flips", "1")
+    assert "detailed → minimal (feedback, forked), episodes with a failed call" in shown.stdout
+    for flip in inside["flips"]:
+        for side in ("first_episode", "second_episode"):
+            assert (Path(inside["folder"]) / flip[side]).is_file()
+
+
+def test_arms_are_runs_like_any_other(inside: dict[str, Any]) -> None:
+    for arm in inside["arms"]:
+        folder = str(Path(inside["folder"]) / arm)
+        for command in (["score", folder], ["replay", folder, "--verify"]):
+            done = subprocess.run([*TOOLHOP, *command], capture_output=True, text=True, timeout=60)
+            assert done.returncode == 0, done.stderr
+    done = subprocess.run(
+        [*TOOLHOP, "run", "--resume", str(Path(inside["folder"]) / "detailed-then-minimal")],
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert done.returncode == 2
+    assert "toolhop ablate --resume" in done.stderr
+
+
+def test_template_levels_are_compared_and_stand_in_the_traces(
+    data: DataSet, tmp_path: Path
+) -> None:
+    hint = tmp_path / "hint.txt"
+    hint.write_text("[rejected]\n{problems}\n[failed]\n{message}\n", encoding="utf-8")
+    flags = ("--agent", PLAYER, "--seed", "5", "--level", f"own={hint}", "--prefix-level", "own")
+    answer = ablate(data, tmp_path, *flags, "--levels", "minimal,own")
+    (row,) = effects(answer, population="failed", rule="strict")
+    assert (row["first"], row["second"], row["share_to_correct"]) == (0, 1, 1)
+    hint.unlink()
+    text = "[rejected]\n{problems}\n[failed]\n{message}"
+    for trace in traces(answer, "own").values():
+        assert getattr(trace.started.feedback, "text", None) == text
+    assert json.loads(told("--show", answer["folder"], "--json").stdout) == answer
+
+
+def test_a_run_takes_a_template_and_a_presentation(data: DataSet, tmp_path: Path) -> None:
+    hint = tmp_path / "hint.txt"
+    hint.write_text("no: {code}", encoding="utf-8")
+    how = ("--feedback", str(hint), "--tools", "order=shuffled+names=removed")
+    where = ("--data", data.origin, "--log-dir", str(tmp_path / "logs"), "--sandbox", "process")
+    flags = ("--agent", "faulty:1:not_json", "--limit", "2")
+    done = subprocess.run([*TOOLHOP, "run", *where, *how, *flags], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    (folder,) = (tmp_path / "logs").iterdir()
+    store = RunStore.open(folder)
+    settings = RunSettings.model_validate(store.manifest["settings"])
+    assert settings.feedback == Template("hint", "no: {code}")
+    for trace in store.traces():
+        assert trace.started.feedback == settings.feedback
+        assert trace.started.presentation == settings.presentation == "names=removed+order=shuffled"
+        assert {call.feedback for call in trace.calls} == {"no: not_json"}
+        assert set(trace.started.tools) == {"tool_1", "tool_2", "tool_3"}
+
+
+def test_epochs_are_pairs_of_their_own_and_clustered(data: DataSet, tmp_path: Path) -> None:
+    answer = ablate(data, tmp_path, "--agent", PLAYER, "--epochs", "2", "--limit", "5")
+    found = effects(answer, population="failed", design="forked", rule="strict")[0]
+    assert found["pairs"] > found["items"]
+    assert found["items"] <= 5
+    keys = Counter((flip["item"], flip["epoch"]) for flip in answer["flips"])
+    assert {epoch for _, epoch in keys} == {1, 2}
+
+
+@pytest.mark.parametrize(
+    ("factor", "levels"),
+    [
+        ("mode", "mandatory,free,direct"),
+        ("tools", "as-is,names=scrambled+descriptions=removed,distractors=2:random+order=shuffled"),
+    ],
+)
+def test_other_factors_are_independent_runs_paired_by_item(
+    factor: str, levels: str, tmp_path: Path
+) -> None:
+    flags = ("--factor", factor, "--levels", levels, "--agent", "oracle", "--limit", "6", "--json")
+    done = told(*flags, "--sandbox", "process", "--log-dir", str(tmp_path))
+    assert done.returncode == 0, done.stderr
+    answer = json.loads(done.stdout)
+    assert [row["prefix"] for row in answer["rows"]] == [None] * 4
+    assert {row["population"] for row in answer["rows"]} == {"all"}
+    for one in effects(answer):
+        assert (one["pairs"], one["first"], one["difference"]) == (6, 1.0, 0.0)
+    assert answer["savings"] == []
+
+
+def test_what_is_shown_is_in_the_items_and_the_traces(tmp_path: Path) -> None:
+    flags = ("--factor", "tools", "--levels", "as-is,names=scrambled+distractors=2", "--limit", "3")
+    done = told(*flags, "--json", "--sandbox", "process", "--log-dir", str(tmp_path))
+    answer = json.loads(done.stdout)
+    plain, changed = answer["arms"]
+    before, after = traces(answer, plain), traces(answer, changed)
+    items = RunStore.open(Path(answer["folder"]) / changed).items().by_id
+    for name, trace in after.items():
+        assert trace.started.presentation == "names=scrambled+distractors=2"
+        assert trace.started.tools == tuple(items[name].tools)
+        assert len(trace.started.tools) == len(before[name].started.tools) + 2
+        assert not set(trace.started.tools) & set(before[name].started.tools)
+        assert [c.hop for c in trace.calls] == [c.hop for c in before[name].calls]
+        assert [c.outcome for c in trace.calls] == [c.outcome for c in before[name].calls]
+
+
+class Slow:
+    """A served player that takes its time, so that a kill meets it."""
+
+    def __init__(self, data: DataSet) -> None:
+        self._answer = responder(data, choose(PLAYER), 5)
+        self.seen: Counter[str] = Counter()
+
+    def __call__(self, request: Request) -> Reply:
+        self.seen[json.dumps(request.body["messages"], sort_keys=True)] += 1
+        time.sleep(0.01)
+        return self._answer(request)
+
+
+def test_an_ablation_that_is_killed_is_gone_on_with_and_loses_nothing(
+    data: DataSet, inside: dict[str, Any], tmp_path: Path
+) -> None:
+    player = Slow(data)
+    with LoopbackServer(player) as server:
+        endpoint = ("--model", "openai/scripted", "--base-url", server.base_url, "--seed", "5")
+        flags = flags_for(data, tmp_path, *endpoint, "--max-samples", "2")
+        sitting: tuple[str, ...] = flags
+        for more in (9, 26, 17):
+            _killed(server, sitting, more)
+            (folder,) = tmp_path.iterdir()
+            sitting = ("--resume", str(folder), "--json")
+        done = told(*sitting)
+    assert done.returncode == 0, done.stderr
+    answer = json.loads(done.stdout)
+    assert answer["status"] == "success"
+    assert answer["rows"] == inside["rows"]
+    opened = AblationFolder.open(Path(answer["folder"])).episodes()
+    for arm, episodes in opened.items():
+        scored = Counter(one.key for one in episodes if not one.void)
+        assert set(scored.values()) == {1}, arm
+
+
+def test_data_that_was_changed_between_sittings_is_told(data: DataSet, tmp_path: Path) -> None:
+    path = tmp_path / "items.json"
+    path.write_bytes(Path(data.origin).read_bytes())
+    flags = ("--data", str(path), "--sandbox", "process", "--log-dir", str(tmp_path / "logs"))
+    done = told(*flags, "--agent", PLAYER, "--run-call-limit", "3")
+    assert done.returncode == 1
+    (folder,) = (tmp_path / "logs").iterdir()
+    assert f"--resume {folder}" in done.stderr
+    path.write_text(json.dumps(to_rows(data)[:3]), encoding="utf-8")
+    done = told("--resume", str(folder), "--run-call-limit", "300")
+    assert done.returncode == 2
+    assert "was changed since" in done.stderr
+
+
+def _killed(server: LoopbackServer, flags: tuple[str, ...], more: int) -> None:
+    """Run the command and kill it once it has asked `more` times."""
+    wanted = server.requests + more
+    child = subprocess.Popen(
+        [*TOOLHOP, "ablate", *flags],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        env=environment(),
+        start_new_session=True,
+    )
+    limit = time.monotonic() + 60
+    while server.requests < wanted and child.poll() is None:
+        assert time.monotonic() < limit
+        time.sleep(0.005)
+    os.killpg(child.pid, signal.SIGKILL)
+    child.wait()
+
+
+@pytest.mark.parametrize(
+    ("flags", "said"),
+    [
+        (("--levels", "detailed"), "levels"),
+        (("--levels", "detailed,loud"), "there is no feedback level 'loud'"),
+        (("--levels", "detailed,detailed"), "not all different"),
+        (("--level", "/nowhere/x.txt"), "no feedback level"),
+        (("--level", "minimal"), "built in"),
+        (("--prefix-level", "loud"), "'loud' is no level of this ablation"),
+        (("--prefix-level", "minimal", "--design", "independent"), "leave it out"),
+        (("--mode", "direct"), "direct mode makes no calls"),
+        (("--time-limit", "5"), "a time limit is not the same for a branch"),
+        (("--confidence", "1.5"), "confidence"),
+        (("--factor", "mode", "--levels", "mandatory,idle"), "'idle' is no mode"),
+        (("--factor", "tools"), "--factor tools needs --levels"),
+        (("--factor", "tools", "--levels", "as-is,names=loud"), "is no presentation of tools"),
+        (("--factor", "tools", "--levels", "as-is,distractors=4000"), "4000 distractors"),
+        (("--agent", "oracle", "--model", "openai/x"), "not both"),
+        (("--epochs", "0"), "epochs"),
+        (("--show", "/nowhere"), "is no ablation"),
+        (("--resume", "/nowhere"), "is no ablation"),
+        (("--show", "/nowhere", "--seed", "3"), "--seed cannot be given with --show"),
+    ],
+)
+def test_bad_requests_are_told_and_play_nothing(
+    flags: tuple[str, ...], said: str, tmp_path: Path
+) -> None:
+    where = () if "/nowhere" in flags else ("--log-dir", str(tmp_path / "logs"))
+    done = told(*flags, *where, "--sandbox", "process") if where else told(*flags)
+    assert done.returncode == 2, done.stderr
+    assert said in done.stderr
+    assert not (tmp_path / "logs").exists()
+
+
+@pytest.mark.parametrize(
+    "text", ["", "{", "[]", "{}", '{"format": 2}', '{"format": 1, "factor": "mood"}']
+)
+def test_a_folder_that_cannot_be_read_is_told(text: str, tmp_path: Path) -> None:
+    (tmp_path / "ablation.json").write_text(text, encoding="utf-8")
+    done = told("--show", str(tmp_path))
+    assert done.returncode == 2
+    assert "ablation.json" in done.stderr

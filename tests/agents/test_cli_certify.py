@@ -1,0 +1,209 @@
+"""`toolhop certify`, and runs over what it proved."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.agents.command import TOOLHOP
+from tests.toolhop_tools.rows import write
+
+LENGTH = "def word_length(word):\n    return len(word)\n"
+SQUARE = "def square(number):\n    return number * number\n# square(4)\n"
+
+
+def tool(name: str, parameter: str, kind: str) -> dict[str, Any]:
+    schema = {
+        "type": "object",
+        "properties": {parameter: {"type": kind}},
+        "required": [parameter],
+    }
+    return {"name": name, "description": "A tool.", "parameters": schema}
+
+
+def made(identity: object, *, square: str = SQUARE) -> dict[str, Any]:
+    """A row of two hops, written for these tests."""
+    questions = "How many letters has Oslo?", "What is the square of 4?"
+    return {
+        "id": identity,
+        "question": "What is the square of the number of letters of Oslo?",
+        "answer": "16",
+        "sub_task": dict(zip(questions, ("4", "16"), strict=True)),
+        "tools": dict(
+            zip(
+                questions,
+                (tool("word_length", "word", "string"), tool("square", "number", "integer")),
+                strict=True,
+            )
+        ),
+        "functions": [LENGTH, square],
+        "domain": "Words",
+        "answer_type": "number",
+        "previous_answer_type": "number",
+    }
+
+
+WRONG = "def square(number):\n    return number + number\n# square(4)\n"
+
+
+@pytest.fixture
+def rows(tmp_path: Path) -> str:
+    return str(write(tmp_path, [made(1), made(2, square=WRONG), made(3)]))
+
+
+def toolhop(*arguments: str, folder: Path, code: int = 0) -> subprocess.CompletedProcess[str]:
+    done = subprocess.run(
+        [*TOOLHOP, *arguments],
+        cwd=folder,
+        env={**os.environ, "COLUMNS": "150"},
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
+    assert done.returncode == code, done.stdout + done.stderr
+    assert "Traceback" not in done.stderr
+    return done
+
+
+def certify(rows: str, folder: Path, *more: str, code: int = 0) -> dict[str, Any]:
+    done = toolhop(
+        "certify", rows, "--sandbox", "process", "--json", *more, folder=folder, code=code
+    )
+    told: dict[str, Any] = json.loads(done.stdout)
+    return told
+
+
+def test_certify_then_play_what_is_proven(rows: str, tmp_path: Path) -> None:
+    told = certify(rows, tmp_path)
+    assert told["verdicts"] == {"proven": 2, "defective": 1, "unproven": 0}
+    assert told["hops"] == {"proven": 5, "defective": 1, "unproven": 0}
+    assert told["defects"] == {"code returns another value": 1}
+    assert told["not_proven"] == [
+        '2/2 square: code returns another value: the right call returns 8, the gold is "16"'
+    ]
+    path = tmp_path / told["file"]
+    before = path.read_bytes()
+    assert certify(rows, tmp_path)["verdicts"] == told["verdicts"]
+    assert path.read_bytes() == before
+
+    play = ("run", "--data", rows, "--sandbox", "process", "--json")
+    [one] = json.loads(toolhop(*play, "--certified-only", folder=tmp_path).stdout)["summaries"]
+    assert (one["episodes"], one["strict"]["value"], one["proven"]) == (2, 1.0, 2)
+    everything = json.loads(toolhop(*play, "--certificates", str(path), folder=tmp_path).stdout)
+    [one] = everything["summaries"]
+    assert (one["episodes"], one["proven"]) == (3, 2)
+    assert one["strict"]["value"] == pytest.approx(2 / 3)
+    assert one["strict_proven"]["value"] == 1.0
+    # The run's folder stands alone: it knows which items were proven.
+    path.unlink()
+    table = toolhop("score", everything["run"], folder=tmp_path).stdout
+    assert "strict, proven items" in table
+    assert "100.00 ± 0.00 (n=2)" in table
+
+
+def test_a_run_without_certificates_shows_no_line_for_them(rows: str, tmp_path: Path) -> None:
+    done = toolhop("run", "--data", rows, "--sandbox", "process", folder=tmp_path)
+    assert "proven" not in done.stdout
+
+
+def test_tables_and_one_certificate(rows: str, tmp_path: Path) -> None:
+    done = toolhop("certify", rows, "--sandbox", "process", "--out", "c.jsonl", folder=tmp_path)
+    assert "code returns another value" in done.stdout
+    assert "random arguments" in done.stdout
+    assert "c.jsonl" in done.stderr
+    page = toolhop("certify", rows, "--out", "c.jsonl", "--show", "3", folder=tmp_path).stdout
+    assert 'word_length(word="Oslo")' in page
+    assert "number is the answer of hop 1" in page
+    page = toolhop("certify", rows, "--out", "c.jsonl", "--show", "2", folder=tmp_path).stdout
+    assert "seen:    square(number=4)" in page
+    shown = toolhop("certify", rows, "--out", "c.jsonl", "--show", "3", "--json", folder=tmp_path)
+    assert json.loads(shown.stdout)["hops"][1]["arguments"] == {"number": 4}
+
+
+def test_stale_certificates_are_refused_and_made_anew(rows: str, tmp_path: Path) -> None:
+    certify(rows, tmp_path)
+    write(tmp_path, [made(1), made(2), made(3)])
+    play = ("run", "--data", rows, "--certified-only", "--sandbox", "process")
+    refused = toolhop(*play, folder=tmp_path, code=2)
+    assert "id 2: the item has changed" in refused.stderr
+    assert "toolhop certify" in refused.stderr
+    shown = toolhop("certify", rows, "--show", "2", folder=tmp_path, code=2)
+    assert "the item has changed" in shown.stderr
+    assert certify(rows, tmp_path)["verdicts"]["proven"] == 3
+    toolhop(*play, folder=tmp_path)
+
+
+def test_rows_that_cannot_be_used_are_told(tmp_path: Path) -> None:
+    broken = made(2)
+    broken["sub_task"] = {}
+    rows = str(write(tmp_path, [made(1), broken, "no row"]))
+    done = toolhop("certify", rows, "--sandbox", "process", folder=tmp_path)
+    assert "2 rows cannot be used" in done.stderr
+    assert "id 2: sub_task" in done.stderr
+    told = certify(rows, tmp_path)
+    assert told["certified"] == 1
+    assert {one["where"] for one in told["broken"]} == {"id 2", "row 3"}
+
+
+BAD: dict[str, tuple[str, ...]] = {
+    "no data": ("certify", "nowhere.json"),
+    "no item": ("certify", "builtin", "--sample-id", "nothing"),
+    "no certificates": ("run", "--certified-only"),
+    "no such file": ("run", "--certificates", "nowhere.jsonl"),
+    "no certificate of it": ("certify", "builtin", "--show", "film-1"),
+    "a limit of none": ("certify", "builtin", "--executions", "0"),
+}
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_bad_input_is_told(name: str, tmp_path: Path) -> None:
+    done = toolhop(*BAD[name], folder=tmp_path, code=2)
+    assert done.stderr.strip()
+    assert not (tmp_path / "logs").exists()
+
+
+def test_a_kill_loses_no_finished_certificate(tmp_path: Path) -> None:
+    slow = LENGTH.replace("    return", "    for _ in range(3_000_000):\n        pass\n    return")
+    many = [{**made(number), "functions": [slow, SQUARE]} for number in range(1, 13)]
+    rows = str(write(tmp_path, many))
+    path = tmp_path / "c.jsonl"
+    command = [*TOOLHOP, "certify", rows, "--sandbox", "process", "--out", str(path)]
+    process = subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.PIPE, text=True)
+    deadline = time.monotonic() + 120
+    while time.monotonic() < deadline and (not path.exists() or not path.stat().st_size):
+        time.sleep(0.05)
+    process.send_signal(signal.SIGINT)
+    _, errors = process.communicate(timeout=60)
+    assert process.returncode == 130, errors
+    assert "the same command goes on" in errors
+    kept = path.read_bytes().splitlines()
+    assert 0 < len(kept) < 12
+    path.write_bytes(path.read_bytes() + b'{"item": "5", "dig')
+    told = certify(rows, tmp_path, "--out", str(path))
+    assert told["verdicts"]["proven"] == 12
+    assert path.read_bytes().splitlines()[: len(kept)] == kept
+    assert len(path.read_bytes().splitlines()) == 12
+
+
+@pytest.mark.docker
+@pytest.mark.data
+def test_the_oracle_solves_every_proven_real_item(
+    docker_engine: None, toolhop_60: Path, tmp_path: Path
+) -> None:
+    some = ("--limit", "12", "--sandbox", "docker", "--json")
+    told = json.loads(toolhop("certify", str(toolhop_60), *some, folder=tmp_path).stdout)
+    assert told["verdicts"]["proven"] >= 6
+    done = toolhop(
+        *("run", "--data", str(toolhop_60), "--certified-only", "--mode", "mandatory", *some),
+        folder=tmp_path,
+    )
+    [one] = json.loads(done.stdout)["summaries"]
+    assert one["episodes"] == told["verdicts"]["proven"]
+    assert one["strict"]["value"] == 1.0

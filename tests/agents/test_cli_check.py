@@ -1,0 +1,291 @@
+"""`toolhop check`, `toolhop call` and `pytest --toolhop-data`, as a person runs them."""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.agents.command import TOOLHOP
+from tests.toolhop_tools.checked import row, rows_text, subject
+from toolhop_tools.properties.model import PROPERTIES
+
+GOOD = subject("def f(n):\n    return 2 * n\n")
+BAD = subject("def g(n):\n    return [1][n // 40]\n", name="g")
+PROCESS = ("--sandbox", "process", "--examples", "12")
+
+
+def toolhop(
+    folder: Path, *arguments: str, check: tuple[int, ...] = (0, 1)
+) -> subprocess.CompletedProcess[str]:
+    done = subprocess.run(
+        [*TOOLHOP, *arguments], capture_output=True, text=True, cwd=folder, timeout=120
+    )
+    assert done.returncode in check, done.stderr
+    assert "Traceback" not in done.stderr
+    return done
+
+
+@pytest.fixture
+def data(tmp_path: Path) -> Path:
+    path = tmp_path / "tools.json"
+    path.write_text(rows_text(GOOD, BAD), encoding="utf-8")
+    return path
+
+
+def checked(folder: Path, *arguments: str) -> dict[str, Any]:
+    done = toolhop(folder, "check", *arguments, *PROCESS, "--json")
+    report: dict[str, Any] = json.loads(done.stdout)
+    assert (done.returncode == 0) is report["holds"]
+    return report
+
+
+def test_a_failing_tool_is_told_with_a_call_that_shows_it(data: Path) -> None:
+    done = toolhop(data.parent, "check", "tools.json", *PROCESS, check=(1,))
+    assert "2::g  valid-input: raises IndexError" in done.stdout
+    assert "2 tools, 1 with failures" in done.stderr
+    (line,) = [text.strip() for text in done.stdout.splitlines() if "toolhop call" in text]
+    pasted = toolhop(data.parent, *shlex.split(line)[1:], check=(1,))
+    assert json.loads(pasted.stdout)["error"] == "IndexError"
+
+
+def test_the_report_counts_examples_by_property_and_tool(data: Path) -> None:
+    report = checked(data.parent, "tools.json")
+    assert list(report["properties"]) == list(PROPERTIES)
+    good, bad = report["tools"]
+    assert {name: v["verdict"] for name, v in good["verdicts"].items()} == {
+        name: "not applicable" if name in {"gold-call", "examples"} else "holds"
+        for name in PROPERTIES
+    }
+    assert good["verdicts"]["valid-input"]["executed"] == 12
+    assert bad["verdicts"]["valid-input"]["found"][0]["arguments"] == {"n": 40}
+    assert all(v["executed"] for v in good["verdicts"].values() if v["verdict"] == "holds")
+
+
+def test_the_same_seed_gives_the_same_report_with_and_without_a_store(data: Path) -> None:
+    one = checked(data.parent, "tools.json", "--store", "a/c")
+    two = checked(data.parent, "tools.json", "--store", "b/c", "--max-sandboxes", "1")
+    again = checked(data.parent, "tools.json", "--store", "a/c")
+    assert one == two
+    found = [report["tools"][1]["verdicts"]["valid-input"]["found"] for report in (one, again)]
+    assert found[0] == found[1]
+    assert len(list((data.parent / "a" / "c" / "tools").iterdir())) == 1
+    assert sorted(path.name for path in data.parent.iterdir()) == ["a", "b", "tools.json"]
+
+
+def test_tools_and_properties_are_chosen(data: Path) -> None:
+    report = checked(data.parent, "tools.json", "--tool", "f", "--property", "valid-input")
+    assert [tool["id"] for tool in report["tools"]] == ["1::f"]
+    assert list(report["properties"]) == ["valid-input"]
+    report = checked(data.parent, "tools.json", "--sample-id", "2", "--property", "signature")
+    assert [tool["id"] for tool in report["tools"]] == ["2::g"]
+
+
+BROKEN = {
+    "does not compile": "def f(n:\n",
+    "no entry function": "def other(n):\n    return n\n",
+    "module missing": (
+        "try:\n    import numpy\nexcept ImportError:\n    raise\ndef f(n):\n    return n\n"
+    ),
+    "refused by the policy": "import os\ndef f(n):\n    return n\n",
+}
+
+
+def test_broken_rows_are_findings_and_the_others_are_checked(tmp_path: Path) -> None:
+    rows: list[dict[str, Any]] = [{**row(subject(s)), "id": k} for k, s in BROKEN.items()]
+    rows.append({**row(GOOD), "id": "good"})
+    unanswered = {**row(GOOD), "id": "unanswered"}
+    del unanswered["sub_task"]["What?"]
+    invalid = {**row(GOOD), "id": "invalid"}
+    invalid["tools"]["What?"]["parameters"]["properties"] = {"n": {"type": "whole"}}
+    (tmp_path / "rows.json").write_text(json.dumps([*rows, unanswered, invalid]))
+    report = checked(tmp_path, "rows.json")
+    loads = {tool["item"]: tool["verdicts"]["loads"] for tool in report["tools"]}
+    assert loads.pop("good")["verdict"] == "holds"
+    assert {item: v["found"][0]["kind"] for item, v in loads.items()} == {k: k for k in BROKEN}
+    assert {"id unanswered", "id invalid"} <= {error["where"] for error in report["errors"]}
+    assert "bad-schema" in {error["rule"] for error in report["errors"]}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (("check", "nowhere.json"), "no file or folder"),
+        (("check", "tools.json", "--tool", "h"), "no tool 'h'"),
+        (("check", "tools.json", "--property", "beauty"), "'beauty'"),
+        (("check", "tools.json", "--sample-id", "9"), "no item '9'"),
+        (("check", "tools.json", "--examples", "0"), "--examples"),
+        (("check", "empty.json"), "empty.json"),
+        (("check", "tools.json", "--store", "tools.json/x", *PROCESS), "--store"),
+        (("call", "tools.json", "h", "{}"), "no tool 'h'"),
+        (("call", "tools.json", "f", "[1]"), "no JSON object"),
+        (("call", "tools.json", "f", "{"), "no JSON"),
+        (("call", "tools.json", "f"), "ARGUMENTS"),
+        (("call", "tools.json", "f", "{}", "{}", "--after"), "--after"),
+    ],
+)
+def test_bad_input_gets_a_message_and_exit_code_2(
+    data: Path, arguments: tuple[str, ...], told: str
+) -> None:
+    (data.parent / "empty.json").write_text("[]")
+    done = toolhop(data.parent, *arguments, check=(2,))
+    assert told in done.stderr
+
+
+def test_audit_page_names_tools_and_copies_no_text(tmp_path: Path) -> None:
+    source = "def f(word):\n    if word == 'Rumpelstiltskin': raise ValueError('Rumpelstiltskin')\n"
+    one = subject(source + "    return 1\n", {"word": {"type": "string"}})
+    (tmp_path / "t.json").write_text(rows_text(one, BAD))
+    toolhop(tmp_path, "check", "t.json", *PROCESS, "--audit", "audit.md", check=(1,))
+    page = (tmp_path / "audit.md").read_text()
+    assert "| valid-input | raises ValueError | 1 |" in page
+    assert "item 2 `g`, called with `n` = 40" in page
+    assert "a text of 15 letters" in page
+    assert "Rumpelstiltskin" not in page
+
+
+def test_a_call_shows_what_a_counter_example_needs(tmp_path: Path) -> None:
+    source = (
+        "seen = []\ndef f(items):\n    seen.append(items)\n    items.sort()\n    return len(seen)\n"
+    )
+    items = {"items": {"type": "array", "items": {"type": "integer"}}}
+    (tmp_path / "t.json").write_text(rows_text(subject(source, items)))
+    call = ("call", "t.json", "1::f", '{"items": [2, 1]}')
+    flags = ("--sandbox", "process")
+
+    def value(*more: str) -> object:
+        return json.loads(toolhop(tmp_path, *call, *more, *flags).stdout)["value"]
+
+    assert value() == 1
+    assert value('{"items": []}') == 2
+    assert value("--after") == {"items": [1, 2]}
+    bad = ("call", "t.json", "1::f", '{"items": 3}', "--as-model", *flags)
+    assert "`items` must be of type array" in toolhop(tmp_path, *bad, check=(1,)).stdout
+
+
+def test_interrupted_it_ends_soon_and_says_so(tmp_path: Path) -> None:
+    running = subprocess.Popen(
+        [*TOOLHOP, "check", "builtin", "--sandbox", "process"],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+        cwd=tmp_path,
+    )
+    assert running.stderr is not None
+    assert "/126 " in running.stderr.readline()
+    running.send_signal(signal.SIGINT)
+    _, told = running.communicate(timeout=60)
+    assert running.returncode == 130
+    assert "interrupted" in told
+    assert "Traceback" not in told
+
+
+@pytest.mark.docker
+@pytest.mark.usefixtures("docker_engine")
+def test_the_same_verdicts_in_docker(data: Path) -> None:
+    inside = toolhop(
+        data.parent, "check", "tools.json", "--sandbox", "docker", "--examples", "12", "--json"
+    )
+    told = json.loads(inside.stdout)
+    beside = checked(data.parent, "tools.json", "--store", "other/store")
+    for report in (told, beside):
+        for tool in report["tools"]:
+            for verdict in tool["verdicts"].values():
+                for one in verdict.get("found", ()):
+                    del one["calls"]
+    assert told == beside
+
+
+def test_built_in_tools_have_every_property(tmp_path: Path) -> None:
+    """Some of them, with few examples: `toolhop check builtin` is for all."""
+    report = checked(tmp_path, "builtin", "--sample-id", "*-1", "--limit", "3")
+    assert report["holds"]
+    assert len(report["tools"]) > 6
+    assert report["properties"]["gold-call"]["executed"] > 6
+
+
+@pytest.mark.data
+def test_real_tools_are_checked_without_a_crash(tmp_path: Path, toolhop_60: Path) -> None:
+    report = checked(tmp_path, str(toolhop_60), "--limit", "2", "--examples", "10")
+    verdicts = [v for tool in report["tools"] for v in tool["verdicts"].values()]
+    assert len(verdicts) == len(PROPERTIES) * len(report["tools"]) > 0
+    assert all(v["executed"] or v["verdict"] == "not applicable" for v in verdicts)
+
+
+# --- the plugin
+
+
+def pytest_run(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    # A clean environment: the tests' own options are not for these.
+    environment = {k: v for k, v in os.environ.items() if not k.startswith("PYTEST_")}
+    root = str(Path(__file__).parents[2])
+    command = [sys.executable, "-W", "error", "-m", "pytest", "-p", "no:cacheprovider"]
+    return subprocess.run(
+        [*command, "--rootdir", str(folder), *arguments],
+        capture_output=True,
+        text=True,
+        cwd=folder,
+        env={**environment, "PYTHONPATH": root},
+        timeout=120,
+    )
+
+
+TOOLS = (
+    *("--toolhop-data", "tools.json", "--toolhop-sandbox", "process"),
+    *("--toolhop-examples", "12", "--strict-markers"),
+)
+
+
+@pytest.mark.parametrize("workers", [(), ("-n", "2")], ids=["alone", "two workers"])
+def test_plugin_makes_a_test_of_each_tool_and_property(
+    data: Path, workers: tuple[str, ...]
+) -> None:
+    done = pytest_run(data.parent, *TOOLS, *workers, "-v")
+    assert done.returncode == 1, done.stdout + done.stderr
+    assert "1 failed, 17 passed, 4 skipped" in done.stdout
+    assert "tools.json::2::g::valid-input" in done.stdout
+    assert "raises IndexError" in done.stdout
+    lines = {text.strip() for text in done.stdout.splitlines()}
+    (line,) = [text for text in lines if text.startswith("toolhop call")]
+    pasted = toolhop(data.parent, *shlex.split(line)[1:], check=(1,))
+    assert json.loads(pasted.stdout)["error"] == "IndexError"
+
+
+def test_plugin_stands_beside_other_tests_and_is_chosen_by_mark_and_name(data: Path) -> None:
+    (data.parent / "test_own.py").write_text("def test_own():\n    pass\n")
+    everything = pytest_run(data.parent, *TOOLS, "--collect-only", "-q")
+    assert len([line for line in everything.stdout.splitlines() if "::" in line]) == 23
+    own = pytest_run(data.parent, *TOOLS, "-m", "not toolhop")
+    assert "1 passed, 22 deselected" in own.stdout
+    some = pytest_run(data.parent, *TOOLS, "-k", "1 and f and loads")
+    assert (some.returncode, "1 passed" in some.stdout) == (0, True)
+
+
+def test_plugin_tells_of_bad_data(data: Path) -> None:
+    nowhere = pytest_run(data.parent, "--toolhop-data", "nowhere.json")
+    assert nowhere.returncode == 4
+    assert "no file or folder" in nowhere.stderr
+    rows = json.loads(data.read_text())
+    del rows[0]["sub_task"]["What?"]
+    data.write_text(json.dumps(rows))
+    broken = pytest_run(data.parent, *TOOLS, "-k", "unusable or loads")
+    assert "unusable" in broken.stdout
+    assert broken.returncode == 1
+
+
+def test_plugin_costs_nothing_without_its_option(tmp_path: Path) -> None:
+    (tmp_path / "test_own.py").write_text(
+        "import sys\ndef test_own():\n"
+        "    assert 'agents.pytest_plugin' in sys.modules\n"
+        "    heavy = {'anyio', 'pydantic', 'sandbox', 'toolhop_tools', 'docker'}\n"
+        "    assert not heavy & set(sys.modules), heavy & set(sys.modules)\n"
+    )
+    done = pytest_run(tmp_path, "-p", "no:anyio", "-p", "no:hypothesispytest")
+    assert done.returncode == 0, done.stdout

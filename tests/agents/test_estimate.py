@@ -1,0 +1,82 @@
+"""What the rest of a run will cost: expected totals, and intervals that hold their level."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from agents.estimate import NothingToGoBy, estimate
+from agents.execute import spread
+from env.levels import Level
+from env.reading import Dialect
+from env.score import Score, Void
+from env.summary import Judged
+from env.trace import Ending
+
+
+def judged(item: str, tokens: int, mode: str = "free", *, cost: float | None = 0.5) -> Judged:
+    score = Score(
+        official=True, strict=True, in_last_feedback=True, ending=Ending.ANSWERED, turns=4, calls=3,
+        errors={}, repairable=0, hops=3, hops_solved=3, chain=3, input_tokens=tokens,
+        output_tokens=7, cost_usd=cost, wall_s=2.0, tool_s=0.1, retries=1,
+    )  # fmt: skip
+    return Judged(item, mode, 1, 1, "p", Level.DETAILED, Dialect.NATIVE, item, score)
+
+
+def test_equal_episodes_leave_no_doubt() -> None:
+    made = estimate([judged(str(n), 100) for n in range(5)], {"free": 95}, at_a_time=10, seed=0)
+    assert (made.items, made.episodes, made.void) == (5, 95, 0)
+    assert made.requests.low == made.requests.expected == made.requests.high == 95 * 5
+    assert made.input_tokens.expected == 9500
+    assert made.cost_usd is not None
+    assert made.cost_usd.expected == pytest.approx(47.5)
+    assert made.seconds.expected == pytest.approx(19)
+
+
+def test_every_mode_has_its_own_mean() -> None:
+    some = [judged("1", 10, "free"), judged("1", 1000, "direct")]
+    some += [judged("2", 30, "free"), judged("2", 3000, "direct")]
+    made = estimate(some, {"free": 10, "direct": 1}, at_a_time=1, seed=0)
+    assert made.input_tokens.expected == 10 * 20 + 2000
+    made = estimate(some, {"free": 10, "direct": 0}, at_a_time=1, seed=0)
+    assert made.input_tokens.expected == 200
+
+
+def test_nothing_left_costs_nothing_and_nothing_played_tells_nothing() -> None:
+    made = estimate([], {"free": 0}, at_a_time=1, seed=0)
+    assert made.requests.high == made.seconds.high == made.episodes == 0
+    void = Judged("1", "free", 1, 1, "p", Level.DETAILED, Dialect.NATIVE, "1", Void("broken"))
+    with pytest.raises(NothingToGoBy):
+        estimate([void], {"free": 3}, at_a_time=1, seed=0)
+    made = estimate([void, judged("2", 5), judged("3", 5)], {"free": 3}, at_a_time=1, seed=0)
+    assert (made.void, made.items) == (1, 2)
+
+
+def test_one_unknown_price_makes_the_cost_unknown_and_nothing_else() -> None:
+    some = [judged("1", 10), judged("2", 20, cost=None)]
+    made = estimate(some, {"free": 4}, at_a_time=1, seed=0)
+    assert made.cost_usd is None
+    assert made.input_tokens.expected == 60
+    assert made.input_tokens.low < 60 < made.input_tokens.high
+
+
+def test_the_interval_holds_its_level() -> None:
+    """200 runs of 200 items with tokens that scatter by a factor; 20 were played."""
+    rng = np.random.default_rng(7)
+    held = 0
+    for study in range(200):
+        tokens = rng.lognormal(6, 0.5, size=200).astype(int)
+        played = [judged(str(n), int(tokens[n])) for n in range(20)]
+        made = estimate(played, {"free": 180}, at_a_time=1, seed=study, replicates=200)
+        held += made.input_tokens.low <= tokens[20:].sum() <= made.input_tokens.high
+    assert 0.82 <= held / 200 <= 0.97
+
+
+def test_a_sample_is_spread_over_the_data_and_the_same_for_a_seed() -> None:
+    ids = [f"i{number}" for number in range(100)]
+    for seed in range(20):
+        chosen = spread(ids, 10, seed)
+        assert sorted(int(one[1:]) // 10 for one in chosen) == list(range(10))
+        assert chosen == spread(ids, 10, seed)
+    assert len({spread(ids, 5, seed) for seed in range(20)}) > 10
+    assert spread(ids[:3], 5, 0) == frozenset(ids[:3])

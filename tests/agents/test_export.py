@@ -1,0 +1,442 @@
+"""Exports, read back by the libraries that they are made for."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from agents.export import columns
+from agents.export.columns import CALLS, EPISODES, Kind
+from agents.export.files import ExportError, MissingExtra, aside, require
+from agents.export.huggingface import write_dataset
+from agents.export.inspect_log import logs
+from agents.export.parquet import GROUP_ROWS, schema, write_tables
+from agents.export.played import Played, attempts, labels, played
+from agents.store import RunStore
+from env.episode import Episode
+from env.messages import RawCall, Reply, Usage
+from env.reading import Dialect
+from env.score import Score, score
+from env.trace import Ending, Trace
+from tests.agents.items import small_item
+from tests.agents.recorded import edited, invoked, recorded
+from tests.env.made import called, finished, started
+
+ROOT = Path(__file__).parents[2]
+ITEMS = [small_item(f"small-{number}") for number in range(1, 5)]
+RIGHT, WRONG, VOID, LIMIT = (item.id for item in ITEMS)
+
+
+def needs(package: str) -> None:
+    """Skip without the package; under CI everything that the project declares has to be there."""
+    try:
+        require(package, extra="dev", what="this test")
+    except MissingExtra as missing:
+        if os.environ.get("CI"):
+            pytest.fail(str(missing))
+        pytest.skip(str(missing))
+
+
+@pytest.fixture
+def pyarrow() -> None:
+    needs("pyarrow")
+
+
+@pytest.fixture
+def inspect_ai() -> None:
+    needs("inspect_ai")
+
+
+async def act(episode: Episode) -> None:
+    """One episode that is right, one wrong, one void, one that a limit ended."""
+    calls = (
+        RawCall("a", "capital", '{"country": "Norway"}'),
+        RawCall("b", "length", "{not json"),
+        RawCall("c", "nothing", "{}"),
+        RawCall("d", "capital", '{"country": "Atlantis"}'),
+    )
+    usage = Usage(100, 20, 0.25, prompt_cached_tokens=40)
+    await episode.step(Reply("First.", calls, usage=usage, model="m-1", finish_reason="length"))
+    if episode.item.id == VOID:
+        episode.end(Ending.VOID, "the endpoint was gone")
+    elif episode.item.id == LIMIT:
+        episode.end(Ending.OUT_OF_TURNS)
+    else:
+        text = "<answer>16</answer>" if episode.item.id == RIGHT else "It is <answer>4</answer>"
+        await episode.step(Reply(text, usage=Usage(200, 10, 0.5), finish_reason="stop"))
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory: pytest.TempPathFactory) -> RunStore:
+    return recorded(tmp_path_factory.mktemp("runs"), ITEMS, agent="someone", act=act)
+
+
+@pytest.fixture(scope="module")
+def eval_log(store: RunStore, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The run as a log, written by the command."""
+    needs("inspect_ai")
+    folder = tmp_path_factory.mktemp("inspect")
+    code, out, err = command(store.folder, "--to", "inspect", "--out", folder)
+    assert code == 0, err
+    return Path(out.strip())
+
+
+def command(*arguments: object) -> tuple[int, str, str]:
+    return invoked("export", *arguments)
+
+
+def without_extras(*arguments: object) -> tuple[int, str, str]:
+    """The command on a machine where the extras are not installed."""
+    code = (
+        "import sys\n"
+        "from importlib.machinery import PathFinder\n"
+        "class Without(PathFinder):\n"
+        "    @classmethod\n"
+        "    def find_spec(cls, name, path=None, target=None):\n"
+        "        if name in {'pyarrow', 'inspect_ai'}: return None\n"
+        "        return PathFinder.find_spec(name, path, target)\n"
+        "sys.meta_path = [f for f in sys.meta_path if f is not PathFinder] + [Without]\n"
+        "from agents.cli import main\nmain()"
+    )
+    line = [sys.executable, "-c", code, "export", *map(str, arguments)]
+    done = subprocess.run(line, capture_output=True, text=True, timeout=120, cwd=ROOT)
+    assert "Traceback" not in done.stderr, done.stderr
+    return done.returncode, done.stdout, done.stderr
+
+
+def rows(path: Path) -> list[dict[str, Any]]:
+    from pyarrow import parquet
+
+    found: list[dict[str, Any]] = parquet.read_table(path).to_pylist()
+    return found
+
+
+@pytest.mark.usefixtures("pyarrow")
+def test_parquet_holds_every_attempt_and_call_typed(store: RunStore, tmp_path: Path) -> None:
+    code, out, _ = command(store.folder, "--to", "parquet", "--out", tmp_path / "out", "--json")
+    told = json.loads(out)
+    assert (code, told["episodes"], told["calls"]) == (0, 4, 16)
+    right, wrong, void, limit = rows(tmp_path / "out" / "episodes.parquet")
+    assert (right["strict"], wrong["strict"], limit["strict"], void["strict"]) == (
+        True,
+        False,
+        False,
+        None,
+    )
+    assert (void["void"], void["ending"]) == ("the endpoint was gone", "void")
+    assert (limit["official"], limit["final_text"], limit["ending"]) == (None, None, "out_of_turns")
+    assert right["cost_usd"] == 0.75
+    assert (right["input_tokens"], right["output_tokens"]) == (300, 30)
+    assert right["started_at"].utcoffset().total_seconds() == 0
+    roles = [message["role"] for message in right["messages"]]
+    assert roles == ["user", "assistant", *["tool"] * 4, "assistant"]
+    assert right["messages"][1]["calls"][1]["arguments"] == "{not json"
+    good, bad, unknown, failed = rows(tmp_path / "out" / "calls.parquet")[:4]
+    assert (good["ok"], good["result"], good["hop"], good["call"]) == (True, '"Oslo"', 1, 1)
+    assert json.loads(good["read"]) == {"country": "Norway"}
+    assert (bad["error"], bad["outcome"], bad["read"]) == ("not_json", None, None)
+    assert (unknown["error"], unknown["hop"]) == ("unknown_tool", None)
+    assert (failed["error"], failed["outcome"]) == ("returned_error", "returned")
+
+
+@pytest.mark.usefixtures("pyarrow")
+def test_values_are_those_of_the_score(store: RunStore, tmp_path: Path) -> None:
+    write_tables(attempts([store]), tmp_path)
+    for trace, values in zip(store.traces(), rows(tmp_path / "episodes.parquet"), strict=True):
+        verdict = score(trace)
+        for name in ("official", "strict", "calls", "hops_solved", "chain", "wall_s", "cost_usd"):
+            wanted = getattr(verdict, name) if isinstance(verdict, Score) else None
+            assert values[name] == wanted
+
+
+@pytest.mark.usefixtures("pyarrow")
+def test_only_the_attempt_that_counts_is_marked(tmp_path: Path) -> None:
+    store = recorded(tmp_path, ITEMS[:1])
+    first = "small-1_mandatory_e1_a1"
+    path = store.folder / "episodes" / f"{first}.jsonl"
+    other = path.with_name("small-1_mandatory_e1_a2.jsonl")
+    other.write_bytes(path.read_bytes())
+    renamed = {"episode": "small-1_mandatory_e1_a2", "attempt": 2}
+    edited(store, renamed["episode"], lambda events: events[0].update(renamed))  # type: ignore[arg-type]
+    edited(store, first, lambda events: events[-1].update(ending="void", reason="gone"))
+    write_tables(attempts([store]), tmp_path / "out")
+    marks = [(row["attempt"], row["counts"]) for row in rows(tmp_path / "out" / "episodes.parquet")]
+    assert marks == [(1, False), (2, True)]
+    assert {row["counts"] for row in rows(tmp_path / "out" / "calls.parquet")} == {False, True}
+
+
+@pytest.mark.usefixtures("pyarrow")
+def test_runs_of_one_name_are_told_apart(tmp_path: Path) -> None:
+    stores = [recorded(tmp_path / name, ITEMS[:1], name="same") for name in "ab"]
+    runs = [store.folder for store in stores]
+    write_tables(attempts(stores), tmp_path / "out")
+    named = [row["run"] for row in rows(tmp_path / "out" / "episodes.parquet")]
+    assert named == [str(folder) for folder in runs]
+    assert labels(stores) == named
+    begun = {"started_at": "2026-01-31T12:00:00+00:00"}
+    made = [logs(name, begun, attempts([one])) for name, one in zip(named, stores, strict=True)]
+    assert made[0][0].name != made[1][0].name
+
+
+@pytest.mark.usefixtures("pyarrow")
+def test_rows_are_written_in_groups_as_they_come(tmp_path: Path) -> None:
+    from pyarrow import parquet
+
+    alive: list[int] = []
+    most = 3 * GROUP_ROWS + 7
+
+    def source() -> Iterator[Played]:
+        for number in range(most):
+            trace = finished(called("born", "1815"), episode=f"e{number}")
+            alive.append(number)
+            yield played("run", trace, counts=True)
+
+    written = write_tables(source(), tmp_path)
+    assert written.rows == {"episodes": most, "calls": most}
+    file = parquet.ParquetFile(tmp_path / "episodes.parquet")
+    sizes = [file.metadata.row_group(n).num_rows for n in range(file.num_row_groups)]
+    assert sizes == [GROUP_ROWS] * 3 + [7]
+
+
+@pytest.mark.usefixtures("pyarrow")
+def test_a_run_without_a_call_still_has_both_tables(tmp_path: Path) -> None:
+    write_tables([played("run", Trace((started(),)), counts=False)], tmp_path)
+    (row,) = rows(tmp_path / "episodes.parquet")
+    assert (row["ending"], row["void"]) == (None, "the episode was cut off before its end")
+    assert rows(tmp_path / "calls.parquet") == []
+
+
+@pytest.mark.usefixtures("pyarrow")
+@pytest.mark.parametrize("table", [EPISODES, CALLS], ids=["episodes", "calls"])
+def test_every_column_is_described_in_the_file_and_in_the_manual(
+    table: tuple[columns.Column[Any], ...],
+) -> None:
+    page = (ROOT / "docs" / "export.md").read_text(encoding="utf-8")
+    made = schema(table)
+    for column in table:
+        metadata = made.field(column.name).metadata
+        assert metadata[b"description"].decode() == column.about
+        assert metadata.get(b"unit", b"").decode() == column.unit
+        unit = f"; {column.unit}" if column.unit else ""
+        assert f"| `{column.name}` | {column.kind} | {column.about}{unit} |" in page
+    seconds = [column for column in table if column.name.endswith("_s")]
+    assert seconds
+    assert {column.unit for column in seconds} == {"seconds"}
+
+
+@pytest.mark.usefixtures("pyarrow")
+def test_datasets_loads_both_tables_with_the_features_of_the_card(
+    store: RunStore, tmp_path: Path
+) -> None:
+    needs("datasets")
+    command(store.folder, "--to", "hf", "--out", tmp_path / "set")
+    code = (
+        "import datasets, json, sys\n"
+        "from datasets import load_dataset, Features\n"
+        f"path = {str(tmp_path / 'set')!r}\n"
+        f"where = dict(cache_dir={str(tmp_path / 'cache')!r}, split='train')\n"
+        "one, two = load_dataset(path, **where), load_dataset(path, 'calls', **where)\n"
+        "card = datasets.load_dataset_builder(path, cache_dir=where['cache_dir']).info.features\n"
+        "from pyarrow import parquet\n"
+        "file = Features.from_arrow_schema(parquet.read_schema(path + '/data/episodes.parquet'))\n"
+        "print(json.dumps([one[0]['strict'], one[0]['messages'][2]['content'], len(two),\n"
+        "    one.features == card == file, one.features['started_at'].dtype]))\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        capture_output=True,
+        text=True,
+        env={**os.environ, "HF_HUB_OFFLINE": "1", "HF_HOME": str(tmp_path / "home")},
+    )
+    assert done.returncode == 0, done.stderr
+    assert "malformed" not in done.stderr
+    found = json.loads(done.stdout.splitlines()[-1])
+    assert found == [True, '"Oslo"', 16, True, "timestamp[ms, tz=UTC]"]
+
+
+def test_inspect_reads_the_log_as_it_was_meant(eval_log: Path) -> None:
+    from inspect_ai.log import list_eval_logs, read_eval_log
+
+    (info,) = list_eval_logs(str(eval_log.parent))
+    assert info.task == "toolhop-mandatory"
+    log = read_eval_log(eval_log)
+    assert (log.status, log.eval.model, log.error) == ("success", "someone", None)
+    assert log.eval.dataset.sample_ids == [RIGHT, WRONG, VOID, LIMIT]
+    assert log.results is not None
+    assert (log.results.total_samples, log.results.completed_samples) == (4, 3)
+    values = {one.name: one.metrics["accuracy"].value for one in log.results.scores}
+    assert values == {"strict": pytest.approx(1 / 3), "official": pytest.approx(1 / 3)}
+    assert log.samples is not None
+    right, wrong, void, limit = log.samples
+    assert right.scores is not None
+    assert wrong.scores is not None
+    assert (right.scores["strict"].value, right.scores["strict"].answer) == ("C", "16")
+    assert (wrong.scores["strict"].value, wrong.scores["strict"].answer) == ("I", "4")
+    assert right.target == "16"
+    assert void.scores is None
+    assert void.error is not None
+    assert void.error.message == "the endpoint was gone"
+    assert limit.limit is not None
+    assert limit.limit.type == "turn"
+    usage = right.model_usage["someone"]
+    assert (usage.input_tokens, usage.input_tokens_cache_read, usage.output_tokens) == (260, 40, 30)
+    assert (usage.total_tokens, usage.total_cost) == (330, 0.75)
+    assert log.stats.model_usage["someone"].output_tokens == 20 * 4 + 10 * 2
+
+
+def test_inspect_has_the_calls_in_their_messages(eval_log: Path) -> None:
+    from inspect_ai.log import read_eval_log
+    from inspect_ai.model import ChatMessageAssistant, ChatMessageTool
+
+    samples = read_eval_log(eval_log).samples
+    assert samples is not None
+    roles = [message.role for message in samples[0].messages]
+    assert roles == ["user", "assistant", *["tool"] * 4, "assistant"]
+    asked = samples[0].messages[1]
+    assert isinstance(asked, ChatMessageAssistant)
+    assert asked.tool_calls is not None
+    good, bad, unknown, _ = asked.tool_calls
+    assert (good.function, good.arguments, good.parse_error) == (
+        "capital",
+        {"country": "Norway"},
+        None,
+    )
+    assert (bad.arguments, "{not json" in str(bad.parse_error)) == ({}, True)
+    assert unknown.function == "nothing"
+    told = [one for one in samples[0].messages if isinstance(one, ChatMessageTool)]
+    assert [one.tool_call_id for one in told] == ["a", "b", "c", "d"]
+    assert [one.error.type if one.error else None for one in told] == [
+        None,
+        "parsing",
+        "parsing",
+        "unknown",
+    ]
+    assert samples[3].output.stop_reason == "tool_calls"
+
+
+@pytest.mark.parametrize("status", ["started", "success", "error", "cancelled"])
+@pytest.mark.usefixtures("inspect_ai")
+def test_statuses_are_inspects(status: str, store: RunStore) -> None:
+    from inspect_ai.log import EvalLog
+
+    facts = {**store.manifest, "status": status, "fault": "full disk" if status == "error" else ""}
+    (log,) = logs("run", facts, attempts([store]))
+    read = EvalLog.model_validate(log.document)
+    assert read.status == status
+    assert (read.error.message if read.error else None) == (facts["fault"] or None)
+
+
+def test_a_log_a_mode_and_void_attempts_as_retries() -> None:
+    voided = replace(played("run", finished(attempt=1), counts=False), score=None, void="gone")
+    taken = [
+        voided,
+        played("run", finished(attempt=2), counts=True),
+        played("run", finished(mode="direct", episode="e2"), counts=True),
+        played("run", Trace((started(item="i2", episode="e3"),)), counts=False),
+    ]
+    mandatory, direct = logs("run", {"status": "cancelled"}, taken)
+    assert (mandatory.name == direct.name, direct.document["eval"]["task"]) == (
+        False,
+        "toolhop-direct",
+    )
+    one, cut = mandatory.document["samples"]
+    assert [error["message"] for error in one["error_retries"]] == ["gone"]
+    assert one["scores"]["strict"]["value"] == "C"
+    assert "cut off" in cut["error"]["message"]
+    assert mandatory.document["results"]["completed_samples"] == 1
+
+
+def chats(path: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+
+
+def test_chats_are_the_right_episodes_with_their_tools(store: RunStore, tmp_path: Path) -> None:
+    out = tmp_path / "chats.jsonl"
+    assert command(store.folder, "--to", "chat", "--out", out)[0] == 0
+    (chat,) = chats(out)
+    assert set(chat) == {"messages", "tools"}
+    assert [tool["function"]["name"] for tool in chat["tools"]] == ["capital", "length", "power"]
+    user, asked, *told, answer = chat["messages"]
+    assert user["role"] == "user"
+    assert asked["tool_calls"][0] == {
+        "id": "a",
+        "type": "function",
+        "function": {"name": "capital", "arguments": '{"country": "Norway"}'},
+    }
+    assert [one["tool_call_id"] for one in told] == ["a", "b", "c", "d"]
+    assert answer == {"role": "assistant", "content": "<answer>16</answer>"}
+    command(store.folder, "--to", "chat", "--out", out, "--all", "--overwrite")
+    assert len(chats(out)) == 3
+
+
+def test_chats_of_the_text_dialect_are_what_the_model_saw(tmp_path: Path) -> None:
+    store = recorded(tmp_path, ITEMS[:1], dialect=Dialect.TEXT)
+    command(store.folder, "--to", "chat", "--out", tmp_path / "c.jsonl")
+    (chat,) = chats(tmp_path / "c.jsonl")
+    assert set(chat) == {"messages"}
+    assert {message["role"] for message in chat["messages"]} == {"user", "assistant"}
+    assert chat["messages"][2]["content"] == 'Observation: "Oslo"'
+
+
+@pytest.mark.parametrize(("kind", "extra"), [("parquet", "export"), ("inspect", "inspect")])
+def test_a_missing_extra_is_exit_code_3_with_the_command(
+    kind: str, extra: str, store: RunStore, tmp_path: Path
+) -> None:
+    where = ("--to", kind, "--out", tmp_path / "out")
+    code, _, err = without_extras(store.folder, *where)
+    assert code == 3
+    assert f"pip install 'toolhop-env[{extra}]'" in err
+    assert not (tmp_path / "out").exists()
+
+
+def test_what_is_there_is_not_replaced_unasked(store: RunStore, tmp_path: Path) -> None:
+    (tmp_path / "README.md").write_text("mine")
+    code, _, err = command(store.folder, "--to", "hf", "--out", tmp_path)
+    assert (code, "--overwrite" in err) == (2, True)
+    assert (tmp_path / "README.md").read_text() == "mine"
+
+
+@pytest.mark.parametrize(
+    ("flags", "told"),
+    [
+        (("--to", "parquet", "--out", "/dev/null/x"), "/dev/null/x"),
+        (("--to", "chat", "--out", "/dev/null/x"), "give another --out"),
+        (("--to", "parquet", "--out", "x", "--all"), "--to chat"),
+        (("--to", "csv", "--out", "x"), "csv"),
+    ],
+)
+def test_bad_input_is_one_message(flags: tuple[str, ...], told: str, store: RunStore) -> None:
+    code, _, err = command(store.folder, *flags)
+    assert code == 2
+    assert told in err
+
+
+@pytest.mark.usefixtures("pyarrow")
+def test_an_export_that_breaks_leaves_nothing_and_keeps_the_old(tmp_path: Path) -> None:
+    one = played("run", finished(), counts=True)
+    write_dataset([one], tmp_path, ["run"])
+    before = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
+
+    def broken() -> Iterator[Played]:
+        yield one
+        raise RuntimeError("a trace cannot be read")
+
+    with pytest.raises(RuntimeError):
+        write_dataset(broken(), tmp_path, ["run"])
+    after = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
+    assert before == after
+    with pytest.raises(ExportError), aside(tmp_path / "README.md" / "x") as path:
+        path.write_text("")
+
+
+def test_kinds_of_columns_are_those_that_are_used() -> None:
+    used = {column.kind for column in EPISODES} | {column.kind for column in CALLS}
+    assert used == set(Kind)

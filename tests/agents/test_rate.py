@@ -1,0 +1,172 @@
+"""How many requests are under way: the cap, what a refusal does to it, and that it recovers."""
+
+from __future__ import annotations
+
+import time
+
+import anyio
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from agents.models.clients import open_model
+from agents.models.loopback import Fault, FaultPlan, LoopbackServer, Request
+from agents.models.rate import Connections
+from agents.models.retry import Backoff
+from env.messages import Reply, UserMessage
+
+
+class Clock:
+    def __init__(self) -> None:
+        self.now = 100.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def test_no_more_than_the_cap_are_under_way_and_all_get_their_turn() -> None:
+    async def main() -> tuple[int, int]:
+        connections, at_once, most, done = Connections(3), 0, 0, 0
+
+        async def one() -> None:
+            nonlocal at_once, most, done
+            async with connections.slot():
+                at_once += 1
+                most = max(most, at_once)
+                await anyio.sleep(0.001)
+                at_once -= 1
+            done += 1
+
+        async with anyio.create_task_group() as tasks:
+            for _ in range(20):
+                tasks.start_soon(one)
+        return most, done
+
+    assert anyio.run(main) == (3, 20)
+
+
+def test_one_that_gives_up_waiting_leaves_its_turn_to_the_next() -> None:
+    async def main() -> None:
+        connections = Connections(1)
+        async with connections.slot():
+            with anyio.move_on_after(0.01) as scope:
+                async with connections.slot():
+                    pass
+            assert scope.cancelled_caught
+        with anyio.fail_after(1):
+            async with connections.slot():
+                pass
+
+    anyio.run(main)
+
+
+def test_a_refusal_halves_once_for_all_that_were_sent_before_it() -> None:
+    clock = Clock()
+    connections = Connections(16, clock=clock)
+    for _ in range(5):
+        clock.now = 101.0
+        connections.refused(100.5, 0)
+    assert connections.allowed == 8
+    connections.refused(101.5, 0)
+    assert connections.allowed == 4
+    assert connections.rates.lowest == 4
+    assert connections.rates.refused == 6
+
+
+def test_replies_bring_it_back_by_one_a_round() -> None:
+    connections = Connections(8, clock=Clock())
+    connections.refused(100.0, 0)
+    assert connections.allowed == 4
+    for _ in range(5):
+        connections.answered()
+    assert connections.allowed == 5
+    for _ in range(100):
+        connections.answered()
+    assert connections.allowed == 8
+
+
+@given(st.lists(st.tuples(st.booleans(), st.floats(0, 5)), max_size=60), st.integers(1, 20))
+def test_it_stays_between_one_and_the_cap(events: list[tuple[bool, float]], most: int) -> None:
+    clock = Clock()
+    connections = Connections(most, clock=clock)
+    for refused, wait_s in events:
+        clock.now += wait_s
+        if refused:
+            connections.refused(clock.now, wait_s)
+        else:
+            connections.answered()
+        assert 1 <= connections.allowed <= most
+        assert 1 <= connections.rates.lowest <= most
+
+
+def test_while_it_is_held_nothing_is_let_in() -> None:
+    async def main() -> float:
+        connections = Connections(4)
+        began = time.monotonic()
+        connections.refused(began, 0.15)
+        async with connections.slot():
+            return time.monotonic() - began
+
+    assert anyio.run(main) >= 0.14
+
+
+def test_a_cap_below_one_is_refused() -> None:
+    with pytest.raises(ValueError, match="at least 1"):
+        Connections(0)
+
+
+def slow(request: Request) -> Reply:
+    time.sleep(0.02)
+    return Reply("yes")
+
+
+def refusals(*, adaptive: bool) -> tuple[int, int]:
+    """Replies, and 429s, of 60 questions asked 12 at a time of a server that takes 3."""
+
+    async def main(url: str) -> int:
+        connections = Connections(12, adaptive=adaptive)
+        backoff = Backoff(first_s=0.01, longest_s=0.05)
+        replies = 0
+        async with open_model(
+            "openai/x", base_url=url, max_retries=200, backoff=backoff, connections=connections
+        ) as model:
+
+            async def ask(number: int) -> None:
+                nonlocal replies
+                await model.reply([UserMessage(f"question {number}")], ())
+                replies += 1
+
+            async with anyio.create_task_group() as tasks:
+                for number in range(60):
+                    tasks.start_soon(ask, number)
+        assert connections.rates.refused > 0
+        return replies
+
+    with LoopbackServer(slow, capacity=3) as server:
+        replies = anyio.run(main, server.base_url)
+        return replies, server.counts[Fault.RATE_LIMITED]
+
+
+def test_with_adaptation_a_server_that_has_too_much_refuses_less() -> None:
+    adapted, fixed = refusals(adaptive=True), refusals(adaptive=False)
+    assert adapted[0] == fixed[0] == 60
+    assert adapted[1] < fixed[1] / 2
+
+
+def test_planned_refusals_are_counted_and_every_question_is_answered() -> None:
+    async def main(url: str) -> Connections:
+        connections = Connections(4)
+        async with (
+            open_model("openai/x", base_url=url, connections=connections) as model,
+            anyio.create_task_group() as tasks,
+        ):
+            for number in range(30):
+                tasks.start_soon(model.reply, [UserMessage(f"question {number}")], ())
+        return connections
+
+    faults = FaultPlan(0.5, (Fault.RATE_LIMITED,), seed=2)
+    with LoopbackServer(lambda _: Reply("yes"), faults=faults) as server:
+        rates = anyio.run(main, server.base_url).rates
+        assert server.counts[Fault.NONE] == 30
+        assert rates.refused == server.counts[Fault.RATE_LIMITED] > 5
+    assert (rates.most, rates.lowest) == (4, 1)

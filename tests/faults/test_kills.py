@@ -1,0 +1,204 @@
+"""A run that is killed at random moments, again and again, and gone on with each time.
+
+The model is a server of our own, so that what is asked twice can be counted.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from agents.models.loopback import LoopbackServer, Request, Responder
+from agents.players.choose import choose
+from agents.players.responder import item_of, responder
+from agents.store import RunStore
+from env.messages import AssistantMessage, Reply
+from env.score import Score
+from env.summary import Judged
+from tests.agents.items import small_item
+from tests.faults.engines import until
+from toolhop_tools.model import DataSet
+from toolhop_tools.official import to_rows
+
+ROOT = Path(__file__).parents[2]
+ITEMS, KILLS, AT_A_TIME = 32, 50, 2
+PLAYER, SEED = "repairing:0.4", 5
+
+Turn = tuple[str, int]
+"""An item, and how many replies its conversation had."""
+
+
+class Log:
+    """A responder that writes down what it was asked."""
+
+    def __init__(self, data: DataSet) -> None:
+        self._data = data
+        self._answer: Responder = responder(data, choose(PLAYER), SEED)
+        self._lock = threading.Lock()
+        self.asked: list[Turn] = []
+
+    def has(self, count: int) -> bool:
+        return len(self.asked) >= count
+
+    def __call__(self, request: Request) -> Reply:
+        spoken = sum(isinstance(message, AssistantMessage) for message in request.messages)
+        with self._lock:
+            self.asked.append((item_of(self._data, request.messages).id, spoken))
+        time.sleep(0.003)
+        return self._answer(request)
+
+
+class Launcher:
+    """See `tests.faults.launcher`."""
+
+    def __init__(self, output: Path) -> None:
+        self._output = output
+        self._process = subprocess.Popen(
+            [sys.executable, "-m", "tests.faults.launcher"], cwd=ROOT, text=True,
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+            env={**os.environ, "OPENAI_API_KEY": "none"},
+        )  # fmt: skip
+
+    def start(self, *arguments: str) -> int:
+        """The id of a process that runs the command."""
+        assert self._process.stdin
+        self._process.stdin.write(json.dumps([str(self._output), *arguments]) + "\n")
+        self._process.stdin.flush()
+        return int(self._answer())
+
+    def end(self) -> int:
+        """Wait for it: its wait status."""
+        return int(self._answer())
+
+    def _answer(self) -> str:
+        assert self._process.stdout
+        line = self._process.stdout.readline()
+        assert line, self._output.read_text()
+        return line
+
+    def close(self) -> None:
+        assert self._process.stdin
+        assert self._process.stdout
+        self._process.stdin.close()
+        self._process.wait(20)
+        self._process.stdout.close()
+
+
+@contextmanager
+def launcher(output: Path) -> Iterator[Launcher]:
+    made = Launcher(output)
+    try:
+        yield made
+    finally:
+        made.close()
+
+
+def begun(log_dir: Path) -> Path | None:
+    """The run's folder, once it is one."""
+    return next((path.parent for path in log_dir.glob("*/manifest.json")), None)
+
+
+def paid(folder: Path) -> set[Turn]:
+    """The replies that are on the disk."""
+    return {
+        (trace.started.item, number)
+        for trace in RunStore.open(folder).traces()
+        for number in range(len(trace.replies))
+    }
+
+
+def comparable(results: Iterator[Judged]) -> dict[tuple[str, str, int], dict[str, Any]]:
+    """All of the scores but seconds."""
+    found = {}
+    for one in results:
+        assert isinstance(one.verdict, Score), one
+        score = asdict(one.verdict)
+        found[one.item, one.mode, one.epoch] = {
+            name: score[name] for name in score if name not in ("wall_s", "tool_s")
+        }
+    return found
+
+
+def test_nothing_finished_is_paid_for_twice_and_nothing_is_lost(tmp_path: Path) -> None:
+    items = tuple(small_item(f"small-{number}") for number in range(1, ITEMS + 1))
+    path = tmp_path / "items.json"
+    data = DataSet("small", str(path), items)
+    path.write_text(json.dumps(to_rows(data)), encoding="utf-8")
+    log, rng = Log(data), random.Random(11)
+    output = tmp_path / "said"
+    with LoopbackServer(log) as server, launcher(output) as commands:
+        flags = ["run", "--data", str(path), "--sandbox", "process", "--model", "openai/x"]
+        flags += ["--base-url", server.base_url, "--max-samples", str(AT_A_TIME), "--seed", "5"]
+        flags += ["--turn-limit", "20"]
+        commands.start(*flags, "--log-dir", str(tmp_path / "whole"))
+        assert os.waitstatus_to_exitcode(commands.end()) == 0, output.read_text()
+        whole, log.asked = list(log.asked), []
+        folder = killed(commands, flags, tmp_path / "killed", log, rng)
+        commands.start("run", "--resume", str(folder))
+        assert os.waitstatus_to_exitcode(commands.end()) == 0, output.read_text()
+        assert not server.errors
+    assert "Traceback" not in output.read_text()
+    undisturbed = begun(tmp_path / "whole")
+    assert undisturbed
+    check(folder, undisturbed, log.asked, whole)
+
+
+def killed(
+    commands: Launcher, flags: list[str], log_dir: Path, log: Log, rng: random.Random
+) -> Path:
+    """Kill the run over and over; each time, see that what it has is never asked for again."""
+    have: set[Turn] = set()
+    for number in range(KILLS):
+        folder, before = begun(log_dir), len(log.asked)
+        again = ("--resume", str(folder)) if folder else (*flags[1:], "--log-dir", str(log_dir))
+        pid = commands.start("run", *again)
+        if number % 2:
+            time.sleep(rng.random() * 0.25)  # while it starts, or soon after
+        else:
+            until(partial(log.has, before + rng.randrange(1, 5)), 30, "requests")
+            time.sleep(rng.random() * 0.02)
+        os.kill(pid, signal.SIGKILL)
+        assert os.waitstatus_to_exitcode(commands.end()) == -signal.SIGKILL
+        assert not have & set(log.asked[before:]), (
+            "a reply that was on the disk was asked for again"
+        )
+        folder = begun(log_dir)
+        have = paid(folder) if folder else set()
+    assert folder
+    assert len(have) > 20, "it came on, in spite of all"
+    return folder
+
+
+def check(folder: Path, undisturbed: Path, asked: list[Turn], whole: list[Turn]) -> None:
+    store, other = RunStore.open(folder), RunStore.open(undisturbed)
+    assert comparable(store.results()) == comparable(other.results())
+    assert len(list(store.results())) == ITEMS
+    manifest = store.manifest
+    assert manifest["status"] == "success"
+    assert len(manifest["sittings"]) > KILLS // 3
+    # Each turn was asked for once, but for those that were under way when a kill came.
+    assert set(asked) == set(whole)
+    assert len(whole) == len(set(whole))
+    twice = {turn: count for turn, count in Counter(asked).items() if count > 1}
+    assert sum(twice.values()) - len(twice) <= KILLS * AT_A_TIME
+    # Each reply is counted once, though attempts that went on hold those of the ones before.
+    assert manifest["spent"]["replies"] == len(whole)
+    assert sum(attempt.spent.replies for attempt in store.attempts()) == len(whole)
+    assert sum(attempt.kept_turns > 0 for attempt in store.attempts()) > 10
+    # A trace that nobody can read, or an index that is not what the traces say, would show here.
+    lines = {one.episode: one for one in store.results()}
+    (folder / "results.jsonl").unlink()
+    assert {one.episode: one for one in store.results()} == lines

@@ -1,0 +1,464 @@
+"""The report in a real browser: open, filter, search, links, comparison; by keys, on a phone."""
+
+from __future__ import annotations
+
+import socket
+import subprocess
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from urllib.parse import quote
+
+import pytest
+from selenium.webdriver import Chrome
+from selenium.webdriver.support.ui import Select
+
+from env.feedback import Level
+from env.messages import Usage
+from env.trace import Ending
+from tests.agents.command import TOOLHOP
+from tests.report.browser import Keys, Page, started
+from tests.report.made import SLIP, SOLVED, Script, write_run
+
+pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("browser")]
+
+HOSTILE = '</script><img src="http://127.0.0.1:9/x" onerror="window.hurt=1"><b>bold</b>&amp;'
+TURNING = "left \u202e right \x1b[31m red \x00 end"
+HEBREW = "שלום עולם, 42"
+BIG = '{"n": 12345678901234567890, "n": 1.10, "text": "' + "x" * 90 + '"}'
+LONG_WORD = "w" * 3000
+
+
+def scripts() -> list[Script]:
+    """One of each that a reader may meet."""
+    trunk = Script("fork", turns=SLIP, answer="<answer>16</answer>")
+    branch = replace(
+        trunk, name="fork-branch", parent=trunk.episode, kept=2, level=Level.MINIMAL, epoch=2
+    )
+    calls = [("capital", BIG, '{"a": [1, 2], "b": "' + "y" * 100 + '"}'), (HOSTILE, HOSTILE, "1")]
+    lone = r'{"half": "\ud800"}'
+    return [
+        Script("alpha", turns=SOLVED, usage=Usage(100, 20, 0.002)),
+        Script("beta", turns=SLIP, answer="<answer>5</answer>"),
+        Script("gamma", turns=SOLVED, mode="free"),
+        trunk,
+        replace(branch, answer="<answer>unknown</answer>"),
+        Script("hostile", turns=[(HOSTILE, calls), (TURNING, [("length", lone, lone)])]),
+        Script("hebrew", turns=[(HEBREW, [])], question=HEBREW, gold=HEBREW, answer=HEBREW),
+        Script("wide", turns=[(LONG_WORD, [(LONG_WORD, LONG_WORD, "1")])], answer=LONG_WORD),
+        Script("long", turns=[("On. " * 80, [("length", BIG, "4")])] * 40),
+        Script("lost", ending=Ending.VOID, reason="the endpoint did not answer"),
+        Script("open", turns=SOLVED[:1], ending=None),
+    ]
+
+
+@pytest.fixture(scope="module")
+def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The page, made by the command."""
+    folder = write_run(tmp_path_factory.mktemp("runs"), scripts(), status="started")
+    out = tmp_path_factory.mktemp("out") / "a report.html"
+    done = subprocess.run(
+        [*TOOLHOP, "report", str(folder), "--out", str(out), "--title", f"A {HOSTILE}"],
+        capture_output=True,
+        text=True,
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    assert f"{out}  {out.stat().st_size:,} bytes, 11 episodes, 1 unfinished" in done.stdout
+    return out
+
+
+@pytest.fixture(scope="module")
+def driver(chromium: tuple[str, str]) -> Iterator[Chrome]:
+    with started(chromium) as made:
+        yield made
+
+
+@pytest.fixture
+def page(driver: Chrome, file: Path) -> Page:
+    made = Page(driver, file)
+    made.prefer("light")
+    made.resize(1300, 900)
+    return made
+
+
+EPISODE = "_mandatory_e1_a1"
+
+
+def test_opens_with_figures_and_charts_asks_for_nothing_and_complains_of_nothing(
+    page: Page,
+) -> None:
+    page.open()
+    page.until("return document.querySelector('figure svg') !== null")
+    assert page.texts("h1") == [f"A {HOSTILE}"]
+    assert "11 episodes" in page.one(".facts").text
+    for section in page.texts("h2"):
+        page.js("document.getElementById(arguments[0])?.scrollIntoView()", section)
+    page.js("window.scrollTo(0, document.body.scrollHeight)")
+    page.until("return document.querySelectorAll('figure svg').length >= 3")
+    assert page.requests() == []
+    assert page.errors() == []
+
+
+def test_the_policy_stops_what_a_text_might_try(page: Page) -> None:
+    page.open()
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        server.settimeout(0.3)
+        address = f"http://127.0.0.1:{server.getsockname()[1]}/"
+        said = page.js(
+            """
+            const tries = [];
+            try { document.body.innerHTML += '<img src=x>'; tries.push('markup'); } catch {}
+            const inline = document.createElement('script');
+            try { inline.text = 'window.hurt = 1'; document.head.append(inline); } catch {}
+            if (window.hurt) tries.push('script');
+            const image = new Image();
+            image.src = arguments[0];
+            const script = document.createElement('script');
+            try { script.src = arguments[0]; document.head.append(script); } catch {}
+            return fetch(arguments[0]).then(() => [...tries, 'fetch'], () => tries);
+            """,
+            address,
+        )
+        assert said == []
+        with pytest.raises(TimeoutError):
+            server.accept()
+
+
+def test_filters_narrow_the_list_and_stand_in_the_address(page: Page) -> None:
+    page.open("#view=episodes")
+    page.until_text("#total", "11 episodes")
+    Select(page.one("#filter-verdict")).select_by_value("wrong")
+    page.until_text("#total", "of 11 episodes")
+    wrong = page.texts(".row b")
+    assert "beta" in wrong
+    assert "alpha" not in wrong
+    assert "verdict=wrong" in page.hash
+    Select(page.one("#filter-verdict")).select_by_value("")
+    for name, value, listed in (
+        ("error", "wrong_type", {"beta", "fork"}),
+        ("mode", "free", {"gamma"}),
+        ("domain", "Arithmetic", {"beta", "fork", "hebrew", "long", "open"}),
+        ("verdict", "void", {"lost"}),
+        ("verdict", "unfinished", {"open"}),
+        ("verdict", "branch", {"fork"}),
+    ):
+        page.open(f"#view=episodes&{name}={value}")
+        assert Select(page.one(f"#filter-{name}")).first_selected_option.get_attribute("value") == (
+            value
+        )
+        assert set(page.texts(".row b")) == listed, (name, value)
+    page.open("#view=episodes")
+    page.one("#filter-item").send_keys("alp")
+    page.until_text("#total", "1 of 11 episodes")
+    assert page.texts(".row b") == ["alpha"]
+
+
+def test_search_finds_words_in_calls_and_opens_the_call_they_are_in(page: Page) -> None:
+    page.open("#view=episodes")
+    page.one("#search").send_keys('OSLO "its length"')
+    page.until_text("#total", "of 11 episodes")
+    assert set(page.texts(".row b")) == {"alpha", "beta", "gamma", "fork"}
+    assert {mark.lower() for mark in page.texts(".row mark")} <= {"oslo", "its length"}
+    page.one("#search").clear()
+    page.one("#search").send_keys("must be of type integer")
+    page.until_text("#total", "2 of 11 episodes")
+    page.one(".row").click()
+    page.until("return document.getElementById('call-3') !== null")
+    assert "call=3" in page.hash
+    page.until("return document.activeElement.id === 'call-3'")
+    assert page.js("return CSS.highlights.get('found').size") > 0
+    page.open("#view=episodes&q=nowhere+to+be+found")
+    page.until_text("#total", "0 of 11 episodes")
+    assert page.errors() == []
+
+
+def test_a_link_to_a_call_works_on_load_and_on_back_and_forward(page: Page) -> None:
+    page.open(f"#episode=alpha{EPISODE}&call=2")
+    assert page.focused == "call-2"
+    assert page.js("return document.getElementById('call-2').classList.contains('linked')")
+    top = page.js("return document.getElementById('call-2').getBoundingClientRect().top")
+    assert 0 <= top < 900
+    page.js("location.hash = arguments[0]", f"#episode=beta{EPISODE}&call=3")
+    page.until_text("#episode-title", "beta")
+    page.until("return document.activeElement.id === 'call-3'")
+    page.driver.back()
+    page.until_text("#episode-title", "alpha")
+    page.until("return document.activeElement.id === 'call-2'")
+    page.driver.forward()
+    page.until_text("#episode-title", "beta")
+    page.open("#episode=nobody")
+    assert "no episode “nobody”" in page.one(".detail").text
+
+
+def test_an_episode_is_told_in_full(page: Page) -> None:
+    page.open(f"#episode=beta{EPISODE}")
+    outcome = page.one(".outcome").text
+    for part in ("gold\n16", "answer\n5", "strict\nwrong", "hops\n2 of 3", "3 calls, 1 failed"):
+        assert part in outcome
+    failed = page.one("#call-3").text
+    for part in ("power", "hop 3", "wrong type", "not run", '"base": "4"', "feedback, detailed"):
+        assert part in failed
+    assert "would have worked: type converted" in failed
+    assert '"base": 4' in failed
+    assert page.count(".timeline .part") == 3 + 3 + 1
+    page.one(".timeline .part.bad").click()
+    page.until("return location.hash.includes('call=3')")
+    page.open(f"#episode=alpha{EPISODE}")
+    assert "300 in" not in page.one(".outcome").text
+    assert "400 in, 80 out" in page.one(".outcome").text
+    page.open(f"#episode=lost{EPISODE}")
+    assert "the endpoint did not answer" in page.one(".ending").text
+    page.open(f"#episode=open{EPISODE}")
+    assert "No end was written" in page.one(".ending").text
+
+
+def test_a_link_into_a_long_episode_leads_to_the_call(page: Page) -> None:
+    page.open(f"#episode=long{EPISODE}&call=35")
+    page.until("return document.activeElement.id === 'call-35'")
+    place = "document.getElementById('call-35').getBoundingClientRect()"
+    page.until(f"return {place}.top > 0 && {place}.bottom < innerHeight")
+    page.js("document.querySelector('.timeline .part').focus()")
+    page.press(*[Keys.ARROW_RIGHT] * 3, Keys.ENTER)
+    page.until("return document.activeElement.id === 'call-2'")
+    page.until("return document.getElementById('call-2').getBoundingClientRect().top > 0")
+
+
+def test_branches_stand_side_by_side_with_what_they_share_folded(page: Page) -> None:
+    page.open("#episode=fork-branch")
+    Select(page.one("#compare-with")).select_by_value(f"fork{EPISODE}")
+    page.until("return document.querySelector('.compare') !== null")
+    assert page.texts("#shared summary") == ["2 turns alike"]
+    assert not page.one("#shared .turn").is_displayed()
+    page.one("#shared summary").click()
+    assert page.one("#shared .turn").is_displayed()
+    sides = page.texts(".sides:not(.heads) .side .feedback")
+    assert any("The call failed." in side for side in sides)
+    assert any("must be of type integer" in side for side in sides)
+    Select(page.one("#side-a")).select_by_value(f"fork{EPISODE}")
+    page.until_text(".compare .fold summary", "turns alike")
+    page.open(f"#compare=fork{EPISODE}&with=alpha{EPISODE}")
+    assert page.texts("#shared summary") == ["2 turns alike"]
+    assert page.texts("h1") == ["fork and alpha"]
+    assert page.errors() == []
+
+
+def test_keys_alone_are_enough(page: Page) -> None:
+    page.open()
+    page.press(Keys.TAB)
+    assert page.focused == "skip"
+    page.press(Keys.ENTER)
+    assert page.focused == "main"
+    page.press("/")
+    page.until("return document.activeElement.id === 'search'")
+    page.press(Keys.ESCAPE)
+    page.until("return document.activeElement.id === 'list'")
+    page.press(Keys.HOME, Keys.ARROW_DOWN)
+    active = page.one("#list").get_attribute("aria-activedescendant")
+    assert page.texts(f"#{active} b") == ["beta"]
+    page.press(Keys.ENTER)
+    page.until_text("#episode-title", "beta")
+    assert page.focused == "episode-title"
+    assert page.texts('.row[aria-selected="true"] b') == ["beta"]
+    page.press(Keys.ESCAPE)
+    page.until("return document.activeElement.id === 'list'")
+    assert "episode=" not in page.hash
+    page.press(Keys.END, Keys.ENTER)
+    page.until_text("#episode-title", "wide")
+    rings = page.js(
+        """
+        const bare = [];
+        for (const e of document.querySelectorAll('main a, main button, main select, main input')) {
+          e.focus({ focusVisible: true });
+          const style = getComputedStyle(e);
+          const seen = e.checkVisibility() && document.activeElement === e;
+          if (seen && style.outlineStyle === 'none') bare.push(e.outerHTML.slice(0, 80));
+        }
+        return bare;
+        """
+    )
+    assert rings == []
+
+
+def test_every_control_has_a_name_and_every_id_is_there_once(page: Page) -> None:
+    for place in ("", "#view=episodes", f"#episode=beta{EPISODE}", "#episode=hostile" + EPISODE):
+        page.open(place)
+        nameless = page.js(
+            """
+            const named = (e) => e.ariaLabel || e.textContent.trim() || e.labels?.length
+              || e.querySelector('[aria-label]');
+            return [...document.querySelectorAll('a, button, select, input')]
+              .filter((e) => !named(e)).map((e) => e.outerHTML.slice(0, 90));
+            """
+        )
+        assert nameless == []
+        twice = page.js(
+            "const ids = [...document.querySelectorAll('[id]')].map((e) => e.id);"
+            "return ids.filter((id, n) => ids.indexOf(id) !== n)"
+        )
+        assert twice == []
+
+
+def contrast(page: Page, selector: str) -> float:
+    """The contrast of an element's text with what is behind it (WCAG 2, 1.4.3)."""
+    return float(
+        page.js(
+            """
+            const e = document.querySelector(arguments[0]);
+            const parse = (text) => text.match(/[\\d.]+/g).map(Number);
+            let behind = e;
+            while (parse(getComputedStyle(behind).backgroundColor)[3] === 0) {
+              behind = behind.parentElement;
+            }
+            const light = (rgb) => {
+              const part = (c) => (c /= 255) <= 0.03928 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4;
+              return 0.2126 * part(rgb[0]) + 0.7152 * part(rgb[1]) + 0.0722 * part(rgb[2]);
+            };
+            const [a, b] = [getComputedStyle(e).color, getComputedStyle(behind).backgroundColor]
+              .map((text) => light(parse(text))).sort((x, y) => y - x);
+            return (a + 0.05) / (b + 0.05);
+            """,
+            selector,
+        )
+    )
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_colours_follow_the_system_and_can_be_read(page: Page, scheme: str) -> None:
+    page.prefer(scheme)
+    page.open(f"#episode=beta{EPISODE}")
+    background = page.js("return getComputedStyle(document.body).backgroundColor")
+    dark = sum(map(int, background[4:-1].split(","))) < 3 * 128
+    assert dark is (scheme == "dark")
+    places = (".note", ".kicker", ".tag.code", ".bad .label", ".repair .label", ".row-more")
+    for selector in (*places, ".json-key", ".outcome dt", ".mark-wrong", ".top nav a", ".chip"):
+        if page.count(selector):
+            assert contrast(page, selector) >= 4.5, (scheme, selector)
+    other = "light" if scheme == "dark" else "dark"
+    page.one("#theme").click()
+    assert page.js("return document.documentElement.dataset.theme") == other
+    page.open()
+    assert page.js("return getComputedStyle(document.body).backgroundColor") != background
+    page.js("localStorage.clear()")
+
+
+@pytest.mark.parametrize(
+    "place",
+    [
+        "",
+        "#view=episodes",
+        *(f"#episode={item}{EPISODE}" for item in ("beta", "hostile", "hebrew", "wide")),
+        f"#compare=fork-branch&with=fork{EPISODE}",
+    ],
+)
+def test_a_phone_shows_everything_without_scrolling_sideways(page: Page, place: str) -> None:
+    page.resize(375, 700)
+    page.open(place)
+    page.js("document.querySelectorAll('details').forEach((e) => { e.open = true; })")
+    page.js("document.querySelectorAll('section').forEach((e) => e.scrollIntoView())")
+    assert page.js("return document.documentElement.scrollWidth") <= 375
+    if place.startswith("#episode"):
+        assert not page.one("#list").is_displayed()
+        page.js("window.scrollTo(0, 0)")
+        page.one(".back").click()
+        page.until("return document.getElementById('list').offsetHeight > 0")
+        assert page.count("#episode-title") == 0
+
+
+@pytest.mark.parametrize("width", [375, 721, 850, 1000, 1090, 1300])
+def test_no_table_is_cut_off_at_any_width(page: Page, width: int) -> None:
+    page.resize(width, 900)
+    page.open()
+    page.js("document.querySelectorAll('details').forEach((e) => { e.open = true; })")
+    page.js(
+        "document.querySelectorAll('section')"
+        ".forEach((e) => { e.style.contentVisibility = 'visible'; })"
+    )
+    cut = page.js(
+        "return [...document.querySelectorAll('table')]"
+        ".filter((e) => e.scrollWidth > e.parentElement.clientWidth + 1)"
+        ".map((e) => e.textContent.slice(0, 60))"
+    )
+    assert cut == []
+
+
+def test_hostile_texts_are_shown_and_do_nothing(page: Page) -> None:
+    page.open(f"#episode=hostile{EPISODE}")
+    assert page.texts(".said")[0] == HOSTILE
+    assert any(HOSTILE in text for text in page.texts("#call-2"))
+    assert page.count("img") == 0
+    assert page.js("return window.hurt") is None
+    shown = page.texts(".said")[1]
+    assert "U+202E" in shown
+    assert "U+001B" in shown
+    assert "U+0000" in shown
+    assert "\u202e" not in shown
+    # Numbers keep every digit, and a key that stands twice stands twice.
+    arguments = page.texts("#call-1 .args")[0]
+    assert "12345678901234567890" in arguments
+    assert arguments.count('"n"') == 2
+    assert "1.10" in arguments
+    page.one("#raw").click()
+    page.until("return document.querySelector('#raw').ariaPressed === 'true'")
+    assert page.texts("#call-1 .args")[0] == BIG
+    page.one("#raw").click()
+    page.open("#view=episodes&q=" + quote(HOSTILE))
+    page.until_text("#total", "1 of 11")
+    assert page.errors() == []
+    assert page.requests() == []
+
+
+def test_right_to_left_text_runs_its_own_way_and_leaves_the_rest(page: Page) -> None:
+    page.open(f"#episode=hebrew{EPISODE}")
+    directions = page.js(
+        "return ['.said', '.question', '.kicker'].map((s) =>"
+        " getComputedStyle(document.querySelector(s)).direction)"
+    )
+    assert directions == ["rtl", "rtl", "ltr"]
+
+
+@pytest.mark.parametrize("begun", [0, 2], ids=["no episode", "none ended"])
+def test_a_run_that_has_hardly_begun_can_be_opened(
+    driver: Chrome, tmp_path: Path, begun: int
+) -> None:
+    open_ones = [Script(f"item-{n}", turns=SOLVED[:n], ending=None) for n in range(begun)]
+    folder = write_run(tmp_path, open_ones, status="started")
+    done = subprocess.run([*TOOLHOP, "report", str(folder)], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    page = Page(driver, folder / "report.html")
+    for place in ("", "#view=episodes"):
+        page.open(place)
+        assert page.errors() == []
+    page.until_text("#total", f"{begun} episodes")
+    assert page.count(".row") == begun
+
+
+def test_a_thousand_episodes_put_only_what_is_seen_into_the_document(
+    driver: Chrome, tmp_path: Path
+) -> None:
+    many = (
+        Script(f"item-{number}", turns=SLIP if number % 3 else SOLVED, epoch=epoch)
+        for number in range(500)
+        for epoch in (1, 2)
+    )
+    folder = write_run(tmp_path, many)
+    out = tmp_path / "many.html"
+    done = subprocess.run(
+        [*TOOLHOP, "report", str(folder), "--out", str(out)], capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
+    page = Page(driver, out)
+    page.prefer("light")
+    page.resize(1300, 900)
+    page.open("#view=episodes")
+    page.until_text("#total", "1,000 episodes")
+    assert page.count(".row") < 60
+    assert page.js("return document.querySelectorAll('*').length") < 1500
+    page.js("document.getElementById('list').scrollTop = 1e9")
+    page.until("return document.getElementById('row-999') !== null")
+    assert page.count(".row") < 60
+    page.press("/")
+    page.one("#search").send_keys("item-499")
+    page.until_text("#total", "2 of 1,000 episodes")
+    page.open("#view=overview")
+    assert page.js("return document.querySelectorAll('*').length") < 2500
+    assert out.stat().st_size < 1_500_000

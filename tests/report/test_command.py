@@ -1,0 +1,113 @@
+"""`toolhop report` as it is called."""
+
+from __future__ import annotations
+
+import base64
+import json
+import re
+import subprocess
+import zlib
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from agents.store import EPISODES
+from tests.agents.command import TOOLHOP
+from tests.agents.items import small_item
+from tests.report.made import SOLVED, Script, write_run
+from toolhop_tools.model import DataSet
+from toolhop_tools.official import to_rows
+
+
+def report(*arguments: object) -> subprocess.CompletedProcess[str]:
+    done = subprocess.run(
+        [*TOOLHOP, "report", *map(str, arguments)], capture_output=True, text=True, timeout=120
+    )
+    assert "Traceback" not in done.stderr, done.stderr
+    return done
+
+
+def data_of(page: Path) -> Any:  # noqa: ANN401 -- any JSON value
+    block = re.search(r'id="report">([^<]*)<', page.read_text(encoding="utf-8"))
+    assert block is not None
+    return json.loads(zlib.decompress(base64.b64decode(block[1])))
+
+
+def test_writes_beside_the_run_where_no_place_is_given(tmp_path: Path) -> None:
+    folder = write_run(tmp_path, [Script("a", turns=SOLVED)])
+    done = report(folder)
+    page = folder / "report.html"
+    assert done.returncode == 0
+    assert done.stdout.startswith(f"{page}  {page.stat().st_size:,} bytes, 1 episodes")
+    assert {path.name for path in folder.iterdir()} >= {"report.html", "manifest.json"}
+    assert not [path for path in folder.iterdir() if path.name.startswith(".")]
+
+
+def test_a_run_under_way_is_shown_as_far_as_it_is_and_again_later(tmp_path: Path) -> None:
+    first = [Script("a", turns=SOLVED), Script("b", turns=SOLVED[:1], ending=None)]
+    folder = write_run(tmp_path, first, status="started")
+    out = tmp_path / "page.html"
+    assert "1 unfinished" in report(folder, "--out", out).stdout
+    assert data_of(out)["runs"][0]["status"] == "started"
+    with (folder / EPISODES / "b_mandatory_e1_a1.jsonl").open("ab") as file:
+        file.write(b'{"ending": "stopped", "wall_s": 1.0, "reason": "", "kind": "ended"}\n')
+    assert "unfinished" not in report(folder, "--out", out).stdout
+    assert [row["verdict"] for row in data_of(out)["rows"]] == ["right", "wrong"]
+
+
+@pytest.mark.parametrize("place", ["nothing-here", "."])
+def test_no_run_is_a_usage_error(tmp_path: Path, place: str) -> None:
+    done = report(tmp_path / place)
+    assert done.returncode == 2
+    assert "is no run" in done.stderr
+    assert report().returncode == 2
+
+
+def test_no_folder_for_the_page_is_a_usage_error(tmp_path: Path) -> None:
+    folder = write_run(tmp_path, [Script("a")])
+    done = report(folder, "--out", tmp_path / "no" / "page.html")
+    assert done.returncode == 2
+    assert "--out" in done.stderr
+
+
+def test_a_trace_that_cannot_be_read_is_left_out_and_told(tmp_path: Path) -> None:
+    folder = write_run(tmp_path, [Script("a", turns=SOLVED)])
+    (folder / EPISODES / "broken.jsonl").write_bytes(b"\xff\xfe\nno\n")
+    done = report(folder)
+    assert done.returncode == 0
+    assert "left out" in done.stderr
+    assert "broken.jsonl" in done.stderr
+    assert len(data_of(folder / "report.html")["rows"]) == 1
+
+
+def test_an_ablation_is_a_report_on_its_arms(tmp_path: Path) -> None:
+    items = tuple(small_item(f"small-{number}") for number in range(1, 5))
+    data = tmp_path / "items.json"
+    data.write_text(json.dumps(to_rows(DataSet("small", "small", items))), encoding="utf-8")
+    flags = ("--agent", "repairing:0.6", "--data", str(data), "--json", "--turn-limit", "20")
+    where = ("--sandbox", "process", "--log-dir", str(tmp_path / "logs"))
+    played = subprocess.run(
+        [*TOOLHOP, "ablate", *flags, *where],
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    assert played.returncode == 0, played.stderr
+    (folder,) = (tmp_path / "logs").iterdir()
+    out = tmp_path / "page.html"
+    assert report(folder, "--out", out).returncode == 0
+    data_there = data_of(out)
+    rows = {row["key"]: row for row in data_there["rows"]}
+    (ablation,) = data_there["ablations"]
+    told = json.loads(played.stdout)
+    assert ablation["rows"] == told["rows"]
+    assert ablation["flips"]
+    for flip in ablation["flips"]:
+        assert {rows[key]["verdict"] for key in flip["pair"]} == {"right", "wrong"}
+    branches = [row for row in rows.values() if row["parent"]]
+    assert branches
+    for branch in branches:
+        assert rows[branch["trunk"]]["item"] == branch["item"]
+    # Figures of the ablation itself; its runs are not paired a second time.
+    assert data_there["pairs"] == []

@@ -1,0 +1,96 @@
+"""Tools made up for tests of the properties, and how those tests check them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from typing import Any
+
+from anyio.from_thread import start_blocking_portal
+
+from env.rejection import Rejections
+from sandbox.base import Limits, Program
+from sandbox.choose import Kind
+from sandbox.outcome import JSON, Outcome
+from toolhop_tools.model import Tool, ToolDocument
+from toolhop_tools.properties.bench import open_bench
+from toolhop_tools.properties.case import Case
+from toolhop_tools.properties.check import check, open_case
+from toolhop_tools.properties.model import Caller, CounterExample, Fails, Gold, Setting, Subject
+from toolhop_tools.properties.store import Store
+
+LIMITS = Limits(wall_s=1.0, memory_mib=128)
+
+
+def subject(
+    source: str,
+    properties: Mapping[str, Any] | None = None,
+    *,
+    required: Sequence[str] | None = None,
+    name: str = "f",
+    description: str = "A tool.",
+    golds: Sequence[Gold] = (),
+) -> Subject:
+    """A tool whose document has these properties, all required unless told otherwise."""
+    number = {"type": "integer", "minimum": 0, "maximum": 99}
+    inner: dict[str, Any] = {"n": number} if properties is None else dict(properties)
+    schema: dict[str, JSON] = {
+        "type": "object",
+        "properties": inner,
+        "required": list(inner if required is None else required),
+    }
+    tool = Tool(ToolDocument(name, description, schema), Program(source, name))
+    return Subject("item-1", tool, tuple(golds))
+
+
+@contextmanager
+def caller(kind: Kind = "process") -> Iterator[Caller]:
+    """Calls through real workers, of all settings."""
+    with ExitStack() as stack:
+        portal = stack.enter_context(start_blocking_portal())
+        bench = portal.wrap_async_context_manager(open_bench(kind, limits=LIMITS))
+        lane = portal.wrap_async_context_manager(stack.enter_context(bench).lane())
+        entered = stack.enter_context(lane)
+
+        def call(setting: Setting, program: Program, arguments: Mapping[str, JSON]) -> Outcome:
+            return portal.call(entered.call, setting, program, arguments)
+
+        yield call
+
+
+def case(call: Caller, one: Subject, *, count: int = 20, store: Store | None = None) -> Case:
+    return open_case(one, call, Rejections(), count=count, seed=0, store=store)
+
+
+def found(call: Caller, one: Subject, property_: str, *, count: int = 20) -> CounterExample:
+    """The only counter-example to a property that must fail."""
+    verdict = check(case(call, one, count=count), property_)
+    assert isinstance(verdict, Fails), verdict
+    assert len(verdict.found) == 1, verdict.found
+    return verdict.found[0]
+
+
+def row(one: Subject) -> dict[str, Any]:
+    """The tool as a row of a data file in ToolHop's format."""
+    document = one.tool.document
+    tool = {
+        "name": document.name,
+        "description": document.description,
+        "parameters": dict(document.parameters),
+    }
+    return {
+        "id": 1,
+        "question": "What?",
+        "answer": "1",
+        "sub_task": {"What?": "1"},
+        "tools": {"What?": tool},
+        "functions": [one.tool.program.source],
+        "domain": "Tests",
+        "answer_type": "number",
+        "previous_answer_type": "",
+    }
+
+
+def rows_text(*subjects: Subject) -> str:
+    return json.dumps([{**row(one), "id": at} for at, one in enumerate(subjects, 1)])

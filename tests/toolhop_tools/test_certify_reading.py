@@ -1,0 +1,311 @@
+"""What a question names, what a call gives away, and whether a result is the gold."""
+
+from __future__ import annotations
+
+import datetime as dt
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sandbox.outcome import JSON
+from toolhop_tools.answers import same_answer
+from toolhop_tools.certify.honesty import Asked, leaked, missing, other_choice, own_words
+from toolhop_tools.certify.judging import judge, literal, official_holds
+from toolhop_tools.certify.mentions import mentions
+from toolhop_tools.certify.words import words
+from toolhop_tools.dates import NOTATIONS, dates_in, in_notation, notation, whole_date
+from toolhop_tools.reading import (
+    Match,
+    answer_at,
+    read_result,
+    reading_from_json,
+    reading_to_json,
+)
+
+QUESTIONS: dict[str, tuple[str, list[str], dict[str, Any]]] = {
+    "a name": ("Who is the mother of Ada Lovelace?", [], {"names": ("Ada Lovelace",)}),
+    "an earlier answer": (
+        "Who is the mother of Ada Lovelace?",
+        ["Ada Lovelace"],
+        {"names": (), "answers": ((0, "Ada Lovelace"),)},
+    ),
+    "however it is capitalised": (
+        "Who is the mother of Ada Of Leeds?",
+        ["Ada of Leeds"],
+        {"answers": ((0, "Ada of Leeds"),)},
+    ),
+    "a longer answer first": (
+        "What is the first name of Ada Lovelace?",
+        ["Ada", "Ada Lovelace"],
+        {"answers": ((1, "Ada Lovelace"),)},
+    ),
+    "equal answers, one place each": (
+        "What is the concatenation of 9 and 9?",
+        ["1991", "9", "9"],
+        {"answers": ((1, "9"), (2, "9"))},
+    ),
+    "equal answers, one place": ("Square 9.", ["9", "9"], {"answers": ((1, "9"),)}),
+    "an article is no answer": ("What is a word of n?", ["a", "n"], {"answers": ((1, "n"),)}),
+    "a letter": ("Put a and n together.", ["a", "n"], {"answers": ((0, "a"), (1, "n"))}),
+    "a title with small words": (
+        "Three Men on a Horse is a play by whom?",
+        [],
+        {"names": ("Three Men on a Horse",)},
+    ),
+    "quoted": ('Who sang "let it be"?', [], {"quoted": ("let it be",), "names": ("let it be",)}),
+    "a quoted letter": ('How many "s" are in it?', [], {"quoted": ("s",), "names": ()}),
+    "numbers": ("What is 7 years before 1999?", ["1999"], {"numbers": ("7",)}),
+    "ordinals": ("What is the third digit?", [], {"numbers": ("3",), "ordinals": ("3",)}),
+    "ordinals in digits": ("Who won the 82nd prize?", [], {"numbers": ("82",), "ordinals": ()}),
+    "a date": (
+        "Which day follows 20 January 2024?",
+        [],
+        {"dates": ("2024-01-20",), "numbers": ()},
+    ),
+}
+
+
+@pytest.mark.parametrize("case", QUESTIONS.values(), ids=QUESTIONS)
+def test_what_a_question_names(case: tuple[str, list[str], dict[str, Any]]) -> None:
+    question, earlier, wanted = case
+    found = mentions(question, earlier)
+    assert {name: getattr(found, name) for name in wanted} == wanted
+
+
+@given(st.text(max_size=200), st.lists(st.text(max_size=20), max_size=4))
+def test_any_question_can_be_read(question: str, earlier: list[str]) -> None:
+    found = mentions(question, earlier)
+    assert all(earlier[hop] == answer for hop, answer in found.answers)
+
+
+def asked(question: str, gold: str, *earlier: str, item: str = "") -> Asked:
+    return Asked(gold, mentions(question, earlier), earlier, item)
+
+
+LEAKS: dict[str, tuple[Asked, dict[str, JSON], str]] = {
+    "the gold": (asked("Which novel?", "Moby-Dick"), {"query": "Moby-Dick"}, "query"),
+    "the gold in more words": (
+        asked("Which novel?", "Moby-Dick"),
+        {"query": "the novel Moby Dick"},
+        "query",
+    ),
+    "other capitals": (asked("Who?", "Ada Byron"), {"a": ["ada BYRON"]}, "a.0"),
+    "backwards": (asked("Reverse it.", "olso"), {"text": "oslo"}, "text"),
+    "a number as an option": (asked("How long?", "4"), {"precision": 4}, "precision"),
+    "a truth value is none": (asked("Is it?", "true"), {"strict": True}, ""),
+    "an earlier answer": (asked("The sum of 8?", "8", "8"), {"number": 8}, ""),
+    "a number of the question": (asked("What is 5 times 1?", "5"), {"a": 5, "b": 1}, ""),
+    "an ordinal": (asked("The first digit of 1234?", "1", "1234"), {"position": 1}, ""),
+    "a part of a name is the answer": (
+        asked("What is the first name of Ada Byron?", "Ada", "Ada Byron"),
+        {"full_name": "Ada"},
+        "full_name",
+    ),
+    "the whole name is not": (
+        asked("What is the first name of Ada Byron?", "Ada", "Ada Byron"),
+        {"full_name": "Ada Byron"},
+        "full_name",
+    ),
+    "a choice among what is given": (
+        asked("The middle of [1851, 1925, 1953]?", "1925", "[1851, 1925, 1953]"),
+        {"numbers": [1851, 1925, 1953]},
+        "",
+    ),
+    "no choice of one": (asked("The middle?", "1925", "[1851, 1925]"), {"n": [1925]}, "n.0"),
+    "spelled in parts": (asked("Which letters?", "os"), {"parts": ["o", "s"]}, "parts"),
+    "parts that are earlier answers": (
+        asked("Join o and s.", "os", "o", "s"),
+        {"parts": ["o", "s"]},
+        "",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", [name for name in LEAKS if name != "the whole name is not"])
+def test_what_gives_the_answer_away(name: str) -> None:
+    one, arguments, path = LEAKS[name]
+    assert leaked(one, arguments) == path
+
+
+def test_a_whole_earlier_answer_holds_its_part_and_gives_nothing_away() -> None:
+    one, arguments, _ = LEAKS["the whole name is not"]
+    assert leaked(one, arguments) == ""
+
+
+MISSING: dict[str, tuple[Asked, dict[str, JSON], bool]] = {
+    "the earlier answer is there": (
+        asked("Born when, Ada Byron?", "1815", "Ada Byron"),
+        {"name": "ada byron"},
+        False,
+    ),
+    "another name": (asked("Born when, Ada Byron?", "1815", "Ada Byron"), {"name": "Bo"}, True),
+    "most of a name": (
+        asked("Who built Stanley Park?", "X", "Stanley Park, Blackpool"),
+        {"place": "Stanley Park"},
+        False,
+    ),
+    "one of two answers": (asked("8 minus 6?", "2", "8", "6"), {"a": 8}, True),
+    "both, as a list of texts": (asked("8 minus 6?", "2", "8", "6"), {"a": ["8", "6"]}, False),
+    "the number beside an answer": (asked("6 before 1999?", "1993", "1999"), {"y": 1999}, True),
+    "in another sign": (asked("6 before 1999?", "1993", "1999"), {"y": 1999, "n": -6}, False),
+    "a quoted letter": (
+        asked('How many "s" in Oslo?', "1", "Oslo"),
+        {"text": "Oslo", "letter": "l"},
+        True,
+    ),
+    "a number in place of a name": (asked("Who won the 82nd Oscar?", "X"), {"n": 82}, False),
+    "nothing named": (asked("who has been the longest reigning monarch", "X"), {}, False),
+}
+
+
+@pytest.mark.parametrize("case", MISSING.values(), ids=MISSING)
+def test_what_a_call_leaves_out(case: tuple[Asked, dict[str, JSON], bool]) -> None:
+    one, arguments, lacks = case
+    assert bool(missing(one, arguments)) is lacks
+
+
+def test_a_choice_that_the_question_names_is_taken() -> None:
+    schema: dict[str, JSON] = {
+        "properties": {
+            "relation": {"enum": ["father", "mother"]},
+            "output_format": {"enum": ["name", "text"]},
+        }
+    }
+    one = asked("What is the name of the mother of Ada Byron?", "X")
+    assert other_choice(one, schema, {"relation": "father"}) == "relation"
+    assert other_choice(one, schema, {"relation": "mother"}) == ""
+    assert other_choice(one, schema, {"output_format": "text"}) == ""
+    assert other_choice(asked("Who raised Ada Byron?", "X"), schema, {"relation": "father"}) == ""
+
+
+def test_own_words_of_a_question() -> None:
+    one = asked("Which films are shown on Fridays?", "X")
+    assert own_words(one, {"day": "Friday", "all": True})
+    assert not own_words(one, {"day": "Monday"})
+    assert not own_words(one, {"all": True})
+
+
+# --- judging
+
+RESULTS: dict[str, tuple[str, object, Match | None]] = {
+    "a text": ("Ada Byron", "ada byron", Match.VALUE),
+    "a leaf": ("Ada", {"names": [{"first": "Ada"}]}, Match.VALUE),
+    "a number by value": ("324.0", 324, Match.VALUE),
+    "a float": ("324", {"x": 324.0}, Match.VALUE),
+    "another number": ("10", 1, None),
+    "a longer number": ("15", 1532, None),
+    "a date in another notation": ("January 31, 1912", "1912-01-31", Match.DATE),
+    "another date": ("January 31, 1912", "1912-01-30", None),
+    "accents": ("José Muñoz", "Jose Munoz", Match.ACCENTS),
+    "a list": ("[1, 2]", {"factors": [1, 2]}, Match.ELEMENTS),
+    "a list as Python writes it": ("[True, 'a']", [True, "a"], Match.ELEMENTS),
+    "a list in another order": ("[1, 2]", [2, 1], None),
+    "a truth value is no number": ("[1]", [True], None),
+    "a sentence": ("Ada Byron", "The author is Ada Byron.", Match.WORDS),
+    "a part of a word": ("Ada", "It is in Canada.", None),
+    "a number in a sentence": ("15", "The sum is 15.", Match.WORDS),
+    "two numbers in a sentence": ("15", "It is 15 or 16.", None),
+    "a part of a number": ("15", "The sum is 15.5.", None),
+    "a quoted letter": ("s", "The letter is 's'.", Match.WORDS),
+    "a letter that is a word": ("a", "It is a letter.", None),
+    "an error": ("Ada", {"error": "Ada is not known"}, None),
+    "a key": ("Ada", {"Ada": 1}, None),
+    "nothing": ("Ada", None, None),
+    "a huge number": ("1", 10**300, None),
+}
+
+
+@pytest.mark.parametrize("case", RESULTS.values(), ids=RESULTS)
+def test_a_result_is_judged(case: tuple[str, object, Match | None]) -> None:
+    gold, result, match = case
+    value = read_result(json.dumps(result))
+    found = judge(gold, value, {})
+    assert (found.match if found else None) is match
+    if found is not None and match is not Match.ACCENTS:
+        again = reading_from_json(reading_to_json(found))
+        given = answer_at(value, again)
+        assert given is not None
+        assert same_answer(gold, given)
+
+
+def test_what_the_arguments_said_is_no_answer() -> None:
+    assert judge("Ada", "Ada is known.", {"name": "Ada"}) is None
+    assert judge("15", "15 and 4 make 15.", {"a": 15, "b": 4}) is None
+    assert judge("19", "15 and 4 make 19.", {"a": 15, "b": 4}) is not None
+
+
+def test_an_integer_too_long_for_python_is_read_as_text() -> None:
+    assert isinstance(read_result("9" * 5000), str)
+    assert judge("9", read_result("9" * 5000), {}) is None
+
+
+def test_a_date_is_answered_in_the_notation_of_the_gold() -> None:
+    found = judge("31 January 1912", {"born": "1912-01-31"}, {})
+    assert found is not None
+    assert answer_at({"born": "1912-02-01"}, found) == "1 February 1912"
+
+
+def test_a_result_of_another_form_has_no_answer_there() -> None:
+    found = judge("Ada", {"names": ["Ada"]}, {})
+    assert found is not None
+    others: list[JSON] = [{}, [], "Ada", {"names": []}, None]
+    assert [answer_at(value, found) for value in others] == [None] * 5
+
+
+@given(
+    st.recursive(
+        st.none()
+        | st.booleans()
+        | st.integers()
+        | st.floats(allow_nan=False)
+        | st.text(max_size=30),
+        lambda inner: (
+            st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3)
+        ),
+        max_leaves=6,
+    ),
+    st.text(max_size=12),
+)
+def test_whatever_is_judged_can_be_read_back(result: Any, gold: str) -> None:  # noqa: ANN401
+    value = read_result(json.dumps(result))
+    found = judge(gold, value, {})
+    if found is not None:
+        assert answer_at(value, found) is not None
+
+
+def test_the_official_rule_is_told_beside() -> None:
+    assert official_holds("10", '"1532"')
+    assert not official_holds("Ada", '"Bo"')
+
+
+@pytest.mark.parametrize("text", ["[1, 'a']", '{"a": 1}', "(1, 2)"])
+def test_literals(text: str) -> None:
+    assert literal(text) is not None
+
+
+@pytest.mark.parametrize("text", ["Ada", "[", "[x]", "", "[" * 5000])
+def test_no_literals(text: str) -> None:
+    assert literal(text) is None
+
+
+# --- dates and words
+
+
+@given(st.dates(min_value=dt.date(1000, 1, 1)), st.sampled_from(NOTATIONS))
+def test_dates_are_read_in_every_notation(day: dt.date, form: str) -> None:
+    text = in_notation(day, form)
+    assert whole_date(text) == day
+    assert in_notation(day, notation(text)) == text
+    assert [date for _, date in dates_in(f"It was on {text}, they say.")] == [day]
+
+
+@pytest.mark.parametrize("text", ["2024-13-01", "February 30, 2000", "1/2/2024", "1912", "soon"])
+def test_no_dates(text: str) -> None:
+    assert whole_date(text) is None
+
+
+def test_words_leave_case_accents_and_marks_aside() -> None:
+    assert words("José's 1,234.5 Muñoz, [7, 8]") == ("jose", "1234.5", "munoz", "7", "8")

@@ -1,0 +1,96 @@
+"""Schemas are generated, strategies compiled from them, and what those make is judged."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from typing import Any
+
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from env.validation import check_plain
+from env.verdicts import Call, Rejected
+from tests.toolhop_tools.schemas import TOOLS, drawn, reference, simulator
+from toolhop_tools.strategies.errors import UnsatisfiableSchema
+from toolhop_tools.strategies.invalid import faults, near_misses
+from toolhop_tools.strategies.valid import arguments
+
+META = settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
+FAVOURED: Any = {"a": ["abc", 5, {"b": 1}], "": [2.5, None, "x1"]}
+
+
+def test_what_is_made_of_any_schema_is_valid() -> None:
+    ends: Counter[str] = Counter()
+
+    @META
+    @given(TOOLS, st.data())
+    def judge(schema: dict[str, Any], data: st.DataObject) -> None:
+        try:
+            strategy = arguments(schema, favoured=FAVOURED)
+        except UnsatisfiableSchema:
+            ends["none"] += 1
+            return
+        made = data.draw(strategy)
+        ends["made"] += 1
+        check_plain(made)
+        reference(schema).validate(made)
+        assert isinstance(simulator(schema).check("f", json.dumps(made)), Call)
+
+    judge()
+    assert ends["made"] >= 12, ends
+
+
+def test_what_nearly_fits_any_schema_has_the_one_fault_meant() -> None:
+    ends: Counter[str] = Counter()
+
+    @META
+    @given(TOOLS, st.data())
+    def judge(schema: dict[str, Any], data: st.DataObject) -> None:
+        try:
+            strategy = near_misses(schema, favoured=FAVOURED)
+        except UnsatisfiableSchema:
+            ends["none"] += 1
+            return
+        if not faults(schema):
+            assert strategy.is_empty
+            ends["faultless"] += 1
+            return
+        miss = data.draw(strategy)
+        ends[miss.fault] += 1
+        check_plain(miss.arguments)
+        verdict = simulator(schema).check("f", json.dumps(miss.arguments))
+        assert isinstance(verdict, Rejected)
+        blamed = {
+            (*error.absolute_path,) for error in reference(schema).iter_errors(miss.arguments)
+        }
+        for path in blamed:
+            shorter = min(len(path), len(miss.path))
+            assert path[:shorter] == miss.path[:shorter]
+
+    judge()
+    assert sum(ends.values()) - ends["none"] >= 12, ends
+    assert len(ends) >= 4, ends
+
+
+def test_a_schema_without_values_is_refused_by_both() -> None:
+    @META
+    @given(TOOLS)
+    def judge(schema: dict[str, Any]) -> None:
+        try:
+            arguments(schema)
+        except UnsatisfiableSchema:
+            assert schema_has_none(schema)
+
+    judge()
+
+
+def schema_has_none(schema: dict[str, Any]) -> bool:
+    """No small arguments fit either: the refusal is not an excuse."""
+    inner = st.recursive(
+        st.sampled_from([None, True, 0, 1, 2, 3, 4, 2.5, -1, "", "a", "aa", "00", "2024-01-01"]),
+        lambda part: st.lists(part, max_size=2) | st.dictionaries(st.sampled_from("abcvx"), part),
+        max_leaves=3,
+    )
+    tries = drawn(st.dictionaries(st.sampled_from("abcd"), inner, max_size=3), count=30)
+    return not any(simulator(schema).fits("f", made) for made in tries)

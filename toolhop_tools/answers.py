@@ -1,0 +1,83 @@
+"""Whether two answers are the same, and whether a result holds one. Pure.
+
+The rule is strict where ToolHop's official one is not (`env.answers`): texts are equal or they are
+not, numbers are compared by value.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import unicodedata
+from collections.abc import Iterator
+from decimal import Decimal, InvalidOperation
+
+from sandbox.outcome import JSON
+
+
+def same_answer(gold: str, given: str) -> bool:
+    """Whether two answers are the same under the strict rule."""
+    wanted, found = plain_text(gold), plain_text(given)
+    one, other = plain_number(wanted), plain_number(found)
+    if one is not None and other is not None:
+        return one == other
+    return wanted == found and bool(found)
+
+
+_QUOTES = "\"'`“”‘’«»"
+
+
+def plain_text(text: str) -> str:
+    """An answer as it is compared: composed, case folded, without what merely surrounds it."""
+    # Composed again after folding, which takes some letters apart.
+    text = unicodedata.normalize("NFC", unicodedata.normalize("NFC", text).casefold())
+    text = " ".join(text.split())
+    bare = text.strip(_QUOTES + " ").removesuffix(".").strip(_QUOTES + " ")
+    # An answer may be a quote or a dot and nothing else.
+    return bare or text
+
+
+_NUMBER = re.compile(r"[+-]?(\d{1,3}(,\d{3})+|\d+)(\.\d+)?")
+
+
+def plain_number(text: str) -> Decimal | None:
+    """The value of a plain number, thousands commas allowed."""
+    if len(text) > 4000 or not _NUMBER.fullmatch(text) or not text.isascii():
+        return None
+    try:
+        return Decimal(text.replace(",", ""))
+    except InvalidOperation:
+        return None
+
+
+def holds(value: JSON, answer: str) -> bool:
+    """Whether a result is `answer`, or has it as a leaf (by value)."""
+    wanted = _as_json(answer)
+    if isinstance(wanted, list | dict) and value == wanted:
+        return True
+    return any(same_answer(answer, leaf) for leaf in leaves(value))
+
+
+def _as_json(text: str) -> JSON:
+    try:
+        value: JSON = json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+    return value
+
+
+def leaves(value: JSON) -> Iterator[str]:
+    """The scalars and the arrays in a value, as text; numbers without an exponent."""
+    # Not recursive: a result may be nested almost to the interpreter's limit.
+    left = [value]
+    while left:
+        part = left.pop()
+        if isinstance(part, dict):
+            left.extend(reversed(part.values()))
+        elif isinstance(part, list):
+            left.extend(reversed(part))
+            yield json.dumps(part, ensure_ascii=False)
+        elif isinstance(part, float):
+            yield format(Decimal(repr(part)), "f")
+        else:
+            yield part if isinstance(part, str) else json.dumps(part)

@@ -1,0 +1,157 @@
+"""Certificate files: a certificate a line, appended as each is done, read line by line.
+
+Of several certificates of one item the last one holds. A kill leaves at most one line without its
+end, which the next writer takes away. One process writes a file at a time.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import os
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from toolhop_tools.certify.model import Basis, Certificate, from_line, to_line
+from toolhop_tools.errors import ToolsError
+
+FOLDER = Path("certificates")
+"""Where certificates go, and are looked for, unless another file is named."""
+
+
+class CertificateError(ToolsError):
+    """A certificate file that cannot be read, written, or used; says what to do."""
+
+
+def default_path(data_name: str) -> Path:
+    """The file of a data set's certificates, by the data set's name."""
+    plain = "".join(letter if letter.isalnum() or letter in "-._" else "-" for letter in data_name)
+    return FOLDER / f"{plain or 'data'}.jsonl"
+
+
+def read(path: Path) -> Iterator[Certificate]:
+    """Every certificate in a file, in order, the ones that no longer hold included.
+
+    Raises:
+        CertificateError: it cannot be read, or a line is no certificate.
+    """
+    try:
+        with path.open("rb") as file:
+            for number, line in enumerate(file, 1):
+                if not line.endswith(b"\n"):
+                    return
+                if line.strip():
+                    yield _certificate(path, number, line)
+    except FileNotFoundError:
+        raise CertificateError(
+            f"there are no certificates at {path}\n  fix: make them with `toolhop certify DATA "
+            f"--out {path}`, or name another file with --certificates"
+        ) from None
+    except OSError as error:
+        raise CertificateError(f"{path} cannot be read: {error.strerror}") from None
+
+
+def _certificate(path: Path, number: int, line: bytes) -> Certificate:
+    try:
+        return from_line(line)
+    except ValueError as error:
+        reason = str(error).splitlines()[0]
+        raise CertificateError(
+            f"{path}: line {number} is no certificate of this version ({reason})\n"
+            "  fix: name a file that `toolhop certify` wrote, or remove this one and make it anew"
+        ) from None
+
+
+def standing(path: Path, digests: Mapping[str, str], basis: Basis) -> set[str]:
+    """Ids of the items whose last certificate in the file still holds.
+
+    Args:
+        path: the file; one that is not there holds nothing.
+        digests: by id: the items' digests now.
+        basis: the search and settings that certificates must be of.
+
+    Raises:
+        CertificateError: as `read`.
+    """
+    held: set[str] = set()
+    for certificate in read(path) if path.exists() else ():
+        item = certificate.item
+        if item in digests and not certificate.stale(digests[item], basis):
+            held.add(item)
+        else:
+            held.discard(item)
+    return held
+
+
+class Writer:
+    """Appends certificates to a file; each is on the disk before `add` returns."""
+
+    def __init__(self, path: Path) -> None:
+        """Open the file, made with its folder where it is not there.
+
+        Raises:
+            CertificateError: it cannot be written, or another process writes it.
+        """
+        self.path = path
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            self._descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o644)
+        except OSError as error:
+            raise self._fault(error) from None
+        try:
+            fcntl.flock(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            _drop_torn_line(self._descriptor)
+        except BlockingIOError:
+            os.close(self._descriptor)
+            raise CertificateError(
+                f"{path} is being written by another `toolhop certify`\n"
+                "  fix: wait for it, or name another file with --out"
+            ) from None
+        except OSError as error:
+            os.close(self._descriptor)
+            raise self._fault(error) from None
+
+    def __enter__(self) -> Writer:
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        os.close(self._descriptor)
+
+    def add(self, certificate: Certificate) -> None:
+        """Append one certificate, whole or not at all.
+
+        Raises:
+            CertificateError: the disk refuses it; what was there before stays.
+        """
+        before = os.lseek(self._descriptor, 0, os.SEEK_END)
+        view = memoryview(to_line(certificate))
+        try:
+            while view:
+                view = view[os.write(self._descriptor, view) :]
+            os.fsync(self._descriptor)
+        except OSError as error:
+            with contextlib.suppress(OSError):
+                os.ftruncate(self._descriptor, before)
+            raise self._fault(error) from None
+
+    def _fault(self, error: OSError) -> CertificateError:
+        reason = error.strerror or str(error)
+        return CertificateError(f"{self.path} cannot be written: {reason}; name another --out")
+
+
+BLOCK = 1 << 16
+
+
+def _drop_torn_line(descriptor: int) -> None:
+    """Cut off what stands after the last line's end."""
+    end = os.lseek(descriptor, 0, os.SEEK_END)
+    at = end
+    while at > 0:
+        start = max(0, at - BLOCK)
+        found = os.pread(descriptor, at - start, start).rfind(b"\n")
+        if found >= 0:
+            at = start + found + 1
+            break
+        at = start
+    if at < end:
+        os.ftruncate(descriptor, at)

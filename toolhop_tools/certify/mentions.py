@@ -1,0 +1,211 @@
+"""What a question names: earlier answers, names, quoted texts, numbers, dates. Pure.
+
+A name is a run of capitalised words, with the small words between them that names have. That is
+a rule of thumb for English questions: what it misses is left to the tool's own literals that stand
+in the question (`literals`).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from toolhop_tools.answers import plain_number, plain_text
+from toolhop_tools.certify.words import ARTICLES, bare, name_words, words
+from toolhop_tools.dates import dates_in
+
+MOST_NAMES = 12
+"""Names of one question that are used."""
+
+
+@dataclass(frozen=True, slots=True)
+class Mentions:
+    """What one question names."""
+
+    text: str
+    answers: tuple[tuple[int, str], ...]
+    """Earlier hops (from 0) whose answers are named, in the order of the question, as answered."""
+    names: tuple[str, ...]
+    """Names that are no earlier answers, as written; a longer one before its parts."""
+    quoted: tuple[str, ...]
+    numbers: tuple[str, ...]
+    """Numbers and ordinals that are part of no name or answer, in digits."""
+    ordinals: tuple[str, ...]
+    """Those of the numbers that were written as words (``first``, ``two``)."""
+    dates: tuple[str, ...]
+    """Dates, in ISO notation."""
+
+
+_QUOTED = re.compile(r"\"([^\"]{1,120})\"|“([^”]{1,120})”|(?<![\w])'([^']{1,120})'(?!\w)")
+_NUMBERED = re.compile(r"(?<!\w)(\d{1,4})(?:st|nd|rd|th)\b")
+_LETTER = re.compile(r"\b[Ll]etters? ([a-zA-Z])\b")
+_ORDINALS = (
+    *("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth"),
+    "tenth",
+)
+_COUNTS = {
+    name: str(number)
+    for number, name in enumerate(
+        ("two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"), 2
+    )
+}
+_SMALL = (
+    *("of", "the", "in", "on", "at", "a", "an", "and", "for", "to", "from", "with", "by", "or"),
+    *("de", "da", "do", "di", "la", "le", "el", "al", "bin", "ibn", "von", "van", "der", "den"),
+    *("du", "des", "y", "e", "&", "as", "i"),
+)
+_ASKING = frozenset(
+    (
+        *("what", "who", "whom", "whose", "which", "when", "where", "how", "why", "in", "on", "is"),
+        *("was", "are", "were", "did", "does", "do", "the", "a", "an", "at", "of", "for", "to"),
+        *("from", "by", "if", "name", "find", "since", "calculate", "give", "tell", "determine"),
+    )
+)
+_TOKEN = re.compile(r"\S+")
+
+
+def mentions(question: str, earlier: Sequence[str] = ()) -> Mentions:
+    """Read a question, given the answers of the hops before it."""
+    named, rest = _answers(question, earlier)
+    dated = list(dates_in(question))
+    parts = {word for written, _ in dated for word in words(written)}
+    quoted = tuple(dict.fromkeys(_quoted(question)))
+    known = [name_words(earlier[index]) for index, _ in named]
+    names = [name for name in _names(question) if name_words(name) not in known]
+    for text in quoted:
+        if len(text) > 1 and text not in names:
+            names.insert(0, text)
+    in_names = {word for name in names for word in words(name)}
+    plain = [
+        word for word in rest if plain_number(word) is not None and word not in in_names | parts
+    ]
+    numbered = tuple(found.group(1) for found in _NUMBERED.finditer(question))
+    ordinals = [str(_ORDINALS.index(word) + 1) for word in words(question) if word in _ORDINALS]
+    counts = [_COUNTS[word] for word in rest if word in _COUNTS]
+    return Mentions(
+        text=question,
+        answers=tuple(named),
+        names=tuple(dict.fromkeys(names))[:MOST_NAMES],
+        quoted=quoted,
+        numbers=tuple(dict.fromkeys((*plain, *numbered, *ordinals, *counts))),
+        ordinals=(*ordinals, *counts),
+        dates=tuple(dict.fromkeys(date.isoformat() for _, date in dated)),
+    )
+
+
+def _answers(question: str, earlier: Sequence[str]) -> tuple[list[tuple[int, str]], list[str]]:
+    """The earlier answers that the question names, in its order, and the words left over.
+
+    Longer answers take their words first. Of equal answers the earlier hop takes the earlier
+    place; where there are fewer places than hops, the latest hops take them.
+    """
+    left: list[str | None] = list(words(question))
+    found: list[tuple[int, int]] = []
+    by_words: dict[tuple[str, ...], list[int]] = {}
+    for index, answer in enumerate(earlier):
+        by_words.setdefault(words(answer), []).append(index)
+    for wanted in sorted(by_words, key=len, reverse=True):
+        if not wanted:
+            continue
+        places = [at for at in _places(wanted, left) if len(wanted) > 1 or _meant(at, left, wanted)]
+        hops = by_words[wanted][-len(places) :] if places else []
+        taken = places[: len(hops)] if len(hops) > 1 else places
+        for at in taken:
+            left[at : at + len(wanted)] = [None] * len(wanted)
+        found += list(zip(taken, hops, strict=False))
+    named = [(hop, earlier[hop]) for _, hop in sorted(found)]
+    return named, [word for word in left if word is not None]
+
+
+def _places(wanted: tuple[str, ...], left: Sequence[str | None]) -> list[int]:
+    places = []
+    at = 0
+    while at + len(wanted) <= len(left):
+        if tuple(left[at : at + len(wanted)]) == wanted:
+            places.append(at)
+            at += len(wanted)
+        else:
+            at += 1
+    return places
+
+
+def _meant(at: int, left: Sequence[str | None], wanted: tuple[str, ...]) -> bool:
+    """Whether a single word is a mention: ``a`` is an article but in ``a and n`` or at the end."""
+    if wanted[0] not in {"a", "i"}:
+        return True
+    before = left[at - 1] if at else None
+    after = left[at + 1] if at + 1 < len(left) else None
+    return at + 1 == len(left) or after == "and" or before in {"and", "letter"}
+
+
+def _quoted(question: str) -> Iterator[str]:
+    for found in _QUOTED.finditer(question):
+        text = next(group for group in found.groups() if group is not None)
+        if text.strip():
+            yield text.strip()
+    for found in _LETTER.finditer(question):
+        yield found.group(1)
+
+
+def _names(question: str) -> list[str]:
+    """Runs of capitalised words; each also in its parts where it may be several names."""
+    found: list[str] = []
+    for run in _runs(_TOKEN.findall(question)):
+        whole = _clean(" ".join(run))
+        found += [name for name in (whole, *_parts(whole)) if any(map(str.isalpha, name))]
+    return list(dict.fromkeys(found))
+
+
+def _runs(tokens: Sequence[str]) -> Iterator[list[str]]:
+    run: list[str] = []
+    pending: list[str] = []
+    for index, token in enumerate(tokens):
+        opens = _capital(token) and not (index == 0 and bare(token) in _ASKING - ARTICLES)
+        continues = bool(run) and (token[:1].isdigit() or opens)
+        if continues or (not run and opens):
+            run += [*pending, token]
+            pending = []
+            if re.search(r"[?;!]$|'s$|’s$", token) and not _capital(tokens[index + 1 :][:1]):
+                yield run
+                run = []
+        elif run and (bare(token).strip(",") in _SMALL) and len(pending) < 2:
+            pending.append(token)
+        else:
+            if run:
+                yield run
+            run, pending = [], []
+    if run:
+        yield run
+
+
+def _capital(token: str | Sequence[str]) -> bool:
+    text = token if isinstance(token, str) else "".join(token)
+    stripped = text.lstrip("'\"“‘([#&")
+    return bool(stripped) and (stripped[0].isupper() or bool(re.match(r"al-[A-Z]", stripped)))
+
+
+def _clean(name: str) -> str:
+    name = name.strip().strip('"“”‘’?;,()[]').rstrip(".:!")
+    if name.startswith("'") and name.count("'") == 2 and name.endswith("'"):
+        name = name[1:-1]
+    return re.sub(r"['’]s$", "", name).strip()
+
+
+def _parts(name: str) -> Iterator[str]:
+    """Shorter readings of a run: without the article or asking word, split at small words."""
+    first, _, rest = name.partition(" ")
+    if rest and bare(first) in _ASKING:
+        yield rest
+    pieces = re.split(r",? (?:and|with|or|in|by|for|from|of|to|at) |, |: ", name)
+    if len(pieces) > 1:
+        yield from (piece.strip() for piece in pieces if len(piece.strip()) > 1)
+
+
+def tail(question: str) -> Iterator[str]:
+    """What stands at the question's end, after its last small words: a name in small letters."""
+    text = question.strip().rstrip("?. ")
+    for found in re.finditer(r"\b(?:of|in|by|for|is|was|the|been|at)\s+", text):
+        rest = text[found.end() :]
+        if 2 < len(plain_text(rest)) < 80:
+            yield rest

@@ -1,0 +1,184 @@
+"""What certifying an item gives: verdicts, gold calls with their results, and how they nest."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Annotated, Any
+
+from pydantic import Field, TypeAdapter
+
+from sandbox.outcome import JSON, OUTCOME, Outcome
+from toolhop_tools.certify.audit import Chance
+from toolhop_tools.certify.candidates import Provenance
+from toolhop_tools.reading import Reading
+
+VERSION = 1
+"""Version of the search. It goes up with every change that can change a certificate; certificates
+of another version are stale."""
+
+
+RESULT_CHARS = 4000
+"""Length of a result that a certificate keeps."""
+
+
+class Verdict(StrEnum):
+    """What is known of a hop or an item."""
+
+    PROVEN = "proven"
+    """A call that answers the question gives the gold answer."""
+    DEFECTIVE = "defective"
+    """The right call gives something else: the data is wrong, and the evidence shows it."""
+    UNPROVEN = "unproven"
+    """The search found neither."""
+
+
+class Defect(StrEnum):
+    """What is wrong with a hop whose right call does not give its gold answer."""
+
+    OTHER_LABEL = "gold labels another thing"
+    """The gold repeats the question, is what the result is listed under, or the chain itself goes
+    on with another part of the result."""
+    OTHER_VALUE = "code returns another value"
+    NEEDS_ANSWER = "answer must be supplied"
+    """Only calls that are given the gold as an argument return it."""
+    RAISES = "tool raises"
+    NO_RESULT = "tool gives no result"
+    """It times out, runs out of memory, dies, or its result is no JSON."""
+    NOT_PYTHON = "does not compile"
+    NO_FUNCTION = "no entry function"
+    NO_MODULE = "missing module"
+    REFUSED = "refused by the policy"
+    BAD_SCHEMA = "invalid schema"
+    SIGNATURE = "signature is not the document's"
+    NO_ANSWER = "no gold answer"
+    OTHER_ANSWER = "last answer is not the item's"
+    """Of an item: its last hop answers something else than its question."""
+
+
+@dataclass(frozen=True, slots=True)
+class Edge:
+    """An argument that comes from an earlier hop's answer."""
+
+    hop: int
+    """The earlier hop, from 1."""
+    argument: str
+    """Path of the argument, such as ``values.0``."""
+    equal: bool
+    """The argument is the answer; else it is made of it (a part, another notation)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """A call and what came of it, for anyone to repeat."""
+
+    arguments: dict[str, JSON]
+    outcome: dict[str, JSON]
+    """As `sandbox.outcome` writes it; long results are cut."""
+
+    @classmethod
+    def of(cls, arguments: dict[str, JSON], outcome: Outcome) -> Evidence:
+        """A call and its outcome as evidence."""
+        plain: dict[str, JSON] = OUTCOME.dump_python(outcome, mode="json")
+        text = plain.get("json_text")
+        if isinstance(text, str) and len(text) > RESULT_CHARS:
+            plain["json_text"] = text[: RESULT_CHARS - 1] + "…"
+        return cls(arguments, plain)
+
+
+@dataclass(frozen=True, slots=True)
+class HopProof:
+    """What was found for one hop."""
+
+    tool: str
+    verdict: Verdict
+    why: str
+    """One sentence."""
+    executions: int
+    """Calls that were made in the search."""
+    arguments: dict[str, JSON] | None = None
+    """The gold call's, where the hop is proven."""
+    result: str | None = None
+    """Its result's JSON, from a process of its own; long ones are cut."""
+    answer: str | None = None
+    """The answer as the result gives it; it may be spelled otherwise than the gold."""
+    reading: Reading | None = None
+    """Where the answer stands in the result."""
+    official: bool | None = None
+    """Whether the result holds the gold under ToolHop's containment rule."""
+    provenance: Provenance | None = None
+    sources: dict[str, str] | None = None
+    """By parameter: where its value came from, for calls that were made up."""
+    chance: Chance | None = None
+    edges: tuple[Edge, ...] = ()
+    defect: Defect | None = None
+    evidence: tuple[Evidence, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Basis:
+    """What a certificate holds for: the search and its limits."""
+
+    version: int
+    seed: int
+    executions: int
+    """Calls a hop may take, the audit aside."""
+    audit: int
+    wall_s: float
+    """Seconds a call may take."""
+    memory_mib: int
+    policy: str
+    last_wins: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Certificate:
+    """What is known of one item."""
+
+    item: str
+    digest: str
+    """`Item.digest`; the certificate holds for this item and no other version of it."""
+    basis: Basis
+    verdict: Verdict
+    why: str
+    shape: str
+    hops: tuple[HopProof, ...]
+    defect: Defect | None = None
+    """Of the item as a whole, where no single hop is to blame."""
+
+    def stale(self, digest: str, basis: Basis | None = None) -> str:
+        """Why it does not hold for an item or a search; empty where it does."""
+        if self.digest != digest:
+            return "the item has changed"
+        if self.basis.version != VERSION:
+            return f"it is of version {self.basis.version} of the search, this is {VERSION}"
+        if basis is not None and self.basis != basis:
+            return "it was made with other settings"
+        return ""
+
+
+_ADAPTER: TypeAdapter[Certificate] = TypeAdapter(
+    Annotated[Certificate, Field(description="a certificate")]
+)
+
+
+def to_line(certificate: Certificate) -> bytes:
+    """One line of a certificate file."""
+    text = json.dumps(to_json(certificate), ensure_ascii=False)
+    return text.encode("utf-8", "backslashreplace") + b"\n"
+
+
+def from_line(line: bytes) -> Certificate:
+    """Read a line.
+
+    Raises:
+        ValueError: it is no certificate.
+    """
+    return _ADAPTER.validate_json(line)
+
+
+def to_json(certificate: Certificate) -> dict[str, Any]:
+    """The certificate as plain values."""
+    value: dict[str, Any] = _ADAPTER.dump_python(certificate, mode="json", exclude_defaults=True)
+    return value

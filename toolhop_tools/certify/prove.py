@@ -1,0 +1,135 @@
+"""Items to certificates: each hop's search, and what follows for the item."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Mapping, Sequence
+
+import anyio
+
+from sandbox.base import Sandbox
+from sandbox.errors import SandboxFault
+from toolhop_tools.answers import same_answer
+from toolhop_tools.certify.candidates import Task
+from toolhop_tools.certify.honesty import Asked
+from toolhop_tools.certify.mentions import mentions
+from toolhop_tools.certify.model import Basis, Certificate, Defect, HopProof, Verdict
+from toolhop_tools.certify.search import Search
+from toolhop_tools.certify.shapes import shape
+from toolhop_tools.certify.words import name_words, words
+from toolhop_tools.model import Item
+
+log = logging.getLogger(__name__)
+
+MOST_LOST = 2
+"""Times that an item is begun again after its worker was lost."""
+
+
+def tasks(item: Item) -> list[Task]:
+    """The item's hops as the search sees them: each knows the answers before it."""
+    return [Task(hop, asked(item, at, {})) for at, hop in enumerate(item.hops)]
+
+
+def asked(item: Item, at: int, returned: Mapping[int, str]) -> Asked:
+    """What hop `at` (from 0) asks; `returned` are earlier answers as tools spelled them."""
+    hop, earlier = item.hops[at], tuple(hop.answer for hop in item.hops[:at])
+    names = mentions(item.question).names
+    own = set(words(hop.question))
+    left_out = tuple(name for name in names if len(name) > 3 and not set(name_words(name)) & own)
+    found = mentions(hop.question, earlier)
+    return Asked(hop.answer, found, earlier, item.question, left_out, dict(returned))
+
+
+async def certify(item: Item, sandbox: Sandbox, basis: Basis) -> Certificate:
+    """Search for every hop's gold call, in one session.
+
+    Raises:
+        SandboxFault, SandboxUnavailable: the worker was lost, or none could be started.
+    """
+    questions = [hop.question for hop in item.hops]
+    proofs: list[HopProof] = []
+    returned: dict[int, str] = {}
+    async with sandbox.session() as session:
+        for at, hop in enumerate(item.hops):
+            seed = f"{basis.seed}/{item.id}/{at}"
+            task = Task(hop, asked(item, at, returned))
+            proof = await Search(session, task, basis, questions[at + 1 :], seed).prove()
+            if proof.answer is not None and proof.answer != hop.answer:
+                returned[at] = proof.answer
+            proofs.append(proof)
+    return concluded(item, basis, proofs)
+
+
+def concluded(item: Item, basis: Basis, proofs: Sequence[HopProof]) -> Certificate:
+    """The certificate that the hops' proofs make."""
+    verdict, why, defect = _verdict(item, proofs)
+    return Certificate(
+        item=item.id,
+        digest=item.digest,
+        basis=basis,
+        verdict=verdict,
+        why=why,
+        shape=shape([proof.edges for proof in proofs]).value,
+        hops=tuple(proofs),
+        defect=defect,
+    )
+
+
+def _verdict(item: Item, proofs: Sequence[HopProof]) -> tuple[Verdict, str, Defect | None]:
+    for wanted in (Verdict.DEFECTIVE, Verdict.UNPROVEN):
+        for number, proof in enumerate(proofs, 1):
+            if proof.verdict is wanted:
+                return wanted, f"hop {number} ({proof.tool}): {proof.why}", None
+    if not same_answer(item.answer, item.hops[-1].answer):
+        why = "the last hop's answer is not the item's"
+        return Verdict.DEFECTIVE, why, Defect.OTHER_ANSWER
+    given = proofs[-1].answer
+    if given is None or not same_answer(item.answer, given):
+        why = "the last result gives the answer in another spelling, which the strict rule refuses"
+        return Verdict.UNPROVEN, why, None
+    return Verdict.PROVEN, "every hop's call gives its gold answer", None
+
+
+async def certify_all(
+    items: Sequence[Item],
+    sandbox: Sandbox,
+    basis: Basis,
+    *,
+    at_a_time: int,
+    on_done: Callable[[Certificate], None],
+) -> None:
+    """Certify items, `at_a_time` of them at once; `on_done` is told of each as it is done.
+
+    Nothing is kept: memory does not grow with the number of items.
+
+    Raises:
+        SandboxFault: workers were lost in one item, time after time.
+        SandboxUnavailable: as `certify`; and what `on_done` raises.
+    """
+    waiting = iter(items)
+    fault: list[Exception] = []
+
+    async def take() -> None:
+        for item in waiting:
+            try:
+                on_done(await _again(item, sandbox, basis))
+            except Exception as error:  # noqa: BLE001 -- raised below, outside of the group
+                fault.append(error)
+                group.cancel_scope.cancel()
+                return
+
+    async with anyio.create_task_group() as group:
+        for _ in range(max(1, at_a_time)):
+            group.start_soon(take)
+    if fault:
+        raise fault[0]
+
+
+async def _again(item: Item, sandbox: Sandbox, basis: Basis) -> Certificate:
+    """Certify an item, anew where the worker was lost under it."""
+    for _ in range(MOST_LOST):
+        try:
+            return await certify(item, sandbox, basis)
+        except SandboxFault as fault:
+            log.warning("item %s is certified anew: %s", item.id, fault)
+    return await certify(item, sandbox, basis)

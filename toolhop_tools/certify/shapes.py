@@ -1,0 +1,131 @@
+"""How the hops of an item nest: which argument comes from which earlier answer. Pure."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from enum import StrEnum
+
+from sandbox.outcome import JSON
+from toolhop_tools.answers import plain_number, plain_text, same_answer
+from toolhop_tools.certify.honesty import Asked
+from toolhop_tools.certify.model import Edge
+from toolhop_tools.certify.words import as_text, bare, name_words, runs, scalars, words
+
+SHORTEST = 3
+"""Letters of a text below which it is no part of an answer but chance."""
+
+
+class Shape(StrEnum):
+    """The form of an item's chain."""
+
+    LINEAR = "linear"
+    BRANCH = "branch"
+    """An answer is used by several later hops."""
+    JOIN = "join"
+    """A hop uses several earlier answers."""
+    BRANCH_AND_JOIN = "branch and join"
+    PARTLY = "partly nested"
+    """Some hops neither use an answer nor is theirs used, or there are several chains."""
+    INDEPENDENT = "independent"
+    """No hop uses another's answer."""
+
+
+def edges(asked: Asked, arguments: Mapping[str, JSON]) -> tuple[Edge, ...]:
+    """Where the arguments come from earlier answers: the named ones first, then any."""
+    free = [hop for hop, _ in asked.mentions.answers]
+    others = [hop for hop in reversed(range(len(asked.earlier))) if hop not in free]
+    found: list[Edge] = []
+    for name, value in arguments.items():
+        if isinstance(value, list) and (hop := _whole(asked, value)) is not None:
+            found.append(Edge(hop + 1, name, equal=True))
+            continue
+        for path, leaf in scalars(value):
+            if leaf is None or isinstance(leaf, bool):
+                continue
+            edge = _edge(asked, as_text(leaf), ".".join(map(str, (name, *path))), free, others)
+            if edge is not None:
+                found.append(edge)
+    return tuple(found)
+
+
+def named(asked: Asked) -> tuple[Edge, ...]:
+    """The same for a hop without a gold call: the earlier answers that its question names."""
+    return tuple(Edge(hop + 1, "", equal=True) for hop, _ in asked.mentions.answers)
+
+
+def _whole(asked: Asked, value: list[JSON]) -> int | None:
+    """The earlier hop whose answer is this list, written out."""
+    letters = _letters("".join(as_text(leaf) for _, leaf in scalars(value)))
+    for hop in reversed(range(len(asked.earlier))):
+        answer = asked.earlier[hop]
+        if answer.strip().startswith(("[", "(")) and letters and _letters(answer) == letters:
+            return hop
+    return None
+
+
+def _letters(text: str) -> str:
+    return "".join(letter for letter in bare(text) if letter.isalnum())
+
+
+def _edge(
+    asked: Asked, text: str, path: str, free: list[int], others: Sequence[int]
+) -> Edge | None:
+    for hop in free:
+        if same_answer(asked.earlier[hop], text):
+            # Of two equal answers the next one is for the next argument.
+            free.append(free.pop(free.index(hop)))
+            return Edge(hop + 1, path, equal=True)
+    own = any(same_answer(number, text) for number in asked.mentions.numbers)
+    for hop in others:
+        if not own and same_answer(asked.earlier[hop], text) and not _in_question(asked, text):
+            return Edge(hop + 1, path, equal=True)
+    for hop in (*free, *others):
+        if _made_of(asked.earlier[hop], text):
+            return Edge(hop + 1, path, equal=False)
+    return None
+
+
+def _in_question(asked: Asked, text: str) -> bool:
+    return bool(runs(words(text), words(asked.mentions.text)))
+
+
+def _made_of(answer: str, text: str) -> bool:
+    number = plain_number(plain_text(text))
+    if number is not None:
+        whole = plain_number(plain_text(answer))
+        return whole is not None and abs(number) == abs(whole) and number != whole
+    part, whole_words = name_words(text), name_words(answer)
+    if len(_letters(text)) < SHORTEST or len(_letters(answer)) < SHORTEST:
+        return False
+    if plain_number(plain_text(answer)) is not None:
+        return False
+    return bool(runs(part, whole_words) or runs(whole_words, part))
+
+
+def shape(hops: Sequence[Sequence[Edge]]) -> Shape:
+    """The form of a chain, given each hop's edges."""
+    pairs = {(edge.hop, at) for at, own in enumerate(hops, 1) for edge in own}
+    if not pairs:
+        return Shape.INDEPENDENT
+    if not _connected(len(hops), pairs):
+        return Shape.PARTLY
+    branch = max(Counter(source for source, _ in pairs).values()) > 1
+    join = max(Counter(target for _, target in pairs).values()) > 1
+    if branch and join:
+        return Shape.BRANCH_AND_JOIN
+    if branch or join:
+        return Shape.BRANCH if branch else Shape.JOIN
+    return Shape.LINEAR
+
+
+def _connected(count: int, pairs: set[tuple[int, int]]) -> bool:
+    reached, left = {1}, [1]
+    while left:
+        at = left.pop()
+        for one, other in pairs:
+            for near in ({one, other} - {at}) if at in (one, other) else ():
+                if near not in reached:
+                    reached.add(near)
+                    left.append(near)
+    return len(reached) == count

@@ -1,0 +1,67 @@
+"""Whether what a tool returned says that it failed: tools report failure in band as well."""
+
+from __future__ import annotations
+
+import re
+
+from sandbox.outcome import JSON
+
+_NO_ERROR = frozenset({"", "none", "null", "no", "no error", "n/a", "ok"})
+OPENING_CHARS = 400
+"""Characters of a text that are looked at for the report of an error."""
+_NUMBER_ONLY = r"[-+±]?\s*[\d.,]+\s*%?\s*$"
+_ERROR_TEXT = re.compile(
+    rf"""(?:
+    \[error\]
+  | (?:error|exception)\s*(?:$ | [:!](?!\s*{_NUMBER_ONLY}) | -\s)
+  | (?:invalid|internal|unexpected|unknown|runtime|fatal|critical|value|type|key|index|name|syntax
+      |input|parameter|argument|validation|pars(?:e|ing)|server|network|connection|database
+      |conversion|division|calculation)\s+(?:\w+\s+)?(?:error|exception)\s*(?:$ | :)
+  | (?:an?\s+(?:\w+\s+){{0,2}} | (?:unexpected|unknown|internal|some)\s+)?
+      (?:error|exception)\s+(?:has\s+)?occur
+  | (?:error|exception)\s+(?:while|when|during)\b
+  | (?:error|exception)\s+(?:in|at|on|with|from|(?!handling|correcting|checking)\w+ing)\b
+      [^:]{{0,80}}:
+  | traceback\s+\(most\ recent
+  | (?-i:(?:\w+\.)*[A-Z]\w*(?:Error|Exception))\s*(?:$ | [:(])
+    )""",
+    re.IGNORECASE | re.VERBOSE,
+)
+
+
+def tells_of_error(value: JSON) -> bool:
+    """Whether a returned value says that the tool failed.
+
+    Tools report failure in band: of the 253 tools in 60 items of ToolHop, those that report one
+    return an object with a text under `error`, or a text that begins with "Error:". Counted are
+
+    - a text that opens like a report of an error: "Error: ...", "ValueError: ...", "An
+      unexpected error occurred", "Error while reading ...";
+    - an object that has a text, an object, a list or `true` under `error`, `error_message` or
+      `exception`, or has `"success": false` or `"status": "error"`;
+    - an object with something under `errors` and no other result beside it;
+    - any of these alone in a list.
+
+    A number is none: `{"error": 0.5}` and "Error: 0.5" are results of a measurement. Nor is a text
+    that is about errors ("Error analysis"), one that reports nothing found, or `"status":
+    "failed"`, which may be what was asked for, as of a mission.
+    """
+    if isinstance(value, list) and len(value) == 1:
+        return tells_of_error(value[0])
+    if isinstance(value, str):
+        return _ERROR_TEXT.match(value.lstrip()[:OPENING_CHARS]) is not None
+    if isinstance(value, dict):
+        if any(_is_report(value.get(key)) for key in ("error", "error_message", "exception")):
+            return True
+        if _is_report(value.get("errors")):
+            return not any(part for key, part in value.items() if key != "errors")
+        status = value.get("status")
+        failed = isinstance(status, str) and status.casefold() == "error"
+        return failed or value.get("success") is False
+    return False
+
+
+def _is_report(value: JSON) -> bool:
+    if isinstance(value, str):
+        return value.strip().casefold() not in _NO_ERROR
+    return value is True or (isinstance(value, list | dict) and bool(value))

@@ -1,0 +1,106 @@
+"""The sandboxes of a check: one for each setting that must make no difference."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import AsyncIterator, Collection, Mapping
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
+from typing import cast
+
+from anyio import from_thread
+
+from sandbox.base import Limits, Program, Sandbox, Session
+from sandbox.choose import Kind, open_sandbox
+from sandbox.errors import SandboxFault
+from sandbox.outcome import JSON, Outcome
+from toolhop_tools.properties.model import BASE, FREE, OTHER_SEEDS, SETTINGS, Arguments, Setting
+
+ATTEMPTS = 3
+"""Times that a call is made whose worker was lost under it."""
+
+
+def settings_for(properties: Collection[str]) -> tuple[Setting, ...]:
+    """The settings that the properties need."""
+    wanted = {BASE}
+    wanted |= set(OTHER_SEEDS) if "same-result" in properties else set()
+    wanted |= {FREE} if "policy" in properties else set()
+    return tuple(setting for setting in SETTINGS if setting in wanted)
+
+
+@dataclass(frozen=True, slots=True)
+class Bench:
+    """Open sandboxes by setting."""
+
+    sandboxes: Mapping[Setting, Sandbox]
+
+    @property
+    def description(self) -> Mapping[str, JSON]:
+        """What isolates."""
+        return next(iter(self.sandboxes.values())).description
+
+    @asynccontextmanager
+    async def lane(self) -> AsyncIterator[Lane]:
+        """One worker in each setting, for calls one after another."""
+        async with AsyncExitStack() as stack:
+            sessions = {
+                setting: await stack.enter_async_context(sandbox.session())
+                for setting, sandbox in self.sandboxes.items()
+            }
+            yield Lane(sessions)
+
+
+@dataclass(frozen=True, slots=True)
+class Lane:
+    """Exclusive use of workers, and how a thread calls through them."""
+
+    sessions: Mapping[Setting, Session]
+
+    async def call(self, setting: Setting, program: Program, arguments: Arguments) -> Outcome:
+        """One call; a lost worker is replaced, `ATTEMPTS` times in all.
+
+        Raises:
+            SandboxError: no worker lasts.
+        """
+        session = self.sessions[setting]
+        for _ in range(ATTEMPTS - 1):
+            with contextlib.suppress(SandboxFault):
+                return await session.call(program, arguments)
+        return await session.call(program, arguments)
+
+    def from_thread(self, setting: Setting, program: Program, arguments: Arguments) -> Outcome:
+        """The same for a thread that the event loop started. A `Caller`.
+
+        Where the loop was told to end (Ctrl-C), so is the thread, by the loop's own exception.
+        """
+        from_thread.check_cancelled()
+        return from_thread.run(self.call, setting, program, arguments)
+
+
+@asynccontextmanager
+async def open_bench(
+    kind: Kind = "auto",
+    *,
+    limits: Limits,
+    settings: Collection[Setting] = SETTINGS,
+    lanes: int = 1,
+) -> AsyncIterator[Bench]:
+    """Sandboxes for the settings, each with room for `lanes` workers.
+
+    Raises:
+        SandboxUnavailable: `kind` cannot run here.
+    """
+    async with AsyncExitStack() as stack:
+        opened: dict[Setting, Sandbox] = {}
+        for setting in settings:
+            sandbox = await open_sandbox(
+                kind,
+                limits=limits,
+                policy=setting.policy,
+                max_workers=lanes,
+                hash_seed=setting.hash_seed,
+            )
+            opened[setting] = await stack.enter_async_context(sandbox)
+            # The first decides for all, and warns once.
+            kind = cast("Kind", sandbox.description["kind"])
+        yield Bench(opened)

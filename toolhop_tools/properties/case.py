@@ -1,0 +1,271 @@
+"""One tool under test: its examples, what came of them, and how a suspicion is settled."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Protocol, TypeVar
+
+from sandbox.base import Program
+from sandbox.outcome import Outcome, Raised, Returned
+from toolhop_tools.properties import draw, harness
+from toolhop_tools.properties.examples import Examples
+from toolhop_tools.properties.harness import Run, fact
+from toolhop_tools.properties.model import (
+    BASE,
+    Arguments,
+    Caller,
+    CounterExample,
+    Miss,
+    Rejection,
+    Setting,
+    Subject,
+)
+from toolhop_tools.properties.store import Stored
+
+if TYPE_CHECKING:
+    from hypothesis.strategies import SearchStrategy
+
+T_contra = TypeVar("T_contra", contravariant=True)
+T = TypeVar("T")
+
+SAMPLE = 2
+"""Calls of a batch that are made again alone, whatever the batch said."""
+MOST_KINDS = 3
+"""Classes of failure that are told of one tool and property."""
+MOST_TRIED = 4
+"""Suspicious examples of one sort that are called alone before the suspicion is dropped."""
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """What a call of its own showed."""
+
+    kind: str
+    told: str
+    settings: tuple[Setting, ...] = (BASE,)
+    earlier: tuple[Arguments, ...] = ()
+
+
+class Classify(Protocol[T_contra]):
+    """Makes real calls of one example; None where the property holds for it."""
+
+    def __call__(self, example: T_contra, /) -> Failure | None:
+        """The failure, if there is one."""
+        ...
+
+
+class Case:
+    """A tool, its examples, and their runs: each made once, and only when asked for."""
+
+    def __init__(
+        self,
+        subject: Subject,
+        call: Caller,
+        reject: Rejection,
+        *,
+        count: int,
+        seed: int,
+        stored: Sequence[Stored] = (),
+    ) -> None:
+        """Take the tool, the sandbox, the simulator's part, and what failed in earlier runs."""
+        self.subject, self.reject = subject, reject
+        self.stored = stored
+        self.program: Program = subject.tool.program
+        self._call = call
+        before = [one.arguments for one in stored if one.property != "bad-input"]
+        self.examples = Examples(subject, count=count, seed=seed, before=before)
+
+    def alone(self, arguments: Arguments, setting: Setting = BASE) -> Outcome:
+        """An ordinary call."""
+        return self._call(setting, self.program, arguments)
+
+    def after(self, arguments: Arguments) -> Outcome:
+        """The arguments after a call."""
+        return self._call(BASE, *harness.sequence(self.program, [arguments], after=True))
+
+    def last_of(self, earlier: Sequence[Arguments], last: Arguments) -> Outcome:
+        """A call's outcome after others in its process."""
+        return self._call(BASE, *harness.sequence(self.program, [*earlier, last]))
+
+    def batched(self, sets: Sequence[Arguments], setting: Setting = BASE) -> list[Run | None]:
+        """What a batch says of the argument sets."""
+        return harness.run_batched(self._call, setting, self.program, sets)
+
+    def load_fault(self, setting: Setting = BASE) -> Outcome | None:
+        """Why the tool cannot be called at all, as a call of its own confirms; None if it can."""
+        fault = harness.load(self._call, setting, self.program)
+        if fault is None:
+            return None
+        alone = self.alone(self.some_arguments, setting)
+        return alone if fact(alone) == fact(fault) else None
+
+    @cached_property
+    def base_fault(self) -> Outcome | None:
+        """The same in the settings of a run."""
+        return self.load_fault()
+
+    @property
+    def some_arguments(self) -> Arguments:
+        """Any call's arguments, where they make no difference."""
+        golds = self.subject.golds
+        return golds[0].arguments if golds else {}
+
+    @property
+    def valid(self) -> Sequence[Arguments]:
+        """Valid arguments, different from each other."""
+        return self.examples.valid
+
+    @cached_property
+    def raw(self) -> list[Run | None]:
+        """What batches say of the valid examples."""
+        return self.batched(self.valid)
+
+    @cached_property
+    def base(self) -> list[Run | None]:
+        """What the valid examples give; of their own calls where a batch was found wrong."""
+        told = [at for at, run in enumerate(self.raw) if run is not None and not run.alone]
+        sample = random.Random(self.examples.seed).sample(told, min(SAMPLE, len(told)))
+        for at in sample:
+            run = self.raw[at]
+            if run is not None and fact(self.alone(self.valid[at])) != fact(run.outcome):
+                return harness.run_alone(self._call, BASE, self.program, self.valid)
+        return self.raw
+
+    @cached_property
+    def steady(self) -> list[int]:
+        """Examples that ended by themselves, so that running them again takes no patience."""
+        return [
+            at
+            for at, run in enumerate(self.base)
+            if run is not None and isinstance(run.outcome, Returned | Raised)
+        ]
+
+    def at(self, setting: Setting) -> list[tuple[int, Run, Run]]:
+        """The steady examples in the base setting and in another one: (index, base, other)."""
+        others = self.batched([self.valid[at] for at in self.steady], setting)
+        return self._pairs(others, self.base)
+
+    def reversed(self) -> list[tuple[int, Run, Run]]:
+        """The steady examples as batches ran them, and once more from last to first."""
+        sets = [self.valid[at] for at in self.steady]
+        return self._pairs(self.batched(sets[::-1])[::-1], self.raw)
+
+    def _pairs(
+        self, others: Sequence[Run | None], firsts: Sequence[Run | None]
+    ) -> list[tuple[int, Run, Run]]:
+        pairs = zip(self.steady, others, strict=True)
+        return [
+            (at, first, other)
+            for at, other in pairs
+            if other is not None and (first := firsts[at]) is not None
+        ]
+
+    def settle(
+        self,
+        property_: str,
+        suspects: Mapping[str, Sequence[Arguments]],
+        classify: Classify[Arguments],
+    ) -> list[CounterExample]:
+        """Counter-examples among suspicious valid arguments, each as small as could be found.
+
+        Args:
+            property_: its name.
+            suspects: by what made them suspicious, so that one sort does not hide another.
+            classify: makes the calls that decide.
+        """
+        kept = {draw.text_of(one.arguments) for one in self.stored if one.property == property_}
+        found = confirmed(suspects, classify)
+        doubted = {draw.text_of(dict(a)) for group in suspects.values() for a in group}
+        texts = (draw.text_of(dict(a)) for a in self.valid)
+        sound = [text for text in texts if text not in doubted]
+        examples: list[CounterExample] = []
+        for arguments, failure in found:
+            small: Arguments | None = arguments
+            if draw.text_of(dict(arguments)) not in kept:
+                small = self.smaller(self.examples.valid_strategy, failure.kind, classify, sound)
+            best, failure, shrunk = _smallest(arguments, failure, small, classify)
+            examples.append(_example(property_, best, failure, shrunk))
+        return examples
+
+    def settle_misses(
+        self,
+        property_: str,
+        suspects: Mapping[str, Sequence[Miss]],
+        classify: Classify[Miss],
+    ) -> list[CounterExample]:
+        """The same for invalid arguments."""
+        kept = {draw.text_of(one.arguments) for one in self.stored if one.property == property_}
+        examples: list[CounterExample] = []
+        for miss, failure in confirmed(suspects, classify):
+            small: Miss | None = miss
+            if draw.text_of(miss.arguments) not in kept:
+                strategy = self.examples.miss_strategy
+                small = self.smaller(strategy, failure.kind, classify, ())
+            best, failure, shrunk = _smallest(miss, failure, small, classify)
+            about = {"path": best.path, "fault": best.fault, "parameter": best.parameter}
+            if best.base is not None:
+                about["base"] = json.dumps(dict(best.base))
+            example = _example(property_, best.arguments, failure, shrunk)
+            examples.append(replace(example, about=about))
+        return examples
+
+    def smaller(
+        self,
+        strategy: SearchStrategy[T],
+        kind: str,
+        classify: Classify[T],
+        sound: Iterable[str],
+    ) -> T | None:
+        """The smallest example found that fails in the same way."""
+
+        def fails(example: T) -> bool:
+            failure = classify(example)
+            return failure is not None and failure.kind == kind
+
+        count, seed = self.examples.count, self.examples.seed
+        return draw.shrunk(strategy, count, seed, fails, sound=frozenset(sound))
+
+
+def confirmed(
+    suspects: Mapping[str, Sequence[T]], classify: Classify[T]
+) -> list[tuple[T, Failure]]:
+    """For each class of failure the first suspect of it, decided by calls of their own."""
+    found: dict[str, tuple[T, Failure]] = {}
+    for group in suspects.values():
+        for example in group[:MOST_TRIED]:
+            failure = classify(example)
+            if failure is not None:
+                found.setdefault(failure.kind, (example, failure))
+                break
+    return list(found.values())[:MOST_KINDS]
+
+
+def _smallest(
+    first: T, failure: Failure, small: T | None, classify: Classify[T]
+) -> tuple[T, Failure, bool]:
+    """The smaller of what was found and what became of it, and whether that is the smallest."""
+    if small is None or small is first:
+        return first, failure, small is first
+    if len(draw.text_of(small)) <= len(draw.text_of(first)):
+        again = classify(small)
+        if again is not None and again.kind == failure.kind:
+            return small, again, True
+    return first, failure, True
+
+
+def _example(
+    property_: str, arguments: Arguments, failure: Failure, shrunk: bool
+) -> CounterExample:
+    return CounterExample(
+        property_,
+        failure.kind,
+        failure.told,
+        dict(arguments),
+        failure.earlier,
+        failure.settings,
+        shrunk,
+    )

@@ -1,0 +1,93 @@
+"""The checker: one tool and one property at a time, over a sandbox that is given."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+
+from toolhop_tools.properties import documents, results
+from toolhop_tools.properties.case import Case
+from toolhop_tools.properties.model import (
+    PROPERTIES,
+    Caller,
+    CounterExample,
+    Fails,
+    NotApplicable,
+    Rejection,
+    Subject,
+    ToolReport,
+    Verdict,
+)
+from toolhop_tools.properties.store import Store
+from toolhop_tools.strategies.errors import SchemaFault
+
+CHECKS: Mapping[str, Callable[[Case], Verdict]] = {
+    "loads": results.loads,
+    "valid-input": results.valid_input,
+    "json-result": results.json_result,
+    "same-result": results.same_result,
+    "bad-input": documents.bad_input,
+    "arguments-kept": results.arguments_kept,
+    "independent": results.independent,
+    "gold-call": documents.gold_call,
+    "signature": documents.signature,
+    "policy": results.policy,
+    "examples": documents.examples,
+}
+WITHOUT_CALLS = ("loads", "signature", "policy")
+"""Properties that say something of a tool that cannot be called."""
+EXAMPLES = 50
+
+
+def open_case(
+    subject: Subject,
+    call: Caller,
+    reject: Rejection,
+    *,
+    count: int = EXAMPLES,
+    seed: int = 0,
+    store: Store | None = None,
+) -> Case:
+    """A tool ready to be checked.
+
+    Args:
+        subject: the tool.
+        call: makes the calls.
+        reject: the simulator's part.
+        count: examples a property.
+        seed: of what is drawn.
+        store: counter-examples of earlier runs, which are called first.
+    """
+    stored = store.kept(subject) if store else []
+    return Case(subject, call, reject, count=count, seed=seed, stored=stored)
+
+
+def check(case: Case, property_: str) -> Verdict:
+    """The verdict on one property of one tool.
+
+    Raises:
+        SandboxError: the sandbox is at fault.
+    """
+    if property_ not in WITHOUT_CALLS and case.base_fault is not None:
+        return NotApplicable("the tool does not load")
+    try:
+        return CHECKS[property_](case)
+    except SchemaFault as fault:
+        found = CounterExample(property_, "no examples can be made", str(fault))
+        return Fails(0, (found,))
+
+
+def report(
+    case: Case, properties: Iterable[str] = tuple(PROPERTIES), *, store: Store | None = None
+) -> ToolReport:
+    """The verdicts on one tool; counter-examples are stored.
+
+    Raises:
+        SandboxError: the sandbox is at fault.
+        StoreFault: the store cannot be written.
+    """
+    verdicts = {name: check(case, name) for name in properties}
+    made = ToolReport(case.subject, verdicts)
+    if store is not None:
+        for found in made.failed:
+            store.keep(case.subject, found)
+    return made

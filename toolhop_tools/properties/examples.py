@@ -1,0 +1,140 @@
+"""The examples that a tool is tested with, drawn once for all its properties."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import jsonschema_rs
+
+from sandbox.outcome import JSON
+from toolhop_tools.declared import required, undeclared
+from toolhop_tools.examples import example_calls
+from toolhop_tools.properties import draw
+from toolhop_tools.properties.model import Arguments, Miss, Subject
+
+if TYPE_CHECKING:
+    from hypothesis.strategies import SearchStrategy
+
+    from toolhop_tools.strategies.invalid import NearMiss
+
+
+NO_FORMATS: Mapping[str, Sequence[str]] = {
+    "date": ("no date", "2023-02-30"),
+    "time": ("no time", "25:61:00"),
+    "date-time": ("no time", "2023-02-30T12:00:00Z"),
+    "email": ("no address", "nobody@"),
+    "uri": ("no uri", "http://[::1"),
+}
+"""Texts that are not of a format that the validator does not check."""
+
+
+class Fit:
+    """Whether arguments fit a tool's schema, as the simulator reads it."""
+
+    def __init__(self, schema: Mapping[str, JSON]) -> None:
+        self._schema = schema
+        self._validator: jsonschema_rs.Draft202012Validator | None = None
+        # Nothing fits a schema that is itself invalid.
+        with contextlib.suppress(jsonschema_rs.ValidationError, ValueError):
+            # offline: a document must not make the harness fetch a `$ref`.
+            self._validator = jsonschema_rs.Draft202012Validator(dict(schema), offline=True)
+
+    def __call__(self, arguments: Arguments) -> bool:
+        """Whether they do."""
+        if self._validator is None or undeclared(self._schema, arguments):
+            return False
+        try:
+            return self._validator.is_valid(dict(arguments)) and arguments.keys() >= set(
+                required(self._schema)
+            )
+        except ValueError:
+            return False
+
+
+class Examples:
+    """Valid and invalid arguments for one tool; the same for the same seed and number."""
+
+    def __init__(
+        self, subject: Subject, *, count: int, seed: int, before: Iterable[Arguments] = ()
+    ) -> None:
+        """Take the tool, the number of examples, the seed, and what failed in earlier runs."""
+        self._subject = subject
+        self._schema = subject.tool.document.parameters
+        self._before = [dict(arguments) for arguments in before]
+        self.count, self.seed = count, seed
+        self.fit = Fit(self._schema)
+
+    @cached_property
+    def _favoured(self) -> dict[str, list[JSON]]:
+        from toolhop_tools.strategies.literals import favoured
+
+        return favoured(self._subject.tool.program, self._schema)
+
+    @cached_property
+    def valid_strategy(self) -> SearchStrategy[dict[str, JSON]]:
+        """Arguments that fit the schema."""
+        from toolhop_tools.strategies import valid
+
+        return valid.arguments(self._schema, favoured=self._favoured)
+
+    @cached_property
+    def miss_strategy(self) -> SearchStrategy[Miss]:
+        """Arguments with one fault."""
+        from hypothesis import strategies as st
+
+        from toolhop_tools.strategies import invalid
+
+        near = invalid.near_misses(self._schema, favoured=self._favoured).map(_miss)
+        formats = [
+            (name, text)
+            for name, kind in _formats(self._schema)
+            for text in NO_FORMATS.get(kind, ())
+        ]
+        if not formats:
+            return near
+        # The simulator takes a format for a remark, so refusing these is up to the tool.
+        faulty = st.builds(_misformed, self.valid_strategy, st.sampled_from(formats))
+        return st.one_of(near, faulty)
+
+    @cached_property
+    def drawn_valid(self) -> Sequence[Arguments]:
+        """What Hypothesis drew, without what came from elsewhere."""
+        return draw.drawn(self.valid_strategy, self.count, self.seed)
+
+    @cached_property
+    def valid(self) -> Sequence[Arguments]:
+        """`count` examples: stored ones, gold and example calls that fit, then drawn ones."""
+        known: list[Arguments] = [*self._before]
+        known += [gold.arguments for gold in self._subject.golds]
+        known += example_calls(self._subject.tool.program)
+        found: dict[str, Arguments] = {}
+        for arguments in (*filter(self.fit, known), *self.drawn_valid):
+            found.setdefault(draw.text_of(dict(arguments)), dict(arguments))
+        # What was stored is never cut off by the number.
+        return list(found.values())[: max(self.count, len(self._before))]
+
+    @cached_property
+    def misses(self) -> Sequence[Miss]:
+        """`count` near misses."""
+        return draw.drawn(self.miss_strategy, self.count, self.seed)
+
+
+def _miss(found: NearMiss) -> Miss:
+    path = ".".join(str(step) for step in found.path)
+    return Miss(found.arguments, path, str(found.fault), found.parameter)
+
+
+def _formats(schema: Mapping[str, JSON]) -> Iterable[tuple[str, str]]:
+    """Top-level text parameters that have a format, and which."""
+    properties = schema.get("properties")
+    for name, inner in properties.items() if isinstance(properties, dict) else ():
+        if isinstance(inner, dict) and inner.get("type") == "string":
+            yield name, str(inner.get("format", ""))
+
+
+def _misformed(arguments: Arguments, fault: tuple[str, str]) -> Miss:
+    name, text = fault
+    return Miss({**arguments, name: text}, name, "format", name, arguments)

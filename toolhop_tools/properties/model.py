@@ -1,0 +1,203 @@
+"""What a check is made of, as values: subjects, settings, verdicts, counter-examples."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Protocol, TypeAlias
+
+from sandbox.base import Policy, Program
+from sandbox.outcome import JSON, Outcome
+from toolhop_tools.model import Item, Tool, ToolDocument
+
+Arguments: TypeAlias = Mapping[str, JSON]
+
+PROPERTIES: Mapping[str, str] = {
+    "loads": "The code compiles, its modules are there, and it defines the function.",
+    "valid-input": "Valid input never raises, hangs, exhausts memory or ends the process.",
+    "json-result": "Every result is JSON: no NaN, bytes or sets, no key twice, not too large.",
+    "same-result": "The same input gives the same result, across processes and hash seeds.",
+    "bad-input": "Invalid input gets an answer that is an error and names the parameter.",
+    "arguments-kept": "A call does not change its arguments.",
+    "independent": "A result does not depend on the calls before it in the same process.",
+    "gold-call": "The gold call gives the gold sub-answer.",
+    "signature": "The document and the function's signature agree.",
+    "policy": "The restricted policy changes no result.",
+    "examples": "The examples that the description gives are valid, and give what they say.",
+}
+"""Name to what it says, in the order in which they are checked and shown."""
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """Circumstances of a call that must make no difference."""
+
+    hash_seed: int = 0
+    policy: Policy = "restricted"
+
+    @property
+    def flags(self) -> str:
+        """The flags of ``toolhop call`` that bring it about."""
+        seed = f" --hash-seed {self.hash_seed}" if self.hash_seed else ""
+        return seed + (f" --policy {self.policy}" if self.policy != "restricted" else "")
+
+
+BASE = Setting()
+OTHER_SEEDS = (Setting(hash_seed=1), Setting(hash_seed=2))
+"""Two more: a set of two texts keeps its order from one seed to another in half of all cases."""
+FREE = Setting(policy="none")
+SETTINGS = (BASE, *OTHER_SEEDS, FREE)
+
+
+@dataclass(frozen=True, slots=True)
+class Miss:
+    """Arguments with one fault, and what it is."""
+
+    arguments: Arguments
+    path: str
+    """Where it is, such as ``filters.years.0``; empty for the object as a whole."""
+    fault: str
+    """The keyword of JSON Schema that is broken, such as ``required``."""
+    parameter: str
+    """The top-level parameter that it is in; empty for the object as a whole."""
+    base: Arguments | None = None
+    """The same call without the fault, where the tool is the one to find it."""
+
+
+class Caller(Protocol):
+    """Makes calls in a sandbox, each in a process of its own. Blocks until the call is over."""
+
+    def __call__(self, setting: Setting, program: Program, arguments: Arguments) -> Outcome:
+        """One call.
+
+        Raises:
+            SandboxError: the sandbox is at fault, and the check ends.
+        """
+        ...
+
+
+class Rejection(Protocol):
+    """The simulator's part in refusing bad input: it may do so before any code runs."""
+
+    def __call__(self, document: ToolDocument, arguments: Arguments) -> str | None:
+        """The answer that a model gets instead of a result; None where the code is run."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Gold:
+    """A gold call and the answer that it must give."""
+
+    arguments: Arguments
+    answer: str
+    source: str
+    """See `toolhop_tools.model.GoldCall`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """A tool under test. A tool that several items or hops share is one subject."""
+
+    item: str
+    """Id of the first item that has it."""
+    tool: Tool
+    golds: tuple[Gold, ...] = ()
+
+    @property
+    def id(self) -> str:
+        """``item::tool``, unique within a data set."""
+        return f"{self.item}::{self.tool.name}"
+
+
+def subjects(items: Iterable[Item]) -> tuple[Subject, ...]:
+    """The tools of the items, each once, in order, with all their gold calls."""
+    found: dict[str, Subject] = {}
+    for item in items:
+        for hop in item.hops:
+            document = hop.tool.document
+            parts: list[JSON] = [document.name, document.description, dict(document.parameters)]
+            key = hop.tool.program.digest + json.dumps(parts, sort_keys=True)
+            known = found.get(key) or Subject(item.id, hop.tool)
+            golds = known.golds
+            if hop.gold is not None:
+                gold = Gold(hop.gold.arguments, hop.answer, hop.gold.source)
+                golds = golds if gold in golds else (*golds, gold)
+            found[key] = Subject(known.item, hop.tool, golds)
+    return tuple(found.values())
+
+
+@dataclass(frozen=True, slots=True)
+class CounterExample:
+    """A call, or two, that a property does not hold for."""
+
+    property: str
+    kind: str
+    """Class of the failure, such as ``raises ValueError``: what the audit counts."""
+    told: str
+    """What happened, in a sentence."""
+    arguments: Arguments | None = None
+    """Of the call; None where the failure needs none, as one of the signature."""
+    earlier: tuple[Arguments, ...] = ()
+    """Calls in the same process before it, where they matter."""
+    settings: tuple[Setting, ...] = (BASE,)
+    """Settings to make the call in; several where they differ."""
+    shrunk: bool = False
+    """Whether it was made as small as could be found."""
+    about: Mapping[str, str] = field(default_factory=dict)
+    """Of invalid arguments: the path, the fault, the parameter, and the call without the fault."""
+
+
+@dataclass(frozen=True, slots=True)
+class Holds:
+    """No example speaks against it."""
+
+    executed: int
+    """Examples that were judged; never 0."""
+
+
+@dataclass(frozen=True, slots=True)
+class Fails:
+    """Some example speaks against it, or none could be judged."""
+
+    executed: int
+    found: tuple[CounterExample, ...]
+    """One for each class; never empty."""
+
+
+@dataclass(frozen=True, slots=True)
+class NotApplicable:
+    """A rule says that there is nothing to judge."""
+
+    reason: str
+
+
+Verdict: TypeAlias = Holds | Fails | NotApplicable
+
+
+@dataclass(frozen=True, slots=True)
+class ToolReport:
+    """All verdicts on one tool, by property."""
+
+    subject: Subject
+    verdicts: Mapping[str, Verdict]
+
+    @property
+    def failed(self) -> tuple[CounterExample, ...]:
+        """Every counter-example, in the order of the properties."""
+        verdicts = self.verdicts.values()
+        return tuple(c for verdict in verdicts if isinstance(verdict, Fails) for c in verdict.found)
+
+
+def judged(property_: str, executed: int, found: Iterable[CounterExample]) -> Verdict:
+    """The verdict on `executed` examples, of which `found` speak against the property.
+
+    A property that judged nothing fails: a check of no examples shows nothing.
+    """
+    counter = tuple(found)
+    if counter:
+        return Fails(executed, counter)
+    if executed:
+        return Holds(executed)
+    told = "Not one example could be judged."
+    return Fails(0, (CounterExample(property_, "nothing executed", told),))

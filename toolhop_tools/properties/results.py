@@ -1,0 +1,318 @@
+"""The properties of what calls do: each looks at all runs, and lets calls of their own decide."""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+
+from sandbox.outcome import (
+    JSON,
+    Died,
+    NotJson,
+    Outcome,
+    OutOfMemory,
+    Raised,
+    Refused,
+    Returned,
+    TimedOut,
+    TooLarge,
+)
+from toolhop_tools.properties import words
+from toolhop_tools.properties.case import Case, Failure
+from toolhop_tools.properties.harness import Run, fact
+from toolhop_tools.properties.model import (
+    BASE,
+    FREE,
+    OTHER_SEEDS,
+    Arguments,
+    CounterExample,
+    Fails,
+    Setting,
+    Verdict,
+    judged,
+)
+
+
+def loads(case: Case) -> Verdict:
+    """The module level runs, and the function is there."""
+    fault = case.base_fault
+    if fault is None:
+        return judged("loads", 1, ())
+    found = CounterExample(
+        "loads", load_kind(fault, case.program.function), words.told(fault), case.some_arguments
+    )
+    return Fails(1, (found,))
+
+
+def load_kind(fault: Outcome, function: str) -> str:
+    """The class of a tool that cannot be called."""
+    match fault:
+        case Raised("SyntaxError" | "IndentationError" | "TabError"):
+            return "does not compile"
+        case Raised("ModuleNotFoundError" | "ImportError"):
+            return "module missing"
+        case Raised("NameError", message) if f"'{function}'" in message:
+            return "no entry function"
+        case Raised():
+            return f"{words.kind_of(fault)} before any call"
+        case _:
+            return words.kind_of(fault)
+
+
+def valid_input(case: Case) -> Verdict:
+    """Every run ended with a result, be it one that JSON cannot hold."""
+    suspects: dict[str, list[Arguments]] = defaultdict(list)
+    for arguments, run in _made(case.valid, case.base):
+        if failure := _no_result(run.outcome):
+            suspects[failure.kind].append(arguments)
+
+    def classify(arguments: Arguments, /) -> Failure | None:
+        return _no_result(case.alone(arguments))
+
+    found = case.settle("valid-input", suspects, classify)
+    return judged("valid-input", _number(case.base), found)
+
+
+def _no_result(outcome: Outcome) -> Failure | None:
+    if isinstance(outcome, Returned | NotJson | TooLarge):
+        return None
+    return Failure(words.kind_of(outcome), words.told(outcome))
+
+
+def json_result(case: Case) -> Verdict:
+    """Every result is a JSON value that means one thing to every reader."""
+    results = [
+        (arguments, run)
+        for arguments, run in _made(case.valid, case.base)
+        if isinstance(run.outcome, Returned | NotJson | TooLarge)
+    ]
+    suspects: dict[str, list[Arguments]] = defaultdict(list)
+    for arguments, run in results:
+        if failure := _no_json(run.outcome):
+            suspects[failure.kind].append(arguments)
+
+    def classify(arguments: Arguments, /) -> Failure | None:
+        return _no_json(case.alone(arguments))
+
+    return judged("json-result", len(results), case.settle("json-result", suspects, classify))
+
+
+def _no_json(outcome: Outcome) -> Failure | None:
+    if isinstance(outcome, NotJson | TooLarge):
+        return Failure(words.kind_of(outcome), words.told(outcome))
+    if not isinstance(outcome, Returned):
+        return None
+    twice: list[str] = []
+
+    def unique(pairs: list[tuple[str, JSON]]) -> dict[str, JSON]:
+        made = dict(pairs)
+        if len(made) != len(pairs):
+            twice.append(next(key for key, _ in pairs if sum(key == k for k, _ in pairs) > 1))
+        return made
+
+    try:
+        value = json.loads(outcome.json_text, object_pairs_hook=unique)
+        json.dumps(value, ensure_ascii=False).encode()
+    except UnicodeEncodeError:
+        return Failure("returns half a character", "returns half of a surrogate pair")
+    except RecursionError:
+        return Failure("returns no JSON", "returns what is nested too deeply to be read")
+    if twice:
+        return Failure("returns a key twice", f"returns an object that has {twice[0]!r} twice")
+    return None
+
+
+def same_result(case: Case) -> Verdict:
+    """Two calls agree, in two processes and with other hash seeds."""
+    suspects: dict[str, list[Arguments]] = defaultdict(list)
+    compared: set[int] = set()
+    for setting in OTHER_SEEDS:
+        for at, first, other in case.at(setting):
+            compared.add(at)
+            if not agree(first.outcome, other.outcome):
+                suspects["differs"].append(case.valid[at])
+
+    def classify(arguments: Arguments, /) -> Failure | None:
+        first = case.alone(arguments)
+        again = case.alone(arguments)
+        if not agree(first, again):
+            return _differs("differs from call to call", first, again, (BASE, BASE))
+        for setting in OTHER_SEEDS:
+            other = case.alone(arguments, setting)
+            if not agree(first, other):
+                return _differs("depends on the hash seed", first, other, (BASE, setting))
+        return None
+
+    found = case.settle("same-result", suspects, classify)
+    return judged("same-result", len(compared), found)
+
+
+def agree(one: Outcome, other: Outcome) -> bool:
+    """Whether two outcomes tell the same.
+
+    One that was cut off tells nothing here: a call at the edge of its limits may end either way,
+    and is told of as such (valid-input).
+    """
+    if any(isinstance(outcome, TimedOut | OutOfMemory | Died) for outcome in (one, other)):
+        return True
+    return fact(one) == fact(other)
+
+
+def _differs(kind: str, one: Outcome, other: Outcome, settings: tuple[Setting, ...]) -> Failure:
+    if isinstance(one, Returned) and isinstance(other, Returned) and _same_value(one, other):
+        kind = f"order of keys {kind}"
+    return Failure(kind, f"{words.told(one)}, and then {words.told(other)}", settings)
+
+
+def _same_value(one: Returned, other: Returned) -> bool:
+    try:
+        return bool(json.loads(one.json_text) == json.loads(other.json_text))
+    except RecursionError:
+        return False
+
+
+def policy(case: Case) -> Verdict:
+    """With the policy and without, calls agree."""
+    if isinstance(case.base_fault, Refused):
+        if case.load_fault(FREE) is not None:
+            return judged("policy", 0, ())
+        kind, told = words.kind_of(case.base_fault), words.told(case.base_fault)
+        found = CounterExample("policy", kind, told, case.some_arguments, settings=(BASE, FREE))
+        return Fails(1, (found,))
+    suspects: dict[str, list[Arguments]] = defaultdict(list)
+    compared = case.at(FREE)
+    for at, first, other in compared:
+        if not agree(first.outcome, other.outcome):
+            suspects[words.kind_of(first.outcome)].append(case.valid[at])
+
+    def classify(arguments: Arguments, /) -> Failure | None:
+        under, free = case.alone(arguments), case.alone(arguments, FREE)
+        if agree(under, free):
+            return None
+        steady = fact(case.alone(arguments)) == fact(under)
+        if not steady or fact(case.alone(arguments, FREE)) != fact(free):
+            # It differs from call to call, and the policy is not to blame.
+            return None
+        kind = "result differs" if isinstance(under, Returned) else words.kind_of(under)
+        return _differs(f"{kind} under the policy", under, free, (BASE, FREE))
+
+    return judged("policy", len(compared), case.settle("policy", suspects, classify))
+
+
+def arguments_kept(case: Case) -> Verdict:
+    """The arguments are after a call what they were before."""
+    suspects: dict[str, list[Arguments]] = defaultdict(list)
+    looked = 0
+    for arguments, run in _made(case.valid, case.base):
+        kept = run.kept
+        if kept is None and isinstance(run.outcome, Returned | Raised | NotJson | TooLarge):
+            kept = _changed(case.after(arguments), arguments) is None
+        looked += kept is not None
+        if kept is False:
+            suspects["changed"].append(arguments)
+
+    def classify(arguments: Arguments, /) -> Failure | None:
+        return _changed(case.after(arguments), arguments)
+
+    found = case.settle("arguments-kept", suspects, classify)
+    return judged("arguments-kept", looked, found)
+
+
+def _changed(after: Outcome, before: Arguments) -> Failure | None:
+    kind = "changes its arguments"
+    if isinstance(after, NotJson):
+        return Failure(kind, "puts into its arguments what is no JSON")
+    if not isinstance(after, Returned):
+        return None
+    left = json.loads(after.json_text)
+    if json.dumps(left) == json.dumps(dict(before)):
+        return None
+    names = [name for name in before if json.dumps(left.get(name)) != json.dumps(before[name])]
+    name = names[0] if names else "the arguments"
+    changed = left.get(name) if names else left
+    return Failure(kind, f"leaves `{name}` as {words.shown(changed)}")
+
+
+def independent(case: Case) -> Verdict:
+    """In one process, the order of calls makes no difference."""
+    compared = case.reversed()
+    doubted = [at for at, first, other in compared if not agree(first.outcome, other.outcome)]
+    doubted += [
+        at
+        for at in case.steady
+        if (run := case.raw[at]) is not None
+        and (base := case.base[at]) is not None
+        and fact(run.outcome) != fact(base.outcome)
+    ]
+    suspects = {"differs": [case.valid[at] for at in dict.fromkeys(doubted)]}
+
+    def classify(arguments: Arguments, /) -> Failure | None:
+        return _depends(case, [arguments], arguments)
+
+    found = case.settle("independent", suspects, classify)
+    found = found or [*_as_stored(case), *_after_others(case, suspects["differs"])][:1]
+    return judged("independent", len(compared), found)
+
+
+def _as_stored(case: Case) -> Iterable[CounterExample]:
+    """Sequences of calls that earlier runs kept."""
+    for one in case.stored:
+        if one.property == "independent" and all(map(case.examples.fit, one.earlier)):
+            failure = _depends(case, one.earlier, one.arguments)
+            if failure is not None:
+                yield CounterExample(
+                    "independent", _LEFT, failure.told, one.arguments, one.earlier, shrunk=True
+                )
+
+
+_LEFT = "depends on earlier calls"
+MOST_HUNTED = 5
+
+
+def _after_others(case: Case, suspects: Sequence[Arguments]) -> Iterable[CounterExample]:
+    """A call that other calls before it change, and as few of those as can be."""
+    steady = [case.valid[at] for at in case.steady]
+    for arguments in suspects[:MOST_HUNTED]:
+        place = steady.index(arguments)
+        for earlier in (steady[:place], steady[:place:-1]):
+            if _depends(case, earlier, arguments) is None:
+                continue
+            while len(earlier) > 1:
+                half = len(earlier) // 2
+                parts = (earlier[:half], earlier[half:])
+                smaller = next((p for p in parts if _depends(case, p, arguments)), None)
+                if smaller is None:
+                    break
+                earlier = smaller
+            failure = _depends(case, earlier, arguments)
+            if failure is not None:
+                yield CounterExample(
+                    "independent", _LEFT, failure.told, arguments, tuple(earlier), shrunk=True
+                )
+                return
+
+
+def _depends(case: Case, earlier: Sequence[Arguments], arguments: Arguments) -> Failure | None:
+    """Whether the calls before it change what a call gives, in two attempts each."""
+    alone = case.alone(arguments)
+    later = case.last_of(earlier, arguments)
+    if fact(alone) == fact(later) or not isinstance(later, Returned | Raised | NotJson):
+        return None
+    if fact(case.alone(arguments)) != fact(alone):
+        return None
+    if fact(case.last_of(earlier, arguments)) != fact(later):
+        return None
+    calls = "the same call" if list(earlier) == [arguments] else f"{len(earlier)} other"
+    told = f"{words.told(alone)}; after {calls} in the same process {words.told(later)}"
+    return Failure(_LEFT, told, earlier=tuple(earlier))
+
+
+def _made(
+    valid: Sequence[Arguments], runs: Sequence[Run | None]
+) -> Iterable[tuple[Arguments, Run]]:
+    return [(a, run) for a, run in zip(valid, runs, strict=True) if run is not None]
+
+
+def _number(runs: Sequence[Run | None]) -> int:
+    return sum(run is not None for run in runs)

@@ -1,0 +1,140 @@
+"""Counter-examples kept between runs: a folder of small JSON files, one a tool, property and class.
+
+They are called first the next time, whether they failed the last time or not: what failed once is
+worth a call for ever. A file is written aside and renamed, so that none is ever half there. Files
+that cannot be read are left alone and named.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import os
+import re
+import tempfile
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from sandbox.outcome import JSON
+from toolhop_tools.errors import ToolsError
+from toolhop_tools.properties.model import CounterExample, Subject
+
+FORMAT = 1
+REPLAYED = (
+    *("valid-input", "json-result", "same-result", "bad-input"),
+    *("arguments-kept", "independent", "policy"),
+)
+"""Properties whose examples are drawn, so that the same ones need not come up again."""
+FOLDER = Path(".toolhop") / "counterexamples"
+
+
+class StoreFault(ToolsError):
+    """A counter-example cannot be kept."""
+
+
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """A counter-example as a file has it."""
+
+    property: str
+    kind: str
+    arguments: dict[str, JSON]
+    earlier: tuple[dict[str, JSON], ...] = ()
+    about: Mapping[str, str] = field(default_factory=dict)
+    """See `CounterExample`."""
+
+
+@dataclass
+class Store:
+    """The counter-examples of one data set."""
+
+    folder: Path
+    dataset: str
+    unreadable: list[Path] = field(default_factory=list)
+    """Files that were passed over, for a person to see to."""
+
+    @property
+    def home(self) -> Path:
+        """The data set's own folder."""
+        return self.folder / _plain(self.dataset)
+
+    def kept(self, subject: Subject) -> list[Stored]:
+        """Counter-examples of a tool from earlier runs, in the order of their files' names."""
+        try:
+            paths = sorted(self.home.glob(f"{_stem(subject)}.*.json"))
+        except OSError:
+            return []
+        return [stored for path in paths for stored in self._read(path)]
+
+    def _read(self, path: Path) -> Iterator[Stored]:
+        try:
+            value = json.loads(path.read_text(encoding="utf-8"))
+        except (OSError, ValueError, RecursionError):
+            value = None
+        match value:
+            case {
+                "format": 1,
+                "property": str(name),
+                "kind": str(kind),
+                "arguments": dict(arguments),
+                "earlier": list(earlier),
+                "about": dict(about),
+            } if all(isinstance(one, dict) for one in earlier):
+                told = {str(key): str(text) for key, text in about.items()}
+                yield Stored(name, kind, arguments, tuple(earlier), told)
+            case _:
+                self.unreadable.append(path)
+
+    def keep(self, subject: Subject, found: CounterExample) -> Path | None:
+        """Write a counter-example; None for one that is looked at every time anyway.
+
+        Raises:
+            StoreFault: the folder cannot be written.
+        """
+        if found.arguments is None or found.property not in REPLAYED:
+            return None
+        mark = hashlib.sha256(found.kind.encode()).hexdigest()[:8]
+        path = self.home / f"{_stem(subject)}.{found.property}.{mark}.json"
+        record: dict[str, JSON] = {
+            "format": FORMAT,
+            "item": subject.item,
+            "tool": subject.tool.name,
+            "property": found.property,
+            "kind": found.kind,
+            "told": found.told,
+            "arguments": dict(found.arguments),
+            "earlier": [dict(one) for one in found.earlier],
+            "about": dict(found.about),
+        }
+        try:
+            _write(path, json.dumps(record, indent=1) + "\n")
+        except OSError as error:
+            raise StoreFault(
+                f"the counter-example {path} cannot be written: {error.strerror}\n"
+                "  fix: pass --store FOLDER, one that can be written"
+            ) from None
+        return path
+
+
+def _plain(text: str) -> str:
+    """A text as part of a file's name: readable, and different for different texts."""
+    plain = re.sub(r"[^A-Za-z0-9_-]+", "-", text)[:60] or "-"
+    return plain if plain == text else f"{plain}-{hashlib.sha256(text.encode()).hexdigest()[:8]}"
+
+
+def _stem(subject: Subject) -> str:
+    return f"{_plain(subject.item)}.{_plain(subject.tool.name)}"
+
+
+def _write(path: Path, text: str) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    handle, aside = tempfile.mkstemp(dir=path.parent, prefix=".aside-")
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8") as file:
+            file.write(text)
+        Path(aside).replace(path)
+    finally:
+        with contextlib.suppress(FileNotFoundError):
+            Path(aside).unlink()

@@ -1,0 +1,48 @@
+"""Schemas that no strategy can be made of.
+
+SchemaFault
+├── UnsupportedSchema     the schema says something that is not understood here
+└── UnsatisfiableSchema   no value that a call could carry fits the schema
+"""
+
+from __future__ import annotations
+
+from typing import TypeAlias
+
+from toolhop_tools.errors import ToolsError
+
+Place: TypeAlias = tuple[str | int, ...]
+"""Steps from the root of a schema to a part of it, such as ``("properties", "year")``."""
+
+
+class SchemaFault(ToolsError):
+    """Base of what can be wrong with a schema; `place` says where, `reason` what."""
+
+    said = "the schema cannot be used"
+
+    def __init__(self, place: Place, reason: str) -> None:
+        self.place = place
+        self.reason = reason
+        super().__init__(f"{self.said} at {pointer(place)}: {reason}")
+
+
+class UnsupportedSchema(SchemaFault):
+    """The schema uses what is not understood here; `keyword` names it."""
+
+    said = "the schema is not supported"
+
+    def __init__(self, place: Place, keyword: str, reason: str) -> None:
+        self.keyword = keyword
+        super().__init__((*place, keyword) if keyword else place, reason)
+
+
+class UnsatisfiableSchema(SchemaFault):
+    """No value fits, or none that a call could carry: of finite depth, at most 1000 digits."""
+
+    said = "no value fits the schema"
+
+
+def pointer(place: Place) -> str:
+    """A place as JSON pointer fragment: ``#/properties/year``."""
+    steps = (str(step).replace("~", "~0").replace("/", "~1") for step in place)
+    return "#" + "".join(f"/{step}" for step in steps)

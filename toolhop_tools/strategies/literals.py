@@ -1,0 +1,239 @@
+"""Values that a tool's code looks for: the literals it compares with, and its example calls.
+
+Code behind ``if kind == "leap"`` is reached by random text never, and by the literal at once.
+Found by reading alone; nothing is run.
+"""
+
+from __future__ import annotations
+
+import ast
+import json
+from collections.abc import Iterable, Iterator, Mapping
+
+from sandbox.base import Program
+from sandbox.outcome import JSON
+from toolhop_tools.declared import declared
+from toolhop_tools.examples import example_calls
+from toolhop_tools.pairing import parse_source, top_functions
+
+MOST_VALUES = 60
+"""Values kept for one parameter, and for any place: those found first."""
+LONGEST_CHARS = 300
+"""Length of a text beyond which it is prose rather than a value."""
+LONGEST_ANYWHERE_CHARS = 60
+"""The same for a text that belongs to no parameter: most of those are messages."""
+MOST_NAMES = 400
+"""Assignments of the function that are followed to the parameters they were made from."""
+
+_TEXT_TESTS = frozenset(
+    {"startswith", "endswith", "find", "index", "count", "split", "replace", "strip", "partition"}
+)
+_KEYED = frozenset({"get", "pop", "setdefault"})
+_ANY = ""
+
+
+def favoured(program: Program, parameters: Mapping[str, JSON]) -> dict[str, list[JSON]]:
+    """Values worth trying, by parameter, and under ``""`` at any place.
+
+    Values of example calls come first. A literal belongs to a parameter where the code compares
+    it with the parameter, with a part of it or with a name made from it; otherwise, as the key of
+    a table or a text in a list of rows, it goes to any place. A source that does not parse
+    gives nothing.
+
+    Args:
+        program: the tool's code.
+        parameters: the schema of its arguments, for their names.
+    """
+    found = _Found()
+    for call in example_calls(program):
+        for name, value in call.items():
+            found.note([name], value)
+    tree = parse_source(program.source)
+    if tree is not None:
+        names = set(declared(parameters))
+        function = top_functions(tree).get(program.function)
+        if function is not None:
+            arguments = function.args
+            every = (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs)
+            names |= {argument.arg for argument in every}
+        for node in [*([function] if function else []), tree]:
+            _read(node, _origins(node, names), found)
+    return found.values()
+
+
+class _Found:
+    """Values by parameter, each once, in the order in which they were found."""
+
+    def __init__(self) -> None:
+        self._by_name: dict[str, dict[str, JSON]] = {}
+
+    def note(self, names: Iterable[str], value: JSON) -> None:
+        """Add a value for parameters; for any place if there are none."""
+        try:
+            key = json.dumps(value, sort_keys=True, allow_nan=False)
+            json.dumps(value, ensure_ascii=False).encode()
+        except (ValueError, TypeError, RecursionError):
+            return
+        for name in list(names) or [_ANY]:
+            self._by_name.setdefault(name, {}).setdefault(key, value)
+
+    def values(self) -> dict[str, list[JSON]]:
+        """What is kept; what belongs to a parameter is not for any place as well."""
+        known = {key for name, values in self._by_name.items() if name != _ANY for key in values}
+        kept: dict[str, list[JSON]] = {}
+        for name, values in self._by_name.items():
+            own = [value for key, value in values.items() if name != _ANY or key not in known]
+            if own:
+                kept[name] = own[:MOST_VALUES]
+        return kept
+
+
+def _origins(node: ast.AST, names: set[str]) -> dict[str, set[str]]:
+    """For every name of the code the parameters that its value may come from."""
+    found = {name: {name} for name in names}
+    for count, part in enumerate(_assigned(node)):
+        if count >= MOST_NAMES:
+            break
+        target, value = part
+        sources = _sources(value, found)
+        for inner in ast.walk(target):
+            if isinstance(inner, ast.Name) and sources:
+                found[inner.id] = found.get(inner.id, set()) | sources
+    return found
+
+
+def _assigned(node: ast.AST) -> Iterator[tuple[ast.AST, ast.AST]]:
+    for part in ast.walk(node):
+        match part:
+            case ast.Assign(targets=targets, value=value):
+                yield from ((target, value) for target in targets)
+            case ast.AnnAssign(target=target, value=ast.expr() as value):
+                yield target, value
+            case ast.NamedExpr(target=target, value=value):
+                yield target, value
+            case ast.For(target=target, iter=value) | ast.comprehension(target=target, iter=value):
+                yield target, value
+            case _:
+                pass
+
+
+def _sources(node: ast.AST, origins: Mapping[str, set[str]]) -> set[str]:
+    """The parameters that an expression is made from, through calls of methods and parts."""
+    match node:
+        case ast.Name(id=name):
+            return origins.get(name, set())
+        case ast.Attribute(value=value) | ast.Subscript(value=value) | ast.Await(value=value):
+            inner = _key(node, origins)
+            return inner or _sources(value, origins)
+        case ast.Call(func=ast.Attribute() as method, args=args):
+            keyed = _key(node, origins)
+            first = _sources(method.value, origins)
+            return keyed or first or _united(args[:1], origins)
+        case ast.Call(args=args):
+            return _united(args[:1], origins)
+        case ast.BinOp(left=left, right=right):
+            return _united([left, right], origins)
+        case ast.BoolOp(values=values):
+            return _united(values, origins)
+        case ast.IfExp(body=body, orelse=orelse):
+            return _united([body, orelse], origins)
+        case ast.ListComp(generators=generators) | ast.SetComp(generators=generators):
+            return _united([generator.iter for generator in generators], origins)
+        case _:
+            return set()
+
+
+def _united(nodes: Iterable[ast.AST], origins: Mapping[str, set[str]]) -> set[str]:
+    return set().union(*(_sources(node, origins) for node in nodes))
+
+
+def _key(node: ast.AST, origins: Mapping[str, set[str]]) -> set[str]:
+    """The parameter of ``params["year"]`` or ``params.get("year")``, if ``year`` is one."""
+    match node:
+        case ast.Subscript(slice=ast.Constant(value=str() as name)):
+            return {name} & origins.keys() & origins.get(name, set())
+        case ast.Call(func=ast.Attribute(attr="get"), args=[ast.Constant(value=str() as name), *_]):
+            return {name} & origins.keys() & origins.get(name, set())
+        case _:
+            return set()
+
+
+def _read(node: ast.AST, origins: Mapping[str, set[str]], found: _Found) -> None:
+    for part in ast.walk(node):
+        match part:
+            case ast.Compare(left=left, comparators=others):
+                _compared([left, *others], origins, found)
+            case ast.Match(subject=subject, cases=cases):
+                for case in cases:
+                    _noted(case.pattern, _sources(subject, origins), found)
+            case ast.Call(func=ast.Attribute(value=value, attr=method), args=[first, *_]):
+                if method in _TEXT_TESTS:
+                    _noted(first, _sources(value, origins), found)
+                elif method in _KEYED:
+                    _looked_up(value, first, origins, found)
+            case ast.Subscript(value=value, slice=index):
+                _looked_up(value, index, origins, found)
+            case ast.Dict() | ast.List() | ast.Set() | ast.Tuple():
+                _displayed(part, found)
+            case _:
+                pass
+
+
+def _displayed(node: ast.Dict | ast.List | ast.Set | ast.Tuple, found: _Found) -> None:
+    """Tables and rows: their values go to any place."""
+    parts = [*node.keys, *node.values] if isinstance(node, ast.Dict) else node.elts
+    for part in parts:
+        if isinstance(part, ast.Constant | ast.UnaryOp | ast.Tuple):
+            _noted(part, set(), found)
+
+
+def _compared(nodes: list[ast.expr], origins: Mapping[str, set[str]], found: _Found) -> None:
+    sources = _united(nodes, origins)
+    for node in nodes:
+        _noted(node, sources, found)
+
+
+def _looked_up(
+    table: ast.expr, key: ast.expr, origins: Mapping[str, set[str]], found: _Found
+) -> None:
+    """``{"a": 1}[kind]`` and ``{"a": 1}.get(kind)``: keys are for the parameter; else for any."""
+    sources = _sources(key, origins)
+    if sources and isinstance(table, ast.Dict):
+        for name in table.keys:
+            if name is not None:
+                _noted(name, sources, found)
+    elif isinstance(key, ast.Constant):
+        _noted(key, set(), found)
+
+
+def _noted(node: ast.AST, sources: set[str], found: _Found) -> None:
+    """The literals in a node: a value itself, and the elements of a display."""
+    match node:
+        case ast.Constant(value=value) | ast.MatchSingleton(value=value):
+            if isinstance(value, str | bool | int | float | None) and not _prose(value, sources):
+                found.note(sources, value)
+        case ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=int() | float() as value)):
+            found.note(sources, -value)
+        case _:
+            for part in _elements(node):
+                _noted(part, sources, found)
+
+
+def _elements(node: ast.AST) -> list[ast.AST]:
+    match node:
+        case ast.List(elts=parts) | ast.Tuple(elts=parts) | ast.Set(elts=parts):
+            return [*parts]
+        case ast.Dict(keys=keys):
+            return [key for key in keys if key is not None]
+        case ast.MatchOr(patterns=patterns) | ast.MatchSequence(patterns=patterns):
+            return [*patterns]
+        case ast.MatchValue(value=value):
+            return [value]
+        case _:
+            return []
+
+
+def _prose(value: object, sources: set[str]) -> bool:
+    """A sentence that the tool says, rather than a value that it knows."""
+    longest = LONGEST_CHARS if sources else LONGEST_ANYWHERE_CHARS
+    return isinstance(value, str) and len(value) > longest
