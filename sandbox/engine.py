@@ -218,7 +218,10 @@ class DockerEngine:
                 try:
                     return await self._start_mounted()
                 except Unshared as reason:
-                    if self.transport == "socket" or self._connected_once:
+                    if self._connected_once:
+                        # Others reached it: this one was ended, as by an engine that is stopped.
+                        raise SandboxFault(reason.message) from reason
+                    if self.transport == "socket":
                         raise
                     self._attach_from_now_on(reason)
             return await self._start_attached()

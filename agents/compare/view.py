@@ -26,7 +26,9 @@ def print_report(
     """All tables, at most `flips` flips a comparison, and what a reader has to know."""
     console.print(_runs(report.sides))
     for comparison in report.comparisons:
-        console.print(*_comparison(comparison, report, flips), sep="\n")
+        for part in _comparison(comparison, report, flips):
+            # Soft: a path that is cut in two cannot be opened.
+            console.print(part, soft_wrap=isinstance(part, Text))
     if report.comparisons:
         for line in _legend(report):
             console.print(Text(line, style="dim"))

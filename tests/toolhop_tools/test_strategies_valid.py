@@ -237,7 +237,7 @@ def test_edge_cases_are_built_in() -> None:
         },
         "required": ["n", "s", "date"],
     }
-    made = drawn(arguments(schema), count=300)
+    made = drawn(arguments(schema), count=1000)
     assert {0, 1, -1, 2**31} <= {one["n"] for one in made}
     texts = {one["s"] for one in made}
     assert {"", "é", " "} <= texts
