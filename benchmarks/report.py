@@ -25,7 +25,7 @@ from agents.report.conversation import body
 from agents.report.pack import Chunks
 from agents.report.page import render
 from agents.report.runs import open_sources
-from agents.store import EPISODES, RunStore
+from agents.runs.store import EPISODES, RunStore
 from benchmarks.machine import described
 from env.score import solved_hops
 from tests.agents.command import TOOLHOP

@@ -28,9 +28,9 @@ import anyio
 from agents.models.wire import messages_to_wire
 from agents.players.choose import choose
 from agents.players.scripted import ScriptedModel
-from agents.runner import Runner, units
-from agents.settings import RunSettings
-from agents.store import EPISODES, RunStore
+from agents.runs.runner import Runner, units
+from agents.runs.settings import RunSettings
+from agents.runs.store import EPISODES, RunStore
 from benchmarks.machine import described
 from env.summary import summarize
 from sandbox.base import Program

@@ -13,11 +13,11 @@ from pathlib import Path
 from agents.ablate.design import Ablation, Arm
 from agents.ablate.folder import AblationFolder
 from agents.ablate.pairs import Played, counting, played
-from agents.execute import Job, Plan, Run, execute, prepare, resumed
-from agents.resume import Kept, Key
-from agents.runner import Unit
-from agents.settings import OPERATIONAL, RunSettings
-from agents.store import RunStore, StoreError, read_trace
+from agents.runs.execute import Job, Plan, Run, execute, prepare, resumed
+from agents.runs.resume import Kept, Key
+from agents.runs.runner import Unit
+from agents.runs.settings import OPERATIONAL, RunSettings
+from agents.runs.store import RunStore, StoreError, read_trace
 from env.fork import fork
 from env.messages import Origin
 from env.summary import Judged
@@ -33,7 +33,7 @@ class Conducted:
 
     folder: AblationFolder
     status: str
-    """``success``, or how the arm ended that stopped it (`agents.manifest.Status`)."""
+    """``success``, or how the arm ended that stopped it (`agents.runs.manifest.Status`)."""
     fault: str = ""
 
 

@@ -14,8 +14,8 @@ from typing import Annotated
 from pydantic import BaseModel, ConfigDict, Field
 
 from agents.prompts import Mode
-from agents.settings import RunSettings
-from agents.store import file_name
+from agents.runs.settings import RunSettings
+from agents.runs.store import file_name
 from env.levels import Template, Verbosity, named
 from toolhop_tools.presentation import Presentation
 

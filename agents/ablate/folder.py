@@ -1,7 +1,7 @@
 """An ablation's folder: what was asked for, and a run's folder an arm.
 
     ablation.json    the `Ablation`; written once, before anything is played
-    ARM/             a run (`agents.store`)
+    ARM/             a run (`agents.runs.store`)
 
 Everything else is computed from these. So an ablation that was killed loses nothing finished, and
 is gone on with arm by arm as every run is.
@@ -20,7 +20,7 @@ from pydantic import ValidationError
 
 from agents.ablate.design import Ablation, Arm
 from agents.ablate.pairs import Arms, Played, played
-from agents.store import EPISODES, MANIFEST, RunStore, StoreError, write_aside
+from agents.runs.store import EPISODES, MANIFEST, RunStore, StoreError, write_aside
 
 ABLATION = "ablation.json"
 FORMAT = 1

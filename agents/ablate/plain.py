@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from agents.ablate.design import Ablation
 from agents.ablate.effect import Effect
 from agents.ablate.result import Flip, Result, Row, Saving
-from agents.store import EPISODES, file_name
+from agents.runs.store import EPISODES, file_name
 from env.spending import Spent
 from sandbox.outcome import JSON
 

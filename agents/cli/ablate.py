@@ -27,9 +27,9 @@ from agents.cli import EXIT_EPISODES
 from agents.cli.progress import Progress
 from agents.cli.run import INTERRUPTED, _checked, _settings
 from agents.cli.run import run as run_command
-from agents.execute import Plan
 from agents.prompts import Mode
-from agents.settings import OPERATIONAL, RunSettings
+from agents.runs.execute import Plan
+from agents.runs.settings import OPERATIONAL, RunSettings
 from agents.table import table_console
 from env.levels import LevelError, Template, level_of
 from env.summary import Judged

@@ -15,8 +15,8 @@ import click
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-from agents.certify_report import Tally, page, print_tally, to_json
-from agents.signals import until_signal
+from agents.cli.certify_view import Tally, page, print_tally, to_json
+from agents.runs.signals import until_signal
 from agents.table import table_console
 from agents.terminal import visible
 from sandbox.base import Limits

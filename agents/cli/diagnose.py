@@ -15,7 +15,7 @@ from rich.text import Text
 from agents.cli import EXIT_EPISODES
 from agents.diagnosis.diagnose import diagnose as diagnosed
 from agents.diagnosis.finding import Finding, Severity
-from agents.store import RunStore
+from agents.runs.store import RunStore
 from agents.table import table_console
 from agents.terminal import plain
 

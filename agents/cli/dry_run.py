@@ -10,9 +10,9 @@ import click
 from rich.console import Console
 from rich.table import Table
 
-from agents.estimate import LEVEL, Estimate, Interval, estimate
-from agents.execute import Job, Run, episodes_at_a_time
-from agents.resume import Standing, standing
+from agents.runs.estimate import LEVEL, Estimate, Interval, estimate
+from agents.runs.execute import Job, Run, episodes_at_a_time
+from agents.runs.resume import Standing, standing
 from sandbox.outcome import JSON
 
 SHOWN = 5

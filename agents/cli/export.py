@@ -15,7 +15,7 @@ from agents.export.huggingface import CARD, DATA, write_dataset
 from agents.export.inspect_log import write_logs
 from agents.export.parquet import CALLS_FILE, EPISODES_FILE, Written, write_tables
 from agents.export.played import Played, attempts, labels
-from agents.store import RunStore
+from agents.runs.store import RunStore
 from toolhop_tools.model import Item
 
 Write = Callable[[Sequence[RunStore], Path, bool, bool], Written]

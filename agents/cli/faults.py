@@ -5,15 +5,15 @@ from __future__ import annotations
 from agents.ablate.design import DesignError
 from agents.cli import EXIT_EPISODES, EXIT_MISSING, EXIT_USAGE
 from agents.compare.sides import NotComparable
-from agents.estimate import NothingToGoBy
 from agents.export.files import ExportError, MissingExtra
 from agents.models.base import ModelFault
 from agents.models.cache import CacheUnusable
 from agents.models.prices import UnknownPrice
 from agents.players.choose import UnknownAgent
 from agents.prompts import TemplateError
-from agents.replay import NotReplayable
-from agents.store import StoreError
+from agents.runs.estimate import NothingToGoBy
+from agents.runs.replay import NotReplayable
+from agents.runs.store import StoreError
 from env.levels import LevelError
 from env.trace import TraceError
 from sandbox.errors import SandboxFault, SandboxUnavailable

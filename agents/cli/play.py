@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Literal
 
 import click
 
-from agents.manifest import ended, folder_name, manifest
 from agents.prompts import Mode
-from agents.settings import RunSettings
-from agents.store import RunStore
+from agents.runs.manifest import ended, folder_name, manifest
+from agents.runs.settings import RunSettings
+from agents.runs.store import RunStore
 from env.feedback import Level
 from env.spending import Spent
 from sandbox.choose import KINDS, open_sandbox

@@ -8,7 +8,7 @@ from types import TracebackType
 from rich import progress as rich_progress
 from rich.console import Console
 
-from agents.settings import RunSettings
+from agents.runs.settings import RunSettings
 from env.score import Score
 from env.summary import Judged
 

@@ -19,8 +19,8 @@ from rich.console import Console, Group, RenderableType
 from rich.text import Text
 
 from agents.cli import EXIT_EPISODES, EXIT_USAGE
-from agents.replay import Difference, NotReplayable, Verification, compare, rerun, verify
-from agents.store import RunStore, StoreError
+from agents.runs.replay import Difference, NotReplayable, Verification, compare, rerun, verify
+from agents.runs.store import RunStore, StoreError
 from agents.table import table_console
 from agents.terminal import plain
 from agents.trace_view import episode_lines

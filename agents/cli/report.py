@@ -10,7 +10,7 @@ import click
 from agents.report.collect import collect
 from agents.report.page import render
 from agents.report.runs import open_sources
-from agents.store import StoreError, write_aside
+from agents.runs.store import StoreError, write_aside
 
 NAME = "report.html"
 

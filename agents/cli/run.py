@@ -17,15 +17,15 @@ from dotenv import load_dotenv
 from pydantic import ValidationError
 from rich.console import Console
 
-from agents.certified import marked
 from agents.cli import EXIT_EPISODES
 from agents.cli.progress import Progress
-from agents.execute import Job, Plan, Run, execute, prepare, resumed, sampled
-from agents.ledger import as_json as as_spent
 from agents.models.prices import parse
 from agents.prompts import Mode, read_template
-from agents.settings import OPERATIONAL, RunSettings
-from agents.store import RunStore, StoreError
+from agents.runs.certified import marked
+from agents.runs.execute import Job, Plan, Run, execute, prepare, resumed, sampled
+from agents.runs.ledger import as_json as as_spent
+from agents.runs.settings import OPERATIONAL, RunSettings
+from agents.runs.store import RunStore, StoreError
 from agents.table import print_tables, table_console, to_json
 from env.levels import Verbosity, level_of
 from env.reading import Dialect

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import click
 
-from agents.certified import marked
 from agents.cli import EXIT_EPISODES
-from agents.store import RunStore
+from agents.runs.certified import marked
+from agents.runs.store import RunStore
 from agents.table import print_tables, table_console, to_json
 from env.score import Void
 from env.summary import Judged, counting, judge, summarize

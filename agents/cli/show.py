@@ -11,8 +11,8 @@ from rich.table import Table
 from rich.text import Text
 
 from agents.cli import EXIT_USAGE
-from agents.run_index import Attempt
-from agents.store import EPISODES, MANIFEST, RunStore, read_trace
+from agents.runs.index import Attempt
+from agents.runs.store import EPISODES, MANIFEST, RunStore, read_trace
 from agents.table import table_console
 from agents.terminal import plain
 from agents.trace_view import episode_lines

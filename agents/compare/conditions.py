@@ -11,7 +11,7 @@ import json
 from dataclasses import dataclass
 
 from agents.compare.sides import Side
-from agents.settings import OPERATIONAL
+from agents.runs.settings import OPERATIONAL
 from sandbox.outcome import JSON
 
 PLAYER = ("agent", "model", "base_url")

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from agents.settings import RunSettings
-from agents.store import EPISODES, ITEMS, RunStore, StoreError, read_trace
+from agents.runs.settings import RunSettings
+from agents.runs.store import EPISODES, ITEMS, RunStore, StoreError, read_trace
 from env.reading import tagged_answer
 from env.score import Void
 from env.summary import Judged, counting

@@ -19,7 +19,7 @@ from agents.export.files import aside, check_free, require
 from agents.export.inspect_samples import RULES, Plain, error, sample
 from agents.export.parquet import Written
 from agents.export.played import Played, attempts, labels
-from agents.store import RunStore
+from agents.runs.store import RunStore
 from env.summary import Estimate, Summary, judge, summarize
 
 STATUSES = frozenset({"started", "success", "error", "cancelled"})

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from agents.store import RunStore
+from agents.runs.store import RunStore
 from env.score import Score, Void, score
 from env.trace import Trace
 

@@ -9,8 +9,8 @@ from agents.models.base import Model
 from agents.models.cache import Asked, CachedModel, ResponseCache
 from agents.models.clients import Client, open_model
 from agents.models.rate import Connections
-from agents.runner import Unit, unit_seed
-from agents.settings import RunSettings
+from agents.runs.runner import Unit, unit_seed
+from agents.runs.settings import RunSettings
 
 
 class Served:

@@ -18,9 +18,9 @@ from pathlib import Path
 import anyio
 from anyio.from_thread import BlockingPortal
 
-from agents.runner import Unit, setting
-from agents.settings import RunSettings
-from agents.store import EPISODES, RunStore, file_name
+from agents.runs.runner import Unit, setting
+from agents.runs.settings import RunSettings
+from agents.runs.store import EPISODES, RunStore, file_name
 from env.episode import Episode, Step
 from env.levels import Verbosity
 from env.messages import Reply

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from agents.ablate.folder import ABLATION, AblationFolder
-from agents.store import EPISODES, ITEMS, RunStore, StoreError, read_trace
+from agents.runs.store import EPISODES, ITEMS, RunStore, StoreError, read_trace
 from env.trace import Trace
 from sandbox.outcome import JSON
 

@@ -17,8 +17,8 @@ from agents.players.choose import choose
 from agents.players.scripted import ScriptedModel
 from agents.prompts import Mode, prompt
 from agents.react import play
-from agents.settings import RunSettings
-from agents.store import EPISODES, RunStore
+from agents.runs.settings import RunSettings
+from agents.runs.store import EPISODES, RunStore
 from env.episode import Episode, Setting
 from env.feedback import Level
 from env.limits import EpisodeLimits

@@ -17,8 +17,8 @@ from agents.ablate.folder import AblationFolder
 from agents.models.loopback import LoopbackServer, Request
 from agents.players.choose import choose
 from agents.players.responder import responder
-from agents.settings import RunSettings
-from agents.store import RunStore
+from agents.runs.settings import RunSettings
+from agents.runs.store import RunStore
 from env.fork import first_failure
 from env.levels import Template
 from env.messages import Reply

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from agents.certified import marked
 from agents.players.plan import final_answer
+from agents.runs.certified import marked
 from agents.table import toolhop_table
 from env.score import Score, Void
 from env.summary import Judged, judge, summarize

@@ -20,9 +20,9 @@ from agents.compare import published
 from agents.compare.measures import Line, Method
 from agents.compare.report import By, Report, Request, read_and_compare
 from agents.compare.sides import NotComparable, read_side
-from agents.execute import execute
-from agents.settings import RunSettings
-from agents.store import RunStore, StoreError
+from agents.runs.execute import execute
+from agents.runs.settings import RunSettings
+from agents.runs.store import RunStore, StoreError
 from env.score import Score
 from env.summary import counting, judge
 from tests.agents.command import TOOLHOP

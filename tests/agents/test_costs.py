@@ -12,11 +12,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agents.ledger import Ledger, RunLimitReached, RunLimits
 from agents.models import prices
 from agents.models.cache import Asked, CachedModel, CacheUnusable, ResponseCache
 from agents.models.exchange import priced
 from agents.models.prices import Price, Rate, UnknownPrice, check, listed, parse
+from agents.runs.ledger import Ledger, RunLimitReached, RunLimits
 from env.messages import Message, Origin, RawCall, Reply, ToolMessage, Usage, UserMessage
 from env.spending import Spent, spent_on
 from env.trace import Replied

@@ -12,7 +12,7 @@ import pytest
 from agents.models.loopback import LoopbackServer
 from agents.players.choose import choose
 from agents.players.responder import responder
-from agents.store import RunStore
+from agents.runs.store import RunStore
 from tests.agents.command import TOOLHOP
 from toolhop_tools.load import load
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from agents.estimate import NothingToGoBy, estimate
-from agents.execute import spread
+from agents.runs.estimate import NothingToGoBy, estimate
+from agents.runs.execute import spread
 from env.levels import Level
 from env.reading import Dialect
 from env.score import Score, Void

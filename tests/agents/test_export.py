@@ -20,7 +20,7 @@ from agents.export.huggingface import write_dataset
 from agents.export.inspect_log import logs
 from agents.export.parquet import GROUP_ROWS, schema, write_tables
 from agents.export.played import Played, attempts, labels, played
-from agents.store import RunStore
+from agents.runs.store import RunStore
 from env.episode import Episode
 from env.messages import RawCall, Reply, Usage
 from env.reading import Dialect

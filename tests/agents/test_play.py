@@ -13,7 +13,7 @@ from click.testing import CliRunner, Result
 
 from agents.cli.play import choose, play
 from agents.play.prompt import history_file, open_history
-from agents.store import read_trace
+from agents.runs.store import read_trace
 from env.score import Score, Void, score
 from env.trace import Ending, FeedbackSet, Trace
 from tests.agents.items import hop, small_item, tool

@@ -12,8 +12,8 @@ from anyio.from_thread import start_blocking_portal
 
 from agents.play.branches import Branches, TakenBack
 from agents.play.state import NoSuchTurn, answer_reply, standing, taken, target_turn
-from agents.settings import RunSettings
-from agents.store import RunStore, read_trace
+from agents.runs.settings import RunSettings
+from agents.runs.store import RunStore, read_trace
 from env.episode import Episode, Setting
 from env.feedback import Level
 from env.limits import EpisodeLimits

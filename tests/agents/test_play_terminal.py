@@ -11,7 +11,7 @@ from pathlib import Path
 import pexpect  # type: ignore[import-untyped]
 import pytest
 
-from agents.store import read_trace
+from agents.runs.store import read_trace
 from env.score import Score, score
 from tests.agents.items import small_item
 from toolhop_tools.model import DataSet

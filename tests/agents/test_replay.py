@@ -13,8 +13,8 @@ import pytest
 
 from agents.cli.replay import changes
 from agents.prompts import Mode
-from agents.replay import PARTS, NotReplayable, Verification, compare, rerun, verify
-from agents.store import ITEMS, RunStore
+from agents.runs.replay import PARTS, NotReplayable, Verification, compare, rerun, verify
+from agents.runs.store import ITEMS, RunStore
 from env.episode import Episode
 from env.feedback import Level
 from env.messages import RawCall, Reply

@@ -18,7 +18,7 @@ import pytest
 from agents.models.loopback import Fault, FaultPlan, LoopbackServer, Request
 from agents.players.choose import choose
 from agents.players.responder import item_of, responder
-from agents.store import RunStore
+from agents.runs.store import RunStore
 from env.messages import AssistantMessage, Reply, Usage
 from env.score import Score
 from env.trace import Ending

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from agents import run_index
-from agents.run_index import Attempt
-from agents.store import RunStore, StoreError
+from agents.runs import index as run_index
+from agents.runs.index import Attempt
+from agents.runs.store import RunStore, StoreError
 from env.levels import Level
 from env.messages import Reply, Usage, UserMessage
 from env.reading import Dialect

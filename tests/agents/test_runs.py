@@ -15,7 +15,7 @@ import pytest
 from agents.models.loopback import Fault, FaultPlan, LoopbackServer, Request
 from agents.players.choose import choose
 from agents.players.responder import responder
-from agents.store import RunStore
+from agents.runs.store import RunStore
 from env.messages import Reply
 from env.score import score
 from env.summary import judge

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from agents.store import RunStore, StoreError, file_name, read_trace, write_aside
+from agents.runs.store import RunStore, StoreError, file_name, read_trace, write_aside
 from env.feedback import Level
 from env.messages import UserMessage
 from env.reading import Dialect

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from agents.store import RunStore
+from agents.runs.store import RunStore
 from env.score import Score, score
 from env.trace import Trace
 from sandbox.base import Program

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from docker import DockerClient
 
-from agents.store import RunStore
+from agents.runs.store import RunStore
 from env.trace import Trace
 from sandbox.outcome import OutOfMemory
 from tests.faults import runs

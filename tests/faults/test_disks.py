@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from agents.store import RunStore
+from agents.runs.store import RunStore
 from tests.faults import runs
 
 PLAIN = ("--sandbox", "process")

@@ -31,7 +31,9 @@ def test_a_run_outlasts_a_restart_of_the_engine(
     time.sleep(1)
     own.start()
     ended = run.end()
-    runs.check_all_right(ended, ITEMS, voids=[1, 2])
+    # A retry that was quick enough may meet one of the two containers that stood ahead and that
+    # the engine has yet to stop.
+    runs.check_all_right(ended, ITEMS, voids=[1, 2, 3, 4])
     if how is signal.SIGTERM:
         assert "waiting up to 60 s for it to come back" in ended.said
         assert "the engine is back after" in ended.said

@@ -24,7 +24,7 @@ from typing import Any
 from agents.models.loopback import LoopbackServer, Request, Responder
 from agents.players.choose import choose
 from agents.players.responder import item_of, responder
-from agents.store import RunStore
+from agents.runs.store import RunStore
 from env.messages import AssistantMessage, Reply
 from env.score import Score
 from env.summary import Judged

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from agents.store import RunStore
+from agents.runs.store import RunStore
 from env.feedback import Level, render
 from env.messages import RawCall, Reply, Usage, UserMessage
 from env.reading import Dialect

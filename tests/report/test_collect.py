@@ -19,7 +19,7 @@ from agents.report.collect import Report, collect
 from agents.report.pack import Chunks, packed
 from agents.report.page import render
 from agents.report.runs import open_sources
-from agents.store import EPISODES, StoreError
+from agents.runs.store import EPISODES, StoreError
 from env.feedback import Level
 from env.summary import counting, judge, summarize
 from env.trace import Ending

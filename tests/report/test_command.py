@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from agents.store import EPISODES
+from agents.runs.store import EPISODES
 from tests.agents.command import TOOLHOP
 from tests.agents.items import small_item
 from tests.report.made import SOLVED, Script, write_run

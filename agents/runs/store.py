@@ -3,7 +3,7 @@
     manifest.json        settings, versions, data, sandbox, status; written aside, renamed
     items.jsonl          the items as played, in ToolHop's row format: the folder stands alone
     episodes/NAME.jsonl  a trace, appended event by event, synced when the episode has ended
-    results.jsonl        what the traces come to; derived from them (`agents.run_index`)
+    results.jsonl        what the traces come to; derived from them (`agents.runs.index`)
     lock                 held by the process that plays
 
 An attempt is finished where its file's last line is `ended`. So a kill at any moment loses no
@@ -26,8 +26,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from agents import manifest_formats, run_index
-from agents.run_index import INDEX, Attempt, Line
+from agents.runs import index as run_index
+from agents.runs import manifest_formats
+from agents.runs.index import INDEX, Attempt, Line
 from env.episode import Sink
 from env.formats import FormatError, checked, upgraded
 from env.summary import Judged, counting

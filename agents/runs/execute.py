@@ -13,19 +13,19 @@ from random import Random
 
 import anyio
 
-from agents import manifest as manifests
-from agents.certified import chosen
-from agents.ledger import Ledger, RunLimitReached
-from agents.manifest import Status, folder_name, manifest
 from agents.models import prices
 from agents.models.rate import Connections
 from agents.players.choose import choose
 from agents.players.scripted import ScriptedModel
-from agents.resume import Kept, Key, Standing, standing
-from agents.runner import PlayerSource, Runner, Unit, left, unit_seed, units
-from agents.settings import RunSettings
-from agents.signals import until_signal
-from agents.store import RunStore, StoreError
+from agents.runs import manifest as manifests
+from agents.runs.certified import chosen
+from agents.runs.ledger import Ledger, RunLimitReached
+from agents.runs.manifest import Status, folder_name, manifest
+from agents.runs.resume import Kept, Key, Standing, standing
+from agents.runs.runner import PlayerSource, Runner, Unit, left, unit_seed, units
+from agents.runs.settings import RunSettings
+from agents.runs.signals import until_signal
+from agents.runs.store import RunStore, StoreError
 from env.spending import Spent
 from env.summary import Judged
 from sandbox.choose import open_sandbox

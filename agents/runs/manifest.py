@@ -10,10 +10,10 @@ from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any, Literal, TypeAlias
 
-from agents.ledger import as_json
-from agents.manifest_formats import FORMAT
 from agents.models.rate import Rates
-from agents.settings import RunSettings
+from agents.runs.ledger import as_json
+from agents.runs.manifest_formats import FORMAT
+from agents.runs.settings import RunSettings
 from env.spending import Spent
 from sandbox.outcome import JSON
 from sandbox.pool import PooledSandbox

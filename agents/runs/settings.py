@@ -7,8 +7,8 @@ from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from agents.ledger import RunLimits
 from agents.prompts import Mode
+from agents.runs.ledger import RunLimits
 from env.feedback import Level, Verbosity
 from env.limits import EpisodeLimits
 from env.reading import Dialect

@@ -14,13 +14,13 @@ from typing import overload
 
 import anyio
 
-from agents.ledger import Ledger, Metered, RunLimitReached, RunLimits
 from agents.models.base import Model, ModelFault
 from agents.prompts import Mode, prompt
 from agents.react import play
-from agents.resume import Kept, Key, Standing, Taken, kept
-from agents.settings import RunSettings
-from agents.store import RunStore, read_trace
+from agents.runs.ledger import Ledger, Metered, RunLimitReached, RunLimits
+from agents.runs.resume import Kept, Key, Standing, Taken, kept
+from agents.runs.settings import RunSettings
+from agents.runs.store import RunStore, read_trace
 from env.episode import Episode, Setting, Sink
 from env.score import Void
 from env.summary import Judged
@@ -185,7 +185,7 @@ class Runner:
     async def play(self, unit: Unit) -> Unit | None:
         """Play one unit; the unit to play again where it was void and may be repeated.
 
-        It begins with what earlier attempts left (`agents.resume`).
+        It begins with what earlier attempts left (`agents.runs.resume`).
         """
         unit, begun = self._next_attempt(unit)
         fatal: ModelFault | None = None

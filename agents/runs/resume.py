@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 from agents.models.base import Model
-from agents.run_index import Attempt
+from agents.runs.index import Attempt
 from env.messages import Message, Origin, Reply, SystemMessage, UserMessage
 from env.reading import read_calls
 from env.score import Void

@@ -1,0 +1,1 @@
+"""A run: what was asked for, how it is played, what is kept of it."""
