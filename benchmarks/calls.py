@@ -15,6 +15,7 @@ import contextlib
 import io
 import itertools
 import json
+import os
 import statistics
 import subprocess
 import sys
@@ -237,6 +238,40 @@ async def throughput(episodes: Sequence[Episode], callers: int, seconds: float) 
     return done / seconds
 
 
+FORKS = """
+import os, sys, time
+from sandbox.worker import lockdown, standby
+standby.warm()
+print(flush=True)
+sys.stdin.readline()
+done, end = 0, time.monotonic() + float(sys.argv[1])
+while time.monotonic() < end:
+    pid = lockdown.plain_fork()
+    if pid == 0:
+        os._exit(0)
+    os.waitpid(pid, 0)
+    done += 1
+print(done)
+"""
+"""The worker's first process without the rest of a call: it forks, and the child ends at once."""
+
+
+def forks_a_second(seconds: float) -> float:
+    """How many processes as large as the worker this machine forks and ends, on all processors.
+
+    Each call has one of its own, so this is a bound on calls that no work on them can lift.
+    """
+    command = [sys.executable, "-c", FORKS, str(seconds)]
+    running = [
+        subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        for _ in range(os.cpu_count() or 1)
+    ]
+    for process in running:
+        if process.stdout is not None:
+            process.stdout.readline()
+    return sum(int(process.communicate("\n")[0]) for process in running) / seconds
+
+
 async def first_call(one: Work) -> float:
     """Seconds from nothing to the first answer, the image being there."""
     began = time.perf_counter()
@@ -307,6 +342,10 @@ def report(quick: bool) -> str:
         lines.append(
             f"| hardened calls a second, {callers} callers, a container each | {rate:,.0f} |"
         )
+    forks = forks_a_second(2.0 if quick else 5.0)
+    lines.append(
+        f"| forks of an idle worker a second that end at once, no call made | {forks:,.0f} |"
+    )
     firsts = [anyio.run(first_call, calls[0]) for _ in range(3 if quick else 9)]
     lines.append(
         f"| from nothing to the first answer, median | {statistics.median(firsts):.3f} s |"
