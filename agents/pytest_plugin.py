@@ -3,8 +3,9 @@
     pytest --toolhop-data tools.json
 
 Without that option it does nothing and imports nothing of this project. With it, each process that
-runs tests (one, or each worker of pytest-xdist) opens one bench of sandboxes when the first test
-needs it. What is collected depends on the data file alone, so all workers collect the same.
+runs tests (one, or each worker of pytest-xdist) starts one lane, a process with sandboxes of its
+own, when the first test needs it. What is collected depends on the options and their files alone,
+so all workers collect the same.
 """
 
 from __future__ import annotations
@@ -31,6 +32,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption("--toolhop-seed", metavar="N", type=int, default=0)
     group.addoption("--toolhop-sandbox", default="auto", choices=["auto", "docker", "process"])
     group.addoption("--toolhop-timeout", metavar="SECONDS", type=float, default=2.0)
+    group.addoption("--toolhop-certificates", metavar="FILE", help="Certified gold calls.")
     group.addoption("--toolhop-store", metavar="FOLDER", default=".toolhop/counterexamples")
 
 
@@ -57,14 +59,13 @@ def pytest_collection_modifyitems(
 
 
 def _tests(session: pytest.Session, data: str) -> Iterator[pytest.Item]:
-    from agents.tool_tests import collected, opened
-    from toolhop_tools.properties.model import subjects
+    from agents.tool_tests import collected, opened, tested
 
     seen = collected(data)
     workshop = opened(session.config, seen.dataset.name)
     session.config.add_cleanup(workshop.close)
     home = ToolData.from_parent(session, name=data, nodeid=Path(data).name)
-    for subject in subjects(seen.dataset.items):
+    for subject in tested(seen, session.config.getoption("--toolhop-certificates")):
         for name in workshop.properties:
             title = f"{subject.id}::{name}"
             yield ToolTest.from_parent(

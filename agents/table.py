@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import TypeAlias
 
 from rich.console import Console
 from rich.table import Table
@@ -14,6 +15,8 @@ from sandbox.outcome import JSON
 FILE_WIDTH = 120
 """Columns of a table that goes to a file or a pipe."""
 MODES = ("direct", "mandatory", "free")
+Labels: TypeAlias = Mapping[tuple[str, str, str], str]
+"""What a row is called, by player, feedback level and dialect."""
 
 
 def percent(estimate: Estimate | None) -> str:
@@ -35,7 +38,7 @@ def table_console() -> Console:
     return console if console.is_terminal else Console(width=FILE_WIDTH)
 
 
-def labelled(summaries: Sequence[Summary]) -> dict[tuple[str, str, str], str]:
+def labelled(summaries: Sequence[Summary]) -> Labels:
     """A label for each player, feedback level and dialect, no longer than tells them apart."""
     names = list(dict.fromkeys((s.player, s.feedback.value, s.dialect.value) for s in summaries))
     differ = [len({name[part] for name in names}) > 1 for part in (1, 2)]
@@ -46,22 +49,27 @@ def labelled(summaries: Sequence[Summary]) -> dict[tuple[str, str, str], str]:
     return labels
 
 
+def by_player(summaries: Sequence[Summary]) -> Labels:
+    """A label for each row by the player alone: for names that tell the rows apart already."""
+    return {_name(one): one.player for one in summaries}
+
+
 def _name(one: Summary) -> tuple[str, str, str]:
     return (one.player, one.feedback.value, one.dialect.value)
 
 
-def toolhop_table(summaries: Sequence[Summary]) -> Table:
+def toolhop_table(summaries: Sequence[Summary], labels: Labels | None = None) -> Table:
     """Direct, Mandatory, Free, Query, Instance: a row a player and answer rule.
 
     Query and Instance are those of the mandatory mode, of the free mode where mandatory was not
     played: an invocation error needs invocations.
     """
     table = Table(title="ToolHop, per cent ± standard error", title_justify="left")
-    table.add_column("player")
+    table.add_column("arm" if labels else "player")
     table.add_column("rule")
     for column in ("Direct", "Mandatory", "Free", "Query", "Instance"):
         table.add_column(column, justify="right")
-    for name, player in labelled(summaries).items():
+    for name, player in (labels or labelled(summaries)).items():
         by_mode = {s.mode: s for s in summaries if _name(s) == name}
         tools = by_mode.get("mandatory") or by_mode.get("free")
         for rule in ("official", "strict"):
@@ -85,15 +93,15 @@ def _proven(one: Summary | None, rule: str) -> str:
     return f"{percent(getattr(one, f'{rule}_proven'))} (n={one.proven})"
 
 
-def detail_table(summaries: Sequence[Summary]) -> Table:
+def detail_table(summaries: Sequence[Summary], labels: Labels | None = None) -> Table:
     """What the episodes took: a row a player and mode."""
     table = Table(title="Episodes", title_justify="left")
-    table.add_column("player")
+    table.add_column("arm" if labels else "player")
     table.add_column("mode")
     columns = ("played", "void", "hops solved", "turns", "calls", "tokens", "seconds", "cost")
     for column in columns:
         table.add_column(column, justify="right")
-    labels = labelled(summaries)
+    labels = labels or labelled(summaries)
     for one in summaries:
         table.add_row(
             Text(labels[_name(one)]),
@@ -110,13 +118,13 @@ def detail_table(summaries: Sequence[Summary]) -> Table:
     return table
 
 
-def error_table(summaries: Sequence[Summary]) -> Table | None:
+def error_table(summaries: Sequence[Summary], labels: Labels | None = None) -> Table | None:
     """Failed calls by code; None where none failed."""
     if not any(summary.errors for summary in summaries):
         return None
     table = Table(title="Failed calls by code", title_justify="left")
     table.add_column("code")
-    labels = labelled(summaries)
+    labels = labels or labelled(summaries)
     for one in summaries:
         table.add_column(Text(f"{labels[_name(one)]} {one.mode}"), justify="right")
     codes = sorted({code for summary in summaries for code in summary.errors})
@@ -125,14 +133,22 @@ def error_table(summaries: Sequence[Summary]) -> Table | None:
     return table
 
 
-def print_tables(console: Console, summaries: Sequence[Summary]) -> None:
-    """All tables, and what a reader has to know about them."""
+def print_tables(
+    console: Console, summaries: Sequence[Summary], labels: Labels | None = None
+) -> None:
+    """All tables, and what a reader has to know about them.
+
+    Args:
+        console: where to.
+        summaries: what they show.
+        labels: what rows are called, where arms are shown; made by `labelled` where None.
+    """
     if not summaries:
         console.print("No episode was finished.")
         return
-    console.print(toolhop_table(summaries))
-    console.print(detail_table(summaries))
-    errors = error_table(summaries)
+    console.print(toolhop_table(summaries, labels))
+    console.print(detail_table(summaries, labels))
+    errors = error_table(summaries, labels)
     if errors is not None:
         console.print(errors)
     cached = sum(summary.cached_replies for summary in summaries)

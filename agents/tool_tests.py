@@ -1,34 +1,28 @@
-"""Properties checked one at a time from synchronous code: what the pytest plugin runs."""
+"""Properties checked one at a time: what the pytest plugin runs."""
 
 from __future__ import annotations
 
-import contextlib
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
-
-from anyio.from_thread import BlockingPortal, start_blocking_portal
+from typing import TYPE_CHECKING
 
 from agents.terminal import visible
 from env.rejection import Rejections
-from sandbox.base import Limits, Program
-from sandbox.choose import Kind
-from sandbox.outcome import JSON, Outcome
+from sandbox.base import Limits
+from toolhop_tools.certify.use import with_certificates
 from toolhop_tools.errors import DataError
 from toolhop_tools.load import survey
 from toolhop_tools.properties import paste
-from toolhop_tools.properties.bench import Lane, open_bench
-from toolhop_tools.properties.case import Case
-from toolhop_tools.properties.check import check, open_case
+from toolhop_tools.properties.lanes import Lane, wait_for
+from toolhop_tools.properties.messages import Job
 from toolhop_tools.properties.model import (
     PROPERTIES,
     CounterExample,
     Fails,
     Holds,
     NotApplicable,
-    Setting,
     Subject,
+    subjects,
 )
 from toolhop_tools.properties.store import Store
 from toolhop_tools.record import Survey
@@ -49,6 +43,16 @@ def collected(data: str) -> Survey:
     return seen
 
 
+def tested(seen: Survey, certificates: str | None) -> tuple[Subject, ...]:
+    """The tools to test, with the gold calls that certificates prove.
+
+    Raises:
+        CertificateError: the certificates cannot be read, or are not of this data.
+    """
+    items = seen.dataset.items
+    return subjects(with_certificates(items, Path(certificates)) if certificates else items)
+
+
 def opened(config: pytest.Config, dataset: str) -> Workshop:
     """A workshop as pytest's options want it; nothing is started yet."""
     import pytest
@@ -61,14 +65,11 @@ def opened(config: pytest.Config, dataset: str) -> Workshop:
         limits = Limits(wall_s=timeout_s)
     except ValueError as error:
         raise pytest.UsageError(f"--toolhop-timeout: {error}") from None
-    return Workshop(
-        str(config.getoption("--toolhop-data")),
-        limits=limits,
-        sandbox=config.getoption("--toolhop-sandbox"),
-        count=count,
-        seed=config.getoption("--toolhop-seed"),
-        store=Store(Path(config.getoption("--toolhop-store")), dataset),
-    )
+    sandbox = config.getoption("--toolhop-sandbox")
+    store = Store(Path(config.getoption("--toolhop-store")), dataset)
+    seed = config.getoption("--toolhop-seed")
+    job = Job(sandbox, limits, tuple(PROPERTIES), count, seed, store, Rejections)
+    return Workshop(str(config.getoption("--toolhop-data")), limits, sandbox, Lane(job))
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,18 +85,15 @@ class TestOutcome:
 
 @dataclass
 class Workshop:
-    """One bench for all tests of a process, opened when the first one needs it."""
+    """One lane for all tests of a process, started when the first one needs it."""
 
     data: str
     limits: Limits
     sandbox: str
-    count: int
-    seed: int
-    store: Store
+    lane: Lane
     properties: tuple[str, ...] = tuple(PROPERTIES)
-    _stack: contextlib.ExitStack = field(default_factory=contextlib.ExitStack)
-    _call: _PortalCaller | None = None
-    _case: Case | None = None
+    _subject: Subject | None = None
+    _serial: int = 0
 
     def outcome(self, subject: Subject, property_: str) -> TestOutcome:
         """Check one property of one tool.
@@ -104,24 +102,18 @@ class Workshop:
             SandboxError: the sandbox is at fault.
         """
         # Tests of one tool follow each other, and share its examples and their runs.
-        if self._case is None or self._case.subject is not subject:
-            self._case = open_case(
-                subject,
-                self._caller(),
-                Rejections(),
-                count=self.count,
-                seed=self.seed,
-                store=self.store,
-            )
-        verdict = check(self._case, property_)
-        match verdict:
+        if self._subject is not subject:
+            self._subject, self._serial = subject, self._serial + 1
+        self.lane.give(self._serial, subject, [property_])
+        while not self.lane.idle:
+            wait_for([self.lane])
+            self.lane.look()
+        match self.lane.verdicts[property_]:
             case Holds(executed):
                 return TestOutcome(f"{executed} examples")
             case NotApplicable(reason):
                 return TestOutcome(f"not applicable: {reason}", skip=True)
             case Fails(executed, found):
-                for one in found:
-                    self.store.keep(subject, one)
                 text = "\n".join(self._told(subject, one) for one in found)
                 return TestOutcome(
                     f"{executed} examples", f"{text}\n{executed} examples were judged"
@@ -132,31 +124,7 @@ class Workshop:
         head = f"{found.property}: {found.kind}\n  {PROPERTIES[found.property]}\n  {found.told}"
         return visible("\n".join([head, *(f"  {line}" for line in calls)]))
 
-    def _caller(self) -> _PortalCaller:
-        if self._call is None:
-            portal = self._stack.enter_context(start_blocking_portal())
-            kind = cast("Kind", self.sandbox)
-            bench = self._stack.enter_context(
-                portal.wrap_async_context_manager(open_bench(kind, limits=self.limits))
-            )
-            lane = self._stack.enter_context(portal.wrap_async_context_manager(bench.lane()))
-            self._call = _PortalCaller(portal, lane)
-        return self._call
-
     def close(self) -> None:
-        """End the sandboxes, if any were started."""
-        self._stack.close()
-
-
-@dataclass(frozen=True, slots=True)
-class _PortalCaller:
-    """A `Caller` for a thread outside of the event loop."""
-
-    portal: BlockingPortal
-    lane: Lane
-
-    def __call__(
-        self, setting: Setting, program: Program, arguments: Mapping[str, JSON]
-    ) -> Outcome:
-        """One call."""
-        return self.portal.call(self.lane.call, setting, program, arguments)
+        """End the lane, if it was started."""
+        self.lane.ask_to_end()
+        self.lane.end()

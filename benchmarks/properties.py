@@ -1,6 +1,6 @@
 """How fast properties are checked: examples a second, batches against calls, two workers.
 
-    python -m benchmarks.properties            # prints the table; under a minute on an idle machine
+    python -m benchmarks.properties            # prints the table; some minutes
     python -m benchmarks.properties --write    # also into docs/properties.md
 
 Uses the built-in tools. Ratios of one run say more than absolute figures, which follow the load.
@@ -16,17 +16,13 @@ import sys
 import tempfile
 import time
 from collections.abc import Sequence
-from functools import partial
 from pathlib import Path
-
-import anyio
-from anyio import to_thread
 
 from env.rejection import Rejections
 from sandbox.base import Limits
 from toolhop_tools.load import load
 from toolhop_tools.properties import harness
-from toolhop_tools.properties.bench import Lane, open_bench
+from toolhop_tools.properties.bench import calling
 from toolhop_tools.properties.check import open_case
 from toolhop_tools.properties.many import Plan, check_all
 from toolhop_tools.properties.model import BASE, Subject, ToolReport, subjects
@@ -34,64 +30,59 @@ from toolhop_tools.properties.model import BASE, Subject, ToolReport, subjects
 LIMITS = Limits(wall_s=2.0)
 PAGE = Path(__file__).parents[1] / "docs" / "properties.md"
 EXAMPLES = 50
-FEW, MANY = 6, 30
-"""Tools for the comparison of calls, and for whole checks."""
+FEW, MANY = 6, 60
+"""Tools for the comparison of calls, and for whole checks; pytest has all."""
 
 
-async def batches(tools: Sequence[Subject]) -> tuple[float, float]:
+def batches(tools: Sequence[Subject]) -> tuple[float, float]:
     """Executions a second: in batches, and one call each."""
-    async with open_bench("auto", limits=LIMITS, settings=[BASE]) as bench, bench.lane() as lane:
-        return await to_thread.run_sync(partial(_batches, tools, lane))
-
-
-def _batches(tools: Sequence[Subject], lane: Lane) -> tuple[float, float]:
     took = {"batched": 0.0, "alone": 0.0}
     runs = 0
     ways = {"batched": harness.run_batched, "alone": harness.run_alone}
-    for tool in tools:
-        case = open_case(tool, lane.from_thread, Rejections(), count=EXAMPLES)
-        valid = case.valid
-        case.alone(valid[0])  # compiles; batches compile their driver in the measured time
-        for name, way in ways.items():
-            started = time.perf_counter()
-            way(lane.from_thread, BASE, tool.tool.program, valid)
-            took[name] += time.perf_counter() - started
-        runs += len(valid)
+    with calling("auto", limits=LIMITS, settings=[BASE]) as call:
+        for tool in tools:
+            case = open_case(tool, call, Rejections(), count=EXAMPLES)
+            valid = case.valid
+            case.alone(valid[0])  # compiles; batches compile their driver in the measured time
+            for name, way in ways.items():
+                started = time.perf_counter()
+                way(call, BASE, tool.tool.program, valid)
+                took[name] += time.perf_counter() - started
+            runs += len(valid)
     return runs / took["batched"], runs / took["alone"]
 
 
-async def whole(tools: Sequence[Subject], lanes: int) -> float:
-    """Examples a second that all properties judged, once the lanes' containers stand."""
+def whole(tools: Sequence[Subject], lanes: int) -> float:
+    """Examples a second that all properties judged, once every lane is at work."""
     done: list[tuple[float, int]] = []
 
     def note(report: ToolReport) -> None:
         verdicts = report.verdicts.values()
         done.append((time.perf_counter(), sum(getattr(v, "executed", 0) for v in verdicts)))
 
-    async with open_bench("auto", limits=LIMITS, lanes=lanes) as bench:
-        plan = Plan(tools, count=EXAMPLES)
-        await check_all(plan, bench, Rejections, lanes=lanes, on_report=note)
-    # From the first report on: what each lane has begun by then evens out with what it ends with.
-    (first, _), *later = done
-    return sum(number for _, number in later) / (later[-1][0] - first)
+    check_all(Plan(tools, Rejections, LIMITS, count=EXAMPLES), lanes=lanes, on_report=note)
+    # From the last lane's first report on: what each has begun by then evens out with what it
+    # ends with.
+    began, later = done[lanes - 1][0], done[lanes:]
+    return sum(number for _, number in later) / (later[-1][0] - began)
 
 
 def plugin(workers: int) -> float:
-    """Seconds of pytest over some built-in tools."""
+    """Seconds of pytest over all built-in tools, its start included."""
     with tempfile.TemporaryDirectory() as folder:
         command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider"]
         command += [
             "--toolhop-data",
             "builtin",
-            "-k",
-            "film or history or zoology",
+            "--toolhop-examples",
+            "20",
             "-n",
             str(workers),
+            "--rootdir",
+            folder,
         ]
         started = time.perf_counter()
-        done = subprocess.run(
-            [*command, "--rootdir", folder], cwd=folder, capture_output=True, text=True, check=False
-        )
+        done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
         if done.returncode:
             raise SystemExit(done.stdout[-2000:] + done.stderr[-2000:])
         return time.perf_counter() - started
@@ -100,16 +91,17 @@ def plugin(workers: int) -> float:
 def table() -> str:
     """The figures as Markdown."""
     tools = subjects(load("builtin").items)
-    batched, alone = anyio.run(batches, tools[:FEW])
-    one, two = (anyio.run(whole, tools[:MANY], lanes) for lanes in (1, 2))
+    batched, alone = batches(tools[:FEW])
+    load_before = os.getloadavg()[0]
+    one, two = (whole(tools[:MANY], lanes) for lanes in (1, 2))
     n1_s, n2_s = plugin(1), plugin(2)
     load_1 = os.getloadavg()[0]
     rows = [
         ("executions a second, a call each", f"{alone:,.0f}", "1.0"),
         ("executions a second, in batches", f"{batched:,.0f}", f"{batched / alone:.1f}"),
-        ("judged examples a second, 1 tool at a time", f"{one:,.0f}", "1.0"),
+        ("judged examples a second, 1 lane", f"{one:,.0f}", "1.0"),
         (
-            "judged examples a second, 2 tools at a time",
+            "judged examples a second, 2 lanes",
             f"{two:,.0f}",
             f"{two / one:.2f}",
         ),
@@ -119,9 +111,14 @@ def table() -> str:
     lines = ["| what | figure | ratio |", "|---|---:|---:|"]
     lines += [f"| {' | '.join(row)} |" for row in rows]
     note = (
-        f"{os.cpu_count()} processors, load {load_1:.1f} at the end: what else runs on the machine "
-        "takes its share of the second worker first."
+        f"{os.cpu_count()} processors for the lanes, the engine and the tools; load "
+        f"{load_before:.1f} before the lanes, {load_1:.1f} at the end."
     )
+    if load_before > 1:
+        note += (
+            " The machine was busy with other things before it began, and these ratios are "
+            "not to be relied on: run it again on an idle one."
+        )
     return "\n".join([*lines, "", note])
 
 

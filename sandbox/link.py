@@ -11,6 +11,7 @@ import asyncio
 import contextlib
 import json
 import socket
+import time
 from collections import OrderedDict, deque
 from collections.abc import Mapping
 from dataclasses import replace
@@ -20,7 +21,7 @@ import anyio
 from sandbox.base import Limits, Policy, Program
 from sandbox.errors import SandboxFault
 from sandbox.outcome import JSON, Died, Outcome, Raised
-from sandbox.replies import Ending, read_answer, read_frame, send_all
+from sandbox.replies import OVERSIZED, SIGXCPU, Ending, read_answer, read_frame, send_all
 from sandbox.standbys import Compiled, Loadable, Standby
 from sandbox.worker import wire
 
@@ -113,19 +114,33 @@ class WorkerLink:
         Raises:
             SandboxFault: the worker was lost.
         """
-        limits, request = program.limits, wire.frame(wire.RUN, arguments)
-        standby = self._primed.pop(program, None)
-        if standby is None or not standby.waits:
-            standby = await self._take()
-            request = program.frame + request
+        primed = self._primed.pop(program, None)
         # A program that is called once is seldom called again; one called twice is kept ready.
         if program in self._called:
             self._want(program)
         else:
             self._called.add(program)
             self._wanted.pop(program, None)
-        cap_bytes = limits.result_bytes + FRAME_OVERHEAD_BYTES
-        return read_answer(await self._ask(standby, request, limits.wall_s, cap_bytes), limits)
+        request = wire.frame(wire.RUN, arguments)
+        return read_answer(await self._run(program, request, primed), program.limits)
+
+    async def _run(
+        self, program: Loadable, request: bytes, primed: Standby | None
+    ) -> bytes | Ending:
+        """Have a standby run the program: the one that holds it already, if it still waits."""
+        limit_s = program.limits.wall_s
+        cap_bytes = program.limits.result_bytes + FRAME_OVERHEAD_BYTES
+        if primed is not None and primed.waits:
+            started_s = time.monotonic()
+            answer = await self._ask(primed, request, limit_s, cap_bytes)
+            if not isinstance(answer, Ending) or answer.overdue or answer.exit_code != SIGXCPU:
+                return answer
+            # It reached the limit for what runs ahead of a call just as it was called.
+            limit_s -= time.monotonic() - started_s
+        elif primed is not None:
+            # It ended; or it lives and has said something that nobody asked for.
+            self._spent.append(primed)
+        return await self._ask(await self._take(), program.frame + request, limit_s, cap_bytes)
 
     async def compile(self, program: Program, policy: Policy, limits: Limits) -> Compiled | Outcome:
         """Have a standby compile `program`; the outcome says why where that fails.
@@ -138,6 +153,8 @@ class WorkerLink:
         answer = await self._ask(await self._take(), request, limits.wall_s, CODE_BYTES)
         if isinstance(answer, bytes) and answer[:1] == wire.CODE:
             return Compiled(answer[1:])
+        if isinstance(answer, bytes) and answer[:1] == OVERSIZED:
+            return Raised("SyntaxError", f"the compiled source is longer than {CODE_BYTES} bytes")
         if isinstance(answer, Ending) and answer.exit_code == wire.FAULT_EXIT_CODE:
             raise SandboxFault("the worker's compile step failed; this is a bug of the sandbox")
         outcome = read_answer(answer, limits, compiling=True)

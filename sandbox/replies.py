@@ -37,6 +37,8 @@ TEXT_CHARS, NAME_CHARS = 4000, 200
 """Lengths that `Raised` promises; the worker cuts to them, and a forged reply is cut here."""
 MOST_LINES, MOST_BYTES = 1_000_000, 1 << 40
 """More than any source has, and any result. A forged number may have thousands of digits."""
+OVERSIZED = b"?"
+"""Letter that stands for a frame which claimed to be longer than it may be; none of the wire's."""
 FORGED = "the reply was none of the protocol; the code may have written it itself"
 
 
@@ -80,7 +82,7 @@ async def read_frame(connection: socket.socket, cap_bytes: int) -> bytes | None:
             data += more
         length += wire.LENGTH.unpack_from(data)[0]
         if not wire.LENGTH.size < length <= cap_bytes + wire.LENGTH.size:
-            return b"?" + str(length).encode()
+            return OVERSIZED + str(length).encode()
         chunks, missing = [data], length - len(data)
         while missing > 0:
             more = await receive(connection, min(missing, CHUNK_BYTES))
@@ -157,13 +159,16 @@ def _finite(text: str) -> float:
 
 def _ending(ending: Ending, limits: Limits) -> Outcome:
     """What it means that a standby ended without an answer."""
-    if ending.overdue or ending.exit_code == SIGXCPU:
+    if ending.overdue:
         return TimedOut(limits.wall_s)
     if ending.hung_up:
         return Died("the process closed its connection and gave no result")
     if ending.exit_code == SIGKILL:
         # We did not kill it: the kernel did, for memory.
         return OutOfMemory(limits.memory_mib)
+    if ending.exit_code == SIGXCPU:
+        # By threads, before the time was up; or by itself, to be told that it was.
+        return Died("the process was ended for its use of processor time")
     if ending.exit_code < 0:
         return Died(f"the process was ended by signal {-ending.exit_code}")
     return Died(f"the process ended with exit code {ending.exit_code} and no result")

@@ -76,8 +76,15 @@ class Presentation:
         found = cls()
         if text.strip() in {"", AS_IS}:
             return found
+        given: set[str] = set()
         for part in text.split("+"):
             key, _, value = (piece.strip() for piece in part.partition("="))
+            if key in given:
+                raise BadChoice(
+                    f"{text!r} is no presentation of tools: it says {key}= twice",
+                    fix="say each part once",
+                )
+            given.add(key)
             found = _with(found, key, value, text)
         return found
 

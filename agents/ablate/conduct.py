@@ -58,19 +58,21 @@ async def conduct(
     """Play what is left of every arm. The first that does not come to its end ends it all.
 
     Raises:
-        ToolsError, UnknownAgent, StoreError, SandboxUnavailable: see `execute`.
+        ToolsError, UnknownAgent, StoreError, SandboxUnavailable: see `execute`. StoreError also
+            where another process plays it.
     """
-    for arm in folder.ablation.arms:
-        job = _job(folder, arm)
-        if job is None:
-            continue
+    with folder.held():
+        for arm in folder.ablation.arms:
+            job = _job(folder, arm)
+            if job is None:
+                continue
 
-        def started(plan: Plan, arm: Arm = arm) -> None:
-            on_arm(arm, plan)
+            def started(plan: Plan, arm: Arm = arm) -> None:
+                on_arm(arm, plan)
 
-        run: Run = await execute(job, on_start=started, on_result=on_result)
-        if run.status != FINISHED:
-            return Conducted(folder, run.status, run.fault)
+            run: Run = await execute(job, on_start=started, on_result=on_result)
+            if run.status != FINISHED:
+                return Conducted(folder, run.status, run.fault)
     return Conducted(folder, FINISHED)
 
 

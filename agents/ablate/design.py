@@ -83,8 +83,7 @@ class Ablation(BaseModel):
         """
         if len(set(self.levels)) < len(self.levels):
             raise DesignError(f"the levels {', '.join(self.levels)} are not all different")
-        for arm in self.arms:
-            self.settings(arm)
+        self._check_settings()
         unknown = [level for level in self.prefix_levels if level not in self.levels]
         if unknown:
             raise DesignError(
@@ -106,6 +105,16 @@ class Ablation(BaseModel):
                 "turns or tokens, or take the independent design"
             )
         return self
+
+    def _check_settings(self) -> None:
+        """See that each arm can be played, and that no two of them are the same run."""
+        seen: dict[str, str] = {}
+        for arm in self.arms:
+            text = self.settings(arm).model_dump_json()
+            if not arm.forked and text in seen:
+                raise DesignError(f"the levels {seen[text]} and {arm.level} are the same")
+            if not arm.forked:
+                seen[text] = arm.level
 
     @property
     def forks(self) -> bool:

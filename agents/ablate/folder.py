@@ -11,7 +11,8 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -20,7 +21,7 @@ from pydantic import ValidationError
 
 from agents.ablate.design import Ablation, Arm
 from agents.ablate.pairs import Arms, Played, played
-from agents.runs.store import EPISODES, MANIFEST, RunStore, StoreError, write_aside
+from agents.runs.store import EPISODES, MANIFEST, RunStore, StoreError, held, write_aside
 
 ABLATION = "ablation.json"
 FORMAT = 1
@@ -43,7 +44,11 @@ class AblationFolder:
         """
         folder = _fresh(ablation.base.log_dir, _name(ablation))
         text = json.dumps({"format": FORMAT, **ablation.model_dump(mode="json")}, indent=2)
-        write_aside(folder / ABLATION, f"{text}\n".encode())
+        try:
+            write_aside(folder / ABLATION, f"{text}\n".encode())
+        except StoreError:
+            folder.rmdir()
+            raise
         return cls(folder, ablation)
 
     @classmethod
@@ -54,7 +59,13 @@ class AblationFolder:
             StoreError: it is none, or cannot be read.
         """
         file = path / ABLATION
+        if not path.exists():
+            raise StoreError(
+                f"there is no folder {path}; give the one that `toolhop ablate` printed"
+            )
         if not file.is_file():
+            if (path.parent / ABLATION).is_file():
+                raise StoreError(f"{path} is an arm; give its ablation's folder, {path.parent}")
             raise StoreError(
                 f"{path} is no ablation: it has no {ABLATION}. Give the folder that `toolhop "
                 "ablate` printed; for a run there are `toolhop score` and `toolhop show`"
@@ -74,6 +85,14 @@ class AblationFolder:
             raise StoreError(f"{file} cannot be read: {place}: {first['msg']}") from error
         except (OSError, ValueError, LookupError, TypeError, AttributeError) as error:
             raise StoreError(f"{file} cannot be read: {error}") from error
+
+    def held(self) -> AbstractContextManager[None]:
+        """Be the one process that plays this ablation: what begins an arm may clear its folder.
+
+        Raises:
+            StoreError: another process plays it.
+        """
+        return held(self.path)
 
     def store(self, arm: Arm) -> RunStore | None:
         """The run of an arm, None where it was not begun.
@@ -110,6 +129,32 @@ class AblationFolder:
         """
         stores = ((arm, self.store(arm)) for arm in self.ablation.arms)
         return {arm.name: tuple(_played(arm, store)) for arm, store in stores if store is not None}
+
+
+def opened(folders: Sequence[Path]) -> list[tuple[str, RunStore]]:
+    """The runs in `folders`, of which each is a run or an ablation.
+
+    With each the arm that it is, as ``ARM`` or, beside other folders, ``FOLDER/ARM``; empty for
+    a run that was given itself.
+
+    Raises:
+        StoreError: a folder is neither, or no arm was begun.
+    """
+    found: list[tuple[str, RunStore]] = []
+    for folder in folders:
+        if not (folder / ABLATION).is_file():
+            found.append(("", RunStore.open(folder)))
+            continue
+        prefix = f"{folder.resolve().name}/" if len(folders) > 1 else ""
+        ablation = AblationFolder.open(folder)
+        stores = [(prefix + arm.name, ablation.store(arm)) for arm in ablation.ablation.arms]
+        begun = [(name, store) for name, store in stores if store is not None]
+        if not begun:
+            raise StoreError(
+                f"no arm of {folder} was begun; `toolhop ablate --resume {folder}` plays it"
+            )
+        found += begun
+    return found
 
 
 def _played(arm: Arm, store: RunStore) -> Iterator[Played]:

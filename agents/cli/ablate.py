@@ -25,16 +25,18 @@ from agents.ablate.result import result
 from agents.ablate.table import print_result
 from agents.cli import EXIT_EPISODES
 from agents.cli.progress import Progress
-from agents.cli.run import INTERRUPTED, _checked, _settings
+from agents.cli.run import INTERRUPTED, _checked, _settings, _values, refuse_other
 from agents.cli.run import run as run_command
 from agents.prompts import Mode
 from agents.runs.execute import Plan
-from agents.runs.settings import OPERATIONAL, RunSettings
+from agents.runs.settings import RunSettings
 from agents.table import table_console
 from env.levels import LevelError, Template, level_of
 from env.summary import Judged
 
 DEFAULT_LEVELS = {Factor.FEEDBACK: ("detailed", "minimal"), Factor.MODE: ("mandatory", "free")}
+DESIGN = ("factor", "levels", "templates", "design", "prefix_levels", "confidence")
+"""Flags that say what is compared."""
 OWN = frozenset({"feedback", "presentation", "forked_from", "modes"})
 """Settings of a run that its level decides, or this command's own flags."""
 
@@ -96,9 +98,7 @@ def ablate(ctx: click.Context, /, show: Path | None, resume: Path | None, as_jso
         _print(Conducted(folder, standing(folder)), flips, as_json=as_json)
         return
     if resume is not None:
-        ours = OPERATIONAL - {"log_dir"}
-        changed = _told(ctx, "--resume", ours | {"as_json", "flips"})
-        folder = _changed(AblationFolder.open(resume), changed & ours, flags)
+        folder = _resumed(ctx, AblationFolder.open(resume), flags)
     else:
         ablation = _ablation(flags)
         check(ablation)
@@ -120,11 +120,11 @@ def ablate(ctx: click.Context, /, show: Path | None, resume: Path | None, as_jso
 ablate.params.extend(_run_flags())
 
 
-def _told(ctx: click.Context, flag: str, allowed: frozenset[str]) -> frozenset[str]:
-    """The names of the flags that were given beside `flag`.
+def _told(ctx: click.Context, flag: str, allowed: frozenset[str]) -> None:
+    """See that only what is allowed was given beside `flag` on the command line.
 
     Raises:
-        click.UsageError: one that is not allowed beside it.
+        click.UsageError: something else was.
     """
     given = {
         parameter.name or "": parameter.opts[0]
@@ -137,16 +137,40 @@ def _told(ctx: click.Context, flag: str, allowed: frozenset[str]) -> frozenset[s
         raise click.UsageError(
             f"{', '.join(wrong)} cannot be given with {flag}: the ablation's own settings hold"
         )
-    return frozenset(given)
 
 
-def _changed(
-    folder: AblationFolder, names: frozenset[str], flags: dict[str, Any]
-) -> AblationFolder:
-    """The folder with settings that change no result as they were given."""
-    ablation = folder.ablation
-    base = _checked({**ablation.base.model_dump(), **{name: flags[name] for name in names}})
-    return AblationFolder(folder.path, ablation.model_copy(update={"base": base}))
+def _resumed(ctx: click.Context, folder: AblationFolder, flags: dict[str, Any]) -> AblationFolder:
+    """The folder, with the settings that change no result as they were given anywhere.
+
+    Raises:
+        click.UsageError: a flag that was given, anywhere, asks for another ablation.
+    """
+    own = folder.ablation
+    source = ctx.get_parameter_source
+    given = {name: flags[name] for name in flags if source(name) is not ParameterSource.DEFAULT}
+    design = {name: given.pop(name) for name in DESIGN if name in given}
+    if "levels" in design:
+        design["levels"] = _level_names(own.factor, design["levels"], own.templates)
+    for name, value in design.items():
+        has = getattr(own, name)
+        if (tuple(value) if isinstance(has, tuple) else value) != has:
+            option = next(one.opts[0] for one in ctx.command.params if one.name == name)
+            raise click.UsageError(
+                f"{folder.path} was begun with another {option}: it has "
+                f"{_listed(has)}, given is {_listed(value)}; leave it out, or "
+                "start anew"
+            )
+    given.pop("log_dir", None)
+    wanted = _checked({**own.base.model_dump(), **_values(given)})
+    refuse_other(ctx, folder.path, own.base, wanted)
+    return AblationFolder(folder.path, own.model_copy(update={"base": wanted}))
+
+
+def _listed(value: object) -> str:
+    """A flag's value for reading; a template by its name."""
+    if not isinstance(value, list | tuple):
+        return str(value)
+    return ",".join(getattr(one, "name", str(one)) for one in value) or "none"
 
 
 def _ablation(flags: dict[str, Any]) -> Ablation:
@@ -155,8 +179,7 @@ def _ablation(flags: dict[str, Any]) -> Ablation:
     Raises:
         click.UsageError: they contradict each other, or one is out of range.
     """
-    names = {"levels", "templates", "factor", "design", "prefix_levels", "confidence"}
-    own = {name: flags.pop(name) for name in names}
+    own = {name: flags.pop(name) for name in DESIGN}
     factor = Factor(own["factor"])
     templates = tuple(own["templates"])
     if templates and factor is not Factor.FEEDBACK:

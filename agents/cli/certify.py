@@ -89,7 +89,8 @@ def certify(data: str, out: Path | None, show: str | None, as_json: bool, **flag
         click.echo(json.dumps({"file": str(path), **to_json(tally)}, ensure_ascii=False))
     else:
         print_tally(table_console(), tally)
-    click.echo(f"certificates: {path}", err=True)
+    if path.exists():
+        click.echo(f"certificates: {path}", err=True)
     if cut:
         click.echo("stopped; the same command goes on", err=True)
         sys.exit(INTERRUPTED)

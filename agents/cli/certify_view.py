@@ -110,6 +110,10 @@ def print_tally(console: Console, tally: Tally) -> None:
         shares = (_share(in_items, items), _share(in_hops, hops))
         table.add_row(one.value, str(in_items), shares[0], str(in_hops), shares[1])
     console.print(table)
+    if near := sum(tally.near_constant.values()):
+        proven = tally.hops[Verdict.PROVEN] - near
+        told = f"proven without near-constant tools: {proven} ({_share(proven, hops)})"
+        console.print(told, markup=False, highlight=False)
     if tally.provenance:
         console.print(_provenance_table(tally))
     if tally.defects:

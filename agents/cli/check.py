@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import sys
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
@@ -18,15 +20,17 @@ from rich.console import Console
 from agents.cli import EXIT_EPISODES
 from agents.cli.check_audit import audit
 from agents.cli.check_progress import CheckProgress
-from agents.cli.check_view import Checked, print_report, summary, to_json
+from agents.cli.check_view import Checked, not_asked, print_report, summary, to_json
 from agents.table import table_console
+from agents.tool_tests import collected
 from env.rejection import Rejections
 from sandbox.base import Limits
 from sandbox.choose import KINDS
-from toolhop_tools.errors import BadChoice, DataError
-from toolhop_tools.load import select, survey
+from toolhop_tools.certify.use import with_certificates
+from toolhop_tools.errors import BadChoice
+from toolhop_tools.load import select
 from toolhop_tools.properties import store as stores
-from toolhop_tools.properties.bench import open_bench, settings_for
+from toolhop_tools.properties.bench import settled
 from toolhop_tools.properties.check import EXAMPLES
 from toolhop_tools.properties.many import Plan, check_all
 from toolhop_tools.properties.model import PROPERTIES, Subject, ToolReport, subjects
@@ -48,6 +52,8 @@ INTERRUPTED = 130
               help="Only this property; may be repeated.")
 @click.option("--limit", default=None, help="10 for the first ten items, 10-20 for a range.")
 @click.option("--sample-id", "sample_ids", multiple=True, help="Items by id; may be repeated.")
+@click.option("--certificates", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE",
+              help="Certified gold calls, as `toolhop certify` writes them, for gold-call.")
 @click.option("--sandbox", type=click.Choice(KINDS), default="auto", help="What isolates tools.")
 @click.option("--timeout", "timeout_s", type=click.FloatRange(0.01, 3600), default=2.0,
               help="Seconds a call.")
@@ -68,17 +74,19 @@ def check(data: str, tools: tuple[str, ...], properties: tuple[str, ...], as_jso
 
     Exit code 0: all hold. 1: some do not, or rows of the data cannot be used. 2: bad input.
     """
-    _keep_caches_together(flags["store"])
-    seen = _survey(data)
-    chosen = _chosen(seen, tools, flags["limit"], flags["sample_ids"])
+    seen = collected(data)
+    chosen = _chosen(seen, tools, flags)
     names = tuple(name for name in PROPERTIES if not properties or name in properties)
     limits = Limits(wall_s=flags["timeout_s"], memory_mib=flags["memory_mib"])
     store = stores.Store(flags["store"], seen.dataset.name)
-    plan = Plan(chosen, names, flags["count"], flags["seed"], store)
+    plan = Plan(
+        chosen, Rejections, limits, flags["sandbox"], names, flags["count"], flags["seed"], store
+    )
     started = time.monotonic()
-    reports = _run(plan, limits, flags)
+    reports = _run(plan, flags["lanes"])
     checked = Checked(
-        data, names, reports, seen.errors, limits, flags["sandbox"], plan.count, plan.seed
+        data, names, reports, seen.errors, limits, flags["sandbox"], plan.count, plan.seed,
+        str(flags["certificates"] or ""),
     )
     if audit_file:
         _write(audit_file, audit(checked))
@@ -86,6 +94,8 @@ def check(data: str, tools: tuple[str, ...], properties: tuple[str, ...], as_jso
         click.echo(json.dumps(to_json(checked), ensure_ascii=False).encode("utf-8", "replace"))
     else:
         print_report(table_console(), checked)
+    if note := not_asked(checked):
+        click.echo(note, err=True)
     for path in store.unreadable:
         click.echo(f"{path} is no counter-example and was passed over", err=True)
     click.echo(summary(checked, time.monotonic() - started), err=True)
@@ -93,34 +103,19 @@ def check(data: str, tools: tuple[str, ...], properties: tuple[str, ...], as_jso
 
 
 # fmt: on
-def _keep_caches_together(store: Path) -> None:
-    """Have Hypothesis keep its cache beside the store, and not in a folder of its own here."""
-    os.environ.setdefault("HYPOTHESIS_STORAGE_DIRECTORY", str(store.parent / "hypothesis"))
-
-
-def _survey(data: str) -> Survey:
-    """The data set with its errors.
-
-    Raises:
-        DataError: nothing can be read at all, or there is nothing in it.
-    """
-    seen = survey(data)
-    if not seen.dataset.items and not seen.errors:
-        raise DataError("it has no items", origin=data)
-    return seen
-
-
-def _chosen(
-    seen: Survey, tools: Sequence[str], limit: str | None, sample_ids: Sequence[str]
-) -> tuple[Subject, ...]:
+def _chosen(seen: Survey, tools: Sequence[str], flags: dict[str, Any]) -> tuple[Subject, ...]:
     """The tools to check.
 
     Raises:
         BadChoice: a name that fits no tool, an id or limit that fits no item.
+        CertificateError: the certificates cannot be read, or are not of this data.
     """
     if not seen.dataset.items:
         return ()
-    found = subjects(select(seen.dataset, limit=limit, sample_ids=sample_ids))
+    items = select(seen.dataset, limit=flags["limit"], sample_ids=flags["sample_ids"])
+    if flags["certificates"]:
+        items = with_certificates(items, flags["certificates"])
+    found = subjects(items)
     for name in tools:
         if not any(_fits(subject, name) for subject in found):
             some = ", ".join(subject.id for subject in found[:3])
@@ -132,22 +127,17 @@ def _fits(subject: Subject, name: str) -> bool:
     return fnmatchcase(subject.tool.name, name) or fnmatchcase(subject.id, name)
 
 
-def _run(plan: Plan, limits: Limits, flags: dict[str, Any]) -> list[ToolReport]:
+def _run(plan: Plan, lanes: int | None) -> list[ToolReport]:
     if not plan.subjects:
         return []
-    lanes = flags["lanes"] or max(2, os.cpu_count() or 1)
+    kind = anyio.run(settled, plan.kind, plan.limits)
+    lanes = lanes or len(os.sched_getaffinity(0))
     progress = CheckProgress(Console(stderr=True), len(plan.subjects))
-
-    async def run() -> list[ToolReport]:
-        settings = settings_for(plan.properties)
-        async with open_bench(
-            flags["sandbox"], limits=limits, settings=settings, lanes=lanes
-        ) as bench:
-            return await check_all(plan, bench, Rejections, lanes=lanes, on_report=progress.report)
-
+    # As Ctrl-C: the lanes' processes put their sandboxes away.
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     with progress:
         try:
-            return anyio.run(run)
+            return check_all(replace(plan, kind=kind), lanes=lanes, on_report=progress.report)
         except KeyboardInterrupt:
             click.echo("interrupted; what was found so far is in the store", err=True)
             sys.exit(INTERRUPTED)

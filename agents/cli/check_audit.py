@@ -13,7 +13,13 @@ from pathlib import PurePath
 from agents.cli.check_view import Checked, kinds, totals
 from sandbox.outcome import JSON
 from toolhop_tools.errors import counted
-from toolhop_tools.properties.model import PROPERTIES, CounterExample, Subject
+from toolhop_tools.properties.model import (
+    NOT_ASKED,
+    PROPERTIES,
+    CounterExample,
+    NotApplicable,
+    Subject,
+)
 
 LISTED = 12
 """Tools of a class that are named; the rest are counted."""
@@ -41,6 +47,9 @@ _MEANS: Mapping[str, str] = {
     "gold call": "The call that should give the sub-answer does not.",
     "no examples can be made": "No arguments can be made for the schema.",
     "nothing executed": "There was nothing left to judge.",
+    "the check hangs": "No examples can be made in any time, or a pattern never ends.",
+    "the check dies": "The process that made the examples did not survive them.",
+    "the check itself fails": "A fault of the checker, not of the tool.",
 }
 
 
@@ -57,7 +66,13 @@ def _head(checked: Checked) -> Iterator[str]:
     yield f"# What fails in {name}"
     yield ""
     flags = f"--examples {checked.count} --seed {checked.seed}"
-    yield f"Written by `toolhop check {name} {flags} --audit FILE`."
+    if checked.certificates:
+        file = _plain(PurePath(checked.certificates).name)
+        flags += f" --certificates {file}"
+        yield f"Written by `toolhop certify {name} --out {file}` and"
+        yield f"`toolhop check {name} {flags} --audit FILE`."
+    else:
+        yield f"Written by `toolhop check {name} {flags} --audit FILE`."
     yield "[properties.md](properties.md) explains each property and how it is judged."
     yield ""
     yield (
@@ -79,6 +94,24 @@ def _properties(checked: Checked) -> Iterator[str]:
         cells = " | ".join(f"{count[one]:,}" for one in words)
         yield f"| {name} | {cells} |"
     yield ""
+    yield from _without_gold(checked)
+
+
+def _without_gold(checked: Checked) -> Iterator[str]:
+    """Why gold-call is not applicable to some tools."""
+    reasons: dict[str, list[Subject]] = {}
+    for report in checked.reports:
+        if isinstance(verdict := report.verdicts.get("gold-call"), NotApplicable):
+            # Without the item, which the place tells.
+            reason = verdict.reason.partition("; item ")[0]
+            reasons.setdefault(reason, []).append(report.subject)
+    for reason, members in reasons.items():
+        yield f"gold-call, {counted(len(members), 'tool')}: {reason}{_named(reason, members)}."
+        yield ""
+
+
+def _named(reason: str, members: list[Subject]) -> str:
+    return "" if reason == NOT_ASKED else f" ({', '.join(map(_place, members))})"
 
 
 def _classes(checked: Checked) -> Iterator[str]:

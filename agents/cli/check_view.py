@@ -16,6 +16,7 @@ from sandbox.outcome import JSON
 from toolhop_tools.errors import Problem, counted
 from toolhop_tools.properties import paste
 from toolhop_tools.properties.model import (
+    NOT_ASKED,
     PROPERTIES,
     CounterExample,
     Fails,
@@ -41,6 +42,8 @@ class Checked:
     """What was asked for, so that pasted calls ask for the same."""
     count: int
     seed: int
+    certificates: str = ""
+    """The file of certified gold calls, if one was given."""
 
     @property
     def failed(self) -> bool:
@@ -156,6 +159,18 @@ def summary(checked: Checked, seconds: float) -> str:
     )
 
 
+def not_asked(checked: Checked) -> str:
+    """A line on tools whose gold call nobody knows; empty where there are none."""
+    verdicts = [report.verdicts.get("gold-call") for report in checked.reports]
+    number = verdicts.count(NotApplicable(NOT_ASKED))
+    if not number:
+        return ""
+    return (
+        f"gold-call was not asked of {counted(number, 'tool')}: the data has no gold calls of "
+        "them; `toolhop certify DATA` finds some, for --certificates FILE"
+    )
+
+
 def to_json(checked: Checked) -> JSON:
     """Everything as plain values: the same for the same data, seed and number of examples."""
     properties: dict[str, JSON] = {
@@ -165,6 +180,7 @@ def to_json(checked: Checked) -> JSON:
         "data": checked.data,
         "seed": checked.seed,
         "examples": checked.count,
+        "certificates": checked.certificates or None,
         "holds": not checked.failed,
         "properties": properties,
         "tools": [_tool(checked, report) for report in checked.reports],

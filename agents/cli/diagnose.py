@@ -12,10 +12,10 @@ from rich.console import Console
 from rich.padding import Padding
 from rich.text import Text
 
+from agents.ablate.folder import opened
 from agents.cli import EXIT_EPISODES
 from agents.diagnosis.diagnose import diagnose as diagnosed
 from agents.diagnosis.finding import Finding, Severity
-from agents.runs.store import RunStore
 from agents.table import table_console
 from agents.terminal import plain
 
@@ -31,10 +31,10 @@ def diagnose(runs: Sequence[Path], as_json: bool) -> None:
     """List what looks wrong with the harness in RUNS, not with the model.
 
     Void episodes, items that nobody solves, tools that always fail, rules that differ, baselines
-    that score, and the like; docs/diagnosis.md says what each means. Several runs are looked at
-    together. Exit code 1 where a finding is an error.
+    that score, and the like; docs/diagnosis.md says what each means. Several runs, or the arms
+    of an ablation's folder, are looked at together. Exit code 1 where a finding is an error.
     """
-    stores = [RunStore.open(run) for run in runs]
+    stores = [store for _, store in opened(runs)]
     findings = diagnosed({str(store.folder): store.traces() for store in stores})
     if as_json:
         for finding in findings:

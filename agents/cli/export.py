@@ -9,6 +9,7 @@ from pathlib import Path
 
 import click
 
+from agents.ablate.folder import opened
 from agents.export.chat import write_chats
 from agents.export.files import check_free
 from agents.export.huggingface import CARD, DATA, write_dataset
@@ -78,6 +79,8 @@ def export(
 ) -> None:
     """Write RUNS in the format of another tool. The runs stay as they are.
 
+    RUNS are folders of runs, or of ablations, which stand for their arms.
+
     \b
     parquet   a folder with the tables `episodes` and `calls`
     hf        the same as a folder for Hugging Face's `load_dataset`
@@ -88,7 +91,8 @@ def export(
     """  # noqa: D301 -- click wants the character itself
     if include_wrong and kind != "chat":
         raise click.UsageError("--all goes with --to chat; the other formats have every episode")
-    write = partial(FORMATS[kind], [RunStore.open(run) for run in runs], out, overwrite)
+    stores = [store for _, store in opened(runs)]
+    write = partial(FORMATS[kind], stores, out, overwrite)
     written = write(include_wrong)
     if as_json:
         files = [str(path) for path in written.files]

@@ -6,7 +6,7 @@ from agents.ablate.design import DesignError
 from agents.cli import EXIT_EPISODES, EXIT_MISSING, EXIT_USAGE
 from agents.compare.sides import NotComparable
 from agents.export.files import ExportError, MissingExtra
-from agents.models.base import ModelFault
+from agents.models.base import ModelFault, NoKey, NoSuchModel
 from agents.models.cache import CacheUnusable
 from agents.models.prices import UnknownPrice
 from agents.players.choose import UnknownAgent
@@ -35,6 +35,8 @@ _CODES: tuple[tuple[type[Exception], int], ...] = (
     (NotReplayable, EXIT_EPISODES),
     (SandboxUnavailable, EXIT_MISSING),
     (SandboxFault, EXIT_EPISODES),
+    (NoSuchModel, EXIT_USAGE),
+    (NoKey, EXIT_MISSING),
     (ModelFault, EXIT_EPISODES),
     (NothingToGoBy, EXIT_EPISODES),
 )

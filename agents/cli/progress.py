@@ -1,4 +1,4 @@
-"""A run as it goes: counts, accuracy so far, error rate, time left."""
+"""What is under way, as it goes: counts, figures so far, time left."""
 
 from __future__ import annotations
 
@@ -16,6 +16,51 @@ PLAIN_EVERY_S = 5.0
 """Seconds between lines where the output is no terminal."""
 
 
+class Steps:
+    """Equal steps of a known number: a live line on a terminal, a plain one now and then."""
+
+    def __init__(self, console: Console, what: str, total: int) -> None:
+        self._console, self._what, self._total = console, what, total
+        self._done, self._said = 0, time.monotonic()
+        self._bar = _bar(console)
+        self._task = self._bar.add_task(what, total=total, figures="")
+
+    def __enter__(self) -> Steps:
+        self._bar.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._bar.stop()
+
+    def step(self, _: object = None) -> None:
+        """Count one."""
+        self._done += 1
+        self._bar.update(self._task, completed=self._done)
+        now = time.monotonic()
+        if not self._console.is_terminal and now - self._said >= PLAIN_EVERY_S:
+            self._said = now
+            self._console.print(f"{self._done}/{self._total} {self._what}", markup=False)
+
+
+def _bar(console: Console) -> rich_progress.Progress:
+    return rich_progress.Progress(
+        rich_progress.TextColumn("{task.description}", markup=False),
+        rich_progress.BarColumn(bar_width=24),
+        rich_progress.MofNCompleteColumn(),
+        rich_progress.TextColumn("{task.fields[figures]}", markup=False),
+        rich_progress.TimeElapsedColumn(),
+        rich_progress.TextColumn("left"),
+        rich_progress.TimeRemainingColumn(),
+        console=console,
+        disable=not console.is_terminal,
+    )
+
+
 class Progress:
     """A live line on a terminal, a plain line now and then elsewhere."""
 
@@ -24,17 +69,7 @@ class Progress:
         self._player = settings.player
         self._total = self._done = self._void = self._right = self._calls = self._failed = 0
         self._said = time.monotonic()
-        self._bar = rich_progress.Progress(
-            rich_progress.TextColumn("{task.description}", markup=False),
-            rich_progress.BarColumn(bar_width=24),
-            rich_progress.MofNCompleteColumn(),
-            rich_progress.TextColumn("{task.fields[figures]}", markup=False),
-            rich_progress.TimeElapsedColumn(),
-            rich_progress.TextColumn("left"),
-            rich_progress.TimeRemainingColumn(),
-            console=console,
-            disable=not console.is_terminal,
-        )
+        self._bar = _bar(console)
         self._task: rich_progress.TaskID | None = None
 
     def __enter__(self) -> Progress:

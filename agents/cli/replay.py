@@ -19,6 +19,7 @@ from rich.console import Console, Group, RenderableType
 from rich.text import Text
 
 from agents.cli import EXIT_EPISODES, EXIT_USAGE
+from agents.cli.progress import Steps
 from agents.runs.replay import Difference, NotReplayable, Verification, compare, rerun, verify
 from agents.runs.store import RunStore, StoreError
 from agents.table import table_console
@@ -135,14 +136,16 @@ def replay(
     data = store.items(last_wins=settings.last_wins)
     chosen = select(data, limit=limit, sample_ids=sample_ids)
     wanted = _Run(store, data, frozenset(item.id for item in chosen), episode)
-    if not any(trace.ended for trace in wanted.traces()):
+    finished = sum(trace.ended is not None for trace in wanted.traces())
+    if not finished:
         click.echo(f"toolhop: {run} has no finished episode that fits; `toolhop show {run}` "
                    "lists all", err=True)
         sys.exit(EXIT_USAGE)
     isolation = _read(_Isolation, store, "sandbox")
     opening = partial(_open, settings, isolation, sandbox or isolation.kind)
     if verifying:
-        _print(run, *anyio.run(_verify, wanted, opening), as_json=as_json)
+        found = anyio.run(_verify, wanted, opening, finished)
+        _print(run, *found, as_json=as_json)
     else:
         anyio.run(_show, wanted, opening, as_json)
 
@@ -182,9 +185,16 @@ def _at_a_time() -> int:
     return max(2, os.cpu_count() or 1)
 
 
-async def _verify(run: _Run, opening: Opening) -> tuple[Verification, list[Change]]:
+async def _verify(run: _Run, opening: Opening, finished: int) -> tuple[Verification, list[Change]]:
     async with await opening() as sandbox:
-        found = await verify(run.traces(), run.items, sandbox, at_a_time=_at_a_time())
+        with Steps(Console(stderr=True), "episodes", finished) as shown:
+            found = await verify(
+                run.traces(),
+                run.items,
+                sandbox,
+                at_a_time=_at_a_time(),
+                on_episode=shown.step,
+            )
         return found, changes(run.store.manifest, sandbox.description)
 
 

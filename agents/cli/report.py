@@ -10,7 +10,8 @@ import click
 from agents.report.collect import collect
 from agents.report.page import render
 from agents.report.runs import open_sources
-from agents.runs.store import StoreError, write_aside
+from agents.runs.aside import aside
+from agents.runs.store import StoreError
 
 NAME = "report.html"
 
@@ -40,7 +41,13 @@ def report(runs: Sequence[Path], out: Path | None, title: str | None) -> None:
     labels = [run.ablation or run.label for run in sources.runs]
     name = title or (labels[0] if len(set(labels)) == 1 else f"{len(labels)} runs")
     page = "".join(render(content, title=name)).encode()
-    write_aside(target, page)
+    try:
+        with aside(target) as beside:
+            beside.write_bytes(page)
+    except OSError as error:
+        raise StoreError(
+            f"{target} cannot be written: {error.strerror or error}; pass another --out"
+        ) from error
     for run in sources.runs:
         for fault in run.unreadable:
             click.echo(f"toolhop: left out: {fault}", err=True)

@@ -27,7 +27,7 @@ from agents.runs.ledger import as_json as as_spent
 from agents.runs.settings import OPERATIONAL, RunSettings
 from agents.runs.store import RunStore, StoreError
 from agents.table import print_tables, table_console, to_json
-from env.levels import Verbosity, level_of
+from env.levels import Template, Verbosity, level_of
 from env.reading import Dialect
 from env.score import Void
 from env.summary import summarize
@@ -259,25 +259,45 @@ def _resumed(ctx: click.Context, folder: Path, flags: Mapping[str, Any]) -> Job:
     given = {name: flags[name] for name in flags if source(name) is not ParameterSource.DEFAULT}
     wanted = _checked({**own.model_dump(), **_values(given)})
     differ = [name for name in RunSettings.model_fields if _differs(own, wanted, name)]
-    conflicts = [name for name in differ if name not in OPERATIONAL]
-    if conflicts:
-        lines = [
-            f"  {name}: the run has {getattr(own, name)!r}, given is {getattr(wanted, name)!r}"
-            for name in conflicts
-        ]
-        raise click.UsageError(
-            "\n".join(
-                [
-                    f"{folder} was begun with other settings:",
-                    *lines,
-                    "  leave them out, or start a new run; on resuming one may change "
-                    + ", ".join(sorted(OPERATIONAL)),
-                ]
-            )
-        )
+    refuse_other(ctx, folder, own, wanted)
     plain = wanted.model_dump(mode="json")
     changed = {name: plain[name] for name in differ if name != "log_dir"}
     return resumed(store, wanted, changed)
+
+
+def refuse_other(ctx: click.Context, folder: Path, own: RunSettings, wanted: RunSettings) -> None:
+    """See that what is given asks for no other run.
+
+    Raises:
+        click.UsageError: it does.
+    """
+    flags = _flag_names(ctx)
+    lines = [
+        f"  {flags.get(name, name)}: it has {_shown_setting(own, name)}, "
+        f"given is {_shown_setting(wanted, name)}"
+        for name in RunSettings.model_fields
+        if name not in OPERATIONAL and _differs(own, wanted, name)
+    ]
+    if lines:
+        free = ", ".join(sorted(flags[name] for name in OPERATIONAL - {"log_dir"}))
+        lines.insert(0, f"{folder} was begun with other settings:")
+        lines.append(f"leave them out, or start anew; on resuming one may change {free}")
+        raise click.UsageError("\n".join(lines))
+
+
+def _shown_setting(settings: RunSettings, name: str) -> str:
+    value = getattr(settings, name)
+    if isinstance(value, tuple):
+        return ",".join(map(str, value)) or "none"
+    if isinstance(value, Template):
+        return f"{value.name} ({len(value.text)} characters)"
+    return "none" if value is None else str(value)
+
+
+def _flag_names(ctx: click.Context) -> dict[str, str]:
+    """The flag of each setting, such as ``--timeout`` for ``timeout_s``."""
+    flags = {one.name: one.opts[0] for one in ctx.command.params if one.name is not None}
+    return {**flags, "modes": "--mode"}
 
 
 def _differs(one: RunSettings, other: RunSettings, name: str) -> bool:

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 
 import click
 
+from agents.ablate.folder import opened
 from agents.cli import EXIT_EPISODES
 from agents.runs.certified import marked
 from agents.runs.store import RunStore
-from agents.table import print_tables, table_console, to_json
+from agents.table import by_player, print_tables, table_console, to_json
 from env.score import Void
-from env.summary import Judged, counting, judge, summarize
+from env.summary import Judged, Summary, counting, judge, summarize
 from sandbox.outcome import JSON
 
 
@@ -26,27 +27,31 @@ def score(runs: Sequence[Path], as_json: bool, episodes: bool) -> None:
     """Score RUNS again from their traces and print the table over all of them.
 
     No model is asked and no tool is run. Runs of one player with the same mode, feedback and
-    dialect are pooled. Exit code 1 where episodes are void.
+    dialect are pooled. The folder of an ablation has a row for each of its arms. Exit code 1
+    where episodes are void.
     """
     judged = list(_judged(runs))
     if episodes:
-        for one in judged:
-            click.echo(json.dumps(_line(one), ensure_ascii=False))
+        for arm, one in judged:
+            click.echo(json.dumps(_line(arm, one), ensure_ascii=False))
         return
-    summaries = summarize(judged)
+    summaries = _summaries(judged)
     if as_json:
-        click.echo(json.dumps(to_json(summaries), ensure_ascii=False))
+        plain = [_told(arm, one) for arm, one in summaries]
+        click.echo(json.dumps(plain, ensure_ascii=False))
     else:
-        print_tables(table_console(), summaries)
-    if any(summary.void for summary in summaries):
+        _print(summaries)
+    if any(summary.void for _, summary in summaries):
         raise SystemExit(EXIT_EPISODES)
 
 
-def _judged(runs: Sequence[Path]) -> Iterator[Judged]:
-    for folder in runs:
-        store = RunStore.open(folder)
+def _judged(runs: Sequence[Path]) -> Iterator[tuple[str, Judged]]:
+    """The verdicts that count, each with the arm it is of (empty for none)."""
+    for arm, store in opened(runs):
         judged = counting(judge(trace) for trace in store.traces())
-        yield from marked(judged, store.items().items) if _certified(store) else judged
+        known = marked(judged, store.items().items) if _certified(store) else judged
+        for one in known:
+            yield arm, one
 
 
 def _certified(store: RunStore) -> bool:
@@ -54,9 +59,31 @@ def _certified(store: RunStore) -> bool:
     return bool(settings.get("certificates") or settings.get("certified_only"))
 
 
-def _line(one: Judged) -> dict[str, JSON]:
+def _summaries(judged: Sequence[tuple[str, Judged]]) -> list[tuple[str, Summary]]:
+    """Arms one by one, all that is no arm pooled."""
+    return [
+        (arm, summary)
+        for arm in dict.fromkeys(arm for arm, _ in judged)
+        for summary in summarize(one for name, one in judged if name == arm)
+    ]
+
+
+def _print(summaries: Sequence[tuple[str, Summary]]) -> None:
+    arms = [replace(one, player=arm) if arm else one for arm, one in summaries]
+    # An arm's name says its level.
+    labels = by_player(arms) if any(arm for arm, _ in summaries) else None
+    print_tables(table_console(), arms, labels)
+
+
+def _told(arm: str, summary: Summary) -> JSON:
+    (plain,) = to_json([summary])
+    return {"arm": arm, **plain} if arm and isinstance(plain, dict) else plain
+
+
+def _line(arm: str, one: Judged) -> dict[str, JSON]:
     """An episode's verdict as plain values; a void one has a reason in place of a score."""
     head: dict[str, JSON] = {
+        **({"arm": arm} if arm else {}),
         "episode": one.episode,
         "player": one.player,
         "item": one.item,

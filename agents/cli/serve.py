@@ -8,7 +8,7 @@ import click
 
 from agents.models.loopback import FaultPlan, LoopbackServer
 from agents.players.choose import choose
-from agents.players.responder import responder
+from agents.players.responder import metered, responder
 from toolhop_tools.load import load
 
 
@@ -18,17 +18,22 @@ from toolhop_tools.load import load
 @click.option("--seed", type=int, default=0)
 @click.option("--fault-rate", type=click.FloatRange(0, 1), default=0.0,
               help="Share of requests answered with a fault of the infrastructure.")  # fmt: skip
-def serve(agent: str, data: str, seed: int, fault_rate: float) -> None:
+@click.option("--capacity", type=click.IntRange(min=1), default=None,
+              help="Requests at a time; one more is refused with status 429.")  # fmt: skip
+def serve(agent: str, data: str, seed: int, fault_rate: float, capacity: int | None) -> None:
     """Serve a scripted player over the OpenAI chat protocol on 127.0.0.1, until interrupted.
 
     The item is found by its question in the conversation. Prints the base URL; use it so:
 
     \b
         toolhop run --model openai/scripted --base-url URL
+
+    Replies state their tokens, one for each four bytes, so that limits, prices (--price) and
+    estimates can be tried.
     """  # noqa: D301 -- click wants the character itself
-    answer = responder(load(data), choose(agent), seed)
+    answer = metered(responder(load(data), choose(agent), seed))
     faults = FaultPlan(fault_rate, seed=seed) if fault_rate else None
-    with LoopbackServer(answer, faults=faults) as server:
+    with LoopbackServer(answer, faults=faults, capacity=capacity) as server:
         click.echo(server.base_url)
         try:
             threading.Event().wait()

@@ -20,6 +20,8 @@ PAIRED = frozenset({"data", "limit", "sample_ids", "skip_broken", "modes", "epoc
 """Settings that say what is played: the items themselves, modes and epochs are compared."""
 NO_RESULT = OPERATIONAL | {"sandbox", "transport", "price"}
 """Settings that change no result. The sandbox that was used in the end is told by `remarks`."""
+FORKED_FROM = "forked_from"
+"""The setting that names the run whose episodes are gone on with."""
 SHOWN_CHARS = 60
 
 
@@ -46,8 +48,18 @@ def factors(before: Side, after: Side) -> list[Factor]:
         one, other = before.settings.get(name), after.settings.get(name)
         if name in PLAYER or name in PAIRED or name in NO_RESULT or one == other:
             continue
+        if name == FORKED_FROM and (is_fork_of(before, after) or is_fork_of(after, before)):
+            continue
         found.append(Factor(name, _shown(one), _shown(other)))
     return found
+
+
+def is_fork_of(one: Side, other: Side) -> bool:
+    """Whether a run goes on from another's episodes, beside which it stands in an ablation."""
+    origin = one.settings.get(FORKED_FROM)
+    if not isinstance(origin, str):
+        return False
+    return one.folder.resolve().parent / origin == other.folder.resolve()
 
 
 def remarks(before: Side, after: Side) -> list[Factor]:

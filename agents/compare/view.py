@@ -8,7 +8,9 @@ from rich.console import Console, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from agents.compare.conditions import is_fork_of
 from agents.compare.measures import LEAST_ITEMS, Line, Method, Unit
+from agents.compare.pairing import Pairing
 from agents.compare.published import COLUMNS, Reference
 from agents.compare.report import ALL, Comparison, Flip, Group, Passing, Report
 from agents.compare.sides import Side
@@ -66,6 +68,8 @@ def _comparison(comparison: Comparison, report: Report, flips: int) -> Iterator[
     yield Text(f"{letters[1]} against {letters[0]}", style="bold")
     differs = "; ".join(map(str, pairing.differs)) or "no setting"
     yield plain(f"What differs ({' / '.join(letters)}): {differs}")
+    for line in goes_on(pairing):
+        yield plain(line, "dim")
     if pairing.remarks:
         yield plain(f"Made otherwise: {'; '.join(map(str, pairing.remarks))}", "dim")
     yield _figures(comparison.groups, letters, report)
@@ -76,6 +80,16 @@ def _comparison(comparison: Comparison, report: Report, flips: int) -> Iterator[
         yield from _flips(comparison.flips, letters, flips)
     else:
         yield Text("No pair changed between right and wrong.")
+
+
+def goes_on(pairing: Pairing) -> Iterator[str]:
+    """That one run was forked from the other, and so holds a part of its episodes alone."""
+    for one, other in ((pairing.before, pairing.after), (pairing.after, pairing.before)):
+        if is_fork_of(one, other):
+            yield (
+                f"{one.letter} goes on from {other.letter}'s first failed calls; episodes without "
+                f"one are {other.letter}'s alone."
+            )
 
 
 def _figures(groups: Sequence[Group], letters: tuple[str, str], report: Report) -> Table:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
+
+from agents.runs import aside as files
 
 
 class ExportError(Exception):
@@ -50,16 +51,10 @@ def aside(path: Path) -> Iterator[Path]:
     Raises:
         ExportError: the folder or the file cannot be written.
     """
-    beside = path.with_name(f".{path.stem}.{os.getpid()}{path.suffix}")
     try:
-        try:
-            path.parent.mkdir(parents=True, exist_ok=True)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with files.aside(path) as beside:
             yield beside
-            with beside.open("rb") as file:
-                os.fsync(file.fileno())
-            beside.replace(path)
-        finally:
-            beside.unlink(missing_ok=True)
     except OSError as error:
         raise ExportError(
             f"{path} cannot be written: {error.strerror or error}; give another --out"

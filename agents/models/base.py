@@ -21,6 +21,20 @@ class ModelFault(Exception):
         self.fatal = fatal
 
 
+class NoSuchModel(ModelFault):
+    """The name that was given can be no model's. Nothing was asked."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(message, fatal=True)
+
+
+class NoKey(ModelFault):
+    """A provider needs a key, and none is set on this machine. Nothing was asked."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(message, fatal=True)
+
+
 class Model(Protocol):
     """Answers a conversation with one reply."""
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from types import TracebackType
 from typing import Protocol, Self
 
-from agents.models.base import Model, ModelFault
+from agents.models.base import Model, NoSuchModel
 from agents.models.exchange import Options
 from agents.models.prices import Price
 from agents.models.rate import Connections
@@ -68,14 +68,14 @@ def open_model(
             bundled table, which knows the models of providers and none of a server of one's own.
 
     Raises:
-        ModelFault: fatal; the name names no provider, or the key is not set.
+        NoSuchModel: the name names no provider that is known.
+        NoKey: the provider's key is not set.
     """
     provider, slash, model = name.partition("/")
     if not (provider and slash and model):
-        raise ModelFault(
+        raise NoSuchModel(
             f"the model {name!r} names no provider"
-            "\n  fix: write PROVIDER/MODEL, such as openai/gpt-4o",
-            fatal=True,
+            "\n  fix: write PROVIDER/MODEL, such as openai/gpt-4o"
         )
     options = Options(
         base_url=base_url,

@@ -17,7 +17,7 @@ from typing import Any, Self
 import openai
 
 from agents.models import wire
-from agents.models.base import ModelFault
+from agents.models.base import ModelFault, NoKey, NoSuchModel
 from agents.models.exchange import (
     PLACEHOLDER_KEY,
     Body,
@@ -104,7 +104,8 @@ class LiteLLMModel:
             options: how to ask. litellm reads keys from the provider's usual variables.
 
         Raises:
-            ModelFault: litellm knows no such provider, or its key is not set.
+            NoSuchModel: litellm knows no such provider.
+            NoKey: its key is not set.
         """
         global _open_models  # noqa: PLW0603 - counts what is open in the process
         _ignore_warnings()
@@ -198,10 +199,9 @@ class LiteLLMModel:
         stem = {"huggingface": "HF"}.get(self._provider, self._provider.split("_")[0].upper())
         keys = [name for name in self._missing if name.endswith("_API_KEY")]
         if keys and not any(name.startswith(stem) for name in os.environ):
-            raise ModelFault(
+            raise NoKey(
                 f"{self._name} needs an API key; not set: {', '.join(self._missing)}"
-                f"\n  fix: export {keys[-1]}=..., or put it into .env",
-                fatal=True,
+                f"\n  fix: export {keys[-1]}=..., or put it into .env"
             )
 
     def _hint(self, status: int) -> str:
@@ -237,11 +237,10 @@ def _provider(model: str, options: Options) -> str:
     try:
         _, provider, _, _ = litellm.get_llm_provider(model, api_base=options.base_url)
     except openai.BadRequestError as error:
-        raise ModelFault(
+        raise NoSuchModel(
             f"litellm knows no provider for the model {model!r}"
             "\n  fix: write PROVIDER/MODEL, such as anthropic/claude-sonnet-4-5; a server of "
-            "your own is openai/MODEL with base_url",
-            fatal=True,
+            "your own is openai/MODEL with --base-url"
         ) from error
     return str(provider)
 

@@ -17,7 +17,7 @@ import httpx
 import openai
 
 from agents.models import wire
-from agents.models.base import ModelFault
+from agents.models.base import NoKey
 from agents.models.exchange import (
     PLACEHOLDER_KEY,
     Body,
@@ -48,16 +48,15 @@ class OpenAIModel:
             options: how to ask. Without a base URL, `OPENAI_BASE_URL` counts.
 
         Raises:
-            ModelFault: no key in `OPENAI_API_KEY`, and no base URL that might do without.
+            NoKey: no key in `OPENAI_API_KEY`, and no base URL that might do without.
         """
         base_url = options.base_url or os.environ.get(BASE_URL) or None
         key = os.environ.get(KEY) or (PLACEHOLDER_KEY if base_url else None)
         if key is None:
-            raise ModelFault(
+            raise NoKey(
                 f"openai/{model} needs an API key and {KEY} is not set"
-                f"\n  fix: export {KEY}=..., put it into .env, or pass base_url for a server "
-                "of your own",
-                fatal=True,
+                f"\n  fix: export {KEY}=..., put it into .env, or pass --base-url for a server "
+                "of your own"
             )
         self._model = model
         self._options = replace(options, price=options.price or listed(self.name, base_url))

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
+from dataclasses import replace
+from math import ceil
 
 from agents.models.loopback import Request, Responder
 from agents.players.scripted import Play, respond
-from env.messages import Message, Reply, UserMessage
+from env.messages import Message, Reply, Usage, UserMessage
 from toolhop_tools.model import DataSet, Item
+
+TOKEN_BYTES = 4
+"""Bytes of UTF-8 that count as a token: about what tokenizers make of English."""
 
 
 def responder(data: DataSet, play: Play, seed: int) -> Responder:
@@ -18,6 +24,26 @@ def responder(data: DataSet, play: Play, seed: int) -> Responder:
         return respond(play, item, seed, request.messages, request.tools)
 
     return answer
+
+
+def metered(answer: Responder) -> Responder:
+    """The same, with tokens stated: one for each `TOKEN_BYTES` of the request and of the reply.
+
+    No model's tokenizer counts so. It lets limits, prices and estimates be tried.
+    """
+
+    def counted(request: Request) -> Reply:
+        reply = answer(request)
+        asked = {name: request.body.get(name) for name in ("messages", "tools")}
+        said = [reply.content, *(f"{call.name}{call.arguments}" for call in reply.calls)]
+        usage = Usage(input_tokens=_tokens(json.dumps(asked)), output_tokens=_tokens("".join(said)))
+        return replace(reply, usage=usage)
+
+    return counted
+
+
+def _tokens(text: str) -> int:
+    return ceil(len(text.encode(errors="replace")) / TOKEN_BYTES)
 
 
 def item_of(data: DataSet, messages: Sequence[Message]) -> Item:

@@ -94,7 +94,7 @@ def estimate(
         for n, name in enumerate(FIGURES)
     }
     known = not np.isnan(expected[FIGURES.index("cost_usd")])
-    clock = made["seconds"]
+    clock, lanes = made["seconds"], max(1, min(at_a_time, sum(left.values())))
     return Estimate(
         items=len(means),
         void=void,
@@ -103,7 +103,7 @@ def estimate(
         input_tokens=made["input_tokens"],
         output_tokens=made["output_tokens"],
         cost_usd=made["cost_usd"] if known else None,
-        seconds=Interval(clock.expected / at_a_time, clock.low / at_a_time, clock.high / at_a_time),
+        seconds=Interval(clock.expected / lanes, clock.low / lanes, clock.high / lanes),
     )
 
 

@@ -20,6 +20,7 @@ import hashlib
 import json
 import os
 import re
+import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -28,6 +29,7 @@ from typing import Any
 
 from agents.runs import index as run_index
 from agents.runs import manifest_formats
+from agents.runs.aside import aside
 from agents.runs.index import INDEX, Attempt, Line
 from env.episode import Sink
 from env.formats import FormatError, checked, upgraded
@@ -42,6 +44,8 @@ MANIFEST = "manifest.json"
 ITEMS = "items.jsonl"
 EPISODES = "episodes"
 LOCK = "lock"
+LISTED = 5
+"""Runs that are named where a folder of runs is given for one."""
 
 
 class StoreError(Exception):
@@ -77,9 +81,13 @@ class RunStore:
                 f"no run folder can be made in {log_dir}: {error}; pass another --log-dir"
             ) from error
         store = cls(folder)
-        if items:
-            store.write_items(items)
-        store.write_manifest(manifest)
+        try:
+            if items:
+                store.write_items(items)
+            store.write_manifest(manifest)
+        except StoreError:
+            shutil.rmtree(folder, ignore_errors=True)
+            raise
         return store
 
     @classmethod
@@ -90,10 +98,7 @@ class RunStore:
             StoreError: `folder` holds none.
         """
         if not (folder / MANIFEST).is_file():
-            raise StoreError(
-                f"{folder} is no run: it has no {MANIFEST}. Give the folder that "
-                "`toolhop run` printed, such as logs/2026-01-31T12-00-00_oracle"
-            )
+            raise StoreError(_no_run(folder))
         return cls(folder)
 
     @property
@@ -104,7 +109,7 @@ class RunStore:
             StoreError: it cannot be read, or is of a newer format.
         """
         try:
-            loaded: dict[str, Any] = dict(json.loads((self.folder / MANIFEST).read_bytes()))
+            loaded = _object((self.folder / MANIFEST).read_bytes())
             found = checked(loaded.get("format", 1), manifest_formats.STEPS, "manifest")
         except (OSError, ValueError, TypeError, FormatError) as error:
             raise StoreError(f"{self.folder / MANIFEST} cannot be read: {error}") from error
@@ -148,17 +153,8 @@ class RunStore:
         Raises:
             StoreError: another process plays it.
         """
-        path = self.folder / LOCK
-        with _told(path):
-            descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
-        try:
-            if not _locked(descriptor):
-                raise StoreError(
-                    f"{self.folder} is being played by another process; wait for its end or stop it"
-                )
+        with held(self.folder):
             yield
-        finally:
-            os.close(descriptor)
 
     def path(self, name: str) -> Path:
         """The trace file of episode `name`."""
@@ -261,6 +257,9 @@ class RunStore:
             StoreError: it cannot be written, or a trace cannot be read.
         """
         index = self.folder / INDEX
+        with _told(self.folder / EPISODES):
+            # Empty folders do not survive every way of copying.
+            (self.folder / EPISODES).mkdir(exist_ok=True)
         lines: dict[str, Line] = {}
         known = run_index.read(index)
         attempts = list(self._scan(known, lines))
@@ -289,6 +288,47 @@ def _line(path: Path) -> Line | None:
     if not trace.events:
         return None
     return Line(stat.st_size, stat.st_mtime_ns, Attempt.of(path.name, trace))
+
+
+@contextmanager
+def held(folder: Path) -> Iterator[None]:
+    """Be the one process that plays in `folder`, until the context is left or the process ends.
+
+    Raises:
+        StoreError: another process plays there.
+    """
+    path = folder / LOCK
+    with _told(path):
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
+    try:
+        if not _locked(descriptor):
+            raise StoreError(
+                f"{folder} is being played by another process; wait for its end or stop it"
+            )
+        yield
+    finally:
+        os.close(descriptor)
+
+
+def _object(text: bytes) -> dict[str, Any]:
+    loaded = json.loads(text)
+    if not isinstance(loaded, dict):
+        raise TypeError("it is no JSON object")
+    return loaded
+
+
+def _no_run(folder: Path) -> str:
+    """Why a folder is no run, and what to give instead."""
+    if not folder.exists():
+        return f"there is no folder {folder}; give the one that `toolhop run` printed"
+    within = sorted(path.parent.name for path in folder.glob(f"*/{MANIFEST}"))
+    if within:
+        told = ", ".join(within[:LISTED]) + (" and others" if len(within) > LISTED else "")
+        return f"{folder} is no run, but a folder of runs: give one of them ({told})"
+    return (
+        f"{folder} is no run: it has no {MANIFEST}. Give the folder that "
+        "`toolhop run` printed, such as logs/2026-01-31T12-00-00_oracle"
+    )
 
 
 def _locked(descriptor: int) -> bool:
@@ -326,17 +366,8 @@ def file_name(name: str) -> str:
 
 def write_aside(path: Path, content: bytes) -> None:
     """Write a file so that a reader sees the old content or the new, never a part."""
-    aside = path.with_name(f".{path.name}.{os.getpid()}")
-    with _told(path):
-        try:
-            with aside.open("wb") as file:
-                file.write(content)
-                file.flush()
-                os.fsync(file.fileno())
-            aside.replace(path)
-        except OSError:
-            aside.unlink(missing_ok=True)
-            raise
+    with _told(path), aside(path) as beside:
+        beside.write_bytes(content)
 
 
 @contextmanager

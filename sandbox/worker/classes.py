@@ -90,7 +90,8 @@ def build_class(body: Callable[[], Any], name: str, /, *bases: Any, **keywords: 
     `isinstance` for foreign objects. A class deriving from an exception group could answer
     `split` with what the interpreter does not expect (CVE-2025-22153).
     """
-    if "metaclass" in keywords:
+    # A key of the tool's own kind of text could be another one when Python looks.
+    if "metaclass" in keywords or any(type(key) is not str for key in keywords):
         raise refused("a class cannot choose its metaclass")
     for base in bases:
         _check_base(base)

@@ -14,10 +14,11 @@ that the tool can name: its own, in a process that ends with the call.
 from __future__ import annotations
 
 import builtins
+import functools
 import sys
 from collections.abc import Callable
 from types import BuiltinMethodType, FunctionType, MethodType
-from typing import Any
+from typing import Any, cast
 
 from sandbox.worker.classes import Type, build_class, is_reviewed, is_tool_class, kind_of
 from sandbox.worker.rules import (
@@ -78,18 +79,38 @@ def _is_api(name: str) -> bool:
     return name in NAMEDTUPLE_API
 
 
-def initial(owner: Any) -> Any:
-    """`owner`, if its `__init__` or `__new__` may be named: `super()`, or a base by name."""
+def initial(owner: Any, name: str) -> Any:
+    """One of `INITIALS` of `owner`, if it may be named: of `super()`, or of a base by name."""
     kind = type(owner)
-    if getattr(kind, MARK, None) is TOKEN:
-        return owner
-    if kind is super:
-        allowed = is_tool_class(object.__getattribute__(owner, "__thisclass__"))
-    else:
-        allowed = issubclass(kind, type) and (is_tool_class(owner) or is_reviewed(owner))
-    if not allowed:
-        raise refused("__init__ and __new__ belong to the tool's own classes and their bases")
-    return owner
+    if getattr(kind, MARK, None) is not TOKEN:
+        if kind is super:
+            allowed = is_tool_class(object.__getattribute__(owner, "__thisclass__"))
+        else:
+            allowed = issubclass(kind, type) and (is_tool_class(owner) or is_reviewed(owner))
+        if not allowed:
+            raise refused("__init__ and __new__ belong to the tool's own classes and their bases")
+    value = getattr(owner, name)
+    if name == "__init__" and type(value) is FunctionType and MARK not in value.__globals__:
+        return for_own(value)
+    return value
+
+
+def for_own(method: FunctionType) -> FunctionType:
+    """A method that no guard went through, for objects of the tool's own classes only.
+
+    Called by its class with another object, it would set or read that one's attributes. They may
+    have names of the tool's choice: fields of a dataclass.
+    """
+
+    @functools.wraps(method)
+    def checked(self: Any, /, *args: Any, **kwargs: Any) -> Any:
+        if not is_tool_class(type(self)):
+            raise refused(f"{method.__name__}() takes an object of the tool's own classes")
+        return method(self, *args, **kwargs)
+
+    # What was wrapped before shows the method itself: `pprint` looks there for dataclasses.
+    checked.__wrapped__ = getattr(method, "__wrapped__", method)
+    return cast("FunctionType", checked)
 
 
 def read_guarded(owner: Any, name: str) -> Any:
@@ -106,11 +127,21 @@ def read_guarded(owner: Any, name: str) -> Any:
         return value
     if value is _FORMAT or value is _FORMAT_MAP:
         return str_format if value is _FORMAT else str_format_map
-    if name == "obj" and issubclass(type(owner), BaseException) and not is_tool_class(type(owner)):
+    if name == "obj" and not _is_own(owner):
         raise refused("attribute 'obj' of an exception may belong to a library")
     if type(value) is MethodType and value.__func__ is _REGISTER:
         raise refused("foreign classes cannot be registered as subclasses")
     return value
+
+
+def _is_own(owner: Any) -> bool:
+    """Whether an object is of the tool's making. Not an alias: it hands on what it stands for."""
+    kind = type(owner)
+    if issubclass(kind, type):
+        return is_tool_class(owner)
+    if kind is FunctionType:
+        return MARK in owner.__globals__
+    return is_tool_class(kind) or kind is super or issubclass(kind, tuple)
 
 
 def _bound_format(template: str, name: str) -> Callable[..., str]:
@@ -128,13 +159,11 @@ def safe_getattr(owner: Any, name: str, /, *default: Any) -> Any:
         return kind_of(owner)
     if problem := read_problem(name):
         raise refused(problem)
-    if name in INITIALS:
-        owner = initial(owner)
-    elif is_private(name):
+    if is_private(name):
         owner = private(owner, name)
-    elif name in GUARDED:
+    elif name in GUARDED or name in INITIALS:
         try:
-            return read_guarded(owner, name)
+            return (read_guarded if name in GUARDED else initial)(owner, name)
         except AttributeError:
             if not default:
                 raise

@@ -37,10 +37,11 @@ PRELOADED = (
 1 ms; these make the zygote 0.8 MB larger and a fork no dearer (all 48 that the policy allows:
 5.5 MB, and a third more)."""
 CHUNK_BYTES = 65536
-AHEAD_MIB, AHEAD_CPU_S = 32, 1
+AHEAD_MIB, AHEAD_CPU_S = 8, 1
 """What a module level may use that runs ahead of its call: several stand ready beside the call
-under way, which has been promised all that its container has. 200 MiB held by each had the kernel
-end one of them; a loop in each had the calls wait for the processor."""
+under way, which has been promised all that its container has but `WORKER_MIB` of the engine.
+28 MiB held by each of seven had the kernel end the call; a loop in each had the calls wait for the
+processor."""
 DRAWS = (b"random", b"statistics")
 """Names of modules with random numbers, as the policy allows them, in code that imports them."""
 COMPILE_MIB = 512
@@ -159,17 +160,20 @@ def readable() -> tuple[str, ...]:
     library, *linked = dict.fromkeys(map(os.path.realpath, folders))
     found = set(_without_packages(library))
     for folder in linked:
-        found |= {path for path in _without_packages(folder) if _links(path)}
+        found |= {path for path in _without_packages(folder, whole=False) if _links(path)}
     return tuple(sorted(found))
 
 
-def _without_packages(folder: str) -> list[str]:
-    """`folder`, or where packages lie in it, its other entries; nothing where it is not there."""
+def _without_packages(folder: str, *, whole: bool = True) -> list[str]:
+    """`folder`, or where packages lie in it, its other entries; nothing where it is not there.
+
+    Not `whole`: its entries in any case, as libraries may lie in one of them (`/lib/x86_64-...`).
+    """
     if not os.path.isdir(folder):  # noqa: PTH112 -- pathlib costs every standby memory
         return []
     entries = list(os.scandir(folder))
     fit = [entry.path for entry in entries if not _holds_packages(entry)]
-    return [folder] if len(fit) == len(entries) else [*filter(os.path.exists, fit)]
+    return [folder] if whole and len(fit) == len(entries) else [*filter(os.path.exists, fit)]
 
 
 def _holds_packages(entry: os.DirEntry[str]) -> bool:
@@ -263,8 +267,8 @@ def _serve_call(frames: Frames, code: CodeType, head: Head, base_bytes: int) -> 
     no_memory = wire.frame(wire.OUTCOME, text)
     module: dict[str, Any] | bytes | None = None
     try:
-        if head.policy == "restricted":
-            module = _enter_ahead(frames, code, head, base_bytes, no_memory)
+        if head.policy == "restricted" and frames.idle:
+            module = _enter_ahead(code, head, base_bytes, no_memory)
             # What a call needs beside the tool itself: reading arguments, writing a result.
             call({"f": dict}, _WARM_UP, b'{"a": [1, 2.5, "b"]}', no_memory)
         _, arguments = frames.next()
@@ -277,25 +281,17 @@ def _serve_call(frames: Frames, code: CodeType, head: Head, base_bytes: int) -> 
 
 
 def _enter_ahead(
-    frames: Frames, code: CodeType, head: Head, base_bytes: int, no_memory: bytes
+    code: CodeType, head: Head, base_bytes: int, no_memory: bytes
 ) -> dict[str, Any] | bytes | None:
     """Run the module level before the call, with less than the call's own limits.
 
-    What takes more memory runs again when it is called: None. What takes more time ends, and is
-    started anew by the host, unless it is called by then.
+    What takes more memory runs again when it is called: None. What takes more time is ended by the
+    kernel, and started anew by the host, also where it was called by then. No handler of Python's
+    would do: it waits for C code to end, and `sum(itertools.repeat(0))` never does.
     """
-    memory_bytes = base_bytes + (head.memory_mib << 20)
-
-    def out_of_time(*_: object) -> None:
-        if frames.idle:
-            os._exit(0)
-        lockdown.limit_use(memory_bytes, head.cpu_s)
-
-    _signal.signal(_signal.SIGXCPU, out_of_time)
     lockdown.limit_ahead(base_bytes + (min(head.memory_mib, AHEAD_MIB) << 20), AHEAD_CPU_S)
     module = enter(code, head, no_memory)
-    lockdown.limit_use(memory_bytes, head.cpu_s)
-    _signal.signal(_signal.SIGXCPU, _signal.SIG_DFL)
+    lockdown.limit_use(base_bytes + (head.memory_mib << 20), head.cpu_s)
     return None if module is no_memory else module
 
 

@@ -14,8 +14,8 @@ from types import FunctionType, ModuleType
 from typing import Any
 
 from sandbox.worker.classes import is_tool_class, kind_of, mark
-from sandbox.worker.guards import safe_getattr, writable
-from sandbox.worker.rules import UNSAFE, refused, str_format, str_format_map
+from sandbox.worker.guards import for_own, safe_getattr, writable
+from sandbox.worker.rules import MARK, METHODS, UNSAFE, refused, str_format, str_format_map
 
 # ruff: noqa: ANN401 -- stand-ins take and give any object
 
@@ -193,6 +193,9 @@ def _dataclasses() -> dict[str, Any]:
         # statement can only have identifiers there; TypedDict("X", {"any text": int}) has texts.
         if not is_tool_class(cls) or issubclass(cls, dict):
             raise refused("dataclass() takes a class of the tool's own, not a dict")
+        # For a class without a docstring it evaluates the signature that a base's docstring tells.
+        if any(is_tool_class(base) and _signature(base) for base in cls.__mro__):
+            raise refused("a docstring cannot tell a signature")
         for name in vars(cls).get("__annotations__", ()):
             if type(name) is not str or not name.isidentifier() or name in UNSAFE:
                 raise refused(f"{name!r} cannot be a field")
@@ -205,9 +208,17 @@ def _dataclasses() -> dict[str, Any]:
         """The library's, on classes made by a class statement."""
         if cls is None:
             return lambda cls, /: dataclass(cls, **options)
-        return mark(dataclasses.dataclass(**options)(check(cls)))
+        made = mark(dataclasses.dataclass(**options)(check(cls)))
+        for name, value in list(vars(made).items()):
+            # What the library wrote names fields, and looks at no object that it is given.
+            if name in METHODS and type(value) is FunctionType and MARK not in value.__globals__:
+                setattr(made, name, for_own(value))
+        return made
 
     return {"dataclass": dataclass}
+
+
+_signature: Callable[[type], str | None] = vars(type)["__text_signature__"].__get__
 
 
 def _enum() -> dict[str, Any]:
@@ -225,6 +236,19 @@ def _enum() -> dict[str, Any]:
             if len(values) != 1:
                 raise refused("an Enum is made by a class statement here")
             return super().__call__(*values)
+
+        @classmethod
+        def _find_new_(cls, *args: Any) -> Any:
+            """How members are made: the library then calls `__init__` of what it is given."""
+            new, *rest = super()._find_new_(*args)  # type: ignore[misc]  # private to the library
+
+            def checked(kind: Any, *values: Any) -> Any:
+                member = new(kind, *values)
+                if type(member) is not kind:
+                    raise refused("__new__ of an enumeration gives a member of it")
+                return member
+
+            return (new if new is object.__new__ else checked, *rest)
 
     made: dict[str, Any] = {}
     for name in ("Enum", "IntEnum", "StrEnum", "Flag", "IntFlag"):

@@ -206,10 +206,9 @@ class ToolTransformer(RestrictingNodeTransformer):
             return ast.copy_location(self._guard(TYPE, node.value), node)
         if problem := read_problem(node.attr):
             self.error(node, problem)
-        if node.attr in GUARDED:
-            return ast.copy_location(self._guard(GETATTR, node.value, node.attr), node)
-        if node.attr in INITIALS:
-            node.value = self._guard(INITIAL, node.value)
+        if node.attr in GUARDED or node.attr in INITIALS:
+            guard = GETATTR if node.attr in GUARDED else INITIAL
+            return ast.copy_location(self._guard(guard, node.value, node.attr), node)
         if is_private(node.attr):
             node.value = self._guard(PRIVATE, node.value, self._mangled(node.attr))
         return node

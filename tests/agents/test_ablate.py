@@ -366,10 +366,12 @@ def _killed(server: LoopbackServer, flags: tuple[str, ...], more: int) -> None:
         (("--factor", "tools"), "--factor tools needs --levels"),
         (("--factor", "tools", "--levels", "as-is,names=loud"), "is no presentation of tools"),
         (("--factor", "tools", "--levels", "as-is,distractors=4000"), "4000 distractors"),
+        (("--factor", "tools", "--levels", "as-is,names=removed+names=as-is"), "names= twice"),
+        (("--factor", "tools", "--levels", "as-is,order=as-is"), "are the same"),
         (("--agent", "oracle", "--model", "openai/x"), "not both"),
         (("--epochs", "0"), "epochs"),
-        (("--show", "/nowhere"), "is no ablation"),
-        (("--resume", "/nowhere"), "is no ablation"),
+        (("--show", "/nowhere"), "there is no folder"),
+        (("--resume", "/nowhere"), "there is no folder"),
         (("--show", "/nowhere", "--seed", "3"), "--seed cannot be given with --show"),
     ],
 )
@@ -391,3 +393,120 @@ def test_a_folder_that_cannot_be_read_is_told(text: str, tmp_path: Path) -> None
     done = told("--show", str(tmp_path))
     assert done.returncode == 2
     assert "ablation.json" in done.stderr
+
+
+def run_command(*arguments: object) -> subprocess.CompletedProcess[str]:
+    done = subprocess.run(
+        [*TOOLHOP, *map(str, arguments)],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        env=environment(),
+    )
+    assert "Traceback" not in done.stderr, done.stderr
+    return done
+
+
+def test_a_whole_ablation_is_scored_exported_and_diagnosed_arm_by_arm(
+    inside: dict[str, Any], tmp_path: Path
+) -> None:
+    folder = Path(inside["folder"])
+    done = run_command("score", folder, "--json")
+    assert done.returncode == 0, done.stderr
+    scored = {one["arm"]: one for one in json.loads(done.stdout)}
+    assert {arm: one["episodes"] for arm, one in scored.items()} == {
+        arm: counts["scored"] for arm, counts in inside["arms"].items()
+    }
+    (row,) = effects(inside, population="failed", rule="strict", design="forked", prefix="detailed")
+    assert scored["detailed-then-minimal"]["strict"]["value"] == row["second"]
+    assert {one["player"] for one in scored.values()} == {PLAYER}
+    table = run_command("score", folder).stdout
+    assert all(f"│ {arm} " in table for arm in inside["arms"])
+    episodes = run_command("score", folder, "--episodes").stdout.splitlines()
+    assert len(episodes) == sum(one["episodes"] for one in scored.values())
+    both = json.loads(run_command("score", folder, folder / "minimal", "--json").stdout)
+    assert [one.get("arm") for one in both] == [*(f"{folder.name}/{a}" for a in scored), None]
+    assert run_command("diagnose", folder).returncode == 0
+    done = run_command("export", folder, "--to", "chat", "--all", "--out", tmp_path / "chats")
+    assert done.returncode == 0, done.stderr
+    assert len((tmp_path / "chats").read_text(encoding="utf-8").splitlines()) == len(episodes)
+
+
+def test_forks_are_compared_with_the_run_they_go_on_from(inside: dict[str, Any]) -> None:
+    folder = Path(inside["folder"])
+    forks, parent = folder / "detailed-then-minimal", folder / "detailed"
+    for sides in ((parent, forks), (forks, parent)):
+        done = run_command("compare", *sides)
+        assert done.returncode == 0, done.stderr
+        assert "goes on from" in done.stdout
+    done = run_command("compare", parent, forks, "--json")
+    (compared,) = json.loads(done.stdout)["comparisons"]
+    strict = compared["groups"][0]["measures"][0]
+    (row,) = effects(inside, population="failed", rule="strict", design="forked", prefix="detailed")
+    assert strict["measure"] == "strict"
+    assert strict["difference"] == row["difference"]
+    assert strict["p_value"] == row["p_value"]
+    # Forks of another run are a factor of their own.
+    done = run_command(
+        "compare", folder / "minimal-then-detailed", folder / "detailed-then-minimal"
+    )
+    assert done.returncode == 2
+    assert "forked_from" in done.stderr
+
+
+def test_one_process_plays_an_ablation_at_a_time(inside: dict[str, Any]) -> None:
+    with AblationFolder.open(Path(inside["folder"])).held():
+        done = told("--resume", inside["folder"])
+    assert done.returncode == 2
+    assert "being played by another process" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("flags", "said"),
+    [
+        (("--seed", "6"), "--seed: it has 5, given is 6"),
+        (("--mode", "free"), "--mode: it has mandatory, given is free"),
+        (("--levels", "minimal,detailed"), "another --levels: it has detailed,minimal"),
+        (("--prefix-level", "minimal"), "another --prefix-level: it has none, given is minimal"),
+        (("--factor", "tools"), "another --factor"),
+    ],
+)
+def test_resuming_with_other_flags_is_refused(
+    flags: tuple[str, ...], said: str, inside: dict[str, Any]
+) -> None:
+    done = told("--resume", inside["folder"], *flags)
+    assert done.returncode == 2
+    assert said in done.stderr
+
+
+def test_what_the_environment_says_counts_on_resuming(inside: dict[str, Any]) -> None:
+    def resumed(**variables: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [*TOOLHOP, "ablate", "--resume", inside["folder"], "--json"],
+            capture_output=True,
+            text=True,
+            timeout=60,
+            env={**environment(), **variables},
+        )
+
+    other = resumed(TOOLHOP_ABLATE_SEED="7")
+    assert other.returncode == 2
+    assert "--seed: it has 5, given is 7" in other.stderr
+    same = resumed(TOOLHOP_ABLATE_SEED="5", TOOLHOP_ABLATE_MAX_SAMPLES="2")
+    assert same.returncode == 0, same.stderr
+    assert json.loads(same.stdout)["rows"] == inside["rows"]
+
+
+def test_a_wrong_folder_is_told_with_the_right_one(inside: dict[str, Any]) -> None:
+    folder = inside["folder"]
+    done = told("--show", f"{folder}/detailed")
+    assert done.returncode == 2
+    assert f"is an arm; give its ablation's folder, {folder}" in done.stderr
+    for command in ("show", "report", "replay"):
+        flags = ["--verify"] if command == "replay" else []
+        done = run_command(command, f"{folder}/nowhere", *flags)
+        assert done.returncode == 2
+        assert "there is no folder" in done.stderr
+    done = run_command("show", folder)
+    assert done.returncode == 2
+    assert "give one of them (detailed, detailed-then-minimal, minimal" in done.stderr

@@ -8,6 +8,7 @@ import shlex
 import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ import pytest
 
 from tests.agents.command import TOOLHOP
 from tests.toolhop_tools.checked import row, rows_text, subject
-from toolhop_tools.properties.model import PROPERTIES
+from toolhop_tools.properties.model import NOT_ASKED, PROPERTIES
 
 GOOD = subject("def f(n):\n    return 2 * n\n")
 BAD = subject("def g(n):\n    return [1][n // 40]\n", name="g")
@@ -170,21 +171,46 @@ def test_a_call_shows_what_a_counter_example_needs(tmp_path: Path) -> None:
     assert "`items` must be of type array" in toolhop(tmp_path, *bad, check=(1,)).stdout
 
 
-def test_interrupted_it_ends_soon_and_says_so(tmp_path: Path) -> None:
-    running = subprocess.Popen(
-        [*TOOLHOP, "check", "builtin", "--sandbox", "process"],
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.PIPE,
-        text=True,
-        cwd=tmp_path,
-    )
-    assert running.stderr is not None
-    assert "/126 " in running.stderr.readline()
-    running.send_signal(signal.SIGINT)
-    _, told = running.communicate(timeout=60)
-    assert running.returncode == 130
-    assert "interrupted" in told
+def lanes_of(parent: int) -> set[int]:
+    """The processes of the lanes that a command has started."""
+    found = set()
+    for folder in Path("/proc").glob("[0-9]*"):
+        try:
+            ids = (folder / "stat").read_text().rpartition(")")[2].split()
+            line = (folder / "cmdline").read_bytes()
+        except OSError:
+            continue
+        if int(ids[1]) == parent and b"toolhop_tools.properties.lane" in line and ids[0] != "Z":
+            found.add(int(folder.name))
+    return found
+
+
+def alive(process: int) -> bool:
+    try:
+        state = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0]
+    except OSError:
+        return False
+    return state not in {"Z", "X"}
+
+
+@pytest.mark.parametrize("sent", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
+def test_no_process_is_left_when_it_is_ended(tmp_path: Path, sent: signal.Signals) -> None:
+    command = [*TOOLHOP, "check", "builtin", "--sandbox", "process", "--max-sandboxes", "2"]
+    with subprocess.Popen(
+        command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, cwd=tmp_path
+    ) as running:
+        assert running.stderr is not None
+        assert "/126 " in running.stderr.readline()
+        lanes = lanes_of(running.pid)
+        assert len(lanes) == 2
+        running.send_signal(sent)
+        told = running.communicate(timeout=60)[1]
+    assert running.returncode == (-sent if sent is signal.SIGKILL else 130)
     assert "Traceback" not in told
+    deadline = time.monotonic() + 10
+    while any(map(alive, lanes)):
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
 
 
 @pytest.mark.docker
@@ -217,6 +243,64 @@ def test_real_tools_are_checked_without_a_crash(tmp_path: Path, toolhop_60: Path
     verdicts = [v for tool in report["tools"] for v in tool["verdicts"].values()]
     assert len(verdicts) == len(PROPERTIES) * len(report["tools"]) > 0
     assert all(v["executed"] or v["verdict"] == "not applicable" for v in verdicts)
+
+
+# --- gold calls and certificates
+
+
+@pytest.fixture
+def asked(tmp_path: Path) -> Path:
+    """Two items: one that the words of its question solve, and one that nothing solves."""
+    path = tmp_path / "asked.json"
+    text = {"name": {"type": "string"}}
+    rows = []
+    for number, gold in ((1, "Hello, Malta!"), (2, "elsewhere")):
+        one = subject("def f(name):\n    return 'Hello, ' + name + '!'\n", text)
+        question = f"What is the greeting of Malta, number {number}?"
+        made = row(one)
+        tool = {**made["tools"]["What?"], "description": f"Greets, number {number}."}
+        made |= {"id": number, "question": question, "answer": gold}
+        made |= {"sub_task": {question: gold}, "tools": {question: tool}}
+        rows.append(made)
+    path.write_text(json.dumps(rows), encoding="utf-8")
+    return path
+
+
+def test_certified_calls_are_run_and_the_others_are_told_of(asked: Path) -> None:
+    folder = asked.parent
+    certify = ("certify", "asked.json", "--out", "c.jsonl", "--sandbox", "process")
+    toolhop(folder, *certify, check=(0,))
+    only = ("--property", "gold-call")
+    report = checked(folder, "asked.json", *only, "--certificates", "c.jsonl")
+    one, two = (tool["verdicts"]["gold-call"] for tool in report["tools"])
+    assert (one["verdict"], one["executed"]) == ("holds", 1)
+    assert (two["verdict"], two["executed"]) == ("not applicable", 0)
+    assert two["reason"].startswith("no certificate proves a call of it; item 2 is ")
+    page = toolhop(
+        folder, "check", "asked.json", *only, *PROCESS, "--certificates", "c.jsonl",
+        "--audit", "page.md",
+    )  # fmt: skip
+    assert "not asked" not in page.stderr
+    assert "(item 2 `f`)" in (folder / "page.md").read_text()
+    assert "--certificates c.jsonl" in (folder / "page.md").read_text()
+
+
+def test_a_gold_call_that_nobody_knows_is_not_asked(asked: Path) -> None:
+    done = toolhop(asked.parent, "check", "asked.json", *PROCESS, "--json", check=(0,))
+    reasons = {tool["verdicts"]["gold-call"]["reason"] for tool in json.loads(done.stdout)["tools"]}
+    assert reasons == {NOT_ASKED}
+    assert "gold-call was not asked of 2 tools" in done.stderr
+
+
+def test_certificates_of_other_data_are_bad_input(asked: Path) -> None:
+    folder = asked.parent
+    toolhop(folder, "certify", "asked.json", "--out", "c.jsonl", "--sandbox", "process", check=(0,))
+    asked.write_text(asked.read_text().replace("Hello", "Howdy"))
+    flags = ("--certificates", "c.jsonl")
+    stale = toolhop(folder, "check", "asked.json", *flags, *PROCESS, check=(2,))
+    assert "no longer hold" in stale.stderr
+    missing = toolhop(folder, "check", "asked.json", "--certificates", "d.jsonl", check=(2,))
+    assert "there are no certificates at d.jsonl" in missing.stderr
 
 
 # --- the plugin
@@ -266,6 +350,20 @@ def test_plugin_stands_beside_other_tests_and_is_chosen_by_mark_and_name(data: P
     assert "1 passed, 22 deselected" in own.stdout
     some = pytest_run(data.parent, *TOOLS, "-k", "1 and f and loads")
     assert (some.returncode, "1 passed" in some.stdout) == (0, True)
+
+
+def test_plugin_takes_certificates(asked: Path) -> None:
+    folder = asked.parent
+    certify = ("certify", "asked.json", "--out", "c.jsonl", "--sandbox", "process")
+    toolhop(folder, *certify, check=(0,))
+    data = ("--toolhop-data", "asked.json", "--toolhop-sandbox", "process", "-k", "gold-call")
+    done = pytest_run(folder, *data, "-rs", "--toolhop-certificates", "c.jsonl")
+    assert done.returncode == 0, done.stdout
+    assert "1 passed, 1 skipped" in done.stdout
+    assert "no certificate proves a call of it" in done.stdout
+    missing = pytest_run(folder, *data, "--toolhop-certificates", "d.jsonl")
+    assert missing.returncode == 4
+    assert "there are no certificates at d.jsonl" in missing.stderr
 
 
 def test_plugin_tells_of_bad_data(data: Path) -> None:

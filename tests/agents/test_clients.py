@@ -17,6 +17,8 @@ from typing import TypeVar
 import anyio
 import pytest
 
+from agents.cli import EXIT_MISSING, EXIT_USAGE
+from agents.cli.faults import exit_code
 from agents.models.base import Model, ModelFault
 from agents.models.clients import Client, open_model
 from agents.models.exchange import Options
@@ -419,6 +421,8 @@ def test_what_cannot_be_opened(name: str, said: str) -> None:
     with pytest.raises(ModelFault, match=rf"(?s){said}.*fix: ") as caught:
         open_model(name)
     assert caught.value.fatal
+    # A key can be missing on this machine; a name is bad everywhere.
+    assert exit_code(caught.value) == (EXIT_MISSING if said.endswith("KEY") else EXIT_USAGE)
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -33,6 +33,11 @@ def test_equal_episodes_leave_no_doubt() -> None:
     assert made.seconds.expected == pytest.approx(19)
 
 
+def test_few_episodes_take_no_less_than_one_of_them() -> None:
+    made = estimate([judged(str(n), 100) for n in range(5)], {"free": 2}, at_a_time=10, seed=0)
+    assert made.seconds.low == made.seconds.high == pytest.approx(2)
+
+
 def test_every_mode_has_its_own_mean() -> None:
     some = [judged("1", 10, "free"), judged("1", 1000, "direct")]
     some += [judged("2", 30, "free"), judged("2", 3000, "direct")]

@@ -231,11 +231,11 @@ def test_an_interrupted_run_goes_on_where_it_was(data: DataSet, tmp_path: Path) 
 @pytest.mark.parametrize(
     ("flags", "told"),
     [
-        (("--seed", "3"), "seed: the run has 0, given is 3"),
-        (("--agent", "do-nothing"), "agent: the run has 'oracle', given is 'do-nothing'"),
-        (("--model", "openai/x"), "model: the run has None, given is 'openai/x'"),
-        (("--mode", "all"), "modes: the run has"),
-        (("--turn-limit", "3"), "turn_limit: the run has 9, given is 3"),
+        (("--seed", "3"), "--seed: it has 0, given is 3"),
+        (("--agent", "do-nothing"), "--agent: it has oracle, given is do-nothing"),
+        (("--model", "openai/x"), "--model: it has none, given is openai/x"),
+        (("--mode", "all"), "--mode: it has mandatory"),
+        (("--turn-limit", "3"), "--turn-limit: it has 9, given is 3"),
         (("--max-connections", "0"), "--max-connections"),
     ],
 )
@@ -254,7 +254,7 @@ def test_settings_from_the_environment_count_as_given(data: DataSet, tmp_path: P
     _, answer = run(data, tmp_path, "--limit", "1")
     code, said = resume(answer["run"], TOOLHOP_RUN_SEED="9")
     assert code == 2
-    assert "seed: the run has 0, given is 9" in said["said"]
+    assert "--seed: it has 0, given is 9" in said["said"]
     code, _ = resume(answer["run"], "--seed", "0", TOOLHOP_RUN_MAX_SAMPLES="3")
     assert code == 0
 

@@ -130,3 +130,39 @@ def test_replacing_a_file_never_shows_a_part(tmp_path: Path) -> None:
         assert before.read() == b"old"
     assert path.read_bytes() == b"new content"
     assert list(tmp_path.iterdir()) == [path]
+
+
+def test_a_folder_of_runs_is_told_from_a_run(tmp_path: Path) -> None:
+    for number in range(7):
+        RunStore.create(tmp_path, f"run{number}", {})
+    with pytest.raises(StoreError, match=r"folder of runs: give one of them \(run0, .*run4 and"):
+        RunStore.open(tmp_path)
+    with pytest.raises(StoreError, match="there is no folder"):
+        RunStore.open(tmp_path / "nowhere")
+
+
+def test_a_manifest_that_is_no_object_is_told(tmp_path: Path) -> None:
+    store = RunStore.create(tmp_path, "run", {})
+    (store.folder / "manifest.json").write_text("[1]")
+    with pytest.raises(StoreError, match="cannot be read: it is no JSON object"):
+        _ = store.manifest
+
+
+def test_a_copy_without_the_empty_folder_can_be_gone_on_with(tmp_path: Path) -> None:
+    store = RunStore.create(tmp_path, "run", {})
+    (store.folder / "episodes").rmdir()
+    assert store.mend_index() == []
+    with store.sink("e") as sink:
+        sink(started("e"))
+    assert len(list(store.traces())) == 1
+
+
+def test_a_run_that_cannot_be_begun_leaves_no_folder(tmp_path: Path) -> None:
+    most, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (10, hard))
+    try:
+        with pytest.raises(StoreError, match="cannot be written"):
+            RunStore.create(tmp_path, "run", {"note": "more than fits"})
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (most, hard))
+    assert list(tmp_path.iterdir()) == []

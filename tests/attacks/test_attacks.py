@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
+import anyio
 import pytest
 
 from sandbox.base import Limits, Policy, Program
@@ -23,7 +24,7 @@ from sandbox.pool import PooledSandbox
 from sandbox.process import START_S, WORKER_ENVIRONMENT, ProcessLauncher, ProcessWorker
 from sandbox.replies import MOST_BYTES, read_answer
 from sandbox.worker import wire
-from tests.attacks import suite
+from tests.attacks import probes, suite
 from tests.attacks.make_report import MARKER
 from tests.attacks.suite import Arena, Attack, arena
 from tests.sandbox.conftest import require_engine
@@ -258,3 +259,46 @@ def test_an_outcome_that_no_table_names_is_noticed() -> None:
     attack: Attack = replace(ATTACKS["limits/infinite_loop"])
     (problem,) = suite.judge(attack, "docker", "none", Returned("1"), {})
     assert problem.startswith("it ended as 'value 1'")
+
+
+# -- module levels that run ahead of their calls, beside the calls of others ------------------
+
+
+def ahead_of(kind: str, source: str, count: int, then: Program, mib: int) -> tuple[Outcome, int]:
+    """What `then` gives beside `count` programs that stand ready, and how many still do."""
+
+    async def play() -> tuple[Outcome, int]:
+        programs = [Program(f"NUMBER = {number}\n{source}", "f") for number in range(count)]
+        async with (
+            suite.MAKERS[kind]("restricted") as pool,
+            pool.session([*programs, then]) as session,
+        ):
+            link = pool._started[0].link
+            deadline = time.monotonic() + 60
+            ready = count + 1
+            while time.monotonic() < deadline and ready > 1:
+                await anyio.sleep(0.2)
+                ready = sum(one.waits for one in link._primed.values())
+                if mib and time.monotonic() > deadline - 58:
+                    break
+            return await session.call(then, {"mib": mib}), ready
+
+    return anyio.run(play)
+
+
+@pytest.mark.docker
+def test_seven_that_hold_memory_ahead_leave_an_honest_one_its_own() -> None:
+    require_engine()
+    source = "KEPT = bytearray(b'x') * (28 << 20)\ndef f(): return len(KEPT)"
+    assert ahead_of("docker", source, 7, probes.HUNGRY, 200)[0] == Returned(str(200 << 20))
+
+
+def test_a_loop_in_c_ahead_of_its_call_ends() -> None:
+    source = "import itertools\nTOTAL = sum(itertools.repeat(0))\ndef f(): return TOTAL"
+    assert ahead_of("process", source, 1, probes.HUNGRY, 0) == (Returned("0"), 1)
+
+
+def test_a_call_of_what_reaches_the_limit_ahead_is_run_anew() -> None:
+    source = "TOTAL = sum(range(10**8))\ndef f(mib): return TOTAL"
+    outcome, _ = ahead_of("process", "def f(): return 1", 0, Program(source, "f"), 1)
+    assert outcome == Returned(str(sum(range(10**8))))

@@ -56,11 +56,11 @@ def test_a_run_under_way_is_shown_as_far_as_it_is_and_again_later(tmp_path: Path
     assert [row["verdict"] for row in data_of(out)["rows"]] == ["right", "wrong"]
 
 
-@pytest.mark.parametrize("place", ["nothing-here", "."])
-def test_no_run_is_a_usage_error(tmp_path: Path, place: str) -> None:
+@pytest.mark.parametrize(("place", "said"), [("nothing-here", "no folder"), (".", "is no run")])
+def test_no_run_is_a_usage_error(tmp_path: Path, place: str, said: str) -> None:
     done = report(tmp_path / place)
     assert done.returncode == 2
-    assert "is no run" in done.stderr
+    assert said in done.stderr
     assert report().returncode == 2
 
 

@@ -485,4 +485,91 @@ class Star:
 s = Star()
 result = [s.f_score, s.co_author, s.register, s.tb]
 """,
+    "methods that a dataclass is given": """
+import pprint
+from dataclasses import asdict, dataclass, field, fields, replace
+@dataclass(order=True, frozen=True)
+class Film:
+    year: int
+    title: str = field(default='x', compare=False)
+    cast: list = field(default_factory=list, compare=False)
+@dataclass(slots=True)
+class Seen:
+    name: str
+    def __post_init__(self): self.name = self.name.upper()
+@dataclass(init=False, frozen=True)
+class Short(Film):
+    pass
+a, b = Film(1999, 'M'), Film(2001)
+errors = []
+for call in (lambda: Film(), lambda: Film(1, 2, 3, 4), lambda: Film(year=1, other=2)):
+    try: call()
+    except TypeError as error: errors.append(str(error))
+result = [a < b, sorted([b, a]), a == Film(1999), hash(a) == hash(Film(1999)), repr(a), asdict(b),
+          replace(a, year=3), Seen('n'), pprint.pformat(a, width=10), errors, Film.__doc__,
+          Short.__doc__, [f.name for f in fields(Film)], max([a, b], key=lambda f: f.year).year]
+""",
+    "a dataclass as the values of an enumeration": """
+from dataclasses import dataclass
+from enum import Enum
+@dataclass
+class Planet:
+    mass: float
+    radius: float
+class Planets(Planet, Enum):
+    EARTH = 5.97, 6.37
+    MARS = 0.64, 3.39
+class Code(Enum):
+    def __new__(cls, value, label):
+        member = object.__new__(cls)
+        member._value_ = value
+        member.label = label
+        return member
+    A = 1, 'first'
+    B = 2, 'second'
+class Level(int, Enum):
+    LOW = 1
+    HIGH = 2
+    def __init__(self, number): self.double = number * 2
+result = [Planets.MARS.mass, Planets.EARTH.radius, Code.B.label, Code(1).label, Level.HIGH.double,
+          Level.LOW < Level.HIGH, [one.name for one in Code]]
+""",
+    "bases that are called by name": """
+import json
+from collections import UserDict
+class Odd(ValueError):
+    def __init__(self, code):
+        ValueError.__init__(self, 'odd ' + str(code))
+        self.code = code
+class Encoder(json.JSONEncoder):
+    def __init__(self, **options):
+        json.JSONEncoder.__init__(self, indent=1, **options)
+    def default(self, value): return list(value)
+class Rows(UserDict):
+    def __init__(self, *args):
+        UserDict.__init__(self, *args)
+        self.seen = len(self.data)
+class Both(Encoder):
+    def __init__(self): super(Both, self).__init__(sort_keys=True)
+make = getattr(Odd, '__init__')
+result = [str(Odd(3)), Odd(4).code, Encoder().encode({1, 2}), Rows({'a': 1}).seen,
+          Both().encode({'b': 1, 'a': 2}), make is not None]
+""",
+    "an attribute called obj": """
+from collections import namedtuple
+from typing import NamedTuple
+class Holder:
+    obj = 1
+    def __init__(self): self.obj = [2]
+def held(): pass
+held.obj = 3
+Pair = NamedTuple('Pair', [('obj', int), ('other', int)])
+Other = namedtuple('Other', 'obj')
+errors = []
+for owner in (5, 'text', Holder):
+    try: errors.append(owner.obj)
+    except AttributeError as error: errors.append(str(error))
+result = [Holder().obj, Holder.obj, held.obj, Pair(4, 5).obj, Other(6).obj, errors,
+          getattr(5, 'obj', 'none')]
+""",
 }

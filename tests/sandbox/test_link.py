@@ -236,7 +236,7 @@ def test_results_that_are_no_json(body: bytes, reason: str) -> None:
     ("exit_code", "expected"),
     [
         (-9, OutOfMemory(256)),
-        (-24, TimedOut(1.0)),
+        (-24, Died("the process was ended for its use of processor time")),
         (-11, Died("the process was ended by signal 11")),
         (3, Died("the process ended with exit code 3 and no result")),
     ],

@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
 from typing import Any
-
-from anyio.from_thread import start_blocking_portal
 
 from env.rejection import Rejections
 from sandbox.base import Limits, Program
 from sandbox.choose import Kind
-from sandbox.outcome import JSON, Outcome
+from sandbox.outcome import JSON
 from toolhop_tools.model import Tool, ToolDocument
-from toolhop_tools.properties.bench import open_bench
+from toolhop_tools.properties.bench import calling
 from toolhop_tools.properties.case import Case
 from toolhop_tools.properties.check import check, open_case
-from toolhop_tools.properties.model import Caller, CounterExample, Fails, Gold, Setting, Subject
+from toolhop_tools.properties.model import Caller, CounterExample, Fails, Gold, Subject
 from toolhop_tools.properties.store import Store
 
 LIMITS = Limits(wall_s=1.0, memory_mib=128)
@@ -44,19 +42,9 @@ def subject(
     return Subject("item-1", tool, tuple(golds))
 
 
-@contextmanager
-def caller(kind: Kind = "process") -> Iterator[Caller]:
+def caller(kind: Kind = "process") -> AbstractContextManager[Caller]:
     """Calls through real workers, of all settings."""
-    with ExitStack() as stack:
-        portal = stack.enter_context(start_blocking_portal())
-        bench = portal.wrap_async_context_manager(open_bench(kind, limits=LIMITS))
-        lane = portal.wrap_async_context_manager(stack.enter_context(bench).lane())
-        entered = stack.enter_context(lane)
-
-        def call(setting: Setting, program: Program, arguments: Mapping[str, JSON]) -> Outcome:
-            return portal.call(entered.call, setting, program, arguments)
-
-        yield call
+    return calling(kind, limits=LIMITS)
 
 
 def case(call: Caller, one: Subject, *, count: int = 20, store: Store | None = None) -> Case:

@@ -85,8 +85,21 @@ def test_another_name_that_happens_to_fit_is_no_proof() -> None:
 def test_other_options_of_the_right_example_are() -> None:
     source = "def f(text, upper=False):\n    return ord(text.upper() if upper else text)\nf('s')"
     properties: dict[str, JSON] = {"text": TEXT, "upper": {"type": "boolean"}}
-    hop = made(source, "What is the code of 's'?", "83", properties, required=["text"])
+    asked = "What is the code of 's' in upper case?"
+    hop = made(source, asked, "83", properties, required=["text"])
     assert found(hop) == ("proven", Provenance.OPTIONS, {"text": "s", "upper": True})
+
+
+def test_an_option_that_is_not_asked_for_proves_nothing() -> None:
+    source = "def f(text, upper=False):\n    return ord(text.upper() if upper else text)\nf('s')"
+    properties: dict[str, JSON] = {"text": TEXT, "upper": {"type": "boolean"}}
+    one = proof(made(source, "What is the code of 's'?", "83", properties, required=["text"]))
+    assert (one.verdict, one.defect) == (Verdict.UNPROVEN, None)
+    assert "upper" in one.why
+    assert [evidence.arguments for evidence in one.evidence] == [
+        {"text": "s", "upper": True},
+        {"text": "s"},
+    ]
 
 
 def test_arguments_in_another_order_are() -> None:
@@ -170,11 +183,12 @@ def test_finding_nothing_is_unproven() -> None:
     assert one.executions > 0
 
 
-def test_a_tool_that_looks_at_nothing_is_seen_to() -> None:
-    one = proof(made("def f(text):\n    return 'Ada'", "Who built Stanley Park?", "Ada"))
+def test_a_tool_that_gives_the_answer_whoever_is_asked_about_is_told_by_its_rate() -> None:
+    source = "def f(text):\n    return f'{text} was built by Ada'"
+    one = proof(made(source, "Who built Stanley Park?", "Ada"))
     assert one.verdict is Verdict.PROVEN
     assert one.chance is not None
-    assert one.chance.rate == 1.0
+    assert (one.chance.rate or 0) >= 0.9
 
 
 def test_luck_is_no_proof() -> None:

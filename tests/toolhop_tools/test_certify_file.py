@@ -10,7 +10,14 @@ import pytest
 
 from tests.toolhop_tools.certifying import BASIS, item, made
 from toolhop_tools.certify.candidates import Provenance
-from toolhop_tools.certify.file import CertificateError, Writer, default_path, read, standing
+from toolhop_tools.certify.file import (
+    BEGINNING,
+    CertificateError,
+    Writer,
+    default_path,
+    read,
+    standing,
+)
 from toolhop_tools.certify.model import VERSION, Certificate, HopProof, Verdict, to_line
 from toolhop_tools.certify.use import is_proven, proven_only, with_certificates
 from toolhop_tools.model import Item
@@ -66,10 +73,30 @@ def test_a_line_that_was_cut_off_is_taken_away(path: Path, cut: int) -> None:
 
 def test_a_file_of_a_half_line_is_emptied(path: Path) -> None:
     path.parent.mkdir()
-    path.write_bytes(b"x" * 200_000)
+    path.write_bytes(BEGINNING + b"x" * 200_000)
     with Writer(path):
         pass
     assert path.read_bytes() == b""
+
+
+@pytest.mark.parametrize("held", [b'{"id": 1}', b"x" * 200_000, b"[1,\n2]"])
+def test_a_file_of_another_kind_is_left_as_it_is(path: Path, held: bytes) -> None:
+    path.parent.mkdir()
+    path.write_bytes(held)
+    with pytest.raises(CertificateError, match="ends in a line that is no certificate"):
+        Writer(path)
+    assert path.read_bytes() == held
+
+
+@pytest.mark.parametrize("line", [b"{]", b'{"item": "1"}', b"\xff\xfe", b"[]"])
+def test_a_line_that_is_no_certificate_is_named(path: Path, line: bytes) -> None:
+    with Writer(path) as writer:
+        writer.add(certificate(one_item("a")))
+    path.write_bytes(path.read_bytes() + line + b"\n")
+    with pytest.raises(
+        CertificateError, match=r"line 2 is no certificate [^\n]*\n.*take the line out"
+    ):
+        list(read(path))
 
 
 def test_one_process_writes_at_a_time(path: Path) -> None:

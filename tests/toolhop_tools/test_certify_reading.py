@@ -97,6 +97,13 @@ LEAKS: dict[str, tuple[Asked, dict[str, JSON], str]] = {
     "a number as an option": (asked("How long?", "4"), {"precision": 4}, "precision"),
     "a truth value is none": (asked("Is it?", "true"), {"strict": True}, ""),
     "an earlier answer": (asked("The sum of 8?", "8", "8"), {"number": 8}, ""),
+    "an earlier answer that is not named": (asked("Who wrote?", "Ann", "Ann"), {"a": "Ann"}, "a"),
+    "one of two names": (asked("Longer: Ada or Bo?", "Ada"), {"a": "Ada", "b": "Bo"}, ""),
+    "a part of the question's name": (
+        asked("The longest word of University of Oslo?", "University"),
+        {"text": "University of Oslo", "skip": "University"},
+        "skip",
+    ),
     "a number of the question": (asked("What is 5 times 1?", "5"), {"a": 5, "b": 1}, ""),
     "an ordinal": (asked("The first digit of 1234?", "1", "1234"), {"position": 1}, ""),
     "a part of a name is the answer": (
@@ -213,6 +220,18 @@ RESULTS: dict[str, tuple[str, object, Match | None]] = {
     "a letter that is a word": ("a", "It is a letter.", None),
     "an error": ("Ada", {"error": "Ada is not known"}, None),
     "a key": ("Ada", {"Ada": 1}, None),
+    "half of a name": ("Ada", "It was Ada Byron.", None),
+    "the family name": ("Byron", {"name": "Ada Byron"}, None),
+    "half of a name that is all": ("Ada", ["Ada of Ockham"], None),
+    "the greater part of a name": ("Ada Byron", "By Countess Ada Byron in 1843.", Match.WORDS),
+    "a name behind a capital that is none": ("Ada", "Writer Ada, of Ockham.", Match.WORDS),
+    "a place with what it is in": ("Holt Park", "Holt Park, Dunmere", Match.WORDS),
+    "the year of the only date": ("1976", "Opened on September 12, 1976.", Match.WORDS),
+    "the year of an ISO date": ("1976", {"opened": "1976-09-12"}, Match.WORDS),
+    "a year beside a date": ("1976", "On 1976-09-12, 4 years on.", None),
+    "the year of one of two dates": ("1976", "1976-09-12 to 1977-01-02", None),
+    "the day of a date": ("12", "Opened on September 12, 1976.", None),
+    "an exponent": ("2", "1.3e+02", None),
     "nothing": ("Ada", None, None),
     "a huge number": ("1", 10**300, None),
 }
@@ -233,6 +252,9 @@ def test_a_result_is_judged(case: tuple[str, object, Match | None]) -> None:
 
 def test_what_the_arguments_said_is_no_answer() -> None:
     assert judge("Ada", "Ada is known.", {"name": "Ada"}) is None
+    assert judge("Ada", "The first name of Ada Byron is Ada.", {"name": "Ada Byron"}) is not None
+    assert judge("Ada", "The result for Ada Byron is here.", {"name": "Ada Byron"}) is None
+    assert judge("Ada", '{"first": "Ada"}', {"name": "Ada Byron"}) is not None
     assert judge("15", "15 and 4 make 15.", {"a": 15, "b": 4}) is None
     assert judge("19", "15 and 4 make 19.", {"a": 15, "b": 4}) is not None
 

@@ -11,6 +11,7 @@ from sandbox.outcome import Outcome, Returned
 from tests.toolhop_tools.checked import caller, case, found, subject
 from toolhop_tools.properties.check import CHECKS, check
 from toolhop_tools.properties.model import (
+    NOT_ASKED,
     PROPERTIES,
     Arguments,
     Caller,
@@ -225,9 +226,7 @@ def test_bad_input_is_judged_by_what_the_simulator_says(call: Caller) -> None:
 
 
 def test_gold_calls(call: Caller) -> None:
-    assert check(case(call, subject(GOOD)), "gold-call") == NotApplicable(
-        "no hop of it has a gold call"
-    )
+    assert check(case(call, subject(GOOD)), "gold-call") == NotApplicable(NOT_ASKED)
     wrong = subject(GOOD, golds=[Gold({"n": 3}, "7", "written")])
     assert found(call, wrong, "gold-call").kind == "gold call gives another value"
     invalid = subject(GOOD, golds=[Gold({"n": "3"}, "6", "written")])

@@ -6,7 +6,6 @@ import json
 from collections.abc import Iterator
 from pathlib import Path
 
-import anyio
 import pytest
 
 from env.rejection import Rejections
@@ -14,8 +13,8 @@ from sandbox.outcome import NotJson, Raised, Returned, TooLarge
 from tests.toolhop_tools.checked import LIMITS, caller, case, subject
 from toolhop_tools.model import GoldCall, Hop, Item
 from toolhop_tools.properties import draw, harness, words
-from toolhop_tools.properties.bench import open_bench, settings_for
-from toolhop_tools.properties.check import check, report
+from toolhop_tools.properties.bench import settings_for
+from toolhop_tools.properties.check import check, kept
 from toolhop_tools.properties.described import promises
 from toolhop_tools.properties.documents import names
 from toolhop_tools.properties.many import Plan, check_all
@@ -47,12 +46,13 @@ def test_failures_are_replayed_first_and_not_made_smaller_again(
 ) -> None:
     store = Store(tmp_path, "set")
     one = subject(BAD, {"n": {"type": "integer", "minimum": 0}})
-    first = report(case(call, one, store=store), ["valid-input"], store=store)
+    first = kept(case(call, one, store=store), "valid-input", store)
+    assert isinstance(first, Fails)
     again = case(call, one, count=1, store=store)
     assert list(again.valid) == [{"n": 40}]
     verdict = check(again, "valid-input")
     assert isinstance(verdict, Fails)
-    assert verdict.found == first.failed
+    assert verdict.found == first.found
     mended = subject(MENDED, {"n": {"type": "integer", "minimum": 0}})
     assert check(case(call, mended, count=1, store=store), "valid-input") == Holds(1)
 
@@ -64,12 +64,13 @@ def test_sequences_and_near_misses_are_replayed(call: Caller, tmp_path: Path) ->
     )
     for one, name in ((counts, "independent"), (day, "bad-input")):
         store = Store(tmp_path, name)
-        before = report(case(call, one, store=store), [name], store=store).failed
-        kept = store.kept(one)
-        assert [(k.property, k.kind) for k in kept] == [(f.property, f.kind) for f in before]
+        before = kept(case(call, one, store=store), name, store)
+        assert isinstance(before, Fails)
+        files = store.kept(one)
+        assert [(k.property, k.kind) for k in files] == [(f.property, f.kind) for f in before.found]
         after = check(case(call, one, count=3, store=store), name)
         assert isinstance(after, Fails)
-        assert after.found == before
+        assert after.found == before.found
 
 
 def test_store_passes_over_what_it_cannot_read(tmp_path: Path) -> None:
@@ -108,12 +109,11 @@ def test_a_tool_of_several_items_is_one_subject_with_all_their_gold_calls() -> N
 def test_reports_are_the_same_however_many_lanes() -> None:
     tools = [subject(source) for source in (BAD, MENDED, "def f(n):\n    return {n}\n")] * 2
 
-    async def made(lanes: int) -> list[object]:
-        async with open_bench("process", limits=LIMITS, lanes=lanes) as bench:
-            plan = Plan(tools, count=12)
-            return [r.verdicts for r in await check_all(plan, bench, Rejections, lanes=lanes)]
+    def made(lanes: int) -> list[object]:
+        plan = Plan(tools, Rejections, LIMITS, "process", count=12)
+        return [report.verdicts for report in check_all(plan, lanes=lanes)]
 
-    one, two = anyio.run(made, 1), anyio.run(made, 2)
+    one, two = made(1), made(2)
     assert one == two
     assert len(one) == 6
 

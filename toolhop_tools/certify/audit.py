@@ -59,6 +59,26 @@ def randomised(
     return list(found.values())
 
 
+def empty_ones(task: Task, arguments: Mapping[str, JSON]) -> Iterator[dict[str, JSON]]:
+    """Changes of one parameter to an empty value, or of one that is left out to its first ones."""
+    for name in task.properties:
+        if name not in arguments:
+            yield from ({name: choice.value} for choice in task.pool(name)[:2])
+            continue
+        match arguments[name]:
+            case bool(value):
+                yield {name: not value}
+            case str():
+                yield {name: ""}
+            case list():
+                yield {name: []}
+            case dict():
+                yield {name: {}}
+            case int() | float():
+                yield {name: 0}
+                yield {name: -1}
+
+
 def _other(task: Task, schema: JSON, value: JSON, rng: random.Random) -> JSON:
     """Another value of the same kind."""
     known = resolved(schema, task.schema) if isinstance(schema, dict) else {}

@@ -19,9 +19,9 @@ import jsonschema_rs
 
 from sandbox.outcome import JSON
 from toolhop_tools.answers import plain_number, plain_text, same_answer
-from toolhop_tools.certify.honesty import Asked, covered
+from toolhop_tools.certify.honesty import Asked, covered, leaked
 from toolhop_tools.certify.literals import Source, read_source
-from toolhop_tools.certify.pools import SOURCES, Choice, Offers, offers, pool, resolved
+from toolhop_tools.certify.pools import Choice, Offers, offers, pool, resolved
 from toolhop_tools.certify.words import as_text, scalars
 from toolhop_tools.declared import declared, required, undeclared
 from toolhop_tools.examples import example_calls
@@ -51,7 +51,7 @@ class Provenance(StrEnum):
 
 
 EXAMPLES = frozenset({Provenance.WRITTEN, Provenance.EXAMPLE, Provenance.FITTED})
-_NEAR = frozenset({"answer", "question", "enum", "default", "date", "description"})
+_NEAR = frozenset({"answer", "question", "enum", "default", "date", "reworded", "description"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -324,25 +324,31 @@ def lean(task: Task, arguments: Mapping[str, JSON]) -> list[dict[str, JSON]]:
 
 
 def given_away(task: Task) -> Iterator[Candidate]:
-    """Calls that are given the gold itself: whether the tool wants its answer as an input."""
-    gold: list[Choice] = [Choice(task.asked.gold, 0.0, "filler")]
-    for name, schema in task.properties.items():
-        kind = schema.get("type") if isinstance(schema, dict) else None
-        value: JSON = [task.asked.gold] if kind == "array" else task.asked.gold
-        if kind not in {"string", "array", None}:
+    """Calls that are given the gold itself: whether the tool wants its answer as an input.
+
+    Only by a parameter that has to be given and that the code compares with the gold: a filter that
+    may be left out passes whatever it finds, and shows nothing.
+    """
+    for name in task.required:
+        schema, compared = task.properties.get(name), task.source.compared.get(name, ())
+        if not any(same_answer(task.asked.gold, as_text(one)) for one in compared):
             continue
+        known = resolved(schema, task.schema) if isinstance(schema, dict) else {}
+        kinds = known.get("type", "string")
+        if not {"string", "array"}.intersection(kinds if isinstance(kinds, list) else [str(kinds)]):
+            continue
+        value: JSON = [task.asked.gold] if "array" in str(kinds) else task.asked.gold
         gold = [Choice(value, 0.0, "filler")]
-        pools = [gold if one == name else task.pool(one)[:4] for one in task.required]
-        names = task.required if name in task.required else (*task.required, name)
-        chosen_pools = pools if name in task.required else [*pools, gold]
-        for _, chosen in itertools.islice(cheapest(chosen_pools), 8):
-            arguments = {one: choice.value for one, choice in zip(names, chosen, strict=True)}
+        pools = [gold if one == name else _silent(task, one)[:4] for one in task.required]
+        for _, chosen in itertools.islice(cheapest(pools), 8):
+            pairs = zip(task.required, chosen, strict=True)
+            arguments = {one: choice.value for one, choice in pairs}
             yield Candidate(arguments, Provenance.SEARCH)
 
 
-def farthest(sources: Iterable[str]) -> str:
-    """The source farthest from the question."""
-    return max(sources, key=SOURCES.index, default="enum")
+def _silent(task: Task, name: str) -> list[Choice]:
+    """Values for a parameter that do not give the gold away."""
+    return [one for one in task.pool(name) if not leaked(task.asked, {name: one.value})]
 
 
 def texts_of(arguments: Mapping[str, JSON]) -> list[str]:

@@ -4,15 +4,23 @@ from __future__ import annotations
 
 import html
 import re
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from dataclasses import dataclass
 
 from sandbox.outcome import JSON, NotJson, Outcome, Raised, Refused, Returned
-from toolhop_tools.answers import plain_number, plain_text, same_answer
+from toolhop_tools.answers import same_answer
 from toolhop_tools.certify.candidates import Candidate, Task, texts_of
 from toolhop_tools.certify.honesty import Asked
 from toolhop_tools.certify.model import Defect
-from toolhop_tools.certify.words import as_text, bare, scalars, stands_in, words
+from toolhop_tools.certify.words import (
+    as_text,
+    bare,
+    name_words,
+    runs,
+    scalars,
+    stands_in,
+    words,
+)
 from toolhop_tools.errors import shown
 from toolhop_tools.failures import tells_of_error
 from toolhop_tools.reading import read_result
@@ -107,6 +115,14 @@ def failure(outcome: Outcome, function: str) -> tuple[Defect, str] | None:
             return Defect.NO_RESULT, outcome.kind.replace("_", " ")
 
 
+def left_out(outcome: Outcome, documented: Container[str]) -> bool:
+    """Whether a call lacks parameters that the document has as optional: another call has them."""
+    if not isinstance(outcome, Raised) or " missing " not in outcome.message:
+        return False
+    names = re.findall(r"'(\w+)'", outcome.message)
+    return bool(names) and all(name in documented for name in names)
+
+
 def other_result(asked: Asked, tried: Tried, later: Sequence[str]) -> tuple[Defect, str] | None:
     """What it means that the right call returned something definite that is not the gold.
 
@@ -124,8 +140,7 @@ def other_result(asked: Asked, tried: Tried, later: Sequence[str]) -> tuple[Defe
     gold = html.unescape(asked.gold)
     if _keyed(gold, value):
         return Defect.OTHER_LABEL, "the gold is the name under which the result is listed"
-    number = plain_number(plain_text(gold)) is not None
-    if not number and len(plain_text(gold)) > 1 and stands_in(gold, asked.mentions.text):
+    if _subject(asked, gold):
         return Defect.OTHER_LABEL, "the gold repeats the question"
     followed = [leaf for leaf in _names(value, arguments) if any(stands_in(leaf, q) for q in later)]
     if followed and not any(stands_in(gold, question) for question in later):
@@ -133,6 +148,20 @@ def other_result(asked: Asked, tried: Tried, later: Sequence[str]) -> tuple[Defe
     text = tried.outcome.json_text
     short = text if len(text) <= SHOWN_CHARS else f"{text[: SHOWN_CHARS - 1]}…"
     return Defect.OTHER_VALUE, f"the right call returns {short}, the gold is {shown(gold)}"
+
+
+def _subject(asked: Asked, gold: str) -> bool:
+    """Whether the gold is, whole, the one name that the question asks about.
+
+    Not a part of it, as a first name is, and not one of several names to choose from.
+    """
+    named = [*(answer for _, answer in asked.mentions.answers), *asked.mentions.names]
+    wanted = name_words(gold)
+    if sum(map(str.isalpha, gold)) < 2:
+        return False
+    apart = [name for name in named if not runs(name_words(name), wanted)]
+    apart = [name for name in apart if not runs(wanted, name_words(name))]
+    return not apart and any(name_words(name) == wanted for name in named)
 
 
 def _keyed(gold: str, value: JSON) -> bool:

@@ -12,6 +12,8 @@ import os
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
+from pydantic import ValidationError
+
 from toolhop_tools.certify.model import Basis, Certificate, from_line, to_line
 from toolhop_tools.errors import ToolsError
 
@@ -55,11 +57,20 @@ def _certificate(path: Path, number: int, line: bytes) -> Certificate:
     try:
         return from_line(line)
     except ValueError as error:
-        reason = str(error).splitlines()[0]
         raise CertificateError(
-            f"{path}: line {number} is no certificate of this version ({reason})\n"
-            "  fix: name a file that `toolhop certify` wrote, or remove this one and make it anew"
+            f"{path}: line {number} is no certificate ({_reason(error)})\n"
+            "  fix: name a file that `toolhop certify` wrote; from such a file take the line out, "
+            "and `toolhop certify` makes its certificate anew"
         ) from None
+
+
+def _reason(error: ValueError) -> str:
+    """The first thing that is wrong, in a line."""
+    if isinstance(error, ValidationError):
+        first = error.errors(include_url=False, include_context=False, include_input=False)[0]
+        place = ".".join(map(str, first["loc"]))
+        return f"{place}: {first['msg']}" if place else str(first["msg"])
+    return str(error).partition("\n")[0]
 
 
 def standing(path: Path, digests: Mapping[str, str], basis: Basis) -> set[str]:
@@ -100,7 +111,7 @@ class Writer:
             raise self._fault(error) from None
         try:
             fcntl.flock(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            _drop_torn_line(self._descriptor)
+            torn = _drop_torn_line(self._descriptor)
         except BlockingIOError:
             os.close(self._descriptor)
             raise CertificateError(
@@ -110,6 +121,12 @@ class Writer:
         except OSError as error:
             os.close(self._descriptor)
             raise self._fault(error) from None
+        if not torn:
+            os.close(self._descriptor)
+            raise CertificateError(
+                f"{path} ends in a line that is no certificate; it was left as it is\n"
+                "  fix: name a file that `toolhop certify` wrote, or a new one, with --out"
+            )
 
     def __enter__(self) -> Writer:
         return self
@@ -142,8 +159,15 @@ class Writer:
 BLOCK = 1 << 16
 
 
-def _drop_torn_line(descriptor: int) -> None:
-    """Cut off what stands after the last line's end."""
+BEGINNING = b'{"item": "'
+"""How the line of a certificate begins."""
+
+
+def _drop_torn_line(descriptor: int) -> bool:
+    """Cut off the piece of a certificate that stands after the last line's end.
+
+    False, and nothing is cut, where that is no such piece: the file is then not ours to change.
+    """
     end = os.lseek(descriptor, 0, os.SEEK_END)
     at = end
     while at > 0:
@@ -153,5 +177,10 @@ def _drop_torn_line(descriptor: int) -> None:
             at = start + found + 1
             break
         at = start
-    if at < end:
-        os.ftruncate(descriptor, at)
+    if at == end:
+        return True
+    piece = os.pread(descriptor, len(BEGINNING), at)
+    if not BEGINNING.startswith(piece[: len(BEGINNING)]):
+        return False
+    os.ftruncate(descriptor, at)
+    return True

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 from sandbox.outcome import JSON
 from toolhop_tools.answers import plain_number, plain_text, same_answer
-from toolhop_tools.certify.mentions import Mentions
+from toolhop_tools.certify.mentions import Mentions, listed
 from toolhop_tools.certify.words import (
     as_text,
     bare,
@@ -43,9 +43,9 @@ class Asked:
 def leaked(asked: Asked, arguments: Mapping[str, JSON]) -> str:
     """The argument that gives the answer away, as a path; empty where none does.
 
-    Texts and numbers are looked at, no truth values. Allowed are an earlier answer, a name, number
-    or other words of the sub-question as it has them (no part of a name: that would be the answer
-    to "what is the first name"), and one of a list's elements where what is asked is a choice
+    Texts and numbers are looked at, no truth values. Allowed are what the sub-question has: an
+    earlier answer, a name, a number or other words (no part of a name: that would be the answer to
+    "what is the first name"), and one of a list's elements where what is asked is a choice
     among them.
     """
     for path, value in scalars(dict(arguments)):
@@ -81,18 +81,27 @@ def _letters(text: str) -> str:
 
 def _supplied(asked: Asked, text: str) -> bool:
     found = asked.mentions
-    if any(same_answer(answer, text) for answer in asked.earlier):
+    answers = [answer for _, answer in found.answers]
+    if any(same_answer(answer, text) for answer in answers):
         return True
-    if any(same_number(number, text) for number in found.numbers):
+    if any(same_number(number, text) for number in (*found.numbers, *words(found.text))):
         return True
     if text.strip() and (day := whole_date(text)) is not None:
         return day.isoformat() in found.dates
-    if any(name_words(text) == name_words(name) for name in (*found.names, *found.quoted)):
+    single = [name for name in found.names if len(listed(name)) == 1]
+    whole = [name for name in found.names if not _within(name, (*single, *answers))]
+    if any(name_words(text) == name_words(name) for name in (*whole, *found.quoted)):
         return True
     left = words(found.text)
-    for name in sorted((*found.names, *(answer for _, answer in found.answers)), key=len)[::-1]:
+    for name in sorted((*found.names, *answers), key=len)[::-1]:
         left = _without(name_words(name), left)
     return bool(runs(words(text), left))
+
+
+def _within(name: str, names: Sequence[str]) -> bool:
+    """Whether a name is a part of a longer one."""
+    part = name_words(name)
+    return any(len(words(one)) > len(words(name)) and runs(part, words(one)) for one in names)
 
 
 def _without(part: Sequence[str], whole: Sequence[str]) -> tuple[str, ...]:
@@ -205,7 +214,7 @@ def other_choice(asked: Asked, schema: Mapping[str, JSON], arguments: Mapping[st
     for name, value in arguments.items():
         one = properties.get(name) if isinstance(properties, dict) else None
         choices = one.get("enum") if isinstance(one, dict) else None
-        if not isinstance(choices, list) or not isinstance(value, str) or _is_form(name):
+        if not isinstance(choices, list) or not isinstance(value, str) or is_form(name):
             continue
         texts = [choice for choice in choices if isinstance(choice, str)]
         fitting = [choice for choice in texts if choice_named(choice, asked_words)]
@@ -222,5 +231,6 @@ def choice_named(choice: str, asked_words: Sequence[str]) -> bool:
 _FORMS = ("format", "output", "detail", "style", "mode", "level", "display", "sort", "language")
 
 
-def _is_form(name: str) -> bool:
+def is_form(name: str) -> bool:
+    """Whether a parameter says how a result is to be written, and not what it is about."""
     return any(word in name.casefold() for word in _FORMS)

@@ -60,6 +60,8 @@ _ASKING = frozenset(
         *("what", "who", "whom", "whose", "which", "when", "where", "how", "why", "in", "on", "is"),
         *("was", "are", "were", "did", "does", "do", "the", "a", "an", "at", "of", "for", "to"),
         *("from", "by", "if", "name", "find", "since", "calculate", "give", "tell", "determine"),
+        *("sort", "order", "arrange", "list", "count", "add", "subtract", "multiply", "divide"),
+        *("join", "combine", "concatenate", "reverse", "remove", "replace", "convert", "spell"),
     )
 )
 _TOKEN = re.compile(r"\S+")
@@ -200,6 +202,12 @@ def _parts(name: str) -> Iterator[str]:
     pieces = re.split(r",? (?:and|with|or|in|by|for|from|of|to|at) |, |: ", name)
     if len(pieces) > 1:
         yield from (piece.strip() for piece in pieces if len(piece.strip()) > 1)
+
+
+def listed(name: str) -> tuple[str, ...]:
+    """The names in a run of several, such as ``Ann, Bob and Cy``."""
+    pieces = (piece.strip() for piece in re.split(r",? (?:and|or|&) |, ", name))
+    return tuple(piece for piece in pieces if piece)
 
 
 def tail(question: str) -> Iterator[str]:

@@ -17,7 +17,7 @@ from sandbox.outcome import JSON
 from toolhop_tools.answers import plain_number, plain_text
 from toolhop_tools.certify.honesty import Asked, choice_named
 from toolhop_tools.certify.literals import Source, described, named_in
-from toolhop_tools.certify.mentions import mentions, tail
+from toolhop_tools.certify.mentions import listed, mentions, tail
 from toolhop_tools.certify.words import name_words, runs, words
 from toolhop_tools.dates import dates_in
 
@@ -36,12 +36,14 @@ class Choice:
     value: JSON
     cost: float
     source: str
-    """``answer``, ``question``, ``date``, ``enum``, ``default``, ``literal``, ``description``,
-    ``item`` (the item's question, an earlier answer that is not named) or ``filler``."""
+    """``answer``, ``question``, ``date``, ``enum``, ``default``, ``reworded`` (what the question
+    says in other capitals, in part, or negated), ``literal``, ``description``, ``item`` (the item's
+    question, an earlier answer that is not named) or ``filler``."""
 
 
 SOURCES = (
-    *("answer", "question", "enum", "default", "date", "literal", "description", "item", "filler"),
+    *("answer", "question", "enum", "default", "date", "reworded", "literal", "description"),
+    *("item", "filler"),
 )
 """Sources from the nearest to what was asked to the farthest."""
 
@@ -86,8 +88,8 @@ def _texts(asked: Asked, source: Source, far_names: Sequence[str]) -> Iterator[C
         yield Choice(text, 0.35 + 0.1 * at + 0.5 * (len(words(text)) < 2), "question")
     yield from _costed(_wider(source.texts, found.names)[:6], 0.8, 0.1, "literal")
     for at, name in enumerate((*found.names, *(answer for _, answer in found.answers))):
-        yield from _costed(_variants(name), 0.9 + 0.1 * at, 0.0, "question")
-    yield from _costed(tail(found.text), 1.0, 0.05, "question")
+        yield from _costed(_variants(name), 0.9 + 0.1 * at, 0.0, "reworded")
+    yield from _costed(tail(found.text), 1.0, 0.05, "reworded")
     yield from _costed(found.numbers, 1.1, 0.1, "question")
     yield from _costed(reversed(asked.earlier), 1.3, 0.2, "item")
     yield from _costed(far_names, 1.5, 0.1, "item")
@@ -126,7 +128,7 @@ def _numbers(asked: Asked, far: Sequence[str]) -> Iterator[Choice]:
         for value in _values(number):
             yield Choice(value, 0.1 + 0.05 * at, "question")
             if isinstance(value, int | float) and not isinstance(value, bool):
-                yield Choice(-value, 0.6 + 0.05 * at, "question")
+                yield Choice(-value, 0.6 + 0.05 * at, "reworded")
     for at, answer in enumerate(reversed(asked.earlier)):
         for value in _values(answer):
             yield Choice(value, 1.3 + 0.2 * at, "item")
@@ -157,7 +159,9 @@ def _lists(asked: Asked) -> Iterator[tuple[str, ...]]:
     answers = tuple(answer for _, answer in asked.mentions.answers)
     names = _apart(asked.mentions.names)
     seen: set[tuple[str, ...]] = set()
-    for texts in (answers, names, (*answers, *names), names[:2], asked.mentions.quoted):
+    runs_of_names = map(listed, asked.mentions.names)
+    groups = (answers, names, (*answers, *names), names[:2], asked.mentions.quoted, *runs_of_names)
+    for texts in groups:
         if len(texts) > 1 and texts not in seen:
             seen.add(texts)
             yield texts
@@ -230,7 +234,7 @@ def _enumerated(name: str, choices: list[JSON], schema: Schema, offer: Offers) -
         cost = 0.6 + 0.03 * at
         if isinstance(value, str) and choice_named(value, asked_words):
             cost = 0.0
-        elif isinstance(value, str) and _shares_word(value, asked_words):
+        elif isinstance(value, str) and shares_word(value, asked_words):
             cost = 0.2
         elif schema.get("default") == value:
             cost = 0.3
@@ -239,7 +243,8 @@ def _enumerated(name: str, choices: list[JSON], schema: Schema, offer: Offers) -
         yield Choice(value, cost, "enum")
 
 
-def _shares_word(choice: str, asked_words: Sequence[str]) -> bool:
+def shares_word(choice: str, asked_words: Sequence[str]) -> bool:
+    """Whether a word of the question begins as one of the choice does (``opening``, ``open``)."""
     parts = words(choice.replace("_", " "))
     return any(len(part) > 3 and part[:4] == word[:4] for part in parts for word in asked_words)
 
@@ -271,15 +276,18 @@ def _strings(name: str, schema: dict[str, JSON], offer: Offers) -> Iterator[Choi
         yield Choice("2000-01-01", 2.5, "filler")
         return
     numeric = any(word in name for word in ("number", "digit", "year"))
-    far = _is_way(name)
+    far = is_way(name)
     for choice in offer.texts:
         number = isinstance(choice.value, str) and plain_number(choice.value) is not None
         cost = choice.cost - 0.8 * (number and numeric) + far
         yield Choice(choice.value, cost, choice.source)
     for choice in offer.dates:
         yield Choice(choice.value, choice.cost + 0.8 * ("date" not in name), choice.source)
+    asked_words = words(offer.asked.mentions.text)
     for at, value in enumerate(offer.source.compared.get(name, ())):
-        if isinstance(value, str):
+        if isinstance(value, str) and choice_named(value, asked_words):
+            yield Choice(value, 0.2 + 0.04 * at, "question")
+        elif isinstance(value, str):
             yield Choice(value, 1.2 + 0.04 * at, "literal")
     about = schema.get("description")
     for at, text in enumerate(described(about) if isinstance(about, str) else ()):
@@ -291,7 +299,7 @@ def _strings(name: str, schema: dict[str, JSON], offer: Offers) -> Iterator[Choi
 _WAYS = ("source", "database", "provider", "delimiter", "separator", "format", "locale", "language")
 
 
-def _is_way(name: str) -> float:
+def is_way(name: str) -> float:
     """What a name costs in a parameter that says how, or by what, to look; 0 in any other."""
     return 2.5 if any(word in name.casefold() for word in _WAYS) else 0.0
 
@@ -320,20 +328,25 @@ def _arrays(
     most = high if isinstance(high, int) else len(values)
     for texts in offer.lists:
         if (group := _group(texts, inner)) and least <= len(group) <= most:
-            cost = _is_way(name)
-            yield Choice([choice.value for choice in group], cost, group[-1].source)
-            yield Choice([c.value for c in reversed(group)], 0.7 + cost, group[-1].source)
+            cost = is_way(name)
+            yield Choice([choice.value for choice in group], cost, _farthest(group))
+            yield Choice([c.value for c in reversed(group)], 0.7 + cost, _farthest(group))
     for choice in inner[:MOST_VALUES] if least <= 1 <= most else ():
         yield Choice([choice.value], choice.cost + 0.1, choice.source)
     for one, other in itertools.permutations(inner[:5], 2) if least <= 2 <= most else ():
-        yield Choice([one.value, other.value], 0.5 + one.cost + other.cost, other.source)
+        yield Choice([one.value, other.value], 0.5 + one.cost + other.cost, _farthest((one, other)))
     if isinstance(items, dict) and isinstance(items.get("enum"), list) and most >= len(values):
         yield Choice(values, 1.5, "enum")
     if least == 0:
         yield Choice([], 1.9, "filler")
     elif least > 2 and inner:
         chosen = list(itertools.islice(itertools.cycle(inner), least))
-        yield Choice([choice.value for choice in chosen], 1.0, chosen[-1].source)
+        yield Choice([choice.value for choice in chosen], 1.0, _farthest(chosen))
+
+
+def _farthest(choices: Sequence[Choice]) -> str:
+    """The source of several values: that of the one farthest from the question."""
+    return max((choice.source for choice in choices), key=SOURCES.index, default="filler")
 
 
 def _group(texts: Sequence[str], inner: Sequence[Choice]) -> list[Choice]:
@@ -365,8 +378,7 @@ def _objects(schema: dict[str, JSON], offer: Offers, root: Schema, depth: int) -
         value: dict[str, JSON] = {
             name: choice.value for name, choice in zip(names, chosen, strict=True)
         }
-        source = max((c.source for c in chosen), key=SOURCES.index, default="filler")
-        yield Choice(value, 0.2 + sum(choice.cost for choice in chosen), source)
+        yield Choice(value, 0.2 + sum(choice.cost for choice in chosen), _farthest(chosen))
     for name in [name for name in properties if name not in names][:6]:
         for choice in pool(name, properties[name], offer, root, depth + 1)[:3]:
             if not names:

@@ -53,7 +53,7 @@ async def certify(item: Item, sandbox: Sandbox, basis: Basis) -> Certificate:
         for at, hop in enumerate(item.hops):
             seed = f"{basis.seed}/{item.id}/{at}"
             task = Task(hop, asked(item, at, returned))
-            proof = await Search(session, task, basis, questions[at + 1 :], seed).prove()
+            proof = await Search(session, task, basis, seed, later=questions[at + 1 :]).prove()
             if proof.answer is not None and proof.answer != hop.answer:
                 returned[at] = proof.answer
             proofs.append(proof)

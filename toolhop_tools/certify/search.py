@@ -12,15 +12,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain, islice
 
-from sandbox.base import Session
-from sandbox.outcome import JSON, Died, Outcome, OutOfMemory, Returned, TimedOut
-from toolhop_tools.batch import Skipped, run_batch
-from toolhop_tools.certify.audit import Chance, randomised
+from sandbox.outcome import JSON, Returned
+from toolhop_tools.certify.calls import Calls, Hit
 from toolhop_tools.certify.candidates import (
     EXAMPLES,
     Candidate,
     Provenance,
-    Task,
     distinct,
     examples,
     filled,
@@ -36,21 +33,23 @@ from toolhop_tools.certify.defects import (
     definite,
     exact,
     failure,
+    left_out,
     other_result,
     static_defect,
 )
+from toolhop_tools.certify.directness import is_option, singled_out, unasked
 from toolhop_tools.certify.honesty import leaked, missing, other_choice, own_words
 from toolhop_tools.certify.judging import judge, official_holds
 from toolhop_tools.certify.model import (
     RESULT_CHARS,
-    Basis,
     Defect,
     Evidence,
     HopProof,
     Verdict,
 )
 from toolhop_tools.certify.shapes import edges, named
-from toolhop_tools.reading import Reading, answer_at, read_result
+from toolhop_tools.errors import shown
+from toolhop_tools.reading import answer_at, read_result
 
 SIZES = (12, 40, 64)
 """Calls of the first batches; all after them have the last size. Most hits come early."""
@@ -60,38 +59,21 @@ MOST_CONFIRMED = 4
 """Hits that are tried alone before a search gives up: a tool may answer otherwise in a batch."""
 CHANCE_RATE = 0.5
 """Share of random arguments with the gold answer, above which a made-up call proves nothing."""
-MOST_CUT = 4
-"""Calls that may run out of time or memory, or die, before a search gives up."""
-_CUT = (Skipped, TimedOut, OutOfMemory, Died)
-
-
-@dataclass(frozen=True, slots=True)
-class Hit:
-    """A call that gave the gold answer, alone in its process."""
-
-    candidate: Candidate
-    outcome: Returned
-    reading: Reading
 
 
 @dataclass
-class Search:
+class Search(Calls):
     """One hop's search."""
 
-    session: Session
-    task: Task
-    basis: Basis
-    later: Sequence[str]
+    later: Sequence[str] = ()
     """Sub-questions of the hops after this one."""
-    seed: str
-    executions: int = 0
-    tried: list[Tried] = field(default_factory=list)
     leaks: list[Tried] = field(default_factory=list)
     """Examples that are given the answer."""
-    cut: int = 0
-    """Calls that ran out of time or memory, or died, and calls not made because of them."""
-    chance_hit: Tried | None = None
-    """A call that gets to the gold as often as random ones do."""
+    unasked: list[tuple[str, Tried]] = field(default_factory=list)
+    """Calls that get to the gold by an option that the question does not ask for, with the reason:
+    the tool can give the gold, so the hop is no defect that could be shown."""
+    lucky: list[tuple[str, Tried]] = field(default_factory=list)
+    """Calls that get to the gold by luck, with the reason."""
 
     async def prove(self) -> HopProof:
         """The proof, or what there is instead of one.
@@ -106,9 +88,12 @@ class Search:
         hit = await self._given() or await self._varied()
         if hit is None and not self._right_examples():
             hit = await self._filled()
-        if hit is not None:
-            return await self._proven(hit)
-        return await self._not_proven()
+        if hit is None:
+            return await self._not_proven()
+        if (other := await self._same_for_all(hit)) is not None:
+            why = "the tool gives the same result whatever it is called with"
+            return self._unproven(why, [Tried(hit.candidate, hit.outcome), other])
+        return await self._proven(hit)
 
     async def _broken(self, defect: Defect, why: str) -> HopProof | None:
         """A hop that cannot be called: one call shows what comes of it.
@@ -139,32 +124,37 @@ class Search:
 
     async def _varied(self) -> Hit | None:
         """The right examples with other options."""
-        right = self._right_examples()[:3]
         room = self.basis.executions
-        streams = (other_options(self.task, one.candidate.arguments) for one in right)
-        return await self._stream(distinct(chain.from_iterable(streams)), room, choices=False)
+        for right in self._right_examples()[:3]:
+            example = right.candidate.arguments
+            stream, before = distinct(other_options(self.task, example)), self.executions
+            hit = await self._stream(stream, room, example)
+            if hit is not None:
+                return hit
+            room -= self.executions - before
+        return None
 
     async def _filled(self) -> Hit | None:
-        return await self._stream(distinct(filled(self.task)), self.basis.executions, choices=True)
+        return await self._stream(distinct(filled(self.task)), self.basis.executions)
 
     async def _stream(
-        self, candidates: Iterator[Candidate], room: int, *, choices: bool
+        self, candidates: Iterator[Candidate], room: int, example: dict[str, JSON] | None = None
     ) -> Hit | None:
-        """The first hit of a stream, batch by batch."""
-        honest = self._honest(islice(candidates, MOST_UNMADE), choices=choices)
+        """The first hit of a stream, batch by batch; `example` is what the stream varies."""
+        honest = self._honest(islice(candidates, MOST_UNMADE))
         for size in chain(SIZES, iter(lambda: SIZES[-1], 0)):
-            batch = list(islice(honest, min(size, room)))
+            batch = list(islice(honest, max(0, min(size, room))))
             if not batch:
                 return None
             room -= len(batch)
-            hit = await self._first(batch)
+            hit = await self._first(batch, example)
             if hit is not None:
                 return hit
         return None
 
-    def _honest(self, candidates: Iterator[Candidate], *, choices: bool) -> Iterator[Candidate]:
+    def _honest(self, candidates: Iterator[Candidate]) -> Iterator[Candidate]:
         for candidate in candidates:
-            if self._allowed(candidate.arguments, choices=choices):
+            if self._allowed(candidate.arguments, choices=True):
                 yield candidate
 
     def _allowed(self, arguments: dict[str, JSON], *, choices: bool) -> bool:
@@ -184,42 +174,43 @@ class Search:
     def _leak(self, candidate: Candidate) -> bool:
         return bool(leaked(self.task.asked, candidate.arguments))
 
-    async def _first(self, batch: Sequence[Candidate]) -> Hit | None:
+    async def _first(
+        self, batch: Sequence[Candidate], example: dict[str, JSON] | None = None
+    ) -> Hit | None:
         """The first of a batch that gives the gold, made lean and confirmed alone."""
-        tries = 0
-        for tried in await self._run(batch):
-            if self._reading(tried) is None or tries == MOST_CONFIRMED:
-                continue
-            tries += 1
+        hits = [tried for tried in await self._run(batch) if self._reading(tried) is not None]
+        # What is asked for comes first: a doubtful call may only be one that is not lean yet.
+        hits.sort(key=lambda tried: bool(unasked(self.task, tried.candidate, example)))
+        for tried in hits[:MOST_CONFIRMED]:
             leanest = await self._leanest(tried.candidate)
             hit = None if leanest is tried.candidate else await self._confirmed(leanest)
             if hit is None:
                 hit = self._hit(tried) if tried.alone else await self._confirmed(tried.candidate)
-            if hit is not None and not await self._by_chance(hit):
+            if hit is None:
+                continue
+            if not await self._doubtful(hit, example):
                 return hit
         return None
 
-    async def _run(self, batch: Sequence[Candidate]) -> list[Tried]:
-        if self.cut >= MOST_CUT:
-            return []
-        program = self.task.hop.tool.program
-        sets = [one.arguments for one in batch]
-        outcomes = await run_batch(self.session, program, sets, most_cut=MOST_CUT - self.cut)
-        self.executions += len(batch)
-        self.cut += sum(isinstance(one, _CUT) for one in outcomes)
-        tried = [
-            Tried(candidate, outcome, alone=len(batch) == 1)
-            for candidate, outcome in zip(batch, outcomes, strict=True)
-            if not isinstance(outcome, Skipped)
-        ]
-        self.tried += tried
-        return tried
-
-    def _reading(self, tried: Tried) -> Reading | None:
-        if not isinstance(tried.outcome, Returned):
-            return None
-        value = read_result(tried.outcome.json_text)
-        return judge(self.task.asked.gold, value, tried.candidate.arguments)
+    async def _doubtful(self, hit: Hit, example: dict[str, JSON] | None) -> bool:
+        """Whether a hit of a made-up call proves nothing; it is kept with the reason."""
+        if hit.candidate.provenance in EXAMPLES:
+            return False
+        tried, value = Tried(hit.candidate, hit.outcome, alone=True), hit.outcome.json_text
+        if not singled_out(self.task, read_result(value), hit.reading, hit.candidate.arguments):
+            why = "the answer is only one of several numbers or letters of the result"
+            self.lucky.append((why, tried))
+        elif name := unasked(self.task, hit.candidate, example):
+            why = f"only calls with a value of {shown(name)} that is not asked for give the answer"
+            # Another text or number where one is needed is not what the question is about.
+            option = is_option(self.task, name, hit.candidate.arguments[name])
+            (self.unasked if option else self.lucky).append((why, tried))
+        elif await self._by_chance(hit):
+            why = "the only call found gets to the answer as random ones do"
+            self.lucky.append((why, tried))
+        else:
+            return False
+        return True
 
     async def _leanest(self, candidate: Candidate) -> Candidate:
         """Without the optional arguments that change nothing, save what the question names."""
@@ -249,29 +240,6 @@ class Search:
         }
         return fixed_names(asked, arguments) | named_choices
 
-    async def _confirmed(self, candidate: Candidate) -> Hit | None:
-        return self._hit(Tried(candidate, await self._alone(candidate)))
-
-    def _hit(self, tried: Tried) -> Hit | None:
-        reading = self._reading(tried)
-        if isinstance(tried.outcome, Returned) and reading is not None:
-            return Hit(tried.candidate, tried.outcome, reading)
-        return None
-
-    async def _alone(self, candidate: Candidate) -> Outcome:
-        self.executions += 1
-        return await self.session.call(self.task.hop.tool.program, candidate.arguments)
-
-    async def _chance(self, arguments: dict[str, JSON]) -> Chance:
-        sets = randomised(self.task, arguments, self.basis.audit, self.seed)
-        outcomes = await run_batch(self.session, self.task.hop.tool.program, sets)
-        ran = [
-            Tried(Candidate(one, Provenance.SEARCH), outcome)
-            for one, outcome in zip(sets, outcomes, strict=True)
-            if not isinstance(outcome, Skipped)
-        ]
-        return Chance(len(ran), sum(self._reading(tried) is not None for tried in ran))
-
     async def _by_chance(self, hit: Hit) -> bool:
         """Whether a hit is the search's luck, as random calls of its shape get there as well.
 
@@ -279,13 +247,10 @@ class Search:
         not found by trying: it proves the hop even where the tool looks at nothing, and the
         certificate tells the rate.
         """
-        if hit.candidate.provenance in {*EXAMPLES, Provenance.QUESTION}:
+        if hit.candidate.provenance is Provenance.QUESTION:
             return False
         rate = (await self._chance(hit.candidate.arguments)).rate
-        if rate is None or rate <= CHANCE_RATE:
-            return False
-        self.chance_hit = self.chance_hit or Tried(hit.candidate, hit.outcome)
-        return True
+        return rate is not None and rate > CHANCE_RATE
 
     def _right_examples(self) -> list[Tried]:
         """Examples on what is asked that returned something definite which is not the gold."""
@@ -321,6 +286,8 @@ class Search:
     async def _not_proven(self) -> HopProof:
         """Defective where the right call shows it, else unproven."""
         made_up = [tried for tried in self.tried if exact(tried) and self._is_filled(tried)]
+        for why, doubtful in self.unasked[:1]:
+            return self._unproven(why, [doubtful, *[*self._right_examples(), *made_up][:1]])
         for tried in (*self._right_examples(), *made_up[:1]):
             again = await self._again(tried)
             found = other_result(self.task.asked, again, self.later)
@@ -333,11 +300,10 @@ class Search:
         for tried in made_up[:1] if all(self._fails(one) for one in self.tried) else ():
             again = await self._again(tried)
             failed = failure(again.outcome, self.task.hop.tool.program.function)
-            if failed is not None:
+            if failed is not None and not left_out(again.outcome, self.task.properties):
                 return self._defective(*failed, [again])
-        if self.chance_hit is not None:
-            why = "the only call found gets to the answer as random ones do"
-            return self._unproven(why, [self.chance_hit])
+        for why, doubtful in self.lucky[:1]:
+            return self._unproven(why, [doubtful])
         why = "no call of those tried gives the gold answer"
         return self._unproven(why if self.tried else "no call fits the schema", self.tried[:1])
 
@@ -349,17 +315,14 @@ class Search:
     def _fails(tried: Tried) -> bool:
         return not isinstance(tried.outcome, Returned)
 
-    async def _again(self, tried: Tried) -> Tried:
-        """The same call alone: evidence is what anyone sees who repeats it."""
-        return tried if tried.alone else Tried(tried.candidate, await self._alone(tried.candidate))
-
     async def _answer_as_input(self) -> Tried | None:
         """A call that is given the gold and returns it, where another word is not returned.
 
         Else the source's own example that is given the gold, whatever it returns: the tool is made
         to be told the answer.
         """
-        for tried in (*self.leaks, *await self._run(list(self._given_away()))):
+        made_up = list(self._given_away())
+        for tried in (*self.leaks, *await self._run(made_up)):
             if self._says_gold(tried) and not await self._echoes(tried):
                 return await self._again(tried)
         return await self._again(self.leaks[0]) if self.leaks else None

@@ -3,18 +3,26 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import AsyncIterator, Collection, Mapping
-from contextlib import AsyncExitStack, asynccontextmanager
+from collections.abc import AsyncIterator, Collection, Iterator, Mapping
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from typing import cast
 
-from anyio import from_thread
+from anyio.from_thread import start_blocking_portal
 
 from sandbox.base import Limits, Program, Sandbox, Session
 from sandbox.choose import Kind, open_sandbox
 from sandbox.errors import SandboxFault
 from sandbox.outcome import JSON, Outcome
-from toolhop_tools.properties.model import BASE, FREE, OTHER_SEEDS, SETTINGS, Arguments, Setting
+from toolhop_tools.properties.model import (
+    BASE,
+    FREE,
+    OTHER_SEEDS,
+    SETTINGS,
+    Arguments,
+    Caller,
+    Setting,
+)
 
 ATTEMPTS = 3
 """Times that a call is made whose worker was lost under it."""
@@ -52,7 +60,7 @@ class Bench:
 
 @dataclass(frozen=True, slots=True)
 class Lane:
-    """Exclusive use of workers, and how a thread calls through them."""
+    """Exclusive use of workers."""
 
     sessions: Mapping[Setting, Session]
 
@@ -68,14 +76,6 @@ class Lane:
                 return await session.call(program, arguments)
         return await session.call(program, arguments)
 
-    def from_thread(self, setting: Setting, program: Program, arguments: Arguments) -> Outcome:
-        """The same for a thread that the event loop started. A `Caller`.
-
-        Where the loop was told to end (Ctrl-C), so is the thread, by the loop's own exception.
-        """
-        from_thread.check_cancelled()
-        return from_thread.run(self.call, setting, program, arguments)
-
 
 @asynccontextmanager
 async def open_bench(
@@ -83,9 +83,8 @@ async def open_bench(
     *,
     limits: Limits,
     settings: Collection[Setting] = SETTINGS,
-    lanes: int = 1,
 ) -> AsyncIterator[Bench]:
-    """Sandboxes for the settings, each with room for `lanes` workers.
+    """Sandboxes for the settings, each with room for one worker.
 
     Raises:
         SandboxUnavailable: `kind` cannot run here.
@@ -97,10 +96,39 @@ async def open_bench(
                 kind,
                 limits=limits,
                 policy=setting.policy,
-                max_workers=lanes,
+                max_workers=1,
                 hash_seed=setting.hash_seed,
             )
             opened[setting] = await stack.enter_async_context(sandbox)
             # The first decides for all, and warns once.
             kind = cast("Kind", sandbox.description["kind"])
         yield Bench(opened)
+
+
+@contextmanager
+def calling(
+    kind: Kind = "auto", *, limits: Limits, settings: Collection[Setting] = SETTINGS
+) -> Iterator[Caller]:
+    """A lane of its own for synchronous code, with the event loop in a thread.
+
+    Raises:
+        SandboxUnavailable: `kind` cannot run here.
+    """
+    with (
+        start_blocking_portal() as portal,
+        portal.wrap_async_context_manager(
+            open_bench(kind, limits=limits, settings=settings)
+        ) as bench,
+        portal.wrap_async_context_manager(bench.lane()) as lane,
+    ):
+
+        def call(setting: Setting, program: Program, arguments: Arguments) -> Outcome:
+            return portal.call(lane.call, setting, program, arguments)
+
+        yield call
+
+
+async def settled(kind: Kind, limits: Limits) -> Kind:
+    """What ``auto`` stands for here, so that it is found out, and warned of, once."""
+    sandbox = await open_sandbox(kind, limits=limits)
+    return cast("Kind", sandbox.description["kind"])

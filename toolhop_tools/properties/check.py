@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 
 from toolhop_tools.properties import documents, results
 from toolhop_tools.properties.case import Case
 from toolhop_tools.properties.model import (
-    PROPERTIES,
     Caller,
     CounterExample,
     Fails,
     NotApplicable,
     Rejection,
     Subject,
-    ToolReport,
     Verdict,
 )
 from toolhop_tools.properties.store import Store
@@ -76,18 +74,15 @@ def check(case: Case, property_: str) -> Verdict:
         return Fails(0, (found,))
 
 
-def report(
-    case: Case, properties: Iterable[str] = tuple(PROPERTIES), *, store: Store | None = None
-) -> ToolReport:
-    """The verdicts on one tool; counter-examples are stored.
+def kept(case: Case, property_: str, store: Store | None) -> Verdict:
+    """The verdict on one property, with its counter-examples stored.
 
     Raises:
         SandboxError: the sandbox is at fault.
         StoreFault: the store cannot be written.
     """
-    verdicts = {name: check(case, name) for name in properties}
-    made = ToolReport(case.subject, verdicts)
-    if store is not None:
-        for found in made.failed:
+    verdict = check(case, property_)
+    if store is not None and isinstance(verdict, Fails):
+        for found in verdict.found:
             store.keep(case.subject, found)
-    return made
+    return verdict

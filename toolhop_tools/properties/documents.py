@@ -12,6 +12,7 @@ import jsonschema_rs
 
 from sandbox.outcome import JSON, Outcome, Raised, Returned
 from toolhop_tools.answers import holds
+from toolhop_tools.certify.judging import judge
 from toolhop_tools.failures import tells_of_error
 from toolhop_tools.pairing import parse_source, property_names, top_functions
 from toolhop_tools.properties import words
@@ -26,6 +27,7 @@ from toolhop_tools.properties.model import (
     Verdict,
     judged,
 )
+from toolhop_tools.reading import read_result
 from toolhop_tools.review import tool_findings
 
 # -- bad input ---------------------------------------------------------------------------------
@@ -138,10 +140,14 @@ def _value(outcome: Returned) -> JSON:
 
 
 def gold_call(case: Case) -> Verdict:
-    """Each gold call is valid, and its result has the gold sub-answer as a leaf."""
+    """Each gold call is valid, and its result has the gold sub-answer as a leaf.
+
+    A call that a certificate proves is judged as certifying judges: dates in any notation, names
+    without their accents and texts that say the answer count as well.
+    """
     golds = case.subject.golds
     if not golds:
-        return NotApplicable("no hop of it has a gold call")
+        return NotApplicable(case.subject.no_gold)
     found: dict[str, CounterExample] = {}
     for gold in golds:
         if failure := _missed(case, gold):
@@ -158,9 +164,16 @@ def _missed(case: Case, gold: Gold) -> Failure | None:
     if not isinstance(outcome, Returned):
         told = f"the gold call {words.told(outcome)}; the gold is {wanted}"
         return Failure(f"gold call: {words.kind_of(outcome)}", told)
-    if holds(_value(outcome), gold.answer):
+    if _gives(outcome, gold):
         return None
     return Failure("gold call gives another value", f"{words.told(outcome)}; the gold is {wanted}")
+
+
+def _gives(outcome: Returned, gold: Gold) -> bool:
+    if not gold.certified:
+        return holds(_value(outcome), gold.answer)
+    value = read_result(outcome.json_text)
+    return judge(gold.answer, value, dict(gold.arguments)) is not None
 
 
 # -- the signature -----------------------------------------------------------------------------

@@ -1,54 +1,61 @@
-"""Many tools checked side by side, a worker of the sandbox each."""
+"""Many tools checked side by side, each lane a process with sandboxes of its own."""
 
 from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import partial
 
-import anyio
-from anyio import from_thread, to_thread
-
-from sandbox.errors import SandboxError
-from sandbox.outcome import Outcome
-from toolhop_tools.errors import ToolsError
-from toolhop_tools.properties.bench import Bench, Lane
-from toolhop_tools.properties.check import EXAMPLES, open_case, report
+from sandbox.base import Limits
+from sandbox.choose import Kind
+from toolhop_tools.properties.check import EXAMPLES
+from toolhop_tools.properties.lanes import SILENT_S, Lane, wait_for
+from toolhop_tools.properties.messages import Job
 from toolhop_tools.properties.model import PROPERTIES, Rejection, Subject, ToolReport
 from toolhop_tools.properties.store import Store
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What to check, and how thoroughly."""
+    """What to check, how thoroughly, and where."""
 
     subjects: Sequence[Subject]
+    rejections: Callable[[], Rejection]
+    """Makes the simulator's part, one a lane; importable by its name."""
+    limits: Limits
+    kind: Kind = "auto"
+    """Of the sandbox."""
     properties: Sequence[str] = tuple(PROPERTIES)
     count: int = EXAMPLES
     seed: int = 0
     store: Store | None = None
+    silent_s: float = SILENT_S
+
+    @property
+    def job(self) -> Job:
+        """What each lane is told."""
+        return Job(
+            self.kind,
+            self.limits,
+            tuple(self.properties),
+            self.count,
+            self.seed,
+            self.store,
+            self.rejections,
+        )
 
 
-async def check_all(
-    plan: Plan,
-    bench: Bench,
-    rejections: Callable[[], Rejection],
-    *,
-    lanes: int = 1,
-    on_report: Callable[[ToolReport], None] = lambda _: None,
+def check_all(
+    plan: Plan, *, lanes: int = 1, on_report: Callable[[ToolReport], None] = lambda _: None
 ) -> list[ToolReport]:
     """A report for each subject, in their order, whatever the number of lanes.
 
-    Each lane is a thread that draws examples and reads results, with workers of its own; the
-    calls themselves run elsewhere.
+    To be called from the main thread: the lanes end with the thread that started them.
 
     Args:
         plan: what to check.
-        bench: open sandboxes.
-        rejections: makes the simulator's part, one a lane.
         lanes: how many tools at a time.
-        on_report: told of each report as it comes, in the event loop's thread.
+        on_report: told of each report as it comes.
 
     Raises:
         SandboxError: the sandbox is at fault.
@@ -56,36 +63,32 @@ async def check_all(
     """
     waiting = deque(enumerate(plan.subjects))
     done: dict[int, ToolReport] = {}
-    faults: list[Exception] = []
-
-    def work(lane: Lane) -> None:
-        reject = rejections()
-        while waiting and not faults:
-            try:
+    at_work: dict[int, Lane] = {}
+    team = [Lane(plan.job, plan.silent_s) for _ in range(max(1, min(lanes, len(plan.subjects))))]
+    idle = deque(team)
+    try:
+        while waiting or at_work:
+            while waiting and idle:
                 at, subject = waiting.popleft()
-            except IndexError:
-                return
-            made = _one(plan, subject, lane.from_thread, reject)
-            done[at] = made
-            from_thread.run_sync(on_report, made)
-
-    async def run_lane() -> None:
-        try:
-            async with bench.lane() as lane:
-                await to_thread.run_sync(partial(work, lane))
-        except (SandboxError, ToolsError) as error:
-            faults.append(error)
-
-    async with anyio.create_task_group() as tasks:
-        for _ in range(max(1, min(lanes, len(plan.subjects)))):
-            tasks.start_soon(run_lane)
-    if faults:
-        raise faults[0]
+                at_work[at] = idle.popleft()
+                at_work[at].give(at, subject, plan.properties)
+            wait_for(list(at_work.values()))
+            for at, lane in list(at_work.items()):
+                lane.look()
+                if lane.idle:
+                    done[at] = ToolReport(plan.subjects[at], lane.verdicts)
+                    idle.append(at_work.pop(at))
+                    _tell_unreadable(plan, lane)
+                    on_report(done[at])
+    finally:
+        for lane in team:
+            lane.ask_to_end()
+        for lane in team:
+            lane.end()
     return [done[at] for at in range(len(plan.subjects))]
 
 
-def _one(
-    plan: Plan, subject: Subject, call: Callable[..., Outcome], reject: Rejection
-) -> ToolReport:
-    case = open_case(subject, call, reject, count=plan.count, seed=plan.seed, store=plan.store)
-    return report(case, plan.properties, store=plan.store)
+def _tell_unreadable(plan: Plan, lane: Lane) -> None:
+    if plan.store is not None:
+        plan.store.unreadable += lane.unreadable
+    lane.unreadable.clear()

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Protocol, TypeAlias
 
 from sandbox.base import Policy, Program
 from sandbox.outcome import JSON, Outcome
+from toolhop_tools.certify.use import FIELD as CERTIFICATE
 from toolhop_tools.model import Item, Tool, ToolDocument
 
 Arguments: TypeAlias = Mapping[str, JSON]
@@ -93,6 +94,12 @@ class Gold:
     answer: str
     source: str
     """See `toolhop_tools.model.GoldCall`."""
+    certified: bool = False
+    """Whether a certificate proves it; its result is then judged as the certificate's was."""
+
+
+NOT_ASKED = "not asked: its data has no gold call, and no certificate was given for its items"
+"""Of a tool whose gold call nobody knows. Not the same as a gold call that was found sound."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,6 +110,8 @@ class Subject:
     """Id of the first item that has it."""
     tool: Tool
     golds: tuple[Gold, ...] = ()
+    no_gold: str = NOT_ASKED
+    """Why it has no gold call, where it has none."""
 
     @property
     def id(self) -> str:
@@ -120,11 +129,20 @@ def subjects(items: Iterable[Item]) -> tuple[Subject, ...]:
             key = hop.tool.program.digest + json.dumps(parts, sort_keys=True)
             known = found.get(key) or Subject(item.id, hop.tool)
             golds = known.golds
-            if hop.gold is not None:
-                gold = Gold(hop.gold.arguments, hop.answer, hop.gold.source)
+            if (call := hop.gold) is not None:
+                certified = call.reading is not None
+                gold = Gold(call.arguments, hop.answer, call.source, certified)
                 golds = golds if gold in golds else (*golds, gold)
-            found[key] = Subject(known.item, hop.tool, golds)
+            found[key] = replace(known, golds=golds, no_gold=_no_gold(known, item))
     return tuple(found.values())
+
+
+def _no_gold(known: Subject, item: Item) -> str:
+    """The reason as the first certified item has it."""
+    verdict = item.extra.get(CERTIFICATE)
+    if verdict is None or known.no_gold != NOT_ASKED:
+        return known.no_gold
+    return f"no certificate proves a call of it; item {item.id} is {verdict}"
 
 
 @dataclass(frozen=True, slots=True)

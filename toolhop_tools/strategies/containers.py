@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import Any, NoReturn
 
 from hypothesis import strategies as st
 
@@ -14,9 +14,7 @@ from toolhop_tools.strategies.errors import UnsatisfiableSchema, UnsupportedSche
 from toolhop_tools.strategies.flat import Flat
 from toolhop_tools.strategies.merge import both, governing, item, matches
 from toolhop_tools.strategies.scalars import whole_range
-
-if TYPE_CHECKING:
-    from toolhop_tools.strategies.compiler import Compiler, Spot
+from toolhop_tools.strategies.spot import Maker, Spot
 
 Strategy = st.SearchStrategy[Any]
 
@@ -29,7 +27,7 @@ _REPEAT_FROM = 40
 _NAMES = st.text("abcdefghijklmnopqrstuvwxyz_", min_size=1, max_size=8)
 
 
-def arrays(compiler: Compiler, flat: Flat, spot: Spot) -> Strategy:
+def arrays(maker: Maker, flat: Flat, spot: Spot) -> Strategy:
     """Lists.
 
     Raises:
@@ -44,14 +42,14 @@ def arrays(compiler: Compiler, flat: Flat, spot: Spot) -> Strategy:
     try:
         for index in range(len(rules.get("prefixItems", ()))):
             below = spot.below("prefixItems", index, flat.budget)
-            prefix.append(compiler.make([item(rules, index)], below))
-        rest = _items(compiler, flat, spot)
+            prefix.append(maker.make([item(rules, index)], below))
+        rest = _items(maker, flat, spot)
     except UnsatisfiableSchema as fault:
         reason = fault.reason
     most = None if high is None else int(high)
     if rest is None:
         most = len(prefix) if most is None else min(most, len(prefix))
-    elif rules.get("uniqueItems") and (size := _size(compiler, rules, flat)) is not None:
+    elif rules.get("uniqueItems") and (size := _size(maker, rules, flat)) is not None:
         most = min(len(prefix) + size, most if most is not None else len(prefix) + size)
     if most is not None and low > most:
         why = f" ({reason})" if reason else ""
@@ -61,20 +59,20 @@ def arrays(compiler: Compiler, flat: Flat, spot: Spot) -> Strategy:
         raise UnsupportedSchema(spot.place, "minItems", f"at most {MOST_ITEMS} are made")
     unique = bool(rules.get("uniqueItems"))
     if "contains" in rules:
-        return _containing(compiler, flat, spot, prefix, rest, (low, most))
-    return _lists(compiler, prefix, rest, (low, most), unique)
+        return _containing(maker, flat, spot, prefix, rest, (low, most))
+    return _lists(maker, prefix, rest, (low, most), unique)
 
 
-def _items(compiler: Compiler, flat: Flat, spot: Spot) -> Strategy:
+def _items(maker: Maker, flat: Flat, spot: Spot) -> Strategy:
     schema = flat.rules.get("items", True)
     if any(isinstance(c, Mapping) and "unevaluatedItems" in c for c in flat.checks):
         schema = flat.rules.get("items", False)
     schema = SCALARS if schema is True else schema
-    return compiler.make([schema], spot.below("items", "", flat.budget))
+    return maker.make([schema], spot.below("items", "", flat.budget))
 
 
 def _lists(
-    compiler: Compiler,
+    maker: Maker,
     prefix: Sequence[Strategy],
     rest: Strategy | None,
     size: tuple[int, int | None],
@@ -91,7 +89,7 @@ def _lists(
         whole = st.tuples(st.tuples(*prefix), tail).map(lambda two: [*two[0], *two[1]])
         parts.append(whole)
     if unique:
-        compiler.uncertain = True
+        maker.uncertain = True
         return st.one_of(parts).filter(all_differ)
     return st.one_of(parts)
 
@@ -112,7 +110,7 @@ def _free(rest: Strategy, low: int, most: int | None, unique: bool) -> Strategy:
 
 
 def _containing(
-    compiler: Compiler,
+    maker: Maker,
     flat: Flat,
     spot: Spot,
     prefix: Sequence[Strategy],
@@ -128,36 +126,36 @@ def _containing(
     if (most is not None and wanted > most) or (limit is not None and wanted > limit):
         reason = f"`contains` is to fit {wanted} elements, and fewer are allowed"
         raise UnsatisfiableSchema(spot.place, reason)
-    compiler.uncertain = True
-    plain = _lists(compiler, prefix, rest, size, unique)
+    maker.uncertain = True
+    plain = _lists(maker, prefix, rest, size, unique)
     parts: list[Strategy] = []
     if wanted and rest is not None and (most is None or most - len(prefix) >= wanted):
         element = both(rules.get("items", True), rules["contains"])
         try:
-            inner = compiler.make([element], spot.below("contains", "", flat.budget))
+            inner = maker.make([element], spot.below("contains", "", flat.budget))
         except UnsatisfiableSchema:
             if not prefix:
                 raise
         else:
             left = max(0, low - wanted), None if most is None else most - wanted
             meant = _free(inner, wanted, None if limit is None else int(limit), unique)
-            others = _lists(compiler, prefix, rest, left, unique)
+            others = _lists(maker, prefix, rest, left, unique)
             pairs = st.tuples(others, meant).map(lambda two: [*two[0], *two[1]])
             if most is not None:
                 pairs = pairs.filter(lambda made: len(made) <= most)
             parts.append(pairs)
     parts.append(plain)
-    return st.one_of(parts).filter(compiler.fits({"type": "array", **flat.rules}))
+    return st.one_of(parts).filter(maker.fits({"type": "array", **flat.rules}))
 
 
-def _size(compiler: Compiler, rules: Mapping[str, Any], flat: Flat) -> int | None:
+def _size(maker: Maker, rules: Mapping[str, Any], flat: Flat) -> int | None:
     """How many different elements there can be beyond the prefix, where that is easy to say."""
     schema = rules.get("items", True)
     if schema is True:
         return None
-    inner = compiler.flat([schema], compiler.root)
+    inner = maker.flat([schema], maker.root)
     if "enum" in inner.rules:
-        fits = compiler.fits(inner.whole)
+        fits = maker.fits(inner.whole)
         return len({identity(value) for value in inner.rules["enum"] if fits(value)})
     if inner.types <= {"null", "boolean"}:
         return ("null" in inner.types) + 2 * ("boolean" in inner.types)
@@ -172,7 +170,7 @@ def all_differ(values: Sequence[Any]) -> bool:
     return len({identity(value) for value in values}) == len(values)
 
 
-def objects(compiler: Compiler, flat: Flat, spot: Spot) -> Strategy:
+def objects(maker: Maker, flat: Flat, spot: Spot) -> Strategy:
     """Objects.
 
     Raises:
@@ -185,35 +183,35 @@ def objects(compiler: Compiler, flat: Flat, spot: Spot) -> Strategy:
     if most is not None and max(len(required), low) > most:
         reason = f"{max(len(required), low)} properties are required, and {most} allowed"
         raise UnsatisfiableSchema(spot.place, reason)
-    parts = _properties(compiler, flat, spot, required)
+    parts = _properties(maker, flat, spot, required)
     if low > MOST_ITEMS:
         raise UnsupportedSchema(spot.place, "minProperties", f"at most {MOST_ITEMS} are made")
     optional = [name for name in parts if name not in required]
     promoted = optional[: max(0, low - len(required))]
     lacking = max(0, low - len(required) - len(promoted))
     room = _USUAL_MORE if most is None else most - len(required) - len(promoted)
-    more = _extras(compiler, flat, spot, (lacking, max(lacking, min(room, 3))))
+    more = _extras(maker, flat, spot, (lacking, max(lacking, min(room, 3))))
     if more is None and lacking:
         reason = f"{low} properties are required, and only {len(parts)} can be"
         raise UnsatisfiableSchema(spot.place, reason)
     found = _joined(parts, [*required, *promoted], more, most)
     if promoted and more is None:
         found |= _joined(parts, required, None, most).filter(lambda made: len(made) >= low)
-    joint = _favouring(compiler, flat, spot, parts) if not spot.levels else None
+    joint = _favouring(maker, flat, spot, parts) if not spot.levels else None
     return found if joint is None else found | _joined(joint, [*required, *promoted], more, most)
 
 
 def _properties(
-    compiler: Compiler, flat: Flat, spot: Spot, required: Sequence[str]
+    maker: Maker, flat: Flat, spot: Spot, required: Sequence[str]
 ) -> dict[str, Strategy]:
     parts: dict[str, Strategy] = {}
-    named = compiler.fits(flat.rules.get("propertyNames", True))
+    named = maker.fits(flat.rules.get("propertyNames", True))
     for name in dict.fromkeys([*flat.rules.get("properties", ()), *required]):
         try:
             if not named(name):
                 _forbid(spot, name)
             below = spot.below("properties", name, flat.budget)
-            parts[name] = compiler.make(governing(flat.rules, name), below)
+            parts[name] = maker.make(governing(flat.rules, name), below)
         except UnsatisfiableSchema as fault:
             if name in required:
                 reason = f"the required property {name!r} cannot be: {fault.reason}"
@@ -227,14 +225,14 @@ def _forbid(spot: Spot, name: str) -> NoReturn:
 
 
 def _favouring(
-    compiler: Compiler, flat: Flat, spot: Spot, parts: Mapping[str, Strategy]
+    maker: Maker, flat: Flat, spot: Spot, parts: Mapping[str, Strategy]
 ) -> dict[str, Strategy] | None:
     """The same parts with favoured values alone where there are any: those that go together."""
     found: dict[str, Strategy] = {}
     for name, part in parts.items():
         below = spot.below("properties", name, flat.budget)
-        inner = compiler.flat(governing(flat.rules, name), below)
-        hints = compiler.hints(inner, below)
+        inner = maker.flat(governing(flat.rules, name), below)
+        hints = maker.hints(inner, below)
         found[name] = st.sampled_from(hints) if hints else part
     return found if any(found[name] is not parts[name] for name in parts) else None
 
@@ -258,7 +256,7 @@ def _joined(
     return found.map(trimmed)
 
 
-def _extras(compiler: Compiler, flat: Flat, spot: Spot, size: tuple[int, int]) -> Strategy | None:
+def _extras(maker: Maker, flat: Flat, spot: Spot, size: tuple[int, int]) -> Strategy | None:
     """Properties that are not named; None where there can or need not be any."""
     rules, (low, most) = flat.rules, size
     others = rules.get("additionalProperties", True)
@@ -270,8 +268,8 @@ def _extras(compiler: Compiler, flat: Flat, spot: Spot, size: tuple[int, int]) -
         return None
     choices: list[tuple[Strategy, Strategy]] = []
     for pattern, schema in by_pattern.items():
-        _add(compiler, flat, spot, choices, (_matching(pattern, spot), schema, ()))
-    _add(compiler, flat, spot, choices, (_words(compiler), others, by_pattern))
+        _add(maker, flat, spot, choices, (_matching(pattern, spot), schema, ()))
+    _add(maker, flat, spot, choices, (_words(maker), others, by_pattern))
     if not choices:
         return None
     pairs = st.one_of([st.tuples(names, values) for names, values in choices])
@@ -280,7 +278,7 @@ def _extras(compiler: Compiler, flat: Flat, spot: Spot, size: tuple[int, int]) -
 
 
 def _add(
-    compiler: Compiler,
+    maker: Maker,
     flat: Flat,
     spot: Spot,
     choices: list[tuple[Strategy, Strategy]],
@@ -289,17 +287,17 @@ def _add(
     names, schema, not_matching = offer
     try:
         schema = SCALARS if schema is True else schema
-        values = compiler.make([schema], spot.below("additionalProperties", "", flat.budget))
+        values = maker.make([schema], spot.below("additionalProperties", "", flat.budget))
         rule = flat.rules.get("propertyNames", True)
         if rule is True or not_matching == ():
-            found, fits = names(), compiler.fits(rule)
+            found, fits = names(), maker.fits(rule)
         else:
             below = spot.below("propertyNames", "", flat.budget)
-            found, fits = compiler.make([{"type": "string"}, rule], below), compiler.fits(True)
+            found, fits = maker.make([{"type": "string"}, rule], below), maker.fits(True)
     except UnsatisfiableSchema:
         return
     if flat.rules.get("propertyNames", True) is not True or not_matching:
-        compiler.uncertain = True
+        maker.uncertain = True
     known = frozenset(flat.rules.get("properties", ())) | frozenset(flat.rules.get("required", ()))
 
     def usable(name: str) -> bool:
@@ -316,6 +314,6 @@ def _matching(pattern: str, spot: Spot) -> Callable[[], Strategy]:
     return names
 
 
-def _words(compiler: Compiler) -> Callable[[], Strategy]:
-    words = compiler.words()
+def _words(maker: Maker) -> Callable[[], Strategy]:
+    words = maker.words()
     return lambda: _NAMES | st.sampled_from(words) if words else _NAMES

@@ -9,11 +9,12 @@ from typing import Any, TypeAlias
 
 from hypothesis import strategies as st
 
-from toolhop_tools.strategies.compiler import Compiler, Spot, ensured, is_plain
+from toolhop_tools.strategies.compiler import Compiler, ensured, is_plain
 from toolhop_tools.strategies.document import Schema, Value, identity
 from toolhop_tools.strategies.errors import SchemaFault
 from toolhop_tools.strategies.flat import Choice, Flat
 from toolhop_tools.strategies.merge import TYPES, governing
+from toolhop_tools.strategies.spot import Spot
 
 Strategy: TypeAlias = st.SearchStrategy[Any]
 Edit: TypeAlias = Callable[[Any], tuple[Any, tuple[str, ...]]]

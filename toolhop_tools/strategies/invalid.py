@@ -9,12 +9,13 @@ from typing import Any, TypeAlias
 from hypothesis import strategies as st
 
 from sandbox.outcome import JSON
-from toolhop_tools.strategies.compiler import Compiler, Spot, ensured, is_plain, named
+from toolhop_tools.strategies.compiler import Compiler, ensured, is_plain, named
 from toolhop_tools.strategies.document import Schema, Value
 from toolhop_tools.strategies.errors import SchemaFault
 from toolhop_tools.strategies.faults import BROKEN, FaultKind, Flaw, flaws
 from toolhop_tools.strategies.flat import Flat
 from toolhop_tools.strategies.merge import governing, item
+from toolhop_tools.strategies.spot import Spot
 
 MOST_DEPTH = 4
 """Levels of arguments in which faults are made."""

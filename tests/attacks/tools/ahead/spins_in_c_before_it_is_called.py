@@ -1,0 +1,12 @@
+"""Loops in C on its module level, where no handler of Python's gets its turn.
+
+Contained: a second of processor time ahead of the call; the call times out, others do not.
+"""
+
+import itertools
+
+TOTAL = sum(itertools.repeat(0))
+
+
+def attack():
+    return "breach: came that far"

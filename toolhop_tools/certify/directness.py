@@ -1,0 +1,161 @@
+"""Whether a call that was made up says what the question says, and nothing else. Pure.
+
+A name is rarely hit by chance; a small number or a letter often is, as every option of a tool that
+counts gives another one. So for an answer that can be guessed no option is taken that the question
+does not ask for, nothing is said twice, and the result has to single the answer out.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+
+from sandbox.outcome import JSON
+from toolhop_tools.answers import plain_number, plain_text, same_answer
+from toolhop_tools.certify.candidates import Candidate, Task
+from toolhop_tools.certify.honesty import choice_named, is_form
+from toolhop_tools.certify.pools import is_way, resolved, shares_word
+from toolhop_tools.certify.words import as_text, name_words, runs, scalars, words
+from toolhop_tools.reading import Path, Reading
+
+GUESSED_BELOW = 1000
+"""Numbers below it can be guessed; a year, say, is hit by chance as rarely as a name is."""
+_TOLD = frozenset({"answer", "question", "date", "enum", "default"})
+
+
+def guessable(gold: str) -> bool:
+    """Whether an answer is one of few: a small number, or at most two letters."""
+    text = plain_text(gold)
+    number = plain_number(text)
+    return len(text) <= 2 if number is None else abs(number) < GUESSED_BELOW
+
+
+def unasked(task: Task, candidate: Candidate, example: Mapping[str, JSON] | None = None) -> str:
+    """A parameter with a value that the question does not ask for; empty where there is none.
+
+    Args:
+        task: the hop.
+        candidate: a call that was made up.
+        example: the example that it varies; what it leaves as it is was the author's choice.
+    """
+    strict = guessable(task.asked.gold)
+    for name, value in candidate.arguments.items():
+        own = example is not None and name in example and example[name] == value
+        if own or (example is not None and name not in candidate.sources):
+            continue
+        if not _asked_for(task, candidate, name, value, strict=strict, varied=example is not None):
+            return name
+    return _said_twice(task, candidate.arguments) if strict else ""
+
+
+def is_option(task: Task, name: str, value: JSON) -> bool:
+    """Whether a parameter may be left out or offers choices: it says how to ask, not about what."""
+    schema = task.properties.get(name)
+    known = resolved(schema, task.schema) if isinstance(schema, dict) else {}
+    return name not in task.required or isinstance(value, bool) or _choices(known) is not None
+
+
+def _asked_for(
+    task: Task, candidate: Candidate, name: str, value: JSON, *, strict: bool, varied: bool
+) -> bool:
+    schema = task.properties.get(name)
+    known = resolved(schema, task.schema) if isinstance(schema, dict) else {}
+    if is_form(name) or is_way(name) or ("default" in known and known["default"] == value):
+        return True
+    asked = words(task.asked.mentions.text)
+    if (choices := _choices(known)) is not None:
+        chosen = value if isinstance(value, list) else [value]
+        if all(isinstance(one, str) and choice_named(one, asked) for one in chosen):
+            return True
+        near = [one for one in choices if isinstance(one, str) and shares_word(one, asked)]
+        if not strict:
+            return not varied or all(one in near for one in chosen)
+        told = name in task.required and len(chosen) == 1 and not varied
+        return told and (not near or chosen[0] in near)
+    if not strict:
+        return True
+    if isinstance(value, bool):
+        return name in task.required or shares_word(name, asked)
+    return candidate.sources.get(name, "filler") in _TOLD
+
+
+def _choices(schema: Mapping[str, JSON]) -> list[JSON] | None:
+    """The values that a parameter, or each of its elements, may have; None where they are free."""
+    items = schema.get("items")
+    for one in (schema, items if isinstance(items, dict) else {}):
+        choices = one.get("enum")
+        if isinstance(choices, list):
+            return choices
+    return None
+
+
+def _said_twice(task: Task, arguments: Mapping[str, JSON]) -> str:
+    """A parameter with what another one has already, though the question says it once."""
+    asked = words(task.asked.mentions.text)
+    seen: Counter[tuple[str, ...]] = Counter()
+    for name, value in arguments.items():
+        schema = task.properties.get(name)
+        if isinstance(schema, dict) and _choices(resolved(schema, task.schema)) is not None:
+            continue
+        for _, leaf in scalars(value):
+            part = words(as_text(leaf)) if not isinstance(leaf, bool) and leaf is not None else ()
+            if not part:
+                continue
+            seen[part] += 1
+            if seen[part] > max(1, len(runs(part, asked))):
+                return name
+    return ""
+
+
+def singled_out(task: Task, value: JSON, reading: Reading, arguments: Mapping[str, JSON]) -> bool:
+    """Whether a result gives an answer that can be guessed as its answer, and not among others.
+
+    It stands no deeper than any other number (or letter) of the result, in no list with others,
+    and beside others only under a key that the question names.
+    """
+    if not guessable(task.asked.gold):
+        return True
+    if _listed(value, reading.path):
+        return False
+    others = [path for path in _alike(task.asked.gold, value, arguments) if path != reading.path]
+    if any(len(path) < len(reading.path) for path in others):
+        return False
+    beside = [path for path in others if len(path) == len(reading.path) and not _in_list(path)]
+    return not beside or _keyed(reading.path, beside, words(task.asked.mentions.text))
+
+
+def _alike(gold: str, value: JSON, arguments: Mapping[str, JSON]) -> Iterator[Path]:
+    """Where answers of the gold's kind stand that the arguments do not hold."""
+    numeric = plain_number(plain_text(gold)) is not None
+    given = {name_words(as_text(leaf)) for _, leaf in scalars(dict(arguments))}
+    for path, leaf in scalars(value):
+        if isinstance(leaf, bool) or leaf is None:
+            continue
+        text = as_text(leaf)
+        alike = (plain_number(plain_text(text)) is not None) if numeric else len(text.strip()) <= 2
+        if alike and (same_answer(gold, text) or name_words(text) not in given):
+            yield path
+
+
+def _in_list(path: Path) -> bool:
+    return bool(path) and isinstance(path[-1], int)
+
+
+def _listed(value: JSON, path: Path) -> bool:
+    """Whether a path goes through a list of several elements."""
+    part = value
+    for step in path:
+        if isinstance(part, list):
+            if len(part) > 1 or not isinstance(step, int):
+                return True
+            part = part[step]
+        elif isinstance(part, dict):
+            part = part[str(step)]
+    return False
+
+
+def _keyed(path: Path, beside: Sequence[Path], asked: Sequence[str]) -> bool:
+    def named(one: Path) -> bool:
+        return bool(one) and isinstance(one[-1], str) and choice_named(one[-1], asked)
+
+    return named(path) and not any(map(named, beside))
