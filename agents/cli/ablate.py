@@ -24,7 +24,7 @@ from agents.ablate.plain import to_json
 from agents.ablate.result import result
 from agents.ablate.table import print_result
 from agents.cli import EXIT_EPISODES
-from agents.cli.progress import Progress
+from agents.cli.progress import Episodes
 from agents.cli.run import INTERRUPTED, _checked, _settings, _values, refuse_other
 from agents.cli.run import run as run_command
 from agents.prompts import Mode
@@ -220,12 +220,12 @@ def _usage(error: ValidationError) -> click.UsageError:
 def _played(folder: AblationFolder, errors: Console) -> Conducted:
     """Play it, with a progress line an arm."""
     with ExitStack() as stack:
-        shown: list[Progress] = []
+        shown: list[Episodes] = []
 
         def on_arm(arm: Arm, plan: Plan) -> None:
             stack.close()
             errors.print(f"{arm.name}: {plan.episodes} episodes", markup=False, highlight=False)
-            shown[:] = [stack.enter_context(Progress(errors, folder.ablation.settings(arm)))]
+            shown[:] = [stack.enter_context(Episodes(errors, folder.ablation.settings(arm).player))]
             shown[0].start(plan.episodes)
 
         def on_result(judged: Judged) -> None:

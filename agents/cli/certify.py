@@ -13,9 +13,9 @@ from typing import Any
 import anyio
 import click
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from agents.cli.certify_view import Tally, page, print_tally, to_json
+from agents.cli.progress import Steps
 from agents.runs.signals import until_signal
 from agents.table import table_console
 from agents.terminal import visible
@@ -118,26 +118,11 @@ async def _search(
     work: Sequence[Item], total: int, writer: Writer, basis: Basis, flags: dict[str, Any]
 ) -> bool:
     at_a_time = flags["at_a_time"] or max(2, os.cpu_count() or 1)
-    console = Console(stderr=True)
-    bar = Progress(
-        TextColumn("certify"),
-        BarColumn(bar_width=24),
-        MofNCompleteColumn(),
-        TextColumn("left"),
-        TimeRemainingColumn(),
-        console=console,
-        disable=not console.is_terminal,
-    )
-    task = bar.add_task("certify", total=total, completed=total - len(work))
-    done = 0
+    shown = Steps(Console(stderr=True), "certify", total, total - len(work))
 
     def add(certificate: Certificate) -> None:
-        nonlocal done
         writer.add(certificate)
-        done += 1
-        bar.advance(task)
-        if not console.is_terminal and done % 50 == 0:
-            console.print(f"{total - len(work) + done}/{total}", markup=False, highlight=False)
+        shown.step()
 
     async def run() -> None:
         sandbox = await open_sandbox(
@@ -149,7 +134,7 @@ async def _search(
         async with sandbox:
             await certify_all(work, sandbox, basis, at_a_time=at_a_time, on_done=add)
 
-    with bar:
+    with shown:
         return await until_signal(run)
 
 

@@ -19,7 +19,7 @@ from rich.console import Console
 
 from agents.cli import EXIT_EPISODES
 from agents.cli.check_audit import audit
-from agents.cli.check_progress import CheckProgress
+from agents.cli.check_progress import Tools
 from agents.cli.check_view import Checked, not_asked, print_report, summary, to_json
 from agents.table import table_console
 from agents.tool_tests import collected
@@ -132,7 +132,7 @@ def _run(plan: Plan, lanes: int | None) -> list[ToolReport]:
         return []
     kind = anyio.run(settled, plan.kind, plan.limits)
     lanes = lanes or len(os.sched_getaffinity(0))
-    progress = CheckProgress(Console(stderr=True), len(plan.subjects))
+    progress = Tools(Console(stderr=True), "tools", len(plan.subjects))
     # As Ctrl-C: the lanes' processes put their sandboxes away.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     with progress:

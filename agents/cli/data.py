@@ -18,7 +18,7 @@ import click
 from rich.console import Console
 from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TransferSpeedColumn
 
-from agents.cli import data_view
+from agents import data_view
 from agents.terminal import visible
 from sandbox.outcome import JSON
 from toolhop_tools import fetch as fetching

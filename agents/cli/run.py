@@ -18,7 +18,7 @@ from pydantic import ValidationError
 from rich.console import Console
 
 from agents.cli import EXIT_EPISODES
-from agents.cli.progress import Progress
+from agents.cli.progress import Episodes
 from agents.models.prices import parse
 from agents.prompts import Mode, read_template
 from agents.runs.certified import marked
@@ -186,7 +186,7 @@ def run(
 
 
 def _play(job: Job, errors: Console) -> Run:
-    progress = Progress(errors, job.settings)
+    progress = Episodes(errors, job.settings.player)
 
     def started(plan: Plan) -> None:
         errors.print(f"run: {plan.folder}", markup=False, highlight=False, soft_wrap=True)

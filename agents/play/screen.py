@@ -13,7 +13,7 @@ from rich.rule import Rule
 from rich.table import Table
 from rich.text import Text
 
-from agents.cli.data_view import parameter_rows
+from agents.data_view import parameter_rows
 from agents.play.commands import COMMANDS
 from agents.play.form import CANCEL, Parameter
 from agents.play.state import Standing, Taken

@@ -356,7 +356,7 @@ async def _players(settings: RunSettings, connections: Connections) -> AsyncIter
             settings.player, play, unit.item, unit_seed(settings, unit)
         )
         return
-    from agents.models.served import Served
+    from agents.runs.served import Served
 
     served = Served(settings, settings.model, connections)
     try:

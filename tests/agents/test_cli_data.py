@@ -8,7 +8,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from agents.cli import data as command
-from agents.cli.data_view import parameter_rows
+from agents.data_view import parameter_rows
 from agents.terminal import visible
 from sandbox.outcome import JSON
 from tests.toolhop_tools.rows import row, same_names, write

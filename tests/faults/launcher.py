@@ -15,7 +15,7 @@ import openai.resources.chat
 
 import agents.cli.run
 import agents.models.openai_model
-import agents.models.served
+import agents.runs.served
 from agents.cli import main
 
 __all__ = ["agents", "anyio", "openai"]
