@@ -21,7 +21,15 @@ from pydantic import ValidationError
 
 from agents.ablate.design import Ablation, Arm
 from agents.ablate.pairs import Arms, Played, played
-from agents.runs.store import EPISODES, MANIFEST, RunStore, StoreError, held, write_aside
+from agents.runs.store import (
+    EPISODES,
+    MANIFEST,
+    RunStore,
+    StoreError,
+    fresh_folder,
+    held,
+    write_aside,
+)
 
 ABLATION = "ablation.json"
 FORMAT = 1
@@ -42,7 +50,7 @@ class AblationFolder:
         Raises:
             StoreError: it cannot be made.
         """
-        folder = _fresh(ablation.base.log_dir, _name(ablation))
+        folder = fresh_folder(ablation.base.log_dir, _name(ablation))
         text = json.dumps({"format": FORMAT, **ablation.model_dump(mode="json")}, indent=2)
         try:
             write_aside(folder / ABLATION, f"{text}\n".encode())
@@ -166,20 +174,3 @@ def _name(ablation: Ablation) -> str:
     player = "".join(c if c.isalnum() or c in "-._" else "-" for c in ablation.base.player)[:60]
     at = datetime.now(UTC).strftime("%Y-%m-%dT%H-%M-%S")
     return f"{at}_ablate-{ablation.factor}_{player}"
-
-
-def _fresh(log_dir: Path, name: str) -> Path:
-    try:
-        log_dir.mkdir(parents=True, exist_ok=True)
-        for number in range(1, 10_000):
-            folder = log_dir / (name if number == 1 else f"{name}-{number}")
-            try:
-                folder.mkdir()
-            except FileExistsError:
-                continue
-            return folder
-    except OSError as error:
-        raise StoreError(
-            f"no folder can be made in {log_dir}: {error}; pass another --log-dir"
-        ) from error
-    raise StoreError(f"there are 9,999 folders named {name} in {log_dir}")

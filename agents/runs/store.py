@@ -73,13 +73,7 @@ class RunStore:
         Raises:
             StoreError: it cannot be written.
         """
-        try:
-            folder = _fresh(log_dir, name)
-            (folder / EPISODES).mkdir()
-        except OSError as error:
-            raise StoreError(
-                f"no run folder can be made in {log_dir}: {error}; pass another --log-dir"
-            ) from error
+        folder = fresh_folder(log_dir, name, EPISODES)
         store = cls(folder)
         try:
             if items:
@@ -400,13 +394,30 @@ def _append(descriptor: int, line: bytes, *, sync: bool) -> None:
         raise
 
 
-def _fresh(log_dir: Path, name: str) -> Path:
-    log_dir.mkdir(parents=True, exist_ok=True)
-    for number in range(1, 10_000):
-        folder = log_dir / (name if number == 1 else f"{name}-{number}")
-        try:
-            folder.mkdir()
-        except FileExistsError:
-            continue
-        return folder
-    raise OSError(f"there are 9,999 runs named {name}")
+def fresh_folder(log_dir: Path, name: str, *inside: str) -> Path:
+    """Make a new folder `name` below `log_dir`, with a number where it is taken.
+
+    Args:
+        log_dir: made as well where it is not there.
+        name: of the folder.
+        inside: names of empty folders in it.
+
+    Raises:
+        StoreError: it cannot be made.
+    """
+    try:
+        log_dir.mkdir(parents=True, exist_ok=True)
+        for number in range(1, 10_000):
+            folder = log_dir / (name if number == 1 else f"{name}-{number}")
+            try:
+                folder.mkdir()
+            except FileExistsError:
+                continue
+            for one in inside:
+                (folder / one).mkdir()
+            return folder
+    except OSError as error:
+        raise StoreError(
+            f"no folder can be made in {log_dir}: {error}; pass another --log-dir"
+        ) from error
+    raise StoreError(f"there are 9,999 folders named {name} in {log_dir}; pass another --log-dir")

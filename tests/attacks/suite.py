@@ -227,7 +227,7 @@ class Arena:
         worker: Any = self.pool._started[0]
         if hasattr(worker, "container_id"):
             listed = worker.engine._client.api.top(worker.container_id)["Processes"]
-            return len(listed), []
+            return sum("<defunct>" not in " ".join(one) for one in listed), []
         started = [one for pool in _OPEN for one in pool._started]
         zygotes = {one.process.pid for one in started if isinstance(one, ProcessWorker)}
         return 1 + len(children(worker.process.pid)), [
@@ -242,14 +242,26 @@ class Arena:
 
 
 def children(pid: int) -> list[int]:
-    """Living children of all threads of a process."""
+    """Living children of all threads of a process.
+
+    Not those that ended and wait to be reaped: the worker does that when it next hears of the
+    host, and what stood ready ahead of a call may end by itself before.
+    """
     found: list[int] = []
     for task in Path(f"/proc/{pid}/task").iterdir():
         try:
             found += map(int, (task / "children").read_text().split())
         except OSError:
             continue
-    return found
+    return [one for one in found if _lives(one)]
+
+
+def _lives(pid: int) -> bool:
+    try:
+        state = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()[0]
+    except OSError:
+        return False
+    return state not in {"Z", "X"}
 
 
 def _is_worker(pid: int) -> bool:
