@@ -1,35 +1,49 @@
 """Many calls of one program in one sandboxed process, where a process a call would take too long.
 
-A small driver is appended to the program's source (which keeps its lines) and called with a list of
-argument sets. What the calls of one batch share is that process: a tool that keeps state between
-calls, or breaks its own module, may answer otherwise than alone. So a batch finds what is worth a
-look, and what is reported is confirmed by a call of its own. Nothing is shared between batches.
+A driver is appended to the program's source, whose lines keep their numbers, and called with a list
+of argument sets. It runs one after another, looks whether each changed its arguments, and gives
+back what each did. The policy accepts it, so that a batch runs under the same rules as a call.
+
+What the calls of one batch share is that process: the module level has run once, and a tool that
+keeps state, or breaks its own module, may answer otherwise than alone. Nothing is shared between
+batches. A tool can forge the report of its own batch, and no other's. So a batch finds what is
+worth a look, and a call of its own decides.
 """
 
 from __future__ import annotations
 
 import json
 import keyword
-import re
 from collections import deque
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Generator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import TypeAlias
 
 from sandbox.base import Program, Session
-from sandbox.outcome import JSON, Died, NotJson, Outcome, OutOfMemory, Raised, Returned, TimedOut
+from sandbox.outcome import (
+    JSON,
+    Died,
+    NotJson,
+    Outcome,
+    OutOfMemory,
+    Raised,
+    Refused,
+    Returned,
+    TimedOut,
+)
 
 BATCH = 64
 """Argument sets a batch: a process costs some 3 ms, a call of a usual tool some 10 µs."""
-RETURN_CHARS = 200_000
-"""Length of results after which a batch ends early, to stay below a call's limit."""
-RETURN_S = 0.25
+BATCH_CHARS = 200_000
+"""Length of results after which a batch ends early; a longer single result is no entry at all."""
+BATCH_S = 0.25
 """Seconds after which a batch ends early; the rest is another batch."""
 PARTS = 8
 """Pieces that a batch that was cut off is broken into: 64 sets need three cuts to find the one."""
-MOST_CUT = 6
-"""Batches that may be cut off (out of time, out of memory, dead) before the rest is given up."""
+MOST_CUT = 3
+"""Calls of their own that may be cut off (time, memory, death) before the rest is given up."""
+MESSAGE_CHARS = 4000
 
 Arguments: TypeAlias = Mapping[str, JSON]
 
@@ -38,159 +52,192 @@ _DRIVER = """
 def {driver}(sets, most_chars, most_s):
     import json
     import time
+    {function}
     found, size, start = [], 0, time.monotonic()
     for arguments in sets:
+        before = json.dumps(arguments)
         try:
             value = {function}(**arguments)
         except BaseException as error:
             try:
-                text = str(error)[:4000]
+                text = str(error)[:{chars}]
             except BaseException:
                 text = "(the exception's text cannot be made)"
             entry = ["raised", type(error).__name__, text]
         else:
             try:
-                entry = ["returned", json.dumps(value, ensure_ascii=False, allow_nan=False)]
+                text = json.dumps(value, ensure_ascii=False, allow_nan=False)
+                entry = ["returned", text, ""]
             except BaseException as error:
-                entry = ["not_json", str(error)[:4000]]
-        found.append(entry)
-        size += len(entry[-1])
+                entry = ["not_json", "", str(error)[:{chars}]]
+        try:
+            kept = json.dumps(arguments) == before
+        except BaseException:
+            kept = False
+        size += len(entry[1]) + len(entry[2])
+        if len(entry[1]) > most_chars:
+            entry = ["long", "", ""]
+        found.append([*entry, kept])
         if size > most_chars or time.monotonic() - start > most_s:
             break
     return found
 """
 
 
-_SHADOWS = re.compile(
-    r"^(?!\s)(?:.*\b(?:str|len|type|BaseException)\s*(?:,[^=]*|:[^=]*)?=(?!=)"
-    r"|(?:def|class)\s+(?:str|len|type|BaseException)\b|.*\bimport\b.*\b(?:str|len|type)\b)",
-    re.MULTILINE,
-)
-"""A module level that rebinds a built-in of the driver's. What matches more is only slower."""
-
-
 @dataclass(frozen=True, slots=True)
-class Skipped:
-    """The set was not run: too many batches before it were cut off."""
+class Run:
+    """What came of one argument set.
 
-    reason: str
+    Within a batch `Raised` has no line, and a call that asks for too much memory at once raises
+    `MemoryError`.
+    """
+
+    outcome: Outcome
+    kept: bool | None = None
+    """Whether the arguments were as before; None where nobody could look."""
+    alone: bool = False
+    """Whether it was a call of its own."""
 
 
-BatchOutcome: TypeAlias = Outcome | Skipped
-"""What came of one set. Within a batch `Raised` has no line, and a call that asks for too much
-memory at once raises `MemoryError`."""
+Calls: TypeAlias = Generator[tuple[Program, Arguments], Outcome, list[Run | None]]
+"""Calls to be made, one after another, each answered by its outcome; what they tell in the end.
+
+A run is None where it was not made, because too many before it were cut off.
+"""
 
 
 async def run_batch(
-    session: Session,
-    program: Program,
-    sets: Sequence[Arguments],
-    *,
-    size: int = BATCH,
-    most_cut: int = MOST_CUT,
-) -> list[BatchOutcome]:
-    """What each set of arguments gives, in order, in as few processes as can be.
-
-    A batch that times out, dies or gives no sense is broken up until the set that does it is
-    alone; that set is called as an ordinary call, and its outcome is that call's. Once `most_cut`
-    batches or calls were cut off, all that has not run by then is `Skipped`.
+    session: Session, program: Program, sets: Sequence[Arguments], *, most_cut: int = MOST_CUT
+) -> list[Run | None]:
+    """Make the calls of `in_batches` in a session.
 
     Raises:
         SandboxFault, SandboxUnavailable: as `Session.call`.
     """
-    work = _Work(session, program, list(sets))
-    starts = range(0, len(sets), size)
-    waiting = deque((start, min(start + size, len(sets))) for start in starts)
-    while waiting:
+    calls = in_batches(program, sets, most_cut=most_cut)
+    outcome: Outcome | None = None
+    while True:
+        try:
+            step = next(calls) if outcome is None else calls.send(outcome)
+        except StopIteration as done:
+            return list(done.value)
+        outcome = await session.call(*step)
+
+
+def in_batches(program: Program, sets: Sequence[Arguments], *, most_cut: int = MOST_CUT) -> Calls:
+    """What each set gives, in order, in as few processes as can be.
+
+    A batch that is cut off or makes no sense is broken up until the set that does it is alone;
+    that one is an ordinary call. Once `most_cut` of these were cut off, the rest is given up.
+    """
+    driver = with_driver(program, _DRIVER)
+    if driver is None:
+        return (yield from one_by_one(program, sets, most_cut=most_cut))
+    found: list[Run | None] = [None] * len(sets)
+    waiting = deque((at, min(at + BATCH, len(sets))) for at in range(0, len(sets), BATCH))
+    cut = 0
+    while waiting and cut < most_cut:
         first, end = waiting.popleft()
-        if work.cut >= most_cut:
-            break
-        done = await work.run(first, end)
-        if done is None:
-            step = max(1, (end - first) // PARTS)
-            pieces = [(at, min(at + step, end)) for at in range(first, end, step)]
-            waiting.extendleft(reversed(pieces))
-        elif first + done < end:
-            waiting.appendleft((first + done, end))
-    given_up = Skipped(f"{work.cut} batches before it were cut off")
-    return [given_up if outcome is None else outcome for outcome in work.outcomes]
+        outcome = None if end - first == 1 else (yield driver, _request(sets[first:end]))
+        runs = _read(outcome.json_text, end - first) if isinstance(outcome, Returned) else None
+        if runs is not None:
+            found[first : first + len(runs)] = runs
+            if first + len(runs) < end:
+                waiting.appendleft((first + len(runs), end))
+            # Too long for a report: a call of its own has room for it.
+            waiting.extend((first + at, first + at + 1) for at, r in enumerate(runs) if r is None)
+        elif outcome is None or isinstance(outcome, Raised | Refused):
+            alone = yield program, sets[first]
+            found[first] = Run(alone, alone=True)
+            cut += _cut(alone)
+            if outcome == alone:
+                # The module level raises, or the compiler: before any call, whatever the call.
+                found[first + 1 : end] = [Run(alone)] * (end - first - 1)
+            else:
+                # The tool breaks its driver.
+                waiting.extendleft((at, at + 1) for at in range(end - 1, first, -1))
+        else:
+            waiting.extendleft(_pieces(first, end))
+    return found
 
 
-@dataclass
-class _Work:
-    """The sets of one `run_batch` and what came of them so far."""
+def one_by_one(program: Program, sets: Sequence[Arguments], *, most_cut: int = MOST_CUT) -> Calls:
+    """Each set as a call of its own."""
+    found: list[Run | None] = [None] * len(sets)
+    cut = 0
+    for at, arguments in enumerate(sets):
+        if cut < most_cut:
+            outcome = yield program, arguments
+            found[at] = Run(outcome, alone=True)
+            cut += _cut(outcome)
+    return found
 
-    session: Session
-    program: Program
-    sets: list[Arguments]
-    outcomes: list[BatchOutcome | None] = field(init=False)
-    cut: int = 0
 
-    def __post_init__(self) -> None:
-        self.outcomes = [None] * len(self.sets)
+def with_driver(program: Program, template: str) -> Program | None:
+    """The program with a driver as its function; None where the function's name is no name.
 
-    async def run(self, first: int, end: int) -> int | None:
-        """Run the sets from `first`, at most to `end`; how many were, None where none could be."""
-        driver = driven(self.program)
-        if end - first == 1 or driver is None:
-            outcome = await self.session.call(self.program, self.sets[first])
-            self.cut += isinstance(outcome, TimedOut | OutOfMemory | Died)
-            self.outcomes[first] = outcome
-            return 1
-        given: list[JSON] = [dict(arguments) for arguments in self.sets[first:end]]
-        call: dict[str, JSON] = {"sets": given, "most_chars": RETURN_CHARS, "most_s": RETURN_S}
-        outcome = await self.session.call(driver, call)
-        if isinstance(outcome, Returned):
-            found = _read(outcome.json_text, end - first)
-            if found:
-                self.outcomes[first : first + len(found)] = found
-            return len(found) or None
-        if isinstance(outcome, TimedOut | OutOfMemory | Died):
-            self.cut += 1
-            return None
-        if isinstance(outcome, Raised):
-            # By the module level or the compiler, before any call; a call alone tells the same.
-            self.outcomes[first:end] = [outcome] * (end - first)
-            return end - first
-        return None
+    Args:
+        program: what is driven.
+        template: source of a function ``{driver}`` that calls ``{function}``; ``{chars}`` is the
+            length at which messages are cut.
+    """
+    return _with_driver(program, template)
 
 
 @lru_cache(maxsize=256)
-def driven(program: Program) -> Program | None:
-    """The program with the driver as its function.
-
-    None where the name cannot be called, or the source takes a name that the driver needs.
-    """
+def _with_driver(program: Program, template: str) -> Program | None:
     if not program.function.isidentifier() or keyword.iskeyword(program.function):
-        return None
-    if _SHADOWS.search(program.source):
         return None
     name = "run_argument_sets"
     while name in program.source or name == program.function:
         name += "_"
-    code = _DRIVER.format(driver=name, function=program.function)
+    # Not str.format on the source: it may hold braces.
+    code = template.format(driver=name, function=program.function, chars=MESSAGE_CHARS)
     return Program(program.source + code, name)
 
 
-def _read(text: str, most: int) -> list[BatchOutcome]:
-    """The driver's report as outcomes; empty where it is none, as after a tool's mischief."""
+def load_call(program: Program) -> tuple[Program, Arguments] | None:
+    """A call that does no more than run the module level and look the function up."""
+    driver = with_driver(program, _DRIVER)
+    return None if driver is None else (driver, _request([]))
+
+
+def _request(sets: Sequence[Arguments]) -> Arguments:
+    given: list[JSON] = [dict(arguments) for arguments in sets]
+    return {"sets": given, "most_chars": BATCH_CHARS, "most_s": BATCH_S}
+
+
+def _pieces(first: int, end: int) -> list[tuple[int, int]]:
+    """The range in pieces, last first, as `deque.extendleft` takes them."""
+    step = max(1, (end - first) // PARTS)
+    return [(at, min(at + step, end)) for at in range(first, end, step)][::-1]
+
+
+def _cut(outcome: Outcome) -> bool:
+    return isinstance(outcome, TimedOut | OutOfMemory | Died)
+
+
+def _read(text: str, most: int) -> list[Run | None] | None:
+    """The driver's report; None where it is none, as after a tool's mischief."""
     try:
         entries = json.loads(text)
     except (ValueError, RecursionError):
-        return []
-    if not isinstance(entries, list) or len(entries) > most:
-        return []
-    found: list[BatchOutcome] = []
+        return None
+    if not isinstance(entries, list) or not 0 < len(entries) <= most:
+        return None
+    found: list[Run | None] = []
     for entry in entries:
         match entry:
-            case ["returned", str(value)]:
-                found.append(Returned(_utf8(value)))
-            case ["raised", str(error), str(message)]:
-                found.append(Raised(_utf8(error), _utf8(message)))
-            case ["not_json", str(reason)]:
-                found.append(NotJson(_utf8(reason)))
+            case ["returned", str(value), _, bool(kept)]:
+                found.append(Run(Returned(_utf8(value)), kept))
+            case ["raised", str(error), str(message), bool(kept)]:
+                found.append(Run(Raised(_utf8(error), _utf8(message)), kept))
+            case ["not_json", _, str(reason), bool(kept)]:
+                found.append(Run(NotJson(_utf8(reason)), kept))
+            case ["long", _, _, bool()]:
+                found.append(None)
             case _:
-                return []
+                return None
     return found
 
 

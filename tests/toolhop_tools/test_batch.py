@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 
 import anyio
@@ -10,7 +11,7 @@ import pytest
 from sandbox.base import Limits, Program
 from sandbox.choose import open_sandbox
 from sandbox.outcome import JSON, Died, Outcome, Raised, Returned, TimedOut
-from toolhop_tools.batch import BatchOutcome, Skipped, driven, run_batch
+from toolhop_tools.batch import MOST_CUT, Arguments, Run, in_batches, load_call, run_batch
 
 SETS: list[dict[str, JSON]] = [{"a": number} for number in range(20)]
 SOURCES = {
@@ -32,63 +33,91 @@ SOURCES = {
 }
 
 
-async def outcomes(
-    program: Program, sets: list[dict[str, JSON]], *, wall_s: float = 1.0
-) -> tuple[list[BatchOutcome], list[Outcome]]:
-    opened = await open_sandbox("process", limits=Limits(wall_s=wall_s))
+async def outcomes(program: Program) -> tuple[list[Run | None], list[Outcome]]:
+    opened = await open_sandbox("process", limits=Limits(wall_s=1.0))
     async with opened as sandbox, sandbox.session() as session:
-        together = await run_batch(session, program, sets, size=8)
-        alone = [await session.call(program, one) for one in sets[:8]]
+        together = await run_batch(session, program, SETS)
+        alone = [await session.call(program, one) for one in SETS]
     return together, alone
 
 
-def without_line(outcome: BatchOutcome) -> BatchOutcome:
+def without_line(outcome: Outcome) -> Outcome:
     return replace(outcome, line=None) if isinstance(outcome, Raised) else outcome
 
 
 @pytest.mark.parametrize("name", SOURCES)
 def test_calls_together_end_as_alone(name: str) -> None:
-    together, alone = anyio.run(outcomes, Program(SOURCES[name], "f"), SETS)
-    assert len(together) == len(SETS)
-    assert [without_line(one) for one in together[:8]] == [without_line(one) for one in alone]
+    together, alone = anyio.run(outcomes, Program(SOURCES[name], "f"))
+    told = [run and without_line(run.outcome) for run in together]
+    assert told == [without_line(one) for one in alone]
+
+
+def calls_of(program: Program, answer: Callable[[Program, Arguments], Outcome]) -> int:
+    """How many calls a batch of all sets takes, where `answer` is the sandbox."""
+    calls, made = in_batches(program, SETS), 0
+    try:
+        step = next(calls)
+        while True:
+            made += 1
+            step = calls.send(answer(*step))
+    except StopIteration:
+        return made
+
+
+def test_a_module_level_that_raises_costs_two_calls() -> None:
+    program = Program("1 / 0\n", "f")
+    assert calls_of(program, lambda *_: Raised("ZeroDivisionError", "division by zero", 1)) == 2
+
+
+def test_a_driver_that_the_tool_breaks_costs_one_call() -> None:
+    program = Program("len = None\ndef f(a):\n    return a\n", "f")
+
+    def answer(called: Program, _: Arguments) -> Outcome:
+        return Returned("1") if called == program else Raised("TypeError", "not callable", 9)
+
+    assert calls_of(program, answer) == 1 + len(SETS)
 
 
 def test_one_call_without_an_end_is_found() -> None:
     source = "def f(a):\n    while a == 7:\n        pass\n    return a"
     program = Program(source, "f")
 
-    async def run() -> list[BatchOutcome]:
+    async def run() -> list[Run | None]:
         opened = await open_sandbox("process", limits=Limits(wall_s=0.3))
         async with opened as sandbox, sandbox.session() as session:
             return await run_batch(session, program, SETS)
 
-    found = anyio.run(run)
-    assert [isinstance(one, TimedOut) for one in found] == [one["a"] == 7 for one in SETS]
+    found = [run and type(run.outcome) for run in anyio.run(run)]
+    assert found == [TimedOut if one["a"] == 7 else Returned for one in SETS]
 
 
 def test_a_tool_without_an_end_is_given_up() -> None:
     program = Program("def f(a):\n    while True:\n        pass", "f")
+    made: list[Program] = []
 
-    async def run() -> list[BatchOutcome]:
-        opened = await open_sandbox("process", limits=Limits(wall_s=0.1))
-        async with opened as sandbox, sandbox.session() as session:
-            return await run_batch(session, program, SETS, most_cut=2)
+    def answer(called: Program, _: Arguments) -> Outcome:
+        made.append(called)
+        return TimedOut(1.0)
 
-    assert {type(one) for one in anyio.run(run)} <= {TimedOut, Skipped}
+    assert calls_of(program, answer) == len(made) <= MOST_CUT + 3
+    assert made.count(program) == MOST_CUT
 
 
 def test_a_forged_report_is_not_believed() -> None:
     source = "import json\ndef f(a):\n    raise SystemExit('x')"
-    found, alone = anyio.run(outcomes, Program(source, "f"), SETS)
-    assert [without_line(one) for one in found[:8]] == [without_line(one) for one in alone]
-    assert not any(isinstance(one, Returned | Died) for one in found)
+    found, alone = anyio.run(outcomes, Program(source, "f"))
+    assert [run and without_line(run.outcome) for run in found] == [
+        without_line(one) for one in alone
+    ]
+    assert not any(run and isinstance(run.outcome, Returned | Died) for run in found)
 
 
 def test_the_driver_keeps_the_lines_and_takes_a_free_name() -> None:
     program = Program("def f(run_argument_sets):\n    return 1\n", "f")
-    driver = driven(program)
-    assert driver is not None
+    step = load_call(program)
+    assert step is not None
+    driver, _ = step
     assert driver.source.startswith(program.source)
     assert driver.function not in program.source
-    assert driven(Program("f = 1", "no name")) is None
-    assert driven(Program("f = 1", "class")) is None
+    assert load_call(Program("f = 1", "no name")) is None
+    assert load_call(Program("f = 1", "class")) is None

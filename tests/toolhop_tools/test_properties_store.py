@@ -11,6 +11,7 @@ import pytest
 from env.rejection import Rejections
 from sandbox.outcome import NotJson, Raised, Returned, TooLarge
 from tests.toolhop_tools.checked import LIMITS, caller, case, subject
+from toolhop_tools.batch import MOST_CUT
 from toolhop_tools.model import GoldCall, Hop, Item
 from toolhop_tools.properties import draw, harness, words
 from toolhop_tools.properties.bench import settings_for
@@ -172,7 +173,7 @@ def test_what_hangs_costs_few_calls_and_the_rest_is_given_up(call: Caller) -> No
     program = subject("def f(n):\n    while n > 2: pass\n    return n\n").tool.program
     runs = harness.run_batched(call, BASE, program, [{"n": n} for n in range(12)])
     assert [run is not None for run in runs[:3]] == [True] * 3
-    assert sum(run is not None for run in runs) == 3 + harness.MOST_CUT
+    assert sum(run is not None for run in runs) == 3 + MOST_CUT
 
 
 @pytest.mark.parametrize(

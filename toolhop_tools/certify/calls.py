@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from sandbox.base import Session
 from sandbox.outcome import JSON, Died, Outcome, OutOfMemory, Returned, TimedOut
-from toolhop_tools.batch import Skipped, run_batch
+from toolhop_tools.batch import run_batch
 from toolhop_tools.certify.audit import Chance, empty_ones, randomised
 from toolhop_tools.certify.candidates import Candidate, Provenance, Task
 from toolhop_tools.certify.defects import Tried
@@ -15,9 +15,9 @@ from toolhop_tools.certify.judging import judge
 from toolhop_tools.certify.model import Basis
 from toolhop_tools.reading import Reading, read_result
 
-MOST_CUT = 4
+MOST_CUT = 3
 """Calls that may run out of time or memory, or die, before a search gives up."""
-_CUT = (Skipped, TimedOut, OutOfMemory, Died)
+_CUT = (TimedOut, OutOfMemory, Died)
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,13 +49,13 @@ class Calls:
             return []
         program = self.task.hop.tool.program
         sets = [one.arguments for one in batch]
-        outcomes = await run_batch(self.session, program, sets, most_cut=MOST_CUT - self.cut)
+        runs = await run_batch(self.session, program, sets, most_cut=MOST_CUT - self.cut)
         self.executions += len(batch)
-        self.cut += sum(isinstance(one, _CUT) for one in outcomes)
+        self.cut += sum(run is None or isinstance(run.outcome, _CUT) for run in runs)
         tried = [
-            Tried(candidate, outcome, alone=len(batch) == 1)
-            for candidate, outcome in zip(batch, outcomes, strict=True)
-            if not isinstance(outcome, Skipped)
+            Tried(candidate, run.outcome, alone=run.alone)
+            for candidate, run in zip(batch, runs, strict=True)
+            if run is not None
         ]
         self.tried += tried
         return tried
@@ -93,11 +93,11 @@ class Calls:
 
     async def _ran(self, sets: Sequence[dict[str, JSON]]) -> list[Tried]:
         """Calls beside the search, which are not counted in it."""
-        outcomes = await run_batch(self.session, self.task.hop.tool.program, sets)
+        runs = await run_batch(self.session, self.task.hop.tool.program, sets)
         return [
-            Tried(Candidate(one, Provenance.SEARCH), outcome)
-            for one, outcome in zip(sets, outcomes, strict=True)
-            if not isinstance(outcome, Skipped)
+            Tried(Candidate(one, Provenance.SEARCH), run.outcome)
+            for one, run in zip(sets, runs, strict=True)
+            if run is not None
         ]
 
     async def _same_for_all(self, hit: Hit) -> Tried | None:

@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from sandbox.base import Program
 from sandbox.outcome import Outcome, Raised, Returned
+from toolhop_tools.batch import Run
 from toolhop_tools.properties import draw, harness
 from toolhop_tools.properties.examples import Examples
-from toolhop_tools.properties.harness import Run, fact
+from toolhop_tools.properties.harness import fact
 from toolhop_tools.properties.model import (
     BASE,
     Arguments,

@@ -18,9 +18,10 @@ from sandbox.outcome import (
     TimedOut,
     TooLarge,
 )
+from toolhop_tools.batch import Run
 from toolhop_tools.properties import words
 from toolhop_tools.properties.case import Case, Failure
-from toolhop_tools.properties.harness import Run, fact
+from toolhop_tools.properties.harness import fact
 from toolhop_tools.properties.model import (
     BASE,
     FREE,
