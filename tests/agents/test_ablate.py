@@ -23,7 +23,7 @@ from env.fork import first_failure
 from env.levels import Template
 from env.messages import Reply
 from env.trace import Trace
-from tests.agents.command import TOOLHOP
+from tests.agents.command import TOOLHOP, toolhop
 from tests.agents.items import small_item
 from toolhop_tools.model import DataSet
 from toolhop_tools.official import to_rows
@@ -48,13 +48,7 @@ def environment() -> dict[str, str]:
 
 
 def told(*flags: str) -> subprocess.CompletedProcess[str]:
-    done = subprocess.run(
-        [*TOOLHOP, "ablate", *flags],
-        capture_output=True,
-        text=True,
-        timeout=120,
-        env=environment(),
-    )
+    done = toolhop("ablate", *flags, env=environment())
     assert "Traceback" not in done.stderr, done.stderr
     return done
 
@@ -188,14 +182,9 @@ def test_arms_are_runs_like_any_other(inside: dict[str, Any]) -> None:
     for arm in inside["arms"]:
         folder = str(Path(inside["folder"]) / arm)
         for command in (["score", folder], ["replay", folder, "--verify"]):
-            done = subprocess.run([*TOOLHOP, *command], capture_output=True, text=True, timeout=60)
+            done = toolhop(*command)
             assert done.returncode == 0, done.stderr
-    done = subprocess.run(
-        [*TOOLHOP, "run", "--resume", str(Path(inside["folder"]) / "detailed-then-minimal")],
-        capture_output=True,
-        text=True,
-        timeout=60,
-    )
+    done = toolhop("run", "--resume", str(Path(inside["folder"]) / "detailed-then-minimal"))
     assert done.returncode == 2
     assert "toolhop ablate --resume" in done.stderr
 
@@ -222,7 +211,7 @@ def test_a_run_takes_a_template_and_a_presentation(data: DataSet, tmp_path: Path
     how = ("--feedback", str(hint), "--tools", "order=shuffled+names=removed")
     where = ("--data", data.origin, "--log-dir", str(tmp_path / "logs"), "--sandbox", "process")
     flags = ("--agent", "faulty:1:not_json", "--limit", "2")
-    done = subprocess.run([*TOOLHOP, "run", *where, *how, *flags], capture_output=True, text=True)
+    done = toolhop("run", *where, *how, *flags)
     assert done.returncode == 0, done.stderr
     (folder,) = (tmp_path / "logs").iterdir()
     store = RunStore.open(folder)

@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from tests.agents import command
 from tests.agents.command import TOOLHOP
 from tests.toolhop_tools.rows import write
 
@@ -59,14 +60,7 @@ def rows(tmp_path: Path) -> str:
 
 
 def toolhop(*arguments: str, folder: Path, code: int = 0) -> subprocess.CompletedProcess[str]:
-    done = subprocess.run(
-        [*TOOLHOP, *arguments],
-        cwd=folder,
-        env={**os.environ, "COLUMNS": "150"},
-        capture_output=True,
-        text=True,
-        timeout=300,
-    )
+    done = command.toolhop(*arguments, cwd=folder, env={**os.environ, "COLUMNS": "150"})
     assert done.returncode == code, done.stdout + done.stderr
     assert "Traceback" not in done.stderr
     return done

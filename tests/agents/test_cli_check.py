@@ -14,21 +14,20 @@ from typing import Any
 
 import pytest
 
+from tests.agents import command
 from tests.agents.command import TOOLHOP
 from tests.toolhop_tools.checked import row, rows_text, subject
 from toolhop_tools.properties.model import NOT_ASKED, PROPERTIES
 
 GOOD = subject("def f(n):\n    return 2 * n\n")
 BAD = subject("def g(n):\n    return [1][n // 40]\n", name="g")
-PROCESS = ("--sandbox", "process", "--examples", "12")
+PROCESS = ("--sandbox", "process", "--examples", "12", "--max-sandboxes", "1")
 
 
 def toolhop(
     folder: Path, *arguments: str, check: tuple[int, ...] = (0, 1)
 ) -> subprocess.CompletedProcess[str]:
-    done = subprocess.run(
-        [*TOOLHOP, *arguments], capture_output=True, text=True, cwd=folder, timeout=120
-    )
+    done = command.toolhop(*arguments, cwd=folder)
     assert done.returncode in check, done.stderr
     assert "Traceback" not in done.stderr
     return done

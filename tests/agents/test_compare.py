@@ -25,7 +25,7 @@ from agents.runs.settings import RunSettings
 from agents.runs.store import RunStore, StoreError
 from env.score import Score
 from env.summary import counting, judge
-from tests.agents.command import TOOLHOP
+from tests.agents.command import toolhop
 from tests.agents.items import small_item
 from toolhop_tools.model import DataSet, Item
 from toolhop_tools.official import to_rows
@@ -81,13 +81,7 @@ def measured(report: Report, measure: str, *, group: str = "", index: int = 0) -
 
 def command(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
     clean = {key: value for key, value in os.environ.items() if not key.startswith("TOOLHOP")}
-    done = subprocess.run(
-        [*TOOLHOP, "compare", *map(str, arguments)],
-        capture_output=True,
-        text=True,
-        timeout=60,
-        env={**clean, "COLUMNS": "200"},
-    )
+    done = toolhop("compare", *map(str, arguments), env={**clean, "COLUMNS": "200"})
     assert "Traceback" not in done.stderr, done.stderr
     return done
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -13,19 +12,14 @@ from agents.models.loopback import LoopbackServer
 from agents.players.choose import choose
 from agents.players.responder import responder
 from agents.runs.store import RunStore
-from tests.agents.command import TOOLHOP
+from tests.agents.command import toolhop
 from toolhop_tools.load import load
 
 pytestmark = [pytest.mark.docker, pytest.mark.usefixtures("docker_engine")]
 
 
 def run(log_dir: Path, *flags: str) -> dict[str, Any]:
-    done = subprocess.run(
-        [*TOOLHOP, "run", "--sandbox", "docker", "--json", "--log-dir", str(log_dir), *flags],
-        capture_output=True,
-        text=True,
-        timeout=300,
-    )
+    done = toolhop("run", "--sandbox", "docker", "--json", "--log-dir", str(log_dir), *flags)
     assert done.returncode == 0, done.stderr
     answer: dict[str, Any] = json.loads(done.stdout)
     return answer

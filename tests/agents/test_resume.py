@@ -22,9 +22,9 @@ from agents.runs.store import RunStore
 from env.messages import AssistantMessage, Reply, Usage
 from env.score import Score
 from env.trace import Ending
-from tests.agents.command import TOOLHOP
+from tests.agents.command import toolhop
 from tests.agents.items import small_item
-from tests.agents.test_runs import command, environment, run
+from tests.agents.test_runs import command, environment, flags_for, run
 from toolhop_tools.model import DataSet
 from toolhop_tools.official import to_rows
 
@@ -58,10 +58,7 @@ class Talker:
 
 
 def resume(folder: str | Path, *flags: str, **env: str) -> tuple[int, dict[str, Any]]:
-    done = subprocess.run(
-        [*TOOLHOP, "run", "--resume", str(folder), "--json", *flags],
-        capture_output=True, text=True, timeout=120, env=environment(**env),
-    )  # fmt: skip
+    done = toolhop("run", "--resume", str(folder), "--json", *flags, env=environment(**env))
     assert "Traceback" not in done.stderr, done.stderr
     return done.returncode, json.loads(done.stdout) if done.stdout else {"said": done.stderr}
 
@@ -198,7 +195,7 @@ def test_void_episodes_are_played_again_and_mistakes_stay(data: DataSet, tmp_pat
     assert [isinstance(one.judged.verdict, Score) for one in attempts] == [False, False, True]
     assert [one.kept_turns for one in attempts] == [0, 2, 2]
     assert sum(one.spent.replies for one in store.attempts()) == len(oracle.asked)
-    shown = subprocess.run([*TOOLHOP, "show", told["run"]], capture_output=True, text=True).stdout
+    shown = toolhop("show", told["run"]).stdout
     assert all(f"small-1_mandatory_e1_a{number}" in shown for number in (1, 2, 3))
 
 
@@ -332,9 +329,7 @@ def test_a_dry_run_says_what_would_be_played_and_leaves_nothing(
     assert answer["left"] == {"mandatory": 24, "direct": 24}
     assert answer["items"] == [f"small-{number}" for number in range(1, 9)]
     assert not (tmp_path / "logs").exists()
-    told = subprocess.run(
-        command(data, tmp_path / "logs", "--dry-run"), capture_output=True, text=True
-    ).stdout
+    told = toolhop(*flags_for(data, tmp_path / "logs", "--dry-run")).stdout
     assert "episodes: 8;" in told
     assert "Nothing was asked" in told
 
@@ -381,10 +376,7 @@ def test_broken_items_are_left_out_when_told_to(data: DataSet, tmp_path: Path) -
     code, said = run(broken, tmp_path / "logs")
     assert code == 2
     assert "functions" in said["said"]
-    done = subprocess.run(
-        command(broken, tmp_path / "logs", "--json", "--skip-broken"),
-        capture_output=True, text=True, env=environment(),
-    )  # fmt: skip
+    done = toolhop(*flags_for(broken, tmp_path / "logs", "--json", "--skip-broken"))
     assert done.returncode == 0
     assert "1 items cannot be used and are left out" in done.stderr
     answer = json.loads(done.stdout)
@@ -415,9 +407,7 @@ def test_a_cached_reply_costs_nothing_and_is_told_everywhere(data: DataSet, tmp_
     assert store.manifest["spent"]["cached_replies"] == 12
     assert store.manifest["spent"]["requests"] == 0
     assert {r.reply.origin.value for t in store.traces() for r in t.replies} == {"cached"}
-    table = subprocess.run(
-        [*TOOLHOP, "score", second["run"]], capture_output=True, text=True
-    ).stdout
+    table = toolhop("score", second["run"]).stdout
     assert "12 replies came from the response cache: 1,320 tokens and $0.0240" in table
 
 

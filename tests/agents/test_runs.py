@@ -19,7 +19,7 @@ from agents.runs.store import RunStore
 from env.messages import Reply
 from env.score import score
 from env.summary import judge
-from tests.agents.command import TOOLHOP
+from tests.agents.command import TOOLHOP, toolhop
 from tests.agents.items import small_item
 from toolhop_tools.model import DataSet
 from toolhop_tools.official import to_rows
@@ -37,9 +37,13 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> DataSet:
     return dataset
 
 
-def command(data: DataSet, log_dir: Path, *flags: str) -> list[str]:
+def flags_for(data: DataSet, log_dir: Path, *flags: str) -> tuple[str, ...]:
     where = ("--data", data.origin, "--log-dir", str(log_dir), "--sandbox", "process")
-    return [*TOOLHOP, "run", *where, *flags]
+    return ("run", *where, *flags)
+
+
+def command(data: DataSet, log_dir: Path, *flags: str) -> list[str]:
+    return [*TOOLHOP, *flags_for(data, log_dir, *flags)]
 
 
 def environment(**more: str) -> dict[str, str]:
@@ -48,13 +52,7 @@ def environment(**more: str) -> dict[str, str]:
 
 
 def run(data: DataSet, log_dir: Path, *flags: str, **env: str) -> tuple[int, dict[str, Any]]:
-    done = subprocess.run(
-        command(data, log_dir, "--json", *flags),
-        capture_output=True,
-        text=True,
-        timeout=120,
-        env=environment(**env),
-    )
+    done = toolhop(*flags_for(data, log_dir, "--json", *flags), env=environment(**env))
     assert "Traceback" not in done.stderr, done.stderr
     return done.returncode, json.loads(done.stdout) if done.stdout else {"said": done.stderr}
 
@@ -253,25 +251,17 @@ def test_flags_come_from_a_file_and_the_environment_in_order(data: DataSet, tmp_
 
 def test_score_and_show_read_what_run_wrote(data: DataSet, tmp_path: Path) -> None:
     _, answer = run(data, tmp_path, "--agent", "faulty:0.5")
-    again = subprocess.run(
-        [*TOOLHOP, "score", "--json", answer["run"]], capture_output=True, text=True
-    )
+    again = toolhop("score", "--json", answer["run"])
     assert json.loads(again.stdout) == answer["summaries"]
-    lines = subprocess.run(
-        [*TOOLHOP, "score", "--episodes", answer["run"]], capture_output=True, text=True
-    ).stdout.splitlines()
+    lines = toolhop("score", "--episodes", answer["run"]).stdout.splitlines()
     assert [json.loads(line)["item"] for line in lines] == [
         f"small-{number}" for number in range(1, COUNT + 1)
     ]
-    shown = subprocess.run(
-        [*TOOLHOP, "show", answer["run"], "small-1"], capture_output=True, text=True
-    )
+    shown = toolhop("show", answer["run"], "small-1")
     assert shown.returncode == 0
     assert "What is the squared length" in shown.stdout
     assert "gold answer: 16" in shown.stdout
-    missing = subprocess.run(
-        [*TOOLHOP, "show", answer["run"], "small-99"], capture_output=True, text=True
-    )
+    missing = toolhop("show", answer["run"], "small-99")
     assert missing.returncode == 2
     assert "no episode of small-99" in missing.stderr
 

@@ -14,7 +14,7 @@ from typing import Any
 from agents.models.loopback import Request
 from agents.players.responder import TOKEN_BYTES, metered
 from env.messages import RawCall, Reply, UserMessage
-from tests.agents.command import TOOLHOP
+from tests.agents.command import TOOLHOP, toolhop
 
 
 @contextmanager
@@ -32,13 +32,7 @@ def served(*flags: str) -> Iterator[str]:
 def run(url: str, log_dir: Path, *flags: str) -> tuple[int, dict[str, Any]]:
     where = ("--model", "openai/scripted", "--base-url", url, "--log-dir", str(log_dir))
     how = ("--sandbox", "process", "--turn-limit", "20", "--json")
-    done = subprocess.run(
-        [*TOOLHOP, "run", *where, *how, *flags],
-        capture_output=True,
-        text=True,
-        timeout=120,
-        env={**os.environ, "OPENAI_API_KEY": "none"},
-    )
+    done = toolhop("run", *where, *how, *flags, env={**os.environ, "OPENAI_API_KEY": "none"})
     assert "Traceback" not in done.stderr, done.stderr
     answer: dict[str, Any] = json.loads(done.stdout)
     return done.returncode, answer

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from agents.runs.store import EPISODES
-from tests.agents.command import TOOLHOP
+from tests.agents.command import toolhop
 from tests.agents.items import small_item
 from tests.report.made import SOLVED, Script, write_run
 from toolhop_tools.model import DataSet
@@ -21,9 +21,7 @@ from toolhop_tools.official import to_rows
 
 
 def report(*arguments: object) -> subprocess.CompletedProcess[str]:
-    done = subprocess.run(
-        [*TOOLHOP, "report", *map(str, arguments)], capture_output=True, text=True, timeout=120
-    )
+    done = toolhop("report", *map(str, arguments))
     assert "Traceback" not in done.stderr, done.stderr
     return done
 
@@ -87,12 +85,7 @@ def test_an_ablation_is_a_report_on_its_arms(tmp_path: Path) -> None:
     data.write_text(json.dumps(to_rows(DataSet("small", "small", items))), encoding="utf-8")
     flags = ("--agent", "repairing:0.6", "--data", str(data), "--json", "--turn-limit", "20")
     where = ("--sandbox", "process", "--log-dir", str(tmp_path / "logs"))
-    played = subprocess.run(
-        [*TOOLHOP, "ablate", *flags, *where],
-        capture_output=True,
-        text=True,
-        timeout=120,
-    )
+    played = toolhop("ablate", *flags, *where)
     assert played.returncode == 0, played.stderr
     (folder,) = (tmp_path / "logs").iterdir()
     out = tmp_path / "page.html"
