@@ -76,7 +76,7 @@ def test_a_slow_engine_makes_a_run_slow_and_nothing_else(
     own: Engine, path: Path, tmp_path: Path
 ) -> None:
     items = runs.data(tmp_path, 2, pause_s=0)
-    with Proxy(path, own.socket, late_s=(1.0, 3.0)) as proxy:
+    with Proxy(path, own.socket, late_s=(0.5, 1.5)) as proxy:
         flags = ("--max-samples", "1")
         ended = runs.start(items, tmp_path / "logs", *flags, address=proxy.address).end()
         assert proxy.replies > 5
