@@ -42,7 +42,7 @@ AHEAD_MIB, AHEAD_CPU_S = 8, 1
 under way, which has been promised all that its container has but `WORKER_MIB` of the engine.
 28 MiB held by each of seven had the kernel end the call; a loop in each had the calls wait for the
 processor."""
-REHEARSALS = 40
+REHEARSALS = 12
 """Before the first fork: the interpreter adapts code in its first runs, and writes to it."""
 DRAWS = (b"random", b"statistics")
 """Names of modules with random numbers, as the policy allows them, in code that imports them."""
