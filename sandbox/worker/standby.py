@@ -333,10 +333,11 @@ _missing = object()
 
 
 def _namespace(policy_name: str) -> dict[str, Any]:
-    if policy_name == "restricted":
-        from sandbox.worker import policy
+    from sandbox.worker import policy
 
+    if policy_name == "restricted":
         return policy.restricted_globals("tool")
+    policy.unguard_copies()
     return {"__name__": "tool", "__builtins__": __builtins__}
 
 

@@ -8,14 +8,16 @@ none of them does not load `dataclasses` or `enum`.
 
 from __future__ import annotations
 
+import copy
+import copyreg
 import sys
 from collections.abc import Callable
-from types import FunctionType, ModuleType
+from types import FunctionType, MethodType, ModuleType
 from typing import Any
 
 from sandbox.worker.classes import is_tool_class, kind_of, mark
-from sandbox.worker.guards import for_own, safe_getattr, writable
-from sandbox.worker.rules import MARK, METHODS, UNSAFE, refused, str_format, str_format_map
+from sandbox.worker.guards import for_own, is_own_function, safe_getattr, writable
+from sandbox.worker.rules import METHODS, UNSAFE, refused, str_format, str_format_map
 
 # ruff: noqa: ANN401 -- stand-ins take and give any object
 
@@ -68,6 +70,8 @@ def _functools() -> dict[str, Any]:
                 setattr(wrapper, name, value)
         if type(wrapped) is FunctionType:
             wrapper.__annotations__ = dict(wrapped.__annotations__)
+        if is_own_function(wrapped):
+            # Others may hold what the library copied there: all that a class has, private or not.
             vars(wrapper).update(vars(wrapped))
         return wrapper
 
@@ -110,12 +114,31 @@ def _guard_copies() -> None:
     """Have the library's `copy` put objects together by `_rebuilt`, for the whole process.
 
     Not only for tools that import `copy`: `dataclasses.asdict` and `UserDict.copy` use it too.
-    What tools did not make is copied as ever.
     """
-    import copy
-
-    # No other way in: the library calls it by this name, in every Python so far.
+    # No other way in: the library calls them by these names, in every Python so far.
     copy._reconstruct = _rebuilt  # type: ignore[attr-defined]  # noqa: SLF001
+    copy._deepcopy_dispatch[MethodType] = _rebound  # type: ignore[attr-defined]  # noqa: SLF001
+
+
+_RECONSTRUCT: Any = copy._reconstruct  # type: ignore[attr-defined]  # noqa: SLF001
+_COPY_METHOD: Any = copy._deepcopy_dispatch[MethodType]  # type: ignore[attr-defined]  # noqa: SLF001
+
+
+def unguard_copies() -> None:
+    """Give `copy` its own functions back, for code that runs without the policy."""
+    copy._reconstruct = _RECONSTRUCT  # type: ignore[attr-defined]  # noqa: SLF001
+    copy._deepcopy_dispatch[MethodType] = _COPY_METHOD  # type: ignore[attr-defined]  # noqa: SLF001
+
+
+def _rebound(method: MethodType, memo: Any) -> MethodType:
+    """A deep copy of a bound method: of a tool's function, bound to a copy of its object.
+
+    One of the library's is its own copy. A memo could have it bound to any object, and so called
+    with one: `__init__` with a class of the library, an enumeration's call with an empty one.
+    """
+    if not is_own_function(method.__func__):
+        return method
+    return MethodType(method.__func__, copy.deepcopy(method.__self__, memo))
 
 
 def _rebuilt(
@@ -134,12 +157,16 @@ def _rebuilt(
     a method. They are immutable, so they are their own copies here, as is all else that is not made
     by its own type. And a class whose `__new__` gives away another object had the library set the
     attributes of that one: a field of a dataclass, whose name is pasted into source.
+
+    The attributes of the library's objects are copied without the tool's memo, each by itself: they
+    are not for the tool to set (a `partial` can have any attribute, and no guard looks at it).
     """
-    import copy
-    import copyreg
 
     def deep(value: Any) -> Any:
         return value if memo is None else copy.deepcopy(value, memo)
+
+    def apart(value: Any) -> Any:
+        return value if memo is None else copy.deepcopy(value)
 
     kind = type(x)
     if function is copyreg.__newobj__ or function is copyreg.__newobj_ex__:  # type: ignore[attr-defined]
@@ -154,17 +181,18 @@ def _rebuilt(
     if not state is items is pairs is None:
         if type(made) is not kind:
             raise refused("the copy of an object is one of the same class")
-        _fill(made, _state(state, deep), items, pairs, deep)
+        filling = _state(state, deep if is_tool_class(kind) else apart)
+        _fill(made, filling, items, pairs, deep)
     return made
 
 
 def _state(state: Any, deep: Callable[[Any], Any]) -> Any:
-    """The attributes for a copy; their names stay, whatever the memo holds for them."""
+    """The attributes for a copy; their names stay, and none stay none, whatever the memo says."""
     if type(state) is dict:
         return {name: deep(value) for name, value in state.items()}
-    if type(state) is tuple and len(state) == 2:
+    if type(state) is tuple:
         return tuple(_state(part, deep) for part in state)
-    return deep(state)
+    return None if state is None else deep(state)
 
 
 def _fill(made: Any, state: Any, items: Any, pairs: Any, deep: Callable[[Any], Any]) -> None:
@@ -187,21 +215,20 @@ def _dataclasses() -> dict[str, Any]:
     import dataclasses
 
     _guard_copies()
+    _guard_made_methods()
 
     def check(cls: Any) -> Any:
         # The library pastes field names into source that it executes unrestricted. A class
         # statement can only have identifiers there; TypedDict("X", {"any text": int}) has texts.
         if not is_tool_class(cls) or issubclass(cls, dict):
             raise refused("dataclass() takes a class of the tool's own, not a dict")
-        # For a class without a docstring it evaluates the signature that a base's docstring tells.
-        if any(is_tool_class(base) and _signature(base) for base in cls.__mro__):
-            raise refused("a docstring cannot tell a signature")
         for name in vars(cls).get("__annotations__", ()):
             if type(name) is not str or not name.isidentifier() or name in UNSAFE:
                 raise refused(f"{name!r} cannot be a field")
         # It also looks up the class's module, which code run from text does not have.
         module = cls.__module__
         sys.modules.setdefault(module, ModuleType(module))
+        cls.__signature__ = _Told()
         return cls
 
     def dataclass(cls: Any = None, /, **options: Any) -> Any:
@@ -209,16 +236,56 @@ def _dataclasses() -> dict[str, Any]:
         if cls is None:
             return lambda cls, /: dataclass(cls, **options)
         made = mark(dataclasses.dataclass(**options)(check(cls)))
-        for name, value in list(vars(made).items()):
-            # What the library wrote names fields, and looks at no object that it is given.
-            if name in METHODS and type(value) is FunctionType and MARK not in value.__globals__:
-                setattr(made, name, for_own(value))
+        for kind in (cls, made):
+            # Another class where it has slots. All but this method was guarded before.
+            written = vars(kind).get("__hash__")
+            if type(written) is FunctionType and not is_own_function(written):
+                kind.__hash__ = for_own(written)
         return made
 
     return {"dataclass": dataclass}
 
 
-_signature: Callable[[type], str | None] = vars(type)["__text_signature__"].__get__
+def _guard_made_methods() -> None:
+    """Have what the library writes for a tool's dataclass take objects of the tool's own only.
+
+    It names fields, and looks at no object that it is given. Guarded as it is put into the class,
+    and not when the class is done: the library may give up before, leaves `slots=True` another
+    class behind, and has code of the tool's run in between.
+    """
+    import dataclasses
+
+    put: Any = dataclasses._set_new_attribute  # type: ignore[attr-defined]  # noqa: SLF001
+
+    def put_guarded(cls: type, name: str, value: Any) -> Any:
+        if is_tool_class(cls) and name in METHODS and type(value) is FunctionType:
+            value.__qualname__ = f"{cls.__qualname__}.{value.__name__}"  # errors tell it
+            value = for_own(value)
+        return put(cls, name, value)
+
+    # No other way in, as for copies. `__hash__` does not come by here.
+    dataclasses._set_new_attribute = put_guarded  # type: ignore[attr-defined]  # noqa: SLF001
+
+
+class _Told:
+    """The signature that the library writes into the docstring of a dataclass that has none.
+
+    Looking for one by itself, it evaluates what a base's docstring tells, and compares the `type`
+    that makes classes with any object that stands for `__init__`.
+    """
+
+    def __get__(self, instance: object, cls: type) -> Any:
+        """The signature of the function `__init__`; TypeError where it is another object."""
+        import inspect
+
+        made = next(vars(base)["__init__"] for base in cls.__mro__ if "__init__" in vars(base))
+        if made is object.__init__:
+            return inspect.Signature()
+        function = inspect.unwrap(made)
+        if type(function) is not FunctionType:
+            raise TypeError("__init__ is no function")
+        told = inspect.signature(function, follow_wrapped=False)
+        return told.replace(parameters=[*told.parameters.values()][1:])
 
 
 def _enum() -> dict[str, Any]:
@@ -236,6 +303,16 @@ def _enum() -> dict[str, Any]:
             if len(values) != 1:
                 raise refused("an Enum is made by a class statement here")
             return super().__call__(*values)
+
+        def __setattr__(cls, name: str, value: Any) -> None:
+            """Set an attribute, but what the library makes members by, and trusts."""
+            _refuse_trusted(name)
+            super().__setattr__(name, value)
+
+        def __delattr__(cls, name: str) -> None:
+            """Delete an attribute, likewise: a base may have another one of the name."""
+            _refuse_trusted(name)
+            super().__delattr__(name)
 
         @classmethod
         def _find_new_(cls, *args: Any) -> Any:
@@ -260,6 +337,11 @@ def _enum() -> dict[str, Any]:
         made[name].__module__ = "enum"
         made[name].__qualname__ = name
     return made
+
+
+def _refuse_trusted(name: str) -> None:
+    if name in ("_new_member_", "_member_type_"):
+        raise refused(f"{name!r} of an enumeration is how the library makes its members")
 
 
 def _typing() -> dict[str, Any]:
