@@ -63,12 +63,12 @@ def _functools() -> dict[str, Any]:
         With them it reads any attribute of `wrapped` and gives it to `wrapper`'s methods.
         `__wrapped__` is not set: nothing here could read it.
         """
-        if type(wrapper) is not FunctionType or writable(wrapper) is not wrapper:
-            raise refused("update_wrapper() takes a function of the tool's own")
+        if not (is_own_function(wrapper) or is_tool_class(type(wrapper))):
+            raise refused("update_wrapper() takes a function or an object of the tool's own")
         for name in ("__module__", "__name__", "__qualname__", "__doc__"):
             if isinstance(value := getattr(wrapped, name, None), str):
                 setattr(wrapper, name, value)
-        if type(wrapped) is FunctionType:
+        if type(wrapped) is type(wrapper) is FunctionType:
             wrapper.__annotations__ = dict(wrapped.__annotations__)
         if is_own_function(wrapped):
             # Others may hold what the library copied there: all that a class has, private or not.

@@ -500,6 +500,24 @@ def f(): 'Docs.'
 def g(): pass
 with opened_again() as one: result = [one, opened_again.__doc__, g.tag, g.__doc__]
 """,
+    "a class as a decorator": """
+from functools import update_wrapper
+class Counted:
+    def __init__(self, function):
+        update_wrapper(self, function)
+        self._function = function
+        self.count = 0
+    def __call__(self, *args):
+        self.count += 1
+        return self._function(*args)
+def tagged(function): function.tag = 7; return function
+@Counted
+@tagged
+def f(x: int):
+    'Docs.'
+    return x
+result = [f(1), f(2), f.count, f.tag, f.__name__, f.__doc__, f.__qualname__]
+""",
     "docstrings of dataclasses": """
 from dataclasses import dataclass, field
 @dataclass

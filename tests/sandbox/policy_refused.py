@@ -219,7 +219,7 @@ ATTEMPTS = {
         "from collections import namedtuple\nnamedtuple('P', ['gi_frame'])"
     ),
     "wraps of names": (
-        "from functools import update_wrapper\nclass C: pass\nupdate_wrapper(C(), print)"
+        "from functools import partial, update_wrapper\nupdate_wrapper(partial(len), print)"
     ),
     "total_ordering on the library": (
         "from functools import total_ordering\nfrom fractions import Fraction\n"

@@ -29,5 +29,5 @@ def attack():
             return "escaped: a function of the library has another attribute"
         call = copy.deepcopy(re.RegexFlag.__call__, {id(re.RegexFlag): Empty})
         return f"escaped: {call('Made', {'__getattribute__': len, 'A': 1})}"
-    except TypeError:
+    except (TypeError, ValueError):
         return "held"
