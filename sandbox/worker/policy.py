@@ -18,10 +18,10 @@ import warnings
 from collections.abc import Iterable
 from types import CodeType
 
+from sandbox.worker.copies import unguard_copies
 from sandbox.worker.guards import tool_builtins
 from sandbox.worker.modules import ALLOWED_MODULES, curated, guarded_import
 from sandbox.worker.rules import MARK, TOKEN, PolicyViolation
-from sandbox.worker.substitutes import unguard_copies
 from sandbox.worker.transformer import ToolTransformer
 
 __all__ = [

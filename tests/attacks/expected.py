@@ -135,6 +135,7 @@ _RESTRICTED = {
     "policy/string_formatter": "raised AttributeError",
     "policy/subclasses": "held",
     "policy/traceback_given_to_exit": "held",
+    "policy/type_by_a_cache": "held",
     "policy/type_by_comparison": "held",
     "policy/user_string": "raised AttributeError",
     "policy/wrapped_names": "held",

@@ -518,6 +518,27 @@ def f(x: int):
     return x
 result = [f(1), f(2), f.count, f.tag, f.__name__, f.__doc__, f.__qualname__]
 """,
+    "caches": """
+from functools import cache, lru_cache
+calls = []
+@lru_cache(maxsize=2, typed=True)
+def f(n, *, k=0):
+    'Docs.'
+    calls.append((n, k))
+    return n * 2
+@lru_cache
+def g(n): return n
+@lru_cache(None)
+def h(n): return n
+class C:
+    @lru_cache(maxsize=None, typed=True)
+    def m(self, n): calls.append(n); return n
+c = C()
+result = [f(3), f(3.0), f(3), f(3, k=1), f(3, k=True), f.cache_info(), f.cache_parameters(),
+          f.__name__, f.__doc__, g(1), h(2), c.m(1), c.m(True), c.m(1), calls, g.cache_parameters()]
+f.cache_clear(); c.m.cache_clear()
+result += [f.cache_info(), len(calls)]
+""",
     "docstrings of dataclasses": """
 from dataclasses import dataclass, field
 @dataclass
