@@ -90,6 +90,7 @@ def _inner_names() -> frozenset[str]:
 
 
 UNSAFE: Final = _inner_names() | {
+    MARK,  # not for a tool to have: what has it counts as the tool's own
     "mro",  # a class's bases up to object; nothing needs it
     "_abc_impl",  # lent from `Sequence`, it makes texts instances of a tool's class for `match`
     "with_traceback",  # plants a traceback; reading one is refused anyway

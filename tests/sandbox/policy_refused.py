@@ -218,6 +218,7 @@ ATTEMPTS = {
     "named tuple of inner names": (
         "from collections import namedtuple\nnamedtuple('P', ['gi_frame'])"
     ),
+    "the mark of own classes": "class C: pass\ngetattr(C, '<tool>', None)",
     "wraps of names": (
         "from functools import partial, update_wrapper\nupdate_wrapper(partial(len), print)"
     ),

@@ -25,17 +25,20 @@ class Fields(dict):
 
 
 def attack():
-    sign = getattr(Own, "<tool>")
-    facts = {"<tool>": sign, "__bases__": (), "__mro__": (), "__annotations__": Fields(x=int)}
-    made = copy.deepcopy(functools.partial(len), {id(None): facts | {"__module__": "tool"}})
     try:
         row = copy.deepcopy(Row([1]), {id(None): (None, {"__class__": Own})})
     except TypeError:
         return "escaped: another class was set"
+    facts = {"__bases__": (), "__mro__": (), "__annotations__": Fields(x=int), "__module__": "tool"}
+    try:
+        facts["<tool>"] = getattr(Own, "<tool>")
+    except Exception:
+        facts["<tool>"] = None
+    made = copy.deepcopy(functools.partial(len), {id(None): facts})
     try:
         dataclass(made)
     except SyntaxError as error:
         return f"escaped: {error.text}"
     except Exception:
-        return "held" if row == [1] else "escaped: another object"
-    return "escaped: a dataclass that is no class"
+        return "escaped: it has attributes" if hasattr(made, "<tool>") else "held"
+    return f"escaped: a dataclass that is no class, of {row}"
