@@ -79,7 +79,8 @@ def _functools() -> dict[str, Any]:
 
     def lru_cache(maxsize: Any = 128, typed: bool = False) -> Any:
         """The library's, but for keys with types in them."""
-        return _cache_by_type(maxsize) if typed else functools.lru_cache(maxsize)
+        by_type = typed and not callable(maxsize)
+        return _cache_by_type(maxsize) if by_type else functools.lru_cache(maxsize)
 
     def total_ordering(cls: Any) -> Any:
         """The library's; it writes to the class, so the class must be the tool's."""
@@ -171,8 +172,8 @@ def _dataclasses() -> dict[str, Any]:
         if cls is None:
             return lambda cls, /: dataclass(cls, **options)
         made = mark(dataclasses.dataclass(**options)(check(cls)))
-        for kind in (cls, made):
-            # Another class where it has slots. All but this method was guarded before.
+        for kind in {cls, made}:
+            # Two classes where it has slots. All but this method was guarded before.
             written = vars(kind).get("__hash__")
             if type(written) is FunctionType and not is_own_function(written):
                 kind.__hash__ = for_own(written)
