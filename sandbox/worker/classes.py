@@ -26,8 +26,11 @@ from sandbox.worker.rules import MARK, SIGNATURE, TOKEN, refused, str_format, st
 
 
 def is_tool_class(kind: Any) -> bool:
-    """Whether `kind` is a class that tool code made, or derives from one."""
-    return getattr(kind, MARK, None) is TOKEN
+    """Whether `kind` is a class that tool code made, or derives from one.
+
+    An instance is none, although it has what its class has.
+    """
+    return issubclass(type(kind), type) and getattr(kind, MARK, None) is TOKEN
 
 
 def mark(kind: Any) -> Any:

@@ -70,9 +70,12 @@ def _private_elsewhere(owner: Any, kind: type, name: str) -> bool:
     if kind is super:
         # Looks only into the dicts of classes, never into a metaclass.
         return is_tool_class(object.__getattribute__(owner, "__thisclass__"))
-    if kind is FunctionType:
-        return MARK in owner.__globals__
-    return issubclass(kind, tuple) and _is_api(name)
+    return is_own_function(owner) or (issubclass(kind, tuple) and _is_api(name))
+
+
+def is_own_function(function: Any) -> bool:
+    """Whether it is a function that tool code defined."""
+    return type(function) is FunctionType and MARK in function.__globals__
 
 
 def _is_api(name: str) -> bool:
@@ -139,8 +142,8 @@ def _is_own(owner: Any) -> bool:
     kind = type(owner)
     if issubclass(kind, type):
         return is_tool_class(owner)
-    if kind is FunctionType:
-        return MARK in owner.__globals__
+    if is_own_function(owner):
+        return True
     return is_tool_class(kind) or kind is super or issubclass(kind, tuple)
 
 
@@ -196,11 +199,9 @@ def writable(owner: Any) -> Any:
         return owner
     if issubclass(kind, type):
         allowed = is_tool_class(owner)
-    elif kind is FunctionType:
-        allowed = MARK in owner.__globals__
     else:
         decimal = sys.modules.get("decimal")
-        allowed = decimal is not None and kind is decimal.Context
+        allowed = is_own_function(owner) or (decimal is not None and kind is decimal.Context)
     if not allowed:
         raise refused(f"attributes of a library's {kind.__name__!r} object cannot be set")
     return owner

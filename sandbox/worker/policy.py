@@ -18,6 +18,7 @@ import warnings
 from collections.abc import Iterable
 from types import CodeType
 
+from sandbox.worker.copies import unguard_copies
 from sandbox.worker.guards import tool_builtins
 from sandbox.worker.modules import ALLOWED_MODULES, curated, guarded_import
 from sandbox.worker.rules import MARK, TOKEN, PolicyViolation
@@ -29,6 +30,7 @@ __all__ = [
     "compile_restricted",
     "preload",
     "restricted_globals",
+    "unguard_copies",
 ]
 
 _BUILTINS = tool_builtins(guarded_import)

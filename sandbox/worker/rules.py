@@ -53,8 +53,9 @@ class PolicyViolation(Exception):
     without an optional module expects `ImportError`.
     """
 
-    def __init__(self, problems: Iterable[tuple[int, str]]) -> None:
-        self.problems = tuple(problems)
+    def __init__(self, problems: Iterable[tuple[int, str]] | str) -> None:
+        # A text where `enum` raises an exception of a class statement again, since Python 3.12.
+        self.problems = ((0, problems),) if isinstance(problems, str) else tuple(problems)
         """Line of the source (0 where it is not known) and what is wrong there."""
         super().__init__(self.problems)
 
@@ -89,6 +90,7 @@ def _inner_names() -> frozenset[str]:
 
 
 UNSAFE: Final = _inner_names() | {
+    MARK,  # not for a tool to have: what has it counts as the tool's own
     "mro",  # a class's bases up to object; nothing needs it
     "_abc_impl",  # lent from `Sequence`, it makes texts instances of a tool's class for `match`
     "with_traceback",  # plants a traceback; reading one is refused anyway

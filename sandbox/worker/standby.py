@@ -339,12 +339,13 @@ _missing = object()
 
 
 def _namespace(policy_name: str) -> dict[str, Any]:
-    if policy_name == "restricted":
-        if _namespaces:
-            return _namespaces.pop()
-        from sandbox.worker import policy
+    if policy_name == "restricted" and _namespaces:
+        return _namespaces.pop()
+    from sandbox.worker import policy
 
+    if policy_name == "restricted":
         return policy.restricted_globals("tool")
+    policy.unguard_copies()
     return {"__name__": "tool", "__builtins__": __builtins__}
 
 

@@ -14,8 +14,9 @@ from types import FunctionType, ModuleType
 from typing import Any
 
 from sandbox.worker.classes import is_tool_class, kind_of, mark
-from sandbox.worker.guards import for_own, safe_getattr, writable
-from sandbox.worker.rules import MARK, METHODS, UNSAFE, refused, str_format, str_format_map
+from sandbox.worker.copies import guard_copies
+from sandbox.worker.guards import for_own, is_own_function, safe_getattr, writable
+from sandbox.worker.rules import METHODS, UNSAFE, refused, str_format, str_format_map
 
 # ruff: noqa: ANN401 -- stand-ins take and give any object
 
@@ -61,30 +62,70 @@ def _functools() -> dict[str, Any]:
         With them it reads any attribute of `wrapped` and gives it to `wrapper`'s methods.
         `__wrapped__` is not set: nothing here could read it.
         """
-        if type(wrapper) is not FunctionType or writable(wrapper) is not wrapper:
-            raise refused("update_wrapper() takes a function of the tool's own")
+        if not (is_own_function(wrapper) or is_tool_class(type(wrapper))):
+            raise refused("update_wrapper() takes a function or an object of the tool's own")
         for name in ("__module__", "__name__", "__qualname__", "__doc__"):
             if isinstance(value := getattr(wrapped, name, None), str):
                 setattr(wrapper, name, value)
-        if type(wrapped) is FunctionType:
+        if type(wrapped) is type(wrapper) is FunctionType:
             wrapper.__annotations__ = dict(wrapped.__annotations__)
+        if is_own_function(wrapped):
+            # Others may hold what the library copied there: all that a class has, private or not.
             vars(wrapper).update(vars(wrapped))
         return wrapper
 
     def wraps(wrapped: Any) -> Callable[[Any], Any]:
         return lambda wrapper, /: update_wrapper(wrapper, wrapped)
 
+    def lru_cache(maxsize: Any = 128, typed: bool = False) -> Any:
+        """The library's, but for keys with types in them."""
+        by_type = typed and not callable(maxsize)
+        return _cache_by_type(maxsize) if by_type else functools.lru_cache(maxsize)
+
     def total_ordering(cls: Any) -> Any:
         """The library's; it writes to the class, so the class must be the tool's."""
         return functools.total_ordering(writable(cls))
 
-    return {"total_ordering": total_ordering, "update_wrapper": update_wrapper, "wraps": wraps}
+    return {
+        "lru_cache": lru_cache,
+        "total_ordering": total_ordering,
+        "update_wrapper": update_wrapper,
+        "wraps": wraps,
+    }
+
+
+def _cache_by_type(maxsize: Any) -> Callable[[Any], Any]:
+    """`lru_cache(typed=True)`, with the types in a place that no argument can have.
+
+    The library's keys hold them behind the arguments. One with a keyword and one without can be of
+    one length: then a type is compared with an argument, and a tool's has the real `type`.
+    """
+    import functools
+
+    def decorate(function: Any) -> Any:
+        def called(_: tuple[Any, ...], /, *args: Any, **kwargs: Any) -> Any:
+            return function(*args, **kwargs)
+
+        cached: Any = functools.lru_cache(maxsize)(called)
+
+        @functools.wraps(function)
+        def wrapper(*args: Any, **kwargs: Any) -> Any:
+            return cached(tuple(map(kind_of, (*args, *kwargs.values()))), *args, **kwargs)
+
+        vars(wrapper).update(
+            cache_clear=cached.cache_clear,
+            cache_info=cached.cache_info,
+            cache_parameters={"maxsize": maxsize, "typed": True}.copy,
+        )
+        return wrapper
+
+    return decorate
 
 
 def _collections() -> dict[str, Any]:
     import collections
 
-    _guard_copies()
+    guard_copies()
     make: Any = collections.namedtuple
 
     def namedtuple(
@@ -102,106 +143,28 @@ def _collections() -> dict[str, Any]:
 
 
 def _copy() -> dict[str, Any]:
-    _guard_copies()
+    guard_copies()
     return {}
-
-
-def _guard_copies() -> None:
-    """Have the library's `copy` put objects together by `_rebuilt`, for the whole process.
-
-    Not only for tools that import `copy`: `dataclasses.asdict` and `UserDict.copy` use it too.
-    What tools did not make is copied as ever.
-    """
-    import copy
-
-    # No other way in: the library calls it by this name, in every Python so far.
-    copy._reconstruct = _rebuilt  # type: ignore[attr-defined]  # noqa: SLF001
-
-
-def _rebuilt(
-    x: Any,
-    memo: Any,
-    function: Any,
-    arguments: Any,
-    state: Any = None,
-    items: Any = None,
-    pairs: Any = None,
-) -> Any:
-    """A copy of `x` from what its `__reduce_ex__` told, without the library's trust in it.
-
-    Bound methods and descriptors are told as `getattr(owner, name)`, and a tool can swap the name:
-    through the memo (`deepcopy(f.__call__, {id("__call__"): "__globals__"})`), or as `__name__` of
-    a method. They are immutable, so they are their own copies here, as is all else that is not made
-    by its own type. And a class whose `__new__` gives away another object had the library set the
-    attributes of that one: a field of a dataclass, whose name is pasted into source.
-    """
-    import copy
-    import copyreg
-
-    def deep(value: Any) -> Any:
-        return value if memo is None else copy.deepcopy(value, memo)
-
-    kind = type(x)
-    if function is copyreg.__newobj__ or function is copyreg.__newobj_ex__:  # type: ignore[attr-defined]
-        arguments = (kind, *map(deep, arguments[1:]))
-    elif function is kind or function is iter or function is reversed:
-        arguments = tuple(map(deep, arguments))
-    else:
-        return x
-    made = function(*arguments)
-    if memo is not None:
-        memo[id(x)] = made
-    if not state is items is pairs is None:
-        if type(made) is not kind:
-            raise refused("the copy of an object is one of the same class")
-        _fill(made, _state(state, deep), items, pairs, deep)
-    return made
-
-
-def _state(state: Any, deep: Callable[[Any], Any]) -> Any:
-    """The attributes for a copy; their names stay, whatever the memo holds for them."""
-    if type(state) is dict:
-        return {name: deep(value) for name, value in state.items()}
-    if type(state) is tuple and len(state) == 2:
-        return tuple(_state(part, deep) for part in state)
-    return deep(state)
-
-
-def _fill(made: Any, state: Any, items: Any, pairs: Any, deep: Callable[[Any], Any]) -> None:
-    """What `copy` does with the rest of what `__reduce_ex__` told."""
-    if state is not None and hasattr(made, "__setstate__"):
-        made.__setstate__(state)
-    elif state is not None:
-        attributes, slots = state if type(state) is tuple and len(state) == 2 else (state, None)
-        if attributes:
-            vars(made).update(attributes)
-        for name, value in (slots or {}).items():
-            setattr(made, name, value)
-    for item in items or ():
-        made.append(deep(item))
-    for key, value in pairs or ():
-        made[deep(key)] = deep(value)
 
 
 def _dataclasses() -> dict[str, Any]:
     import dataclasses
 
-    _guard_copies()
+    guard_copies()
+    _guard_made_methods()
 
     def check(cls: Any) -> Any:
         # The library pastes field names into source that it executes unrestricted. A class
         # statement can only have identifiers there; TypedDict("X", {"any text": int}) has texts.
         if not is_tool_class(cls) or issubclass(cls, dict):
             raise refused("dataclass() takes a class of the tool's own, not a dict")
-        # For a class without a docstring it evaluates the signature that a base's docstring tells.
-        if any(is_tool_class(base) and _signature(base) for base in cls.__mro__):
-            raise refused("a docstring cannot tell a signature")
         for name in vars(cls).get("__annotations__", ()):
             if type(name) is not str or not name.isidentifier() or name in UNSAFE:
                 raise refused(f"{name!r} cannot be a field")
         # It also looks up the class's module, which code run from text does not have.
         module = cls.__module__
         sys.modules.setdefault(module, ModuleType(module))
+        cls.__signature__ = _Told()
         return cls
 
     def dataclass(cls: Any = None, /, **options: Any) -> Any:
@@ -209,16 +172,56 @@ def _dataclasses() -> dict[str, Any]:
         if cls is None:
             return lambda cls, /: dataclass(cls, **options)
         made = mark(dataclasses.dataclass(**options)(check(cls)))
-        for name, value in list(vars(made).items()):
-            # What the library wrote names fields, and looks at no object that it is given.
-            if name in METHODS and type(value) is FunctionType and MARK not in value.__globals__:
-                setattr(made, name, for_own(value))
+        for kind in {cls, made}:
+            # Two classes where it has slots. All but this method was guarded before.
+            written = vars(kind).get("__hash__")
+            if type(written) is FunctionType and not is_own_function(written):
+                kind.__hash__ = for_own(written)
         return made
 
     return {"dataclass": dataclass}
 
 
-_signature: Callable[[type], str | None] = vars(type)["__text_signature__"].__get__
+def _guard_made_methods() -> None:
+    """Have what the library writes for a tool's dataclass take objects of the tool's own only.
+
+    It names fields, and looks at no object that it is given. Guarded as it is put into the class,
+    and not when the class is done: the library may give up before, leaves `slots=True` another
+    class behind, and has code of the tool's run in between.
+    """
+    import dataclasses
+
+    put: Any = dataclasses._set_new_attribute  # type: ignore[attr-defined]  # noqa: SLF001
+
+    def put_guarded(cls: type, name: str, value: Any) -> Any:
+        if is_tool_class(cls) and name in METHODS and type(value) is FunctionType:
+            value.__qualname__ = f"{cls.__qualname__}.{value.__name__}"  # errors tell it
+            value = for_own(value)
+        return put(cls, name, value)
+
+    # No other way in, as for copies. `__hash__` does not come by here.
+    dataclasses._set_new_attribute = put_guarded  # type: ignore[attr-defined]  # noqa: SLF001
+
+
+class _Told:
+    """The signature that the library writes into the docstring of a dataclass that has none.
+
+    Looking for one by itself, it evaluates what a base's docstring tells, and compares the `type`
+    that makes classes with any object that stands for `__init__`.
+    """
+
+    def __get__(self, instance: object, cls: type) -> Any:
+        """The signature of the function `__init__`; TypeError where it is another object."""
+        import inspect
+
+        made = next(vars(base)["__init__"] for base in cls.__mro__ if "__init__" in vars(base))
+        if made is object.__init__:
+            return inspect.Signature()
+        function = inspect.unwrap(made)
+        if type(function) is not FunctionType:
+            raise TypeError("__init__ is no function")
+        told = inspect.signature(function, follow_wrapped=False)
+        return told.replace(parameters=[*told.parameters.values()][1:])
 
 
 def _enum() -> dict[str, Any]:
@@ -236,6 +239,16 @@ def _enum() -> dict[str, Any]:
             if len(values) != 1:
                 raise refused("an Enum is made by a class statement here")
             return super().__call__(*values)
+
+        def __setattr__(cls, name: str, value: Any) -> None:
+            """Set an attribute, but what the library makes members by, and trusts."""
+            _refuse_trusted(name)
+            super().__setattr__(name, value)
+
+        def __delattr__(cls, name: str) -> None:
+            """Delete an attribute, likewise: a base may have another one of the name."""
+            _refuse_trusted(name)
+            super().__delattr__(name)
 
         @classmethod
         def _find_new_(cls, *args: Any) -> Any:
@@ -260,6 +273,11 @@ def _enum() -> dict[str, Any]:
         made[name].__module__ = "enum"
         made[name].__qualname__ = name
     return made
+
+
+def _refuse_trusted(name: str) -> None:
+    if name in ("_new_member_", "_member_type_"):
+        raise refused(f"{name!r} of an enumeration is how the library makes its members")
 
 
 def _typing() -> dict[str, Any]:

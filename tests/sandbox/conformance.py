@@ -144,8 +144,36 @@ class Core:
         assert len({box.play(source) for _ in range(5)}) == 1
 
 
+COPIES = """
+import copy
+
+class Reduced:
+    def __reduce__(self):
+        return (made, ())
+
+def made():
+    found = Reduced()
+    found.made = True
+    return found
+
+class Owner:
+    def __init__(self):
+        self.method = self.itself
+
+    def itself(self):
+        return self
+
+def f():
+    owner = copy.deepcopy(Owner())
+    return [hasattr(copy.copy(Reduced()), "made"), owner.method() is owner]
+"""
+
+
 class Conformance(Core):
     """Also what hostile code must not achieve; the box has no policy."""
+
+    def test_copies_are_those_of_python(self, box: Box) -> None:
+        assert box.play(COPIES) == Returned("[true, true]")
 
     @table(attacks.ENDING)
     def test_ending(self, box: Box, case: Case) -> None:

@@ -456,6 +456,114 @@ class P:
 p = P(); q = copy(p); r = deepcopy(p); p.items.append(2)
 result = [q.items, r.items, q._x, deepcopy([p])[0].items]
 """,
+    "copying with a memo, with methods and with the library's objects": """
+from collections import ChainMap, Counter, OrderedDict, UserDict, defaultdict, deque
+from copy import copy, deepcopy
+from decimal import Decimal
+from functools import partial
+from random import Random
+class Node:
+    def __init__(self, name): self.name = name; self.near = []; self.tell = self.told
+    def told(self): return self.name
+    def __deepcopy__(self, memo):
+        if id(self) in memo: return memo[id(self)]
+        made = self.__class__(self.name + '!')
+        memo[id(self)] = made
+        made.near = deepcopy(self.near, memo)
+        return made
+class Rows(list): pass
+a = Node('a'); a.near = [a, Node('b')]
+rows = Rows([[1]]); rows.title = 't'; more = deepcopy(rows); more[0].append(2)
+shared = [1]
+user = UserDict(k=shared); users = deepcopy([user, user])
+users[0]['k'].append(2)
+add = deepcopy(partial(max, shared, key=abs)); shared.append(9)
+rng = Random(3); twin = deepcopy(rng)
+made = deepcopy([Counter('aab'), OrderedDict(a=[1]), defaultdict(list, k=[1]), deque([[1]], 3),
+                 ChainMap({'a': 1}), Decimal('1.5'), iter([1, 2])])
+result = [deepcopy(a).name, deepcopy(a).near[0].near[1].name, rows,
+          more, more.title, users[0] is users[1], users[1]['k'], user['k'], add(), made[:6],
+          list(made[6]), rng.random() == twin.random(), copy(rows).title, copy(user) == user]
+""",
+    "wrapping what a library made": """
+from contextlib import contextmanager
+from functools import wraps
+@contextmanager
+def opened():
+    'Opens.'
+    yield 1
+opened_again = wraps(opened)(lambda: opened())
+def tagged(function): function.tag = 7; return function
+@tagged
+def f(): 'Docs.'
+@wraps(f)
+def g(): pass
+with opened_again() as one: result = [one, opened_again.__doc__, g.tag, g.__doc__]
+""",
+    "a class as a decorator": """
+from functools import update_wrapper
+class Counted:
+    def __init__(self, function):
+        update_wrapper(self, function)
+        self._function = function
+        self.count = 0
+    def __call__(self, *args):
+        self.count += 1
+        return self._function(*args)
+def tagged(function): function.tag = 7; return function
+@Counted
+@tagged
+def f(x: int):
+    'Docs.'
+    return x
+result = [f(1), f(2), f.count, f.tag, f.__name__, f.__doc__, f.__qualname__]
+""",
+    "caches": """
+from functools import cache, lru_cache
+calls = []
+@lru_cache(maxsize=2, typed=True)
+def f(n, *, k=0):
+    'Docs.'
+    calls.append((n, k))
+    return n * 2
+@lru_cache
+def g(n): return n
+@lru_cache(None)
+def h(n): return n
+class C:
+    @lru_cache(maxsize=None, typed=True)
+    def m(self, n): calls.append(n); return n
+c = C()
+result = [f(3), f(3.0), f(3), f(3, k=1), f(3, k=True), f.cache_info(), f.cache_parameters(),
+          f.__name__, f.__doc__, g(1), h(2), c.m(1), c.m(True), c.m(1), calls, g.cache_parameters()]
+f.cache_clear(); c.m.cache_clear()
+result += [f.cache_info(), len(calls)]
+""",
+    "docstrings of dataclasses": """
+from dataclasses import dataclass, field
+@dataclass
+class A:
+    x: int
+    y: list = field(default_factory=list)
+@dataclass(init=False)
+class B(A):
+    z: int = 0
+@dataclass(init=False)
+class C:
+    w: int = 1
+@dataclass(init=False)
+class D:
+    v: int
+    def __init__(self, v: str, *rest): self.v = v
+@dataclass(slots=True, order=True)
+class E:
+    u: float = 1.5
+class Base:
+    "Base(a)"
+@dataclass
+class F(Base): pass
+result = [A.__doc__, B.__doc__, C.__doc__, D.__doc__, E.__doc__, F.__doc__, E(1) < E(2), C() == C()]
+""",
     "an optional module that is missing": """
 try:
     import an_optional_module as np

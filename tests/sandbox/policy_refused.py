@@ -218,8 +218,9 @@ ATTEMPTS = {
     "named tuple of inner names": (
         "from collections import namedtuple\nnamedtuple('P', ['gi_frame'])"
     ),
+    "the mark of own classes": "class C: pass\ngetattr(C, '<tool>', None)",
     "wraps of names": (
-        "from functools import update_wrapper\nclass C: pass\nupdate_wrapper(C(), print)"
+        "from functools import partial, update_wrapper\nupdate_wrapper(partial(len), print)"
     ),
     "total_ordering on the library": (
         "from functools import total_ordering\nfrom fractions import Fraction\n"

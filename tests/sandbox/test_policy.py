@@ -47,6 +47,30 @@ def test_refused_before_anything_runs(source: str, line: int) -> None:
     assert "\n" not in str(caught.value)
 
 
+def test_a_refusal_in_an_enumeration_tells_its_reason() -> None:
+    source = """
+from enum import Enum
+class E(Enum):
+    A = 1
+    def __init__(self, value): getattr(value, '__x__')
+"""
+    with pytest.raises(PolicyViolation, match="'__x__' leads into the interpreter") as caught:
+        restricted(source)
+    assert str(type(caught.value)(str(caught.value))) == str(caught.value)
+
+
+def test_a_deep_copy_has_its_own_methods() -> None:
+    source = """
+from copy import deepcopy
+class Film:
+    def __init__(self): self.tell = self.itself
+    def itself(self): return self
+film = deepcopy(Film())
+result = film.tell() is film
+"""
+    assert outcome(restricted, source)[-1] == "True"
+
+
 def test_every_problem_is_told_in_order() -> None:
     with pytest.raises(PolicyViolation) as caught:
         compile_restricted("import os\nx = 1\nopen('f')\ny.__globals__\n")

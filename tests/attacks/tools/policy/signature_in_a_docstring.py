@@ -3,7 +3,7 @@
 A dataclass without a docstring gets the signature of its base for one, and what stands there for
 defaults is evaluated among all modules that are loaded.
 
-Contained: a class whose docstring tells a signature cannot be the base of a dataclass.
+Contained: the library is told the signature of `__init__`, and reads no docstring.
 """
 
 from dataclasses import dataclass
@@ -17,4 +17,4 @@ def attack():
     class Derived(Base):
         pass
 
-    return f"escaped: {Derived.__doc__}"
+    return "held" if Derived.__doc__ == "Derived()" else f"escaped: {Derived.__doc__}"

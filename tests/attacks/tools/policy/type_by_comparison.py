@@ -1,0 +1,34 @@
+"""Is compared with the `type` that makes classes, where a dataclass's docstring is made.
+
+The library looks for the signature of whatever stands for `__init__`, and asks whether it is
+`type`. An object whose `__eq__` keeps what it is asked about had it then.
+
+Contained: the library is told the signature, and looks for none.
+"""
+
+from dataclasses import dataclass
+
+CAUGHT = []
+
+
+class Asked:
+    def __call__(self):
+        return None
+
+    def __eq__(self, other):
+        CAUGHT.append(other)
+        return False
+
+
+def attack():
+    @dataclass(init=False)
+    class Film:
+        __init__ = Asked()
+
+    @dataclass(init=False)
+    class Short:
+        __new__ = Asked()
+
+    for one in CAUGHT:
+        return f"escaped: {one('Made', (), {'__getattribute__': len})}"
+    return "held"
