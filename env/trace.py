@@ -45,6 +45,8 @@ class Ending(StrEnum):
     OUT_OF_TOKENS = "out_of_tokens"
     OUT_OF_TIME = "out_of_time"
     OUT_OF_COST = "out_of_cost"
+    OUT_OF_CONTEXT = "out_of_context"
+    """The conversation no longer fits the model."""
     STOPPED = "stopped"
     """Whoever drives the episode ended it."""
     VOID = "void"
