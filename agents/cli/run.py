@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import math
 import sys
 import tomllib
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -19,6 +21,7 @@ from rich.console import Console
 
 from agents.cli import EXIT_EPISODES
 from agents.cli.progress import Episodes
+from agents.diagnosis.of_tools import cause
 from agents.models.prices import parse
 from agents.prompts import Mode, read_template
 from agents.runs.certified import marked
@@ -81,6 +84,16 @@ def _choice(kind: Any) -> click.Choice[str]:  # noqa: ANN401 -- any StrEnum
     return click.Choice([member.value for member in kind])
 
 
+def _temperature(ctx: click.Context, _: click.Parameter, given: str) -> float | None:
+    try:
+        value = None if given == "none" else float(given)
+    except ValueError:
+        value = math.nan
+    if value is not None and not 0 <= value < math.inf:
+        raise click.BadParameter(f"{given!r}; give a number from 0 on, or none")
+    return value
+
+
 # fmt: off
 @click.command(context_settings={"show_default": True})
 @click.option("--config", type=click.Path(path_type=Path), callback=_config, is_eager=True,
@@ -124,7 +137,8 @@ def _choice(kind: Any) -> click.Choice[str]:  # noqa: ANN401 -- any StrEnum
 @click.option("--run-cost-limit", type=float, default=None, help="USD the whole run.")
 @click.option("--price", default=None, metavar="IN,OUT", help="USD for a million tokens, where "
               "neither the response nor litellm's table tells.")
-@click.option("--temperature", type=float, default=0.0)
+@click.option("--temperature", callback=_temperature, default="0.0", metavar="NUMBER|none",
+              help="none leaves it to the provider.")
 @click.option("--max-tokens", type=int, default=None, help="Tokens a reply.")
 @click.option("--timeout", "timeout_s", type=float, default=120.0, help="Seconds a request.")
 @click.option("--max-retries", type=int, default=5, help="Repeats of a failed request.")
@@ -176,12 +190,14 @@ def run(
         tell_estimate(job, ended, as_json=as_json, console=table_console())
     else:
         _tell(job, ended, as_json=as_json)
-    if ended.status not in ("success", "error"):
+    void = [one.verdict for one in ended.judged if isinstance(one.verdict, Void)]
+    if void:
+        _tell_void(errors, void)
+    if void or ended.status != "success":
         again = f"go on with: toolhop run --resume {ended.store.folder}"
         errors.print(again, markup=False, highlight=False, soft_wrap=True)
     if ended.status == "cancelled":
         sys.exit(INTERRUPTED)
-    void = any(isinstance(one.verdict, Void) for one in ended.judged)
     sys.exit(EXIT_EPISODES if ended.fault or void else 0)
 
 
@@ -210,6 +226,17 @@ def _tell(job: Job, ended: Run, *, as_json: bool) -> None:
         "summaries": to_json(summaries),
     }
     click.echo(json.dumps(figures, ensure_ascii=False))
+
+
+def _tell_void(errors: Console, void: Sequence[Void]) -> None:
+    """Why episodes are void: the most frequent cause as it was told first, fix included."""
+    causes = Counter(cause(one.reason) for one in void)
+    most, count = causes.most_common(1)[0]
+    told = next(one.reason for one in void if cause(one.reason) == most)
+    head = f"{len(void)} void:"
+    if len(causes) > 1:
+        head = f"{len(void)} void, by {len(causes)} causes (toolhop diagnose); {count} times:"
+    errors.print(head, told, markup=False, highlight=False, soft_wrap=True)
 
 
 def _tell_left_out(errors: Console, job: Job) -> None:

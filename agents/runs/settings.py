@@ -85,11 +85,11 @@ class RunSettings(BaseModel):
     """How often a void episode is played again."""
     last_wins: bool = False
     skip_broken: bool = False
+    """Leave out items that cannot be used instead of refusing the data."""
     certified_only: bool = False
     """Play only items that certificates prove."""
     certificates: Path | None = None
     """The file of certificates; None for none, or for the usual one of the data set."""
-    """Leave out items that cannot be used instead of refusing the data."""
     log_dir: Path = Path("logs")
 
     @property

@@ -125,6 +125,50 @@ def test_an_endpoint_that_hangs_voids_episodes_and_scores_none(
     assert sorted(trace.started.attempt for trace in traces) == [1, 1, 2, 2]
 
 
+@pytest.mark.parametrize(("most", "ending"), [(4, "out_of_context"), (0, "void")])
+def test_a_conversation_that_outgrows_the_model_is_scored_and_a_prompt_is_not(
+    most: int, ending: str, data: DataSet, tmp_path: Path
+) -> None:
+    plays = responder(data, choose("oracle"), 0)
+
+    def respond(request: Request) -> Reply:
+        if len(request.messages) > most:
+            raise ValueError("this model's maximum context length is 100 tokens")
+        return plays(request)
+
+    with LoopbackServer(respond) as server:
+        flags = ("--model", "openai/x", "--base-url", server.base_url, "--limit", "1")
+        code, answer = run(data, tmp_path, *flags, "--retry-on-error", "0")
+    (trace,) = RunStore.open(Path(answer["run"])).traces()
+    assert trace.ended is not None
+    assert trace.ended.ending == ending
+    (summary,) = answer["summaries"]
+    assert (code, summary["void"]) == ((1, 1) if ending == "void" else (0, 0))
+
+
+def test_a_run_with_void_episodes_says_why_and_how_to_go_on(data: DataSet, tmp_path: Path) -> None:
+    faults = FaultPlan(rate=1.0, kinds=(Fault.SERVER_ERROR,), consecutive_max=10**6)
+    with LoopbackServer(responder(data, choose("oracle"), 0), faults=faults) as server:
+        flags = ("--model", "openai/x", "--base-url", server.base_url, "--max-retries", "0")
+        done = toolhop(*flags_for(data, tmp_path, *flags, "--retry-on-error", "0"))
+    assert done.returncode == 1
+    assert f"{COUNT} void: the model could not be asked" in done.stderr
+    assert "fix: check the network" in done.stderr
+    assert "toolhop run --resume " in done.stderr
+
+
+@pytest.mark.parametrize(("given", "kept"), [("none", None), ("0.5", 0.5)])
+def test_the_temperature_may_be_left_to_the_provider(
+    given: str, kept: float | None, data: DataSet, tmp_path: Path
+) -> None:
+    _, answer = run(data, tmp_path, "--limit", "1", "--temperature", given)
+    manifest = RunStore.open(Path(answer["run"])).manifest
+    assert manifest["settings"]["temperature"] == kept
+    done = toolhop(*flags_for(data, tmp_path, "--temperature", "nan"))
+    assert done.returncode == 2
+    assert "from 0 on, or none" in done.stderr
+
+
 def test_a_wrong_key_stops_the_run_at_once_and_says_why(data: DataSet, tmp_path: Path) -> None:
     faults = FaultPlan(rate=1.0, kinds=(Fault.UNAUTHORIZED,), consecutive_max=10**6)
     with LoopbackServer(responder(data, choose("oracle"), 0), faults=faults) as server:
