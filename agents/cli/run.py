@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import anyio
 import click
@@ -40,6 +41,8 @@ from toolhop_tools.presentation import Presentation
 
 PRINTED = 50
 """Faults of items left out that are told; the manifest has all."""
+COUNT = click.IntRange(min=1)
+AMOUNT = click.FloatRange(min=0, min_open=True, max=math.inf, max_open=True)
 INTERRUPTED = 130
 """Exit code after Ctrl-C, as shells have it."""
 
@@ -112,10 +115,10 @@ def _temperature(ctx: click.Context, _: click.Parameter, given: str) -> float | 
 @click.option("--template", type=click.Path(path_type=Path), help="A prompt template of your own.")
 @click.option("--limit", default=None, help="10 for the first ten items, 10-20 for a range.")
 @click.option("--sample-id", "sample_ids", multiple=True, help="Items by id; may be repeated.")
-@click.option("--epochs", type=int, default=1, help="How often each item is played.")
+@click.option("--epochs", type=COUNT, default=1, help="How often each item is played.")
 @click.option("--seed", type=int, default=0)
-@click.option("--max-samples", type=int, default=None, help="Episodes at a time.")
-@click.option("--max-connections", type=int, default=None, help="Requests at a time; fewer while "
+@click.option("--max-samples", type=COUNT, default=None, help="Episodes at a time.")
+@click.option("--max-connections", type=COUNT, default=None, help="Requests at a time; fewer while "
               "the model's server refuses.  [default: as many as episodes]")
 @click.option("--sandbox", type=click.Choice(KINDS), default="auto", help="What isolates tools.")
 @click.option("--policy", type=click.Choice(["restricted", "none"]), default="restricted")
@@ -123,26 +126,30 @@ def _temperature(ctx: click.Context, _: click.Parameter, given: str) -> float | 
 @click.option("--runtime", default=None, help="Container runtime, such as runsc.")
 @click.option("--transport", type=click.Choice(TRANSPORTS), default="auto",
               help="How containers are talked to; remote engines need attach.")
-@click.option("--tool-timeout", "tool_timeout_s", type=float, default=10.0, help="Seconds a call.")
-@click.option("--tool-memory", "tool_memory_mib", type=int, default=256, help="MiB a call.")
-@click.option("--turn-limit", type=int, default=9, help="Replies an episode.")
-@click.option("--call-limit", type=int, default=64, help="Calls an episode.")
-@click.option("--token-limit", type=int, default=None, help="Tokens an episode.")
-@click.option("--time-limit", "time_limit_s", type=float, default=None, help="Seconds an episode.")
-@click.option("--cost-limit", type=float, default=None, help="USD an episode.")
-@click.option("--run-token-limit", type=int, default=None, help="Tokens the whole run.")
-@click.option("--run-call-limit", type=int, default=None, help="Tool calls the whole run.")
-@click.option("--run-time-limit", "run_time_limit_s", type=float, default=None,
+@click.option("--tool-timeout", "tool_timeout_s", type=click.FloatRange(0.01, 3600),
+              default=10.0, help="Seconds a call.")
+@click.option("--tool-memory", "tool_memory_mib", type=click.IntRange(16, 65536),
+              default=256, help="MiB a call.")
+@click.option("--turn-limit", type=COUNT, default=9, help="Replies an episode.")
+@click.option("--call-limit", type=COUNT, default=64, help="Calls an episode.")
+@click.option("--token-limit", type=COUNT, default=None, help="Tokens an episode.")
+@click.option("--time-limit", "time_limit_s", type=AMOUNT, default=None, help="Seconds an episode.")
+@click.option("--cost-limit", type=AMOUNT, default=None, help="USD an episode.")
+@click.option("--run-token-limit", type=COUNT, default=None, help="Tokens the whole run.")
+@click.option("--run-call-limit", type=COUNT, default=None, help="Tool calls the whole run.")
+@click.option("--run-time-limit", "run_time_limit_s", type=AMOUNT, default=None,
               help="Seconds this sitting.")
-@click.option("--run-cost-limit", type=float, default=None, help="USD the whole run.")
+@click.option("--run-cost-limit", type=AMOUNT, default=None, help="USD the whole run.")
 @click.option("--price", default=None, metavar="IN,OUT", help="USD for a million tokens, where "
               "neither the response nor litellm's table tells.")
 @click.option("--temperature", callback=_temperature, default="0.0", metavar="NUMBER|none",
               help="none leaves it to the provider.")
-@click.option("--max-tokens", type=int, default=None, help="Tokens a reply.")
-@click.option("--timeout", "timeout_s", type=float, default=120.0, help="Seconds a request.")
-@click.option("--max-retries", type=int, default=5, help="Repeats of a failed request.")
-@click.option("--retry-on-error", type=int, default=2, help="Repeats of a void episode.")
+@click.option("--max-tokens", type=COUNT, default=None, help="Tokens a reply.")
+@click.option("--timeout", "timeout_s", type=AMOUNT, default=120.0, help="Seconds a request.")
+@click.option("--max-retries", type=click.IntRange(min=0), default=5,
+              help="Repeats of a failed request.")
+@click.option("--retry-on-error", type=click.IntRange(min=0), default=2,
+              help="Repeats of a void episode.")
 @click.option("--cache", type=click.Path(path_type=Path), default=None, metavar="FOLDER",
               help="Look for replies here first, and keep new ones.")
 @click.option("--skip-broken", is_flag=True, help="Leave out items that cannot be used.")
@@ -344,6 +351,8 @@ def _checked(values: Mapping[str, Any]) -> RunSettings:
         settings.tool_limits  # noqa: B018 -- raises
         if settings.price:
             parse(settings.price)
+        if settings.base_url:
+            _check_address(settings.base_url)
     except ValidationError as error:
         first = error.errors()[0]
         name = "-".join(str(part) for part in first["loc"]) or "settings"
@@ -351,3 +360,16 @@ def _checked(values: Mapping[str, Any]) -> RunSettings:
     except ValueError as error:
         raise click.UsageError(str(error)) from error
     return settings
+
+
+def _check_address(text: str) -> None:
+    """Refuse what no request could be sent to: retries would not mend it.
+
+    Raises:
+        ValueError: no http address.
+    """
+    parts = urlsplit(text)
+    if parts.scheme not in ("http", "https") or not parts.hostname:
+        raise ValueError(
+            f"--base-url: {text!r} is no address; give one such as http://127.0.0.1:8000/v1"
+        )
