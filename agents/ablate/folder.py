@@ -140,7 +140,7 @@ class AblationFolder:
 
 
 def opened(folders: Sequence[Path]) -> list[tuple[str, RunStore]]:
-    """The runs in `folders`, of which each is a run or an ablation.
+    """The runs in `folders`, of which each is a run or an ablation; one given twice counts once.
 
     With each the arm that it is, as ``ARM`` or, beside other folders, ``FOLDER/ARM``; empty for
     a run that was given itself.
@@ -162,7 +162,8 @@ def opened(folders: Sequence[Path]) -> list[tuple[str, RunStore]]:
                 f"no arm of {folder} was begun; `toolhop ablate --resume {folder}` plays it"
             )
         found += begun
-    return found
+    once = {store.folder.resolve(): (name, store) for name, store in reversed(found)}
+    return [*reversed(once.values())]
 
 
 def _played(arm: Arm, store: RunStore) -> Iterator[Played]:

@@ -55,13 +55,28 @@ def _config(ctx: click.Context, _: click.Parameter, path: Path | None) -> Path |
         values = tomllib.loads(path.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise click.BadParameter(f"{path} cannot be read as TOML: {error}") from error
-    known = {parameter.name for parameter in ctx.command.params}
-    plain = {key.replace("-", "_"): value for key, value in values.items()}
-    unknown = sorted(set(plain) - known)
+    flags = {
+        flag.lstrip("-"): parameter
+        for parameter in ctx.command.params
+        for flag in parameter.opts
+        if not parameter.is_eager
+    }
+    found = {key: flags.get(key.replace("_", "-")) for key in values}
+    unknown = sorted(key for key, flag in found.items() if flag is None)
     if unknown:
         raise click.BadParameter(f"{path} sets {', '.join(unknown)}; the keys are the flags' names")
+    plain = {flag.name: _of_type(flag, values[key], path) for key, flag in found.items() if flag}
     ctx.default_map = {**(ctx.default_map or {}), **plain}
     return path
+
+
+def _of_type(flag: click.Parameter, value: object, path: Path) -> object:
+    """A value that a flag can take: a list is one where it may be repeated, and there alone."""
+    several = isinstance(flag, click.Option) and flag.multiple
+    for one in value if several and isinstance(value, list) else [value]:
+        if not isinstance(one, str | int | float):
+            raise click.BadParameter(f"{path} sets {flag.opts[0]} to {value!r}, which it cannot be")
+    return [value] if several and not isinstance(value, list) else value
 
 
 def _modes(value: str) -> tuple[Mode, ...]:

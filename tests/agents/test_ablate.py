@@ -341,7 +341,7 @@ def _killed(server: LoopbackServer, flags: tuple[str, ...], more: int) -> None:
 @pytest.mark.parametrize(
     ("flags", "said"),
     [
-        (("--levels", "detailed"), "levels"),
+        (("--levels", "detailed"), "compares two levels or more"),
         (("--levels", "detailed,loud"), "there is no feedback level 'loud'"),
         (("--levels", "detailed,detailed"), "not all different"),
         (("--level", "/nowhere/x.txt"), "no feedback level"),

@@ -300,6 +300,44 @@ def test_flags_come_from_a_file_and_the_environment_in_order(data: DataSet, tmp_
     assert "agnet" in said["said"]
 
 
+@pytest.mark.parametrize(
+    ("line", "setting", "value"),
+    [
+        ("timeout = 60", "timeout_s", 60.0),
+        ("tool-timeout = 3", "tool_timeout_s", 3.0),
+        ('sample-id = ["small-1", "small-2"]', "sample_ids", ["small-1", "small-2"]),
+        ('sample_id = "small-1"', "sample_ids", ["small-1"]),
+        ('mode = "free"', "modes", ["free"]),
+        ('tools = "order=shuffled"', "presentation", "order=shuffled"),
+        ("temperature = 0.5", "temperature", 0.5),
+    ],
+)
+def test_the_keys_of_a_file_are_the_flags_names(
+    line: str, setting: str, value: object, data: DataSet, tmp_path: Path
+) -> None:
+    config = tmp_path / "run.toml"
+    config.write_text(f'{line}\nlimit = "2"\n')
+    code, answer = run(data, tmp_path, "--config", str(config))
+    assert code == 0, answer
+    assert RunStore.open(Path(answer["run"])).manifest["settings"][setting] == value
+
+
+@pytest.mark.parametrize("line", ["epochs = [1]", "[epochs]", "limit = 2020-01-01", 'config = "x"'])
+def test_what_no_flag_can_be_is_told(line: str, data: DataSet, tmp_path: Path) -> None:
+    config = tmp_path / "run.toml"
+    config.write_text(f"{line}\n")
+    code, answer = run(data, tmp_path, "--config", str(config))
+    assert code == 2
+    assert f"run.toml sets {line.split()[0].strip('[]')}" in answer["said"].replace("--", "")
+
+
+def test_a_run_that_is_given_twice_counts_once(data: DataSet, tmp_path: Path) -> None:
+    _, answer = run(data, tmp_path, "--limit", "2")
+    (tmp_path / "link").symlink_to(answer["run"])
+    again = toolhop("score", "--json", answer["run"], str(tmp_path / "link"))
+    assert json.loads(again.stdout) == answer["summaries"]
+
+
 def test_score_and_show_read_what_run_wrote(data: DataSet, tmp_path: Path) -> None:
     _, answer = run(data, tmp_path, "--agent", "faulty:0.5")
     again = toolhop("score", "--json", answer["run"])
