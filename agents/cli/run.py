@@ -6,8 +6,7 @@ import json
 import math
 import sys
 import tomllib
-from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -22,7 +21,7 @@ from rich.console import Console
 
 from agents.cli import EXIT_EPISODES
 from agents.cli.progress import Episodes
-from agents.diagnosis.of_tools import cause
+from agents.cli.void import tell_void
 from agents.models.prices import parse
 from agents.prompts import Mode, read_template
 from agents.runs.certified import marked
@@ -212,9 +211,9 @@ def run(
         tell_estimate(job, ended, as_json=as_json, console=table_console())
     else:
         _tell(job, ended, as_json=as_json)
-    void = [one.verdict for one in ended.judged if isinstance(one.verdict, Void)]
-    if void:
-        _tell_void(errors, void)
+    void = any(isinstance(one.verdict, Void) for one in ended.judged)
+    if not ended.fault:
+        tell_void(errors, ended.judged)
     if void or ended.status != "success":
         again = f"go on with: toolhop run --resume {ended.store.folder}"
         errors.print(again, markup=False, highlight=False, soft_wrap=True)
@@ -248,17 +247,6 @@ def _tell(job: Job, ended: Run, *, as_json: bool) -> None:
         "summaries": to_json(summaries),
     }
     click.echo(json.dumps(figures, ensure_ascii=False))
-
-
-def _tell_void(errors: Console, void: Sequence[Void]) -> None:
-    """Why episodes are void: the most frequent cause as it was told first, fix included."""
-    causes = Counter(cause(one.reason) for one in void)
-    most, count = causes.most_common(1)[0]
-    told = next(one.reason for one in void if cause(one.reason) == most)
-    head = f"{len(void)} void:"
-    if len(causes) > 1:
-        head = f"{len(void)} void, by {len(causes)} causes (toolhop diagnose); {count} times:"
-    errors.print(head, told, markup=False, highlight=False, soft_wrap=True)
 
 
 def _tell_left_out(errors: Console, job: Job) -> None:
