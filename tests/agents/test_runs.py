@@ -322,6 +322,22 @@ def test_the_keys_of_a_file_are_the_flags_names(
     assert RunStore.open(Path(answer["run"])).manifest["settings"][setting] == value
 
 
+def test_a_variable_has_its_flags_name(data: DataSet, tmp_path: Path) -> None:
+    _, answer = run(
+        data, tmp_path, TOOLHOP_RUN_TIMEOUT="60", TOOLHOP_RUN_SAMPLE_ID="small-1 small-2",
+        TOOLHOP_RUN_TOOL_MEMORY="64",
+    )  # fmt: skip
+    settings = RunStore.open(Path(answer["run"])).manifest["settings"]
+    assert settings["timeout_s"] == 60
+    assert settings["sample_ids"] == ["small-1", "small-2"]
+    assert settings["tool_memory_mib"] == 64
+    code, answer = run(data, tmp_path, TOOLHOP_RUN_TIMEOUT="soon")
+    assert code == 2
+    assert "--timeout" in answer["said"]
+    listed = toolhop("data", "list", env=environment(TOOLHOP_DATA_LIST_DATA=data.origin))
+    assert "small-1" in listed.stdout
+
+
 @pytest.mark.parametrize("line", ["epochs = [1]", "[epochs]", "limit = 2020-01-01", 'config = "x"'])
 def test_what_no_flag_can_be_is_told(line: str, data: DataSet, tmp_path: Path) -> None:
     config = tmp_path / "run.toml"
