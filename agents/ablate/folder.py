@@ -162,7 +162,8 @@ def opened(folders: Sequence[Path]) -> list[tuple[str, RunStore]]:
                 f"no arm of {folder} was begun; `toolhop ablate --resume {folder}` plays it"
             )
         found += begun
-    once = {store.folder.resolve(): (name, store) for name, store in reversed(found)}
+    # By name too: an arm given itself, beside its ablation, is a run of its own.
+    once = {(name, store.folder.resolve()): (name, store) for name, store in reversed(found)}
     return [*reversed(once.values())]
 
 
