@@ -163,8 +163,10 @@ def opened(folders: Sequence[Path]) -> list[tuple[str, RunStore]]:
             )
         found += begun
     # By name too: an arm given itself, beside its ablation, is a run of its own.
-    once = {(name, store.folder.resolve()): (name, store) for name, store in reversed(found)}
-    return [*reversed(once.values())]
+    once: dict[tuple[str, Path], tuple[str, RunStore]] = {}
+    for name, store in found:
+        once.setdefault((name, store.folder.resolve()), (name, store))
+    return [*once.values()]
 
 
 def _played(arm: Arm, store: RunStore) -> Iterator[Played]:
