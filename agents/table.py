@@ -163,7 +163,8 @@ def print_tables(
         )
     void = sum(summary.void for summary in summaries)
     if void:
-        console.print(f"{void} episodes are void: faults of the harness, in no mean.")
+        are = "episode is" if void == 1 else "episodes are"
+        console.print(f"{void} {are} void: faults of the harness, in no mean.")
 
 
 def to_json(summaries: Sequence[Summary]) -> list[JSON]:

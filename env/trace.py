@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Annotated, Literal, TypeAlias
 
-from pydantic import Field, TypeAdapter
+from pydantic import Field, TypeAdapter, ValidationError
 
 from env import formats
 from env.levels import Verbosity
@@ -45,6 +45,8 @@ class Ending(StrEnum):
     OUT_OF_TOKENS = "out_of_tokens"
     OUT_OF_TIME = "out_of_time"
     OUT_OF_COST = "out_of_cost"
+    OUT_OF_CONTEXT = "out_of_context"
+    """The conversation no longer fits the model."""
     STOPPED = "stopped"
     """Whoever drives the episode ended it."""
     VOID = "void"
@@ -260,11 +262,21 @@ def from_lines(lines: Iterable[bytes]) -> Trace:
         except ValueError as error:
             if number == numbered[-1][0] and not line.endswith(b"\n"):
                 break
-            first = str(error).splitlines()[0]
-            raise TraceError(f"line {number} is no event of format {version}: {first}") from error
+            raise TraceError(
+                f"line {number} is no event of format {version}: {_first(error)}"
+            ) from error
         if not isinstance(found[0], Started):
             raise TraceError(f"line {number} is `{found[0].kind}`; a trace begins with `started`")
     return Trace(tuple(found))
+
+
+def _first(error: ValueError) -> str:
+    """What is wrong first: where pydantic lists all, its own words for that."""
+    if isinstance(error, ValidationError):
+        found = error.errors(include_url=False)[0]
+        place = ".".join(str(part) for part in found["loc"])
+        return f"{place}: {found['msg']}" if place else found["msg"]
+    return str(error).splitlines()[0]
 
 
 def _format(line: bytes) -> int:

@@ -65,7 +65,7 @@ class Ablation(BaseModel):
 
     factor: Factor = Factor.FEEDBACK
     design: Design = Design.FORKED
-    levels: Annotated[tuple[str, ...], Field(min_length=2)] = ("detailed", "minimal")
+    levels: tuple[str, ...] = ("detailed", "minimal")
     """The first is what the others are compared with."""
     templates: tuple[Template, ...] = ()
     """The feedback levels among them that are not built in."""
@@ -81,6 +81,10 @@ class Ablation(BaseModel):
         Raises:
             DesignError, LevelError, BadChoice: it cannot.
         """
+        if len(self.levels) < 2:
+            raise DesignError(
+                f"an ablation compares two levels or more, and is given {self.levels[0]} alone"
+            )
         if len(set(self.levels)) < len(self.levels):
             raise DesignError(f"the levels {', '.join(self.levels)} are not all different")
         self._check_settings()

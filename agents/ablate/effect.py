@@ -8,9 +8,9 @@ from dataclasses import dataclass, replace
 from functools import cache
 
 from agents.ablate.pairs import Pair
-from agents.statistics import bootstrap, paired
+from agents.statistics import paired
 from agents.statistics.multiple import holm
-from agents.statistics.permutation import sign_flip
+from agents.statistics.shares import difference
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,8 +28,9 @@ class Effect:
     """Pairs wrong under the first level and right under the second."""
     difference: float
     """`second` - `first`."""
-    low: float
-    high: float
+    low: float | None
+    """None where there are too few items to resample."""
+    high: float | None
     p_value: float
     """Two-sided: exact McNemar; with several pairs an item the exact test by flipping the signs
     of whole items, which is the same where there is one."""
@@ -60,35 +61,28 @@ def effect(
 ) -> Effect | None:
     """The effect over `pairs` by an answer rule; None without pairs.
 
-    The interval is Tango's; with several pairs an item it is a bootstrap over items, as epochs of
-    one item are not independent.
+    Interval and test are those of `agents.statistics.shares`.
     """
     if not pairs:
         return None
-    sides = [pair.right(rule) for pair in pairs]
-    found = paired.difference(sides, confidence=confidence)
-    by_item = _by_item(pairs, rule)
-    low, high, p_value = found.low, found.high, found.p_value
-    if len(by_item) < len(pairs):
-        interval = bootstrap.clustered(
-            by_item, seed=seed, confidence=confidence, resamples=resamples
-        )
-        low, high = interval.low, interval.high
-        sums = [sum(after - before for before, after in sides) for sides in by_item.values()]
-        p_value = sign_flip(sums, seed=seed)
+    by_item: dict[str, list[tuple[bool, bool]]] = defaultdict(list)
+    for pair in pairs:
+        by_item[pair.item].append(pair.right(rule))
+    shares = difference(by_item, seed=seed, confidence=confidence, resamples=resamples)
+    found = shares.found
     turned = (found.gained + found.lost) / found.n
     return Effect(
         pairs=found.n,
-        items=len(by_item),
+        items=shares.items,
         first=found.before,
         second=found.after,
         to_incorrect=found.lost,
         to_correct=found.gained,
         difference=found.difference,
-        low=low,
-        high=high,
-        p_value=p_value,
-        detectable=_detectable(len(by_item), turned),
+        low=shares.low,
+        high=shares.high,
+        p_value=shares.p_value,
+        detectable=_detectable(shares.items, turned),
     )
 
 
@@ -96,14 +90,6 @@ def effect(
 def _detectable(items: int, turned: float) -> float:
     # Asked for every group of every breakdown, of which many are alike.
     return paired.smallest_detectable(items, turned)
-
-
-def _by_item(pairs: Sequence[Pair], rule: str) -> dict[str, list[tuple[float, float]]]:
-    found: dict[str, list[tuple[float, float]]] = defaultdict(list)
-    for pair in pairs:
-        before, after = pair.right(rule)
-        found[pair.item].append((float(before), float(after)))
-    return dict(found)
 
 
 def corrected(effects: Iterable[Effect | None]) -> list[Effect | None]:

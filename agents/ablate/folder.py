@@ -140,7 +140,7 @@ class AblationFolder:
 
 
 def opened(folders: Sequence[Path]) -> list[tuple[str, RunStore]]:
-    """The runs in `folders`, of which each is a run or an ablation.
+    """The runs in `folders`, of which each is a run or an ablation; one given twice counts once.
 
     With each the arm that it is, as ``ARM`` or, beside other folders, ``FOLDER/ARM``; empty for
     a run that was given itself.
@@ -162,7 +162,11 @@ def opened(folders: Sequence[Path]) -> list[tuple[str, RunStore]]:
                 f"no arm of {folder} was begun; `toolhop ablate --resume {folder}` plays it"
             )
         found += begun
-    return found
+    # By name too: an arm given itself, beside its ablation, is a run of its own.
+    once: dict[tuple[str, Path], tuple[str, RunStore]] = {}
+    for name, store in found:
+        once.setdefault((name, store.folder.resolve()), (name, store))
+    return [*once.values()]
 
 
 def _played(arm: Arm, store: RunStore) -> Iterator[Played]:

@@ -76,7 +76,7 @@ def _cells(one: Effect) -> tuple[str, ...]:
         str(one.pairs),
         *_share_cells(one),
         f"{100 * one.difference:+.1f}",
-        f"[{100 * one.low:+.1f}, {100 * one.high:+.1f}]",
+        _interval(one.low, one.high),
         _p(one.p_value),
         "-" if one.corrected is None else _p(one.corrected),
         _percent(one.detectable) if math.isfinite(one.detectable) else "none",
@@ -86,6 +86,10 @@ def _cells(one: Effect) -> tuple[str, ...]:
 def _share_cells(one: Effect) -> tuple[str, ...]:
     shares = (one.first, one.second, one.share_to_incorrect, one.share_to_correct)
     return tuple(_percent(share) for share in shares)
+
+
+def _interval(low: float | None, high: float | None) -> str:
+    return "-" if low is None or high is None else f"[{100 * low:+.1f}, {100 * high:+.1f}]"
 
 
 def _percent(share: float) -> str:

@@ -27,8 +27,21 @@ COMMANDS: Mapping[str, str] = {
     "sandbox": "Build, check and clean up what tools run in.",
     "serve": "Serve a scripted player over the OpenAI protocol on loopback.",
 }
+PREFIX = "TOOLHOP"
+"""Of the variables that set flags."""
 EXIT_EPISODES, EXIT_USAGE, EXIT_MISSING = 1, 2, 3
 """Exit codes beside 0: episodes failed, bad input, a prerequisite is missing."""
+
+
+def _name_variables(command: click.Command, prefix: str) -> None:
+    """Name each flag's variable by the flag; click goes by what the value is called inside."""
+    for flag in command.params:
+        if isinstance(flag, click.Option):
+            longest = max(flag.opts, key=len).lstrip("-")
+            flag.envvar = f"{prefix}_{longest.replace('-', '_').upper()}"
+    if isinstance(command, click.Group):
+        for name, part in command.commands.items():
+            _name_variables(part, f"{prefix}_{name.replace('-', '_').upper()}")
 
 
 class Lazy(click.Group):
@@ -44,6 +57,7 @@ class Lazy(click.Group):
             return None
         module = importlib.import_module(f"agents.cli.{cmd_name}")
         command: click.Command = getattr(module, cmd_name)
+        _name_variables(command, f"{PREFIX}_{cmd_name.upper()}")
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
@@ -65,7 +79,7 @@ def root() -> None:
 def main() -> None:
     """Entry point of `toolhop`."""
     try:
-        root(auto_envvar_prefix="TOOLHOP")
+        root(auto_envvar_prefix=PREFIX)
     except Exception as error:
         from agents.cli.faults import exit_code
 

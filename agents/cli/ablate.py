@@ -27,6 +27,7 @@ from agents.cli import EXIT_EPISODES
 from agents.cli.progress import Episodes
 from agents.cli.run import INTERRUPTED, _checked, _settings, _values, refuse_other
 from agents.cli.run import run as run_command
+from agents.cli.void import tell_void
 from agents.prompts import Mode
 from agents.runs.execute import Plan
 from agents.runs.settings import RunSettings
@@ -107,10 +108,14 @@ def ablate(ctx: click.Context, /, show: Path | None, resume: Path | None, as_jso
     errors.print(f"ablation: {folder.path}", markup=False, highlight=False, soft_wrap=True)
     ended = _played(folder, errors)
     void = _print(ended, flips, as_json=as_json)
-    if ended.status == FINISHED:
-        sys.exit(EXIT_EPISODES if void else 0)
-    errors.print(f"The ablation stopped ({ended.status}): {ended.fault or 'interrupted'}",
-                 markup=False)
+    if ended.status == FINISHED and not void:
+        return
+    if ended.status != FINISHED:
+        errors.print(f"The ablation stopped ({ended.status}): {ended.fault or 'interrupted'}",
+                     markup=False)
+    if not ended.fault:
+        stores = (folder.store(arm) for arm in folder.ablation.arms)
+        tell_void(errors, [one for store in stores if store for one in store.results()])
     errors.print(f"Go on with: toolhop ablate --resume {folder.path}", markup=False,
                  soft_wrap=True)
     sys.exit(INTERRUPTED if ended.status == "cancelled" else EXIT_EPISODES)

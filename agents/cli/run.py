@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import math
 import sys
 import tomllib
 from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import anyio
 import click
@@ -19,6 +21,7 @@ from rich.console import Console
 
 from agents.cli import EXIT_EPISODES
 from agents.cli.progress import Episodes
+from agents.cli.void import tell_void
 from agents.models.prices import parse
 from agents.prompts import Mode, read_template
 from agents.runs.certified import marked
@@ -37,6 +40,8 @@ from toolhop_tools.presentation import Presentation
 
 PRINTED = 50
 """Faults of items left out that are told; the manifest has all."""
+COUNT = click.IntRange(min=1)
+AMOUNT = click.FloatRange(min=0, min_open=True, max=math.inf, max_open=True)
 INTERRUPTED = 130
 """Exit code after Ctrl-C, as shells have it."""
 
@@ -49,13 +54,28 @@ def _config(ctx: click.Context, _: click.Parameter, path: Path | None) -> Path |
         values = tomllib.loads(path.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise click.BadParameter(f"{path} cannot be read as TOML: {error}") from error
-    known = {parameter.name for parameter in ctx.command.params}
-    plain = {key.replace("-", "_"): value for key, value in values.items()}
-    unknown = sorted(set(plain) - known)
+    flags = {
+        flag.lstrip("-"): parameter
+        for parameter in ctx.command.params
+        for flag in parameter.opts
+        if not parameter.is_eager
+    }
+    found = {key: flags.get(key.replace("_", "-")) for key in values}
+    unknown = sorted(key for key, flag in found.items() if flag is None)
     if unknown:
         raise click.BadParameter(f"{path} sets {', '.join(unknown)}; the keys are the flags' names")
+    plain = {flag.name: _of_type(flag, values[key], path) for key, flag in found.items() if flag}
     ctx.default_map = {**(ctx.default_map or {}), **plain}
     return path
+
+
+def _of_type(flag: click.Parameter, value: object, path: Path) -> object:
+    """A value that a flag can take: a list is one where it may be repeated, and there alone."""
+    several = isinstance(flag, click.Option) and flag.multiple
+    for one in value if several and isinstance(value, list) else [value]:
+        if not isinstance(one, str | int | float):
+            raise click.BadParameter(f"{path} sets {flag.opts[0]} to {value!r}, which it cannot be")
+    return [value] if several and not isinstance(value, list) else value
 
 
 def _modes(value: str) -> tuple[Mode, ...]:
@@ -81,6 +101,16 @@ def _choice(kind: Any) -> click.Choice[str]:  # noqa: ANN401 -- any StrEnum
     return click.Choice([member.value for member in kind])
 
 
+def _temperature(ctx: click.Context, _: click.Parameter, given: str) -> float | None:
+    try:
+        value = None if given == "none" else float(given)
+    except ValueError:
+        value = math.nan
+    if value is not None and not 0 <= value < math.inf:
+        raise click.BadParameter(f"{given!r}; give a number from 0 on, or none")
+    return value
+
+
 # fmt: off
 @click.command(context_settings={"show_default": True})
 @click.option("--config", type=click.Path(path_type=Path), callback=_config, is_eager=True,
@@ -99,10 +129,10 @@ def _choice(kind: Any) -> click.Choice[str]:  # noqa: ANN401 -- any StrEnum
 @click.option("--template", type=click.Path(path_type=Path), help="A prompt template of your own.")
 @click.option("--limit", default=None, help="10 for the first ten items, 10-20 for a range.")
 @click.option("--sample-id", "sample_ids", multiple=True, help="Items by id; may be repeated.")
-@click.option("--epochs", type=int, default=1, help="How often each item is played.")
+@click.option("--epochs", type=COUNT, default=1, help="How often each item is played.")
 @click.option("--seed", type=int, default=0)
-@click.option("--max-samples", type=int, default=None, help="Episodes at a time.")
-@click.option("--max-connections", type=int, default=None, help="Requests at a time; fewer while "
+@click.option("--max-samples", type=COUNT, default=None, help="Episodes at a time.")
+@click.option("--max-connections", type=COUNT, default=None, help="Requests at a time; fewer while "
               "the model's server refuses.  [default: as many as episodes]")
 @click.option("--sandbox", type=click.Choice(KINDS), default="auto", help="What isolates tools.")
 @click.option("--policy", type=click.Choice(["restricted", "none"]), default="restricted")
@@ -110,25 +140,30 @@ def _choice(kind: Any) -> click.Choice[str]:  # noqa: ANN401 -- any StrEnum
 @click.option("--runtime", default=None, help="Container runtime, such as runsc.")
 @click.option("--transport", type=click.Choice(TRANSPORTS), default="auto",
               help="How containers are talked to; remote engines need attach.")
-@click.option("--tool-timeout", "tool_timeout_s", type=float, default=10.0, help="Seconds a call.")
-@click.option("--tool-memory", "tool_memory_mib", type=int, default=256, help="MiB a call.")
-@click.option("--turn-limit", type=int, default=9, help="Replies an episode.")
-@click.option("--call-limit", type=int, default=64, help="Calls an episode.")
-@click.option("--token-limit", type=int, default=None, help="Tokens an episode.")
-@click.option("--time-limit", "time_limit_s", type=float, default=None, help="Seconds an episode.")
-@click.option("--cost-limit", type=float, default=None, help="USD an episode.")
-@click.option("--run-token-limit", type=int, default=None, help="Tokens the whole run.")
-@click.option("--run-call-limit", type=int, default=None, help="Tool calls the whole run.")
-@click.option("--run-time-limit", "run_time_limit_s", type=float, default=None,
+@click.option("--tool-timeout", "tool_timeout_s", type=click.FloatRange(0.01, 3600),
+              default=10.0, help="Seconds a call.")
+@click.option("--tool-memory", "tool_memory_mib", type=click.IntRange(16, 65536),
+              default=256, help="MiB a call.")
+@click.option("--turn-limit", type=COUNT, default=9, help="Replies an episode.")
+@click.option("--call-limit", type=COUNT, default=64, help="Calls an episode.")
+@click.option("--token-limit", type=COUNT, default=None, help="Tokens an episode.")
+@click.option("--time-limit", "time_limit_s", type=AMOUNT, default=None, help="Seconds an episode.")
+@click.option("--cost-limit", type=AMOUNT, default=None, help="USD an episode.")
+@click.option("--run-token-limit", type=COUNT, default=None, help="Tokens the whole run.")
+@click.option("--run-call-limit", type=COUNT, default=None, help="Tool calls the whole run.")
+@click.option("--run-time-limit", "run_time_limit_s", type=AMOUNT, default=None,
               help="Seconds this sitting.")
-@click.option("--run-cost-limit", type=float, default=None, help="USD the whole run.")
+@click.option("--run-cost-limit", type=AMOUNT, default=None, help="USD the whole run.")
 @click.option("--price", default=None, metavar="IN,OUT", help="USD for a million tokens, where "
               "neither the response nor litellm's table tells.")
-@click.option("--temperature", type=float, default=0.0)
-@click.option("--max-tokens", type=int, default=None, help="Tokens a reply.")
-@click.option("--timeout", "timeout_s", type=float, default=120.0, help="Seconds a request.")
-@click.option("--max-retries", type=int, default=5, help="Repeats of a failed request.")
-@click.option("--retry-on-error", type=int, default=2, help="Repeats of a void episode.")
+@click.option("--temperature", callback=_temperature, default="0.0", metavar="NUMBER|none",
+              help="none leaves it to the provider.")
+@click.option("--max-tokens", type=COUNT, default=None, help="Tokens a reply.")
+@click.option("--timeout", "timeout_s", type=AMOUNT, default=120.0, help="Seconds a request.")
+@click.option("--max-retries", type=click.IntRange(min=0), default=5,
+              help="Repeats of a failed request.")
+@click.option("--retry-on-error", type=click.IntRange(min=0), default=2,
+              help="Repeats of a void episode.")
 @click.option("--cache", type=click.Path(path_type=Path), default=None, metavar="FOLDER",
               help="Look for replies here first, and keep new ones.")
 @click.option("--skip-broken", is_flag=True, help="Leave out items that cannot be used.")
@@ -176,12 +211,14 @@ def run(
         tell_estimate(job, ended, as_json=as_json, console=table_console())
     else:
         _tell(job, ended, as_json=as_json)
-    if ended.status not in ("success", "error"):
+    void = any(isinstance(one.verdict, Void) for one in ended.judged)
+    if not ended.fault:
+        tell_void(errors, ended.judged)
+    if void or ended.status != "success":
         again = f"go on with: toolhop run --resume {ended.store.folder}"
         errors.print(again, markup=False, highlight=False, soft_wrap=True)
     if ended.status == "cancelled":
         sys.exit(INTERRUPTED)
-    void = any(isinstance(one.verdict, Void) for one in ended.judged)
     sys.exit(EXIT_EPISODES if ended.fault or void else 0)
 
 
@@ -317,6 +354,8 @@ def _checked(values: Mapping[str, Any]) -> RunSettings:
         settings.tool_limits  # noqa: B018 -- raises
         if settings.price:
             parse(settings.price)
+        if settings.base_url:
+            _check_address(settings.base_url)
     except ValidationError as error:
         first = error.errors()[0]
         name = "-".join(str(part) for part in first["loc"]) or "settings"
@@ -324,3 +363,16 @@ def _checked(values: Mapping[str, Any]) -> RunSettings:
     except ValueError as error:
         raise click.UsageError(str(error)) from error
     return settings
+
+
+def _check_address(text: str) -> None:
+    """Refuse what no request could be sent to: retries would not mend it.
+
+    Raises:
+        ValueError: no http address.
+    """
+    parts = urlsplit(text)
+    if parts.scheme not in ("http", "https") or not parts.hostname:
+        raise ValueError(
+            f"--base-url: {text!r} is no address; give one such as http://127.0.0.1:8000/v1"
+        )

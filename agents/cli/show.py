@@ -104,7 +104,7 @@ def _failed(judged: Judged) -> bool:
 def _episodes(attempts: Sequence[Attempt]) -> Table:
     table = Table()
     for name in WORDS:
-        table.add_column(name, no_wrap=name == "episode")
+        table.add_column(name, no_wrap=name == "episode", overflow="fold")
     for name in NUMBERS:
         table.add_column(name, justify="right")
     for attempt in attempts:
@@ -118,7 +118,7 @@ def _print_plain(attempts: Sequence[Attempt]) -> None:
     rows = [WORDS + NUMBERS, *(tuple(map(str, _row(attempt))) for attempt in attempts)]
     width = max(len(row[0]) for row in rows)
     for row in rows:
-        words = f"{row[0]:{width}}  {row[1]:9}  {row[2]:13}"
+        words = f"{row[0]:{width}}  {row[1]:9}  {row[2]:14}"
         rest = [f"{cell:8}" for cell in row[3:5]] + [f"{cell:>7}" for cell in row[5:]]
         click.echo("  ".join([words, *rest]).rstrip())
 

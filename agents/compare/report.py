@@ -9,7 +9,7 @@ from enum import StrEnum
 from itertools import chain
 from pathlib import Path
 
-from agents.compare.measures import CODES, LEAST_ITEMS, MEASURES, Line, Options, lines
+from agents.compare.measures import CODES, MEASURES, Line, Options, lines
 from agents.compare.pairing import Pair, Pairing, pair_up
 from agents.compare.sides import Key, NotComparable, Played, Side, domains, read_sides
 from agents.statistics import bootstrap, passing
@@ -248,7 +248,7 @@ def _passing(
         resamples=options.resamples,
         confidence=options.confidence,
     )
-    spread = interval.low != interval.high and len(tries) >= LEAST_ITEMS
+    spread = interval.low != interval.high and len(tries) >= bootstrap.LEAST_CLUSTERS
     return Passing(
         mode=mode,
         rule=rule,

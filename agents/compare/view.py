@@ -9,11 +9,12 @@ from rich.table import Table
 from rich.text import Text
 
 from agents.compare.conditions import is_fork_of
-from agents.compare.measures import LEAST_ITEMS, Line, Method, Unit
+from agents.compare.measures import Line, Method, Unit
 from agents.compare.pairing import Pairing
 from agents.compare.published import COLUMNS, Reference
 from agents.compare.report import ALL, Comparison, Flip, Group, Passing, Report
 from agents.compare.sides import Side
+from agents.statistics.bootstrap import LEAST_CLUSTERS
 from agents.table import MODES, percent
 from agents.terminal import plain, visible
 from env.summary import Summary, summarize
@@ -216,7 +217,7 @@ def _legend(report: Report) -> Iterator[str]:
         yield (
             f"{'Other measures' if Method.MCNEMAR in tests else 'All measures'}: permutation test "
             f"and bootstrap over whole items ({report.options.resamples:,} resamples, seed "
-            f"{report.options.seed}); a dash for fewer than {LEAST_ITEMS} items, or no spread."
+            f"{report.options.seed}); a dash for fewer than {LEAST_CLUSTERS} items, or no spread."
         )
     if report.corrected:
         yield "p (Holm): over all tests of one measure shown here; error codes are one family."

@@ -27,7 +27,7 @@ def void_episodes(seen: Sequence[Seen]) -> Iterator[Finding]:
             and isinstance(verdict := one.judged.verdict, Void)
         ]
         if voids:
-            causes = Counter(_cause(reason) for _, reason in voids)
+            causes = Counter(cause(reason) for _, reason in voids)
             told = listed(f"{count} times: {cause}" for cause, count in causes.most_common())
             yield Finding(
                 "void_episodes" if counts else "void_attempts",
@@ -38,7 +38,7 @@ def void_episodes(seen: Sequence[Seen]) -> Iterator[Finding]:
             )
 
 
-def _cause(reason: str) -> str:
+def cause(reason: str) -> str:
     """A reason without what differs from case to case."""
     first = (reason.strip().splitlines() or ["no reason was recorded"])[0]
     return re.sub(r"0x[0-9a-f]+|[0-9]+", "#", first)[:160]

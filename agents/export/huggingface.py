@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -37,15 +38,21 @@ def write_dataset(played: Iterable[Played], folder: Path, runs: Sequence[str]) -
         ExportError: a file cannot be written.
     """
     written = write_tables(played, folder / DATA)
-    text = card(runs, written.rows)
+    digests = {name: _digest(folder / DATA / file) for name, (file, _) in TABLES.items()}
+    text = card(runs, written.rows, digests)
     with aside(folder / CARD) as path:
         path.write_text(text, encoding="utf-8")
     return Written((folder / CARD, *written.files), written.rows)
 
 
-def card(runs: Sequence[str], rows: dict[str, int]) -> str:
+def _digest(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def card(runs: Sequence[str], rows: Mapping[str, int], digests: Mapping[str, str]) -> str:
     """The data set's card: metadata that libraries read, then a page for people."""
-    parts = ["---", *_metadata(), "---", "", "# Episodes of tool use", ""]
+    parts = ["---", *_metadata(digests), "---", "", "# Episodes of tool use", ""]
     named = ", ".join(f"`{name}`" for name in runs)
     parts += [
         f"Exported by toolhop-env from {named}: {rows['episodes']} attempts at episodes and "
@@ -76,7 +83,7 @@ def table(columns: Sequence[Column[Any]]) -> Iterator[str]:
         yield f"| `{column.name}` | {column.kind} | {column.about}{unit} |"
 
 
-def _metadata() -> Iterator[str]:
+def _metadata(digests: Mapping[str, str]) -> Iterator[str]:
     yield "pretty_name: Episodes of tool use"
     yield "tags: [toolhop, tool-use, agent-traces]"
     yield "configs:"
@@ -84,6 +91,9 @@ def _metadata() -> Iterator[str]:
         yield f"- config_name: {name}"
         if place == 0:
             yield "  default: true"
+        # `load_dataset` keeps what it read under the folder's name and a hash of this metadata:
+        # without a word on the content it gives the rows of another export to a like-named folder.
+        yield f"  description: sha256 {digests[name]}"
         yield "  data_files:"
         yield f"  - split: {SPLIT}"
         yield f"    path: {DATA}/{file}"

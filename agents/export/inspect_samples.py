@@ -24,7 +24,8 @@ _LIMITS: Mapping[str, tuple[str, str]] = {
     Ending.OUT_OF_CALLS: ("custom", "call_limit"),
     Ending.OUT_OF_TOKENS: ("token", "token_limit"),
     Ending.OUT_OF_TIME: ("time", "time_limit_s"),
-    "out_of_cost": ("cost", "cost_limit"),
+    Ending.OUT_OF_COST: ("cost", "cost_limit"),
+    Ending.OUT_OF_CONTEXT: ("context", ""),
     Ending.STOPPED: ("operator", ""),
 }
 """Inspect's name of a limit, and ours of the setting."""

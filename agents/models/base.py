@@ -21,6 +21,13 @@ class ModelFault(Exception):
         self.fatal = fatal
 
 
+class ConversationTooLong(ModelFault):
+    """The conversation does not fit the model's context: no waiting and no repeat ends that.
+
+    An infrastructure's fault where the prompt alone is too long, the player's doing later.
+    """
+
+
 class NoSuchModel(ModelFault):
     """The name that was given can be no model's. Nothing was asked."""
 
@@ -48,5 +55,6 @@ class Model(Protocol):
 
         Raises:
             ModelFault: no reply, after the retries that make sense.
+            ConversationTooLong: one of them; the model's context does not hold the messages.
         """
         ...

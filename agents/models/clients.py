@@ -57,7 +57,7 @@ def open_model(
         base_url: where to ask instead of the provider's own address. Keys are then optional.
         temperature: None leaves it to the provider; some models take no other way.
         max_tokens: limit of one reply. Sent as ``max_completion_tokens`` to OpenAI itself.
-        seed: passed on; few providers keep its promise.
+        seed: passed on where litellm says that the provider takes one; few keep its promise.
         timeout_s: limit of one request, in seconds.
         max_retries: how many failed requests are repeated, where repeating can help.
         extra: further parameters by their name in the request, such as

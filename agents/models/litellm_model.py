@@ -114,6 +114,7 @@ class LiteLLMModel:
         self._provider = _provider(model, options)
         self._missing = tuple(litellm.validate_environment(model)["missing_keys"])
         self._check_key()
+        self._parameters = self._accepted(options.parameters())
         self._closed = False
         _open_models += 1
 
@@ -137,7 +138,7 @@ class LiteLLMModel:
 
         return await ask(
             send,
-            Question(self._name, messages, tools, self._options.parameters()),
+            Question(self._name, messages, tools, self._parameters),
             self._options,
             asked=f"{self._name} at {self._options.base_url or self._provider} (litellm)",
             hint=self._hint,
@@ -203,6 +204,15 @@ class LiteLLMModel:
                 f"{self._name} needs an API key; not set: {', '.join(self._missing)}"
                 f"\n  fix: export {keys[-1]}=..., or put it into .env"
             )
+
+    def _accepted(self, given: Body) -> Body:
+        """Without the seed where the provider knows none: it is in every request of a run, and
+        litellm would refuse the request for it.
+        """
+        known = litellm.get_supported_openai_params(self._name, custom_llm_provider=self._provider)
+        if known is None or "seed" in known or "seed" in self._options.extra:
+            return given
+        return {name: value for name, value in given.items() if name != "seed"}
 
     def _hint(self, status: int) -> str:
         if status == 401 and self._missing:

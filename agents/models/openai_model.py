@@ -107,7 +107,7 @@ class OpenAIModel:
             raise RequestFailed(f"{error.message} {cause!r}" if cause else str(error)) from error
         try:
             return json.loads(response.content)
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             raise wire.Unreadable(f"not JSON: {response.text[:200]!r}") from error
 
     async def aclose(self) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import email.utils
 import math
 import random
+import re
 import time
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
@@ -14,7 +15,7 @@ from typing import TypeVar
 import anyio
 import tenacity
 
-from agents.models.base import ModelFault
+from agents.models.base import ConversationTooLong, ModelFault
 from agents.models.rate import OVERLOADED, Connections
 
 T = TypeVar("T")
@@ -25,19 +26,32 @@ SHOWN = 500
 REPEATED = frozenset({408, 409, 429})
 """Statuses below 500 that may end by themselves; so may every status from 500 on."""
 
+TOO_LARGE = frozenset({400, 413, 422})
+"""Statuses by which a conversation that does not fit is refused."""
+
 FATAL = frozenset({401, 402, 403, 404})
 """Statuses that the next episode would meet as well: bad key, no money, no right, no model."""
 
+TOO_LONG = re.compile(
+    r"context.?(length|window|size|limit)|prompt is too long|input is too long"
+    r"|exceeds? the maximum number of tokens",
+    re.IGNORECASE,
+)
+"""How providers say that a conversation does not fit: OpenAI, vLLM, llama.cpp and SGLang by the
+context's length or size, litellm by its window, Anthropic, Bedrock and Gemini in words of their
+own."""
+
 ADVICE: Mapping[int | None, str] = {
-    None: "check the network and the base URL, or allow more time (timeout_s) or more retries",
-    400: "change the request as the message says: temperature=None leaves a parameter out, "
-    "extra={...} adds one",
+    None: "check the network and the base URL, or allow more time (--timeout) or more retries "
+    "(--max-retries)",
+    400: "change the request as the message says, such as by --temperature none or --max-tokens",
     401: "check the API key",
     402: "top up the account",
     403: "check what the API key may do, and the account's region",
     404: "check the model's name and the base URL",
-    429: "lower the number of connections, wait, or raise max_retries; check the quota",
+    429: "lower --max-connections, wait, or raise --max-retries; check the quota",
 }
+LARGER = "take a model or a server with a larger context, or lower --max-tokens"
 
 
 class RequestFailed(Exception):
@@ -61,7 +75,9 @@ class RequestFailed(Exception):
         self.requests = 1
         """How many were sent, this one included."""
         # OpenAI calls an empty account a rate limit; no waiting ends that.
-        self.fatal = status in FATAL or code == "insufficient_quota"
+        self.out_of_money = status == HTTPStatus.PAYMENT_REQUIRED or code == "insufficient_quota"
+        self.fatal = status in FATAL or self.out_of_money
+        self.too_long = status in TOO_LARGE and bool(TOO_LONG.search(f"{code} {detail}"))
         self.retryable = not self.fatal and (
             status is None or status in REPEATED or status >= HTTPStatus.INTERNAL_SERVER_ERROR
         )
@@ -198,10 +214,19 @@ def fault(failed: RequestFailed, *, asked: str, hint: str = "") -> ModelFault:
     if len(detail) > SHOWN:
         detail = f"{detail[:SHOWN]}..."
     came = detail if failed.status is None else f"HTTP {failed.status}: {detail}"
-    usual = ADVICE[400 if failed.status == HTTPStatus.UNPROCESSABLE_ENTITY else None]
-    fix = hint or ADVICE.get(failed.status, usual)
     times = "1 request" if failed.requests == 1 else f"{failed.requests} requests"
-    return ModelFault(
-        f"{asked}: no reply after {times}; the last one ended with {came}\n  fix: {fix}",
+    kind = ConversationTooLong if failed.too_long else ModelFault
+    return kind(
+        f"{asked}: no reply after {times}; the last one ended with {came}"
+        f"\n  fix: {hint or _advice(failed)}",
         fatal=failed.fatal,
     )
+
+
+def _advice(failed: RequestFailed) -> str:
+    if failed.too_long:
+        return LARGER
+    if failed.out_of_money:
+        return ADVICE[402]
+    refused = failed.status == HTTPStatus.UNPROCESSABLE_ENTITY
+    return ADVICE.get(400 if refused else failed.status, ADVICE[None])

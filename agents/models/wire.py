@@ -8,7 +8,6 @@ UTF-8 cannot hold, leaves as U+FFFD and stays as it was in the trace.
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import TypeGuard, assert_never
 
@@ -24,6 +23,9 @@ from env.messages import (
 )
 from sandbox.outcome import JSON
 from toolhop_tools.model import ToolDocument
+
+COUNT_END = 2**53
+"""No count or cost of a reply comes near: what says so is no figure."""
 
 
 class Unreadable(ValueError):
@@ -336,8 +338,7 @@ def _is_number(value: object) -> TypeGuard[int | float]:
     return (
         isinstance(value, int | float)
         and not isinstance(value, bool)
-        and math.isfinite(value)
-        and value >= 0
+        and 0 <= value < COUNT_END  # false for nan
     )
 
 

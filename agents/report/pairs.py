@@ -2,7 +2,7 @@
 
 A fork shares its parent's first turns, so that the two differ by the feedback alone; separate
 episodes share an item and an epoch. Right is by the strict rule. The figures are those of
-`agents.statistics.paired`.
+`agents.statistics.shares`.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TypeAlias
 
-from agents.statistics.paired import difference
+from agents.statistics.shares import difference
 from sandbox.outcome import JSON
 
 Row: TypeAlias = dict[str, JSON]
@@ -77,9 +77,12 @@ def _comparison(setting: Setting, pairs: Sequence[tuple[Row, Row]]) -> JSON:
 def _figures(pairs: Sequence[tuple[Row, Row]]) -> JSON:
     if not pairs:
         return None
-    found = difference(
-        [(one["verdict"] == "right", other["verdict"] == "right") for one, other in pairs]
-    )
+    by_item: dict[str, list[tuple[bool, bool]]] = defaultdict(list)
+    for before, after in pairs:
+        sides = (before["verdict"] == "right", after["verdict"] == "right")
+        by_item[str(after["item"])].append(sides)
+    shares = difference(by_item, seed=0)
+    found = shares.found
     return {
         "n": found.n,
         "before": found.before,
@@ -87,7 +90,7 @@ def _figures(pairs: Sequence[tuple[Row, Row]]) -> JSON:
         "gained": found.gained,
         "lost": found.lost,
         "difference": found.difference,
-        "low": found.low,
-        "high": found.high,
-        "p": found.p_value,
+        "low": shares.low,
+        "high": shares.high,
+        "p": shares.p_value,
     }

@@ -78,18 +78,18 @@ class RunSettings(BaseModel):
     cache: Path | None = None
     """A folder of replies to look in first; None asks for each."""
     temperature: float | None = 0.0
-    max_tokens: int | None = None
-    timeout_s: float = 120.0
-    max_retries: int = 5
+    max_tokens: Annotated[int, Field(ge=1)] | None = None
+    timeout_s: Annotated[float, Field(gt=0)] = 120.0
+    max_retries: Annotated[int, Field(ge=0)] = 5
     retry_on_error: Annotated[int, Field(ge=0)] = 2
     """How often a void episode is played again."""
     last_wins: bool = False
     skip_broken: bool = False
+    """Leave out items that cannot be used instead of refusing the data."""
     certified_only: bool = False
     """Play only items that certificates prove."""
     certificates: Path | None = None
     """The file of certificates; None for none, or for the usual one of the data set."""
-    """Leave out items that cannot be used instead of refusing the data."""
     log_dir: Path = Path("logs")
 
     @property

@@ -26,6 +26,8 @@ Parts: TypeAlias = tuple[float, float]
 """A numerator and a denominator, such as failed calls and calls."""
 BLOCK = 2_000_000
 """Numbers held at a time while resampling (16 MB)."""
+LEAST_CLUSTERS = 8
+"""Over made studies the bootstrap covers 94-95 % at 8 clusters, and as little as 91 % at 5."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,6 +99,22 @@ def of_sums(
     tail = _tail(len(sums), confidence)
     low, high = np.nanquantile(drawn, (tail, 1 - tail))
     return Interval(float(estimate), float(min(low, estimate)), float(max(high, estimate)))
+
+
+def limits(
+    sums: NDArray[np.float64], *, seed: int, resamples: int = 10_000, confidence: float = 0.95
+) -> tuple[float, float] | None:
+    """The limits of `of_sums`; None where there is too little to resample.
+
+    That is with fewer than `LEAST_CLUSTERS`, or where all differ alike.
+
+    Raises:
+        ValueError: as `ratios`.
+    """
+    if len(sums) < LEAST_CLUSTERS:
+        return None
+    found = of_sums(sums, seed=seed, resamples=resamples, confidence=confidence)
+    return None if found.low == found.high else (found.low, found.high)
 
 
 def cluster_sums(

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from agents.ablate.folder import AblationFolder
-from agents.models.loopback import LoopbackServer, Request
+from agents.models.loopback import Fault, FaultPlan, LoopbackServer, Request
 from agents.players.choose import choose
 from agents.players.responder import responder
 from agents.runs.settings import RunSettings
@@ -338,10 +338,23 @@ def _killed(server: LoopbackServer, flags: tuple[str, ...], more: int) -> None:
     child.wait()
 
 
+def test_void_episodes_are_told_with_their_cause_and_how_to_go_on(
+    data: DataSet, tmp_path: Path
+) -> None:
+    faults = FaultPlan(rate=1.0, kinds=(Fault.SERVER_ERROR,), consecutive_max=10**6)
+    with LoopbackServer(responder(data, choose("oracle"), 0), faults=faults) as server:
+        served = ("--model", "openai/x", "--base-url", server.base_url, "--max-retries", "0")
+        done = told(*flags_for(data, tmp_path, *served, "--retry-on-error", "0"))
+    assert done.returncode == 1
+    assert "void: the model could not be asked" in done.stderr
+    assert "fix: check the network" in done.stderr
+    assert "toolhop ablate --resume " in done.stderr
+
+
 @pytest.mark.parametrize(
     ("flags", "said"),
     [
-        (("--levels", "detailed"), "levels"),
+        (("--levels", "detailed"), "compares two levels or more"),
         (("--levels", "detailed,loud"), "there is no feedback level 'loud'"),
         (("--levels", "detailed,detailed"), "not all different"),
         (("--level", "/nowhere/x.txt"), "no feedback level"),

@@ -56,6 +56,8 @@ def covered(truth: Truth, *, resamples: int = 10_000) -> tuple[float, float]:
         assert len(paired.pairs) == len(paired.failed) + 20
         found = effect(paired.failed, "strict", seed=0, resamples=resamples)
         assert found is not None
+        assert found.low is not None
+        assert found.high is not None
         held += found.low <= truth.difference <= found.high
         rejected += found.p_value <= 0.05
     return held / STUDIES, rejected / STUDIES
@@ -141,6 +143,8 @@ def test_the_figures_are_those_of_table_5() -> None:
     assert (found.share_to_incorrect, found.share_to_correct) == (0.5, 0.1)
     assert found.difference == pytest.approx(found.share_to_correct - found.share_to_incorrect)
     assert found.p_value == mcnemar_exact(2, 10)
+    assert found.low is not None
+    assert found.high is not None
     assert found.low < -0.4 < found.high < 0
     assert 0.3 < found.detectable < 0.6
 

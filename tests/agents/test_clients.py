@@ -15,15 +15,17 @@ from pathlib import Path
 from typing import TypeVar
 
 import anyio
+import httpx
 import pytest
 
 from agents.cli import EXIT_MISSING, EXIT_USAGE
 from agents.cli.faults import exit_code
-from agents.models.base import Model, ModelFault
+from agents.models.base import ConversationTooLong, Model, ModelFault
 from agents.models.clients import Client, open_model
 from agents.models.exchange import Options
 from agents.models.fault_plan import RECOVERABLE, SHAPING
 from agents.models.loopback import Fault, FaultPlan, LoopbackServer, Request, Responder
+from agents.models.openai_model import OpenAIModel
 from agents.models.retry import Backoff, RequestFailed, failed_with, fault, retry_after_s
 from env.messages import (
     AssistantMessage,
@@ -182,6 +184,12 @@ def test_parameters_are_sent_only_where_given(name: str) -> None:
     assert not {"temperature", "max_tokens", "seed", "top_p"} & bare.keys()
     wanted = {"temperature": 0, "max_tokens": 7, "seed": 3, "top_p": 0.5, "my_field": {"a": 1}}
     assert {key: full.get(key) for key in wanted} == wanted
+
+
+def test_a_seed_that_a_provider_does_not_take_is_left_out() -> None:
+    with served() as server, pytest.raises(ModelFault) as caught:
+        played("anthropic/claude-sonnet-4-5", server, seed=3)  # the server speaks OpenAI's protocol
+    assert "seed" not in str(caught.value)
 
 
 def test_extra_wins_over_the_named_parameters() -> None:
@@ -556,6 +564,50 @@ def test_what_is_worth_repeating(
 
 def test_a_success_that_was_none_is_worth_repeating() -> None:
     assert failed_with(200, "x", {}).retryable
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        pytest.param("This model's maximum context length is 8192 tokens.", id="OpenAI, vLLM"),
+        pytest.param("litellm.ContextWindowExceededError: too much", id="litellm"),
+        pytest.param("the request exceeds the available context size", id="llama.cpp"),
+        pytest.param("prompt is too long: 210000 tokens > 200000 maximum", id="Anthropic"),
+        pytest.param("input length and `max_tokens` exceed context limit: 1 + 2", id="Anthropic 2"),
+        pytest.param(
+            "The input token count (9) exceeds the maximum number of tokens allowed (8).",
+            id="Gemini",
+        ),
+        pytest.param("Input is too long for requested model.", id="Bedrock"),
+    ],
+)
+def test_a_conversation_that_does_not_fit_is_told_apart(text: str) -> None:
+    told = fault(RequestFailed(text, status=400), asked="m at u")
+    assert isinstance(told, ConversationTooLong)
+    assert not told.fatal
+    assert not isinstance(fault(RequestFailed(text, status=500), asked=""), ConversationTooLong)
+    coded = RequestFailed("too much", status=400, code="context_length_exceeded")
+    assert isinstance(fault(coded, asked="m at u"), ConversationTooLong)
+
+
+def test_an_empty_account_is_told_to_be_filled() -> None:
+    failed = RequestFailed("You exceeded your quota", status=429, code="insufficient_quota")
+    assert "fix: top up" in str(fault(failed, asked="m at u"))
+
+
+def test_a_body_nested_too_deeply_is_unusable(monkeypatch: pytest.MonkeyPatch) -> None:
+    deep = b"[" * 100_000
+
+    async def work() -> None:
+        async with OpenAIModel("m", options=Options(base_url="http://x", max_retries=0)) as model:
+            answers = httpx.MockTransport(lambda _: httpx.Response(200, content=deep))
+            model._client = model._client.with_options(
+                http_client=httpx.AsyncClient(transport=answers)
+            )
+            with pytest.raises(ModelFault, match="unusable response: not JSON"):
+                await model.reply(ASKED, [])
+
+    run(work)
 
 
 def test_a_fault_shows_only_the_head_of_a_long_message() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -238,6 +239,9 @@ def test_datasets_loads_both_tables_with_the_features_of_the_card(
 ) -> None:
     needs("datasets")
     command(store.folder, "--to", "hf", "--out", tmp_path / "set")
+    less = shutil.copytree(store.folder, tmp_path / "less")
+    next((less / "episodes").glob(f"*{RIGHT}*")).unlink()
+    command(less, "--to", "hf", "--out", tmp_path / "of the same name" / "set")
     code = (
         "import datasets, json, sys\n"
         "from datasets import load_dataset, Features\n"
@@ -247,7 +251,9 @@ def test_datasets_loads_both_tables_with_the_features_of_the_card(
         "card = datasets.load_dataset_builder(path, cache_dir=where['cache_dir']).info.features\n"
         "from pyarrow import parquet\n"
         "file = Features.from_arrow_schema(parquet.read_schema(path + '/data/episodes.parquet'))\n"
+        f"other = load_dataset({str(tmp_path / 'of the same name' / 'set')!r}, 'calls', **where)\n"
         "print(json.dumps([one[0]['strict'], one[0]['messages'][2]['content'], len(two),\n"
+        "    len(other),\n"
         "    one.features == card == file, one.features['started_at'].dtype]))\n"
     )
     done = subprocess.run(
@@ -259,7 +265,7 @@ def test_datasets_loads_both_tables_with_the_features_of_the_card(
     assert done.returncode == 0, done.stderr
     assert "malformed" not in done.stderr
     found = json.loads(done.stdout.splitlines()[-1])
-    assert found == [True, '"Oslo"', 16, True, "timestamp[ms, tz=UTC]"]
+    assert found == [True, '"Oslo"', 16, 12, True, "timestamp[ms, tz=UTC]"]
 
 
 def test_inspect_reads_the_log_as_it_was_meant(eval_log: Path) -> None:

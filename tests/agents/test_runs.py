@@ -125,6 +125,50 @@ def test_an_endpoint_that_hangs_voids_episodes_and_scores_none(
     assert sorted(trace.started.attempt for trace in traces) == [1, 1, 2, 2]
 
 
+@pytest.mark.parametrize(("most", "ending"), [(4, "out_of_context"), (0, "void")])
+def test_a_conversation_that_outgrows_the_model_is_scored_and_a_prompt_is_not(
+    most: int, ending: str, data: DataSet, tmp_path: Path
+) -> None:
+    plays = responder(data, choose("oracle"), 0)
+
+    def respond(request: Request) -> Reply:
+        if len(request.messages) > most:
+            raise ValueError("this model's maximum context length is 100 tokens")
+        return plays(request)
+
+    with LoopbackServer(respond) as server:
+        flags = ("--model", "openai/x", "--base-url", server.base_url, "--limit", "1")
+        code, answer = run(data, tmp_path, *flags, "--retry-on-error", "0")
+    (trace,) = RunStore.open(Path(answer["run"])).traces()
+    assert trace.ended is not None
+    assert trace.ended.ending == ending
+    (summary,) = answer["summaries"]
+    assert (code, summary["void"]) == ((1, 1) if ending == "void" else (0, 0))
+
+
+def test_a_run_with_void_episodes_says_why_and_how_to_go_on(data: DataSet, tmp_path: Path) -> None:
+    faults = FaultPlan(rate=1.0, kinds=(Fault.SERVER_ERROR,), consecutive_max=10**6)
+    with LoopbackServer(responder(data, choose("oracle"), 0), faults=faults) as server:
+        flags = ("--model", "openai/x", "--base-url", server.base_url, "--max-retries", "0")
+        done = toolhop(*flags_for(data, tmp_path, *flags, "--retry-on-error", "0"))
+    assert done.returncode == 1
+    assert f"{COUNT} void: the model could not be asked" in done.stderr
+    assert "fix: check the network" in done.stderr
+    assert "toolhop run --resume " in done.stderr
+
+
+@pytest.mark.parametrize(("given", "kept"), [("none", None), ("0.5", 0.5)])
+def test_the_temperature_may_be_left_to_the_provider(
+    given: str, kept: float | None, data: DataSet, tmp_path: Path
+) -> None:
+    _, answer = run(data, tmp_path, "--limit", "1", "--temperature", given)
+    manifest = RunStore.open(Path(answer["run"])).manifest
+    assert manifest["settings"]["temperature"] == kept
+    done = toolhop(*flags_for(data, tmp_path, "--temperature", "nan"))
+    assert done.returncode == 2
+    assert "from 0 on, or none" in done.stderr
+
+
 def test_a_wrong_key_stops_the_run_at_once_and_says_why(data: DataSet, tmp_path: Path) -> None:
     faults = FaultPlan(rate=1.0, kinds=(Fault.UNAUTHORIZED,), consecutive_max=10**6)
     with LoopbackServer(responder(data, choose("oracle"), 0), faults=faults) as server:
@@ -220,8 +264,15 @@ def finished(folder: Path) -> int:
         (["--limit", "ten"], "ten"),
         (["--epochs", "0"], "--epochs"),
         (["--agent", "oracle", "--model", "openai/x"], "not both"),
-        (["--turn-limit", "0"], "turns is 0"),
-        (["--tool-timeout", "-1"], "wall_s is -1.0"),
+        (["--turn-limit", "0"], "not in the range"),
+        (["--tool-timeout", "-1"], "not in the range"),
+        (["--timeout", "0"], "not in the range"),
+        (["--timeout", "inf"], "not in the range"),
+        (["--timeout", "nan"], "greater than 0"),
+        (["--max-retries", "-1"], "not in the range"),
+        (["--max-tokens", "0"], "not in the range"),
+        (["--run-cost-limit", "nan"], "must be more than 0"),
+        (["--base-url", "localhost"], "is no address; give one such as http://"),
         (["--template", "/dev/null"], "no {question}"),
         (["--config", "/dev/null/x"], "cannot be read"),
         (["--log-dir", "/dev/null/x"], "pass another --log-dir"),
@@ -247,6 +298,60 @@ def test_flags_come_from_a_file_and_the_environment_in_order(data: DataSet, tmp_
     code, said = run(data, tmp_path, "--config", str(config))
     assert code == 2
     assert "agnet" in said["said"]
+
+
+@pytest.mark.parametrize(
+    ("line", "setting", "value"),
+    [
+        ("timeout = 60", "timeout_s", 60.0),
+        ("tool-timeout = 3", "tool_timeout_s", 3.0),
+        ('sample-id = ["small-1", "small-2"]', "sample_ids", ["small-1", "small-2"]),
+        ('sample_id = "small-1"', "sample_ids", ["small-1"]),
+        ('mode = "free"', "modes", ["free"]),
+        ('tools = "order=shuffled"', "presentation", "order=shuffled"),
+        ("temperature = 0.5", "temperature", 0.5),
+    ],
+)
+def test_the_keys_of_a_file_are_the_flags_names(
+    line: str, setting: str, value: object, data: DataSet, tmp_path: Path
+) -> None:
+    config = tmp_path / "run.toml"
+    config.write_text(f'{line}\nlimit = "2"\n')
+    code, answer = run(data, tmp_path, "--config", str(config))
+    assert code == 0, answer
+    assert RunStore.open(Path(answer["run"])).manifest["settings"][setting] == value
+
+
+def test_a_variable_has_its_flags_name(data: DataSet, tmp_path: Path) -> None:
+    _, answer = run(
+        data, tmp_path, TOOLHOP_RUN_TIMEOUT="60", TOOLHOP_RUN_SAMPLE_ID="small-1 small-2",
+        TOOLHOP_RUN_TOOL_MEMORY="64",
+    )  # fmt: skip
+    settings = RunStore.open(Path(answer["run"])).manifest["settings"]
+    assert settings["timeout_s"] == 60
+    assert settings["sample_ids"] == ["small-1", "small-2"]
+    assert settings["tool_memory_mib"] == 64
+    code, answer = run(data, tmp_path, TOOLHOP_RUN_TIMEOUT="soon")
+    assert code == 2
+    assert "--timeout" in answer["said"]
+    listed = toolhop("data", "list", env=environment(TOOLHOP_DATA_LIST_DATA=data.origin))
+    assert "small-1" in listed.stdout
+
+
+@pytest.mark.parametrize("line", ["epochs = [1]", "[epochs]", "limit = 2020-01-01", 'config = "x"'])
+def test_what_no_flag_can_be_is_told(line: str, data: DataSet, tmp_path: Path) -> None:
+    config = tmp_path / "run.toml"
+    config.write_text(f"{line}\n")
+    code, answer = run(data, tmp_path, "--config", str(config))
+    assert code == 2
+    assert f"run.toml sets {line.split()[0].strip('[]')}" in answer["said"].replace("--", "")
+
+
+def test_a_run_that_is_given_twice_counts_once(data: DataSet, tmp_path: Path) -> None:
+    _, answer = run(data, tmp_path, "--limit", "2")
+    (tmp_path / "link").symlink_to(answer["run"])
+    again = toolhop("score", "--json", answer["run"], str(tmp_path / "link"))
+    assert json.loads(again.stdout) == answer["summaries"]
 
 
 def test_score_and_show_read_what_run_wrote(data: DataSet, tmp_path: Path) -> None:

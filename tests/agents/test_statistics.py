@@ -15,11 +15,49 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from agents.statistics import bootstrap, multiple, paired, passing, permutation, simulate
+from agents.statistics import bootstrap, multiple, paired, passing, permutation, shares, simulate
 from agents.statistics.bootstrap import Interval
 from agents.statistics.simulate import Effect, Study
 
 COUNTS = st.integers(0, 60)
+
+
+# Shares over items
+
+
+@given(st.integers(0, 9), st.integers(0, 9), st.integers(1, 9))
+def test_one_pair_an_item_is_mcnemar_and_tango(gained: int, lost: int, same: int) -> None:
+    pairs = [(False, True)] * gained + [(True, False)] * lost + [(True, True)] * same
+    found = shares.difference({n: [pair] for n, pair in enumerate(pairs)}, seed=0)
+    assert found.p_value == paired.mcnemar_exact(gained, lost)
+    assert (found.low, found.high) == paired.score_interval(gained, lost, len(pairs))
+    assert (found.one_each, found.resampled) == (True, False)
+
+
+def test_several_pairs_an_item_count_as_one_in_test_and_interval() -> None:
+    ten = {n: [(False, n % 2 == 0)] * 4 for n in range(10)}
+    found = shares.difference(ten, seed=0)
+    assert found.p_value == 2 / 2**5  # five items changed, not twenty pairs
+    assert found.resampled
+    assert found.low is not None
+    assert found.high is not None
+    assert found.low < 0.5 < found.high
+
+
+@pytest.mark.parametrize(
+    ("sides", "gained"), [((True, True), 0), ((False, True), 10)], ids=["none", "all"]
+)
+def test_where_none_or_all_changed_an_item_stands_for_its_epochs(
+    sides: tuple[bool, bool], gained: int
+) -> None:
+    found = shares.difference({n: [sides] * 3 for n in range(10)}, seed=0)
+    assert (found.low, found.high) == paired.score_interval(gained, 0, 10)
+
+
+def test_few_items_that_changed_both_ways_have_no_interval() -> None:
+    both = {0: [(False, True)] * 2, 1: [(True, False)] * 2, 2: [(True, True)] * 2}
+    found = shares.difference(both, seed=0)
+    assert (found.found.difference, found.low, found.high) == (0.0, None, None)
 
 
 # McNemar

@@ -212,6 +212,7 @@ def test_ids_are_not_repeated_over_turns() -> None:
         pytest.param({"input_tokens": 3, "output_tokens": 4}, Usage(3, 4), id="other names"),
         pytest.param({"prompt_tokens": None, "completion_tokens": "4"}, Usage(), id="junk"),
         pytest.param({"prompt_tokens": -1, "cost": True}, Usage(), id="nonsense"),
+        pytest.param({"prompt_tokens": 10**400, "cost": 10**400}, Usage(), id="no float"),
         pytest.param({"cost": 0.25}, Usage(cost_usd=0.25), id="cost"),
         pytest.param(
             {"prompt_tokens": 9, "prompt_tokens_details": {"cached_tokens": 4}},

@@ -95,7 +95,9 @@ const effectTable = (found) => {
 
 const withInterval = (e) => [
   signed(100 * e.difference),
-  el("span", { class: "error-of" }, ` ${signed(100 * e.low)} to ${signed(100 * e.high)}`),
+  e.low === null
+    ? null
+    : el("span", { class: "error-of" }, ` ${signed(100 * e.low)} to ${signed(100 * e.high)}`),
 ];
 
 const chance = (p) => (p < 0.001 ? "< 0.001" : p.toFixed(3));
@@ -191,7 +193,7 @@ const differenceChart = (title, note, marks) =>
       marks: [
         Plot.gridX({ ticks: 5 }),
         Plot.ruleX([0], { strokeOpacity: 0.5 }),
-        Plot.ruleY(marks, {
+        Plot.ruleY(marks.filter((d) => d.low !== null), {
           y: "name",
           x1: (d) => 100 * d.low,
           x2: (d) => 100 * d.high,

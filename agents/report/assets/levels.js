@@ -9,7 +9,7 @@ const levelsSection = () => {
     { name: "before %", number: true },
     { name: "after %", number: true },
     { name: "difference", number: true, title: "In points of per cent, with its 95 % interval" },
-    { name: "p", number: true, title: "Exact McNemar test" },
+    { name: "p", number: true, title: "Exact test over items" },
     { name: "right → wrong", number: true },
     { name: "wrong → right", number: true },
   ];
