@@ -129,6 +129,9 @@ def _numbers(asked: Asked, far: Sequence[str]) -> Iterator[Choice]:
             yield Choice(value, 0.1 + 0.05 * at, "question")
             if isinstance(value, int | float) and not isinstance(value, bool):
                 yield Choice(-value, 0.6 + 0.05 * at, "reworded")
+    for at, number in enumerate(number for name in found.names for number in words(name)):
+        for value in _values(number):
+            yield Choice(value, 0.3 + 0.05 * at, "question")
     for at, answer in enumerate(reversed(asked.earlier)):
         for value in _values(answer):
             yield Choice(value, 1.3 + 0.2 * at, "item")
@@ -138,8 +141,11 @@ def _numbers(asked: Asked, far: Sequence[str]) -> Iterator[Choice]:
 
 
 def _values(text: str) -> Iterator[JSON]:
-    """The number that a text is, as JSON has it."""
-    number = plain_number(plain_text(text))
+    """The number that a text is, or has beside a unit (``£84,000``, ``486 m``), as JSON has it."""
+    found = words(text)
+    numbers = [word for word in found if plain_number(word) is not None]
+    beside = len(numbers) == 1 and len(found) <= 2
+    number = plain_number(numbers[0] if beside else plain_text(text))
     if number is None or abs(number) >= 10**15:
         return
     yield int(number) if number == int(number) else float(number)
@@ -291,7 +297,10 @@ def _strings(name: str, schema: dict[str, JSON], offer: Offers) -> Iterator[Choi
             yield Choice(value, 1.2 + 0.04 * at, "literal")
     about = schema.get("description")
     for at, text in enumerate(described(about) if isinstance(about, str) else ()):
-        yield Choice(text, 1.25 + 0.05 * at, "description")
+        told = choice_named(text, asked_words)
+        yield Choice(
+            text, (0.2 if told else 1.25) + 0.05 * at, "question" if told else "description"
+        )
     for at, text in enumerate(("all", "any", "general", "database", "wikipedia")):
         yield Choice(text, 2.0 + 0.1 * at, "filler")
 
