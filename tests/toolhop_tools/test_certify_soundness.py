@@ -143,6 +143,35 @@ FALSE = {
         "11873",
         {"town": TEXT},
     ),
+    "another number than the question's": Case(
+        "def f(text, times):\n    return text * times",
+        "What is 'nds' repeated 2 times?",
+        "ndsndsnds",
+        {"text": TEXT, "times": NUMBER},
+    ),
+    "a choice that the question names is left out": Case(
+        "import math\ndef f(number, way='off'):\n"
+        "    return math.ceil(number) if way == 'up' else math.floor(number)",
+        "What is 3116.4 rounded up?",
+        "3116",
+        {"number": {"type": "number"}, "way": {"type": "string", "enum": ["up", "off"]}},
+        ("number",),
+    ),
+    "a name by an option that is not asked for": Case(
+        "def f(school, translate=False):\n"
+        "    found = {'Wells College': ('Lux in undis', 'Light in waves')}.get(school)\n"
+        "    return found and found[translate]",
+        "What is the motto of Wells College?",
+        "Light in waves",
+        {"school": TEXT, "translate": {"type": "boolean"}},
+        ("school",),
+    ),
+    "a part of the result beside the field that is asked for": Case(
+        "def f(name):\n    return {'surname': name.split()[-1], 'parts': name.split()}",
+        "What is the surname of Gil Vasco?",
+        "Gil",
+        NAME,
+    ),
     "the name is given where it is not looked at": Case(
         "def f(person, house=''):\n    return {'Otto of Falk': 'Engel of Falk'}.get(person)",
         "Who is the father of Ida Marsh?",
@@ -294,6 +323,19 @@ TRUE = {
         "Who invented and promoted Kelvo?",
         "Ida Marsh",
         {"name": TEXT, "role": {"type": "string", "enum": ["inventor", "promoter", "both"]}},
+    ),
+    "two fields of an object": Case(
+        "def f(book):\n    known = {('A Lantern for Owls', 'Edda Krall'): 'Moth Press'}\n"
+        "    return known.get((book['title'], book['author']))",
+        "Who published 'A Lantern for Owls' by Edda Krall?",
+        "Moth Press",
+        {
+            "book": {
+                "type": "object",
+                "properties": {"title": TEXT, "author": TEXT},
+                "required": ["title", "author"],
+            }
+        },
     ),
     "a letter's place": Case(
         "def f(letter):\n    return ord(letter.lower()) - 96",

@@ -116,7 +116,7 @@ def failure(outcome: Outcome, function: str) -> tuple[Defect, str] | None:
             return Defect.NO_RESULT, outcome.kind.replace("_", " ")
 
 
-def left_out(outcome: Outcome, documented: Container[str]) -> bool:
+def is_left_out(outcome: Outcome, documented: Container[str]) -> bool:
     """Whether a call lacks parameters that the document has as optional: another call has them."""
     if not isinstance(outcome, Raised) or " missing " not in outcome.message:
         return False

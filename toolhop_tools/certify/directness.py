@@ -75,32 +75,58 @@ def unsaid(task: Task, arguments: Mapping[str, JSON]) -> str:
     return ""
 
 
-def numbers_left_out(task: Task, arguments: Mapping[str, JSON]) -> Iterator[dict[str, JSON]]:
-    """A call with a number of the question that it leaves out, in each option that takes one.
+def left_out(task: Task, candidate: Candidate) -> Iterator[dict[str, JSON]]:
+    """A call with a number or a choice of the question that it leaves out, in an option for it.
+
+    A number also instead of one that nothing in the question says.
 
     "Its population in 2001" is not what a tool says that is asked without a year.
     """
-    found = task.asked.mentions
-    digits = [one for one in found.numbers if one not in found.ordinals]
-    for number in digits:
-        if covered(number, arguments):
+    found, asked = task.asked.mentions, words(task.asked.mentions.text)
+    arguments = candidate.arguments
+    numbers = [one for one in found.numbers if one not in found.ordinals]
+    numbers = [one for one in numbers if not covered(one, arguments)]
+    for name, schema in task.properties.items():
+        known = resolved(schema, task.schema) if isinstance(schema, dict) else {}
+        choices = known.get("enum")
+        told = name in arguments and candidate.sources.get(name, "answer") in _TOLD
+        if told or is_form(name):
             continue
-        for name, schema in task.properties.items():
-            known = resolved(schema, task.schema) if isinstance(schema, dict) else {}
-            if name in arguments or known.get("type") not in {"integer", "number"}:
-                continue
+        if isinstance(choices, list):
+            said = [one for one in choices if isinstance(one, str) and choice_named(one, asked)]
+            yield from ({**arguments, name: one} for one in said if one != known.get("default"))
+        elif known.get("type") in ("integer", "number"):
             for choice in task.pool(name):
-                if choice.source == "question" and same_answer(as_text(choice.value), number):
+                text = as_text(choice.value)
+                if any(same_answer(text, number) for number in numbers):
                     yield {**arguments, name: choice.value}
 
 
-def options_unasked(task: Task, arguments: Mapping[str, JSON]) -> Iterator[dict[str, JSON]]:
-    """A call without each truth value that may be left out and the question does not speak of."""
+def options_unasked(task: Task, candidate: Candidate) -> Iterator[dict[str, JSON]]:
+    """A call without each option that the question does not speak of."""
     asked = words(task.asked.mentions.text)
+    arguments = candidate.arguments
     for name, value in arguments.items():
-        if name in task.required or not isinstance(value, bool) or shares_word(name, asked):
+        if name in task.required or is_form(name) or is_way(name) or isinstance(value, dict):
             continue
-        yield {key: one for key, one in arguments.items() if key != name}
+        parts = value if isinstance(value, list) else [value]
+        if isinstance(value, bool):
+            told = shares_word(name, asked)
+        else:
+            source = candidate.sources.get(name, "filler")
+            told = source in _TOLD - {"enum"} or all(
+                isinstance(one, str) and (choice_named(one, asked) or shares_word(one, asked))
+                for one in parts
+            )
+            others = [other for key, other in arguments.items() if key != name]
+            told = told and not any(_same_text(value, other) for other in others)
+        if not told:
+            yield {key: one for key, one in arguments.items() if key != name}
+
+
+def _same_text(one: JSON, other: JSON) -> bool:
+    texts = isinstance(one, str) and isinstance(other, str)
+    return texts and name_words(str(one)) == name_words(str(other))
 
 
 def new_numbers(value: JSON, arguments: Mapping[str, JSON]) -> set[Decimal]:
@@ -272,19 +298,17 @@ def _singular(word: str) -> str:
 
 def other_field(task: Task, value: JSON, reading: Reading, arguments: Mapping[str, JSON]) -> str:
     """A field that the question names, where the answer stands in another field beside it."""
-    if not reading.path or not isinstance(reading.path[-1], str):
-        return ""
-    holder: JSON = value
-    for step in reading.path[:-1]:
-        holder = holder[step]  # type: ignore[index]
     asked = words(task.asked.mentions.text)
-    own = reading.path[-1]
-    if not isinstance(holder, dict) or _key_named(own, asked) or shares_word(own, asked):
+    steps = [step for step in reading.path if isinstance(step, str)]
+    if any(_key_named(step, asked) or shares_word(step, asked) for step in steps):
         return ""
     given = {name_words(as_text(leaf)) for _, leaf in scalars(dict(arguments))}
-    for key, field in holder.items():
-        if key == own or field is None or isinstance(field, list | dict):
-            continue
-        if _key_named(key, asked) and name_words(as_text(field)) not in given:
-            return key
+    holder = value
+    for step in reading.path:
+        for key, field in holder.items() if isinstance(holder, dict) else ():
+            if key == step or field is None or isinstance(field, list | dict):
+                continue
+            if _key_named(key, asked) and name_words(as_text(field)) not in given:
+                return key
+        holder = holder[step]  # type: ignore[index]
     return ""

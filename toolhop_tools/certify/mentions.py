@@ -80,6 +80,7 @@ def mentions(question: str, earlier: Sequence[str] = ()) -> Mentions:
     quoted = tuple(dict.fromkeys(_quoted(question)))
     known = [name_words(earlier[index]) for index, _ in named]
     names = [name for name in _names(question) if name_words(name) not in known]
+    names = [name for name in names if not any(_across(name, text) for text in quoted)]
     for text in quoted:
         if len(text) > 1 and text not in names:
             names.insert(0, text)
@@ -159,6 +160,15 @@ def _quoted(question: str) -> Iterator[str]:
         yield found.group(1)
     for pair in _LETTERS.finditer(question):
         yield from pair.groups()
+
+
+def _across(name: str, quoted: str) -> bool:
+    """Whether a name goes across the marks around a quoted text, from within or from without."""
+    marked = re.search(rf"['\"“‘]{re.escape(quoted)}['\"”’]", name)
+    bare_name = name.strip("'\"“”‘’")
+    return (marked is not None and bare_name != quoted) or (
+        bare_name != name and bare_name in quoted
+    )
 
 
 def _names(question: str) -> list[str]:

@@ -372,6 +372,12 @@ def _group(texts: Sequence[str], inner: Sequence[Choice]) -> list[Choice]:
     return group
 
 
+def _cost_together(chosen: Sequence[Choice]) -> float:
+    """What choices for several fields cost; one name is rarely meant for two of them."""
+    distinct = {json.dumps(choice.value, sort_keys=True) for choice in chosen}
+    return sum(choice.cost for choice in chosen) + 0.4 * (len(chosen) - len(distinct))
+
+
 def _objects(schema: dict[str, JSON], offer: Offers, root: Schema, depth: int) -> Iterator[Choice]:
     properties = schema.get("properties")
     if not isinstance(properties, dict):
@@ -380,14 +386,12 @@ def _objects(schema: dict[str, JSON], offer: Offers, root: Schema, depth: int) -
     required = schema.get("required")
     names = [name for name in properties if isinstance(required, list) and name in required]
     pools = [pool(name, properties[name], offer, root, depth + 1)[:8] for name in names]
-    combinations = sorted(
-        itertools.islice(itertools.product(*pools), 512), key=lambda c: sum(x.cost for x in c)
-    )
+    combinations = sorted(itertools.islice(itertools.product(*pools), 512), key=_cost_together)
     for chosen in combinations[:12]:
         value: dict[str, JSON] = {
             name: choice.value for name, choice in zip(names, chosen, strict=True)
         }
-        yield Choice(value, 0.2 + sum(choice.cost for choice in chosen), _farthest(chosen))
+        yield Choice(value, 0.2 + _cost_together(chosen), _farthest(chosen))
     for name in [name for name in properties if name not in names][:6]:
         for choice in pool(name, properties[name], offer, root, depth + 1)[:3]:
             if not names:

@@ -34,7 +34,7 @@ from toolhop_tools.certify.defects import (
     definite,
     exact,
     failure,
-    left_out,
+    is_left_out,
     other_result,
     static_defect,
 )
@@ -42,8 +42,8 @@ from toolhop_tools.certify.directness import (
     another_choice,
     choices_unsaid,
     is_option,
+    left_out,
     new_numbers,
-    numbers_left_out,
     options_unasked,
     other_field,
     singled_out,
@@ -241,17 +241,18 @@ class Search(Calls):
     async def _outdone(self, hit: Hit) -> bool:
         """Whether a call nearer to the question gives another answer.
 
-        One with a number of the question that the hit leaves out; where the answer is a number,
-        also one without an option that is not asked for, if it gives a number that the hit has not.
+        One with a number or a choice of the question that the hit leaves out, or one without an
+        option that is not asked for; where the answer is a number, it has to give a number, and
+        without the option one that the hit has not.
         """
         arguments = hit.candidate.arguments
         numeric = plain_number(plain_text(self.task.asked.gold)) is not None
         known = new_numbers(read_result(hit.outcome.json_text), arguments)
-        for one in await self._others(hit, numbers_left_out(self.task, arguments)):
+        for one in await self._others(hit, left_out(self.task, hit.candidate)):
             if not numeric or new_numbers(*one):
                 return True
-        fewer = options_unasked(self.task, arguments) if numeric else iter(())
-        return any(new_numbers(*one) - known for one in await self._others(hit, fewer))
+        fewer = await self._others(hit, options_unasked(self.task, hit.candidate))
+        return any(not numeric or new_numbers(*one) - known for one in fewer)
 
     async def _others(
         self, hit: Hit, calls: Iterator[dict[str, JSON]]
@@ -375,7 +376,7 @@ class Search(Calls):
         for tried in made_up[:1] if all(self._fails(one) for one in self.tried) else ():
             again = await self._again(tried)
             failed = failure(again.outcome, self.task.hop.tool.program.function)
-            if failed is not None and not left_out(again.outcome, self.task.properties):
+            if failed is not None and not is_left_out(again.outcome, self.task.properties):
                 return self._defective(*failed, [again])
         for why, doubtful in self.lucky[:1]:
             return self._unproven(why, [doubtful])
