@@ -69,8 +69,8 @@ def unsaid(task: Task, arguments: Mapping[str, JSON]) -> str:
                 return name
         choices = _choices(known)
         told = [one for one in choices or () if isinstance(one, str) and choice_named(one, asked)]
-        default = known.get("default")
-        if told and default not in (told[0], told):
+        default = known.get("default", task.source.defaults.get(name))
+        if told and default not in (*told, told):
             return name
     return ""
 
@@ -94,7 +94,8 @@ def left_out(task: Task, candidate: Candidate) -> Iterator[dict[str, JSON]]:
             continue
         if isinstance(choices, list):
             said = [one for one in choices if isinstance(one, str) and choice_named(one, asked)]
-            yield from ({**arguments, name: one} for one in said if one != known.get("default"))
+            default = known.get("default", task.source.defaults.get(name))
+            yield from ({**arguments, name: one} for one in said if one != default)
         elif known.get("type") in ("integer", "number"):
             for choice in task.pool(name):
                 text = as_text(choice.value)

@@ -228,7 +228,7 @@ class Search(Calls):
         elif await self._apart(hit):
             why = "a made-up name instead of what the question names gives the answer as well"
             self.lucky.append((why, tried))
-        elif await self._outdone(hit):
+        elif await self._outdone(hit, varied=example is not None):
             why = "a call that says more nearly what is asked gives another answer"
             self.unasked.append((why, tried))
         elif await self._by_chance(hit):
@@ -238,12 +238,13 @@ class Search(Calls):
             return False
         return True
 
-    async def _outdone(self, hit: Hit) -> bool:
+    async def _outdone(self, hit: Hit, *, varied: bool) -> bool:
         """Whether a call nearer to the question gives another answer.
 
         One with a number or a choice of the question that the hit leaves out, or one without an
         option that is not asked for; where the answer is a number, it has to give a number, and
-        without the option one that the hit has not.
+        without the option one that the hit has not. A varied example has other options, as its own
+        result is not the gold.
         """
         arguments = hit.candidate.arguments
         numeric = plain_number(plain_text(self.task.asked.gold)) is not None
@@ -251,7 +252,8 @@ class Search(Calls):
         for one in await self._others(hit, left_out(self.task, hit.candidate)):
             if not numeric or new_numbers(*one):
                 return True
-        fewer = await self._others(hit, options_unasked(self.task, hit.candidate))
+        unasked_for = iter(()) if varied else options_unasked(self.task, hit.candidate)
+        fewer = await self._others(hit, unasked_for)
         return any(not numeric or new_numbers(*one) - known for one in fewer)
 
     async def _others(
