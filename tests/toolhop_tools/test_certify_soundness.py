@@ -113,6 +113,25 @@ FALSE = {
         "Wells",
         {"name": TEXT, "about": {"type": "string", "description": "'founder' or 'place'."}},
     ),
+    "another base than is named": Case(
+        "def f(text, base):\n    return {2: bin, 8: oct}[base](int(text))[2:]",
+        "What is 1036 in octal?",
+        "10000001100",
+        {"text": TEXT, "base": NUMBER},
+    ),
+    "another switch than is asked for": Case(
+        "def f(name, request):\n    known = {'brightest': 'Alkesh', 'family': 'Herald'}\n"
+        "    return {key: known[key] for key in request if request[key] and name == 'Corvida'}",
+        "What is the brightest star of Corvida?",
+        "Herald",
+        {
+            "name": TEXT,
+            "request": {
+                "type": "object",
+                "properties": {"brightest": {"type": "boolean"}, "family": {"type": "boolean"}},
+            },
+        },
+    ),
     "the later for the earlier": Case(
         "def f(years, which):\n    return sorted(years)[0 if which == 'earliest' else -1]",
         "Which is earlier, 1832 or 1850?",
@@ -324,6 +343,13 @@ TRUE = {
         "Ida Marsh",
         {"name": TEXT, "role": {"type": "string", "enum": ["inventor", "promoter", "both"]}},
     ),
+    "a date in three numbers": Case(
+        "import calendar\ndef f(year, month, day):\n"
+        "    return calendar.day_name[calendar.weekday(year, month, day)]",
+        "Which weekday was November 2, 1884?",
+        "Sunday",
+        {"year": NUMBER, "month": NUMBER, "day": NUMBER},
+    ),
     "two fields of an object": Case(
         "def f(book):\n    known = {('A Lantern for Owls', 'Edda Krall'): 'Moth Press'}\n"
         "    return known.get((book['title'], book['author']))",
@@ -452,6 +478,14 @@ def test_what_is_doubtful_is_told_with_the_call() -> None:
     assert one.verdict is Verdict.UNPROVEN
     assert "spaces" in one.why
     assert _shows(one, {"text": "Orla Venn", "spaces": False})
+
+
+def test_a_number_of_an_earlier_answer_is_given_without_commas_to_code_that_needs_that() -> None:
+    first = made("def f(text):\n    return '1,036 miles'", "How far is Alkesh?", "1,036")
+    source = "def f(text):\n    return oct(int(text))[2:]"
+    hop = made(source, "What is 1,036 in octal?", "2014")
+    [certificate] = certificates(item(first, hop))
+    assert certificate.hops[1].arguments == {"text": "1036"}
 
 
 @pytest.mark.parametrize("wrong", ["other", "near"])

@@ -15,6 +15,7 @@ from sandbox.outcome import JSON
 from toolhop_tools.answers import plain_number, plain_text, same_answer
 from toolhop_tools.certify.candidates import Candidate, Task
 from toolhop_tools.certify.honesty import choice_named, covered, is_form
+from toolhop_tools.certify.mentions import bases
 from toolhop_tools.certify.pools import is_way, resolved, shares_word
 from toolhop_tools.certify.words import as_text, name_words, runs, scalars, words
 from toolhop_tools.reading import Path, Reading
@@ -84,7 +85,7 @@ def left_out(task: Task, candidate: Candidate) -> Iterator[dict[str, JSON]]:
     """
     found, asked = task.asked.mentions, words(task.asked.mentions.text)
     arguments = candidate.arguments
-    numbers = [one for one in found.numbers if one not in found.ordinals]
+    numbers = [one for one in found.numbers if one not in found.ordinals] + bases(found.text)
     numbers = [one for one in numbers if not covered(one, arguments)]
     for name, schema in task.properties.items():
         known = resolved(schema, task.schema) if isinstance(schema, dict) else {}
@@ -179,6 +180,8 @@ def _asked_for(
     known = resolved(schema, task.schema) if isinstance(schema, dict) else {}
     if is_form(name) or is_way(name) or ("default" in known and known["default"] == value):
         return True
+    if isinstance(value, dict) and _other_switch(known, value, words(task.asked.mentions.text)):
+        return False
     asked = words(task.asked.mentions.text)
     if (choices := _choices(known)) is not None:
         chosen = value if isinstance(value, list) else [value]
@@ -199,6 +202,17 @@ def _asked_for(
     if isinstance(value, bool):
         return name in task.required or shares_word(name, asked)
     return candidate.sources.get(name, "filler") in _TOLD
+
+
+def _other_switch(
+    schema: Mapping[str, JSON], value: Mapping[str, JSON], asked: Sequence[str]
+) -> bool:
+    """Whether an object turns on others of its switches than those the question has a word of."""
+    properties = schema.get("properties")
+    names = [*properties] if isinstance(properties, dict) else []
+    near = [name for name in names if shares_word(name, asked)]
+    on = [name for name, part in value.items() if part is True]
+    return bool(on and near) and not any(name in near for name in on)
 
 
 def _choices(schema: Mapping[str, JSON]) -> list[JSON] | None:

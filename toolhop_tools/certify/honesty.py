@@ -177,8 +177,10 @@ def covered(text: str, arguments: Mapping[str, JSON]) -> bool:
         return True
     if plain_number(plain_text(text)) is not None:
         return any(words(text)[0] in words(one) for one in given if words(text))
-    if (day := whole_date(text)) is not None and any(whole_date(one) == day for one in given):
-        return True
+    if (day := whole_date(text)) is not None:
+        parts = {str(part) for part in (day.year, day.month, day.day)}
+        if any(whole_date(one) == day for one in given) or parts <= set(given):
+            return True
     if _named(text, given):
         return True
     whole = _letters(text)

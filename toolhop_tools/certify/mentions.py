@@ -94,7 +94,7 @@ def mentions(question: str, earlier: Sequence[str] = ()) -> Mentions:
     plain += [year for year in _YEAR.findall(question) if year not in answered]
     numbered = tuple(found.group(1) for found in _NUMBERED.finditer(question))
     ordinals = [str(_ORDINALS.index(word) + 1) for word in words(question) if word in _ORDINALS]
-    counts = [(_COUNTS | _BASES)[word] for word in rest if word in _COUNTS or word in _BASES]
+    counts = [*(_COUNTS[word] for word in rest if word in _COUNTS), *bases(question)]
     return Mentions(
         text=question,
         answers=tuple(named),
@@ -104,6 +104,11 @@ def mentions(question: str, earlier: Sequence[str] = ()) -> Mentions:
         ordinals=(*ordinals, *counts),
         dates=tuple(dict.fromkeys(date.isoformat() for _, date in dated)),
     )
+
+
+def bases(question: str) -> list[str]:
+    """The bases of the numeral systems that a question names."""
+    return [_BASES[word] for word in words(question) if word in _BASES]
 
 
 def _answers(question: str, earlier: Sequence[str]) -> tuple[list[tuple[int, str]], list[str]]:

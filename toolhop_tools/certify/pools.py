@@ -80,6 +80,9 @@ def _texts(asked: Asked, source: Source, far_names: Sequence[str]) -> Iterator[C
         yield Choice(answer, 0.02 * at, "answer")
         if hop in asked.returned:
             yield Choice(asked.returned[hop], 0.25 + 0.02 * at, "answer")
+        if "," in answer and plain_number(answer) is not None:
+            # Code that reads a number from text seldom reads thousands commas.
+            yield Choice(answer.replace(",", ""), 0.05 + 0.02 * at, "answer")
     start = 0.3 if found.answers else 0.0
     yield from _costed(found.names, start, 0.1, "question")
     yield from _costed(found.quoted, start + 0.05, 0.1, "question")
@@ -314,6 +317,10 @@ def is_way(name: str) -> float:
 
 
 def _numeric(name: str, kind: str, schema: dict[str, JSON], offer: Offers) -> Iterator[Choice]:
+    for at, date in enumerate(offer.asked.mentions.dates):
+        for part, digits in zip(("year", "month", "day"), date.split("-"), strict=True):
+            if part in words(name.replace("_", " ")):
+                yield Choice(int(digits), 0.05 * at, "date")
     for choice in offer.numbers:
         if kind == "number" or isinstance(choice.value, int):
             yield choice
