@@ -132,9 +132,8 @@ def _numbers(asked: Asked, far: Sequence[str]) -> Iterator[Choice]:
             yield Choice(value, 0.1 + 0.05 * at, "question")
             if isinstance(value, int | float) and not isinstance(value, bool):
                 yield Choice(-value, 0.6 + 0.05 * at, "reworded")
-    for at, number in enumerate(number for name in found.names for number in words(name)):
-        for value in _values(number):
-            yield Choice(value, 0.3 + 0.05 * at, "question")
+    for at, number in enumerate(word for name in found.names for word in words(name)):
+        yield from (Choice(value, 0.3 + 0.05 * at, "question") for value in _values(number))
     for at, answer in enumerate(reversed(asked.earlier)):
         for value in _values(answer):
             yield Choice(value, 1.3 + 0.2 * at, "item")
