@@ -96,6 +96,10 @@ def _single(origin: str, rule: str, where: str, expected: str, given: str) -> Da
 def _from_list(text: str, origin: str) -> list[tuple[str, JSON]]:
     value, problem = _loads(text)
     if problem is not None:
+        first, _, rest = text.lstrip().partition("\n")
+        if rest.strip() and isinstance(_loads(first)[0], dict):
+            expected, given = "one JSON list of rows", "an object a line; name the file .jsonl"
+            raise _single(origin, "not-a-list", "line 1", expected, given)
         raise DataError("not a JSON file", [problem], origin=origin)
     if not isinstance(value, list):
         kind = "an object" if isinstance(value, dict) else json.dumps(value)[:60]

@@ -27,7 +27,7 @@ class Match(StrEnum):
     VALUE = "value"
     """A leaf is the gold under the strict answer rule."""
     DATE = "date"
-    """A leaf is the same day in another notation."""
+    """A leaf is the same day in another notation, or the one date of a text is."""
     ACCENTS = "accents"
     """A leaf is the gold but for accents."""
     ELEMENTS = "list"
@@ -81,10 +81,10 @@ def answer_at(value: JSON, reading: Reading) -> str | None:
         return str(part) if reading.notation == AS_PYTHON else json.dumps(part, ensure_ascii=False)
     text = leaf_text(part)
     if reading.span is not None:
-        return text[slice(*reading.span)] or None
+        text = text[slice(*reading.span)]
     if reading.match is Match.DATE and (day := whole_date(text)) is not None:
         return in_notation(day, reading.notation)
-    return text
+    return text if text or reading.span is None else None
 
 
 _READING = TypeAdapter(Reading)

@@ -184,7 +184,7 @@ def test_finding_nothing_is_unproven() -> None:
 
 
 def test_a_tool_that_gives_the_answer_whoever_is_asked_about_is_told_by_its_rate() -> None:
-    source = "def f(text):\n    return f'{text} was built by Ada'"
+    source = "def f(text):\n    return f'{text} was built by Ada' if text else None"
     one = proof(made(source, "Who built Stanley Park?", "Ada"))
     assert one.verdict is Verdict.PROVEN
     assert one.chance is not None

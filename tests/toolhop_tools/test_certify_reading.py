@@ -60,6 +60,17 @@ QUESTIONS: dict[str, tuple[str, list[str], dict[str, Any]]] = {
     "numbers": ("What is 7 years before 1999?", ["1999"], {"numbers": ("7",)}),
     "ordinals": ("What is the third digit?", [], {"numbers": ("3",), "ordinals": ("3",)}),
     "ordinals in digits": ("Who won the 82nd prize?", [], {"numbers": ("82",), "ordinals": ()}),
+    "letters to join": (
+        "What comes between S and T?",
+        ["ST"],
+        {"quoted": ("S", "T"), "names": ()},
+    ),
+    "a numeral system": ("What is 12 in hexadecimal?", [], {"numbers": ("12", "16")}),
+    "a year behind a name": (
+        "How many lived in Wells in 1901?",
+        [],
+        {"numbers": ("1901",), "names": ("Wells in 1901", "Wells")},
+    ),
     "a date": (
         "Which day follows 20 January 2024?",
         [],
@@ -205,6 +216,10 @@ RESULTS: dict[str, tuple[str, object, Match | None]] = {
     "another number": ("10", 1, None),
     "a longer number": ("15", 1532, None),
     "a date in another notation": ("January 31, 1912", "1912-01-31", Match.DATE),
+    "a time of the day": ("January 31, 1912", "1912-01-31T08:15:00Z", Match.DATE),
+    "a date in a text": ("January 31, 1912", {"fate": "lost on 31 January 1912"}, Match.DATE),
+    "one of two dates": ("January 31, 1912", "31 January 1912 to 1912-02-03", None),
+    "letters with a stroke": ("Jorgen Lodz", "Jørgen Łódź", Match.ACCENTS),
     "another date": ("January 31, 1912", "1912-01-30", None),
     "accents": ("José Muñoz", "Jose Munoz", Match.ACCENTS),
     "a list": ("[1, 2]", {"factors": [1, 2]}, Match.ELEMENTS),

@@ -37,6 +37,16 @@ COUNTED: dict[str, JSON] = {
     "skip": TEXT,
     "output": {"type": "string", "enum": ["number", "detailed"]},
 }
+NAME: dict[str, JSON] = {"name": TEXT}
+FIELDS = """
+def f(name, field):
+    known = {"Mount Karst": {"height": 2871, "founding_year": 1902}}.get(name)
+    return known and known[field]
+"""
+FIELD: dict[str, JSON] = {
+    "name": TEXT,
+    "field": {"type": "string", "enum": ["height", "founding_year"]},
+}
 PARENTS = """
 def f(person, relation="father"):
     found = {"Orla Venn": {"father": "Tobias Venn", "mother": "Ida Marsh"}}.get(person)
@@ -86,6 +96,115 @@ FALSE = {
         "Ida Marsh",
         PERSON,
     ),
+    "another field than is asked": Case(
+        FIELDS, "When was Mount Karst founded?", "2871", FIELD, ("name", "field")
+    ),
+    "another field beside the one asked": Case(
+        "def f(name):\n    return {'depth': '78 m', 'opened': '2 May 1962'}"
+        " if name == 'Orla Lake' else None",
+        "What is the depth of Orla Lake?",
+        "1962",
+        NAME,
+    ),
+    "another question than the example's": Case(
+        "def f(name, about):\n    return {'founder': 'Ada Lund', 'place': 'Wells'}[about]"
+        " if name == 'Venn & Sons' else None\nf('Venn & Sons', 'founder')",
+        "Who was the founder of Venn & Sons?",
+        "Wells",
+        {"name": TEXT, "about": {"type": "string", "description": "'founder' or 'place'."}},
+    ),
+    "another base than is named": Case(
+        "def f(text, base):\n    return {2: bin, 8: oct}[base](int(text))[2:]",
+        "What is 1036 in octal?",
+        "10000001100",
+        {"text": TEXT, "base": NUMBER},
+    ),
+    "another switch than is asked for": Case(
+        "def f(name, request):\n    known = {'brightest': 'Alkesh', 'family': 'Herald'}\n"
+        "    return {key: known[key] for key in request if request[key] and name == 'Corvida'}",
+        "What is the brightest star of Corvida?",
+        "Herald",
+        {
+            "name": TEXT,
+            "request": {
+                "type": "object",
+                "properties": {"brightest": {"type": "boolean"}, "family": {"type": "boolean"}},
+            },
+        },
+    ),
+    "the later for the earlier": Case(
+        "def f(years, which):\n    return sorted(years)[0 if which == 'earliest' else -1]",
+        "Which is earlier, 1832 or 1850?",
+        "1850",
+        {
+            "years": {"type": "array", "items": NUMBER, "minItems": 2},
+            "which": {"type": "string", "enum": ["earliest", "latest"]},
+        },
+    ),
+    "a great number by an option": Case(
+        "def f(a, b, inclusive=False):\n    return b - a + inclusive",
+        "What is the difference between 1500 and 4300?",
+        "2801",
+        {"a": NUMBER, "b": NUMBER, "inclusive": {"type": "boolean"}},
+        ("a", "b"),
+    ),
+    "the number of another year": Case(
+        "def f(town, year=2011):\n    return {2001: 11873, 2011: 12650}[year] if town == 'Wells'"
+        " else None",
+        "What was the population of Wells in 2001?",
+        "12650",
+        {"town": TEXT, "year": NUMBER},
+        ("town",),
+    ),
+    "a great number of a list": Case(
+        "def f(town):\n    return [10422, 11873] if town == 'Wells' else None",
+        "What was the population of Wells?",
+        "11873",
+        {"town": TEXT},
+    ),
+    "another number than the question's": Case(
+        "def f(text, times):\n    return text * times",
+        "What is 'nds' repeated 2 times?",
+        "ndsndsnds",
+        {"text": TEXT, "times": NUMBER},
+    ),
+    "a choice that the question names is left out": Case(
+        "import math\ndef f(number, way='off'):\n"
+        "    return math.ceil(number) if way == 'up' else math.floor(number)",
+        "What is 3116.4 rounded up?",
+        "3116",
+        {"number": {"type": "number"}, "way": {"type": "string", "enum": ["up", "off"]}},
+        ("number",),
+    ),
+    "a name by an option that is not asked for": Case(
+        "def f(school, translate=False):\n"
+        "    found = {'Wells College': ('Lux in undis', 'Light in waves')}.get(school)\n"
+        "    return found and found[translate]",
+        "What is the motto of Wells College?",
+        "Light in waves",
+        {"school": TEXT, "translate": {"type": "boolean"}},
+        ("school",),
+    ),
+    "a part of the result beside the field that is asked for": Case(
+        "def f(name):\n    return {'surname': name.split()[-1], 'parts': name.split()}",
+        "What is the surname of Gil Vasco?",
+        "Gil",
+        NAME,
+    ),
+    "the name is given where it is not looked at": Case(
+        "def f(person, house=''):\n    return {'Otto of Falk': 'Engel of Falk'}.get(person)",
+        "Who is the father of Ida Marsh?",
+        "Engel of Falk",
+        {"person": TEXT, "house": TEXT},
+        ("person",),
+    ),
+    "a constant beside the arguments": Case(
+        "def f(person, relation):\n"
+        "    return {'person': person, 'relation': relation, 'result': 'Ida Marsh'}",
+        "Who is the mother of Orla Venn?",
+        "Ida Marsh",
+        PERSON,
+    ),
     "another operation": Case(
         "def f(a, b, how):\n    return {'add': a + b, 'multiply': a * b}[how]",
         "What is the result of multiplying 6 by 4?",
@@ -108,7 +227,7 @@ def f(name):
     return {"born": day.strftime("%d %B %Y")} if day else "Unknown person."
 """
 FIRST = "def f(name):\n    first = name.split()[0]\n"
-NAME: dict[str, JSON] = {"name": TEXT}
+SCALE: dict[str, JSON] = {"type": "string", "enum": ["celsius", "kelvin"]}
 FIRST_NAME = "What is the first name of Orla Venn?"
 TRUE = {
     "a date in another notation": Case(BORN, "When was Halden Pryce born?", "March 9, 1931", NAME),
@@ -164,6 +283,86 @@ TRUE = {
         "['Bern', 'Lima', 'Oslo']",
         {"words": {"type": "array", "items": TEXT}},
     ),
+    "from one scale to another": Case(
+        "def f(value, source, target):\n"
+        "    zero = {'celsius': 273.15, 'kelvin': 0}\n"
+        "    return round(value + zero[source] - zero[target], 2)",
+        "What is 3459 K in degrees Celsius?",
+        "3185.85",
+        {"value": {"type": "number"}, "source": SCALE, "target": SCALE},
+    ),
+    "units in small letters": Case(
+        "def f(amount, source, target):\n"
+        "    metres = {'km': 1000, 'mi': 1609.344}\n"
+        "    alias = {'miles': 'mi'}\n"
+        "    one, other = (alias.get(unit, unit) for unit in (source, target))\n"
+        "    return round(amount * metres[one] / metres[other], 2)",
+        "How many miles are 100 km?",
+        "62.14",
+        {
+            "amount": {"type": "number"},
+            "source": {"type": "string", "description": "Such as 'km' or 'mi'."},
+            "target": TEXT,
+        },
+    ),
+    "a numeral system by its name": Case(
+        "def f(number, base):\n    return {2: bin, 8: oct, 16: hex}[base](number)[2:]",
+        "What is 72 in hexadecimal?",
+        "48",
+        {"number": NUMBER, "base": NUMBER},
+    ),
+    "a key in the singular": Case(
+        "def f(coin):\n    return {'heller': 60, 'mark': 4} if coin == 'crown' else None",
+        "How many hellers are in a crown?",
+        "60",
+        {"coin": TEXT},
+    ),
+    "a value that the description lists and the question says": Case(
+        "def f(work, animal, about):\n"
+        "    return {'breed': 'Silken Pointer'}.get(about)"
+        " if (work, animal) == ('The Long Shore', 'Barky') else None",
+        "What breed is the dog Barky in 'The Long Shore'?",
+        "Silken Pointer",
+        {
+            "work": TEXT,
+            "animal": TEXT,
+            "about": {"type": "string", "description": "'owner' or 'breed'."},
+        },
+    ),
+    "an edition by its year": Case(
+        "def f(festival, year):\n"
+        "    return 'The Tin Orchard' if (festival, year) == ('Lagos del Sur Film Festival', 1974)"
+        " else None",
+        "Which film won at the 1974 Lagos del Sur Film Festival?",
+        "The Tin Orchard",
+        {"festival": TEXT, "year": NUMBER},
+    ),
+    "invented and promoted": Case(
+        "def f(name, role):\n    return 'Ida Marsh' if (name, role) == ('Kelvo', 'both') else None",
+        "Who invented and promoted Kelvo?",
+        "Ida Marsh",
+        {"name": TEXT, "role": {"type": "string", "enum": ["inventor", "promoter", "both"]}},
+    ),
+    "a date in three numbers": Case(
+        "import calendar\ndef f(year, month, day):\n"
+        "    return calendar.day_name[calendar.weekday(year, month, day)]",
+        "Which weekday was November 2, 1884?",
+        "Sunday",
+        {"year": NUMBER, "month": NUMBER, "day": NUMBER},
+    ),
+    "two fields of an object": Case(
+        "def f(book):\n    known = {('A Lantern for Owls', 'Edda Krall'): 'Moth Press'}\n"
+        "    return known.get((book['title'], book['author']))",
+        "Who published 'A Lantern for Owls' by Edda Krall?",
+        "Moth Press",
+        {
+            "book": {
+                "type": "object",
+                "properties": {"title": TEXT, "author": TEXT},
+                "required": ["title", "author"],
+            }
+        },
+    ),
     "a letter's place": Case(
         "def f(letter):\n    return ord(letter.lower()) - 96",
         "What is the place of the letter 'q' in the alphabet?",
@@ -180,6 +379,44 @@ TRUE = {
 def test_is_proven(name: str) -> None:
     one = proof(TRUE[name].hop)
     assert one.verdict is Verdict.PROVEN, (one.why, one.evidence)
+
+
+NOT_DEFECTIVE = {
+    "an example on another event": Case(
+        "def f(mission, event):\n    return {'crew': 'Ann Lee', 'launch': None}[event]"
+        "\nf('Halcyon 4', 'crew')",
+        "When was Halcyon 4 launched?",
+        "1971",
+        {"mission": TEXT, "event": {"type": "string", "enum": ["launch", "crew"]}},
+    ),
+    "nothing found is minus one": Case(
+        "def f(coin):\n    return 60 if coin == 'crown of the north' else -1",
+        "How many marks are in a Northern crown?",
+        "60",
+        {"coin": TEXT},
+    ),
+    "an option that is asked for is left out": Case(
+        "def f(text, distinct=False, fold=False, kind='all'):\n"
+        "    text = text.lower() if fold else text\n"
+        "    found = [one for one in text if kind == 'all' or one.isalpha()]\n"
+        "    return len(set(found) if distinct else found)",
+        "How many distinct letters are in Ludmila of Thurn Ulm?",
+        "12",
+        {
+            "text": TEXT,
+            "distinct": {"type": "boolean"},
+            "fold": {"type": "boolean"},
+            "kind": {"type": "string", "enum": ["all", "letters"]},
+        },
+        ("text",),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", NOT_DEFECTIVE)
+def test_is_not_called_defective(name: str) -> None:
+    one = proof(NOT_DEFECTIVE[name].hop)
+    assert one.verdict is not Verdict.DEFECTIVE, (one.why, one.evidence)
 
 
 def _shows(one: HopProof, arguments: dict[str, JSON]) -> bool:
@@ -241,6 +478,14 @@ def test_what_is_doubtful_is_told_with_the_call() -> None:
     assert one.verdict is Verdict.UNPROVEN
     assert "spaces" in one.why
     assert _shows(one, {"text": "Orla Venn", "spaces": False})
+
+
+def test_a_number_of_an_earlier_answer_is_given_without_commas_to_code_that_needs_that() -> None:
+    first = made("def f(text):\n    return '1,036 miles'", "How far is Alkesh?", "1,036")
+    source = "def f(text):\n    return oct(int(text))[2:]"
+    hop = made(source, "What is 1,036 in octal?", "2014")
+    [certificate] = certificates(item(first, hop))
+    assert certificate.hops[1].arguments == {"text": "1036"}
 
 
 @pytest.mark.parametrize("wrong", ["other", "near"])

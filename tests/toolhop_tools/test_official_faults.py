@@ -47,6 +47,7 @@ def test_json_lines_and_a_byte_order_mark_are_read(tmp_path: Path) -> None:
         (b'[{"caf\xe9": 1}]', "line 1: expected UTF-8 text; given byte 0xe9 at offset 6"),
         ("[1]".encode("utf-16"), "expected UTF-8 text; given UTF-16"),
         (b'{"id": 1}', "expected one JSON list of rows; given an object"),
+        (b'{"id": 1}\n{"id": 2}\n', "given an object a line; name the file .jsonl"),
         (b'"text"', 'expected one JSON list of rows; given "text"'),
         (b"[]", "expected at least one row; given none"),
     ],

@@ -96,11 +96,23 @@ def test_results_that_are_no_json(call: Caller, result: str, kind: str) -> None:
     assert (counter.kind, counter.arguments) == (kind, {"n": 0})
 
 
-def test_a_tool_that_never_returns_leaves_nothing_to_judge(call: Caller) -> None:
-    source = "def f(n):\n    raise ValueError('no')\n"
-    verdict = check(case(call, subject(source)), "json-result")
-    assert isinstance(verdict, Fails)
-    assert (verdict.executed, verdict.found[0].kind) == (0, "nothing executed")
+@pytest.mark.parametrize(
+    ("body", "property_", "teller"),
+    [
+        ("raise ValueError('no')", "json-result", "valid-input"),
+        ("return {n}", "same-result", "json-result"),
+        ("return {n}", "independent", "json-result"),
+        ("return {n}", "policy", "json-result"),
+    ],
+)
+def test_what_another_property_tells_of_is_no_failure_twice(
+    call: Caller, body: str, property_: str, teller: str
+) -> None:
+    one = case(call, subject(f"def f(n):\n    {body}\n"), count=4)
+    verdict = check(one, property_)
+    assert isinstance(verdict, NotApplicable)
+    assert teller in verdict.reason
+    assert isinstance(check(one, teller), Fails)
 
 
 @pytest.mark.parametrize(

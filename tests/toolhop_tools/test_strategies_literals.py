@@ -36,6 +36,11 @@ TABLE: dict[str, tuple[str, str, Any]] = {
     "a case": ("match kind:\n    case 'a' | 'b': return 1", "kind", "b"),
     "a key": ("return {'a': 1}[kind]", "kind", "a"),
     "a key that is got": ("return {'a': 1}.get(kind)", "kind", "a"),
+    "a date in a format of the code": (
+        "import datetime\nreturn datetime.datetime.strptime(kind, '%d/%m/%Y').year",
+        "",
+        "29/02/2000",
+    ),
     "a row of a table": ("rows = [{'name': 'Ada'}]\nreturn rows", "", "Ada"),
     "a key of a table": ("rows = {'Ada': 1}\nreturn rows.get(kind.title())", "", "Ada"),
     "a key that is read": ("return tags.get('min')", "", "min"),

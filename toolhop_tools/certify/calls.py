@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
@@ -9,11 +10,13 @@ from sandbox.base import Session
 from sandbox.outcome import JSON, Died, Outcome, OutOfMemory, Returned, TimedOut
 from toolhop_tools.batch import run_batch
 from toolhop_tools.certify.audit import Chance, empty_ones, randomised
-from toolhop_tools.certify.candidates import Candidate, Provenance, Task
+from toolhop_tools.certify.candidates import Candidate, Provenance, Task, texts_of
 from toolhop_tools.certify.defects import Tried
+from toolhop_tools.certify.honesty import leaked
 from toolhop_tools.certify.judging import judge
 from toolhop_tools.certify.model import Basis
-from toolhop_tools.reading import Reading, read_result
+from toolhop_tools.certify.words import as_text, scalars
+from toolhop_tools.reading import Path, Reading, read_result
 
 MOST_CUT = 3
 """Calls that may run out of time or memory, or die, before a search gives up."""
@@ -107,16 +110,32 @@ class Calls:
         or to all but an empty name, is not meant here: the rate of the audit tells of it.
         """
         given = hit.candidate.arguments
+        own, asked = Tried(hit.candidate, hit.outcome), self.task.asked
         others = await self._audited(given) if self.task.properties else []
-        if any(tried.outcome != hit.outcome for tried in others):
+        others = [one for one in others if not leaked(asked, one.candidate.arguments)]
+        if not all(self._alike(tried, own) for tried in others):
             return None
         if self.task.properties:
             others = others + await self._ran(
                 [{**given, **one} for one in empty_ones(self.task, given)]
             )
-        same = bool(others) and all(tried.outcome == hit.outcome for tried in others)
+        same = bool(others) and all(self._alike(tried, own) for tried in others)
         return others[0] if same else None
+
+    def _alike(self, one: Tried, other: Tried) -> bool:
+        """Whether two calls give the gold in the same words, save what each repeats of its own."""
+        if one.outcome == other.outcome:
+            return True
+        return self._reading(one) is not None and _own_words(one) == _own_words(other)
 
     async def _again(self, tried: Tried) -> Tried:
         """The same call alone: evidence is what anyone sees who repeats it."""
         return tried if tried.alone else Tried(tried.candidate, await self._alone(tried.candidate))
+
+
+def _own_words(tried: Tried) -> list[tuple[Path, str]]:
+    """A result's leaves without what they repeat of the arguments."""
+    value = read_result(tried.outcome.json_text) if isinstance(tried.outcome, Returned) else None
+    given = sorted(filter(None, texts_of(tried.candidate.arguments)), key=len, reverse=True)
+    repeated = re.compile("|".join(rf"(?<!\w){re.escape(text)}(?!\w)" for text in given) or r"(?!)")
+    return [(path, repeated.sub("", as_text(leaf))) for path, leaf in scalars(value)]

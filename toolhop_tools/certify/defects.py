@@ -42,7 +42,8 @@ _NOTHING = re.compile(
 
 def definite(value: JSON, arguments: dict[str, JSON]) -> bool:
     """Whether a result says something: no error, no "not found", more than its own input."""
-    if tells_of_error(value):
+    if tells_of_error(value) or value == -1:
+        # Alone, minus one says that nothing was found.
         return False
     given = {bare(text) for text in texts_of(arguments)}
     for _, leaf in scalars(value):
@@ -115,7 +116,7 @@ def failure(outcome: Outcome, function: str) -> tuple[Defect, str] | None:
             return Defect.NO_RESULT, outcome.kind.replace("_", " ")
 
 
-def left_out(outcome: Outcome, documented: Container[str]) -> bool:
+def is_left_out(outcome: Outcome, documented: Container[str]) -> bool:
     """Whether a call lacks parameters that the document has as optional: another call has them."""
     if not isinstance(outcome, Raised) or " missing " not in outcome.message:
         return False

@@ -7,7 +7,7 @@ of the question as a choice, no other choice is taken.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from sandbox.outcome import JSON
@@ -89,7 +89,7 @@ def _supplied(asked: Asked, text: str) -> bool:
     if text.strip() and (day := whole_date(text)) is not None:
         return day.isoformat() in found.dates
     single = [name for name in found.names if len(listed(name)) == 1]
-    whole = [name for name in found.names if not _within(name, (*single, *answers))]
+    whole = [name for name in found.names if not within(name, (*single, *answers))]
     if any(name_words(text) == name_words(name) for name in (*whole, *found.quoted)):
         return True
     left = words(found.text)
@@ -98,7 +98,7 @@ def _supplied(asked: Asked, text: str) -> bool:
     return bool(runs(words(text), left))
 
 
-def _within(name: str, names: Sequence[str]) -> bool:
+def within(name: str, names: Sequence[str]) -> bool:
     """Whether a name is a part of a longer one."""
     part = name_words(name)
     return any(len(words(one)) > len(words(name)) and runs(part, words(one)) for one in names)
@@ -177,8 +177,10 @@ def covered(text: str, arguments: Mapping[str, JSON]) -> bool:
         return True
     if plain_number(plain_text(text)) is not None:
         return any(words(text)[0] in words(one) for one in given if words(text))
-    if (day := whole_date(text)) is not None and any(whole_date(one) == day for one in given):
-        return True
+    if (day := whole_date(text)) is not None:
+        parts = {str(part) for part in (day.year, day.month, day.day)}
+        if any(whole_date(one) == day for one in given) or parts <= set(given):
+            return True
     if _named(text, given):
         return True
     whole = _letters(text)
@@ -218,9 +220,15 @@ def other_choice(asked: Asked, schema: Mapping[str, JSON], arguments: Mapping[st
             continue
         texts = [choice for choice in choices if isinstance(choice, str)]
         fitting = [choice for choice in texts if choice_named(choice, asked_words)]
-        if fitting and value not in fitting:
+        elsewhere = [other for key, other in arguments.items() if key != name]
+        if fitting and value not in fitting and not _taken(fitting, elsewhere):
             return name
     return ""
+
+
+def _taken(choices: Sequence[str], values: Collection[JSON]) -> bool:
+    """Whether another parameter takes a choice: ``to`` is Celsius, so that ``from`` is not."""
+    return any(value in choices for value in values if isinstance(value, str))
 
 
 def choice_named(choice: str, asked_words: Sequence[str]) -> bool:

@@ -8,6 +8,7 @@ in a text as whole words. The official rule, containment anywhere, is told besid
 from __future__ import annotations
 
 import ast
+import datetime as dt
 import json
 import re
 from collections.abc import Iterator, Sequence
@@ -40,18 +41,37 @@ def judge(gold: str, value: JSON, arguments: JSON) -> Reading | None:
     if (path_of_list := _list(gold, value)) is not None:
         return Reading(Match.ELEMENTS, path_of_list, notation=_list_notation(gold))
     texts = [(path, leaf) for path, leaf in leaves if isinstance(leaf, str)]
-    if (day := whole_date(gold)) is not None:
-        for path, leaf in texts:
-            if whole_date(leaf) == day:
-                return Reading(Match.DATE, path, notation=notation(gold))
-    for path, leaf in texts:
-        if _unaccented(leaf) == _unaccented(gold):
-            return Reading(Match.ACCENTS, path)
     given = [as_text(scalar) for _, scalar in scalars(arguments)]
-    for path, leaf in texts:
-        if (span := said(gold, leaf, given)) is not None:
+    return _in_texts(gold, texts, given)
+
+
+def _in_texts(gold: str, texts: Sequence[tuple[Path, str]], given: Sequence[str]) -> Reading | None:
+    """Where texts hold the gold in another spelling, or as a part of them."""
+    day = whole_date(gold)
+    for path, text in texts if day is not None else ():
+        if whole_date(text) == day:
+            return Reading(Match.DATE, path, notation=notation(gold))
+    for path, text in texts:
+        if _unaccented(text) == _unaccented(gold):
+            return Reading(Match.ACCENTS, path)
+    for path, text in texts:
+        if (span := said(gold, text, given)) is not None:
             return Reading(Match.WORDS, path, span)
+    for path, text in texts:
+        if day is not None and (span := _date_said(day, text, given)) is not None:
+            return Reading(Match.DATE, path, span, notation=notation(gold))
     return None
+
+
+def _date_said(day: dt.date, text: str, given: Sequence[str]) -> tuple[int, int] | None:
+    """Where a text's only date, in whatever notation, is the day; not one the arguments hold."""
+    found = dict(dates_in(text[:LONGEST_CHARS]))
+    known = {date for one in given for _, date in dates_in(one)}
+    if len(found) != 1 or day not in found.values() or day in known:
+        return None
+    written = next(iter(found))
+    start = text.index(written)
+    return start, start + len(written)
 
 
 def _unaccented(text: str) -> str:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 
 from sandbox.base import Program
@@ -36,6 +36,8 @@ class Source:
     """Short texts of the source but its docstrings, each once, in order."""
     compared: Mapping[str, tuple[JSON, ...]]
     """By parameter: the literals that it is compared with or looked up among."""
+    defaults: Mapping[str, JSON] = field(default_factory=dict)
+    """By parameter: the function's default, where that is a literal."""
 
 
 @lru_cache(maxsize=64)
@@ -51,12 +53,17 @@ def read_source(program: Program) -> Source:
     names = [argument.arg for argument in (*function.args.posonlyargs, *function.args.args)]
     optional = len(names) - len(function.args.defaults)
     needed = names[:optional]
+    given = dict(zip(names[optional:], function.args.defaults, strict=True))
     for argument, default in zip(function.args.kwonlyargs, function.args.kw_defaults, strict=True):
         names.append(argument.arg)
         if default is None:
             needed.append(argument.arg)
+        else:
+            given[argument.arg] = default
+    defaults = {name: value for name, node in given.items() for value in [*_values(node)][:1]}
     accepted = None if function.args.kwarg else frozenset(names)
-    return Source(True, True, tuple(needed), accepted, texts, _compared(tree, names))
+    compared = _compared(tree, names)
+    return Source(True, True, tuple(needed), accepted, texts, compared, defaults)
 
 
 def _texts(tree: ast.Module) -> Iterator[str]:

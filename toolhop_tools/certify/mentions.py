@@ -39,7 +39,10 @@ class Mentions:
 
 _QUOTED = re.compile(r"\"([^\"]{1,120})\"|“([^”]{1,120})”|(?<![\w])'([^']{1,120})'(?!\w)")
 _NUMBERED = re.compile(r"(?<!\w)(\d{1,4})(?:st|nd|rd|th)\b")
+_YEAR = re.compile(r"\bin (\d{4})\b(?!\s+[A-Z])")
+"""The year of an event, which no name ends with: ``the census of Wells in 1901``."""
 _LETTER = re.compile(r"\b[Ll]etters? ([a-zA-Z])\b")
+_LETTERS = re.compile(r"(?<![\w.'’])([A-Z]),? (?:and|or|to) ([A-Z])(?![\w'’]|\.\w)")
 _ORDINALS = (
     *("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth"),
     "tenth",
@@ -50,10 +53,12 @@ _COUNTS = {
         ("two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"), 2
     )
 }
+_BASES = {"binary": "2", "octal": "8", "decimal": "10", "hexadecimal": "16", "hex": "16"}
+"""Numeral systems by name: the number is what a tool that converts is told."""
 _SMALL = (
     *("of", "the", "in", "on", "at", "a", "an", "and", "for", "to", "from", "with", "by", "or"),
     *("de", "da", "do", "di", "la", "le", "el", "al", "bin", "ibn", "von", "van", "der", "den"),
-    *("du", "des", "y", "e", "&", "as", "i"),
+    *("du", "des", "y", "e", "&", "as", "i", "del", "della", "dos", "das", "los", "las", "zu"),
 )
 _ASKING = frozenset(
     (
@@ -75,16 +80,21 @@ def mentions(question: str, earlier: Sequence[str] = ()) -> Mentions:
     quoted = tuple(dict.fromkeys(_quoted(question)))
     known = [name_words(earlier[index]) for index, _ in named]
     names = [name for name in _names(question) if name_words(name) not in known]
+    names = [name for name in names if not any(_across(name, text) for text in quoted)]
     for text in quoted:
         if len(text) > 1 and text not in names:
             names.insert(0, text)
+    letters = {bare(text) for text in quoted if len(text) == 1}
+    names = [name for name in names if not letters.issuperset({*words(name)} - {*_SMALL})]
     in_names = {word for name in names for word in words(name)}
     plain = [
         word for word in rest if plain_number(word) is not None and word not in in_names | parts
     ]
+    answered = {word for words_of in known for word in words_of}
+    plain += [year for year in _YEAR.findall(question) if year not in answered]
     numbered = tuple(found.group(1) for found in _NUMBERED.finditer(question))
     ordinals = [str(_ORDINALS.index(word) + 1) for word in words(question) if word in _ORDINALS]
-    counts = [_COUNTS[word] for word in rest if word in _COUNTS]
+    counts = [*(_COUNTS[word] for word in rest if word in _COUNTS), *bases(question)]
     return Mentions(
         text=question,
         answers=tuple(named),
@@ -94,6 +104,11 @@ def mentions(question: str, earlier: Sequence[str] = ()) -> Mentions:
         ordinals=(*ordinals, *counts),
         dates=tuple(dict.fromkeys(date.isoformat() for _, date in dated)),
     )
+
+
+def bases(question: str) -> list[str]:
+    """The bases of the numeral systems that a question names."""
+    return [_BASES[word] for word in words(question) if word in _BASES]
 
 
 def _answers(question: str, earlier: Sequence[str]) -> tuple[list[tuple[int, str]], list[str]]:
@@ -148,6 +163,17 @@ def _quoted(question: str) -> Iterator[str]:
             yield text.strip()
     for found in _LETTER.finditer(question):
         yield found.group(1)
+    for pair in _LETTERS.finditer(question):
+        yield from pair.groups()
+
+
+def _across(name: str, quoted: str) -> bool:
+    """Whether a name goes across the marks around a quoted text, from within or from without."""
+    marked = re.search(rf"['\"“‘]{re.escape(quoted)}['\"”’]", name)
+    bare_name = name.strip("'\"“”‘’")
+    return (marked is not None and bare_name != quoted) or (
+        bare_name != name and bare_name in quoted
+    )
 
 
 def _names(question: str) -> list[str]:
@@ -197,11 +223,16 @@ def _clean(name: str) -> str:
 def _parts(name: str) -> Iterator[str]:
     """Shorter readings of a run: without the article or asking word, split at small words."""
     first, _, rest = name.partition(" ")
-    if rest and bare(first) in _ASKING:
+    if rest and (bare(first) in _ASKING or first.isdigit()):
         yield rest
     pieces = re.split(r",? (?:and|with|or|in|by|for|from|of|to|at) |, |: ", name)
     if len(pieces) > 1:
-        yield from (piece.strip() for piece in pieces if len(piece.strip()) > 1)
+        for piece in map(str.strip, pieces):
+            if len(piece) > 1:
+                yield piece
+            number, _, rest = piece.partition(" ")
+            if number.isdigit() and rest:
+                yield rest
 
 
 def listed(name: str) -> tuple[str, ...]:

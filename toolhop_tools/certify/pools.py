@@ -80,6 +80,9 @@ def _texts(asked: Asked, source: Source, far_names: Sequence[str]) -> Iterator[C
         yield Choice(answer, 0.02 * at, "answer")
         if hop in asked.returned:
             yield Choice(asked.returned[hop], 0.25 + 0.02 * at, "answer")
+        if "," in answer and plain_number(answer) is not None:
+            # Code that reads a number from text seldom reads thousands commas.
+            yield Choice(answer.replace(",", ""), 0.05 + 0.02 * at, "answer")
     start = 0.3 if found.answers else 0.0
     yield from _costed(found.names, start, 0.1, "question")
     yield from _costed(found.quoted, start + 0.05, 0.1, "question")
@@ -129,6 +132,8 @@ def _numbers(asked: Asked, far: Sequence[str]) -> Iterator[Choice]:
             yield Choice(value, 0.1 + 0.05 * at, "question")
             if isinstance(value, int | float) and not isinstance(value, bool):
                 yield Choice(-value, 0.6 + 0.05 * at, "reworded")
+    for at, number in enumerate(word for name in found.names for word in words(name)):
+        yield from (Choice(value, 0.3 + 0.05 * at, "question") for value in _values(number))
     for at, answer in enumerate(reversed(asked.earlier)):
         for value in _values(answer):
             yield Choice(value, 1.3 + 0.2 * at, "item")
@@ -138,8 +143,11 @@ def _numbers(asked: Asked, far: Sequence[str]) -> Iterator[Choice]:
 
 
 def _values(text: str) -> Iterator[JSON]:
-    """The number that a text is, as JSON has it."""
-    number = plain_number(plain_text(text))
+    """The number that a text is, or has beside a unit (``£84,000``, ``486 m``), as JSON has it."""
+    found = words(text)
+    numbers = [word for word in found if plain_number(word) is not None]
+    beside = len(numbers) == 1 and len(found) <= 2
+    number = plain_number(numbers[0] if beside else plain_text(text))
     if number is None or abs(number) >= 10**15:
         return
     yield int(number) if number == int(number) else float(number)
@@ -291,7 +299,10 @@ def _strings(name: str, schema: dict[str, JSON], offer: Offers) -> Iterator[Choi
             yield Choice(value, 1.2 + 0.04 * at, "literal")
     about = schema.get("description")
     for at, text in enumerate(described(about) if isinstance(about, str) else ()):
-        yield Choice(text, 1.25 + 0.05 * at, "description")
+        told = choice_named(text, asked_words)
+        yield Choice(
+            text, (0.2 if told else 1.25) + 0.05 * at, "question" if told else "description"
+        )
     for at, text in enumerate(("all", "any", "general", "database", "wikipedia")):
         yield Choice(text, 2.0 + 0.1 * at, "filler")
 
@@ -305,6 +316,10 @@ def is_way(name: str) -> float:
 
 
 def _numeric(name: str, kind: str, schema: dict[str, JSON], offer: Offers) -> Iterator[Choice]:
+    for at, date in enumerate(offer.asked.mentions.dates):
+        for part, digits in zip(("year", "month", "day"), date.split("-"), strict=True):
+            if part in words(name.replace("_", " ")):
+                yield Choice(int(digits), 0.05 * at, "date")
     for choice in offer.numbers:
         if kind == "number" or isinstance(choice.value, int):
             yield choice
@@ -363,6 +378,12 @@ def _group(texts: Sequence[str], inner: Sequence[Choice]) -> list[Choice]:
     return group
 
 
+def _cost_together(chosen: Sequence[Choice]) -> float:
+    """What choices for several fields cost; one name is rarely meant for two of them."""
+    distinct = {json.dumps(choice.value, sort_keys=True) for choice in chosen}
+    return sum(choice.cost for choice in chosen) + 0.4 * (len(chosen) - len(distinct))
+
+
 def _objects(schema: dict[str, JSON], offer: Offers, root: Schema, depth: int) -> Iterator[Choice]:
     properties = schema.get("properties")
     if not isinstance(properties, dict):
@@ -371,14 +392,12 @@ def _objects(schema: dict[str, JSON], offer: Offers, root: Schema, depth: int) -
     required = schema.get("required")
     names = [name for name in properties if isinstance(required, list) and name in required]
     pools = [pool(name, properties[name], offer, root, depth + 1)[:8] for name in names]
-    combinations = sorted(
-        itertools.islice(itertools.product(*pools), 512), key=lambda c: sum(x.cost for x in c)
-    )
+    combinations = sorted(itertools.islice(itertools.product(*pools), 512), key=_cost_together)
     for chosen in combinations[:12]:
         value: dict[str, JSON] = {
             name: choice.value for name, choice in zip(names, chosen, strict=True)
         }
-        yield Choice(value, 0.2 + sum(choice.cost for choice in chosen), _farthest(chosen))
+        yield Choice(value, 0.2 + _cost_together(chosen), _farthest(chosen))
     for name in [name for name in properties if name not in names][:6]:
         for choice in pool(name, properties[name], offer, root, depth + 1)[:3]:
             if not names:

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from itertools import chain, islice
 
 from sandbox.outcome import JSON, Returned
-from toolhop_tools.certify.calls import Calls, Hit
+from toolhop_tools.certify.calls import Hit
 from toolhop_tools.certify.candidates import (
     EXAMPLES,
     Candidate,
@@ -33,11 +33,16 @@ from toolhop_tools.certify.defects import (
     definite,
     exact,
     failure,
-    left_out,
+    is_left_out,
     other_result,
     static_defect,
 )
-from toolhop_tools.certify.directness import is_option, singled_out, unasked
+from toolhop_tools.certify.directness import (
+    another_choice,
+    unasked,
+    unsaid,
+)
+from toolhop_tools.certify.doubts import MADE_UP, Doubts
 from toolhop_tools.certify.honesty import leaked, missing, other_choice, own_words
 from toolhop_tools.certify.judging import judge, official_holds
 from toolhop_tools.certify.model import (
@@ -48,7 +53,6 @@ from toolhop_tools.certify.model import (
     Verdict,
 )
 from toolhop_tools.certify.shapes import edges, named
-from toolhop_tools.errors import shown
 from toolhop_tools.reading import answer_at, read_result
 
 SIZES = (12, 40, 64)
@@ -57,23 +61,16 @@ MOST_UNMADE = 4000
 """Candidates that are passed over, as not what is asked, before a search gives up."""
 MOST_CONFIRMED = 4
 """Hits that are tried alone before a search gives up: a tool may answer otherwise in a batch."""
-CHANCE_RATE = 0.5
-"""Share of random arguments with the gold answer, above which a made-up call proves nothing."""
 
 
 @dataclass
-class Search(Calls):
+class Search(Doubts):
     """One hop's search."""
 
     later: Sequence[str] = ()
     """Sub-questions of the hops after this one."""
     leaks: list[Tried] = field(default_factory=list)
     """Examples that are given the answer."""
-    unasked: list[tuple[str, Tried]] = field(default_factory=list)
-    """Calls that get to the gold by an option that the question does not ask for, with the reason:
-    the tool can give the gold, so the hop is no defect that could be shown."""
-    lucky: list[tuple[str, Tried]] = field(default_factory=list)
-    """Calls that get to the gold by luck, with the reason."""
 
     async def prove(self) -> HopProof:
         """The proof, or what there is instead of one.
@@ -192,26 +189,6 @@ class Search(Calls):
                 return hit
         return None
 
-    async def _doubtful(self, hit: Hit, example: dict[str, JSON] | None) -> bool:
-        """Whether a hit of a made-up call proves nothing; it is kept with the reason."""
-        if hit.candidate.provenance in EXAMPLES:
-            return False
-        tried, value = Tried(hit.candidate, hit.outcome, alone=True), hit.outcome.json_text
-        if not singled_out(self.task, read_result(value), hit.reading, hit.candidate.arguments):
-            why = "the answer is only one of several numbers or letters of the result"
-            self.lucky.append((why, tried))
-        elif name := unasked(self.task, hit.candidate, example):
-            why = f"only calls with a value of {shown(name)} that is not asked for give the answer"
-            # Another text or number where one is needed is not what the question is about.
-            option = is_option(self.task, name, hit.candidate.arguments[name])
-            (self.unasked if option else self.lucky).append((why, tried))
-        elif await self._by_chance(hit):
-            why = "the only call found gets to the answer as random ones do"
-            self.lucky.append((why, tried))
-        else:
-            return False
-        return True
-
     async def _leanest(self, candidate: Candidate) -> Candidate:
         """Without the optional arguments that change nothing, save what the question names."""
         while True:
@@ -239,18 +216,6 @@ class Search(Calls):
             )
         }
         return fixed_names(asked, arguments) | named_choices
-
-    async def _by_chance(self, hit: Hit) -> bool:
-        """Whether a hit is the search's luck, as random calls of its shape get there as well.
-
-        A call that is given, or has nothing in it but what the question and the document say, was
-        not found by trying: it proves the hop even where the tool looks at nothing, and the
-        certificate tells the rate.
-        """
-        if hit.candidate.provenance is Provenance.QUESTION:
-            return False
-        rate = (await self._chance(hit.candidate.arguments)).rate
-        return rate is not None and rate > CHANCE_RATE
 
     def _right_examples(self) -> list[Tried]:
         """Examples on what is asked that returned something definite which is not the gold."""
@@ -286,9 +251,15 @@ class Search(Calls):
     async def _not_proven(self) -> HopProof:
         """Defective where the right call shows it, else unproven."""
         made_up = [tried for tried in self.tried if exact(tried) and self._is_filled(tried)]
+        made_up = [tried for tried in made_up if not unsaid(self.task, tried.candidate.arguments)]
         for why, doubtful in self.unasked[:1]:
             return self._unproven(why, [doubtful, *[*self._right_examples(), *made_up][:1]])
-        for tried in (*self._right_examples(), *made_up[:1]):
+        shown_right = [
+            tried
+            for tried in self._right_examples()
+            if not another_choice(self.task, tried.candidate.arguments)
+        ]
+        for tried in (*shown_right, *made_up[:1]):
             again = await self._again(tried)
             found = other_result(self.task.asked, again, self.later)
             if found is not None and self._reading(again) is None:
@@ -300,7 +271,7 @@ class Search(Calls):
         for tried in made_up[:1] if all(self._fails(one) for one in self.tried) else ():
             again = await self._again(tried)
             failed = failure(again.outcome, self.task.hop.tool.program.function)
-            if failed is not None and not left_out(again.outcome, self.task.properties):
+            if failed is not None and not is_left_out(again.outcome, self.task.properties):
                 return self._defective(*failed, [again])
         for why, doubtful in self.lucky[:1]:
             return self._unproven(why, [doubtful])
@@ -339,7 +310,7 @@ class Search(Calls):
 
     async def _echoes(self, tried: Tried) -> bool:
         """Whether the tool treats another word just as it treats the gold."""
-        gold, word = self.task.asked.gold, "Qorvellan Thrys"
+        gold, word = self.task.asked.gold, MADE_UP
         arguments = replaced(tried.candidate.arguments, gold, word)
         if not isinstance(arguments, dict) or not isinstance(tried.outcome, Returned):
             return True

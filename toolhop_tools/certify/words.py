@@ -14,11 +14,15 @@ LONGEST_CHARS = 4000
 """Length of a text that is looked at; longer ones are cut."""
 _WORD = re.compile(r"[-+]?\d+(?:,\d{3})*(?:\.\d+)?|[^\W_]+(?:['’][^\W_]+)*")
 ARTICLES = frozenset({"the", "a", "an"})
+_PLAIN = str.maketrans(
+    {"ø": "o", "đ": "d", "ð": "d", "ł": "l", "ħ": "h", "ı": "i", "æ": "ae", "œ": "oe", "þ": "th"}
+)
+"""Letters that Unicode does not take apart, as they are written where there is no such key."""
 
 
 def bare(text: str) -> str:
     """The text case folded and without accents."""
-    apart = unicodedata.normalize("NFKD", text.casefold())
+    apart = unicodedata.normalize("NFKD", text.casefold()).translate(_PLAIN)
     return "".join(letter for letter in apart if not unicodedata.combining(letter))
 
 

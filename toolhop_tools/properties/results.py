@@ -29,6 +29,7 @@ from toolhop_tools.properties.model import (
     Arguments,
     CounterExample,
     Fails,
+    NotApplicable,
     Setting,
     Verdict,
     judged,
@@ -96,6 +97,8 @@ def json_result(case: Case) -> Verdict:
     def classify(arguments: Arguments, /) -> Failure | None:
         return _no_json(case.alone(arguments))
 
+    if not results and _number(case.base):
+        return NotApplicable("no call gives a result; valid-input tells why")
     return judged("json-result", len(results), case.settle("json-result", suspects, classify))
 
 
@@ -146,7 +149,16 @@ def same_result(case: Case) -> Verdict:
         return None
 
     found = case.settle("same-result", suspects, classify)
-    return judged("same-result", len(compared), found)
+    return _compared("same-result", case, len(compared), found)
+
+
+def _compared(
+    property_: str, case: Case, executed: int, found: Iterable[CounterExample]
+) -> Verdict:
+    """The verdict on a property that compares outcomes: those in JSON, and exceptions."""
+    if not case.steady and _number(case.base):
+        return NotApplicable("no outcome can be compared; valid-input or json-result tells why")
+    return judged(property_, executed, found)
 
 
 def agree(one: Outcome, other: Outcome) -> bool:
@@ -198,7 +210,7 @@ def policy(case: Case) -> Verdict:
         kind = "result differs" if isinstance(under, Returned) else words.kind_of(under)
         return _differs(f"{kind} under the policy", under, free, (BASE, FREE))
 
-    return judged("policy", len(compared), case.settle("policy", suspects, classify))
+    return _compared("policy", case, len(compared), case.settle("policy", suspects, classify))
 
 
 def arguments_kept(case: Case) -> Verdict:
@@ -253,7 +265,7 @@ def independent(case: Case) -> Verdict:
 
     found = case.settle("independent", suspects, classify)
     found = found or [*_as_stored(case), *_after_others(case, suspects["differs"])][:1]
-    return judged("independent", len(compared), found)
+    return _compared("independent", case, len(compared), found)
 
 
 def _as_stored(case: Case) -> Iterable[CounterExample]:

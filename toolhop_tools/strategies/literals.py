@@ -7,7 +7,10 @@ Found by reading alone; nothing is run.
 from __future__ import annotations
 
 import ast
+import contextlib
+import datetime as dt
 import json
+import re
 from collections.abc import Iterable, Iterator, Mapping
 
 from sandbox.base import Program
@@ -30,6 +33,9 @@ _TEXT_TESTS = frozenset(
 )
 _KEYED = frozenset({"get", "pop", "setdefault"})
 _ANY = ""
+_DIRECTIVE = re.compile(r"%d.*%Y|%Y.*%d", re.DOTALL)
+"""What `strptime` is told, with a day and a year."""
+_DAYS = (dt.datetime(2000, 2, 29), dt.datetime(1999, 12, 31, 23, 59), dt.datetime(1970, 1, 1))
 
 
 def favoured(program: Program, parameters: Mapping[str, JSON]) -> dict[str, list[JSON]]:
@@ -166,6 +172,8 @@ def _read(node: ast.AST, origins: Mapping[str, set[str]], found: _Found) -> None
             case ast.Match(subject=subject, cases=cases):
                 for case in cases:
                     _noted(case.pattern, _sources(subject, origins), found)
+            case ast.Constant(value=str() as text) if _DIRECTIVE.search(text):
+                _dated(text, found)
             case ast.Call(func=ast.Attribute(value=value, attr=method), args=[first, *_]):
                 if method in _TEXT_TESTS:
                     _noted(first, _sources(value, origins), found)
@@ -177,6 +185,13 @@ def _read(node: ast.AST, origins: Mapping[str, set[str]], found: _Found) -> None
                 _displayed(part, found)
             case _:
                 pass
+
+
+def _dated(form: str, found: _Found) -> None:
+    """Dates as the code writes or reads them; random text is none in such a notation."""
+    for day in _DAYS:
+        with contextlib.suppress(ValueError):
+            found.note((), day.strftime(form))
 
 
 def _displayed(node: ast.Dict | ast.List | ast.Set | ast.Tuple, found: _Found) -> None:
