@@ -42,6 +42,7 @@ from sandbox.refusals import (
     lacks_python,
     refusal,
     see_that_it_fits,
+    see_that_it_knows,
 )
 from sandbox.tunnel import Tunnel
 
@@ -133,7 +134,7 @@ class DockerEngine:
         return {"kind": "docker", **told, **self._facts}
 
     async def check(self) -> None:
-        """Find out whether the engine answers, and can be reached as asked.
+        """Find out whether the engine answers, can be reached as asked, and has the runtime.
 
         Raises:
             SandboxUnavailable: it does not, or cannot.
@@ -146,6 +147,8 @@ class DockerEngine:
             self._attach_from_now_on(reason)
         version = await self._in_thread(lambda client: client.version())
         self._facts["engine"] = str(version.get("Version", ""))
+        if self.runtime is not None:
+            see_that_it_knows(self.runtime, await self._in_thread(lambda client: client.info()))
 
     async def prepare(self) -> None:
         """See `Launcher.prepare`."""

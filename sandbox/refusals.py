@@ -47,6 +47,20 @@ def refusal(error: Any) -> SandboxUnavailable:  # noqa: ANN401 -- docker's APIEr
     return SandboxUnavailable(told, fix=fix)
 
 
+def see_that_it_knows(runtime: str, info: Mapping[str, Any]) -> None:
+    """Whether the engine has a runtime, as far as it can tell: shims by path or full name it finds.
+
+    Raises:
+        SandboxUnavailable: it has others.
+    """
+    known = info.get("Runtimes") or {}
+    if known and runtime not in known and not {".", "/"} & set(runtime):
+        raise SandboxUnavailable(
+            f"the engine has no runtime {runtime!r}; it has {', '.join(sorted(known))}",
+            fix=f"pass one of these, or install {runtime} and name it in the engine's daemon.json",
+        )
+
+
 def see_that_it_fits(version: Mapping[str, Any]) -> None:
     """Whether an image made of this interpreter can run in the engine.
 

@@ -191,7 +191,10 @@ def test_a_folder_that_the_engine_does_not_see_is_told(
 def test_a_runtime_that_is_not_there_leaves_no_container(engine: None) -> None:
     with no_more_containers():
         error = unavailable(DockerEngine(runtime="none-such"))
-    assert "runtime" in error.message
+        by_its_full_name = unavailable(DockerEngine(runtime="io.containerd.none-such.v1"))
+    assert "the engine has no runtime 'none-such'; it has " in error.message
+    assert "runc" in error.message
+    assert "the engine refused a container" in by_its_full_name.message
 
 
 def test_a_base_that_cannot_be_had_is_told(engine: None) -> None:
