@@ -101,6 +101,7 @@ def ablate(ctx: click.Context, /, show: Path | None, resume: Path | None, as_jso
     if resume is not None:
         folder = _resumed(ctx, AblationFolder.open(resume), flags)
     else:
+        _refuse_what_has_no_meaning(ctx, Factor(flags["factor"]))
         ablation = _ablation(flags)
         check(ablation)
         folder = AblationFolder.create(ablation)
@@ -176,6 +177,28 @@ def _listed(value: object) -> str:
     if not isinstance(value, list | tuple):
         return str(value)
     return ",".join(getattr(one, "name", str(one)) for one in value) or "none"
+
+
+def _refuse_what_has_no_meaning(ctx: click.Context, factor: Factor) -> None:
+    """Flags that were given, and that this factor would pass over.
+
+    Raises:
+        click.UsageError: one was.
+    """
+    given = {
+        name for name in ctx.params if ctx.get_parameter_source(name) is not ParameterSource.DEFAULT
+    }
+    if factor is Factor.MODE and "mode" in given:
+        raise click.UsageError("the modes of --factor mode are its --levels: leave --mode out")
+    if (
+        factor is not Factor.FEEDBACK
+        and ctx.params["design"] == Design.FORKED
+        and "design" in given
+    ):
+        raise click.UsageError(
+            f"--design forked goes with --factor feedback: levels of {factor.value} differ from "
+            "the first turn on, so leave it out"
+        )
 
 
 def _ablation(flags: dict[str, Any]) -> Ablation:

@@ -49,6 +49,8 @@ def print_findings(console: Console, findings: Sequence[Finding]) -> None:
     """All findings with the first episodes of each."""
     for finding in findings:
         console.print(headline(finding))
+        if not finding.episodes:
+            continue
         names = list(finding.episodes[:SHOWN])
         left = len(finding.episodes) - SHOWN
         more = f" and {left} more" if left > 0 else ""

@@ -273,10 +273,12 @@ def _settings(flags: Mapping[str, Any]) -> RunSettings:
     Raises:
         click.UsageError: they contradict each other, or one is out of range.
     """
-    if flags["agent"] and flags["model"]:
+    if flags["agent"] is not None and flags["model"]:
         raise click.UsageError("give --agent or --model, not both")
     values = _values(flags)
-    values["agent"] = flags["agent"] or (None if flags["model"] else "oracle")
+    values["agent"] = flags["agent"]
+    if flags["agent"] is None and not flags["model"]:
+        values["agent"] = "oracle"
     return _checked(values)
 
 

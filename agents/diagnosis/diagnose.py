@@ -15,6 +15,7 @@ from agents.diagnosis.finding import Finding, Severity
 from env.trace import Trace
 
 CHECKS: tuple[Callable[[Sequence[Seen]], Iterator[Finding]], ...] = (
+    of_tools.nothing_ended,
     of_tools.void_episodes,
     of_tools.failing_tools,
     of_tools.refused_tools,

@@ -13,6 +13,12 @@ from env.verdicts import ErrorCode
 from sandbox.outcome import JSON
 
 
+def nothing_ended(seen: Sequence[Seen]) -> Iterator[Finding]:
+    """Runs in which no episode has ended: that no other check finds anything says nothing."""
+    if not seen:
+        yield Finding("nothing_ended", Severity.WARNING, "no episode has ended", ())
+
+
 def void_episodes(seen: Sequence[Seen]) -> Iterator[Finding]:
     """Episodes that were never judged, and attempts that had to be played again, by cause."""
     for counts, severity, said in (

@@ -95,7 +95,7 @@ class RunSettings(BaseModel):
     @property
     def player(self) -> str:
         """Name of whoever plays."""
-        return self.model or self.agent or "unnamed"
+        return self.model or ("unnamed" if self.agent is None else self.agent)
 
     @property
     def episode_limits(self) -> EpisodeLimits:

@@ -365,6 +365,8 @@ def test_void_episodes_are_told_with_their_cause_and_how_to_go_on(
         (("--time-limit", "5"), "a time limit is not the same for a branch"),
         (("--confidence", "1.5"), "confidence"),
         (("--factor", "mode", "--levels", "mandatory,idle"), "'idle' is no mode"),
+        (("--factor", "mode", "--mode", "free"), "leave --mode out"),
+        (("--factor", "mode", "--design", "forked"), "goes with --factor feedback"),
         (("--factor", "tools"), "--factor tools needs --levels"),
         (("--factor", "tools", "--levels", "as-is,names=loud"), "is no presentation of tools"),
         (("--factor", "tools", "--levels", "as-is,distractors=4000"), "4000 distractors"),

@@ -87,7 +87,12 @@ def rejected(tool: str, *, repaired: bool) -> Called:
 
 def test_a_run_without_faults_has_no_finding() -> None:
     assert diagnose({"run": [right(number, answer="36") for number in range(4)]}) == []
-    assert diagnose({}) == []
+
+
+def test_runs_in_which_nothing_has_ended_are_told_apart_from_sound_ones() -> None:
+    begun = Trace(right(1).events[:-1])
+    assert only([begun], "nothing_ended").severity is Severity.WARNING
+    assert found([begun, right(2)], "nothing_ended") is None
 
 
 def test_void_episodes_are_told_by_cause() -> None:

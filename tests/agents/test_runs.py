@@ -258,6 +258,7 @@ def finished(folder: Path) -> int:
     ("flags", "told"),
     [
         (["--agent", "orcale"], "there is no agent 'orcale'"),
+        (["--agent", ""], "there is no agent ''"),
         (["--mode", "mandatroy"], "give mandatory, free, direct"),
         (["--data", "nowhere.json"], "nowhere.json"),
         (["--sample-id", "small-9"], "small-9"),
