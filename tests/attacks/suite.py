@@ -295,15 +295,11 @@ def arena(
         walls: False where a test took walls down; else one that is missing is an error.
     """
     canaries = {what: f"canary-{secrets.token_hex(8)}" for what in CANARIES}
-    os.environ["TOOLHOP_CANARY"] = canaries["environment"]
     (folder / "answers.jsonl").write_text(canaries["file"])
-    # What a worker loses becomes a child of this process, and is seen.
-    ctypes.CDLL(None).prctl(SUBREAPER, 1, 0, 0, 0)
-    others = frozenset(children(os.getpid()))
+    os.environ["TOOLHOP_CANARY"] = canaries["environment"]
     with start_blocking_portal() as portal:
         pool = portal.call(_made, make, policy)
-        _OPEN.append(pool)
-        with portal.wrap_async_context_manager(pool):
+        with _watched(pool) as others, portal.wrap_async_context_manager(pool):
             before = Program("def f(a):\n    return a", "f")
             portal.call(_episode, pool, before, {"a": canaries[CANARIES[1]]})
             missing = [wall for wall in ("landlock", "seccomp") if not pool.description[wall]]
@@ -316,10 +312,21 @@ def arena(
                 found.paths = [str(folder / "answers.jsonl"), str(folder), str(TOOLS), __file__]
                 found.prepare()
                 yield found
+
+
+@contextmanager
+def _watched(pool: PooledSandbox) -> Iterator[frozenset[int]]:
+    """What a worker loses becomes a child of this process, and is seen; its children so far."""
+    ctypes.CDLL(None).prctl(SUBREAPER, 1, 0, 0, 0)
+    others = frozenset(children(os.getpid()))
+    _OPEN.append(pool)
+    try:
+        yield others
+    finally:
         _OPEN.remove(pool)
-    if not _OPEN:
-        ctypes.CDLL(None).prctl(SUBREAPER, 0, 0, 0, 0)
-    os.environ.pop("TOOLHOP_CANARY", None)
+        if not _OPEN:
+            ctypes.CDLL(None).prctl(SUBREAPER, 0, 0, 0, 0)
+            os.environ.pop("TOOLHOP_CANARY", None)
 
 
 async def _made(make: Callable[[Policy], PooledSandbox], policy: Policy) -> PooledSandbox:
