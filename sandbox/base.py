@@ -59,6 +59,7 @@ class Session(Protocol):
     async def call(self, program: Program, arguments: Mapping[str, JSON]) -> Outcome:
         """Run `program`'s module level and then its function, in a process of its own.
 
+        That is one forked for the call, or put back to what it was before it saw any code.
         Nothing that the call does outlives it. One call is under way at a time; a second one
         waits. Cancelling kills the call's process before it returns.
 

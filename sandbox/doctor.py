@@ -29,7 +29,7 @@ from sandbox.errors import SandboxError, SandboxUnavailable
 from sandbox.outcome import Returned
 from sandbox.pool import Launcher, PooledSandbox
 from sandbox.process import ProcessLauncher
-from sandbox.worker import lockdown
+from sandbox.worker import lockdown, seccomp
 
 if TYPE_CHECKING:
     from docker import DockerClient
@@ -81,7 +81,7 @@ async def examine() -> Diagnosis:
     checks += [_landlock(), _user_namespaces(), _memory(), _shared_memory(), _temporary_folder()]
     launcher = ProcessLauncher()
     called = await _call("call in a process", launcher)
-    checks += [_seccomp(launcher.facts), called]
+    checks += [_seccomp(launcher.facts), _used_again(launcher.facts), called]
     runs += ["process"] if called.ok else []
     # `auto` asks the engine alone, so that a broken one is told and not passed over in silence.
     takes: Runs = "docker" if engine.ok else "process"
@@ -113,7 +113,7 @@ def _platform() -> Check:
     if system != "Linux":
         fix = "use a Linux machine or virtual machine: Docker's own on this system is not reached"
         return Check("platform", ok=False, detail=detail, fix=fix)
-    if lockdown.seccomp_filter(machine, 1) is None:
+    if seccomp.wide(machine, 1) is None:
         return Check("platform", ok=False, detail=f"{detail}: no seccomp filter for this processor")
     return Check("platform", ok=True, detail=detail)
 
@@ -209,6 +209,14 @@ def _seccomp(facts: Mapping[str, object]) -> Check:
         return Check("seccomp", ok=True, detail="filters are installed")
     detail = "no filter could be installed: in the process sandbox, tools can reach the network"
     return Check("seccomp", ok=False, detail=detail, fix="a kernel with CONFIG_SECCOMP_FILTER")
+
+
+def _used_again(facts: Mapping[str, object]) -> Check:
+    name = "processes"
+    if facts.get("used_again"):
+        return Check(name, ok=True, detail="are put back after a call, and used again")
+    detail = "one is forked for each call: a worker may not put them back here, calls take longer"
+    return Check(name, ok=True, detail=detail)
 
 
 def _user_namespaces() -> Check:

@@ -67,11 +67,13 @@ LOOK_S = 0.5
 CREATES = 2
 """Containers started at a time. The engine starts them one after another anyway: eight at once
 each take eight times as long, and one may run into `START_S`."""
-WORKER_MIB = 96
-"""Memory of the worker itself: the zygote, two standbys, one more under way."""
+WORKER_MIB = 128
+"""Memory of the worker itself: the zygote, and up to nine processes that are used again, each with
+its twin and its image. They take 3 MB each, and 8 at most."""
 RELAY_MIB = 32
 """Memory of the relay, where there is one."""
-PIDS = 48
+PIDS = 64
+"""For the zygote, nine processes and their twins, a few for one call, and the threads of a call."""
 MOUNT = "/run/toolhop"
 ATTACHES = (
     "The engine's containers share no socket with this machine, so calls go over their standard "

@@ -15,22 +15,25 @@ import time
 from collections import OrderedDict, deque
 from collections.abc import Mapping
 from dataclasses import replace
+from typing import TypeGuard
 
 import anyio
 
 from sandbox.base import Limits, Policy, Program
 from sandbox.errors import SandboxFault
 from sandbox.outcome import JSON, Died, Outcome, Raised
-from sandbox.replies import OVERSIZED, SIGXCPU, Ending, read_answer, read_frame, send_all
+from sandbox.replies import OVERSIZED, SIGSYS, SIGXCPU, Ending, read_answer, read_frame, send_all
 from sandbox.standbys import Compiled, Loadable, Standby
 from sandbox.worker import wire
 
 SPARES = 2
-"""Standbys kept ready for any request. With one, a call after a call that replied early and went
-on has to wait for the next fork; with two it does not."""
-PRIMED = 8
+"""Standbys kept ready for any request; where they can be used again, one such and one for a
+single call. With one, a call after a call that replied early and went on has to wait for the next
+fork; with two, or one that is put back, it does not."""
+PRIMED, PRIMED_AT_ONCE = 8, 4
 """Programs of a session for which a standby is kept that has the code already, so that a call
-sends no more than its arguments. ToolHop's items have at most 7 tools."""
+sends no more than its arguments: ToolHop's items have at most 7 tools. The first of them have one
+at a time, as each takes 3 MB; the next gets its own when one was called."""
 PRIMED_BYTES = 65_536
 """Longest program sent ahead: a fresh connection takes that much at once (its buffer holds three
 times as much), so that nobody has to wait for it. Longer ones are sent with the call."""
@@ -60,9 +63,10 @@ class WorkerLink:
         control.setblocking(False)
         self._control = control
         self._number = 0
-        self._spares: deque[Standby] = deque()
+        self._spares: dict[bool, deque[Standby]] = {False: deque(), True: deque()}
+        """By whether they are for one call."""
         self._wanted: OrderedDict[Loadable, None] = OrderedDict()
-        """Programs for which a standby is kept, the one wanted longest ago first."""
+        """Programs for which a standby is kept, the one that is wanted most first."""
         self._primed: dict[Loadable, Standby] = {}
         """Standbys that hold their program already."""
         self._called: set[Loadable] = set()
@@ -102,9 +106,10 @@ class WorkerLink:
         if len(program.frame) > PRIMED_BYTES:
             return
         self._wanted[program] = None
-        self._wanted.move_to_end(program)
+        if program in self._called:
+            self._wanted.move_to_end(program, last=False)
         while len(self._wanted) > PRIMED:
-            given_up, _ = self._wanted.popitem(last=False)
+            given_up, _ = self._wanted.popitem()
             if given_up in self._primed:
                 self._spent.append(self._primed.pop(given_up))
 
@@ -128,19 +133,26 @@ class WorkerLink:
         self, program: Loadable, request: bytes, primed: Standby | None
     ) -> bytes | Ending:
         """Have a standby run the program: the one that holds it already, if it still waits."""
-        limit_s = program.limits.wall_s
+        end_s = time.monotonic() + program.limits.wall_s
         cap_bytes = program.limits.result_bytes + FRAME_OVERHEAD_BYTES
         if primed is not None and primed.waits:
-            started_s = time.monotonic()
-            answer = await self._ask(primed, request, limit_s, cap_bytes)
-            if not isinstance(answer, Ending) or answer.overdue or answer.exit_code != SIGXCPU:
+            answer = await self._ask(primed, request, program.limits.wall_s, cap_bytes)
+            # One for this call alone may have reached the limit for what runs ahead of it.
+            if not _asks_for_more(answer) or (primed.once and answer.exit_code != SIGXCPU):
                 return answer
-            # It reached the limit for what runs ahead of a call just as it was called.
-            limit_s -= time.monotonic() - started_s
+            program.once = True
         elif primed is not None:
             # It ended; or it lives and has said something that nobody asked for.
             self._spent.append(primed)
-        return await self._ask(await self._take(), program.frame + request, limit_s, cap_bytes)
+        request = program.frame + request
+        if not (program.once or self._always_once):
+            spare = await self._take(once=False)
+            answer = await self._ask(spare, request, end_s - time.monotonic(), cap_bytes)
+            if not _asks_for_more(answer):
+                return answer
+            program.once = True
+        spare = await self._take(once=True)
+        return await self._ask(spare, request, end_s - time.monotonic(), cap_bytes)
 
     async def compile(self, program: Program, policy: Policy, limits: Limits) -> Compiled | Outcome:
         """Have a standby compile `program`; the outcome says why where that fails.
@@ -150,7 +162,8 @@ class WorkerLink:
         limits = replace(limits, wall_s=max(limits.wall_s, COMPILE_S))
         body = json.dumps({"source": program.source, "policy": policy}).encode()
         request = wire.frame(wire.COMPILE, body)
-        answer = await self._ask(await self._take(), request, limits.wall_s, CODE_BYTES)
+        spare = await self._take(once=True)
+        answer = await self._ask(spare, request, limits.wall_s, CODE_BYTES)
         if isinstance(answer, bytes) and answer[:1] == wire.CODE:
             return Compiled(answer[1:])
         if isinstance(answer, bytes) and answer[:1] == OVERSIZED:
@@ -172,25 +185,32 @@ class WorkerLink:
         Raises:
             SandboxFault: the worker is gone or does not answer: do not use it again.
         """
-        kept = self._spares if self.facts.get("seccomp") is True else deque[Standby]()
-        self._spares = deque(spare for spare in self._spares if spare not in kept)
+        kept, none = self._spares, {False: deque[Standby](), True: deque[Standby]()}
+        if self.facts.get("seccomp") is True:
+            self._spares = none
+        else:
+            kept = none
         self._hang_up()
         self._spares = kept
         self._number += 1
-        numbers = b"".join(wire.NUMBER.pack(spare.number) for spare in kept)
+        numbers = b"".join(wire.NUMBER.pack(one.number) for some in kept.values() for one in some)
         await self._send(wire.packet(wire.RESET, self._number, numbers))
         await self._until(wire.RESET, self._number)
         self._tidy()
 
-    async def ping(self) -> None:
-        """Find out whether the worker lives.
+    async def ping(self) -> int:
+        """Find out whether the worker lives; how many processes it is, as far as it knows.
 
         Raises:
             SandboxFault: it does not.
         """
         self._number += 1
         await self._send(wire.packet(wire.PING, self._number))
-        await self._until(wire.PING, self._number)
+        rest = await self._until(wire.PING, self._number)
+        if len(rest) != wire.NUMBER.size:
+            raise SandboxFault(f"the worker counted its processes in {len(rest)} bytes")
+        count: int = wire.NUMBER.unpack(rest)[0]
+        return count
 
     def close(self) -> None:
         """Hang up: the worker kills what it holds and ends."""
@@ -200,9 +220,10 @@ class WorkerLink:
 
     def _hang_up(self) -> None:
         """Close every connection, and forget the programs."""
-        for standby in (*self._spares, *self._primed.values(), *self._spent):
+        spares = [standby for some in self._spares.values() for standby in some]
+        for standby in (*spares, *self._primed.values(), *self._spent):
             standby.close()
-        self._spares.clear()
+        self._spares = {False: deque(), True: deque()}
         self._primed.clear()
         self._spent.clear()
         self._doomed.clear()
@@ -250,24 +271,36 @@ class WorkerLink:
             if not standby.killed:
                 self._doomed.append(standby)
         with contextlib.suppress(OSError):
-            for program in self._wanted:
+            for program in [*self._wanted][:PRIMED_AT_ONCE]:
                 if program not in self._primed:
-                    self._primed[program] = fresh = self._spawn_now()
+                    once = program.once or self._always_once
+                    self._primed[program] = fresh = self._spawn_now(once=once)
                     fresh.connection.send(program.frame)
-            while len(self._spares) < SPARES:
-                self._spares.append(self._spawn_now())
+            for once, count in self._spares_wanted:
+                while len(self._spares[once]) < count:
+                    self._spares[once].append(self._spawn_now(once=once))
             while self._doomed:
                 self._control.send(wire.packet(wire.KILL, self._doomed[-1].number))
                 self._doomed.pop()
 
-    async def _take(self) -> Standby:
+    @property
+    def _always_once(self) -> bool:
+        """Whether every standby of this worker is for one call."""
+        return self.facts.get("used_again") is not True
+
+    @property
+    def _spares_wanted(self) -> tuple[tuple[bool, int], ...]:
+        """How many spares are kept, by whether they are for one call."""
+        return ((True, SPARES),) if self._always_once else ((False, 1), (True, SPARES - 1))
+
+    async def _take(self, *, once: bool) -> Standby:
         """A standby to call; spares that ended while they waited are passed over."""
-        while self._spares:
-            spare = self._spares.popleft()
+        while self._spares[once]:
+            spare = self._spares[once].popleft()
             if spare.waits:
                 return spare
             spare.close()
-        return await self._spawn()
+        return await self._spawn(once=once)
 
     async def _hung_up(self, standby: Standby) -> Ending:
         """How a process ended that closed its connection, or that it had to be ended."""
@@ -298,17 +331,17 @@ class WorkerLink:
         exit_code: int = wire.STATUS.unpack(rest)[0]
         return exit_code
 
-    async def _spawn(self) -> Standby:
+    async def _spawn(self, *, once: bool) -> Standby:
         while True:
             try:
-                return self._spawn_now()
+                return self._spawn_now(once=once)
             except BlockingIOError:
                 await anyio.wait_writable(self._control)
             except OSError as error:
                 raise SandboxFault(f"the worker is gone: {error}") from error
 
-    def _spawn_now(self) -> Standby:
-        """Have a standby made, after those that are doomed were killed.
+    def _spawn_now(self, *, once: bool) -> Standby:
+        """Have a standby made, after the worker is done with those that are doomed.
 
         Raises:
             OSError: the control channel is full (BlockingIOError) or closed.
@@ -319,13 +352,14 @@ class WorkerLink:
         try:
             with theirs:
                 doomed = b"".join(wire.NUMBER.pack(standby.number) for standby in self._doomed)
-                data = wire.packet(wire.SPAWN, self._number, doomed)
+                letter = wire.SPAWN_ONCE if once else wire.SPAWN
+                data = wire.packet(letter, self._number, doomed)
                 socket.send_fds(self._control, [data], [theirs.fileno()])
         except BaseException:
             ours.close()
             raise
         self._doomed.clear()
-        return Standby(self._number, ours)
+        return Standby(self._number, ours, once)
 
     async def _send(self, data: bytes) -> None:
         try:
@@ -377,3 +411,13 @@ def _unpack(data: bytes) -> tuple[bytes, int, bytes]:
         return wire.unpack(data)
     except ValueError as error:
         raise SandboxFault(f"the worker cannot be understood: {error}") from error
+
+
+def _asks_for_more(answer: bytes | Ending) -> TypeGuard[Ending]:
+    """Whether the kernel ended the process because it wanted more than such a process may have."""
+    return (
+        isinstance(answer, Ending)
+        and not answer.overdue
+        and not answer.hung_up
+        and answer.exit_code in (SIGSYS, SIGXCPU)
+    )

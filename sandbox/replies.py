@@ -30,7 +30,7 @@ from sandbox.outcome import (
 )
 from sandbox.worker import wire
 
-SIGKILL, SIGXCPU = -9, -24
+SIGKILL, SIGXCPU, SIGSYS = -9, -24, -31
 FIRST_BYTES, CHUNK_BYTES = 16_384, 262_144
 """Most replies are short; a large buffer for each would cost more than the reply."""
 TEXT_CHARS, NAME_CHARS = 4000, 200

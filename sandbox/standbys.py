@@ -16,12 +16,15 @@ class Compiled:
     code: bytes
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(slots=True, eq=False)
 class Loadable:
     """A program as a standby takes it, to be called any number of times."""
 
     frame: bytes
     limits: Limits
+    once: bool = False
+    """Whether it needs a standby for each call, as it has shown: it makes kernel calls, or takes
+    more memory or time, than one that is used again may."""
 
 
 def loadable(compiled: Compiled, program: Program, limits: Limits, policy: Policy) -> Loadable:
@@ -45,6 +48,8 @@ class Standby:
 
     number: int
     connection: socket.socket
+    once: bool
+    """Whether it is a process for this call alone; else it was put back for it, and will be."""
     killed: bool = False
 
     @property

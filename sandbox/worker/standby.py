@@ -2,7 +2,8 @@
 
 Everything that can be done before the call arrives is done before it: fork, lockdown, imports,
 a rehearsal that touches the memory pages a call will touch. What the call leaves behind dies
-with the process.
+with the process. Most calls run in processes that serve many (`sandbox.worker.again`), with what
+is here to load and call a program; this is for compiling, and for calls that need more.
 
 Most of what a standby costs is pages: each that it writes to is copied, at about 2 µs, and
 Python writes to whatever it looks at. So what runs here looks at little: the C modules behind
@@ -118,83 +119,55 @@ def serve(descriptor: int, base_bytes: int, prepared: lockdown.Prepared) -> None
     """
     os.setsid()
     _signal.signal(_signal.SIGINT, _signal.SIG_DFL)
-    _keep_only(descriptor, prepared.ruleset)
+    descriptor = _keep_only(descriptor, prepared.ruleset)
     connection = _socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM, 0, descriptor)
     prepared.lock()
     frames = Frames(connection)
     if frames.idle:
         rehearse()
-    letter, body = frames.next()
-    if letter == wire.COMPILE:
-        lockdown.limit_use(base_bytes + (COMPILE_MIB << 20), 20)
-        answer = compile_source(json.loads(body))
-    elif letter == wire.LOAD:
-        head, code = _split(body)
-        if head.policy != "restricted" or any(name in code for name in DRAWS):
-            # Forked without Python's hooks, every call would draw the same numbers.
-            random.seed()
-        loaded: CodeType = marshal.loads(code)  # noqa: S302 -- made by our own compile step
-        answer = _serve_call(frames, loaded, head, base_bytes)
-    else:
-        return
-    connection.sendall(answer)
+    with contextlib.suppress(Gone):
+        letter, body = frames.next()
+        if letter == wire.COMPILE:
+            lockdown.limit_use(base_bytes + (COMPILE_MIB << 20), 20)
+            connection.sendall(compile_source(json.loads(body)))
+        elif letter == wire.LOAD:
+            connection.sendall(load_and_call(frames, body, base_bytes))
 
 
-def _keep_only(descriptor: int, ruleset: int | None) -> None:
-    """Close every descriptor above 2 but two; 0, 1 and 2 lead nowhere since the zygote's start."""
-    low, high = sorted((descriptor, descriptor if ruleset is None else ruleset))
+def load_and_call(frames: Frames, body: bytes, base_bytes: int | None) -> bytes:
+    """The frame that answers the call of the program in `body`.
+
+    Args:
+        frames: where the arguments come from.
+        body: of a `wire.LOAD` frame.
+        base_bytes: what limits count from, None in a process that needs none.
+    """
+    head, code = _split(body)
+    if head.policy != "restricted" or any(name in code for name in DRAWS):
+        # Forked without Python's hooks, every call would draw the same numbers.
+        random.seed()
+    loaded: CodeType = marshal.loads(code)  # noqa: S302 -- made by our own compile step
+    return _serve_call(frames, loaded, head, base_bytes)
+
+
+def _keep_only(descriptor: int, ruleset: int | None) -> int:
+    """Close every descriptor above 2 but two; where `descriptor` is now.
+
+    Its number is the same each time, however many the zygote has open. 0, 1 and 2 lead nowhere
+    since the zygote's start.
+    """
+    place = 4 if ruleset == 3 else 3
+    if descriptor != place:
+        os.dup2(descriptor, place)
+    low, high = sorted((place, place if ruleset is None else ruleset))
     os.closerange(3, low)
     os.closerange(low + 1, high)
     os.closerange(high + 1, 256)
+    return place
 
 
-def stdlib_folder() -> str:
-    """Folder of the standard library."""
-    return os.path.dirname(os.__file__)  # noqa: PTH120 -- pathlib costs every standby memory
-
-
-def readable() -> tuple[str, ...]:
-    """The standard library, and what its extension modules link to.
-
-    Not the packages that are installed beside it: this project may be one, with the answers that
-    a tool is to find. Folders are named whole where they hold no such packages, for a standby
-    takes each path on, and gives it back when it ends.
-    """
-    folders = (
-        stdlib_folder(), f"{sys.base_prefix}/lib", "/lib", "/lib64", "/usr/lib", "/usr/lib64",
-    )  # fmt: skip
-    library, *linked = dict.fromkeys(map(os.path.realpath, folders))
-    found = set(_without_packages(library))
-    for folder in linked:
-        found |= {path for path in _without_packages(folder, whole=False) if _links(path)}
-    return tuple(sorted(found))
-
-
-def _without_packages(folder: str, *, whole: bool = True) -> list[str]:
-    """`folder`, or where packages lie in it, its other entries; nothing where it is not there.
-
-    Not `whole`: its entries in any case, as libraries may lie in one of them (`/lib/x86_64-...`).
-    """
-    if not os.path.isdir(folder):  # noqa: PTH112 -- pathlib costs every standby memory
-        return []
-    entries = list(os.scandir(folder))
-    fit = [entry.path for entry in entries if not _holds_packages(entry)]
-    return [folder] if whole and len(fit) == len(entries) else [*filter(os.path.exists, fit)]
-
-
-def _holds_packages(entry: os.DirEntry[str]) -> bool:
-    """Whether an entry is a folder of installed packages, or a Python that may have one."""
-    name = entry.name
-    return (name.endswith("-packages") or name.startswith(("python", "pypy"))) and entry.is_dir()
-
-
-def _links(path: str) -> bool:
-    """Whether a path is a shared library, or a folder that shared libraries lie in."""
-    if ".so" in os.path.basename(path):  # noqa: PTH119 -- the same
-        return True
-    with contextlib.suppress(OSError):
-        return any(".so" in name for name in os.listdir(path))  # noqa: PTH208 -- the same
-    return False
+class Gone(Exception):
+    """The host has closed the connection."""
 
 
 class Frames:
@@ -210,7 +183,7 @@ class Frames:
         return not self._data and not select.select([self._connection], [], [], 0)[0]
 
     def next(self) -> tuple[bytes, bytes]:
-        """One frame's letter and body. Ends the process when the host is gone."""
+        """One frame's letter and body. Raises Gone where the host is."""
         data, needed = self._data, wire.LENGTH.size
         while len(data) < needed:
             data += self._receive(CHUNK_BYTES)
@@ -226,7 +199,7 @@ class Frames:
     def _receive(self, count: int, flags: int = 0) -> bytes:
         data = self._connection.recv(count, flags)
         if not data:
-            os._exit(0)
+            raise Gone
         return data
 
 
@@ -262,7 +235,7 @@ def compile_source(request: dict[str, Any]) -> bytes:
         return outcome("raised", error="SyntaxError", message=_text(error), line=None)
 
 
-def _serve_call(frames: Frames, code: CodeType, head: Head, base_bytes: int) -> bytes:
+def _serve_call(frames: Frames, code: CodeType, head: Head, base_bytes: int | None) -> bytes:
     """Take the arguments and run the call; its module level before that, where it may wait.
 
     Under the policy a module can start no thread, so it may stand ready after its module level
@@ -279,7 +252,8 @@ def _serve_call(frames: Frames, code: CodeType, head: Head, base_bytes: int) -> 
             call({"f": dict}, _WARM_UP, b'{"a": [1, 2.5, "b"]}', no_memory)
         _, arguments = frames.next()
         if module is None:
-            lockdown.limit_use(base_bytes + (head.memory_mib << 20), head.cpu_s)
+            if base_bytes is not None:
+                lockdown.limit_use(base_bytes + (head.memory_mib << 20), head.cpu_s)
             module = enter(code, head, no_memory)
     except MemoryError:
         return no_memory
@@ -287,7 +261,7 @@ def _serve_call(frames: Frames, code: CodeType, head: Head, base_bytes: int) -> 
 
 
 def _enter_ahead(
-    code: CodeType, head: Head, base_bytes: int, no_memory: bytes
+    code: CodeType, head: Head, base_bytes: int | None, no_memory: bytes
 ) -> dict[str, Any] | bytes | None:
     """Run the module level before the call, with less than the call's own limits.
 
@@ -295,6 +269,8 @@ def _enter_ahead(
     kernel, and started anew by the host, also where it was called by then. No handler of Python's
     would do: it waits for C code to end, and `sum(itertools.repeat(0))` never does.
     """
+    if base_bytes is None:
+        return enter(code, head, no_memory)
     lockdown.limit_ahead(base_bytes + (min(head.memory_mib, AHEAD_MIB) << 20), AHEAD_CPU_S)
     module = enter(code, head, no_memory)
     lockdown.limit_use(base_bytes + (head.memory_mib << 20), head.cpu_s)

@@ -7,7 +7,7 @@ standby number and at most one file descriptor.
 
 *Connection*: a stream socket pair a standby, one end passed to the zygote with `SPAWN`. A frame
 is a 4-byte big-endian length, one letter, and a body. The host sends `COMPILE`, or `LOAD` and
-then `RUN`; the standby answers once and ends.
+then `RUN`; the standby answers once, and ends or is put back.
 """
 
 from __future__ import annotations
@@ -15,11 +15,12 @@ from __future__ import annotations
 import struct
 
 # Control, host to zygote
-SPAWN = b"S"  # number, with the connection's descriptor; numbers to kill before it may follow
-KILL = b"K"  # number
+SPAWN = b"S"  # number, with the connection's descriptor; numbers whose calls are over may follow
+SPAWN_ONCE = b"T"  # the same, of a standby that is a process of its own, with all a call may use
+KILL = b"K"  # number: its call is over
 WAIT = b"W"  # number: its EXIT is wanted, now or when it comes; before it is killed
 RESET = b"R"  # number is echoed when all are dead but the standbys whose numbers follow
-PING = b"P"  # number is echoed
+PING = b"P"  # number is echoed, then how many processes there are as far as the worker knows
 # Control, zygote to host
 HELLO = b"H"  # number 0, then JSON: what the worker is and what it could lock down
 EXIT = b"E"  # answers WAIT: number, then a 4-byte signed exit code (negative: the signal)

@@ -13,6 +13,7 @@ a wall is known to be missing, unless a test takes it down on purpose.
 from __future__ import annotations
 
 import ast
+import contextlib
 import ctypes
 import json
 import os
@@ -202,15 +203,14 @@ class Arena:
         return found
 
     def settle(self) -> list[str]:
-        """Wait until the worker runs its first process and those that wait, and no other.
+        """Wait until the worker runs the processes that it knows of, and no other.
 
         What is still there in the end is told, as are descriptors of the host that stayed open.
         """
         deadline = time.monotonic() + SETTLE_S
         while True:
             link = self.pool._started[0].link
-            ready = (*link._spares, *link._primed.values())
-            expected = 1 + sum(standby.waits for standby in ready)
+            expected = self.portal.call(link.ping)
             counted, strays = self.processes()
             extra = self.open_descriptors() - self.descriptors
             if counted == expected and not strays and extra <= 0:
@@ -230,7 +230,9 @@ class Arena:
             return sum("<defunct>" not in " ".join(one) for one in listed), []
         started = [one for pool in _OPEN for one in pool._started]
         zygotes = {one.process.pid for one in started if isinstance(one, ProcessWorker)}
-        return 1 + len(children(worker.process.pid)), [
+        standbys = children(worker.process.pid)
+        twins = [twin for standby in standbys for twin in children(standby)]
+        return 1 + len(standbys) + len(twins), [
             pid
             for pid in children(os.getpid())
             if pid not in zygotes | self.others and _is_worker(pid)
@@ -238,7 +240,8 @@ class Arena:
 
     def open_descriptors(self) -> int:
         link = self.pool._started[0].link
-        return len(os.listdir("/proc/self/fd")) - len(link._spares) - len(link._primed)  # noqa: PTH208
+        kept = sum(map(len, link._spares.values())) + len(link._primed)
+        return len(os.listdir("/proc/self/fd")) - kept  # noqa: PTH208
 
 
 def children(pid: int) -> list[int]:
@@ -248,11 +251,9 @@ def children(pid: int) -> list[int]:
     host, and what stood ready ahead of a call may end by itself before.
     """
     found: list[int] = []
-    for task in Path(f"/proc/{pid}/task").iterdir():
-        try:
+    with contextlib.suppress(OSError):
+        for task in Path(f"/proc/{pid}/task").iterdir():
             found += map(int, (task / "children").read_text().split())
-        except OSError:
-            continue
     return [one for one in found if _lives(one)]
 
 

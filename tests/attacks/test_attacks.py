@@ -114,7 +114,7 @@ def test_a_process_asked_for_while_there_is_no_room_does_not_end_the_worker(
         link = place.pool._started[0].link
 
         async def ask() -> None:
-            link._spares.append(link._spawn_now())
+            link._spares[True].append(link._spawn_now(once=True))
 
         # By then threads take all the room; more than two seconds later they still do.
         later = threading.Timer(0.7, lambda: place.portal.call(ask))

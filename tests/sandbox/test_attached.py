@@ -88,7 +88,7 @@ def test_nothing_of_the_host_is_mounted(attached_box: Box) -> None:
         client.close()
     assert found["Mounts"] == []
     assert found["Config"]["StdinOnce"] is True
-    assert found["HostConfig"]["PidsLimit"] == 48
+    assert found["HostConfig"]["PidsLimit"] == 64
 
 
 @pytest.mark.docker

@@ -63,8 +63,8 @@ def test_the_container_is_closed_up(docker_box: Box) -> None:
     assert host["SecurityOpt"] == ["no-new-privileges:true"]
     assert host["IpcMode"] == "none"
     assert host["Privileged"] is False
-    assert host["PidsLimit"] == 48
-    assert host["Memory"] == host["MemorySwap"] == (256 + 96) << 20
+    assert host["PidsLimit"] == 64
+    assert host["Memory"] == host["MemorySwap"] == (256 + 128) << 20
     assert host["AutoRemove"] is True
     assert host["LogConfig"]["Type"] == "none"
     assert config["User"] == "65534:65534"

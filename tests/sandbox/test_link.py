@@ -15,7 +15,7 @@ import pytest
 from sandbox import link as module
 from sandbox.base import Limits, Program
 from sandbox.errors import SandboxFault
-from sandbox.link import PRIMED, SPARES, WorkerLink
+from sandbox.link import PRIMED, PRIMED_AT_ONCE, SPARES, WorkerLink
 from sandbox.outcome import (
     Died,
     NotJson,
@@ -86,13 +86,13 @@ class FakeWorker:
                 if not data:
                     return
                 letter, number, rest = wire.unpack(data)
-                if letter == wire.SPAWN:
+                if letter == wire.SPAWN_ONCE:
                     for (spent,) in wire.NUMBER.iter_unpack(rest):
                         self._handle(wire.KILL, spent, [])
                 self._handle(letter, number, descriptors)
 
     def _handle(self, letter: bytes, number: int, descriptors: list[int]) -> None:
-        if letter == wire.SPAWN:
+        if letter == wire.SPAWN_ONCE:
             self.spawned.append(number)
             connection = socket.socket(fileno=descriptors[0])
             self._connections[number] = connection
@@ -110,7 +110,8 @@ class FakeWorker:
             self.awaited.add(number)
         elif letter in (wire.RESET, wire.PING) and not self.silent:
             self.resets += letter == wire.RESET
-            self.send(wire.packet(letter, number))
+            counted = wire.NUMBER.pack(1) if letter == wire.PING else b""
+            self.send(wire.packet(letter, number, counted))
 
     def _stand_by(self, number: int, connection: socket.socket) -> None:
         request = self._request(connection)
@@ -326,8 +327,9 @@ def test_no_more_standbys_are_primed_than_allowed() -> None:
         await link.greet(5)
         for program in primable(PRIMED + 3):
             link.prime(program)
-        assert await worker_has(worker, SPARES + PRIMED)
-        assert len(link._primed) == PRIMED
+        assert await worker_has(worker, SPARES + PRIMED_AT_ONCE)
+        assert len(link._primed) == PRIMED_AT_ONCE
+        assert len(link._wanted) == PRIMED
 
     with playing(worker) as link:
         anyio.run(run, link)
