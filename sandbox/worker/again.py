@@ -117,10 +117,11 @@ def serve(feed: int, image: int, table: int, announce: int, prepared: lockdown.P
         letter, body = frames.next()
         if letter == wire.LOAD:
             connection.sendall(standby.load_and_call(frames, body, None))
-    except standby.Gone:  # Not by contextlib: the code may have replaced what that looks up.
+        # The host need not wait for the rest of an answer that code has spoilt.
+        connection.shutdown(_socket.SHUT_WR)
+    except (standby.Gone, OSError):
+        # The host has gone. Not by contextlib: code may have replaced what that looks up.
         pass
-    # The host need not wait for the rest of an answer that code has spoilt.
-    connection.shutdown(_socket.SHUT_WR)
     # Until it is put back; where the zygote is gone, this is the end.
     packets.recvmsg(1, 0)
 
