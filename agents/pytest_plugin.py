@@ -90,7 +90,7 @@ class ToolTest(pytest.Item):
     def __init__(
         self, *, workshop: Workshop, subject: Subject, property_: str, **parts: object
     ) -> None:
-        super().__init__(**parts)  # type: ignore[arg-type]  # pytest's own: name, parent
+        super().__init__(**parts)  # type: ignore[arg-type]  # name and parent, passed on to pytest unread
         self.workshop, self.subject, self.property = workshop, subject, property_
         self.add_marker(getattr(pytest.mark, MARK))
 
@@ -100,6 +100,7 @@ class ToolTest(pytest.Item):
         outcome = self.workshop.outcome(self.subject, self.property)
         self.add_report_section("call", "toolhop", outcome.told)
         if outcome.skip:
+            # Told by the check itself: why this property says nothing of this tool.
             pytest.skip(outcome.told)
         if outcome.failure:
             raise Broken(outcome.failure)
@@ -121,7 +122,7 @@ class BrokenRow(pytest.Item):
     """A row of the data that cannot be used: a test that fails with the reason."""
 
     def __init__(self, *, problem: Problem, **parts: object) -> None:
-        super().__init__(**parts)  # type: ignore[arg-type]  # the same
+        super().__init__(**parts)  # type: ignore[arg-type]  # as in `ToolTest`
         self.problem = problem
         self.add_marker(getattr(pytest.mark, MARK))
 

@@ -80,7 +80,7 @@ def _levels(ctx: click.Context, _: click.Parameter, given: Sequence[str]) -> lis
 @click.option("--json", "as_json", is_flag=True, help="Figures as JSON on standard output.")
 @click.pass_context
 def ablate(ctx: click.Context, /, show: Path | None, resume: Path | None, as_json: bool,
-           flips: int, **flags: Any) -> None:  # noqa: ANN401 -- flags
+           flips: int, **flags: Any) -> None:  # noqa: ANN401 -- click passes options of many types
     """Play the same items under each level of one factor, and say what it does to the answers.
 
     Feedback levels part at an episode's first failed call: each branch goes on from the same
@@ -91,7 +91,7 @@ def ablate(ctx: click.Context, /, show: Path | None, resume: Path | None, as_jso
         names= descriptions= parameters=   scrambled, removed
         distractors=N  distractors=N:random
         order=shuffled
-    """  # noqa: D301 -- click wants the character
+    """  # noqa: D301 -- a real backspace character tells click to keep the lines below it
     load_dotenv(Path(".env"))
     if show is not None:
         _told(ctx, "--show", frozenset({"as_json", "flips"}))

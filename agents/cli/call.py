@@ -39,7 +39,7 @@ from toolhop_tools.properties.model import Setting, Subject, subjects
               help="Seconds.")
 @click.option("--memory", "memory_mib", type=click.IntRange(16, 65536), default=256, help="MiB.")
 def call(data: str, tool: str, arguments: tuple[str, ...], as_model: bool, after: bool,
-         **flags: Any) -> None:  # noqa: ANN401 -- flags
+         **flags: Any) -> None:  # noqa: ANN401 -- click passes options of many types
     """Call one TOOL of DATA with ARGUMENTS, a JSON object, and print what comes of it.
 
     TOOL is item::tool, or the tool's name where one tool has it. Several ARGUMENTS are calls in

@@ -59,7 +59,7 @@ PRINTED = 20
 @click.option("--last-wins", is_flag=True, help="Tools of one name: the last one's code, as in "
               "the official evaluator.")
 @click.option("--json", "as_json", is_flag=True, help="The figures as JSON on standard output.")
-def certify(data: str, out: Path | None, show: str | None, as_json: bool, **flags: Any) -> None:  # noqa: ANN401 -- flags
+def certify(data: str, out: Path | None, show: str | None, as_json: bool, **flags: Any) -> None:  # noqa: ANN401 -- click passes options of many types
     """Prove by search that each item of DATA can be solved along its own chain, or show why not.
 
     DATA is builtin, toolhop, or a file or folder. Certificates are appended to the file as they

@@ -67,7 +67,7 @@ INTERRUPTED = 130
               help="Write the classes of failures as a Markdown page.")
 @click.option("--json", "as_json", is_flag=True, help="The report as JSON on standard output.")
 def check(data: str, tools: tuple[str, ...], properties: tuple[str, ...], as_json: bool,
-          audit_file: Path | None, **flags: Any) -> None:  # noqa: ANN401 -- flags
+          audit_file: Path | None, **flags: Any) -> None:  # noqa: ANN401 -- click passes options of many types
     """Test every tool of DATA by its properties: thousands of generated calls in the sandbox.
 
     DATA is builtin, toolhop, or a file or folder. docs/properties.md explains each property.

@@ -88,7 +88,7 @@ def export(
     chat      a file of chats with tools for fine-tuning, the strictly right ones
 
     parquet and hf need the extra `export`, inspect the extra `inspect`.
-    """  # noqa: D301 -- click wants the character itself
+    """  # noqa: D301 -- a real backspace character tells click to keep the lines below it
     if include_wrong and kind != "chat":
         raise click.UsageError("--all goes with --to chat; the other formats have every episode")
     stores = [store for _, store in opened(runs)]

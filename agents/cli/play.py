@@ -74,7 +74,7 @@ def play(
 
     \b
         printf 'a_tool {"a": 1}\\n:answer 4\\n' | toolhop play ITEM
-    """  # noqa: D301 -- click wants the character itself
+    """  # noqa: D301 -- a real backspace character tells click to keep the lines below it
     drawn = random.randrange(10_000) if seed is None else seed
     dataset = load(data)
     chosen = choose(dataset, item, drawn)

@@ -7,6 +7,7 @@ import math
 import sys
 import tomllib
 from collections.abc import Mapping
+from enum import StrEnum
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -97,7 +98,7 @@ def _shown(ctx: click.Context, _: click.Parameter, given: str) -> str:
     return str(Presentation.parse(given))
 
 
-def _choice(kind: Any) -> click.Choice[str]:  # noqa: ANN401 -- any StrEnum
+def _choice(kind: type[StrEnum]) -> click.Choice[str]:
     return click.Choice([member.value for member in kind])
 
 
@@ -183,7 +184,7 @@ def _temperature(ctx: click.Context, _: click.Parameter, given: str) -> float | 
 @click.pass_context
 def run(
     ctx: click.Context, /, resume: Path | None, dry_run: bool, estimate: int | None,
-    as_json: bool, **flags: Any,  # noqa: ANN401 -- flags
+    as_json: bool, **flags: Any,  # noqa: ANN401 -- click passes options of many types
 ) -> None:
     """Play many episodes and print the table.
 
@@ -351,9 +352,9 @@ def _checked(values: Mapping[str, Any]) -> RunSettings:
     """
     try:
         settings = RunSettings(**values)
-        settings.episode_limits  # noqa: B018 -- raises
-        settings.run_limits  # noqa: B018 -- raises
-        settings.tool_limits  # noqa: B018 -- raises
+        settings.episode_limits  # noqa: B018 -- making it checks its values
+        settings.run_limits  # noqa: B018 -- making it checks its values
+        settings.tool_limits  # noqa: B018 -- making it checks its values
         if settings.price:
             parse(settings.price)
         if settings.base_url:

@@ -30,7 +30,7 @@ def serve(agent: str, data: str, seed: int, fault_rate: float, capacity: int | N
 
     Replies state their tokens, one for each four bytes, so that limits, prices (--price) and
     estimates can be tried.
-    """  # noqa: D301 -- click wants the character itself
+    """  # noqa: D301 -- a real backspace character tells click to keep the lines below it
     answer = metered(responder(load(data), choose(agent), seed))
     faults = FaultPlan(fault_rate, seed=seed) if fault_rate else None
     with LoopbackServer(answer, faults=faults, capacity=capacity) as server:

@@ -131,7 +131,7 @@ def _raised(row: OneCall) -> str | None:
 
 
 _RUN = "the run: its folder's name, its path where names are shared"
-T, B, I, F = Kind.TEXT, Kind.BOOL, Kind.INT, Kind.FLOAT  # noqa: E741 -- read in a table
+T, B, I, F = Kind.TEXT, Kind.BOOL, Kind.INT, Kind.FLOAT  # noqa: E741 -- one letter keeps the table of columns below on one line a column
 
 EPISODES: tuple[Column[Played], ...] = (
     Column("run", T, _RUN, lambda p: p.run),

@@ -52,7 +52,7 @@ CALL: Mapping[str, object] = {
 """What every call passes: the retries are ours."""
 
 
-def _load() -> Any:  # noqa: ANN401 - see `litellm` below
+def _load() -> Any:  # noqa: ANN401 - a module whose own types are incomplete
     for name, value in QUIET.items():
         os.environ.setdefault(name, value)
     import litellm
@@ -107,7 +107,7 @@ class LiteLLMModel:
             NoSuchModel: litellm knows no such provider.
             NoKey: its key is not set.
         """
-        global _open_models  # noqa: PLW0603 - counts what is open in the process
+        global _open_models  # noqa: PLW0603 - litellm keeps one set of clients a process; the last model closes it
         _ignore_warnings()
         self._name = model
         self._options = options
@@ -144,7 +144,7 @@ class LiteLLMModel:
             hint=self._hint,
         )
 
-    async def _complete(self, body: Body) -> Any:  # noqa: ANN401 - litellm's ModelResponse
+    async def _complete(self, body: Body) -> Any:  # noqa: ANN401 - a ModelResponse, whose fields litellm leaves untyped
         connection: Body = {"timeout": self._options.timeout_s + 30}
         if self._options.base_url:
             connection["base_url"] = self._options.base_url
@@ -221,7 +221,7 @@ class LiteLLMModel:
 
     async def aclose(self) -> None:
         """Close the connections, with the last open model of the process."""
-        global _open_models  # noqa: PLW0603 - see `__init__`
+        global _open_models  # noqa: PLW0603 - the same count as in `__init__`
         if self._closed:
             return
         self._closed = True

@@ -171,15 +171,15 @@ class _HTTPServer(ThreadingHTTPServer):
         socketserver.TCPServer.server_bind(self)
         self.server_name, self.server_port = "127.0.0.1", int(self.server_address[1])
 
-    def process_request(self, request: Any, client_address: Any) -> None:  # noqa: ANN401 - as the base
+    def process_request(self, request: Any, client_address: Any) -> None:  # noqa: ANN401 - socketserver types it so
         self._connections.add(request)
         super().process_request(request, client_address)
 
-    def shutdown_request(self, request: Any) -> None:  # noqa: ANN401 - as the base
+    def shutdown_request(self, request: Any) -> None:  # noqa: ANN401 - socketserver types it so
         self._connections.discard(request)
         super().shutdown_request(request)
 
-    def handle_error(self, request: Any, client_address: Any) -> None:  # noqa: ANN401 - as the base
+    def handle_error(self, request: Any, client_address: Any) -> None:  # noqa: ANN401 - socketserver types it so
         # A client that gave up waiting is no news.
         if not isinstance(sys.exception(), ConnectionError):
             super().handle_error(request, client_address)
@@ -196,11 +196,11 @@ class _Handler(BaseHTTPRequestHandler):
     wbufsize = -1  # head and body leave together
     disable_nagle_algorithm = True
 
-    def __init__(self, loopback: LoopbackServer, *rest: Any) -> None:  # noqa: ANN401 - as the base
+    def __init__(self, loopback: LoopbackServer, *rest: Any) -> None:  # noqa: ANN401 - socketserver types it so
         self._loopback = loopback
         super().__init__(*rest)
 
-    def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - the base's name
+    def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - BaseHTTPRequestHandler names it so
         """Nothing: stderr belongs to the program."""
 
     def do_GET(self) -> None:

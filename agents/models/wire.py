@@ -100,7 +100,7 @@ def has_unparsed(messages: Sequence[Message]) -> bool:
     )
 
 
-def reply_to_wire(reply: Reply, *, model: str, id: str) -> dict[str, JSON]:  # noqa: A002 - the protocol's name
+def reply_to_wire(reply: Reply, *, model: str, id: str) -> dict[str, JSON]:  # noqa: A002 - the field's name in the OpenAI protocol
     """The body of a response that says `reply`."""
     message = _message_to_wire(AssistantMessage(reply.content, reply.calls), objects_only=False)
     used = reply.usage

@@ -219,7 +219,7 @@ async def verify(
     async def watched() -> None:
         try:
             await take()
-        except Exception as error:  # noqa: BLE001 -- raised below, outside of the group
+        except Exception as error:  # noqa: BLE001 -- kept and raised below: a task group would wrap it in an ExceptionGroup
             fault.append(error)
             tasks.cancel_scope.cancel()
 

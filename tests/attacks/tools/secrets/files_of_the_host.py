@@ -5,14 +5,14 @@ Contained: no file outside the standard library can be opened.
 
 import os
 
+HOMES = ("/root", "/home/user")
+
 
 def attack(paths):
     opened = []
     guesses = [
         "/etc/passwd",
         "/etc/shadow",
-        "/root/.ssh/id_rsa",
-        "/root/.bash_history",
         "/etc/hosts",
         "/var/run/docker.sock",
         "/srv",
@@ -24,7 +24,8 @@ def attack(paths):
         "/run/secrets",
         "/.dockerenv",
         "/etc/resolv.conf",
-        "/proc/1/root/etc/passwd",
+        *(f"{home}/{name}" for home in HOMES for name in (".ssh/id_rsa", ".bash_history")),
+        *(f"/proc/{process}/root/etc/passwd" for process in ("1", "self")),
     ]
     for path in [*paths, *guesses]:
         for flags in (os.O_RDONLY, os.O_RDWR, os.O_DIRECTORY):
