@@ -4,21 +4,36 @@ PYTHON ?= $(firstword $(foreach p,python3 python3.13 python3.12 python3.11,$(she
 BIN := $(VENV)/bin
 ARGS ?=
 
-.PHONY: setup run test check bench docs clean
+PIP := $(BIN)/python -m pip --quiet --disable-pip-version-check
 
-setup: $(BIN)/.installed
+.PHONY: setup run test test-pure test-install check bench docs clean
+
+# Everything for work on the project; `make run` needs less.
+setup: $(BIN)/.installed-dev
 
 $(BIN)/.installed: pyproject.toml
 	@test -n "$(PYTHON)" || { echo "Python 3.11 or later is needed; set PYTHON=/path/to/python3"; exit 3; }
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev]'
+	$(PIP) install -e .
 	@touch $@
 
-run: setup
+$(BIN)/.installed-dev: $(BIN)/.installed
+	$(PIP) install -e '.[dev]'
+	@touch $@
+
+run: $(BIN)/.installed
 	$(BIN)/toolhop run $(ARGS)
 
 test: setup
 	$(BIN)/python -m pytest -n auto $(ARGS)
+
+# No process is started, no engine, browser or network asked: tests/pure.py sees to it.
+test-pure: setup
+	$(BIN)/python -m pytest -n 0 --pure $(ARGS)
+
+# In an environment of its own, beside openai-agents, inspect_ai and gymnasium; takes minutes.
+test-install:
+	$(PYTHON) -m tests.installed
 
 check: setup
 	$(BIN)/ruff format --check .

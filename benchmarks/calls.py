@@ -28,15 +28,16 @@ from pathlib import Path
 from typing import Any
 
 import anyio
+import anyio.to_thread
 from func_timeout import func_timeout
 
 from benchmarks.machine import described
-from sandbox import image
-from sandbox.base import Limits, Policy, Program, Session
-from sandbox.engine import DockerEngine
-from sandbox.outcome import JSON, Outcome, Returned
-from sandbox.pool import PooledSandbox
-from sandbox.process import ProcessLauncher
+from toolhop_sandbox.base import Limits, Policy, Program, Session
+from toolhop_sandbox.docker import image
+from toolhop_sandbox.docker.engine import DockerEngine
+from toolhop_sandbox.outcome import JSON, Outcome, Returned
+from toolhop_sandbox.pool import PooledSandbox
+from toolhop_sandbox.process import ProcessLauncher
 from toolhop_tools.examples import example_calls
 from toolhop_tools.load import load
 from toolhop_tools.model import Hop
@@ -240,7 +241,7 @@ async def throughput(episodes: Sequence[Episode], callers: int, seconds: float) 
 
 FORKS = """
 import os, sys, time
-from sandbox.worker import lockdown, standby
+from toolhop_sandbox.worker import lockdown, standby
 standby.warm()
 print(flush=True)
 sys.stdin.readline()
@@ -280,22 +281,33 @@ async def first_call(one: Work) -> float:
         return time.perf_counter() - began
 
 
-async def idle_mib() -> float:
-    """Memory of a container that waits for work, as its control group counts it."""
+async def memory_mib(episodes: Sequence[Episode]) -> tuple[float, float]:
+    """Memory of a container that waits for work, and of one in the largest item's session.
+
+    As its control group counts it, less what the page cache could give back.
+    """
     import docker
 
-    async with sandbox("docker", "restricted") as pool:
-        async with pool.session():
-            pass
-        client = docker.from_env()
-        try:
-            found = client.containers.list(filters={"label": "toolhop.sandbox"})
-            stats: Any = found[0].stats(stream=False)
-            memory = stats["memory_stats"]
-            inactive = memory["stats"].get("total_inactive_file", 0)
-            return float(memory["usage"] - inactive) / 2**20
-        finally:
-            client.close()
+    programs = [one.program for one in max(episodes, key=len)]
+    client = docker.from_env()
+
+    def held() -> float:
+        worker: Any = pool._started[0]  # noqa: SLF001 -- other containers may run beside it
+        told: Any = client.api.stats(worker.container_id, stream=False)
+        memory = told["memory_stats"]
+        inactive = memory["stats"].get("total_inactive_file", 0)
+        return float(memory["usage"] - inactive) / 2**20
+
+    try:
+        async with sandbox("docker", "restricted") as pool:
+            async with pool.session(programs):
+                pass
+            idle = await anyio.to_thread.run_sync(held)
+            async with pool.session(programs):
+                await anyio.sleep(1)
+                return idle, await anyio.to_thread.run_sync(held)
+    finally:
+        client.close()
 
 
 def image_mib() -> float:
@@ -310,10 +322,10 @@ def image_mib() -> float:
 
 
 def episodes_a_second() -> float:
-    """Whole episodes with a player that costs nothing, traces written, on all processors."""
+    """Whole episodes with an agent that costs nothing, traces written, on all processors."""
     with tempfile.TemporaryDirectory() as folder:
         flags = ["--sandbox", "docker", "--epochs", "5", "--json", "--log-dir", folder]
-        code = "from agents.cli import main; main()"
+        code = "from toolhop_agents.cli import main; main()"
         done = subprocess.run(
             [sys.executable, "-c", code, "run", *flags], capture_output=True, text=True, check=True
         )
@@ -349,7 +361,10 @@ def report(quick: bool) -> str:
         f"| from nothing to the first answer, median | {statistics.median(firsts):.3f} s |"
     )
     lines.append(f"| episodes a second, oracle, built-in items | {episodes_a_second():.1f} |")
-    lines.append(f"| memory of an idle container | {anyio.run(idle_mib):.1f} MiB |")
+    idle, in_use = anyio.run(memory_mib, episodes)
+    lines.append(
+        f"| memory of an idle container, and of one in use | {idle:.1f}, {in_use:.1f} MiB |"
+    )
     lines.append(f"| size of the image | {image_mib():.1f} MB |")
     return "\n".join(lines)
 

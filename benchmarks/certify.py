@@ -36,7 +36,7 @@ def main() -> int:
         return 3
     with tempfile.TemporaryDirectory() as folder:
         out = Path(folder) / "certificates.jsonl"
-        command = [sys.executable, "-c", "from agents.cli import main; main()", "certify"]
+        command = [sys.executable, "-c", "from toolhop_agents.cli import main; main()", "certify"]
         command += [options.data, "--sandbox", options.sandbox, "--out", str(out), "--json"]
         before, began = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
         done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)

@@ -17,10 +17,10 @@ from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import gammaln
 
-from agents.statistics import bootstrap, paired, permutation, simulate
-from agents.statistics.simulate import Effect, Study
+from benchmarks import studies
+from benchmarks.studies import Effect, Study
+from toolhop_env.statistics import bootstrap, paired, permutation
 
 PAGE = Path(__file__).parents[1] / "docs" / "comparing.md"
 Z = 1.959963984540054
@@ -61,9 +61,10 @@ def outcomes(n: int) -> NDArray[np.int64]:
 def chances(counts: NDArray[np.int64], n: int, gained: float, lost: float) -> NDArray[np.float64]:
     b, c = counts.T
     rest = n - b - c
-    ways = gammaln(n + 1) - gammaln(b + 1) - gammaln(c + 1) - gammaln(rest + 1)
-    logs = b * np.log(gained) + c * np.log(lost) + rest * np.log(1 - gained - lost)
-    found: NDArray[np.float64] = np.exp(ways + logs)
+    logs = np.array([math.lgamma(count + 1) for count in range(n + 1)])
+    ways = logs[n] - logs[b] - logs[c] - logs[rest]
+    likely = b * np.log(gained) + c * np.log(lost) + rest * np.log(1 - gained - lost)
+    found: NDArray[np.float64] = np.exp(ways + likely)
     return found
 
 
@@ -108,7 +109,7 @@ EFFECTS = (
 
 
 def one_each(study: Study) -> tuple[float, float]:
-    found = paired.difference(simulate.pooled(study))
+    found = paired.difference(studies.pooled(study))
     return found.low, found.high
 
 
@@ -118,7 +119,7 @@ def resampled(study: Study) -> tuple[float, float]:
 
 
 def mcnemar(study: Study) -> float:
-    return paired.difference(simulate.pooled(study)).p_value
+    return paired.difference(studies.pooled(study)).p_value
 
 
 def flipped(study: Study) -> float:
@@ -134,8 +135,8 @@ def simulated() -> Iterator[str]:
         if effect.epochs == 1:
             methods = [("Tango, McNemar", one_each, mcnemar), *methods]
         for name, interval, test in methods:
-            held = simulate.coverage(effect, interval, seed=1).share
-            rejected = simulate.rejections(effect, test, seed=1).share
+            held = studies.coverage(effect, interval, seed=1).share
+            rejected = studies.rejections(effect, test, seed=1).share
             figures = f"{100 * held:.1f} % | {100 * rejected:.1f} %"
             truth = f"{100 * effect.difference:+.1f} points" if effect.difference else "none"
             yield f"| {effect.items} | {effect.epochs} | {truth} | {name} | {figures} |"

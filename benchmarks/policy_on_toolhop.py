@@ -35,7 +35,7 @@ from typing import Any
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
-from sandbox.worker.policy import (  # noqa: E402 -- after the path is set
+from toolhop_sandbox.worker.policy import (  # noqa: E402 -- after the path is set
     PolicyViolation,
     compile_restricted,
     preload,

@@ -18,13 +18,14 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from env.rejection import Rejections
-from sandbox.base import Limits
+from toolhop_env.rejection import Rejections
+from toolhop_sandbox.base import Limits
 from toolhop_tools.load import load
 from toolhop_tools.properties import harness
 from toolhop_tools.properties.bench import calling
 from toolhop_tools.properties.check import open_case
-from toolhop_tools.properties.many import Plan, check_all
+from toolhop_tools.properties.many import check_all
+from toolhop_tools.properties.messages import CheckJob
 from toolhop_tools.properties.model import BASE, Subject, ToolReport, subjects
 
 LIMITS = Limits(wall_s=2.0)
@@ -60,7 +61,7 @@ def whole(tools: Sequence[Subject], lanes: int) -> float:
         verdicts = report.verdicts.values()
         done.append((time.perf_counter(), sum(getattr(v, "executed", 0) for v in verdicts)))
 
-    check_all(Plan(tools, Rejections, LIMITS, count=EXAMPLES), lanes=lanes, on_report=note)
+    check_all(tools, CheckJob(Rejections, LIMITS, count=EXAMPLES), lanes=lanes, on_report=note)
     # From the last lane's first report on: what each has begun by then evens out with what it
     # ends with.
     began, later = done[lanes - 1][0], done[lanes:]

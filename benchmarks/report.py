@@ -2,7 +2,7 @@
 
     python -m benchmarks.report [--episodes N] [--runs N]
 
-The built-in items are played by the repairing player, in the process sandbox, until there are
+The built-in items are played by the repairing agent, in the process sandbox, until there are
 enough episodes; `toolhop report` makes the page, and headless Chromium opens it from disk.
 Browser times are medians, from the action to the frame after what it leads to is in the document.
 Exit code 3 where there is no Chromium.
@@ -20,16 +20,16 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from agents.report.collect import Report, collect
-from agents.report.conversation import body
-from agents.report.pack import Chunks
-from agents.report.page import render
-from agents.report.runs import open_sources
-from agents.runs.store import EPISODES, RunStore
 from benchmarks.machine import described
-from env.score import solved_hops
 from tests.agents.command import TOOLHOP
 from tests.report.browser import Page, started
+from toolhop_agents.report.collect import Report, collect
+from toolhop_agents.report.conversation import body
+from toolhop_agents.report.pack import Chunks
+from toolhop_agents.report.page import render
+from toolhop_agents.report.runs import open_sources
+from toolhop_env.benchmarks import named
+from toolhop_env.runs.store import EPISODES, RunStore
 from toolhop_tools.load import load
 
 UNTIL = """
@@ -71,7 +71,7 @@ def once_each(run: Path) -> float:
     chunks, count = Chunks(), 0
     for trace in RunStore.open(run).traces():
         if trace.started.epoch == 1:
-            chunks.add(body(trace, solved_hops(trace)))
+            chunks.add(body(trace, named(trace.started.benchmark)))
             count += 1
     chunks.close()
     return sum(map(len, chunks.done)) / count

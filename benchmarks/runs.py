@@ -2,7 +2,7 @@
 
     python -m benchmarks.runs [--quick] [--write]
 
-The player makes the gold calls and costs nothing, and the sandbox answers as it was told: what is
+The agent makes the gold calls and costs nothing, and the sandbox answers as it was told: what is
 left is the runner, the traces and the index. Each step is a process of its own, so that its peak
 memory is its own. `--write` puts the tables into docs/runs.md.
 """
@@ -25,22 +25,24 @@ from typing import Any
 
 import anyio
 
-from agents.models.wire import messages_to_wire
-from agents.players.choose import choose
-from agents.players.scripted import ScriptedModel
-from agents.runs.runner import Runner, units
-from agents.runs.settings import RunSettings
-from agents.runs.store import EPISODES, RunStore
 from benchmarks.machine import described
-from env.summary import summarize
-from sandbox.base import Program
-from sandbox.canned import CannedSandbox
-from sandbox.outcome import JSON, Outcome, Raised, Returned
+from toolhop_agents.models.wire import messages_to_wire
+from toolhop_agents.runs.executors.local import LocalExecutor
+from toolhop_agents.runs.play import Means
+from toolhop_agents.runs.settings import RunSettings
+from toolhop_agents.runs.unit import Units
+from toolhop_agents.scripted.choose import choose
+from toolhop_agents.scripted.model import ScriptedModel
+from toolhop_env.runs.store import EPISODES, RunStore
+from toolhop_env.summary import summarize
+from toolhop_sandbox.base import Program
+from toolhop_sandbox.canned import CannedSandbox
+from toolhop_sandbox.outcome import JSON, Outcome, Raised, Returned
 from toolhop_tools.load import load
 from toolhop_tools.model import DataSet
 
 ROOT = Path(__file__).parents[1]
-TOOLHOP = [sys.executable, "-c", "from agents.cli import main; main()"]
+TOOLHOP = [sys.executable, "-c", "from toolhop_agents.cli import main; main()"]
 SIZES = (1_000, 10_000)
 AT_A_TIME = 10
 PAGE = ROOT / "docs" / "runs.md"
@@ -83,13 +85,14 @@ def play(folder: Path, episodes: int) -> dict[str, float]:
     """Play so many episodes into a new run."""
     data = load("builtin")
     items = data.items[: min(40, episodes)]
-    settings = RunSettings(epochs=episodes // len(items), turn_limit=20)
+    settings = RunSettings(modes=("mandatory",), epochs=episodes // len(items), turn_limit=20)
     store = RunStore.create(folder, "run", {"format": 2, "status": "success"}, items)
     oracle = choose("oracle")
-    runner = Runner(settings, sandbox(data), store, lambda u: ScriptedModel("o", oracle, u.item))
+    means = Means(sandbox(data), lambda unit: ScriptedModel("o", oracle, unit.item))
+    executor = LocalExecutor(settings, means, store)
     began = time.perf_counter()
     with store.held():
-        anyio.run(runner.run, units(settings, items), AT_A_TIME)
+        anyio.run(executor.run, Units(settings.modes, settings.epochs, items), AT_A_TIME)
     return {"play_s": time.perf_counter() - began, "play_mib": peak_mib()}
 
 

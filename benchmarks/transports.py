@@ -16,11 +16,11 @@ from contextlib import AsyncExitStack
 import anyio
 
 from benchmarks.machine import described
-from sandbox import containers
-from sandbox.base import Limits, Program, Session
-from sandbox.engine import DockerEngine, Transport
-from sandbox.outcome import Returned
-from sandbox.pool import PooledSandbox
+from toolhop_sandbox.base import Limits, Program, Session
+from toolhop_sandbox.docker import containers
+from toolhop_sandbox.docker.engine import DockerEngine, Transport
+from toolhop_sandbox.outcome import Returned
+from toolhop_sandbox.pool import PooledSandbox
 
 ECHO = Program("def echo(text):\n    return text", "echo")
 SMALL, LARGE = "a word or two", "x" * 900_000

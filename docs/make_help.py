@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from agents.cli import root
+from toolhop_agents.cli import root
 
 TARGET = Path(__file__).parent / "help.md"
 

@@ -8,24 +8,49 @@ from pathlib import Path
 
 import pytest
 
+from tests.pure import Pure
+
 SHARED = Path(__file__).parents[2] / "shared" / "data"
 """Public benchmark data beside the project, read-only; see its README."""
+NEEDS = {
+    "toolhop_60": "data",
+    "docker_engine": "docker",
+    "chromium": "browser",
+}
+"""The mark that a fixture gives to the tests that ask for it."""
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Options of these tests."""
+    parser.addoption("--pure", action="store_true", help="Only tests that start no process.")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """See `tests.pure`."""
+    if config.getoption("--pure"):
+        config.pluginmanager.register(Pure(config))
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_itemcollected(item: pytest.Item) -> None:
+    """Mark what a test needs by the fixtures that it asks for; skip what needs absent data."""
+    for fixture in NEEDS.keys() & set(getattr(item, "fixturenames", ())):
+        item.add_marker(NEEDS[fixture])
+    if item.get_closest_marker("data") and not SHARED.exists():
+        item.add_marker(pytest.mark.skip(reason="needs the benchmark data in ../shared/data"))
 
 
 @pytest.fixture(scope="session")
 def toolhop_60() -> Path:
     """60 rows of ToolHop's official file."""
-    path = SHARED / "toolhop" / "ToolHop-60.json"
-    if not path.exists():
-        pytest.skip(f"benchmark data is not there: {path}")
-    return path
+    return SHARED / "toolhop" / "ToolHop-60.json"
 
 
 @pytest.fixture(scope="session")
 def docker_engine() -> None:
     """A running Docker engine; without one the test is skipped, and fails under CI."""
-    from sandbox.containers import connect
-    from sandbox.errors import SandboxUnavailable
+    from toolhop_sandbox.docker.containers import connect
+    from toolhop_sandbox.errors import SandboxUnavailable
 
     try:
         connect().close()

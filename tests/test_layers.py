@@ -10,11 +10,33 @@ from pathlib import Path
 
 import pytest
 
+from toolhop_env.scorers.toolhop import TOOLHOP
+
 ROOT = Path(__file__).parents[1]
-ORDER = ("sandbox", "toolhop_tools", "env", "agents")
+ROOMS = {
+    "toolhop_sandbox": ROOT / "sandbox",
+    "toolhop_tools": ROOT,
+    "toolhop_env": ROOT / "env",
+    "toolhop_agents": ROOT / "agents",
+}
+"""The packages in their order, each with the folder that it is found in."""
+ORDER = tuple(ROOMS)
 CLIENTS = {"openai_model.py", "litellm_model.py"}
 """Imported only when such a model is opened; see tests/agents/test_clients.py."""
-WORKER_MAY = {"RestrictedPython", "sandbox", *sys.stdlib_module_names}
+WITHIN_AGENTS = (
+    {"models", "call_formats", "prompts"},
+    {"scripted"},
+    {"react"},
+    {"benchmarks", "judge", "simulator"},
+    {"runs"},
+    {"ablate", "compare", "export", "serve", "play"},
+    {"report", "table", "terminal", "trace_view", "data_view", "tool_tests", "pytest_plugin"},
+    {"cli"},
+)
+"""Parts of `toolhop_agents`, each importing none of a later group. What shows figures (`table`,
+`terminal`, `trace_view`) is imported by whatever shows some: it is bound by what it imports."""
+SHOWS = {"table", "terminal", "trace_view", "data_view"}
+WORKER_MAY = {"RestrictedPython", "toolhop_sandbox", *sys.stdlib_module_names}
 
 
 def imported(path: Path) -> set[str]:
@@ -31,19 +53,73 @@ def imported(path: Path) -> set[str]:
 @pytest.mark.parametrize("layer", ORDER)
 def test_layer_imports_only_earlier_layers(layer: str) -> None:
     later = {*ORDER[ORDER.index(layer) + 1 :], "tests", "benchmarks"}
-    files = list((ROOT / layer).rglob("*.py"))
+    files = list((ROOMS[layer] / layer).rglob("*.py"))
     wrong = {str(path): imported(path) & later for path in files}
     assert files
     assert {path: names for path, names in wrong.items() if names} == {}
 
 
+def parts_imported(path: Path) -> set[str]:
+    """The parts of `toolhop_agents` that a file imports."""
+    found = set()
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.ImportFrom) and node.module:
+            names = node.module.split(".")
+            if names[0] == "toolhop_agents":
+                found |= {names[1]} if len(names) > 1 else {alias.name for alias in node.names}
+    return found
+
+
+@pytest.mark.parametrize("place", range(len(WITHIN_AGENTS)))
+def test_parts_of_agents_import_only_earlier_parts(place: int) -> None:
+    root = ROOMS["toolhop_agents"] / "toolhop_agents"
+    later = set().union(*WITHIN_AGENTS[place + 1 :]) - SHOWS
+    wrong: dict[str, set[str]] = {}
+    for part in WITHIN_AGENTS[place]:
+        files = list((root / part).rglob("*.py")) or [root / f"{part}.py"]
+        wrong |= {str(path): parts_imported(path) & later for path in files}
+    assert {path: names for path, names in wrong.items() if names} == {}
+
+
+def test_every_part_of_agents_has_its_place() -> None:
+    root = ROOMS["toolhop_agents"] / "toolhop_agents"
+    parts = {path.stem for path in root.iterdir() if path.suffix == ".py" or path.is_dir()}
+    known = set().union(*WITHIN_AGENTS)
+    assert parts - {"__init__", "__pycache__", "templates", "py"} == known
+
+
+MEASURES = {one.name for one in TOOLHOP.measures}
+MAY_NAME_MEASURES = {"toolhop_env/scorers", "toolhop_env/measures.py"}
+"""The scorers name their benchmark's own measures; `measures` names the kinds of scorers, which
+ToolHop's two leading measures are named after."""
+
+
+@pytest.mark.parametrize("layer", ORDER)
+def test_no_file_but_a_scorer_names_a_benchmarks_measures(layer: str) -> None:
+    """A measure's name is a text; the same word elsewhere (`zip(..., strict=True)`) is none."""
+    wrong: dict[str, set[str]] = {}
+    for path in (ROOMS[layer] / layer).rglob("*.py"):
+        place = path.relative_to(ROOMS[layer]).as_posix()
+        if any(place.startswith(folder) for folder in MAY_NAME_MEASURES):
+            continue
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        constants = [n.value for n in ast.walk(tree) if isinstance(n, ast.Constant)]
+        texts = {value for value in constants if isinstance(value, str)}
+        names = {n.attr for n in ast.walk(tree) if isinstance(n, ast.Attribute)}
+        found = (texts | names) & (MEASURES - {"strict", "official", "chain"})
+        found |= {name for name in ("strict", "official") if name in texts}
+        if found:
+            wrong[place] = found
+    assert wrong == {}
+
+
 def test_worker_imports_only_standard_library_and_restrictedpython() -> None:
-    files = list((ROOT / "sandbox" / "worker").glob("*.py"))
+    files = list((ROOMS["toolhop_sandbox"] / "toolhop_sandbox" / "worker").glob("*.py"))
     wrong = {str(path): imported(path) - WORKER_MAY for path in files}
     assert {path: names for path, names in wrong.items() if names} == {}
     sources = "\n".join(path.read_text(encoding="utf-8") for path in files)
-    others = {line for line in sources.splitlines() if line.startswith("from sandbox")}
-    assert {line for line in others if not line.startswith("from sandbox.worker")} == set()
+    others = {line for line in sources.splitlines() if line.startswith("from toolhop_sandbox")}
+    assert {line for line in others if not line.startswith("from toolhop_sandbox.worker")} == set()
 
 
 @pytest.mark.parametrize("room", ORDER)
@@ -51,14 +127,14 @@ def test_package_is_ours_alone(room: str) -> None:
     spec = importlib.util.find_spec(room)
     assert spec is not None
     assert spec.origin is not None
-    assert Path(spec.origin).parent == ROOT / room
+    assert Path(spec.origin).parent == ROOMS[room] / room
 
 
 def test_importing_everything_prints_nothing_and_loads_no_client() -> None:
     modules = [
-        ".".join(path.relative_to(ROOT).with_suffix("").parts)
+        ".".join(path.relative_to(ROOMS[layer]).with_suffix("").parts)
         for layer in ORDER
-        for path in sorted((ROOT / layer).rglob("*.py"))
+        for path in sorted((ROOMS[layer] / layer).rglob("*.py"))
         if not {"builtin", "strategies"} & set(path.relative_to(ROOT).parts)
         and path.name not in {"__init__.py", *CLIENTS}
     ]
@@ -73,7 +149,8 @@ def test_importing_everything_prints_nothing_and_loads_no_client() -> None:
 
 def test_help_is_instant_because_it_imports_no_command() -> None:
     code = (
-        "import sys, contextlib\nfrom agents.cli import main\nsys.argv = ['toolhop', '--help']\n"
+        "import sys, contextlib\nfrom toolhop_agents.cli import main\n"
+        "sys.argv = ['toolhop', '--help']\n"
         "with contextlib.suppress(SystemExit): main()\n"
         "assert not {'pydantic', 'rich', 'anyio', 'docker'} & set(sys.modules)"
     )

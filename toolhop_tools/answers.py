@@ -1,7 +1,7 @@
 """Whether two answers are the same, and whether a result holds one. Pure.
 
-The rule is strict where ToolHop's official one is not (`env.answers`): texts are equal or they are
-not, numbers are compared by value.
+The rule is strict where ToolHop's official one is not (`toolhop_env.scorers`): texts are equal
+or they are not, numbers are compared by value.
 """
 
 from __future__ import annotations
@@ -12,15 +12,21 @@ import unicodedata
 from collections.abc import Iterator
 from decimal import Decimal, InvalidOperation
 
-from sandbox.outcome import JSON
+from toolhop_sandbox.outcome import JSON
 
 
 def same_answer(gold: str, given: str) -> bool:
     """Whether two answers are the same under the strict rule."""
-    wanted, found = plain_text(gold), plain_text(given)
-    one, other = plain_number(wanted), plain_number(found)
-    if one is not None and other is not None:
-        return one == other
+    wanted = plain_text(gold)
+    return _same(wanted, plain_number(wanted), given)
+
+
+def _same(wanted: str, number: Decimal | None, given: str) -> bool:
+    """The same, with the gold's plain text and its number at hand."""
+    found = plain_text(given)
+    other = plain_number(found)
+    if number is not None and other is not None:
+        return number == other
     return wanted == found and bool(found)
 
 
@@ -55,7 +61,9 @@ def holds(value: JSON, answer: str) -> bool:
     wanted = _as_json(answer)
     if isinstance(wanted, list | dict) and value == wanted:
         return True
-    return any(same_answer(answer, leaf) for leaf in leaves(value))
+    plain = plain_text(answer)
+    number, arrays = plain_number(plain), plain.startswith("[")
+    return any(_same(plain, number, leaf) for leaf in leaves(value, arrays=arrays))
 
 
 def _as_json(text: str) -> JSON:
@@ -66,8 +74,11 @@ def _as_json(text: str) -> JSON:
     return value
 
 
-def leaves(value: JSON) -> Iterator[str]:
-    """The scalars and the arrays in a value, as text; numbers without an exponent."""
+def leaves(value: JSON, *, arrays: bool = True) -> Iterator[str]:
+    """The scalars and the arrays in a value, as text; numbers without an exponent.
+
+    Without `arrays` the time is linear in the value; with them it is that of each array's text.
+    """
     # Not recursive: a result may be nested almost to the interpreter's limit.
     left = [value]
     while left:
@@ -76,7 +87,8 @@ def leaves(value: JSON) -> Iterator[str]:
             left.extend(reversed(part.values()))
         elif isinstance(part, list):
             left.extend(reversed(part))
-            yield json.dumps(part, ensure_ascii=False)
+            if arrays:
+                yield json.dumps(part, ensure_ascii=False)
         elif isinstance(part, float):
             yield format(Decimal(repr(part)), "f")
         else:

@@ -20,8 +20,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import TypeAlias
 
-from sandbox.base import Program, Session
-from sandbox.outcome import (
+from toolhop_sandbox.base import Program, Session
+from toolhop_sandbox.outcome import (
     JSON,
     Died,
     NotJson,
@@ -85,7 +85,7 @@ def {driver}(sets, most_chars, most_s):
 
 
 @dataclass(frozen=True, slots=True)
-class Run:
+class CallRun:
     """What came of one argument set.
 
     Within a batch `Raised` has no line, and a call that asks for too much memory at once raises
@@ -99,7 +99,7 @@ class Run:
     """Whether it was a call of its own."""
 
 
-Calls: TypeAlias = Generator[tuple[Program, Arguments], Outcome, list[Run | None]]
+Calls: TypeAlias = Generator[tuple[Program, Arguments], Outcome, list[CallRun | None]]
 """Calls to be made, one after another, each answered by its outcome; what they tell in the end.
 
 A run is None where it was not made, because too many before it were cut off.
@@ -108,7 +108,7 @@ A run is None where it was not made, because too many before it were cut off.
 
 async def run_batch(
     session: Session, program: Program, sets: Sequence[Arguments], *, most_cut: int = MOST_CUT
-) -> list[Run | None]:
+) -> list[CallRun | None]:
     """Make the calls of `in_batches` in a session.
 
     Raises:
@@ -133,7 +133,7 @@ def in_batches(program: Program, sets: Sequence[Arguments], *, most_cut: int = M
     driver = with_driver(program, _DRIVER)
     if driver is None:
         return (yield from one_by_one(program, sets, most_cut=most_cut))
-    found: list[Run | None] = [None] * len(sets)
+    found: list[CallRun | None] = [None] * len(sets)
     waiting = deque((at, min(at + BATCH, len(sets))) for at in range(0, len(sets), BATCH))
     cut = 0
     while waiting and cut < most_cut:
@@ -148,11 +148,11 @@ def in_batches(program: Program, sets: Sequence[Arguments], *, most_cut: int = M
             waiting.extend((first + at, first + at + 1) for at, r in enumerate(runs) if r is None)
         elif outcome is None or isinstance(outcome, Raised | Refused):
             alone = yield program, sets[first]
-            found[first] = Run(alone, alone=True)
+            found[first] = CallRun(alone, alone=True)
             cut += _cut(alone)
             if outcome == alone:
                 # The module level raises, or the compiler: before any call, whatever the call.
-                found[first + 1 : end] = [Run(alone)] * (end - first - 1)
+                found[first + 1 : end] = [CallRun(alone)] * (end - first - 1)
             else:
                 # The tool breaks its driver.
                 waiting.extendleft((at, at + 1) for at in range(end - 1, first, -1))
@@ -163,12 +163,12 @@ def in_batches(program: Program, sets: Sequence[Arguments], *, most_cut: int = M
 
 def one_by_one(program: Program, sets: Sequence[Arguments], *, most_cut: int = MOST_CUT) -> Calls:
     """Each set as a call of its own."""
-    found: list[Run | None] = [None] * len(sets)
+    found: list[CallRun | None] = [None] * len(sets)
     cut = 0
     for at, arguments in enumerate(sets):
         if cut < most_cut:
             outcome = yield program, arguments
-            found[at] = Run(outcome, alone=True)
+            found[at] = CallRun(outcome, alone=True)
             cut += _cut(outcome)
     return found
 
@@ -217,7 +217,7 @@ def _cut(outcome: Outcome) -> bool:
     return isinstance(outcome, TimedOut | OutOfMemory | Died)
 
 
-def _read(text: str, most: int) -> list[Run | None] | None:
+def _read(text: str, most: int) -> list[CallRun | None] | None:
     """The driver's report; None where it is none, as after a tool's mischief."""
     try:
         entries = json.loads(text)
@@ -225,15 +225,15 @@ def _read(text: str, most: int) -> list[Run | None] | None:
         return None
     if not isinstance(entries, list) or not 0 < len(entries) <= most:
         return None
-    found: list[Run | None] = []
+    found: list[CallRun | None] = []
     for entry in entries:
         match entry:
             case ["returned", str(value), _, bool(kept)]:
-                found.append(Run(Returned(_utf8(value)), kept))
+                found.append(CallRun(Returned(_utf8(value)), kept))
             case ["raised", str(error), str(message), bool(kept)]:
-                found.append(Run(Raised(_utf8(error), _utf8(message)), kept))
+                found.append(CallRun(Raised(_utf8(error), _utf8(message)), kept))
             case ["not_json", _, str(reason), bool(kept)]:
-                found.append(Run(NotJson(_utf8(reason)), kept))
+                found.append(CallRun(NotJson(_utf8(reason)), kept))
             case ["long", _, _, bool()]:
                 found.append(None)
             case _:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from sandbox.outcome import JSON
+from toolhop_sandbox.outcome import JSON
 
 _NAMING_RULES = (
     *("patternProperties", "unevaluatedProperties", "dependentSchemas", "if"),
@@ -28,7 +28,7 @@ def undeclared(schema: Mapping[str, JSON], arguments: Mapping[str, JSON]) -> lis
 
 
 def declared(schema: Mapping[str, JSON]) -> list[str]:
-    """Names that the schema knows; some documents require what they do not describe."""
+    """Names that the schema knows; some schemas require what they do not describe."""
     properties = schema.get("properties")
     names = list(properties) if isinstance(properties, dict) else []
     return list(dict.fromkeys(names + required(schema)))

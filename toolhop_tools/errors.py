@@ -1,4 +1,4 @@
-"""Faults of data files, as lists of problems a person can mend.
+"""Faults of data files, as lists of problems a person can fix.
 
 ToolsError
 ├── DataError             the data cannot be used; `problems` lists every fault, not the first
@@ -15,17 +15,17 @@ from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from typing import Literal, TypeAlias
 
-from sandbox.outcome import JSON
+from toolhop_sandbox.outcome import JSON
 
 PRINTED = 50
 """Problems that the text of a `DataError` lists; the rest are counted."""
 
-Level: TypeAlias = Literal["error", "finding"]
+ProblemLevel: TypeAlias = Literal["error", "finding"]
 """An ``error`` makes its row unusable; a ``finding`` is suspicious, and the row is used."""
 
 
 @dataclass(frozen=True, slots=True)
-class Problem:
+class DataProblem:
     """One fault of a data file."""
 
     rule: str
@@ -36,7 +36,7 @@ class Problem:
     """Path within the row, such as ``tools[2].parameters``."""
     expected: str
     given: str
-    level: Level = "error"
+    level: ProblemLevel = "error"
 
     def __str__(self) -> str:
         place = ": ".join(part for part in (self.where, self.field) if part)
@@ -55,11 +55,11 @@ class DataError(ToolsError):
     """The data cannot be used as asked.
 
     `problems` holds every error found, in the order of the file. `fix` says what to do where
-    that is more than mending the fields named.
+    that is more than correcting the fields named.
     """
 
     def __init__(
-        self, message: str, problems: Iterable[Problem] = (), *, origin: str = "", fix: str = ""
+        self, message: str, problems: Iterable[DataProblem] = (), *, origin: str = "", fix: str = ""
     ) -> None:
         super().__init__(message)
         self.message = message

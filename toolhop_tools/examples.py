@@ -11,13 +11,13 @@ import io
 import json
 import re
 import tokenize
-import warnings
 from collections.abc import Iterator, Mapping
 from itertools import islice
 from typing import TypeAlias
 
-from sandbox.base import Program
-from sandbox.outcome import JSON
+from toolhop_sandbox.base import Program
+from toolhop_sandbox.outcome import JSON
+from toolhop_tools.pairing import parse_source
 
 Function: TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef
 LONGEST_CHARS = 4000
@@ -33,7 +33,7 @@ def example_calls(program: Program) -> tuple[dict[str, JSON], ...]:
     are given the function's own parameter names. Left out are calls whose arguments are no
     literals, or not JSON; a source that does not parse has none.
     """
-    tree = _parsed(program.source)
+    tree = parse_source(program.source)
     if tree is None:
         return ()
     function = _function(tree, program.function)
@@ -46,16 +46,6 @@ def example_calls(program: Program) -> tuple[dict[str, JSON], ...]:
         if arguments is not None:
             found.setdefault(json.dumps(arguments, sort_keys=True), arguments)
     return tuple(found.values())
-
-
-def _parsed(source: str) -> ast.Module | None:
-    with warnings.catch_warnings():
-        # The parser warns of a stranger's escapes, such as "\\d", on our standard error.
-        warnings.simplefilter("ignore")
-        try:
-            return ast.parse(source)
-        except (SyntaxError, ValueError, RecursionError, MemoryError):
-            return None
 
 
 def _function(tree: ast.Module, name: str) -> Function | None:
@@ -72,7 +62,7 @@ def _calls(tree: ast.Module, function: Function, program: Program) -> Iterator[a
             yield from _calls_in(statement, function.name)
     for text in _prose(tree, program.source):
         for piece in _call_texts(text, function.name):
-            parsed = _parsed(piece)
+            parsed = parse_source(piece)
             if parsed is not None:
                 yield from _calls_in(parsed, function.name)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from sandbox.outcome import JSON
+from toolhop_sandbox.outcome import JSON
 
 _NO_ERROR = frozenset({"", "none", "null", "no", "no error", "n/a", "ok"})
 OPENING_CHARS = 400

@@ -8,17 +8,19 @@ from difflib import get_close_matches
 from fnmatch import fnmatchcase
 from pathlib import Path
 
-from toolhop_tools import fetch, official
-from toolhop_tools.builtin import builtin, survey_builtin, survey_folder
-from toolhop_tools.errors import BadChoice, DataError, DataNotFetched, DataNotFound
+from toolhop_tools.errors import BadChoice, DataError, DataNotFound
 from toolhop_tools.model import DataSet, Item
-from toolhop_tools.record import Survey
+from toolhop_tools.packages import BadPackage
+from toolhop_tools.readers import folder, native, toolhop
+from toolhop_tools.readers.reader import Reader, from_package, from_packages
+from toolhop_tools.readers.record import Survey
 
-NAMES = {
-    "builtin": "the items that come with the package",
-    "toolhop": "ToolHop's 995 items, after `toolhop data fetch`",
+READERS: dict[str, Reader] = {
+    "builtin": folder.BUILTIN,
+    "toolhop": toolhop.READER,
+    "folder": folder.FOLDER,
 }
-"""Data sets known by name. Anything else is a path; ``./builtin`` is one too."""
+"""Readers of the product's own, by name. No entry point replaces one of these."""
 
 
 def load(
@@ -27,62 +29,74 @@ def load(
     """A data set of which every row can be used.
 
     Args:
-        name_or_path: ``builtin``, ``toolhop``, a file in ToolHop's official format (``.json`` or
-            ``.jsonl``), or a folder laid out as the built-in one (`toolhop_tools.builtin`).
-        last_wins: official behaviour for tools that share a name (`official.survey`).
+        name_or_path: the name of a reader, such as ``builtin`` or ``toolhop``, alone or with what
+            it is to read (``toolhop:rows.json``); or a path: a file is read in ToolHop's official
+            format (``.json`` or ``.jsonl``), a folder as one laid out like the built-in set
+            (`toolhop_tools.readers.folder`). ``./builtin`` is a path.
+        last_wins: official behaviour for tools that share a name (`toolhop.survey`).
         skip_broken: leave out rows with errors, as long as any can be used.
 
     Raises:
-        DataNotFound: no data set of that name, nothing at that path.
+        DataNotFound: no reader of that name, nothing at that path.
         DataNotFetched: ``toolhop`` is not in the cache folder.
         DataError: lists every row that cannot be used.
+        BadPackage: the reader of an installed package cannot be used.
     """
     if str(name_or_path) == "builtin":
-        return builtin()
+        return folder.builtin()
     return survey(name_or_path, last_wins=last_wins).usable(skip_broken=skip_broken)
 
 
 def survey(name_or_path: str | Path, *, last_wins: bool = False) -> Survey:
     """The same with errors and findings as values; raises where nothing could be read."""
-    name = str(name_or_path)
-    if name == "builtin":
-        return survey_builtin()
-    if name == "toolhop":
-        return official.survey(_fetched(), last_wins=last_wins, name=name)
-    path = Path(name_or_path)
+    given = str(name_or_path)
+    name, colon, path = given.partition(":")
     try:
-        if path.is_dir():
-            return survey_folder(path, name=path.resolve().name, origin=name)
-        if not path.exists():
-            raise _unknown(name)
-        return official.survey(path, last_wins=last_wins)
+        reader = _reader(name, colon) if isinstance(name_or_path, str) else None
+        if reader is not None:
+            return reader.survey(path, last_wins=last_wins)
+        if Path(given).is_dir():
+            return folder.FOLDER.survey(given, last_wins=last_wins)
+        if not given or not Path(given).exists():
+            raise _unknown(given)
+        if Path(given).is_file() and native.is_native_file(Path(given)):
+            return Survey(native.read_file(Path(given)), ())
+        return toolhop.READER.survey(given, last_wins=last_wins)
     except OSError as error:
-        raise DataError(f"cannot be read: {error.strerror}", origin=name) from None
+        raise DataError(f"cannot be read: {error.strerror}", origin=given) from None
 
 
-def _fetched() -> Path:
-    path = fetch.cached_file()
-    if not path.exists():
-        raise DataNotFetched(
-            "ToolHop's data file is not on this machine",
-            origin=str(path),
-            fix="run `toolhop data fetch` (19.7 MB), or `toolhop data fetch --from FILE`",
-        )
-    if not fetch.is_pinned(path):
-        raise DataNotFetched(
-            "this is not the pinned file: its SHA-256 differs",
-            origin=str(path),
-            fix="run `toolhop data fetch`; a file of your own is read by its path",
-        )
-    return path
+def readers() -> dict[str, Reader]:
+    """Every reader by name: the product's own, then those of installed packages.
+
+    Raises:
+        BadPackage: the reader of an installed package cannot be used.
+    """
+    return {**READERS, **{k: v for k, v in from_packages().items() if k not in READERS}}
+
+
+def _reader(name: str, colon: str) -> Reader | None:
+    """The reader that is named; None for a path, which wins over other packages' readers."""
+    if name in READERS:
+        reader: Reader | None = READERS[name]
+    elif not name.isidentifier() or (not colon and Path(name).exists()):
+        return None
+    else:
+        reader = from_package(name)
+    return None if reader is not None and reader.wants_path and not colon else reader
 
 
 def _unknown(name: str) -> DataNotFound:
-    near = get_close_matches(name, NAMES, n=1)
+    try:
+        found = readers()
+    except BadPackage:  # another package's fault: what was asked for has no part in it
+        found = READERS
+    known = [one for one, reader in found.items() if not reader.wants_path]
+    near = get_close_matches(name, known, n=1)
     hint = f"; did you mean {near[0]}?" if near else ""
     return DataNotFound(
         f"no data set {name!r}, and no file or folder at that path{hint}",
-        fix=f"give {', '.join(NAMES)}, or the path of a file in ToolHop's official format "
+        fix=f"give {', '.join(known)}, or the path of a file in ToolHop's official format "
         "(.json, .jsonl) or of a folder laid out as the built-in set",
     )
 

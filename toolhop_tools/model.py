@@ -1,8 +1,9 @@
 """Items and tools as values: what every reader of a data set yields.
 
-The shape follows ToolHop (paper section 3; data file `ToolHop.json`): an item is a question
-whose answer is reached over hops; a hop is a sub-question with a gold sub-answer and the tool
-that was made for it.
+The shape of ToolHop's items follows its paper (section 3; data file `ToolHop.json`): an item is a
+question whose answer is reached over hops; a hop is a sub-question with a gold sub-answer and the
+tool that was made for it. An item of another benchmark has no hops: its gold is that benchmark's
+own JSON, and its tools are those of no hop.
 """
 
 from __future__ import annotations
@@ -11,15 +12,20 @@ import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from enum import StrEnum
 from functools import cached_property
+from typing import TypeAlias, assert_never
 
-from sandbox.base import Program
-from sandbox.outcome import JSON
+from toolhop_sandbox.base import Program
+from toolhop_sandbox.outcome import JSON, OUTCOME, Outcome
 from toolhop_tools.reading import Reading
+
+TOOLHOP = "toolhop"
+"""The benchmark of an item that names no other."""
 
 
 @dataclass(frozen=True, slots=True)
-class ToolDocument:
+class ToolSchema:
     """A tool as a model is shown it."""
 
     name: str
@@ -39,16 +45,107 @@ class ToolDocument:
 
 
 @dataclass(frozen=True, slots=True)
-class Tool:
-    """A document and the code behind it."""
+class RecordedTable:
+    """Results that were recorded, looked up by the arguments of a call; nothing runs."""
 
-    document: ToolDocument
-    program: Program
+    results: Mapping[str, Outcome]
+    """By the `canonical` text of the arguments."""
+    default: Outcome
+    """What a call with any other arguments gives."""
+
+    def answer(self, arguments: Mapping[str, JSON]) -> Outcome:
+        """The outcome that was recorded for these arguments, else the default."""
+        return self.results.get(canonical(dict(arguments)), self.default)
+
+
+@dataclass(frozen=True, slots=True)
+class Simulated:
+    """A model answers calls in the tool's place."""
+
+    instruction: str
+    """Instructions to that model: what the tool does, and how to answer."""
+
+
+class EpisodeAction(StrEnum):
+    """A call that acts on the episode itself, and on nothing else."""
+
+    FINISH = "finish"
+    """Ends the episode with an answer."""
+    GIVE_UP = "give_up"
+    """Ends the episode without one."""
+    ASK_USER = "ask_user"
+    """Puts a question to the user."""
+    CHANGE_TOOLS = "change_tools"
+    """Asks for other tools than those on offer."""
+
+
+Body: TypeAlias = Program | RecordedTable | Simulated | EpisodeAction
+"""What answers a tool's calls. A `Program` runs in the sandbox."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tool:
+    """What a model is shown, and what answers when it is called."""
+
+    schema: ToolSchema
+    body: Body
 
     @property
     def name(self) -> str:
         """The name that a model calls it by."""
-        return self.document.name
+        return self.schema.name
+
+    @property
+    def program(self) -> Program:
+        """The body of a tool that runs in the sandbox.
+
+        Raises:
+            TypeError: the tool has a body of another kind.
+        """
+        if isinstance(self.body, Program):
+            return self.body
+        raise TypeError(
+            f"tool {self.name!r} has no program to run: its body is {_kind(self.body)}; "
+            "match on Tool.body where other bodies may come"
+        )
+
+    @property
+    def body_parts(self) -> list[JSON]:
+        """What the tool does, as JSON: equal parts, equal behaviour. Part of an item's digest."""
+        match self.body:
+            case Program(source, function):
+                return [source, function]
+            case RecordedTable(results, default):
+                rows: JSON = {key: _outcome_json(one) for key, one in results.items()}
+                return [{"recorded": rows, "default": _outcome_json(default)}]
+            case Simulated(instruction):
+                return [{"simulated": instruction}]
+            case EpisodeAction():
+                return [{"action": self.body.value}]
+            case _:
+                assert_never(self.body)
+
+
+def _kind(body: Body) -> str:
+    return f"the action {body}" if isinstance(body, EpisodeAction) else f"a {type(body).__name__}"
+
+
+def _outcome_json(outcome: Outcome) -> JSON:
+    value: JSON = OUTCOME.dump_python(outcome, mode="json")
+    return value
+
+
+def canonical(value: object) -> str:
+    """One text for all JSON values that are equal: keys sorted, 2.0 written as 2; 1 is not true."""
+    return json.dumps(_even(value), sort_keys=True, ensure_ascii=False)
+
+
+def _even(value: object) -> object:
+    if isinstance(value, dict):
+        return {key: _even(part) for key, part in value.items()}
+    if isinstance(value, list):
+        return [_even(part) for part in value]
+    return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,12 +172,14 @@ class Hop:
 
 @dataclass(frozen=True)
 class Item:
-    """A question, its answer, and the hops that lead there, in order."""
+    """A question, the tools on offer, and the gold: of ToolHop the answer and the hops to it."""
 
     id: str
     question: str
     answer: str
+    """Empty where the benchmark has no answer in one text."""
     hops: tuple[Hop, ...]
+    """In order; none where the benchmark's gold is no chain."""
     domain: str
     answer_type: str
     previous_answer_type: str = ""
@@ -88,9 +187,14 @@ class Item:
     extra: Mapping[str, JSON] = field(default_factory=dict)
     """Fields of the data row that the product does not use, kept for export."""
     others: tuple[Tool, ...] = ()
-    """Tools on offer that belong to no hop; see `toolhop_tools.presentation`."""
+    """Tools on offer that belong to no hop; see `toolhop_tools.perturb`."""
     order: tuple[str, ...] = ()
     """Names of all tools in the order in which they are shown; empty for hop order."""
+    benchmark: str = TOOLHOP
+    """Name of the benchmark whose scorer reads the gold."""
+    gold: Mapping[str, JSON] = field(default_factory=dict)
+    """The gold of another benchmark, in its own form; never shown to whoever plays. Empty for
+    ToolHop, whose gold is `answer` and `hops`."""
 
     @cached_property
     def tools(self) -> dict[str, Tool]:
@@ -107,14 +211,15 @@ class Item:
         if self.others or self.order:
             parts.append([_parts(tool) for tool in self.others])
             parts.append(list(self.order))
+        if self.benchmark != TOOLHOP or self.gold:
+            parts.append({"benchmark": self.benchmark, "gold": dict(self.gold)})
         text = json.dumps(parts, sort_keys=True, ensure_ascii=True)
         return hashlib.sha256(text.encode()).hexdigest()
 
 
 def _parts(tool: Tool) -> list[JSON]:
-    document, program = tool.document, tool.program
-    shown: list[JSON] = [document.name, document.description, dict(document.parameters)]
-    return [*shown, program.source, program.function]
+    schema = tool.schema
+    return [schema.name, schema.description, dict(schema.parameters), *tool.body_parts]
 
 
 @dataclass(frozen=True)

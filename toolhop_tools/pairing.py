@@ -1,4 +1,4 @@
-"""Which function of a ToolHop row stands behind which tool document.
+"""Which function of a ToolHop row stands behind which tool schema.
 
 A row names its tools in an object keyed by sub-question and its functions in a list, and some
 copies of the file sort the keys. The list alone is in hop order (spec METRICS.md 3.1), so the
@@ -15,7 +15,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import permutations
 
-from sandbox.outcome import JSON
+from toolhop_sandbox.outcome import JSON
 
 MOST_TRIED = 6
 """Tools of one name in one row whose every order is tried; beyond, the order of the keys."""
@@ -25,7 +25,7 @@ _DEF = re.compile(r"^(?:async[ \t]+)?def\s+(\w+)", re.MULTILINE)
 
 @dataclass(frozen=True, slots=True)
 class Slot:
-    """A sub-question's tool document, seen as something that a function is wanted for."""
+    """A sub-question's tool schema, seen as something that a function is wanted for."""
 
     name: str
     properties: frozenset[str]

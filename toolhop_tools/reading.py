@@ -9,7 +9,7 @@ from enum import StrEnum
 
 from pydantic import TypeAdapter
 
-from sandbox.outcome import JSON
+from toolhop_sandbox.outcome import JSON
 from toolhop_tools.dates import in_notation, whole_date
 
 MOST_DIGITS = 400

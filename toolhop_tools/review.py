@@ -6,7 +6,8 @@ import ast
 import re
 from collections.abc import Iterator
 
-from toolhop_tools.errors import Problem, shown
+from toolhop_sandbox.base import Program
+from toolhop_tools.errors import DataProblem, shown
 from toolhop_tools.model import DataSet, Hop, Item, Tool
 from toolhop_tools.pairing import parse_source, property_names, top_functions
 
@@ -14,17 +15,18 @@ PROVIDER_NAME = re.compile(r"[a-zA-Z0-9_-]{1,64}")
 """Names that OpenAI's API, and others after it, accept for a function."""
 
 
-def findings(dataset: DataSet) -> list[Problem]:
+def findings(dataset: DataSet) -> list[DataProblem]:
     """Suspicious facts of every item and tool, in order. Parses each source once (0.4 ms)."""
     return [finding for item in dataset.items for finding in _of_item(item)]
 
 
-def _of_item(item: Item) -> Iterator[Problem]:
+def _of_item(item: Item) -> Iterator[DataProblem]:
     seen: dict[str, int] = {}
     checked: list[Tool] = []
     for number, hop in enumerate(item.hops, 1):
         field = f"hop {number} ({hop.tool.name})"
-        function = hop.tool.program.function
+        body = hop.tool.body
+        function = body.function if isinstance(body, Program) else hop.tool.name
         if function in seen and hop.tool not in checked:
             yield _finding(
                 "shared-name",
@@ -38,14 +40,15 @@ def _of_item(item: Item) -> Iterator[Problem]:
             checked.append(hop.tool)
             for rule, expected, given in tool_findings(hop.tool):
                 yield _finding(rule, item, field, expected, given)
-    yield from _of_answer(item, item.hops[-1])
+    if item.hops:
+        yield from _of_answer(item, item.hops[-1])
 
 
-def _finding(rule: str, item: Item, field: str, expected: str, given: str) -> Problem:
-    return Problem(rule, f"id {item.id}", field, expected, given, "finding")
+def _finding(rule: str, item: Item, field: str, expected: str, given: str) -> DataProblem:
+    return DataProblem(rule, f"id {item.id}", field, expected, given, "finding")
 
 
-def _of_answer(item: Item, last: Hop) -> Iterator[Problem]:
+def _of_answer(item: Item, last: Hop) -> Iterator[DataProblem]:
     if last.answer.strip().lower() != item.answer.strip().lower():
         field = f"hop {len(item.hops)} ({last.tool.name})"
         given = f"{shown(last.answer)} for {shown(item.answer)}"
@@ -57,11 +60,12 @@ def tool_findings(tool: Tool) -> Iterator[tuple[str, str, str]]:
     if not PROVIDER_NAME.fullmatch(tool.name):
         expected = "a name of 1 to 64 letters, digits, _ and -, as model providers want it"
         yield "provider-name", expected, shown(tool.name)
-    required = tool.document.parameters.get("required")
-    names = property_names(tool.document.parameters)
+    required = tool.schema.parameters.get("required")
+    names = property_names(tool.schema.parameters)
     if isinstance(required, list) and (unknown := [n for n in required if n not in names]):
         yield "required-unknown", "required names that are properties", _listed(unknown)
-    yield from _of_program(tool)
+    if isinstance(tool.body, Program):
+        yield from _of_program(tool)
 
 
 def _of_program(tool: Tool) -> Iterator[tuple[str, str, str]]:
@@ -85,8 +89,8 @@ def _of_program(tool: Tool) -> Iterator[tuple[str, str, str]]:
 
 
 def _of_signature(tool: Tool, args: ast.arguments) -> Iterator[tuple[str, str, str]]:
-    """Whether keyword arguments that follow the document suit the function."""
-    parameters = tool.document.parameters
+    """Whether keyword arguments that follow the schema suit the function."""
+    parameters = tool.schema.parameters
     names = property_names(parameters)
     accepted = {arg.arg for arg in (*args.args, *args.kwonlyargs)}
     if args.kwarg is None and (unknown := sorted(names - accepted)):

@@ -16,9 +16,9 @@ from pathlib import Path
 
 from click.testing import CliRunner
 
-from agents.cli import main
+from toolhop_agents.cli import main
 
-TOOLHOP = [sys.executable, "-c", "from agents.cli import main; main()"]
+TOOLHOP = [sys.executable, "-c", "from toolhop_agents.cli import main; main()"]
 """As this interpreter runs it, wherever its script was installed."""
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from sandbox.base import Program
-from toolhop_tools.model import GoldCall, Hop, Item, Tool, ToolDocument
+from toolhop_sandbox.base import Program
+from toolhop_tools.model import GoldCall, Hop, Item, Tool, ToolSchema
 
 CAPITAL = """
 CAPITALS = {"norway": "Oslo", "peru": "Lima"}
@@ -28,7 +28,7 @@ def power(base: int, exponent: int = 2) -> int:
 
 def tool(name: str, source: str, properties: dict[str, Any], required: list[str]) -> Tool:
     schema: dict[str, Any] = {"type": "object", "properties": properties, "required": required}
-    return Tool(ToolDocument(name, f"The {name} tool.", schema), Program(source, name))
+    return Tool(ToolSchema(name, f"The {name} tool.", schema), Program(source, name))
 
 
 def hop(question: str, answer: str, made: Tool, **arguments: Any) -> Hop:  # noqa: ANN401

@@ -1,4 +1,4 @@
-"""Run folders made by playing scripted players over a real sandbox, without the command."""
+"""Run folders made by playing scripted agents over a real sandbox, without the command."""
 
 from __future__ import annotations
 
@@ -11,24 +11,25 @@ from typing import Any
 import anyio
 from click.testing import CliRunner
 
-from agents.cli import root
-from agents.cli.faults import exit_code
-from agents.players.choose import choose
-from agents.players.scripted import ScriptedModel
-from agents.prompts import Mode, prompt
-from agents.react import play
-from agents.runs.settings import RunSettings
-from agents.runs.store import EPISODES, RunStore
-from env.episode import Episode, Setting
-from env.feedback import Level
-from env.limits import EpisodeLimits
-from env.messages import Reply
-from env.reading import Dialect
-from env.trace import Trace
-from sandbox.base import Limits, Sandbox
-from sandbox.choose import open_sandbox
-from sandbox.outcome import JSON
-from sandbox.pool import PooledSandbox
+from toolhop_agents.cli import root
+from toolhop_agents.cli.faults import exit_code
+from toolhop_agents.prompts import Mode, prompt
+from toolhop_agents.react import play
+from toolhop_agents.runs.settings import RunSettings
+from toolhop_agents.scripted.choose import choose
+from toolhop_agents.scripted.model import ScriptedModel
+from toolhop_env.episode import Episode, Setting
+from toolhop_env.feedback import Level
+from toolhop_env.limits import EpisodeLimits
+from toolhop_env.messages import Reply
+from toolhop_env.reading import CallFormat
+from toolhop_env.runs.store import EPISODES, RunStore
+from toolhop_env.trace import Trace
+from toolhop_sandbox.base import Limits, Sandbox
+from toolhop_sandbox.canned import CannedSandbox
+from toolhop_sandbox.choose import open_sandbox
+from toolhop_sandbox.outcome import JSON
+from toolhop_sandbox.pool import PooledSandbox
 from toolhop_tools.model import Item
 
 Act = Callable[[Episode], Any]
@@ -51,9 +52,9 @@ def recorded(
     *,
     agent: str = "oracle",
     mode: Mode = Mode.MANDATORY,
-    dialect: Dialect = Dialect.NATIVE,
+    call_format: CallFormat = CallFormat.NATIVE,
     feedback: Level = Level.DETAILED,
-    sandbox: str = "process",
+    sandbox: str | CannedSandbox = "process",
     limits: Limits | None = None,
     name: str = "run",
     act: Act | None = None,
@@ -61,12 +62,16 @@ def recorded(
     """A run in which each item was played once, by `agent` or by `act`."""
 
     async def go() -> RunStore:
-        opened = await open_sandbox(sandbox, limits=limits)  # type: ignore[arg-type]
+        opened: CannedSandbox | PooledSandbox
+        if isinstance(sandbox, str):
+            opened = await open_sandbox(sandbox, limits=limits)  # type: ignore[arg-type]
+        else:
+            opened = sandbox
         async with opened as box:
             store = begun(folder, items, box, agent, name)
             for item in items:
                 label = f"{item.id}_{mode}_e1_a1"
-                setting = _setting(item, agent, mode, dialect, feedback)
+                setting = _setting(item, agent, mode, call_format, feedback)
                 with store.sink(label) as sink:
                     async with Episode(item, box, setting, sink=sink, name=label) as episode:
                         if act is not None:
@@ -79,7 +84,7 @@ def recorded(
 
 
 def begun(
-    folder: Path, items: Sequence[Item], box: PooledSandbox, agent: str, name: str
+    folder: Path, items: Sequence[Item], box: PooledSandbox | CannedSandbox, agent: str, name: str
 ) -> RunStore:
     """A run folder with items and manifest, and no episode."""
     settings = RunSettings(agent=agent, log_dir=folder).model_dump(mode="json")
@@ -99,15 +104,17 @@ def begun(
     return store
 
 
-def _setting(item: Item, agent: str, mode: Mode, dialect: Dialect, feedback: Level) -> Setting:
+def _setting(
+    item: Item, agent: str, mode: Mode, call_format: CallFormat, feedback: Level
+) -> Setting:
     offer = mode is not Mode.DIRECT
-    documents = [tool.document for tool in item.tools.values()] if offer else []
+    documents = [tool.schema for tool in item.tools.values()] if offer else []
     return Setting(
-        player=agent,
+        agent=agent,
         mode=mode.value,
-        dialect=dialect,
+        call_format=call_format,
         feedback=feedback,
-        messages=prompt(mode, dialect, item.question, documents),
+        messages=prompt(mode, call_format, item.question, documents),
         offer_tools=offer,
         limits=EpisodeLimits(turns=20),
     )
@@ -118,7 +125,7 @@ async def continued(
 ) -> Trace:
     """An episode that goes on from `trace` under minimal feedback."""
     start = trace.started
-    setting = replace(Setting(), feedback=Level.MINIMAL, player=start.player, attempt=2)
+    setting = replace(Setting(), feedback=Level.MINIMAL, agent=start.agent, attempt=2)
     with store.sink(name) as sink:
         async with Episode(
             item, sandbox, setting, sink=sink, name=name, resume_from=trace

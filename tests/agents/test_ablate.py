@@ -13,23 +13,25 @@ from typing import Any
 
 import pytest
 
-from agents.ablate.folder import AblationFolder
-from agents.models.loopback import Fault, FaultPlan, LoopbackServer, Request
-from agents.players.choose import choose
-from agents.players.responder import responder
-from agents.runs.settings import RunSettings
-from agents.runs.store import RunStore
-from env.fork import first_failure
-from env.levels import Template
-from env.messages import Reply
-from env.trace import Trace
 from tests.agents.command import TOOLHOP, toolhop
 from tests.agents.items import small_item
+from toolhop_agents.ablate.folder import AblationFolder
+from toolhop_agents.models.loopback import FaultPlan, LoopbackServer, Request, RequestFault
+from toolhop_agents.runs.settings import RunSettings
+from toolhop_agents.scripted.choose import choose
+from toolhop_agents.scripted.responder import responder
+from toolhop_env.fork import first_failure
+from toolhop_env.levels import Template
+from toolhop_env.messages import Reply
+from toolhop_env.runs.store import RunStore
+from toolhop_env.trace import Trace
 from toolhop_tools.model import DataSet
-from toolhop_tools.official import to_rows
+from toolhop_tools.readers.toolhop import to_rows
+
+pytestmark = pytest.mark.heavy
 
 COUNT = 8
-PLAYER = "repairing:0.5"
+AGENT = "repairing:0.5"
 
 
 @pytest.fixture(scope="module")
@@ -55,7 +57,7 @@ def told(*flags: str) -> subprocess.CompletedProcess[str]:
 
 def flags_for(data: DataSet, log_dir: Path, *flags: str) -> tuple[str, ...]:
     where = ("--data", data.origin, "--log-dir", str(log_dir), "--sandbox", "process")
-    return (*where, "--turn-limit", "20", "--json", *flags)
+    return (*where, "--turn-limit", "20", "--max-samples", "2", "--json", *flags)
 
 
 def ablate(data: DataSet, log_dir: Path, *flags: str) -> dict[str, Any]:
@@ -72,8 +74,8 @@ def effects(answer: dict[str, Any], **wanted: str) -> list[dict[str, Any]]:
 
 @pytest.fixture(scope="module")
 def inside(data: DataSet, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
-    """An ablation of the repairing player, in process."""
-    return ablate(data, tmp_path_factory.mktemp("inside"), "--agent", PLAYER, "--seed", "5")
+    """An ablation of the repairing agent, in process."""
+    return ablate(data, tmp_path_factory.mktemp("inside"), "--agent", AGENT, "--seed", "5")
 
 
 def traces(answer: dict[str, Any], arm: str) -> dict[str, Trace]:
@@ -81,7 +83,7 @@ def traces(answer: dict[str, Any], arm: str) -> dict[str, Trace]:
     return {trace.started.item: trace for trace in store.traces()}
 
 
-def test_the_effect_that_the_players_rule_implies_is_found(inside: dict[str, Any]) -> None:
+def test_the_effect_that_the_agents_rule_implies_is_found(inside: dict[str, Any]) -> None:
     found = effects(inside, design="forked", population="failed", rule="strict")
     assert len(found) == 2
     for one in found:
@@ -98,12 +100,12 @@ def test_the_effect_that_the_players_rule_implies_is_found(inside: dict[str, Any
     )
 
 
-def test_a_player_that_ignores_feedback_shows_none(tmp_path: Path) -> None:
-    flags = ("--agent", "faulty:0.5", "--prefix-level", "detailed", "--limit", "20", "--json")
+def test_an_agent_that_ignores_feedback_shows_none(tmp_path: Path) -> None:
+    flags = ("--agent", "faulty:0.5", "--prefix-level", "detailed", "--limit", "12", "--json")
     done = told(*flags, "--sandbox", "process", "--log-dir", str(tmp_path))
     answer = json.loads(done.stdout)
     found = effects(answer, rule="strict")
-    assert [one["pairs"] for one in found][1] == 20
+    assert [one["pairs"] for one in found][1] == 12
     for one in found:
         assert (one["difference"], one["to_incorrect"], one["to_correct"]) == (0, 0, 0)
         assert one["p_value"] == 1
@@ -121,7 +123,7 @@ def test_forks_hold_the_prefix_and_are_linked_to_it(inside: dict[str, Any]) -> N
             assert failure is not None
             start = fork.started
             assert start.parent == f"{prefix}/{parents[item].started.episode}"
-            assert start.kept_turns == failure.turn
+            assert start.prefix_turns == failure.turn
             assert {call.level.value for call in fork.calls} == {level}
             kept = [event.reply for event in fork.replies[: failure.turn]]
             assert kept == [event.reply for event in parents[item].replies[: failure.turn]]
@@ -130,7 +132,7 @@ def test_forks_hold_the_prefix_and_are_linked_to_it(inside: dict[str, Any]) -> N
 def test_a_branch_is_the_episode_that_its_level_gives_from_the_start(
     inside: dict[str, Any],
 ) -> None:
-    """The player is deterministic, so that both ways have to come to the same."""
+    """The agent is deterministic, so that both ways have to come to the same."""
     for prefix, level in (("detailed", "minimal"), ("minimal", "detailed")):
         forks, whole = traces(inside, f"{prefix}-then-{level}"), traces(inside, level)
         for item, fork in forks.items():
@@ -140,10 +142,10 @@ def test_a_branch_is_the_episode_that_its_level_gives_from_the_start(
             assert fork.final_text == whole[item].final_text
 
 
-def test_a_served_player_gives_the_same_figures_and_asks_as_often_as_is_said(
+def test_a_served_agent_gives_the_same_figures_and_asks_as_often_as_is_said(
     data: DataSet, inside: dict[str, Any], tmp_path: Path
 ) -> None:
-    with LoopbackServer(responder(data, choose(PLAYER), 5)) as server:
+    with LoopbackServer(responder(data, choose(AGENT), 5)) as server:
         endpoint = ("--model", "openai/scripted", "--base-url", server.base_url, "--seed", "5")
         answer = ablate(data, tmp_path / "both", *endpoint)
         both = server.requests
@@ -179,7 +181,8 @@ def test_figures_are_computed_again_from_the_folder_alone(inside: dict[str, Any]
 
 
 def test_arms_are_runs_like_any_other(inside: dict[str, Any]) -> None:
-    for arm in inside["arms"]:
+    assert len(inside["arms"]) == 4
+    for arm in ("detailed", "detailed-then-minimal"):
         folder = str(Path(inside["folder"]) / arm)
         for command in (["score", folder], ["replay", folder, "--verify"]):
             done = toolhop(*command)
@@ -194,7 +197,7 @@ def test_template_levels_are_compared_and_stand_in_the_traces(
 ) -> None:
     hint = tmp_path / "hint.txt"
     hint.write_text("[rejected]\n{problems}\n[failed]\n{message}\n", encoding="utf-8")
-    flags = ("--agent", PLAYER, "--seed", "5", "--level", f"own={hint}", "--prefix-level", "own")
+    flags = ("--agent", AGENT, "--seed", "5", "--level", f"own={hint}", "--prefix-level", "own")
     answer = ablate(data, tmp_path, *flags, "--levels", "minimal,own")
     (row,) = effects(answer, population="failed", rule="strict")
     assert (row["first"], row["second"], row["share_to_correct"]) == (0, 1, 1)
@@ -205,7 +208,7 @@ def test_template_levels_are_compared_and_stand_in_the_traces(
     assert json.loads(told("--show", answer["folder"], "--json").stdout) == answer
 
 
-def test_a_run_takes_a_template_and_a_presentation(data: DataSet, tmp_path: Path) -> None:
+def test_a_run_takes_a_template_and_a_perturbation(data: DataSet, tmp_path: Path) -> None:
     hint = tmp_path / "hint.txt"
     hint.write_text("no: {code}", encoding="utf-8")
     how = ("--feedback", str(hint), "--tools", "order=shuffled+names=removed")
@@ -219,13 +222,14 @@ def test_a_run_takes_a_template_and_a_presentation(data: DataSet, tmp_path: Path
     assert settings.feedback == Template("hint", "no: {code}")
     for trace in store.traces():
         assert trace.started.feedback == settings.feedback
-        assert trace.started.presentation == settings.presentation == "names=removed+order=shuffled"
+        assert trace.started.perturbation == settings.perturbation == "names=removed+order=shuffled"
         assert {call.feedback for call in trace.calls} == {"no: not_json"}
         assert set(trace.started.tools) == {"tool_1", "tool_2", "tool_3"}
 
 
 def test_epochs_are_pairs_of_their_own_and_clustered(data: DataSet, tmp_path: Path) -> None:
-    answer = ablate(data, tmp_path, "--agent", PLAYER, "--epochs", "2", "--limit", "5")
+    one_way = ("--prefix-level", "detailed")
+    answer = ablate(data, tmp_path, "--agent", AGENT, "--epochs", "2", "--limit", "5", *one_way)
     found = effects(answer, population="failed", design="forked", rule="strict")[0]
     assert found["pairs"] > found["items"]
     assert found["items"] <= 5
@@ -243,14 +247,14 @@ def test_epochs_are_pairs_of_their_own_and_clustered(data: DataSet, tmp_path: Pa
 def test_other_factors_are_independent_runs_paired_by_item(
     factor: str, levels: str, tmp_path: Path
 ) -> None:
-    flags = ("--factor", factor, "--levels", levels, "--agent", "oracle", "--limit", "6", "--json")
+    flags = ("--factor", factor, "--levels", levels, "--agent", "oracle", "--limit", "4", "--json")
     done = told(*flags, "--sandbox", "process", "--log-dir", str(tmp_path))
     assert done.returncode == 0, done.stderr
     answer = json.loads(done.stdout)
     assert [row["prefix"] for row in answer["rows"]] == [None] * 4
     assert {row["population"] for row in answer["rows"]} == {"all"}
     for one in effects(answer):
-        assert (one["pairs"], one["first"], one["difference"]) == (6, 1.0, 0.0)
+        assert (one["pairs"], one["first"], one["difference"]) == (4, 1.0, 0.0)
     assert answer["savings"] == []
 
 
@@ -262,7 +266,7 @@ def test_what_is_shown_is_in_the_items_and_the_traces(tmp_path: Path) -> None:
     before, after = traces(answer, plain), traces(answer, changed)
     items = RunStore.open(Path(answer["folder"]) / changed).items().by_id
     for name, trace in after.items():
-        assert trace.started.presentation == "names=scrambled+distractors=2"
+        assert trace.started.perturbation == "names=scrambled+distractors=2"
         assert trace.started.tools == tuple(items[name].tools)
         assert len(trace.started.tools) == len(before[name].started.tools) + 2
         assert not set(trace.started.tools) & set(before[name].started.tools)
@@ -271,10 +275,10 @@ def test_what_is_shown_is_in_the_items_and_the_traces(tmp_path: Path) -> None:
 
 
 class Slow:
-    """A served player that takes its time, so that a kill meets it."""
+    """A served agent that takes its time, so that a kill meets it."""
 
     def __init__(self, data: DataSet) -> None:
-        self._answer = responder(data, choose(PLAYER), 5)
+        self._answer = responder(data, choose(AGENT), 5)
         self.seen: Counter[str] = Counter()
 
     def __call__(self, request: Request) -> Reply:
@@ -283,34 +287,34 @@ class Slow:
         return self._answer(request)
 
 
-def test_an_ablation_that_is_killed_is_gone_on_with_and_loses_nothing(
+def test_an_ablation_that_is_killed_is_resumed_and_loses_nothing(
     data: DataSet, inside: dict[str, Any], tmp_path: Path
 ) -> None:
-    player = Slow(data)
-    with LoopbackServer(player) as server:
+    agent = Slow(data)
+    with LoopbackServer(agent) as server:
         endpoint = ("--model", "openai/scripted", "--base-url", server.base_url, "--seed", "5")
-        flags = flags_for(data, tmp_path, *endpoint, "--max-samples", "2")
-        sitting: tuple[str, ...] = flags
-        for more in (9, 26, 17):
-            _killed(server, sitting, more)
+        flags = flags_for(data, tmp_path, *endpoint)
+        session: tuple[str, ...] = flags
+        for more in (9, 40):  # in a base arm, and in the forks of it
+            _killed(server, session, more)
             (folder,) = tmp_path.iterdir()
-            sitting = ("--resume", str(folder), "--json")
-        done = told(*sitting)
+            session = ("--resume", str(folder), "--json")
+        done = told(*session)
     assert done.returncode == 0, done.stderr
     answer = json.loads(done.stdout)
     assert answer["status"] == "success"
     assert answer["rows"] == inside["rows"]
     opened = AblationFolder.open(Path(answer["folder"])).episodes()
     for arm, episodes in opened.items():
-        scored = Counter(one.key for one in episodes if not one.void)
+        scored = Counter(one.key for one in episodes if not one.errored)
         assert set(scored.values()) == {1}, arm
 
 
-def test_data_that_was_changed_between_sittings_is_told(data: DataSet, tmp_path: Path) -> None:
+def test_data_that_was_changed_between_sessions_is_told(data: DataSet, tmp_path: Path) -> None:
     path = tmp_path / "items.json"
     path.write_bytes(Path(data.origin).read_bytes())
     flags = ("--data", str(path), "--sandbox", "process", "--log-dir", str(tmp_path / "logs"))
-    done = told(*flags, "--agent", PLAYER, "--run-call-limit", "3")
+    done = told(*flags, "--agent", AGENT, "--run-call-limit", "3")
     assert done.returncode == 1
     (folder,) = (tmp_path / "logs").iterdir()
     assert f"--resume {folder}" in done.stderr
@@ -338,15 +342,15 @@ def _killed(server: LoopbackServer, flags: tuple[str, ...], more: int) -> None:
     child.wait()
 
 
-def test_void_episodes_are_told_with_their_cause_and_how_to_go_on(
+def test_errored_episodes_are_told_with_their_cause_and_how_to_go_on(
     data: DataSet, tmp_path: Path
 ) -> None:
-    faults = FaultPlan(rate=1.0, kinds=(Fault.SERVER_ERROR,), consecutive_max=10**6)
+    faults = FaultPlan(rate=1.0, kinds=(RequestFault.SERVER_ERROR,), consecutive_max=10**6)
     with LoopbackServer(responder(data, choose("oracle"), 0), faults=faults) as server:
         served = ("--model", "openai/x", "--base-url", server.base_url, "--max-retries", "0")
         done = told(*flags_for(data, tmp_path, *served, "--retry-on-error", "0"))
     assert done.returncode == 1
-    assert "void: the model could not be asked" in done.stderr
+    assert "errored: the model could not be asked" in done.stderr
     assert "fix: check the network" in done.stderr
     assert "toolhop ablate --resume " in done.stderr
 
@@ -368,7 +372,7 @@ def test_void_episodes_are_told_with_their_cause_and_how_to_go_on(
         (("--factor", "mode", "--mode", "free"), "leave --mode out"),
         (("--factor", "mode", "--design", "forked"), "goes with --factor feedback"),
         (("--factor", "tools"), "--factor tools needs --levels"),
-        (("--factor", "tools", "--levels", "as-is,names=loud"), "is no presentation of tools"),
+        (("--factor", "tools", "--levels", "as-is,names=loud"), "is no tool perturbation"),
         (("--factor", "tools", "--levels", "as-is,distractors=4000"), "4000 distractors"),
         (("--factor", "tools", "--levels", "as-is,names=removed+names=as-is"), "names= twice"),
         (("--factor", "tools", "--levels", "as-is,order=as-is"), "are the same"),
@@ -390,7 +394,7 @@ def test_bad_requests_are_told_and_play_nothing(
 
 
 @pytest.mark.parametrize(
-    "text", ["", "{", "[]", "{}", '{"format": 2}', '{"format": 1, "factor": "mood"}']
+    "text", ["", "{", "[]", "{}", '{"format": 3}', '{"format": 1, "factor": "mood"}']
 )
 def test_a_folder_that_cannot_be_read_is_told(text: str, tmp_path: Path) -> None:
     (tmp_path / "ablation.json").write_text(text, encoding="utf-8")
@@ -399,14 +403,18 @@ def test_a_folder_that_cannot_be_read_is_told(text: str, tmp_path: Path) -> None
     assert "ablation.json" in done.stderr
 
 
-def run_command(*arguments: object) -> subprocess.CompletedProcess[str]:
-    done = subprocess.run(
-        [*TOOLHOP, *map(str, arguments)],
-        capture_output=True,
-        text=True,
-        timeout=120,
-        env=environment(),
-    )
+def test_a_folder_of_format_1_is_read_by_the_names_of_today(tmp_path: Path) -> None:
+    base = {"dialect": "text", "presentation": "names=removed", "modes": ["free"]}
+    text = json.dumps({"format": 1, "levels": ["minimal", "detailed"], "base": base})
+    (tmp_path / "ablation.json").write_text(text, encoding="utf-8")
+    found = AblationFolder.open(tmp_path).ablation
+    assert found.levels == ("minimal", "detailed")
+    assert (found.base.call_format, found.base.perturbation) == ("text", "names=removed")
+    assert json.loads(told("--show", str(tmp_path), "--json").stdout)["status"] == "started"
+
+
+def run_command(*arguments: object, **variables: str) -> subprocess.CompletedProcess[str]:
+    done = toolhop(*map(str, arguments), env={**environment(), **variables})
     assert "Traceback" not in done.stderr, done.stderr
     return done
 
@@ -423,7 +431,7 @@ def test_a_whole_ablation_is_scored_exported_and_diagnosed_arm_by_arm(
     }
     (row,) = effects(inside, population="failed", rule="strict", design="forked", prefix="detailed")
     assert scored["detailed-then-minimal"]["strict"]["value"] == row["second"]
-    assert {one["player"] for one in scored.values()} == {PLAYER}
+    assert {one["agent"] for one in scored.values()} == {AGENT}
     table = run_command("score", folder).stdout
     assert all(f"│ {arm} " in table for arm in inside["arms"])
     episodes = run_command("score", folder, "--episodes").stdout.splitlines()
@@ -442,7 +450,7 @@ def test_forks_are_compared_with_the_run_they_go_on_from(inside: dict[str, Any])
     for sides in ((parent, forks), (forks, parent)):
         done = run_command("compare", *sides)
         assert done.returncode == 0, done.stderr
-        assert "goes on from" in done.stdout
+        assert "resumes from" in done.stdout
     done = run_command("compare", parent, forks, "--json")
     (compared,) = json.loads(done.stdout)["comparisons"]
     strict = compared["groups"][0]["measures"][0]
@@ -485,13 +493,7 @@ def test_resuming_with_other_flags_is_refused(
 
 def test_what_the_environment_says_counts_on_resuming(inside: dict[str, Any]) -> None:
     def resumed(**variables: str) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
-            [*TOOLHOP, "ablate", "--resume", inside["folder"], "--json"],
-            capture_output=True,
-            text=True,
-            timeout=60,
-            env={**environment(), **variables},
-        )
+        return run_command("ablate", "--resume", inside["folder"], "--json", **variables)
 
     other = resumed(TOOLHOP_ABLATE_SEED="7")
     assert other.returncode == 2

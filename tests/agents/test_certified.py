@@ -4,24 +4,33 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from agents.players.plan import final_answer
-from agents.runs.certified import marked
-from agents.table import toolhop_table
-from env.score import Score, Void
-from env.summary import Judged, judge, summarize
 from tests.agents.items import small_item
 from tests.env.made import called, finished
+from toolhop_agents.runs.certified import marked
+from toolhop_agents.scripted.plan import final_answer
+from toolhop_agents.table import answer_table
+from toolhop_env.attempt import Attempt, attempt_of
+from toolhop_env.score import Errored, Score
+from toolhop_env.summary import summarize
 from toolhop_tools.model import GoldCall, Item
 from toolhop_tools.reading import Match, Reading
 
 
-def verdicts() -> list[Judged]:
-    right = judge(finished(called("born", 1815), called("minus", "36")))
+def verdicts() -> list[Attempt]:
+    right = attempt_of(finished(called("born", 1815), called("minus", "36")))
     assert isinstance(right.verdict, Score)
-    wrong = replace(right, verdict=replace(right.verdict, strict=False, official=True))
-    void = replace(right, verdict=Void("lost"))
+    wrong = replace(
+        right,
+        verdict=replace(
+            right.verdict,
+            values={**right.verdict.values, "strict": (0.0, 1.0), "official": (1.0, 1.0)},
+        ),
+    )
+    errored = replace(right, verdict=Errored("lost"))
     names = ("a", "b", "c", "d")
-    return [replace(one, item=n) for n, one in zip(names, (right, wrong, right, void), strict=True)]
+    return [
+        replace(one, item=n) for n, one in zip(names, (right, wrong, right, errored), strict=True)
+    ]
 
 
 def items(*known: object) -> list[Item]:
@@ -35,24 +44,29 @@ def test_scores_over_all_items_and_over_proven_ones() -> None:
     known = items("proven", "proven", "defective", "proven")
     [one] = summarize(marked(verdicts(), known))
     assert one.proven == 2
-    assert one.strict is not None
-    assert one.strict_proven is not None
-    assert one.official_proven is not None
-    assert (one.strict.count, one.strict_proven.count) == (3, 2)
-    assert (one.strict_proven.value, one.official_proven.value) == (0.5, 1.0)
-    assert toolhop_table([one]).row_count == 4
+    whole, strict, official = (
+        one.figures["strict"],
+        one.figures_proven["strict"],
+        one.figures_proven["official"],
+    )
+    assert whole is not None
+    assert strict is not None
+    assert official is not None
+    assert (whole.count, strict.count) == (3, 2)
+    assert (strict.value, official.value) == (0.5, 1.0)
+    assert answer_table(one.benchmark, [one]).row_count == 4
 
 
 def test_without_certificates_nothing_is_told() -> None:
     [one] = summarize(marked(verdicts(), items(None, None, None, None)))
-    assert (one.proven, one.strict_proven) == (None, None)
-    assert toolhop_table([one]).row_count == 2
+    assert (one.proven, one.figures_proven["strict"]) == (None, None)
+    assert answer_table(one.benchmark, [one]).row_count == 2
 
 
 def test_none_proven_is_told_and_has_no_score() -> None:
     [one] = summarize(marked(verdicts(), items("unproven", "unproven", "defective", None)))
-    assert (one.proven, one.strict_proven) == (0, None)
-    assert toolhop_table([one]).row_count == 4
+    assert (one.proven, one.figures_proven["strict"]) == (0, None)
+    assert answer_table(one.benchmark, [one]).row_count == 4
 
 
 def answered(feedback: str, reading: Reading | None) -> str:

@@ -164,8 +164,8 @@ def test_bad_input_is_told(name: str, tmp_path: Path) -> None:
 
 
 def test_a_kill_loses_no_finished_certificate(tmp_path: Path) -> None:
-    slow = LENGTH.replace("    return", "    for _ in range(3_000_000):\n        pass\n    return")
-    many = [{**made(number), "functions": [slow, SQUARE]} for number in range(1, 13)]
+    slow = LENGTH.replace("    return", "    for _ in range(600_000):\n        pass\n    return")
+    many = [{**made(number), "functions": [slow, SQUARE]} for number in range(1, 9)]
     rows = str(write(tmp_path, many))
     path = tmp_path / "c.jsonl"
     command = [*TOOLHOP, "certify", rows, "--sandbox", "process", "--out", str(path)]
@@ -178,22 +178,22 @@ def test_a_kill_loses_no_finished_certificate(tmp_path: Path) -> None:
     assert process.returncode == 130, errors
     assert "the same command goes on" in errors
     kept = path.read_bytes().splitlines()
-    assert 0 < len(kept) < 12
+    assert 0 < len(kept) < 8
     path.write_bytes(path.read_bytes() + b'{"item": "5", "dig')
     told = certify(rows, tmp_path, "--out", str(path))
-    assert told["verdicts"]["proven"] == 12
+    assert told["verdicts"]["proven"] == 8
     assert path.read_bytes().splitlines()[: len(kept)] == kept
-    assert len(path.read_bytes().splitlines()) == 12
+    assert len(path.read_bytes().splitlines()) == 8
 
 
 @pytest.mark.docker
-@pytest.mark.data
+@pytest.mark.data  # ToolHop-60.json beside the project
 def test_the_oracle_solves_every_proven_real_item(
     docker_engine: None, toolhop_60: Path, tmp_path: Path
 ) -> None:
-    some = ("--limit", "12", "--sandbox", "docker", "--json")
+    some = ("--limit", "6", "--sandbox", "docker", "--json")
     told = json.loads(toolhop("certify", str(toolhop_60), *some, folder=tmp_path).stdout)
-    assert told["verdicts"]["proven"] >= 6
+    assert told["verdicts"]["proven"] >= 3
     done = toolhop(
         *("run", "--data", str(toolhop_60), "--certified-only", "--mode", "mandatory", *some),
         folder=tmp_path,

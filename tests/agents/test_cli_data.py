@@ -7,13 +7,13 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
-from agents.cli import data as command
-from agents.data_view import parameter_rows
-from agents.terminal import visible
-from sandbox.outcome import JSON
 from tests.toolhop_tools.rows import row, same_names, write
-from toolhop_tools import fetch
-from toolhop_tools.official import read
+from toolhop_agents.cli import data as command
+from toolhop_agents.data_view import parameter_rows
+from toolhop_agents.terminal import visible
+from toolhop_sandbox.outcome import JSON
+from toolhop_tools.readers import fetch
+from toolhop_tools.readers.toolhop import read
 
 
 @pytest.fixture(autouse=True)

@@ -10,11 +10,12 @@ import pytest
 from click.testing import CliRunner, Result
 from docker import DockerClient
 
-from agents.cli import sandbox as command
-from sandbox import containers, image, owner, upkeep
-from sandbox.doctor import Check, Diagnosis
-from sandbox.errors import SandboxUnavailable
 from tests.sandbox.conftest import require_engine
+from toolhop_agents.cli import sandbox as command
+from toolhop_sandbox import owner
+from toolhop_sandbox.docker import containers, image, upkeep
+from toolhop_sandbox.doctor import Check, Diagnosis
+from toolhop_sandbox.errors import SandboxUnavailable
 
 
 def toolhop(*arguments: str, code: int = 0) -> Result:

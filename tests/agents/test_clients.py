@@ -9,7 +9,6 @@ import os
 import subprocess
 import sys
 import threading
-import time
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import TypeVar
@@ -18,16 +17,22 @@ import anyio
 import httpx
 import pytest
 
-from agents.cli import EXIT_MISSING, EXIT_USAGE
-from agents.cli.faults import exit_code
-from agents.models.base import ConversationTooLong, Model, ModelFault
-from agents.models.clients import Client, open_model
-from agents.models.exchange import Options
-from agents.models.fault_plan import RECOVERABLE, SHAPING
-from agents.models.loopback import Fault, FaultPlan, LoopbackServer, Request, Responder
-from agents.models.openai_model import OpenAIModel
-from agents.models.retry import Backoff, RequestFailed, failed_with, fault, retry_after_s
-from env.messages import (
+from toolhop_agents.cli import EXIT_MISSING, EXIT_USAGE
+from toolhop_agents.cli.faults import exit_code
+from toolhop_agents.models.base import ConversationTooLong, Model, ModelFault
+from toolhop_agents.models.clients import Client, open_model
+from toolhop_agents.models.exchange import ModelOptions
+from toolhop_agents.models.fault_plan import RECOVERABLE, SHAPING
+from toolhop_agents.models.loopback import (
+    FaultPlan,
+    LoopbackServer,
+    Request,
+    RequestFault,
+    RequestResponder,
+)
+from toolhop_agents.models.openai_model import OpenAIModel
+from toolhop_agents.models.retry import Backoff, RequestFailed, failed_with, fault, retry_after_s
+from toolhop_env.messages import (
     AssistantMessage,
     Message,
     RawCall,
@@ -37,8 +42,8 @@ from env.messages import (
     Usage,
     UserMessage,
 )
-from sandbox.outcome import JSON
-from toolhop_tools.model import ToolDocument
+from toolhop_sandbox.outcome import JSON
+from toolhop_tools.model import ToolSchema
 
 pytestmark = pytest.mark.xdist_group("litellm")
 
@@ -46,7 +51,7 @@ ROOT = Path(__file__).parents[2]
 T = TypeVar("T")
 
 QUICK = Backoff(first_s=0.001, longest_s=0.002)
-TOOL = ToolDocument("f", "does é", {"type": "object", "properties": {"x": {"type": "string"}}})
+TOOL = ToolSchema("f", "does é", {"type": "object", "properties": {"x": {"type": "string"}}})
 ASKED: list[Message] = [SystemMessage("be brief"), UserMessage("né \U0001f600?")]
 CALLS = (RawCall("a", "f", '{ "x" :"é" }'), RawCall("b", "g", "{}"))
 SAID = Reply("höre", CALLS, Usage(10, 3))
@@ -106,7 +111,7 @@ def played(
     return run(work)
 
 
-def served(responder: Responder = say, *faults: Fault) -> LoopbackServer:
+def served(responder: RequestResponder = say, *faults: RequestFault) -> LoopbackServer:
     return LoopbackServer(responder, faults=FaultPlan(sequence=faults))
 
 
@@ -129,7 +134,7 @@ def test_a_reply_arrives_as_it_was_given(name: str) -> None:
     assert reply.model == name.rpartition("/")[2]
     assert reply.finish_reason == "tool_calls"
     assert reply.retries == 0
-    assert 0 < reply.wall_s < 10
+    assert reply.wall_s > 0
     assert list(seen[0].messages) == ASKED
     assert seen[0].tools == (TOOL,)
 
@@ -193,7 +198,7 @@ def test_a_seed_that_a_provider_does_not_take_is_left_out() -> None:
 
 
 def test_extra_wins_over_the_named_parameters() -> None:
-    options = Options(temperature=0, max_tokens=5, extra={"temperature": 1})
+    options = ModelOptions(temperature=0, max_tokens=5, extra={"temperature": 1})
     assert options.parameters(max_tokens_name="max_completion_tokens") == {
         "temperature": 1,
         "max_completion_tokens": 5,
@@ -205,19 +210,19 @@ def test_extra_wins_over_the_named_parameters() -> None:
 
 @pytest.mark.parametrize("kind", RECOVERABLE)
 @pytest.mark.parametrize("name", NAMES)
-def test_a_fault_of_the_infrastructure_is_retried(name: str, kind: Fault) -> None:
+def test_a_fault_of_the_infrastructure_is_retried(name: str, kind: RequestFault) -> None:
     with served(say, kind, kind) as server:
         reply = played(name, server)
-        assert server.counts == {kind: 2, Fault.NONE: 1}
+        assert server.counts == {kind: 2, RequestFault.NONE: 1}
     assert reply.calls == CALLS
     # litellm's own HTTP code sends once more, uncounted, where a connection is lost.
-    hidden = name.startswith("deepseek") and kind is Fault.CUT
+    hidden = name.startswith("deepseek") and kind is RequestFault.CUT
     assert reply.retries == (1 if hidden else 2)
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_retries_end(name: str) -> None:
-    with served(say, *[Fault.SERVER_ERROR] * 9) as server:
+    with served(say, *[RequestFault.SERVER_ERROR] * 9) as server:
         with pytest.raises(ModelFault, match=r"after 3 requests.*HTTP 500.*planned") as caught:
             played(name, server, max_retries=2)
         assert server.requests == 3
@@ -226,18 +231,18 @@ def test_retries_end(name: str) -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_a_server_that_hangs_is_given_up(name: str) -> None:
-    with served(say, Fault.HANG) as server:
-        assert played(name, server, timeout_s=0.3).retries >= 1
-        assert server.counts[Fault.HANG] == 1
-    with served(say, *[Fault.HANG] * 9) as server:
+    with served(say, RequestFault.HANG) as server:
+        assert played(name, server, timeout_s=1).retries >= 1
+        assert server.counts[RequestFault.HANG] == 1
+    with served(say, *[RequestFault.HANG] * 9) as server:
         with pytest.raises(ModelFault, match=r"no reply within 0\.1 s"):
             played(name, server, timeout_s=0.1, max_retries=1)
-        assert server.counts == {Fault.HANG: 2}
+        assert server.counts == {RequestFault.HANG: 2}
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_unauthorized_is_fatal_at_once(name: str) -> None:
-    with served(say, *[Fault.UNAUTHORIZED] * 9) as server:
+    with served(say, *[RequestFault.UNAUTHORIZED] * 9) as server:
         with pytest.raises(ModelFault, match=r"(?s)HTTP 401.*not valid.*_API_KEY") as caught:
             played(name, server)
         assert server.requests == 1
@@ -246,7 +251,7 @@ def test_unauthorized_is_fatal_at_once(name: str) -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_a_refused_request_is_not_repeated(name: str) -> None:
-    with served(say, *[Fault.BAD_REQUEST] * 9) as server:
+    with served(say, *[RequestFault.BAD_REQUEST] * 9) as server:
         with pytest.raises(ModelFault, match=r"(?s)HTTP 400.*the request is not valid") as caught:
             played(name, server)
         assert server.requests == 1
@@ -275,7 +280,7 @@ def test_nobody_listens(name: str) -> None:
 
 @pytest.mark.parametrize("kind", sorted(SHAPING))
 @pytest.mark.parametrize("name", NAMES)
-def test_the_models_own_faults_are_passed_on(name: str, kind: Fault) -> None:
+def test_the_models_own_faults_are_passed_on(name: str, kind: RequestFault) -> None:
     with served(say, kind) as server:
         reply = played(name, server)
     assert reply.retries == 0
@@ -284,9 +289,9 @@ def test_the_models_own_faults_are_passed_on(name: str, kind: Fault) -> None:
     assert (
         said
         == {
-            Fault.MALFORMED_ARGUMENTS: [(f, x[:6]), (g, y[:1])],
-            Fault.UNKNOWN_TOOL: [("f_v2", x), ("g_v2", y)],
-            Fault.PARALLEL: [(f, x), (f, x), (g, y), (g, y)],
+            RequestFault.MALFORMED_ARGUMENTS: [(f, x[:6]), (g, y[:1])],
+            RequestFault.UNKNOWN_TOOL: [("f_v2", x), ("g_v2", y)],
+            RequestFault.PARALLEL: [(f, x), (f, x), (g, y), (g, y)],
         }[kind]
     )
     assert len({call.id for call in reply.calls}) == len(said)
@@ -294,7 +299,7 @@ def test_the_models_own_faults_are_passed_on(name: str, kind: Fault) -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_an_empty_reply_is_a_reply(name: str) -> None:
-    with served(say, Fault.EMPTY_CONTENT) as server:
+    with served(say, RequestFault.EMPTY_CONTENT) as server:
         reply = played(name, server)
     assert (reply.content, reply.calls, reply.retries) == ("", (), 0)
 
@@ -318,23 +323,22 @@ def test_a_server_that_refuses_malformed_history_is_sent_objects(name: str) -> N
 
 @pytest.mark.parametrize("name", NAMES)
 def test_cancelling_ends_a_wait_and_a_request(name: str) -> None:
-    async def cut_short(server: LoopbackServer) -> float:
-        slow = Backoff(first_s=60, longest_s=60)
+    async def cut_short(server: LoopbackServer) -> None:
+        slow = Backoff(first_s=3600, longest_s=3600)
         async with open_model(name, base_url=server.base_url, backoff=slow) as model:
-            started = time.perf_counter()
             with anyio.move_on_after(0.1) as scope:
                 await model.reply(ASKED, [TOOL])
             assert scope.cancelled_caught
-            return time.perf_counter() - started
 
-    for kind in (Fault.SERVER_ERROR, Fault.HANG):
+    # Neither the wait of an hour nor the request that hangs holds the call up.
+    for kind in (RequestFault.SERVER_ERROR, RequestFault.HANG):
         with served(say, *[kind] * 9) as server:
-            assert anyio.run(cut_short, server) < 10
+            anyio.run(cut_short, server)
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_twenty_requests_at_once(name: str) -> None:
-    barrier = threading.Barrier(20, timeout=10)
+    barrier = threading.Barrier(20, timeout=60)
 
     def respond(request: Request) -> Reply:
         barrier.wait()
@@ -356,7 +360,7 @@ def test_twenty_requests_at_once(name: str) -> None:
 
     with served(respond) as server:
         assert anyio.run(work, server) == [str(number) for number in range(20)]
-        assert server.counts == {Fault.NONE: 20}
+        assert server.counts == {RequestFault.NONE: 20}
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -375,7 +379,9 @@ def test_what_conversations_meet_does_not_hang_on_their_order(name: str) -> None
                 for number in order:
                     group.start_soon(one, model, number)
 
-        plan = FaultPlan(rate=0.5, kinds=(Fault.SERVER_ERROR, Fault.RATE_LIMITED), seed=4)
+        plan = FaultPlan(
+            rate=0.5, kinds=(RequestFault.SERVER_ERROR, RequestFault.RATE_LIMITED), seed=4
+        )
         with LoopbackServer(say, faults=plan) as server:
             anyio.run(work, server)
         return met
@@ -466,15 +472,6 @@ def test_the_name_in_reports(name: str, shown: str) -> None:
     assert run(work) == shown
 
 
-def test_importing_clients_imports_no_library() -> None:
-    code = (
-        "import sys, agents.models.clients, agents.models.loopback\n"
-        "print([name for name in ('openai', 'litellm', 'httpx') if name in sys.modules])"
-    )
-    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True)
-    assert (done.stdout, done.stderr) == ("[]\n", "")
-
-
 OFFLINE = """
 import socket, sys
 real = socket.socket.connect
@@ -490,13 +487,16 @@ def resolve(host, *rest, **more):
 look_up, socket.getaddrinfo = socket.getaddrinfo, resolve
 
 import anyio
-from agents.models.clients import open_model
-from agents.models.loopback import Fault, FaultPlan, LoopbackServer
-from agents.models.retry import Backoff
-from env.messages import Reply, UserMessage
+from toolhop_agents.models.clients import open_model
+from toolhop_agents.models.loopback import FaultPlan, LoopbackServer, RequestFault
+from toolhop_agents.models.retry import Backoff
+from toolhop_env.messages import Reply, UserMessage
+
+loaded = {"openai", "litellm", "httpx"} & set(sys.modules)
+assert not loaded, f"imported with the clients: {loaded}"
 
 async def main():
-    plan = FaultPlan(sequence=(Fault.SERVER_ERROR, Fault.CUT))
+    plan = FaultPlan(sequence=(RequestFault.SERVER_ERROR, RequestFault.CUT))
     async with LoopbackServer(lambda request: Reply("ok"), faults=plan) as server:
         model = open_model(
             "litellm/openai/test", base_url=server.base_url, backoff=Backoff(first_s=0.001)
@@ -508,7 +508,7 @@ anyio.run(main)
 """
 
 
-def test_litellm_is_silent_and_stays_off_the_network() -> None:
+def test_libraries_are_imported_when_asked_and_litellm_is_silent_and_off_the_network() -> None:
     done = subprocess.run(
         [sys.executable, "-W", "error", "-c", OFFLINE], cwd=ROOT, capture_output=True, text=True
     )
@@ -599,7 +599,9 @@ def test_a_body_nested_too_deeply_is_unusable(monkeypatch: pytest.MonkeyPatch) -
     deep = b"[" * 100_000
 
     async def work() -> None:
-        async with OpenAIModel("m", options=Options(base_url="http://x", max_retries=0)) as model:
+        async with OpenAIModel(
+            "m", options=ModelOptions(base_url="http://x", max_retries=0)
+        ) as model:
             answers = httpx.MockTransport(lambda _: httpx.Response(200, content=deep))
             model._client = model._client.with_options(
                 http_client=httpx.AsyncClient(transport=answers)

@@ -1,4 +1,4 @@
-"""Comparisons of real runs: scripted players, the process sandbox, the product's own command."""
+"""Comparisons of real runs: scripted agents, the process sandbox, the product's own command."""
 
 from __future__ import annotations
 
@@ -15,20 +15,23 @@ import anyio
 import pytest
 from click.testing import CliRunner
 
-from agents.cli.compare import compare
-from agents.compare import published
-from agents.compare.measures import Line, Method
-from agents.compare.report import By, Report, Request, read_and_compare
-from agents.compare.sides import NotComparable, read_side
-from agents.runs.execute import execute
-from agents.runs.settings import RunSettings
-from agents.runs.store import RunStore, StoreError
-from env.score import Score
-from env.summary import counting, judge
 from tests.agents.command import toolhop
 from tests.agents.items import small_item
+from toolhop_agents.cli.compare import compare
+from toolhop_agents.compare import published
+from toolhop_agents.compare.report import By, ComparisonReport, ComparisonRequest, read_and_compare
+from toolhop_agents.runs.execute import execute
+from toolhop_agents.runs.settings import RunSettings
+from toolhop_env.attempt import Attempt
+from toolhop_env.pairs.line import Line, Method
+from toolhop_env.runs.files import StoreError
+from toolhop_env.runs.sides import NotComparable, read_side
+from toolhop_env.runs.store import RunStore
+from toolhop_env.scorers.toolhop import TOOLHOP
 from toolhop_tools.model import DataSet, Item
-from toolhop_tools.official import to_rows
+from toolhop_tools.readers.toolhop import to_rows
+
+pytestmark = pytest.mark.heavy
 
 COUNT = 12
 Play = Callable[..., Path]
@@ -68,15 +71,20 @@ def play(tmp_path_factory: pytest.TempPathFactory) -> Play:
     return played
 
 
-def measured(report: Report, measure: str, *, group: str = "", index: int = 0) -> Line:
+def measured(report: ComparisonReport, measure: str, *, group: str = "", index: int = 0) -> Line:
     (found,) = (
         line
-        for one in report.comparisons[index].groups
+        for one in report.comparisons[index].strata
         if one.value == group
         for line in one.lines
-        if line.measure == measure
+        if line.measure.name == measure
     )
     return found
+
+
+def right(one: Attempt) -> bool:
+    assert one.score is not None
+    return TOOLHOP.lead.holds(one.score)
 
 
 def command(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
@@ -86,15 +94,11 @@ def command(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
     return done
 
 
-def test_a_player_that_errs_is_told_from_the_oracle(play: Play) -> None:
+def test_an_agent_that_errs_is_told_from_the_oracle(play: Play) -> None:
     oracle, faulty = play(agent="oracle"), play(agent="faulty:0.6")
-    report = read_and_compare([oracle, faulty], Request())
+    report = read_and_compare([oracle, faulty], ComparisonRequest())
     (comparison,) = report.comparisons
-    scores = {
-        one.item: one.verdict
-        for one in counting(judge(trace) for trace in RunStore.open(faulty).traces())
-    }
-    wrong = [item for item, one in scores.items() if isinstance(one, Score) and not one.strict]
+    wrong = [one.item for one in RunStore.open(faulty).results() if not right(one)]
     assert 6 < len(wrong) <= COUNT
     strict = measured(report, "strict")
     assert (strict.before, strict.pairs, strict.items) == (1.0, COUNT, COUNT)
@@ -105,49 +109,50 @@ def test_a_player_that_errs_is_told_from_the_oracle(play: Play) -> None:
     assert strict.high < 0
     assert (strict.test, strict.interval) == (Method.MCNEMAR, Method.TANGO)
     assert strict.detectable is not None
-    errors = measured(report, "calls with an error")
+    errors = measured(report, "instance_error")
     assert (errors.before, errors.test) == (0.0, Method.PERMUTATION)
     assert errors.difference > 0.2
     assert errors.p_value < 0.01
-    assert {flip.key.item for flip in comparison.flips} == set(wrong)
-    for flip in comparison.flips:
-        before, after = flip.played
-        assert before.answer() == "16"
-        assert after.answer() != "16"
-        assert all(one.trace.is_file() for one in flip.played)
+    assert {pair.key.item for pair in comparison.discordant} == set(wrong)
+    for pair in comparison.discordant:
+        one, other = comparison.pairing.sides
+        assert one.answer(pair.before) == "16"
+        assert other.answer(pair.after) != "16"
+        assert one.trace(pair.before).is_file()
+        assert other.trace(pair.after).is_file()
 
 
 def test_two_runs_of_the_oracle_do_not_differ(play: Play) -> None:
-    report = read_and_compare([play(agent="oracle"), play(agent="oracle", again=1)], Request())
+    report = read_and_compare(
+        [play(agent="oracle"), play(agent="oracle", again=1)], ComparisonRequest()
+    )
     (comparison,) = report.comparisons
     assert not comparison.pairing.differs
-    assert not comparison.flips
-    for line in comparison.groups[0].lines:
+    assert not comparison.discordant
+    for line in comparison.strata[0].lines:
         assert (line.difference, line.p_value) == (0, 1)
     strict = measured(report, "strict")
     assert strict.low is not None
     assert strict.low < -0.2
-    calls = measured(report, "calls an episode")
+    calls = measured(report, "calls")
     assert (calls.low, calls.high, calls.interval) == (None, None, Method.NONE)
 
 
 def test_feedback_is_compared_as_the_one_factor(play: Play) -> None:
     runs = [play(agent="repairing:0.6", feedback=level) for level in ("minimal", "detailed")]
-    report = read_and_compare(runs, Request())
+    report = read_and_compare(runs, ComparisonRequest())
     (factor,) = report.comparisons[0].pairing.differs
     assert (factor.name, factor.before, factor.after) == ("feedback", "minimal", "detailed")
     strict = measured(report, "strict")
     assert strict.difference > 0.2
     assert strict.p_value < 0.05
-    alone = [
-        one for one in report.comparisons[0].groups[0].lines if not one.measure.startswith("calls:")
-    ]
+    alone = [one for one in report.comparisons[0].strata[0].lines if not one.measure.family]
     assert all(one.adjusted is None for one in alone)
 
 
 def test_modes_are_compared_between_runs_of_one_mode(play: Play) -> None:
     runs = [play(agent="oracle", modes=(mode,)) for mode in ("mandatory", "direct")]
-    report = read_and_compare(runs, Request())
+    report = read_and_compare(runs, ComparisonRequest())
     pairing = report.comparisons[0].pairing
     assert [one.name for one in pairing.differs] == ["mode"]
     assert {pair.key.mode for pair in pairing.pairs} == {"mandatory / direct"}
@@ -156,22 +161,20 @@ def test_modes_are_compared_between_runs_of_one_mode(play: Play) -> None:
 
 def test_epochs_are_clustered_and_tries_counted(play: Play) -> None:
     runs = [play(agent=agent, epochs=3) for agent in ("faulty:0.3", "oracle")]
-    report = read_and_compare(runs, Request(ks=(1, 3)))
+    report = read_and_compare(runs, ComparisonRequest(ks=(1, 3)))
     strict = measured(report, "strict")
     assert (strict.pairs, strict.items, strict.test) == (3 * COUNT, COUNT, Method.PERMUTATION)
     assert (strict.interval, strict.mid_p) == (Method.BOOTSTRAP, None)
-    found = {(one.rule, one.kind, one.k): one for one in report.comparisons[0].passes}
+    found = {(one.measure.name, one.kind, one.k): one for one in report.comparisons[0].passes}
     assert set(found) == {
-        (rule, kind, k)
-        for rule in ("strict", "official")
+        (name, kind, k)
+        for name in ("strict", "official")
         for kind in ("pass@k", "pass^k")
         for k in (1, 3)
     }
     tries: dict[str, list[bool]] = {}
-    for trace in RunStore.open(runs[0]).traces():
-        one = judge(trace)
-        assert isinstance(one.verdict, Score)
-        tries.setdefault(one.item, []).append(one.verdict.strict)
+    for one in RunStore.open(runs[0]).results():
+        tries.setdefault(one.item, []).append(right(one))
     some, every = found["strict", "pass@k", 3], found["strict", "pass^k", 3]
     assert some.before.value == pytest.approx(sum(map(any, tries.values())) / COUNT)
     assert every.before.value == pytest.approx(sum(map(all, tries.values())) / COUNT)
@@ -183,8 +186,8 @@ def test_epochs_are_clustered_and_tries_counted(play: Play) -> None:
 def test_several_modes_are_split_and_several_tests_corrected(play: Play) -> None:
     modes = ("mandatory", "direct")
     runs = [play(agent=agent, modes=modes) for agent in ("oracle", "faulty:0.6", "do-nothing")]
-    report = read_and_compare(runs, Request())
-    values = [group.value for group in report.comparisons[0].groups]
+    report = read_and_compare(runs, ComparisonRequest())
+    values = [group.value for group in report.comparisons[0].strata]
     assert values == ["", "direct", "mandatory"]
     assert [one.pairing.after.letter for one in report.comparisons] == ["B", "C"]
     assert report.corrected
@@ -199,23 +202,23 @@ def test_several_modes_are_split_and_several_tests_corrected(play: Play) -> None
 
 def test_pairs_are_split_by_domain_and_hops(play: Play) -> None:
     runs = [play(agent="oracle"), play(agent="faulty:0.6")]
-    by_domain = read_and_compare(runs, Request(by=By.DOMAIN)).comparisons[0].groups
+    by_domain = read_and_compare(runs, ComparisonRequest(by=By.DOMAIN)).comparisons[0].strata
     assert [group.value for group in by_domain] == ["", "Geography", "History"]
     assert [group.lines[0].pairs for group in by_domain] == [COUNT, 8, 4]
-    by_hops = read_and_compare(runs, Request(by=By.HOPS)).comparisons[0].groups
+    by_hops = read_and_compare(runs, ComparisonRequest(by=By.HOPS)).comparisons[0].strata
     assert [(group.value, group.lines[0].pairs) for group in by_hops[1:]] == [("2", 6), ("3", 6)]
 
 
 def test_few_items_get_no_bootstrap_interval(play: Play) -> None:
     runs = [play(agent="oracle"), play(agent="faulty:0.6")]
-    report = read_and_compare(runs, Request(by=By.HOPS))
-    few, enough = (measured(report, "calls with an error", group=group) for group in ("2", ""))
+    report = read_and_compare(runs, ComparisonRequest(by=By.HOPS))
+    few, enough = (measured(report, "instance_error", group=group) for group in ("2", ""))
     assert (few.items, few.low, few.interval) == (6, None, Method.NONE)
     assert (enough.items, enough.interval) == (COUNT, Method.BOOTSTRAP)
     assert measured(report, "strict", group="2").interval is Method.TANGO
 
 
-def test_void_episodes_are_left_out_and_counted(play: Play, tmp_path: Path) -> None:
+def test_errored_episodes_are_left_out_and_counted(play: Play, tmp_path: Path) -> None:
     oracle = play(agent="oracle")
     cut = tmp_path / "cut"
     shutil.copytree(play(agent="faulty:0.6"), cut)
@@ -224,17 +227,19 @@ def test_void_episodes_are_left_out_and_counted(play: Play, tmp_path: Path) -> N
         whole = trace.read_bytes().splitlines(keepends=True)
         trace.write_bytes(b"".join(whole[:-1]))
     traces[2].unlink()
-    report = read_and_compare([oracle, cut], Request())
+    report = read_and_compare([oracle, cut], ComparisonRequest())
     pairing = report.comparisons[0].pairing
     assert len(pairing.pairs) == COUNT - 3
-    assert pairing.left_out.void_after == 2
+    assert pairing.left_out.errored_after == 2
     assert pairing.left_out.not_played_after == 1
     assert pairing.left_out.total == 3
     gone = {json.loads(trace.read_bytes().splitlines()[0])["item"] for trace in traces[:2]}
     assert not gone & {pair.key.item for pair in pairing.pairs}
-    assert "Left out: 2 pairs void in B, 1 episodes not played by B." in command(oracle, cut).stdout
-    turned = read_and_compare([cut, oracle], Request()).comparisons[0].pairing.left_out
-    assert (turned.void_before, turned.not_played_before) == (2, 1)
+    assert (
+        "Left out: 2 pairs errored in B, 1 episodes not played by B." in command(oracle, cut).stdout
+    )
+    turned = read_and_compare([cut, oracle], ComparisonRequest()).comparisons[0].pairing.left_out
+    assert (turned.errored_before, turned.not_played_before) == (2, 1)
 
 
 @pytest.fixture
@@ -248,12 +253,12 @@ def other(play: Play, tmp_path: Path) -> Path:
 def test_other_data_is_refused_or_compared_in_common(play: Play, other: Path) -> None:
     oracle = play(agent="oracle")
     with pytest.raises(NotComparable) as refusal:
-        read_and_compare([oracle, other], Request())
+        read_and_compare([oracle, other], ComparisonRequest())
     told = str(refusal.value)
     assert "items only in A: 2 (small-1, small-2)" in told
     assert "different content: 1 (small-3)" in told
     assert "--common" in told
-    report = read_and_compare([oracle, other], Request(common=True))
+    report = read_and_compare([oracle, other], ComparisonRequest(common=True))
     pairing = report.comparisons[0].pairing
     assert [pair.key.item for pair in pairing.pairs] == [f"small-{n}" for n in range(4, COUNT + 1)]
     assert (pairing.left_out.items_before, pairing.left_out.changed) == (2, 1)
@@ -263,27 +268,31 @@ def test_other_modes_and_epochs_are_refused_or_compared_in_common(play: Play) ->
     one = play(agent="oracle", modes=("mandatory", "direct"), epochs=1)
     more = play(agent="oracle", modes=("mandatory",), epochs=3)
     with pytest.raises(NotComparable, match=r"modes differ.*\n.*epochs differ: 1 / 3"):
-        read_and_compare([one, more], Request())
-    pairs = read_and_compare([one, more], Request(common=True)).comparisons[0].pairing.pairs
+        read_and_compare([one, more], ComparisonRequest())
+    pairs = (
+        read_and_compare([one, more], ComparisonRequest(common=True)).comparisons[0].pairing.pairs
+    )
     assert {(pair.key.mode, pair.key.epoch) for pair in pairs} == {("mandatory", 1)}
     with pytest.raises(NotComparable, match="no mode is in both"):
-        read_and_compare([one, play(agent="oracle", modes=("free",))], Request(common=True))
+        read_and_compare(
+            [one, play(agent="oracle", modes=("free",))], ComparisonRequest(common=True)
+        )
 
 
 def test_more_than_one_setting_is_refused_or_allowed(play: Play) -> None:
     one = play(agent="repairing:0.6", feedback="minimal")
     two = play(agent="oracle", seed=3)
     with pytest.raises(NotComparable) as refusal:
-        read_and_compare([one, two], Request())
+        read_and_compare([one, two], ComparisonRequest())
     for told in (
         "3 settings differ",
-        "player: repairing:0.6 / oracle",
+        "agent: repairing:0.6 / oracle",
         "feedback: minimal / detailed",
         "seed: 0 / 3",
         "--allow-differences",
     ):
         assert told in str(refusal.value)
-    report = read_and_compare([one, two], Request(allow_differences=True))
+    report = read_and_compare([one, two], ComparisonRequest(allow_differences=True))
     assert len(report.comparisons[0].pairing.differs) == 3
 
 
@@ -296,7 +305,7 @@ def test_a_setting_that_an_older_run_does_not_name_had_its_default(
     for name in ("policy", "last_wins", "epochs", "max_samples"):
         del manifest["settings"][name]
     (old / "manifest.json").write_text(json.dumps(manifest))
-    report = read_and_compare([play(agent="oracle", max_samples=1), old], Request())
+    report = read_and_compare([play(agent="oracle", max_samples=1), old], ComparisonRequest())
     assert not report.comparisons[0].pairing.differs
 
 
@@ -315,7 +324,7 @@ def test_the_same_seed_gives_the_same_bytes(play: Play) -> None:
     assert one.stdout == again.stdout
     assert one.stdout != other.stdout
     found = json.loads(one.stdout)
-    assert found["format"] == 1
+    assert found["format"] == 2
     (comparison,) = found["comparisons"]
     assert (comparison["before"], comparison["after"]) == ("A", "B")
     assert {"strict", "official"} <= {one["measure"] for one in comparison["groups"][0]["measures"]}
@@ -325,15 +334,17 @@ def test_the_same_seed_gives_the_same_bytes(play: Play) -> None:
 
 
 def test_the_table_says_what_differs_and_lists_flips(play: Play) -> None:
-    done = command(play(agent="oracle"), play(agent="faulty:0.6"), "--flips", "1", "--published")
+    done = command(
+        play(agent="oracle"), play(agent="faulty:0.6"), "--discordant", "1", "--published"
+    )
     assert done.returncode == 0
     for told in (
         "B against A",
-        "player: oracle / faulty:0.6",
-        "calls with an error",
+        "agent: oracle / faulty:0.6",
+        "invocation error rate by call",
         "exact McNemar test",
-        "Flips (1 of",
-        "strict right -> wrong",
+        "Discordant pairs (1 of",
+        "strict right → wrong",
         "_mandatory_e1_a1.jsonl",
         "Claude3.5 Haiku",
         "These runs were over other numbers of items: A 12, B 12.",
@@ -369,9 +380,9 @@ def test_bad_flags_are_told_with_what_is_allowed(play: Play) -> None:
 def test_what_cannot_be_asked_of_runs_is_refused(play: Play) -> None:
     oracle, nothing = play(agent="oracle"), play(agent="do-nothing")
     with pytest.raises(NotComparable, match="--k 2 needs as many epochs"):
-        read_and_compare([oracle, nothing], Request(ks=(1, 2)))
+        read_and_compare([oracle, nothing], ComparisonRequest(ks=(1, 2)))
     with pytest.raises(NotComparable, match="given twice"):
-        read_and_compare([oracle, oracle.parent / "." / oracle.name], Request())
+        read_and_compare([oracle, oracle.parent / "." / oracle.name], ComparisonRequest())
 
 
 def test_one_run_stands_beside_the_published_table(play: Play) -> None:
@@ -383,19 +394,19 @@ def test_one_run_stands_beside_the_published_table(play: Play) -> None:
 
 
 def test_published_rows_average_to_the_published_averages() -> None:
-    table = published.toolhop()
-    for column in published.COLUMNS:
-        mean = sum(getattr(row, column) for row in table.rows) / len(table.rows)
+    table = published.published("toolhop")
+    for column in table.columns:
+        mean = sum(float(row[column]) for row in table.rows) / len(table.rows)
         # Printed to two digits, from two digits.
         assert mean == pytest.approx(table.average[column], abs=0.0051)
 
 
 def test_the_way_of_showing_tools_is_compared_on_the_same_items(play: Play) -> None:
     shown = ["as-is", "names=scrambled"]
-    runs = [play(agent="oracle", presentation=presentation) for presentation in shown]
+    runs = [play(agent="oracle", perturbation=perturbation) for perturbation in shown]
     one, other = (read_side("A", run).digests for run in runs)
     assert one.keys() == other.keys()
     assert all(one[item] != other[item] for item in one)
-    pairing = read_and_compare(runs, Request()).comparisons[0].pairing
-    assert [factor.name for factor in pairing.differs] == ["presentation"]
+    pairing = read_and_compare(runs, ComparisonRequest()).comparisons[0].pairing
+    assert [factor.name for factor in pairing.differs] == ["perturbation"]
     assert (len(pairing.pairs), pairing.left_out.total) == (COUNT, 0)

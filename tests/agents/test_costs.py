@@ -12,22 +12,22 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agents.models import prices
-from agents.models.cache import Asked, CachedModel, CacheUnusable, ResponseCache
-from agents.models.exchange import priced
-from agents.models.prices import Price, Rate, UnknownPrice, check, listed, parse
-from agents.runs.ledger import Ledger, RunLimitReached, RunLimits
-from env.messages import Message, Origin, RawCall, Reply, ToolMessage, Usage, UserMessage
-from env.spending import Spent, spent_on
-from env.trace import Replied
-from toolhop_tools.model import ToolDocument
+from toolhop_agents.models import prices
+from toolhop_agents.models.cache import CachedModel, CacheUnusable, RequestContext, ResponseCache
+from toolhop_agents.models.exchange import priced
+from toolhop_agents.models.prices import Price, TokenRate, UnknownPrice, check, listed, parse
+from toolhop_agents.runs.ledger import Ledger, RunLimitReached, RunLimits
+from toolhop_env.messages import Message, Origin, RawCall, Reply, ToolMessage, Usage, UserMessage
+from toolhop_env.spending import Spent, spent_on
+from toolhop_env.trace import Replied
+from toolhop_tools.model import ToolSchema
 
 QUESTION: list[Message] = [UserMessage("What is 4 squared?")]
-TOOL = ToolDocument("power", "Raises.", {"type": "object", "properties": {}})
-ASKED = Asked(
+TOOL = ToolSchema("power", "Raises.", {"type": "object", "properties": {}})
+ASKED = RequestContext(
     model="openai/x",
     base_url="http://127.0.0.1/v1",
-    dialect="native",
+    call_format="native",
     epoch=1,
     temperature=0.0,
     max_tokens=None,
@@ -80,7 +80,9 @@ def test_tokens_at_hand_and_long_requests_have_rates_of_their_own() -> None:
     assert parse("2.5,10,1").cost_usd(Usage(1000, 100, None, 400)) == pytest.approx(
         600 * 2.5e-6 + 400 * 1e-6 + 100 * 1e-5
     )
-    price = Price(Rate(1, 2, 0.5), long=((200, Rate(10, 20, 5)), (100, Rate(3, 6, 1))))
+    price = Price(
+        TokenRate(1, 2, 0.5), long=((200, TokenRate(10, 20, 5)), (100, TokenRate(3, 6, 1)))
+    )
     assert price.cost_usd(Usage(100, 1)) == 102
     assert price.cost_usd(Usage(101, 1)) == 303 + 6
     assert price.cost_usd(Usage(201, 1)) == 2010 + 20
@@ -131,11 +133,11 @@ def test_sums_add_up_and_no_token_is_both_spent_and_saved(
 
 def test_a_ledger_counts_what_is_new_and_stops_at_the_limit() -> None:
     ledger = Ledger(RunLimits(tokens=100))
-    ledger.add(Replied(1, Reply(usage=Usage(90, 9))), kept_turns=1)
-    ledger.add(Replied(2, Reply(usage=Usage(90, 9), origin=Origin.CACHED)), kept_turns=1)
-    ledger.add(Replied(2, Reply(usage=Usage(90, 9))), kept_turns=1)
+    ledger.add(Replied(1, Reply(usage=Usage(90, 9))), prefix_turns=1)
+    ledger.add(Replied(2, Reply(usage=Usage(90, 9), origin=Origin.CACHED)), prefix_turns=1)
+    ledger.add(Replied(2, Reply(usage=Usage(90, 9))), prefix_turns=1)
     ledger.check()
-    ledger.add(Replied(3, Reply(usage=Usage(1, 0))), kept_turns=1)
+    ledger.add(Replied(3, Reply(usage=Usage(1, 0))), prefix_turns=1)
     with pytest.raises(RunLimitReached, match="100 of 100 tokens") as stopped:
         ledger.check()
     assert stopped.value.limit == "run_token_limit"
@@ -148,9 +150,9 @@ def test_costs_that_are_not_known_cannot_be_limited() -> None:
         Ledger(RunLimits(cost_usd=1, known_costs=True), before).check()
     Ledger(RunLimits(tokens=100), before).check()
     ledger = Ledger(RunLimits(known_costs=True))
-    ledger.add(Replied(1, Reply(usage=Usage(5, 5, 0.1))), kept_turns=0)
+    ledger.add(Replied(1, Reply(usage=Usage(5, 5, 0.1))), prefix_turns=0)
     ledger.check()
-    ledger.add(Replied(2, Reply(usage=Usage(5, 5))), kept_turns=0)
+    ledger.add(Replied(2, Reply(usage=Usage(5, 5))), prefix_turns=0)
     with pytest.raises(RunLimitReached, match="is not known") as stopped:
         ledger.check()
     assert stopped.value.limit == "cost_limit"
@@ -169,7 +171,7 @@ def test_limits_are_more_than_nothing(name: str, value: float) -> None:
 
 def test_everything_that_matters_is_in_the_key_and_no_secret() -> None:
     changes: list[dict[str, Any]] = [
-        {"model": "openai/y"}, {"base_url": "http://127.0.0.2/v1"}, {"dialect": "text"},
+        {"model": "openai/y"}, {"base_url": "http://127.0.0.2/v1"}, {"call_format": "text"},
         {"epoch": 2}, {"temperature": None}, {"temperature": 1.0}, {"max_tokens": 5}, {"seed": 1},
         {"extra": {"reasoning_effort": "low"}}, {"extra": {"prompt_cache_key": "a"}},
     ]  # fmt: skip

@@ -12,34 +12,38 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agents.diagnosis.diagnose import CHECKS, diagnose
-from agents.diagnosis.finding import Finding, Severity
-from agents.diagnosis.rule_gaps import Gap, gap
-from env.answers import official, strict
-from env.messages import Reply, ToolMessage
-from env.reading import Dialect
-from env.trace import Called, Ended, Ending, Hops, Replied, Trace
-from env.verdicts import ErrorCode, Problem, Rejected, Repair
-from sandbox.outcome import Outcome, OutOfMemory, Raised, Refused, TimedOut
+from tests.agents.inline import Inline
 from tests.agents.items import small_item
 from tests.agents.recorded import edited, invoked, recorded
+from tests.env.graded import answered, graded, marked
 from tests.env.made import called, finished, raw, started
+from toolhop_env.diagnosis.diagnose import CHECKS, diagnose
+from toolhop_env.diagnosis.finding import Finding, Severity
+from toolhop_env.messages import Reply, ToolMessage
+from toolhop_env.reading import CallFormat
+from toolhop_env.scorers.toolhop import explain_gap
+from toolhop_env.scorers.toolhop_answers import official, strict
+from toolhop_env.scorers.toolhop_gaps import Gap
+from toolhop_env.trace import Called, Ended, Ending, Replied, Trace
+from toolhop_env.verdicts import ErrorCode, Problem, Rejected, Repair
+from toolhop_sandbox.outcome import Outcome, OutOfMemory, Raised, Refused, TimedOut
 
 ROOT = Path(__file__).parents[2]
+__all__ = ["graded"]  # a fixture, found by its name
 
 
 def episode(
     number: int,
     *calls: Called,
     answer: str = "36",
-    player: str = "m",
+    agent: str = "m",
     text: str | None = None,
     **changes: object,
 ) -> Trace:
-    """An episode of item `number` by `player`; the gold is 36, of the hops 1815 and 36."""
-    names = {"episode": f"{player}-{number}", "item": f"i{number}", "item_digest": f"d{number}"}
+    """An episode of item `number` by `agent`; the gold is 36, of the hops 1815 and 36."""
+    names = {"episode": f"{agent}-{number}", "item": f"i{number}", "item_digest": f"d{number}"}
     said = f"<answer>{answer}</answer>" if text is None else text
-    return finished(*calls, text=said, **{**names, "player": player, **changes})
+    return finished(*calls, text=said, **{**names, "agent": agent, **changes})
 
 
 def right(number: int, **changes: Any) -> Trace:  # noqa: ANN401 -- fields of `started`
@@ -81,8 +85,8 @@ def failing(tool: str, *, error: ErrorCode = ErrorCode.RAISED, times: int = 3) -
 
 def rejected(tool: str, *, repaired: bool) -> Called:
     problem = Problem(ErrorCode.NOT_JSON, "", "text", "JSON")
-    mended = Repair(tool, {}, ("quotes",)) if repaired else None
-    return called(tool, rejected=Rejected((problem,), mended))
+    repair = Repair(tool, {}, ("quotes",)) if repaired else None
+    return called(tool, rejected=Rejected((problem,), repair))
 
 
 def test_a_run_without_faults_has_no_finding() -> None:
@@ -95,11 +99,15 @@ def test_runs_in_which_nothing_has_ended_are_told_apart_from_sound_ones() -> Non
     assert found([begun, right(2)], "nothing_ended") is None
 
 
-def test_void_episodes_are_told_by_cause() -> None:
-    voids = [
-        ended(right(n), Ending.VOID, f"the endpoint did not answer after {n}.5 s") for n in (1, 2)
+def test_errored_episodes_are_told_by_cause() -> None:
+    errored_attempts = [
+        ended(right(n), Ending.ERRORED, f"the endpoint did not answer after {n}.5 s")
+        for n in (1, 2)
     ]
-    finding = only([right(0), *voids, ended(right(3), Ending.VOID, "disk full")], "void_episodes")
+    finding = only(
+        [right(0), *errored_attempts, ended(right(3), Ending.ERRORED, "disk full")],
+        "errored_episodes",
+    )
     assert finding.severity is Severity.ERROR
     assert finding.evidence["causes"] == {
         "the endpoint did not answer after #.# s": 2,
@@ -108,14 +116,14 @@ def test_void_episodes_are_told_by_cause() -> None:
     assert finding.episodes == ("m-1", "m-2", "m-3")
 
 
-def test_void_attempts_that_were_made_good_are_a_note_and_branches_are_nothing() -> None:
-    first = ended(right(1, episode="a1", attempt=1), Ending.VOID, "gone")
+def test_errored_attempts_that_were_made_good_are_a_note_and_branches_are_nothing() -> None:
+    first = ended(right(1, episode="a1", attempt=1), Ending.ERRORED, "gone")
     again = right(1, episode="a2", attempt=2)
-    assert found([first, again], "void_episodes") is None
-    assert only([first, again], "void_attempts").severity is Severity.NOTE
+    assert found([first, again], "errored_episodes") is None
+    assert only([first, again], "errored_attempts").severity is Severity.NOTE
     branch = right(1, episode="a2", attempt=2, parent="a1")
-    assert found([first, branch], "void_attempts") is None
-    assert found([Trace(right(2).events[:-1])], "void_episodes") is None
+    assert found([first, branch], "errored_attempts") is None
+    assert found([Trace(right(2).events[:-1])], "errored_episodes") is None
 
 
 def test_tools_that_always_fail() -> None:
@@ -126,7 +134,7 @@ def test_tools_that_always_fail() -> None:
     assert found([episode(1, *same)], "failing_tools") is None
     assert found([episode(1, *failing("born"), called("born", "1815"))], "failing_tools") is None
     assert found([episode(1, *failing("x", error=ErrorCode.UNKNOWN_TOOL))], "failing_tools") is None
-    assert only([episode(1, *same[:1], player="oracle")], "failing_tools")
+    assert only([episode(1, *same[:1], agent="oracle")], "failing_tools")
     twice = [asked(rejected("born", repaired=False), str(n)) for n in range(3)]
     assert only([episode(1, *twice)], "failing_tools").severity is Severity.WARNING
 
@@ -151,14 +159,15 @@ def test_tools_at_limits(error: ErrorCode) -> None:
 
 def test_hops_that_never_give_their_answer() -> None:
     wrong = [asked(called("born", str(n)), str(n)) for n in (1, 2, 3)]
-    finding = only([episode(1, *wrong)], "silent_hops")
+    finding = only([episode(1, *wrong)], "silent_milestones")
     assert finding.evidence["i1 hop 1"] == {"tool": "born", "gold": "1815", "calls": 3}
-    assert found([episode(1, *wrong[:2])], "silent_hops") is None
-    assert found([episode(1, *[wrong[0]] * 3)], "silent_hops") is None
+    assert found([episode(1, *wrong[:2])], "silent_milestones") is None
+    assert found([episode(1, *[wrong[0]] * 3)], "silent_milestones") is None
     elsewhere = called("minus", {"year": 1815})
-    assert found([episode(1, *wrong), episode(1, elsewhere, player="n")], "silent_hops") is None
-    assert only([episode(1, wrong[0], player="oracle")], "silent_hops")
-    assert found([episode(1, *failing("born"))], "silent_hops") is None
+    other = episode(1, elsewhere, agent="n")
+    assert found([episode(1, *wrong), other], "silent_milestones") is None
+    assert only([episode(1, wrong[0], agent="oracle")], "silent_milestones")
+    assert found([episode(1, *failing("born"))], "silent_milestones") is None
 
 
 def test_items_that_nobody_solves() -> None:
@@ -167,18 +176,19 @@ def test_items_that_nobody_solves() -> None:
     assert finding.severity is Severity.NOTE
     evidence = finding.evidence["i1"]
     assert isinstance(evidence, dict)
-    assert (evidence["tries"], evidence["players"], evidence["hops"]) == (3, ["m"], 2)
+    assert (evidence["tries"], evidence["agents"], evidence["official"]) == (3, ["m"], 0)
+    assert (evidence["most_milestones"], evidence["milestones"]) == (0, 2)
     assert found(tries, "unsolved_items") is None  # they solved nothing at all
     assert found([*tries[:2], right(2)], "unsolved_items") is None
-    assert found([*tries, right(1, player="n"), right(2)], "unsolved_items") is None
-    lazy = [episode(1, answer="7", player="do-nothing", epoch=n) for n in (1, 2, 3)]
+    assert found([*tries, right(1, agent="n"), right(2)], "unsolved_items") is None
+    lazy = [episode(1, answer="7", agent="do-nothing", epoch=n) for n in (1, 2, 3)]
     assert found([*lazy, right(2)], "unsolved_items") is None
-    by_oracle = only([episode(1, answer="7", player="oracle")], "unsolved_items")
+    by_oracle = only([episode(1, answer="7", agent="oracle")], "unsolved_items")
     assert by_oracle.severity is Severity.WARNING
 
 
 def test_items_are_looked_at_over_all_runs() -> None:
-    runs = {name: [episode(1, answer="7", player=name), right(2, player=name)] for name in "abc"}
+    runs = {name: [episode(1, answer="7", agent=name), right(2, agent=name)] for name in "abc"}
     (finding,) = [one for one in diagnose(runs) if one.kind == "unsolved_items"]
     assert finding.episodes == ("a/a-1", "b/b-1", "c/c-1")
     assert not [one for one in diagnose({"a": runs["a"]}) if one.kind == "unsolved_items"]
@@ -194,17 +204,17 @@ def test_two_versions_of_an_item_are_two_items() -> None:
 
 
 def test_baselines_that_score() -> None:
-    ten = {"answer": "10", "hops": Hops(("f",), ("10",))}
-    lazy = episode(1, player="do-nothing", text="I have no answer", hops=Hops((), ()))
+    ten = {"answer": "10", "hops": (("f", "10"),)}
+    lazy = episode(1, agent="do-nothing", text="I have no answer", hops=())
     assert found([lazy], "scoring_baselines") is None
-    holes = finished(text="I have no answer to this.", player="do-nothing", answer="0")
+    holes = finished(text="I have no answer to this.", agent="do-nothing", answer="0")
     finding = only([holes], "scoring_baselines")
     assert (finding.severity, finding.evidence["official"]) == (Severity.WARNING, 1)
-    luck = finished(text="<answer>10</answer>", player="constant:10", **ten)
+    luck = finished(text="<answer>10</answer>", agent="constant:10", **ten)
     assert only([luck], "scoring_baselines").severity is Severity.WARNING
-    broken = finished(text="nothing", player="do-nothing", answer="nothing")
+    broken = finished(text="nothing", agent="do-nothing", answer="nothing")
     assert only([broken], "scoring_baselines").severity is Severity.ERROR
-    assert found([replace(right(1, player="constantin"))], "scoring_baselines") is None
+    assert found([replace(right(1, agent="constantin"))], "scoring_baselines") is None
 
 
 GAPS = [
@@ -228,17 +238,17 @@ GAPS = [
 def test_rules_that_differ_and_why(gold: str, text: str, tool: str | None, why: Gap | None) -> None:
     calls = [] if tool is None else [called("f", json.loads(tool))]
     trace = finished(*calls, text=text, answer=gold)
-    assert gap(trace) is why
-    kinds = {one.kind for one in diagnose({"run": [trace]})} & {"official_only", "strict_only"}
-    wanted = {"strict_only"} if why in {Gap.COMMA, Gap.FORM} else {"official_only"}
-    assert kinds == (wanted if why else set())
+    assert explain_gap(trace) is why
+    found = {one.kind: one.evidence for one in diagnose({"run": [trace]}) if "_only" in one.kind}
+    wanted = "strict_only" if why in {Gap.COMMA, Gap.FORM} else "official_only"
+    assert found == ({wanted: {"reasons": {why.value: 1}}} if why else {})
 
 
 def test_a_last_message_that_still_calls_is_no_answer() -> None:
     call = raw("f", "{}")
     events = (started(answer="Oslo"), Replied(1, Reply("Oslo?", (call,))))
     trace = Trace((*events, Ended(Ending.OUT_OF_CALLS, 1.0)))
-    assert gap(trace) is Gap.NO_ANSWER
+    assert explain_gap(trace) is Gap.NO_ANSWER
 
 
 @given(
@@ -254,7 +264,7 @@ def test_a_reason_is_given_exactly_where_the_rules_differ(
     trace = finished(*([] if tool is None else [called("f", tool)]), text=said, answer=gold)
     one = official(gold, trace.conversation()) is True
     other = strict(gold, said)
-    why = gap(trace)
+    why = explain_gap(trace)
     assert (why is None) == (one == other)
     assert (why in {Gap.COMMA, Gap.FORM}) == (other and not one)
     if why is Gap.TOOL_MESSAGE:
@@ -290,17 +300,17 @@ def test_replies_cut_by_their_tokens(reason: str) -> None:
 
 
 def test_calls_that_a_lenient_reader_would_have_run() -> None:
-    mended, broken = rejected("born", repaired=True), rejected("born", repaired=False)
-    trace = episode(1, mended, mended, broken, broken, broken, dialect=Dialect.TEXT)
+    repaired, broken = rejected("born", repaired=True), rejected("born", repaired=False)
+    trace = episode(1, repaired, repaired, broken, broken, broken, call_format=CallFormat.TEXT)
     finding = only([trace], "repairable_calls")
     assert (finding.evidence["rejected"], finding.evidence["repairable"]) == (5, 2)
-    assert "text dialect" in finding.text
-    assert found([episode(1, mended, mended, broken, broken)], "repairable_calls") is None
-    assert found([episode(1, mended, *[broken] * 4)], "repairable_calls") is None
+    assert "text tool-call format" in finding.text
+    assert found([episode(1, repaired, repaired, broken, broken)], "repairable_calls") is None
+    assert found([episode(1, repaired, *[broken] * 4)], "repairable_calls") is None
 
 
 def test_the_same_answer_to_all_items() -> None:
-    golds = [{"answer": str(n), "hops": Hops((), ())} for n in range(5)]
+    golds = [{"answer": str(n), "hops": ()} for n in range(5)]
     same = [
         finished(text="<answer>I  cannot</answer>", item=f"i{n}", item_digest=f"d{n}", **gold)
         for n, gold in enumerate(golds)
@@ -311,7 +321,7 @@ def test_the_same_answer_to_all_items() -> None:
     others = [finished(text=f"<answer>x{n}</answer>", item=f"j{n}") for n in range(2)]
     assert found([*same, *others], "same_answers") is None
     constant = [
-        finished(text="<answer>I</answer>", player="constant:I", item=f"i{n}", **gold)
+        finished(text="<answer>I</answer>", agent="constant:I", item=f"i{n}", **gold)
         for n, gold in enumerate(golds)
     ]
     assert found(constant, "same_answers") is None
@@ -319,16 +329,44 @@ def test_the_same_answer_to_all_items() -> None:
     assert found(alike, "same_answers") is None
 
 
+@pytest.mark.usefixtures("graded")
+def test_a_benchmark_without_hops_or_reasons_is_looked_at_by_its_own_measures() -> None:
+    tries = [
+        answered("It is Oslo", *failing("find"), item=f"i{n}", item_digest=f"d{n}", episode=f"e{n}")
+        for n in range(3)
+    ]
+    marks = marked(*((trace, 0.5) for trace in tries))
+    kinds = {one.kind: one for one in diagnose({"run": tries}, {"run": marks})}
+    assert set(kinds) == {"failing_tools", "official_only"}
+    assert kinds["official_only"].evidence["reasons"] == {"unexplained": 3}
+    assert "right by official and wrong by strict" in kinds["official_only"].text
+
+
+@pytest.mark.usefixtures("graded")
+def test_a_judges_marks_say_what_is_solved() -> None:
+    names = [("a", "i1"), ("b", "i1"), ("c", "i1"), ("d", "i2")]
+    tries = [answered(f"It is {name}", item=i, episode=name, epoch=n)
+             for n, (name, i) in enumerate(names, start=1)]  # fmt: skip
+    marks = marked(*((trace, 0.0) for trace in tries[:3]), (tries[3], 1.0))
+    kinds = {one.kind for one in diagnose({"run": tries}, {"run": marks})}
+    assert "unsolved_items" in kinds
+    assert "unsolved_items" not in {one.kind for one in diagnose({"run": tries})}
+    lazy = [answered("no", agent="do-nothing", episode="lazy")]
+    (finding,) = diagnose({"run": lazy}, {"run": marked((lazy[0], 2.0))})
+    assert (finding.kind, finding.severity) == ("scoring_baselines", Severity.WARNING)
+    assert finding.evidence == {"mark": 1, "strict": 0, "official": 0, "episodes": 1}
+
+
 def test_findings_come_worst_first_and_each_kind_is_documented() -> None:
-    voided = ended(right(9), Ending.VOID, "gone")
-    traces = [*(episode(n, text="36 or 37") for n in range(3)), voided]
+    errored = ended(right(9), Ending.ERRORED, "gone")
+    traces = [*(episode(n, text="36 or 37") for n in range(3)), errored]
     severities = [one.severity for one in diagnose({"run": traces})]
     assert severities == sorted(severities, key=list(Severity).index)
     assert len(severities) > 1
     page = (ROOT / "docs" / "diagnosis.md").read_text(encoding="utf-8")
     text = Path(__file__).read_text(encoding="utf-8")
     for check in CHECKS:
-        kinds = ("official_only", "strict_only") if check.__name__ == "rule_gaps" else ()
+        kinds = ("official_only", "strict_only") if check.__name__ == "scorer_gaps" else ()
         for kind in kinds or (check.__name__,):
             assert f"`{kind}`" in page
             assert kind in text
@@ -336,7 +374,7 @@ def test_findings_come_worst_first_and_each_kind_is_documented() -> None:
 
 def test_the_command_prints_findings_and_ends_with_1_for_errors(tmp_path: Path) -> None:
     items = [small_item(f"small-{number}") for number in range(1, 5)]
-    store = recorded(tmp_path, items)
+    store = recorded(tmp_path, items, sandbox=Inline())
 
     def run(*arguments: object) -> tuple[int, str]:
         code, out, err = invoked(*arguments)
@@ -347,16 +385,16 @@ def test_the_command_prints_findings_and_ends_with_1_for_errors(tmp_path: Path) 
     edited(
         store,
         "small-1_mandatory_e1_a1",
-        lambda events: events[-1].update(ending="void", reason="the disk \x1b[31m was full"),
+        lambda events: events[-1].update(ending="errored", reason="the disk \x1b[31m was full"),
     )
     code, out = run("diagnose", store.folder, "--json")
     assert code == 1
     (finding,) = [json.loads(line) for line in out.splitlines()]
-    assert finding["kind"] == "void_episodes"
+    assert finding["kind"] == "errored_episodes"
     assert finding["episodes"] == ["small-1_mandatory_e1_a1"]
     code, out = run("diagnose", store.folder)
-    assert "error: void_episodes: 1 episodes are void" in out
+    assert "error: errored_episodes: 1 episodes are errored" in out
     assert "\x1b" not in out
-    assert "void_episodes" in run("show", store.folder)[1]
-    assert "void_episodes" not in run("show", store.folder, "--failed")[1]
+    assert "errored_episodes" in run("show", store.folder)[1]
+    assert "errored_episodes" not in run("show", store.folder, "--failed")[1]
     assert run("diagnose", tmp_path)[0] == 2

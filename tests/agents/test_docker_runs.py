@@ -1,4 +1,4 @@
-"""Runs in real containers: the built-in items, real benchmark items, served players."""
+"""Runs in real containers: the built-in items, real benchmark items, served agents."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from agents.models.loopback import LoopbackServer
-from agents.players.choose import choose
-from agents.players.responder import responder
-from agents.runs.store import RunStore
 from tests.agents.command import toolhop
+from toolhop_agents.models.loopback import LoopbackServer
+from toolhop_agents.scripted.choose import choose
+from toolhop_agents.scripted.responder import responder
+from toolhop_env.runs.store import RunStore
 from toolhop_tools.load import load
 
 pytestmark = [pytest.mark.docker, pytest.mark.usefixtures("docker_engine")]
@@ -32,7 +32,7 @@ def by_mode(answer: dict[str, Any], figure: str) -> dict[str, float]:
 def test_oracle_answers_every_built_in_item_in_every_mode(tmp_path: Path) -> None:
     answer = run(tmp_path, "--mode", "all")
     assert by_mode(answer, "strict") == {"mandatory": 1.0, "free": 1.0, "direct": 1.0}
-    assert sum(one["void"] for one in answer["summaries"]) == 0
+    assert sum(one["errored"] for one in answer["summaries"]) == 0
     solved = by_mode(answer, "hops_solved")
     assert (solved["mandatory"], solved["free"]) == (1.0, 1.0)
     assert RunStore.open(Path(answer["run"])).manifest["sandbox"]["kind"] == "docker"
@@ -44,34 +44,47 @@ def test_policy_none_gives_the_same_answers(tmp_path: Path) -> None:
 
 
 def test_repairing_recovers_with_detailed_feedback_and_not_with_minimal(tmp_path: Path) -> None:
-    flags = ("--agent", "repairing:0.3", "--turn-limit", "20")
+    flags = ("--agent", "repairing:0.3", "--turn-limit", "20", "--limit", "20")
     detailed = by_mode(run(tmp_path, *flags), "strict")["mandatory"]
     minimal = by_mode(run(tmp_path, *flags, "--feedback", "minimal"), "strict")["mandatory"]
     assert detailed == 1.0
     assert minimal < 0.7
 
 
-@pytest.mark.parametrize("dialect", ["native", "text"])
-@pytest.mark.parametrize("client", ["openai/scripted", "litellm/openai/scripted"])
+@pytest.mark.parametrize(
+    ("client", "call_format"),
+    [
+        ("openai/scripted", "native"),
+        ("openai/scripted", "text"),
+        ("litellm/openai/scripted", "native"),
+    ],
+)
 @pytest.mark.xdist_group("litellm")
-def test_a_served_player_plays_the_built_in_items(
-    client: str, dialect: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_a_served_agent_plays_the_built_in_items(
+    client: str, call_format: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "none")
     with LoopbackServer(responder(load("builtin"), choose("oracle"), 0)) as server:
-        flags = ("--model", client, "--base-url", server.base_url, "--dialect", dialect)
-        answer = run(tmp_path, *flags, "--limit", "8")
+        flags = (
+            "--model",
+            client,
+            "--base-url",
+            server.base_url,
+            "--call-format",
+            call_format,
+        )
+        answer = run(tmp_path, *flags, "--limit", "4")
     assert by_mode(answer, "strict") == {"mandatory": 1.0}
 
 
 @pytest.mark.data
 @pytest.mark.parametrize("agent", ["oracle", "do-nothing", "constant:1234567890"])
-def test_real_items_are_played_in_all_modes_with_no_void_episode(
+def test_real_items_are_played_in_all_modes_with_no_errored_episode(
     agent: str, toolhop_60: Path, tmp_path: Path
 ) -> None:
     answer = run(tmp_path, "--agent", agent, "--data", str(toolhop_60), "--mode", "all")
     assert [one["episodes"] for one in answer["summaries"]] == [60, 60, 60]
-    assert sum(one["void"] for one in answer["summaries"]) == 0
+    assert sum(one["errored"] for one in answer["summaries"]) == 0
     strict, official = by_mode(answer, "strict"), by_mode(answer, "official")
     if agent == "oracle":
         # The examples in the sources solve most items, not all: they are no gold calls.

@@ -5,27 +5,25 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from agents.runs.estimate import NothingToGoBy, estimate
-from agents.runs.execute import spread
-from env.levels import Level
-from env.reading import Dialect
-from env.score import Score, Void
-from env.summary import Judged
-from env.trace import Ending
+from tests.env.made import attempt
+from toolhop_agents.runs.estimate import NothingToGoBy, estimate
+from toolhop_agents.runs.job import spread
+from toolhop_env.attempt import Attempt
+from toolhop_env.score import Conduct, Score
+from toolhop_env.trace import Ending
 
 
-def judged(item: str, tokens: int, mode: str = "free", *, cost: float | None = 0.5) -> Judged:
-    score = Score(
-        official=True, strict=True, in_last_feedback=True, ending=Ending.ANSWERED, turns=4, calls=3,
-        errors={}, repairable=0, hops=3, hops_solved=3, chain=3, input_tokens=tokens,
+def judged(item: str, tokens: int, mode: str = "free", *, cost: float | None = 0.5) -> Attempt:
+    conduct = Conduct(
+        ending=Ending.ANSWERED, turns=4, calls=3, errors={}, repairable=0, input_tokens=tokens,
         output_tokens=7, cost_usd=cost, wall_s=2.0, tool_s=0.1, retries=1,
     )  # fmt: skip
-    return Judged(item, mode, 1, 1, "p", Level.DETAILED, Dialect.NATIVE, item, score)
+    return attempt(item, Score(conduct, {"strict": (1.0, 1.0)}), mode=mode)
 
 
 def test_equal_episodes_leave_no_doubt() -> None:
     made = estimate([judged(str(n), 100) for n in range(5)], {"free": 95}, at_a_time=10, seed=0)
-    assert (made.items, made.episodes, made.void) == (5, 95, 0)
+    assert (made.items, made.episodes, made.errored) == (5, 95, 0)
     assert made.requests.low == made.requests.expected == made.requests.high == 95 * 5
     assert made.input_tokens.expected == 9500
     assert made.cost_usd is not None
@@ -50,11 +48,11 @@ def test_every_mode_has_its_own_mean() -> None:
 def test_nothing_left_costs_nothing_and_nothing_played_tells_nothing() -> None:
     made = estimate([], {"free": 0}, at_a_time=1, seed=0)
     assert made.requests.high == made.seconds.high == made.episodes == 0
-    void = Judged("1", "free", 1, 1, "p", Level.DETAILED, Dialect.NATIVE, "1", Void("broken"))
+    errored = attempt("1", mode="free")
     with pytest.raises(NothingToGoBy):
-        estimate([void], {"free": 3}, at_a_time=1, seed=0)
-    made = estimate([void, judged("2", 5), judged("3", 5)], {"free": 3}, at_a_time=1, seed=0)
-    assert (made.void, made.items) == (1, 2)
+        estimate([errored], {"free": 3}, at_a_time=1, seed=0)
+    made = estimate([errored, judged("2", 5), judged("3", 5)], {"free": 3}, at_a_time=1, seed=0)
+    assert (made.errored, made.items) == (1, 2)
 
 
 def test_one_unknown_price_makes_the_cost_unknown_and_nothing_else() -> None:

@@ -4,36 +4,44 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from agents.export import columns
-from agents.export.columns import CALLS, EPISODES, Kind
-from agents.export.files import ExportError, MissingExtra, aside, require
-from agents.export.huggingface import write_dataset
-from agents.export.inspect_log import logs
-from agents.export.parquet import GROUP_ROWS, schema, write_tables
-from agents.export.played import Played, attempts, labels, played
-from agents.runs.store import RunStore
-from env.episode import Episode
-from env.messages import RawCall, Reply, Usage
-from env.reading import Dialect
-from env.score import Score, score
-from env.trace import Ending, Trace
+from tests.agents.inline import Inline
 from tests.agents.items import small_item
 from tests.agents.recorded import edited, invoked, recorded
+from tests.env.graded import answered, graded, marked
 from tests.env.made import called, finished, started
+from toolhop_agents.export.chat import right
+from toolhop_agents.export.columns import CALLS, Column, ColumnKind, episode_columns
+from toolhop_agents.export.episodes import Exported, exported, labels
+from toolhop_agents.export.files import ExportError, MissingExtra, atomic, require
+from toolhop_agents.export.formats import GROUP
+from toolhop_agents.export.huggingface import write_dataset
+from toolhop_agents.export.inspect_log import logs
+from toolhop_agents.export.parquet import GROUP_ROWS, schema, write_tables
+from toolhop_env.attempt import attempt_of
+from toolhop_env.benchmark import Benchmark
+from toolhop_env.benchmarks import score
+from toolhop_env.episode import Episode
+from toolhop_env.messages import RawCall, Reply, Usage
+from toolhop_env.reading import CallFormat
+from toolhop_env.runs.store import RunStore
+from toolhop_env.score import Errored
+from toolhop_env.scorers.toolhop import TOOLHOP
+from toolhop_env.trace import Ended, Ending, Trace
 
+__all__ = ["graded"]  # a fixture, found by its name
 ROOT = Path(__file__).parents[2]
 ITEMS = [small_item(f"small-{number}") for number in range(1, 5)]
-RIGHT, WRONG, VOID, LIMIT = (item.id for item in ITEMS)
+RIGHT, WRONG, ERRORED, LIMIT = (item.id for item in ITEMS)
 
 
 def needs(package: str) -> None:
@@ -57,7 +65,7 @@ def inspect_ai() -> None:
 
 
 async def act(episode: Episode) -> None:
-    """One episode that is right, one wrong, one void, one that a limit ended."""
+    """One episode that is right, one wrong, one errored, one that a limit ended."""
     calls = (
         RawCall("a", "capital", '{"country": "Norway"}'),
         RawCall("b", "length", "{not json"),
@@ -66,8 +74,8 @@ async def act(episode: Episode) -> None:
     )
     usage = Usage(100, 20, 0.25, prompt_cached_tokens=40)
     await episode.step(Reply("First.", calls, usage=usage, model="m-1", finish_reason="length"))
-    if episode.item.id == VOID:
-        episode.end(Ending.VOID, "the endpoint was gone")
+    if episode.item.id == ERRORED:
+        episode.end(Ending.ERRORED, "the endpoint was gone")
     elif episode.item.id == LIMIT:
         episode.end(Ending.OUT_OF_TURNS)
     else:
@@ -77,7 +85,8 @@ async def act(episode: Episode) -> None:
 
 @pytest.fixture(scope="module")
 def store(tmp_path_factory: pytest.TempPathFactory) -> RunStore:
-    return recorded(tmp_path_factory.mktemp("runs"), ITEMS, agent="someone", act=act)
+    folder = tmp_path_factory.mktemp("runs")
+    return recorded(folder, ITEMS, agent="someone", act=act, sandbox=Inline())
 
 
 @pytest.fixture(scope="module")
@@ -90,14 +99,21 @@ def eval_log(store: RunStore, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return Path(out.strip())
 
 
+def entry(trace: Trace, *, counts: bool = True) -> Exported:
+    return Exported("run", trace, attempt_of(trace), counts=counts)
+
+
 def command(*arguments: object) -> tuple[int, str, str]:
     return invoked("export", *arguments)
 
 
-def without_extras(*arguments: object) -> tuple[int, str, str]:
-    """The command on a machine where the extras are not installed."""
+def without_extras(site: Path, *runs: tuple[object, ...]) -> list[tuple[int, str]]:
+    """Exit code and texts of the command where the extras are not installed, and `site` is.
+
+    In a process of its own: what this one has imported is no longer looked for.
+    """
     code = (
-        "import sys\n"
+        "import json, sys\n"
         "from importlib.machinery import PathFinder\n"
         "class Without(PathFinder):\n"
         "    @classmethod\n"
@@ -105,12 +121,23 @@ def without_extras(*arguments: object) -> tuple[int, str, str]:
         "        if name in {'pyarrow', 'inspect_ai'}: return None\n"
         "        return PathFinder.find_spec(name, path, target)\n"
         "sys.meta_path = [f for f in sys.meta_path if f is not PathFinder] + [Without]\n"
-        "from agents.cli import main\nmain()"
+        "from tests.agents.recorded import invoked\n"
+        "for run in json.loads(sys.argv[1]):\n"
+        "    code, out, err = invoked('export', *run)\n"
+        "    print(json.dumps([code, out + err]))"
     )
-    line = [sys.executable, "-c", code, "export", *map(str, arguments)]
-    done = subprocess.run(line, capture_output=True, text=True, timeout=120, cwd=ROOT)
-    assert "Traceback" not in done.stderr, done.stderr
-    return done.returncode, done.stdout, done.stderr
+    wanted = json.dumps([list(map(str, one)) for one in runs])
+    path = os.pathsep.join([str(site), *filter(None, sys.path)])
+    done = subprocess.run(
+        [sys.executable, "-c", code, wanted],
+        capture_output=True,
+        text=True,
+        cwd=ROOT,
+        env={**os.environ, "PYTHONPATH": path},
+    )
+    assert done.returncode == 0, done.stderr
+    found = [json.loads(line) for line in done.stdout.splitlines()]
+    return [(code, text) for code, text in found]
 
 
 def rows(path: Path) -> list[dict[str, Any]]:
@@ -125,15 +152,16 @@ def test_parquet_holds_every_attempt_and_call_typed(store: RunStore, tmp_path: P
     code, out, _ = command(store.folder, "--to", "parquet", "--out", tmp_path / "out", "--json")
     told = json.loads(out)
     assert (code, told["episodes"], told["calls"]) == (0, 4, 16)
-    right, wrong, void, limit = rows(tmp_path / "out" / "episodes.parquet")
-    assert (right["strict"], wrong["strict"], limit["strict"], void["strict"]) == (
+    right, wrong, errored, limit = rows(tmp_path / "out" / "episodes.parquet")
+    assert (right["strict"], wrong["strict"], limit["strict"], errored["strict"]) == (
         True,
         False,
         False,
         None,
     )
-    assert (void["void"], void["ending"]) == ("the endpoint was gone", "void")
-    assert (limit["official"], limit["final_text"], limit["ending"]) == (None, None, "out_of_turns")
+    assert (errored["errored"], errored["ending"]) == ("the endpoint was gone", "errored")
+    assert (limit["official"], limit["official_unset"], errored["official"]) == (False, True, None)
+    assert (limit["final_text"], limit["ending"]) == (None, "out_of_turns")
     assert right["cost_usd"] == 0.75
     assert (right["input_tokens"], right["output_tokens"]) == (300, 30)
     assert right["started_at"].utcoffset().total_seconds() == 0
@@ -150,25 +178,56 @@ def test_parquet_holds_every_attempt_and_call_typed(store: RunStore, tmp_path: P
 
 @pytest.mark.usefixtures("pyarrow")
 def test_values_are_those_of_the_score(store: RunStore, tmp_path: Path) -> None:
-    write_tables(attempts([store]), tmp_path)
+    write_tables(exported([store]), tmp_path, [TOOLHOP])
     for trace, values in zip(store.traces(), rows(tmp_path / "episodes.parquet"), strict=True):
         verdict = score(trace)
-        for name in ("official", "strict", "calls", "hops_solved", "chain", "wall_s", "cost_usd"):
-            wanted = getattr(verdict, name) if isinstance(verdict, Score) else None
-            assert values[name] == wanted
+        if isinstance(verdict, Errored):
+            assert {values[measure.name] for measure in TOOLHOP.measures} == {None}
+            continue
+        for measure in TOOLHOP.measures:
+            parts = verdict.values[measure.name]
+            assert parts is not None
+            wanted = bool(parts[0]) if measure.binary else parts[0]
+            assert (values[measure.name], type(values[measure.name])) == (wanted, type(wanted))
+            assert values.get(f"{measure.name}_of", 1) == parts[1]
+        for name in ("calls", "turns", "wall_s", "tool_s", "cost_usd", "failed_calls"):
+            assert values[name] == getattr(verdict.conduct, name)
+
+
+@pytest.mark.usefixtures("pyarrow")
+def test_runs_of_two_benchmarks_have_the_measures_of_both(
+    graded: Benchmark, tmp_path: Path
+) -> None:
+    trace = answered("Oslo", called("find", "Oslo"), episode="e2")
+    judged = Exported("run", trace, marked((trace, 7.5)).attempt(trace), counts=True)
+    these = [entry(finished()), judged, entry(answered("Bergen", episode="e3"))]
+    write_tables(these, tmp_path, [TOOLHOP, graded])
+    chain, marks, open_ = rows(tmp_path / "episodes.parquet")
+    assert [one["benchmark"] for one in (chain, marks, open_)] == ["toolhop", "graded", "graded"]
+    assert [one["mark"] for one in (chain, marks, open_)] == [None, 7.5, None]
+    assert [one["strict"] for one in (chain, marks, open_)] == [True, True, False]
+    assert (marks["hops_solved"], marks["answer"]) == (None, "Oslo")
+    # A measure with the name of another column does not take its place.
+    assert (marks["calls"], marks["measure_attempt"], marks["measure_attempt_of"]) == (1, 1.0, 4.0)
+    columns = {column.name: column for column in episode_columns([TOOLHOP, graded])}
+    assert columns["mark"].unit == "points"
+    assert columns["strict"].about == (
+        "ToolHop: The tagged answer equals the gold; Graded: The text is the gold"
+    )
+    assert [right(one) for one in these] == [True, True, False]
 
 
 @pytest.mark.usefixtures("pyarrow")
 def test_only_the_attempt_that_counts_is_marked(tmp_path: Path) -> None:
-    store = recorded(tmp_path, ITEMS[:1])
+    store = recorded(tmp_path, ITEMS[:1], sandbox=Inline())
     first = "small-1_mandatory_e1_a1"
     path = store.folder / "episodes" / f"{first}.jsonl"
     other = path.with_name("small-1_mandatory_e1_a2.jsonl")
     other.write_bytes(path.read_bytes())
     renamed = {"episode": "small-1_mandatory_e1_a2", "attempt": 2}
     edited(store, renamed["episode"], lambda events: events[0].update(renamed))  # type: ignore[arg-type]
-    edited(store, first, lambda events: events[-1].update(ending="void", reason="gone"))
-    write_tables(attempts([store]), tmp_path / "out")
+    edited(store, first, lambda events: events[-1].update(ending="errored", reason="gone"))
+    write_tables(exported([store]), tmp_path / "out", [TOOLHOP])
     marks = [(row["attempt"], row["counts"]) for row in rows(tmp_path / "out" / "episodes.parquet")]
     assert marks == [(1, False), (2, True)]
     assert {row["counts"] for row in rows(tmp_path / "out" / "calls.parquet")} == {False, True}
@@ -176,14 +235,14 @@ def test_only_the_attempt_that_counts_is_marked(tmp_path: Path) -> None:
 
 @pytest.mark.usefixtures("pyarrow")
 def test_runs_of_one_name_are_told_apart(tmp_path: Path) -> None:
-    stores = [recorded(tmp_path / name, ITEMS[:1], name="same") for name in "ab"]
+    stores = [recorded(tmp_path / name, ITEMS[:1], name="same", sandbox=Inline()) for name in "ab"]
     runs = [store.folder for store in stores]
-    write_tables(attempts(stores), tmp_path / "out")
+    write_tables(exported(stores), tmp_path / "out", [TOOLHOP])
     named = [row["run"] for row in rows(tmp_path / "out" / "episodes.parquet")]
     assert named == [str(folder) for folder in runs]
     assert labels(stores) == named
     begun = {"started_at": "2026-01-31T12:00:00+00:00"}
-    made = [logs(name, begun, attempts([one])) for name, one in zip(named, stores, strict=True)]
+    made = [logs(name, begun, exported([one])) for name, one in zip(named, stores, strict=True)]
     assert made[0][0].name != made[1][0].name
 
 
@@ -194,13 +253,13 @@ def test_rows_are_written_in_groups_as_they_come(tmp_path: Path) -> None:
     alive: list[int] = []
     most = 3 * GROUP_ROWS + 7
 
-    def source() -> Iterator[Played]:
+    def source() -> Iterator[Exported]:
         for number in range(most):
             trace = finished(called("born", "1815"), episode=f"e{number}")
             alive.append(number)
-            yield played("run", trace, counts=True)
+            yield entry(trace)
 
-    written = write_tables(source(), tmp_path)
+    written = write_tables(source(), tmp_path, [TOOLHOP])
     assert written.rows == {"episodes": most, "calls": most}
     file = parquet.ParquetFile(tmp_path / "episodes.parquet")
     sizes = [file.metadata.row_group(n).num_rows for n in range(file.num_row_groups)]
@@ -209,16 +268,16 @@ def test_rows_are_written_in_groups_as_they_come(tmp_path: Path) -> None:
 
 @pytest.mark.usefixtures("pyarrow")
 def test_a_run_without_a_call_still_has_both_tables(tmp_path: Path) -> None:
-    write_tables([played("run", Trace((started(),)), counts=False)], tmp_path)
+    write_tables([entry(Trace((started(),)), counts=False)], tmp_path, [TOOLHOP])
     (row,) = rows(tmp_path / "episodes.parquet")
-    assert (row["ending"], row["void"]) == (None, "the episode was cut off before its end")
+    assert (row["ending"], row["errored"]) == (None, "the episode was cut off before its end")
     assert rows(tmp_path / "calls.parquet") == []
 
 
 @pytest.mark.usefixtures("pyarrow")
-@pytest.mark.parametrize("table", [EPISODES, CALLS], ids=["episodes", "calls"])
+@pytest.mark.parametrize("table", [episode_columns([TOOLHOP]), CALLS], ids=["episodes", "calls"])
 def test_every_column_is_described_in_the_file_and_in_the_manual(
-    table: tuple[columns.Column[Any], ...],
+    table: tuple[Column[Any], ...],
 ) -> None:
     page = (ROOT / "docs" / "export.md").read_text(encoding="utf-8")
     made = schema(table)
@@ -275,21 +334,21 @@ def test_inspect_reads_the_log_as_it_was_meant(eval_log: Path) -> None:
     assert info.task == "toolhop-mandatory"
     log = read_eval_log(eval_log)
     assert (log.status, log.eval.model, log.error) == ("success", "someone", None)
-    assert log.eval.dataset.sample_ids == [RIGHT, WRONG, VOID, LIMIT]
+    assert log.eval.dataset.sample_ids == [RIGHT, WRONG, ERRORED, LIMIT]
     assert log.results is not None
     assert (log.results.total_samples, log.results.completed_samples) == (4, 3)
     values = {one.name: one.metrics["accuracy"].value for one in log.results.scores}
     assert values == {"strict": pytest.approx(1 / 3), "official": pytest.approx(1 / 3)}
     assert log.samples is not None
-    right, wrong, void, limit = log.samples
+    right, wrong, errored, limit = log.samples
     assert right.scores is not None
     assert wrong.scores is not None
     assert (right.scores["strict"].value, right.scores["strict"].answer) == ("C", "16")
     assert (wrong.scores["strict"].value, wrong.scores["strict"].answer) == ("I", "4")
     assert right.target == "16"
-    assert void.scores is None
-    assert void.error is not None
-    assert void.error.message == "the endpoint was gone"
+    assert errored.scores is None
+    assert errored.error is not None
+    assert errored.error.message == "the endpoint was gone"
     assert limit.limit is not None
     assert limit.limit.type == "turn"
     usage = right.model_usage["someone"]
@@ -334,19 +393,19 @@ def test_statuses_are_inspects(status: str, store: RunStore) -> None:
     from inspect_ai.log import EvalLog
 
     facts = {**store.manifest, "status": status, "fault": "full disk" if status == "error" else ""}
-    (log,) = logs("run", facts, attempts([store]))
+    (log,) = logs("run", facts, exported([store]))
     read = EvalLog.model_validate(log.document)
     assert read.status == status
     assert (read.error.message if read.error else None) == (facts["fault"] or None)
 
 
-def test_a_log_a_mode_and_void_attempts_as_retries() -> None:
-    voided = replace(played("run", finished(attempt=1), counts=False), score=None, void="gone")
+def test_a_log_a_mode_and_errored_attempts_as_retries() -> None:
+    whole = finished(attempt=1).events[:-1]
     taken = [
-        voided,
-        played("run", finished(attempt=2), counts=True),
-        played("run", finished(mode="direct", episode="e2"), counts=True),
-        played("run", Trace((started(item="i2", episode="e3"),)), counts=False),
+        entry(Trace((*whole, Ended(Ending.ERRORED, 1.0, "gone"))), counts=False),
+        entry(finished(attempt=2)),
+        entry(finished(mode="direct", episode="e2")),
+        entry(Trace((started(item="i2", episode="e3"),)), counts=False),
     ]
     mandatory, direct = logs("run", {"status": "cancelled"}, taken)
     assert (mandatory.name == direct.name, direct.document["eval"]["task"]) == (
@@ -358,6 +417,28 @@ def test_a_log_a_mode_and_void_attempts_as_retries() -> None:
     assert one["scores"]["strict"]["value"] == "C"
     assert "cut off" in cut["error"]["message"]
     assert mandatory.document["results"]["completed_samples"] == 1
+
+
+def test_a_judge_marks_a_log_of_another_benchmark(graded: Benchmark) -> None:
+    traces = [answered("Oslo", episode="e1"), answered("Is Oslo", episode="e2", item="i2")]
+    said = marked((traces[0], 7.5))
+    (log,) = logs("run", {}, [Exported("run", t, said.attempt(t), counts=True) for t in traces])
+    names = [one["name"] for one in log.document["eval"]["scorers"]]
+    assert names == [measure.name for measure in graded.answer_measures]
+    assert log.document["eval"]["task"] == "graded-plain"
+    one, other = log.document["samples"]
+    assert {name: score["value"] for name, score in one["scores"].items()} == {
+        "mark": 7.5,
+        "strict": "C",
+        "official": "C",
+    }
+    assert {name: score["value"] for name, score in other["scores"].items()} == {
+        "strict": "I",
+        "official": "C",
+    }
+    mark, strict, _ = log.document["results"]["scores"]
+    assert mark["metrics"]["mean"]["value"] == 7.5
+    assert strict["metrics"]["accuracy"]["value"] == 0.5
 
 
 def chats(path: Path) -> list[dict[str, Any]]:
@@ -383,8 +464,8 @@ def test_chats_are_the_right_episodes_with_their_tools(store: RunStore, tmp_path
     assert len(chats(out)) == 3
 
 
-def test_chats_of_the_text_dialect_are_what_the_model_saw(tmp_path: Path) -> None:
-    store = recorded(tmp_path, ITEMS[:1], dialect=Dialect.TEXT)
+def test_chats_of_the_text_call_format_are_what_the_model_saw(tmp_path: Path) -> None:
+    store = recorded(tmp_path, ITEMS[:1], call_format=CallFormat.TEXT, sandbox=Inline())
     command(store.folder, "--to", "chat", "--out", tmp_path / "c.jsonl")
     (chat,) = chats(tmp_path / "c.jsonl")
     assert set(chat) == {"messages"}
@@ -392,15 +473,32 @@ def test_chats_of_the_text_dialect_are_what_the_model_saw(tmp_path: Path) -> Non
     assert chat["messages"][2]["content"] == 'Observation: "Oslo"'
 
 
-@pytest.mark.parametrize(("kind", "extra"), [("parquet", "export"), ("inspect", "inspect")])
-def test_a_missing_extra_is_exit_code_3_with_the_command(
-    kind: str, extra: str, store: RunStore, tmp_path: Path
+def test_missing_extras_are_exit_code_3_with_the_command_and_a_package_adds_a_format(
+    store: RunStore, tmp_path: Path
 ) -> None:
-    where = ("--to", kind, "--out", tmp_path / "out")
-    code, _, err = without_extras(store.folder, *where)
-    assert code == 3
-    assert f"pip install 'toolhop-env[{extra}]'" in err
-    assert not (tmp_path / "out").exists()
+    page = (ROOT / "docs" / "export.md").read_text(encoding="utf-8")
+    documented = page.split("```python\n")[1].split("```")[0]
+    own = tmp_path / "site" / "my_package.py"
+    info = own.with_name("my_package-1.dist-info")
+    info.mkdir(parents=True)
+    own.write_text(documented)
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: my_package\nVersion: 1\n")
+    names = page.split("```toml\n")[1].split("```")[0]
+    name, target = re.findall(r'^(\w+) = "(.+)"', names, re.MULTILINE)[0]
+    (info / "entry_points.txt").write_text(f"[{GROUP}]\n{name} = {target}\n")
+    tables, inspect, mine, again = without_extras(
+        own.parent,
+        *((store.folder, "--to", kind, "--out", tmp_path / kind) for kind in ("hf", "inspect")),
+        (store.folder, "--to", name, "--out", tmp_path / "mine"),
+        (store.folder, "--to", name, "--out", tmp_path / "mine"),
+    )
+    assert (again[0], "pass --overwrite" in again[1]) == (2, True)
+    assert (tables[0], "pip install 'toolhop-env[export]'" in tables[1]) == (3, True)
+    assert (inspect[0], "pip install 'toolhop-env[inspect]'" in inspect[1]) == (3, True)
+    assert not (tmp_path / "hf").exists()
+    assert mine == (0, f"{tmp_path / 'mine' / 'answers.tsv'}\n1 files\n")
+    lines = (tmp_path / "mine" / "answers.tsv").read_text().splitlines()
+    assert lines == [f"{item.id}\tmandatory\t{item.id == RIGHT}" for item in ITEMS]
 
 
 def test_what_is_there_is_not_replaced_unasked(store: RunStore, tmp_path: Path) -> None:
@@ -427,22 +525,23 @@ def test_bad_input_is_one_message(flags: tuple[str, ...], told: str, store: RunS
 
 @pytest.mark.usefixtures("pyarrow")
 def test_an_export_that_breaks_leaves_nothing_and_keeps_the_old(tmp_path: Path) -> None:
-    one = played("run", finished(), counts=True)
-    write_dataset([one], tmp_path, ["run"])
+    one = entry(finished())
+    write_dataset([one], tmp_path, [TOOLHOP], ["run"])
     before = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
 
-    def broken() -> Iterator[Played]:
+    def broken() -> Iterator[Exported]:
         yield one
         raise RuntimeError("a trace cannot be read")
 
     with pytest.raises(RuntimeError):
-        write_dataset(broken(), tmp_path, ["run"])
+        write_dataset(broken(), tmp_path, [TOOLHOP], ["run"])
     after = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
     assert before == after
-    with pytest.raises(ExportError), aside(tmp_path / "README.md" / "x") as path:
+    with pytest.raises(ExportError), atomic(tmp_path / "README.md" / "x") as path:
         path.write_text("")
 
 
 def test_kinds_of_columns_are_those_that_are_used() -> None:
-    used = {column.kind for column in EPISODES} | {column.kind for column in CALLS}
-    assert used == set(Kind)
+    used = [column.kind for column in episode_columns([TOOLHOP])]
+    used += [column.kind for column in CALLS]
+    assert set(used) == set(ColumnKind)

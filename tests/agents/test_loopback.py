@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import threading
-import time
 
 import anyio
 import httpx
@@ -12,9 +11,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agents.models.fault_plan import SHAPING, Fault, FaultPlan, shaped
-from agents.models.loopback import LoopbackServer, Request
-from env.messages import RawCall, Reply
+from toolhop_agents.models import loopback
+from toolhop_agents.models.fault_plan import SHAPING, FaultPlan, RequestFault, shaped
+from toolhop_agents.models.loopback import LoopbackServer, Request
+from toolhop_env.messages import RawCall, Reply
 
 HELLO = {"model": "m", "messages": [{"role": "user", "content": "hello"}]}
 
@@ -46,15 +46,13 @@ def test_it_lists_its_model() -> None:
 def test_connections_are_kept_alive() -> None:
     with LoopbackServer(say) as server, httpx.Client(trust_env=False) as client:
         url = f"{server.base_url}/chat/completions"
-        ports, times_s = set(), []
+        ports = set()
         for _ in range(10):
-            started = time.perf_counter()
             stream = client.post(url, json=HELLO).extensions["network_stream"]
-            times_s.append(time.perf_counter() - started)
             ports.add(stream.get_extra_info("client_addr"))
         assert len(ports) == 1
-        # 40 ms each would tell of Nagle's algorithm waiting for an acknowledgement.
-        assert min(times_s) < 0.03
+    # With Nagle's algorithm each reply waits for an acknowledgement, 40 ms.
+    assert loopback._Handler.disable_nagle_algorithm
 
 
 @pytest.mark.parametrize(
@@ -103,30 +101,29 @@ def test_a_responder_that_raises_is_answered_and_remembered(
 
 
 def test_it_stops_at_once_while_requests_hang(capfd: pytest.CaptureFixture[str]) -> None:
-    plan = FaultPlan(sequence=(Fault.HANG,) * 3)
+    plan = FaultPlan(sequence=(RequestFault.HANG,) * 3)
     with LoopbackServer(say, faults=plan) as server:
         url = f"{server.base_url}/chat/completions"
         for _ in range(3):
             with pytest.raises(httpx.ReadTimeout):
                 httpx.post(url, json=HELLO, timeout=0.05, trust_env=False)
-        stopped = time.perf_counter()
-    assert time.perf_counter() - stopped < 3
+    # A server that waited for them would never have stopped.
     assert capfd.readouterr() == ("", "")
 
 
 def test_it_stops_at_once_while_its_responder_hangs() -> None:
-    release = threading.Event()
+    release, answered = threading.Event(), threading.Event()
 
     def respond(request: Request) -> Reply:
-        release.wait(10)
+        release.wait(60)
+        answered.set()
         return Reply(request.model)
 
     with LoopbackServer(respond) as server:
         url = f"{server.base_url}/chat/completions"
         with pytest.raises(httpx.ReadTimeout):
             httpx.post(url, json=HELLO, timeout=0.05, trust_env=False)
-        stopped = time.perf_counter()
-    assert time.perf_counter() - stopped < 3
+    assert not answered.is_set()
     release.set()
 
 
@@ -143,25 +140,25 @@ def test_it_opens_in_async_code() -> None:
     seed=st.integers(0, 10**6),
     rate=st.floats(0, 1),
     consecutive_max=st.integers(0, 3),
-    kinds=st.lists(st.sampled_from(Fault), min_size=1).map(tuple),
+    kinds=st.lists(st.sampled_from(RequestFault), min_size=1).map(tuple),
 )
 def test_no_conversation_meets_too_many_faults_in_a_row(
-    seed: int, rate: float, consecutive_max: int, kinds: tuple[Fault, ...]
+    seed: int, rate: float, consecutive_max: int, kinds: tuple[RequestFault, ...]
 ) -> None:
     plan = FaultPlan(rate=rate, kinds=kinds, seed=seed, consecutive_max=consecutive_max)
     met = [plan.decide("talk", attempt, 0) for attempt in range(12)]
     assert met == [plan.decide("talk", attempt, 99) for attempt in range(12)]
     row = 0
     for fault in met:
-        row = 0 if fault is Fault.NONE or fault in SHAPING else row + 1
+        row = 0 if fault is RequestFault.NONE or fault in SHAPING else row + 1
         assert row <= consecutive_max
 
 
 def test_the_rate_is_kept() -> None:
-    plan = FaultPlan(rate=0.3, kinds=(Fault.CUT,), seed=1)
+    plan = FaultPlan(rate=0.3, kinds=(RequestFault.CUT,), seed=1)
     met = [plan.decide(str(number), 0, 0) for number in range(2000)]
-    assert 0.26 < met.count(Fault.CUT) / 2000 < 0.34
-    assert set(met) == {Fault.CUT, Fault.NONE}
+    assert 0.26 < met.count(RequestFault.CUT) / 2000 < 0.34
+    assert set(met) == {RequestFault.CUT, RequestFault.NONE}
 
 
 def test_another_seed_is_another_plan() -> None:
@@ -171,6 +168,6 @@ def test_another_seed_is_another_plan() -> None:
 
 
 def test_shaping_leaves_a_reply_without_calls_alone() -> None:
-    assert all(shaped(Reply("x"), fault) == Reply("x") for fault in Fault)
-    cut = shaped(Reply(calls=(RawCall("a", "f", '{"x": 1}'),)), Fault.MALFORMED_ARGUMENTS)
+    assert all(shaped(Reply("x"), fault) == Reply("x") for fault in RequestFault)
+    cut = shaped(Reply(calls=(RawCall("a", "f", '{"x": 1}'),)), RequestFault.MALFORMED_ARGUMENTS)
     assert cut.calls == (RawCall("a", "f", '{"x"'),)

@@ -1,28 +1,44 @@
+"""`toolhop play` from a pipe. Tools are answered by a table, but for one game in a sandbox."""
+
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 from click.testing import CliRunner, Result
 
-from agents.cli.play import choose, play
-from agents.play.prompt import history_file, open_history
-from agents.runs.store import read_trace
-from env.score import Score, Void, score
-from env.trace import Ending, FeedbackSet, Trace
+from tests.agents.command import toolhop
 from tests.agents.items import hop, small_item, tool
+from toolhop_agents.cli.play import choose, play
+from toolhop_agents.play.prompt import history_file, open_history
+from toolhop_env.benchmarks import score
+from toolhop_env.runs.store import read_trace
+from toolhop_env.score import Errored, Score
+from toolhop_env.trace import Ending, FeedbackSet, Trace
+from toolhop_sandbox.base import Program
+from toolhop_sandbox.canned import CannedSandbox
+from toolhop_sandbox.choose import open_sandbox
+from toolhop_sandbox.outcome import JSON, Outcome, Raised, Returned
 from toolhop_tools.errors import BadChoice
-from toolhop_tools.model import DataSet, Item
-from toolhop_tools.official import to_rows
+from toolhop_tools.model import (
+    DataSet,
+    EpisodeAction,
+    Item,
+    RecordedTable,
+    Simulated,
+    Tool,
+    ToolSchema,
+    canonical,
+)
+from toolhop_tools.readers.toolhop import to_rows
 
 ROOT = Path(__file__).parents[2]
-COMMAND = [sys.executable, "-c", "from agents.cli import main; main()", "play"]
 HOSTILE = """
 def echo(size=0):
     return "[bold]red[/bold] \\x9b31m \\u202e back" + "x" * size
@@ -33,7 +49,7 @@ power(base=4)
 :answer 16
 """
 
-Player = Callable[..., Result]
+Agent = Callable[..., Result]
 
 
 def hostile_item() -> Item:
@@ -42,22 +58,47 @@ def hostile_item() -> Item:
     return Item("hostile", question, "x", (hop("Q", "x", echo),), "Other", "text")
 
 
-@pytest.fixture
-def data(tmp_path: Path) -> Path:
+def answered(program: Program, arguments: Mapping[str, JSON]) -> Outcome:
+    """What the tools of the two items return, without a sandbox."""
+    match program.function, dict(arguments):
+        case "capital", {"country": "Norway", **more}:
+            return Returned('"OSLO"' if more.get("style") == "upper" else '"Oslo"')
+        case "length", {"text": str(text)}:
+            return Returned(str(len(text)))
+        case "power", {"base": int(base)}:
+            return Returned(str(base**2))
+        case "echo", {**more}:
+            size = more.get("size", 0)
+            assert isinstance(size, int)
+            return Returned(
+                json.dumps("[bold]red[/bold] \x9b31m \u202e back" + "x" * size, ensure_ascii=False)
+            )
+        case _:
+            return Raised("KeyError", "no such row")
+
+
+async def open_canned(*_: object, **__: object) -> CannedSandbox:
+    return CannedSandbox(answered)
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
     items = (small_item(), small_item("small-2"), hostile_item())
-    path = tmp_path / "items.json"
+    path = tmp_path_factory.mktemp("data") / "items.json"
     path.write_text(json.dumps(to_rows(DataSet("test", "here", items))), encoding="utf-8")
     return path
 
 
 @pytest.fixture
-def player(data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Player:
+def agent(data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Agent:
     monkeypatch.setenv("COLUMNS", "200")
+    # A process for each call is what a game costs; the sandbox has tests of its own.
+    monkeypatch.setattr("toolhop_agents.cli.play.open_sandbox", open_canned)
     flags = ["--data", str(data), "--log-dir", str(tmp_path / "logs")]
-    flags += ["--sandbox", "process", "--policy", "none"]
 
-    def run(lines: str | bytes, *arguments: str) -> Result:
-        result = CliRunner().invoke(play, [*arguments, *flags], input=lines)
+    def run(lines: str | bytes, *arguments: str, charset: str = "utf-8") -> Result:
+        runner = CliRunner(charset=charset)
+        result = runner.invoke(play, [*arguments, *flags], input=lines)
         assert result.exit_code == 0, (result.output, result.exception)
         return result
 
@@ -72,23 +113,26 @@ def traces(folder: Path) -> list[Trace]:
 # --- a whole game
 
 
-def test_an_item_is_played_from_a_pipe(player: Player, tmp_path: Path) -> None:
-    out = player(RIGHT, "small-1").stdout
+def test_an_item_is_played_from_a_pipe(
+    agent: Agent, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("toolhop_agents.cli.play.open_sandbox", open_sandbox)
+    out = agent(RIGHT, "small-1", "--sandbox", "process", "--policy", "none").stdout
     for text in (
         "What is the squared length of the capital of Norway (small-1)?",
         'turn 1/9> capital {"country": "Norway"}',
         'ok  "Oslo"',
-        "strict rule       right",
-        "official rule     right",
-        "hops solved       3 of 3",
-        "calls             3, 0 failed",
+        "strict                    right",
+        "official                  right",
+        "hops solved               3/3",
+        "calls                     3, 0 failed",
     ):
         assert text in out
     (trace,) = traces(tmp_path)
     verdict = score(trace)
     assert isinstance(verdict, Score)
-    assert verdict.strict
-    assert (trace.started.player, trace.started.mode) == ("person", "mandatory")
+    assert verdict.value("strict") == 1
+    assert (trace.started.agent, trace.started.mode) == ("person", "mandatory")
     assert "For every step you must call" in trace.started.messages[0].content
     folder = next((tmp_path / "logs").iterdir())
     assert json.loads((folder / "manifest.json").read_text())["status"] == "success"
@@ -96,9 +140,9 @@ def test_an_item_is_played_from_a_pipe(player: Player, tmp_path: Path) -> None:
     assert str(folder / "episodes" / "small-1_mandatory_e1_a1.jsonl") in out
 
 
-def test_a_form_asks_for_each_argument(player: Player, tmp_path: Path) -> None:
+def test_a_form_asks_for_each_argument(agent: Agent, tmp_path: Path) -> None:
     lines = "capital\n\nNorway\nlower\nUPPER\nlength\n:cancel\npower\n4\n\n:answer 16\n"
-    out = player(lines, "small-1").stdout
+    out = agent(lines, "small-1").stdout
     assert 'country is required; "" gives the empty text' in out
     assert 'style takes one of "plain", "upper", not "lower"' in out
     assert "no call was made" in out
@@ -109,9 +153,9 @@ def test_a_form_asks_for_each_argument(player: Player, tmp_path: Path) -> None:
     ]
 
 
-def test_what_is_typed_reaches_the_simulator_unmended(player: Player, tmp_path: Path) -> None:
+def test_what_is_typed_reaches_the_simulator_as_it_is(agent: Agent, tmp_path: Path) -> None:
     lines = 'capital {"country": "Norway",}\ncapitol {}\npower base="4" && power base=4\n'
-    out = player(lines, "small-1").stdout
+    out = agent(lines, "small-1").stdout
     (trace,) = traces(tmp_path)
     codes = [call.error for call in trace.calls]
     assert codes == ["not_json", "unknown_tool", "wrong_type", None]
@@ -122,11 +166,11 @@ def test_what_is_typed_reaches_the_simulator_unmended(player: Player, tmp_path: 
     assert "3 failed (not_json 1, unknown_tool 1, wrong_type 1)" in out
 
 
-def test_feedback_changes_on_the_fly_and_tells_no_more_than_a_model_is_told(
-    player: Player, tmp_path: Path
+def test_feedback_changes_on_the_fly_and_says_no_more_than_a_model_sees(
+    agent: Agent, tmp_path: Path
 ) -> None:
     lines = "power x=1\n:feedback minimal\n:feedback\npower x=1\n:history\n"
-    out = player(lines, "small-1").stdout
+    out = agent(lines, "small-1").stdout
     assert out.count("failed, missing_argument") == 2
     assert out.count("failed  The call failed.") == 2
     assert "Feedback is minimal; :feedback detailed or minimal sets it." in out
@@ -134,34 +178,45 @@ def test_feedback_changes_on_the_fly_and_tells_no_more_than_a_model_is_told(
     assert [e.level for e in trace.events if isinstance(e, FeedbackSet)] == ["minimal"]
 
 
-def test_going_back_forks_the_trace(player: Player, tmp_path: Path) -> None:
+def test_going_back_forks_the_trace(agent: Agent, tmp_path: Path) -> None:
     lines = "power x=1\nlength text=Peru\n:back 5\n:back 2\n:history\n" + RIGHT
-    out = player(lines, "small-1").stdout
+    out = agent(lines, "small-1").stdout
     assert "only 2 turns have been taken" in out
     assert "Back before turn 1" in out
     assert "No turn has been taken yet." in out
     assert "the branch you went back from: beside it" in out
     left, ended = traces(tmp_path)
-    assert isinstance(score(left), Void)
+    assert isinstance(score(left), Errored)
     assert len(left.replies) == 2
     verdict = score(ended)
     assert isinstance(verdict, Score)
-    assert (verdict.strict, verdict.failed_calls) == (True, 0)
+    assert (verdict.value("strict"), verdict.conduct.failed_calls) == (1, 0)
 
 
-def test_gold_is_told_only_if_asked_for(player: Player, tmp_path: Path) -> None:
+def test_a_retry_reports_the_first_failure_at_another_level(agent: Agent, tmp_path: Path) -> None:
+    lines = ":retry minimal\n:retry loud\npower x=1\nlength text=Peru\n:retry minimal\n:answer 16\n"
+    out = agent(lines, "small-1").stdout
+    assert "no call has failed yet" in out
+    assert "name a feedback level: :retry detailed or minimal" in out
+    assert "failed  The call failed." in out
+    left, ended = traces(tmp_path)
+    assert (len(left.replies), len(ended.replies), ended.started.feedback) == (2, 2, "minimal")
+    assert isinstance(score(ended), Score)
+
+
+def test_gold_is_shown_only_if_asked_for(agent: Agent, tmp_path: Path) -> None:
     lines = "capital country=Norway\n:score\n:answer 3\n"
-    hidden, shown = (player(lines, "small-1", *flag).stdout for flag in ([], ["--show-gold"]))
-    assert "hops solved: 1 of 3" in hidden
-    assert "strict rule       wrong" in hidden
+    hidden, shown = (agent(lines, "small-1", *flag).stdout for flag in ([], ["--show-gold"]))
+    assert "hops reached: 1 of 3" in hidden
+    assert "strict                    wrong" in hidden
     # The trace's path has the time of day in it.
     after = hidden.partition("turn 1/9>")[2].splitlines()
     assert "16" not in "".join(line for line in after if "episodes" not in line)
     assert "power → 16" in shown
-    assert "gold answer       16" in shown
+    assert "gold answer               16" in shown
 
 
-def test_all_commands_say_something(player: Player, tmp_path: Path) -> None:
+def test_all_commands_say_something(agent: Agent, tmp_path: Path) -> None:
     copy = tmp_path / "copy.jsonl"
     lines = f"""
 :help
@@ -182,7 +237,7 @@ def test_all_commands_say_something(player: Player, tmp_path: Path) -> None:
 nothing
 :quit
 """
-    out = player(lines, "small-1").stdout
+    out = agent(lines, "small-1").stdout
     for text in (
         ":answer TEXT",
         "style  string",
@@ -201,19 +256,67 @@ nothing
     assert read_trace(copy).started.item == "small-1"
 
 
+# --- tools that no program answers
+
+
+def named(name: str, body: RecordedTable | Simulated | EpisodeAction) -> Tool:
+    text: dict[str, JSON] = {"type": "string"}
+    schema: dict[str, JSON] = {"type": "object", "properties": {"answer": text}}
+    return Tool(ToolSchema(name, f"The {name} tool.", schema), body)
+
+
+def test_tools_with_any_body_can_be_called(
+    agent: Agent, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    recorded = RecordedTable({canonical({}): Returned('"recorded"')}, Raised("KeyError", "?"))
+    others = (
+        named("look", recorded),
+        named("oracle", Simulated("You know everything.")),
+        named("ask", EpisodeAction.ASK_USER),
+        named("change", EpisodeAction.CHANGE_TOOLS),
+        named("give_up", EpisodeAction.GIVE_UP),
+        named("finish", EpisodeAction.FINISH),
+    )
+    data = DataSet("test", "here", (replace(small_item(), others=others),))
+    monkeypatch.setattr("toolhop_agents.cli.play.load", lambda _: data)
+    lines = """
+:tools
+look {}
+oracle {}
+{"sky": "blue"}
+ask answer="Which one?"
+the first
+change {}
+no
+:tool finish
+"""
+    out = agent(lines + 'finish answer="16"\n', "small-1").stdout
+    assert "You know everything." in out
+    assert "You answer in the place of the user" in out
+    assert "You answered." in out
+    agent(lines + "give_up {}\n", "small-1")
+    finished, gave_up = traces(tmp_path)
+    assert [call.feedback for call in finished.calls][:4] == [
+        '"recorded"', '{"sky": "blue"}', '"the first"', '"no"',
+    ]  # fmt: skip
+    ends = [trace.ended.ending for trace in (finished, gave_up) if trace.ended]
+    assert ends == [Ending.ANSWERED, Ending.GAVE_UP]
+    assert finished.final_text == "16"
+
+
 # --- modes, limits, ends
 
 
-def test_direct_mode_has_no_tools(player: Player, tmp_path: Path) -> None:
-    out = player("capital\n:tools\n:answer 16\n", "small-1", "--mode", "direct").stdout
+def test_direct_mode_has_no_tools(agent: Agent, tmp_path: Path) -> None:
+    out = agent("capital\n:tools\n:answer 16\n", "small-1", "--mode", "direct").stdout
     assert "There are no tools in this mode" in out
-    assert "there are none in direct mode" in out
+    assert "there are none in this mode" in out
     (trace,) = traces(tmp_path)
     assert trace.started.tools == ()
 
 
-def test_the_last_turn_is_announced(player: Player, tmp_path: Path) -> None:
-    out = player("power base=4\npower base=4\n:tools\n", "small-1", "--turn-limit", "2").stdout
+def test_the_last_turn_is_announced(agent: Agent, tmp_path: Path) -> None:
+    out = agent("power base=4\npower base=4\n:tools\n", "small-1", "--turn-limit", "2").stdout
     assert "This is the last turn" in out
     assert "That was the last turn, and it was no answer." in out
     (trace,) = traces(tmp_path)
@@ -225,12 +328,12 @@ def test_the_last_turn_is_announced(player: Player, tmp_path: Path) -> None:
     "lines",
     [b"", b"\xff\xfe {\n", "größe ü=ß\n", "capital", "capital\n", "\r\n\x1b[A\n", "x" * 100_000],
 )
-def test_odd_input_ends_in_a_score(player: Player, lines: str | bytes) -> None:
-    assert "You left without an answer." in player(lines, "small-1").stdout
+def test_odd_input_ends_in_a_score(agent: Agent, lines: str | bytes) -> None:
+    assert "You left without an answer." in agent(lines, "small-1").stdout
 
 
-def test_foreign_text_cannot_reach_the_terminal(player: Player) -> None:
-    out = player("echo {}\necho size=5000\n:history\n", "hostile").stdout
+def test_foreign_text_cannot_reach_the_terminal(agent: Agent) -> None:
+    out = agent("echo {}\necho size=5000\n:history\n", "hostile").stdout
     assert not set(out) & set("\x1b\x07\x9b\u202e")
     assert "What?\\x1b[2J [link=http://x]here[/link] \\x07" in out
     assert "[bold]red[/bold] \\x9b31m \\u202e back" in out
@@ -252,41 +355,36 @@ def test_items_are_picked_by_seed() -> None:
         choose(dataset, "smal-7", 3)
 
 
-def test_a_random_item_says_how_to_get_it_again(player: Player) -> None:
-    first = player("")
-    again = player("", "--seed", first.stderr.split("--seed ")[1].split()[0])
+def test_a_random_item_says_how_to_get_it_again(agent: Agent) -> None:
+    first = agent("")
+    again = agent("", "--seed", first.stderr.split("--seed ")[1].split()[0])
     assert again.stderr == first.stderr
     assert "picked at random" in first.stderr
 
 
-def shell(data: Path, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [*COMMAND, *arguments, "--data", str(data), "--log-dir", str(data.parent / "logs")],
-        cwd=ROOT,
-        env=os.environ | environment,
-        input=":quit\n",
-        text=True,
-        capture_output=True,
-        timeout=60,
-    )
-
-
-def test_unknown_items_end_with_code_2_and_the_nearest_ids(data: Path) -> None:
-    ended = shell(data, "smal-1")
+def test_unknown_items_end_with_code_2_and_the_nearest_ids(data: Path, tmp_path: Path) -> None:
+    ended = toolhop("play", "smal-1", "--data", str(data), "--log-dir", str(tmp_path))
     assert ended.returncode == 2
     assert "the nearest ids are small-1, small-2" in ended.stderr
     assert ended.stdout == ""
 
 
-def test_a_poor_terminal_encoding_ends_no_game(data: Path) -> None:
-    arguments = ("small-1", "--sandbox", "process", "--policy", "none")
-    ended = shell(data, *arguments, PYTHONIOENCODING="ascii")
-    assert (ended.returncode, ended.stderr) == (0, "")
+def test_unknown_modes_end_with_code_2_and_those_there_are(data: Path, tmp_path: Path) -> None:
+    flags = ("--data", str(data), "--log-dir", str(tmp_path))
+    ended = toolhop("play", "small-1", "--mode", "plan", *flags)
+    assert ended.returncode == 2
+    assert "its modes are mandatory, free, direct" in ended.stderr
+
+
+def test_a_poor_terminal_encoding_ends_no_game(agent: Agent) -> None:
+    ended = agent(":quit\n", "small-1", charset="ascii")
     assert "small-1 ? Geography" in ended.stdout
 
 
 def test_help_loads_no_terminal_library() -> None:
-    code = "import sys, agents.cli.play; print({'prompt_toolkit', 'rich'} & set(sys.modules))"
+    code = (
+        "import sys, toolhop_agents.cli.play; print({'prompt_toolkit', 'rich'} & set(sys.modules))"
+    )
     ended = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True)
     assert ended.stdout.strip() == "set()", ended.stderr
 

@@ -1,64 +1,58 @@
+"""Going back and forking: a trace is cut, an episode resumes from it, a seat keeps the branches."""
+
 from __future__ import annotations
 
 import os
 import signal
-from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
-from contextlib import asynccontextmanager, contextmanager
+from collections.abc import Awaitable, Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 import anyio
 import pytest
 from anyio.from_thread import start_blocking_portal
 
-from agents.play.branches import Branches, TakenBack
-from agents.play.state import NoSuchTurn, answer_reply, standing, taken, target_turn
-from agents.runs.settings import RunSettings
-from agents.runs.store import RunStore, read_trace
-from env.episode import Episode, Setting
-from env.feedback import Level
-from env.limits import EpisodeLimits
-from env.messages import RawCall, Reply, UserMessage
-from env.reading import Dialect
-from env.score import Score, Void, score
-from env.trace import Ended, Ending, Event, FeedbackSet, Trace, from_lines, to_line
-from sandbox.base import Program, Session
-from sandbox.errors import SandboxFault
-from sandbox.outcome import JSON, Outcome, Returned
 from tests.agents.items import small_item
+from toolhop_agents.play.branches import Branches, Typist
+from toolhop_agents.runs.settings import RunSettings
+from toolhop_agents.runs.unit import WorkUnit
+from toolhop_agents.runs.unit import setting as setting_of
+from toolhop_agents.serve.seat import NothingFailed, Seat, TakenBack
+from toolhop_agents.serve.state import NoSuchTurn, answer_reply, progress, taken, target_turn
+from toolhop_env.benchmarks import score
+from toolhop_env.episode import Episode, Setting
+from toolhop_env.feedback import Level
+from toolhop_env.limits import EpisodeLimits
+from toolhop_env.messages import RawCall, Reply, UserMessage
+from toolhop_env.reading import CallFormat
+from toolhop_env.responders import MissingResponder, StandIns
+from toolhop_env.runs.store import RunStore, read_trace
+from toolhop_env.score import Errored, Score
+from toolhop_env.trace import Ended, Ending, Event, FeedbackSet, Trace, from_lines, to_line
+from toolhop_sandbox.base import Program
+from toolhop_sandbox.canned import CannedSandbox
+from toolhop_sandbox.errors import SandboxFault
+from toolhop_sandbox.outcome import JSON, Outcome, Returned
+from toolhop_tools.model import EpisodeAction, Item, Simulated, Tool, ToolSchema
 
 RESULTS = {"capital": '"Oslo"', "length": "4", "power": "16"}
 
 
-class Canned:
-    """A sandbox whose tools return what a table says; on `fault` it does something else once."""
+async def nothing() -> None:
+    return
 
-    def __init__(self, fault: str = "") -> None:
-        self.fault = fault
-        self.calls = 0
 
-    @property
-    def description(self) -> Mapping[str, JSON]:
-        return {"kind": "canned"}
+def canned(first: Callable[[], Awaitable[None]] = nothing) -> CannedSandbox:
+    """Tools return what a table says; before the first call ends, `first` happens."""
+    happens = iter([first])
 
-    async def call(self, program: Program, arguments: Mapping[str, JSON]) -> Outcome:
-        self.calls += 1
-        fault, self.fault = self.fault, ""
-        if fault == "lost":
-            raise SandboxFault("the worker is gone")
-        if fault == "interrupted":
-            os.kill(os.getpid(), signal.SIGINT)
-            await anyio.sleep_forever()
+    async def answer(program: Program, _: Mapping[str, JSON]) -> Outcome:
+        for one in happens:
+            await one()
         return Returned(RESULTS[program.function])
 
-    @asynccontextmanager
-    async def session(self, programs: Sequence[Program] = ()) -> AsyncIterator[Session]:
-        yield self
-
-    async def __aenter__(self) -> Canned:
-        return self
-
-    async def __aexit__(self, *exc: object) -> None:
-        return None
+    return CannedSandbox(answer)
 
 
 def calling(tool: str, arguments: str) -> Reply:
@@ -69,14 +63,14 @@ CAPITAL = calling("capital", '{"country": "Norway"}')
 LENGTH = calling("length", '{"text": "Oslo"}')
 POWER = calling("power", '{"base": 4}')
 BAD = calling("power", "{")
-ANSWER = answer_reply("16", 0)
+ANSWER = Reply("<answer>16</answer>")
 
 
 def played(*replies: Reply | Level, setting: Setting | None = None) -> Trace:
     """A trace of the small item; a level among the replies sets the feedback."""
 
     async def run() -> Trace:
-        async with Episode(small_item(), Canned(), setting) as episode:
+        async with Episode(small_item(), canned(), setting) as episode:
             for reply in replies:
                 if isinstance(reply, Level):
                     episode.set_feedback(reply)
@@ -88,13 +82,16 @@ def played(*replies: Reply | Level, setting: Setting | None = None) -> Trace:
 
 
 def resumed(
-    kept: Trace, *replies: Reply, setting: Setting | None = None, sandbox: Canned | None = None
+    kept: Trace,
+    *replies: Reply,
+    setting: Setting | None = None,
+    sandbox: CannedSandbox | None = None,
 ) -> tuple[Trace, list[Event]]:
     async def run() -> tuple[Trace, list[Event]]:
         seen: list[Event] = []
         episode = Episode(
             small_item(),
-            sandbox or Canned(),
+            sandbox or canned(),
             setting,
             name="child",
             sink=seen.append,
@@ -138,32 +135,33 @@ def test_turns_that_were_not_reached_cannot_be_cut(turn: int) -> None:
 # --- Episode(resume_from=...)
 
 
-def test_an_episode_goes_on_without_running_anything_again() -> None:
+def test_an_episode_resumes_without_running_anything_again() -> None:
     whole = played(CAPITAL, BAD, ANSWER)
-    sandbox = Canned()
+    sandbox = canned()
     trace, seen = resumed(whole.before_turn(2), LENGTH, POWER, ANSWER, sandbox=sandbox)
-    assert sandbox.calls == 2
+    assert len(sandbox.calls) == 2
     assert tuple(seen) == trace.events
     assert trace.events[1:3] == whole.events[1:3]
-    assert (trace.started.parent, trace.started.kept_turns) == (whole.started.episode, 1)
+    assert (trace.started.parent, trace.started.prefix_turns) == (whole.started.episode, 1)
     assert trace.started.episode == "child"
     verdict = score(trace)
     assert isinstance(verdict, Score)
-    assert (verdict.strict, verdict.hops_solved, verdict.turns) == (True, 3, 4)
+    assert (verdict.value("strict"), verdict.value("hops_solved")) == (1, 1)
+    assert verdict.conduct.turns == 4
     assert from_lines(map(to_line, trace.events)) == trace
 
 
 def test_a_fresh_episode_has_no_parent() -> None:
     started = played().started
-    assert (started.parent, started.kept_turns) == ("", 0)
+    assert (started.parent, started.prefix_turns) == ("", 0)
 
 
 def test_the_setting_holds_from_the_first_new_turn_on() -> None:
-    other = Setting(player="other", feedback=Level.MINIMAL)
+    other = Setting(agent="other", feedback=Level.MINIMAL)
     prompted = Setting(messages=(UserMessage("A prompt."),))
     kept = played(BAD, setting=prompted)
     trace, _ = resumed(kept, BAD, setting=other)
-    assert (trace.started.player, trace.started.feedback) == ("other", "detailed")
+    assert (trace.started.agent, trace.started.feedback) == ("other", "detailed")
     assert trace.started.messages == prompted.messages
     assert [call.level for call in trace.calls] == ["detailed", "minimal"]
     assert resumed(kept, setting=prompted)[0].events[1:] == kept.events[1:]
@@ -185,31 +183,36 @@ def cut_off() -> Trace:
     return Trace(played(both).events[:-1])
 
 
-def test_what_cannot_be_gone_on_from_says_why() -> None:
+def test_what_cannot_be_resumed_says_why() -> None:
     whole = played(CAPITAL, ANSWER)
     answered = Trace(tuple(event for event in whole.events if not isinstance(event, Ended)))
-    text = Setting(dialect=Dialect.TEXT)
+    text = Setting(call_format=CallFormat.TEXT)
     for kept, setting, message in (
         (whole, None, r"has ended; before_turn\(3\)"),
         (answered, None, r"last turn answers; before_turn\(2\)"),
         (cut_off(), None, r"was cut off; before_turn\(1\)"),
-        (played(CAPITAL), text, "native dialect, not text"),
+        (played(CAPITAL), text, "native tool-call format, not text"),
     ):
         with pytest.raises(ValueError, match=message):
-            Episode(small_item(), Canned(), setting, resume_from=kept)
+            Episode(small_item(), canned(), setting, resume_from=kept)
     with pytest.raises(ValueError, match="another item"):
-        Episode(small_item("other"), Canned(), resume_from=played())
+        Episode(small_item("other"), canned(), resume_from=played())
     resumed(cut_off().before_turn(1), CAPITAL)
 
 
 # --- views of a trace
 
 
-def test_the_standing_counts_what_was_done() -> None:
-    now = standing(played(CAPITAL, BAD), EpisodeLimits(turns=3))
+def test_progress_counts_what_was_done() -> None:
+    now = progress(played(CAPITAL, BAD), EpisodeLimits(turns=3))
     assert (now.turn, now.place, now.calls, now.failed, now.last) == (3, "3/3", 2, 1, True)
-    assert now.solved == (True, False, False)
-    assert standing(played(), EpisodeLimits(turns=None)).place == "1"
+    assert [(one.label, one.reached) for one in now.milestones] == [
+        ("capital", True),
+        ("length", False),
+        ("power", False),
+    ]
+    assert now.reached == 1
+    assert progress(played(), EpisodeLimits(turns=None)).place == "1"
 
 
 def test_turns_are_listed_with_their_calls() -> None:
@@ -229,59 +232,180 @@ def test_steps_back() -> None:
         target_turn(played(), "")
 
 
-def test_an_answer_is_tagged_once() -> None:
-    assert answer_reply("16", 0).content == "<answer>16</answer>"
-    assert answer_reply("so <answer>16</answer>", 0).content == "so <answer>16</answer>"
+def test_an_answer_is_tagged_once_and_only_where_the_prompt_asks_for_a_tag() -> None:
+    asked = played(setting=Setting(messages=(UserMessage("Give <answer>ANSWER</answer>."),)))
+    assert answer_reply(asked, "16").content == "<answer>16</answer>"
+    assert answer_reply(asked, "so <answer>16</answer>").content == "so <answer>16</answer>"
+    assert answer_reply(played(), "16").content == "16"
 
 
-# --- branches
+# --- a seat
+
+
+def test_a_seat_forks_at_the_first_failed_call_and_reports_it_anew() -> None:
+    async def run() -> None:
+        async with Seat(small_item(), canned(), Setting(feedback=Level.MINIMAL)) as seat:
+            await seat.step(CAPITAL)
+            with pytest.raises(NothingFailed):
+                await seat.fork(Level.DETAILED)
+            await seat.step(BAD)
+            await seat.step(LENGTH)
+            left = seat.trace
+            assert await seat.fork(Level.DETAILED) is None
+            assert (len(seat.trace.replies), seat.branches) == (2, 2)
+            assert left.calls[1].feedback == "The call failed."
+            assert "are not JSON" in seat.trace.calls[1].feedback
+            assert seat.episode.feedback_level is Level.DETAILED
+            assert seat.trace.started.parent == left.started.episode
+            await seat.step(ANSWER)
+            assert isinstance(seat.score(), Score)
+
+    anyio.run(run)
+
+
+def test_a_forked_turn_that_a_limit_cut_off_is_taken_again() -> None:
+    async def run() -> None:
+        two = Setting(limits=EpisodeLimits(calls=2))
+        async with Seat(small_item(), canned(), two) as seat:
+            await seat.step(Reply(calls=CAPITAL.calls + BAD.calls + LENGTH.calls))
+            ended = seat.score()
+            step = await seat.fork(Level.MINIMAL)
+            assert step is not None
+            assert [call.feedback for call in step.calls] == ['"Oslo"', "The call failed."]
+            assert step.ending is Ending.OUT_OF_CALLS
+            assert isinstance(ended, Score), "a branch that has ended keeps its score"
+
+    anyio.run(run)
+
+
+def test_a_seat_is_left_with_no_lease() -> None:
+    async def run() -> int:
+        sandbox = canned()
+        async with Seat(small_item(), sandbox) as seat:
+            await seat.step(CAPITAL)
+            await seat.back_to(1)
+            await seat.back_to(1)
+            assert sandbox.open_sessions == 1
+            seat.stop()
+            assert seat.episode.ending is Ending.STOPPED
+        return sandbox.open_sessions
+
+    assert anyio.run(run) == 0
+
+
+# --- behind a portal
 
 
 @contextmanager
-def table(folder: Path, sandbox: Canned) -> Iterator[Branches]:
+def table(
+    folder: Path, sandbox: CannedSandbox, item: Item | None = None, typist: Typist | None = None
+) -> Iterator[Branches]:
+    unit = WorkUnit(item or small_item(), "mandatory", 1)
+    settings = RunSettings(agent="person", modes=("mandatory",), log_dir=folder)
     store = RunStore.create(folder, "run", {})
-    settings = RunSettings(agent="person", log_dir=folder)
-    with (
-        start_blocking_portal() as portal,
-        Branches(small_item(), settings, sandbox, store, portal) as branches,
-    ):
-        yield branches
+    with start_blocking_portal() as portal:
+        seat = Seat(
+            unit.item,
+            sandbox,
+            setting_of(settings, unit),
+            sink=store.sink,
+            name=lambda branch: replace(unit, attempt=branch).name,
+            stand_ins=StandIns(typist, typist),
+        )
+        with portal.wrap_async_context_manager(seat):
+            yield Branches(seat, portal, store, typist)
 
 
 def test_going_back_keeps_both_branches(tmp_path: Path) -> None:
-    with table(tmp_path, Canned()) as branches:
+    with table(tmp_path, canned()) as branches:
         first = branches.path
         branches.step(CAPITAL)
         branches.step(BAD)
-        branches.episode.set_feedback(Level.MINIMAL)
-        branches.back_to(2, "the player went back")
+        branches.seat.set_feedback(Level.MINIMAL)
+        branches.back_to(2)
         assert branches.episode.feedback_level is Level.MINIMAL
         branches.step(ANSWER)
         second = branches.path
     left, ended = read_trace(first), read_trace(second)
-    assert score(left) == Void("the player went back; attempt 2 goes on before turn 2")
+    assert score(left) == Errored("the agent went back; branch 2 resumes before turn 2")
     assert len(left.calls) == 2
     assert (ended.started.parent, ended.started.attempt) == (left.started.episode, 2)
-    assert isinstance(score(ended), Score)
-    assert len(list(branches.store.traces())) == branches.count == 2
+    (counts,) = RunStore(tmp_path / "run").results()
+    assert (counts.episode, counts.errored) == (ended.started.episode, "")
+
+
+async def lose() -> None:
+    raise SandboxFault("the worker is gone")
+
+
+async def interrupt() -> None:
+    os.kill(os.getpid(), signal.SIGINT)
+    await anyio.sleep_forever()
 
 
 @pytest.mark.parametrize(
-    ("fault", "reason"),
-    [("lost", "the worker is gone"), ("interrupted", "the call was interrupted")],
+    ("happens", "reason"),
+    [(lose, "the worker is gone"), (interrupt, "the call was interrupted")],
+    ids=["lost", "interrupted"],
 )
-def test_a_call_that_came_to_nothing_is_taken_back(tmp_path: Path, fault: str, reason: str) -> None:
-    with table(tmp_path, Canned(fault)) as branches:
+def test_a_call_that_came_to_nothing_is_taken_back(
+    tmp_path: Path, happens: Callable[[], Awaitable[None]], reason: str
+) -> None:
+    with table(tmp_path, canned(happens)) as branches:
         with pytest.raises(TakenBack, match=reason):
             branches.step(CAPITAL)
         assert branches.episode.trace.replies == ()
         (called,) = branches.step(CAPITAL).calls
         assert called.feedback == '"Oslo"'
-        assert branches.count == 2
+        assert branches.seat.branches == 2
 
 
 def test_a_kill_leaves_what_was_played(tmp_path: Path) -> None:
-    with table(tmp_path, Canned()) as branches:
+    with table(tmp_path, canned()) as branches:
         branches.step(CAPITAL)
         seen = read_trace(branches.path)
     assert [event.kind for event in seen.events] == ["started", "replied", "called"]
+
+
+# --- tools that no program answers
+
+
+TEXT: dict[str, JSON] = {"type": "string"}
+ASK_USER = Tool(
+    ToolSchema("ask", "Ask.", {"type": "object", "properties": {"what": TEXT}}),
+    EpisodeAction.ASK_USER,
+)
+ORACLE = Tool(ToolSchema("oracle", "Knows.", {"type": "object"}), Simulated("You know."))
+
+
+def asking() -> Item:
+    return replace(small_item(), others=(ASK_USER, ORACLE))
+
+
+def test_whoever_types_answers_for_the_user_and_for_simulated_tools(tmp_path: Path) -> None:
+    seen: list[tuple[str, JSON]] = []
+
+    def answer(tool: Tool, arguments: Mapping[str, JSON]) -> str:
+        seen.append((tool.name, arguments.get("what")))
+        return "42"
+
+    with table(tmp_path, canned(), asking(), Typist()) as branches:
+        both = calling("ask", '{"what": "Which?"}').calls + calling("oracle", "{}").calls
+        step = branches.step(Reply(calls=(*both, *CAPITAL.calls)), answer)
+    assert seen == [("ask", "Which?"), ("oracle", None)]
+    assert [call.feedback for call in step.calls] == ['"42"', "42", '"Oslo"']
+
+
+def test_a_turn_is_taken_back_where_nothing_is_typed(tmp_path: Path) -> None:
+    def no_more(*_: object) -> str:
+        raise EOFError
+
+    with table(tmp_path, canned(), asking(), Typist()) as branches:
+        with pytest.raises(TakenBack, match="interrupted"):
+            branches.step(calling("ask", "{}"), no_more)
+        assert branches.step(CAPITAL).feedback == ('"Oslo"',)
+
+
+def test_a_tool_that_nobody_answers_is_refused_at_once(tmp_path: Path) -> None:
+    with pytest.raises(MissingResponder, match="'ask' needs a user"):
+        table(tmp_path, canned(), asking()).__enter__()

@@ -3,18 +3,18 @@ from __future__ import annotations
 import json
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from agents.play.commands import COMMANDS, Command, Misread, Turn, parse, parts
-from agents.play.complete import candidates, choices
-from agents.play.form import parameters
-from sandbox.outcome import JSON
 from tests.agents.items import small_item
-from toolhop_tools.model import ToolDocument
+from toolhop_agents.play.commands import COMMANDS, Command, Misread, Turn, parse, parts
+from toolhop_agents.play.complete import candidates, choices
+from toolhop_agents.play.form import parameters
+from toolhop_sandbox.outcome import JSON
+from toolhop_tools.model import ToolSchema
 
 TOOLS = ("look", "add")
-DOCUMENTS = {name: tool.document for name, tool in small_item().tools.items()}
+DOCUMENTS = {name: tool.schema for name, tool in small_item().tools.items()}
 WORDS = st.from_regex(r"[a-z_]{1,8}", fullmatch=True)
 VALUES = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(), lambda one: st.lists(one, max_size=3)
@@ -104,7 +104,7 @@ def test_slips_are_told_and_take_no_turn(line: str, message: str) -> None:
 def test_slips_without_tools_say_so() -> None:
     found = parse("Oslo", ())
     assert isinstance(found, Misread)
-    assert "there are none in direct mode" in found.message
+    assert "there are none in this mode" in found.message
 
 
 def test_commands() -> None:
@@ -130,12 +130,14 @@ def test_cutting_loses_no_letter_but_the_joints(line: str) -> None:
     assert "&&".join(parts(line)) == line
 
 
+@settings(max_examples=40)
 @given(st.dictionaries(WORDS, VALUES))
 def test_json_reaches_the_episode_as_typed(arguments: dict[str, object]) -> None:
     text = json.dumps(arguments)
     assert typed(f"look {text}") == [("look", text)]
 
 
+@settings(max_examples=40)
 @given(st.dictionaries(WORDS, VALUES, min_size=1), st.booleans())
 def test_pairs_of_json_values_are_the_object_they_spell(
     arguments: dict[str, object], python: bool
@@ -185,6 +187,6 @@ def test_tab_goes_on(text: str, lines: list[str]) -> None:
 
 def test_tab_completes_choices_of_a_form() -> None:
     flag: dict[str, JSON] = {"properties": {"on": {"type": "boolean"}}}
-    (on,) = parameters(ToolDocument("t", "", flag))
+    (on,) = parameters(ToolSchema("t", "", flag))
     assert [one.text for one in choices(on, "")] == ["true", "false"]
     assert [one.text for one in choices(on, "f")] == ["false"]

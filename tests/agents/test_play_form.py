@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from agents.play.form import Cancelled, Unfit, fill, parameters, read
-from env.validation import Validator
-from toolhop_tools.model import ToolDocument
+from toolhop_agents.play.form import Cancelled, Unfit, fill, parameters, read
+from toolhop_env.validation import Validator
+from toolhop_tools.model import ToolSchema
 
 SCHEMAS: dict[str, dict[str, Any]] = {
     "text": {"type": "string", "maxLength": 8},
@@ -30,10 +30,10 @@ SCHEMAS: dict[str, dict[str, Any]] = {
 }
 
 
-def document(required: tuple[str, ...] = (), *names: str, **more: object) -> ToolDocument:
+def document(required: tuple[str, ...] = (), *names: str, **more: object) -> ToolSchema:
     properties = {name: SCHEMAS[name] for name in names or SCHEMAS}
     schema: dict[str, Any] = {"type": "object", "properties": properties | more}
-    return ToolDocument("t", "A tool.", schema | {"required": list(required)})
+    return ToolSchema("t", "A tool.", schema | {"required": list(required)})
 
 
 def value(name: str, text: str) -> object:
@@ -106,10 +106,10 @@ def test_a_text_is_read_as_the_schema_wants_it(name: str, text: str, expected: o
         ("text", ":help", ":cancel leaves the form first"),
     ],
 )
-def test_what_does_not_fit_is_told(name: str, text: str, message: str) -> None:
-    with pytest.raises(Unfit) as told:
+def test_what_does_not_fit_is_said(name: str, text: str, message: str) -> None:
+    with pytest.raises(Unfit) as raised:
         value(name, text)
-    assert message in str(told.value)
+    assert message in str(raised.value)
 
 
 def test_required_parameters_come_first_and_undescribed_ones_too() -> None:
@@ -118,7 +118,7 @@ def test_required_parameters_come_first_and_undescribed_ones_too() -> None:
     assert found == [("flag", True), ("ghost", True), ("text", False)]
 
 
-def answers(one: ToolDocument, *texts: str) -> tuple[str, list[tuple[str, str]]]:
+def answers(one: ToolSchema, *texts: str) -> tuple[str, list[tuple[str, str]]]:
     """The arguments' text, and what was asked with what trouble."""
     form = fill(one)
     asked = []
@@ -148,7 +148,7 @@ def test_an_empty_text_takes_the_default_of_what_is_required_only() -> None:
 
 
 def test_a_form_without_parameters_asks_nothing() -> None:
-    assert answers(ToolDocument("t", "", {})) == ("{}", [])
+    assert answers(ToolSchema("t", "", {})) == ("{}", [])
 
 
 def test_cancel_leaves_the_form() -> None:
@@ -175,10 +175,10 @@ def test_any_text_gives_a_value_that_fits_or_is_told_why_not(name: str, text: st
         assert validator.problems("t", {name: found}) == []
 
 
-@settings(max_examples=30)
+@settings(max_examples=20)
 @given(st.dictionaries(st.text(), st.recursive(st.none() | st.text(), st.lists)), st.text())
 def test_odd_schemas_break_nothing(schema: dict[str, Any], text: str) -> None:
-    one = ToolDocument("t", "", {"properties": {"a": schema, "b": None}, "required": ["b", 3]})
+    one = ToolSchema("t", "", {"properties": {"a": schema, "b": None}, "required": ["b", 3]})
     assert [parameter.name for parameter in parameters(one)] == ["b", "a"]
     with contextlib.suppress(Unfit):
         read(parameters(one)[1], text.strip(), Validator([one]))

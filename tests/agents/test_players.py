@@ -7,46 +7,48 @@ from collections import Counter
 import anyio
 import pytest
 
-from agents.dialects import restored, shown
-from agents.players.choose import UnknownAgent, choose
-from agents.players.faults import FaultKind, spoil
-from agents.players.plan import plan, raw_calls
-from agents.players.scripted import Faulty, Play, ScriptedModel, oracle
-from agents.prompts import Mode, prompt
-from agents.react import play
-from env.episode import Episode, Setting
-from env.feedback import Level
-from env.limits import EpisodeLimits
-from env.messages import AssistantMessage, Message, RawCall, ToolMessage, UserMessage
-from env.reading import Dialect
-from env.score import Score, score
-from env.trace import Ending, Trace
-from env.validation import Validator
-from env.verdicts import Rejected
-from sandbox.base import Program
-from sandbox.outcome import JSON
-from sandbox.pool import PooledSandbox
-from sandbox.process import ProcessLauncher
 from tests.agents.items import small_item
-from toolhop_tools.model import Hop, Item, Tool, ToolDocument
+from tests.env.made import count
+from toolhop_agents.call_formats import restored, shown
+from toolhop_agents.prompts import Mode, prompt
+from toolhop_agents.react import play
+from toolhop_agents.scripted.choose import UnknownAgent, choose
+from toolhop_agents.scripted.faults import FaultKind, spoil
+from toolhop_agents.scripted.model import Faulty, Play, ScriptedModel, oracle
+from toolhop_agents.scripted.plan import plan, raw_calls
+from toolhop_env.benchmarks import score
+from toolhop_env.episode import Episode, Setting
+from toolhop_env.feedback import Level
+from toolhop_env.limits import EpisodeLimits
+from toolhop_env.messages import AssistantMessage, Message, RawCall, ToolMessage, UserMessage
+from toolhop_env.reading import CallFormat
+from toolhop_env.score import Score
+from toolhop_env.trace import Ending, Trace
+from toolhop_env.validation import Validator
+from toolhop_env.verdicts import Rejected
+from toolhop_sandbox.base import Program
+from toolhop_sandbox.outcome import JSON
+from toolhop_sandbox.pool import PooledSandbox
+from toolhop_sandbox.process import ProcessLauncher
+from toolhop_tools.model import Hop, Item, Tool, ToolSchema
 
 ITEM = small_item()
 
 
 def played(
-    player: Play,
+    agent: Play,
     item: Item = ITEM,
     *,
-    dialect: Dialect = Dialect.NATIVE,
+    call_format: CallFormat = CallFormat.NATIVE,
     feedback: Level = Level.DETAILED,
     mode: Mode = Mode.MANDATORY,
     seed: int = 0,
 ) -> Trace:
-    documents = [tool.document for tool in item.tools.values()]
+    documents = [tool.schema for tool in item.tools.values()]
     setting = Setting(
-        dialect=dialect,
+        call_format=call_format,
         feedback=feedback,
-        messages=prompt(mode, dialect, item.question, documents),
+        messages=prompt(mode, call_format, item.question, documents),
         offer_tools=mode is not Mode.DIRECT,
         limits=EpisodeLimits(turns=20),
     )
@@ -56,7 +58,7 @@ def played(
             PooledSandbox(ProcessLauncher()) as sandbox,
             Episode(item, sandbox, setting) as episode,
         ):
-            await play(episode, ScriptedModel("player", player, item, seed))
+            await play(episode, ScriptedModel("agent", agent, item, seed))
             return episode.trace
 
     return anyio.run(go)
@@ -68,32 +70,45 @@ def judged(trace: Trace) -> Score:
     return verdict
 
 
-@pytest.mark.parametrize("dialect", list(Dialect))
-def test_oracle_solves_every_hop_in_both_dialects(dialect: Dialect) -> None:
-    verdict = judged(played(oracle, dialect=dialect))
-    assert verdict.strict
-    assert (verdict.hops_solved, verdict.chain, verdict.calls, verdict.turns) == (3, 3, 3, 4)
-    assert verdict.failed_calls == 0
+@pytest.mark.parametrize("call_format", list(CallFormat))
+def test_oracle_solves_every_hop_in_both_call_formats(call_format: CallFormat) -> None:
+    verdict = judged(played(oracle, call_format=call_format))
+    assert verdict.value("strict")
+    assert (
+        count(verdict, "hops_solved"),
+        count(verdict, "chain"),
+        verdict.conduct.calls,
+        verdict.conduct.turns,
+    ) == (3, 3, 3, 4)
+    assert verdict.conduct.failed_calls == 0
 
 
 def test_oracle_without_gold_plays_the_examples_of_the_sources() -> None:
     source = "def half(n):\n    return n / 2\n\nprint(half(n=8))\n# half(10) -> 5.0\n"
     schema: dict[str, JSON] = {"properties": {"n": {"type": "integer"}}, "required": ["n"]}
-    made = Tool(ToolDocument("half", "", schema), Program(source, "half"))
+    made = Tool(ToolSchema("half", "", schema), Program(source, "half"))
     item = Item("e", "Half of ten?", "5", (Hop("q", "5", made),), "Maths", "number")
     verdict = judged(played(oracle, item))
-    assert (verdict.strict, verdict.calls, verdict.hops_solved) == (True, 2, 1)
+    assert (verdict.value("strict"), verdict.conduct.calls, count(verdict, "hops_solved")) == (
+        True,
+        2,
+        1,
+    )
 
 
 @pytest.mark.parametrize("agent", ["do-nothing", "constant:1234567890"])
 @pytest.mark.parametrize("mode", list(Mode))
 def test_baselines_call_nothing_and_are_strictly_wrong(agent: str, mode: Mode) -> None:
     verdict = judged(played(choose(agent), mode=mode))
-    assert (verdict.strict, verdict.calls, verdict.ending) == (False, 0, Ending.ANSWERED)
+    assert (verdict.value("strict"), verdict.conduct.calls, verdict.conduct.ending) == (
+        False,
+        0,
+        Ending.ANSWERED,
+    )
 
 
 @pytest.mark.parametrize("kind", list(FaultKind))
-def test_repairing_mends_each_kind_with_detailed_feedback_and_none_with_minimal(
+def test_repairing_repairs_each_kind_with_detailed_feedback_and_none_with_minimal(
     kind: FaultKind,
 ) -> None:
     repairing = Faulty(1.0, (kind,), repairs=True)
@@ -101,26 +116,30 @@ def test_repairing_mends_each_kind_with_detailed_feedback_and_none_with_minimal(
     minimal = judged(played(repairing, feedback=Level.MINIMAL))
     if kind is FaultKind.WRONG_VALUE:
         # A wrong text is no fault to a tool that takes any text: only the look-up objects.
-        assert "returned_error" in detailed.errors
+        assert "returned_error" in detailed.conduct.errors
     else:
-        assert detailed.strict
-        assert detailed.hops_solved == 3
-    assert not minimal.strict
-    assert minimal.failed_calls >= 1
+        assert detailed.value("strict")
+        assert count(detailed, "hops_solved") == 3
+    assert not minimal.value("strict")
+    assert minimal.conduct.failed_calls >= 1
 
 
 @pytest.mark.parametrize("level", list(Level))
-def test_faulty_never_mends(level: Level) -> None:
+def test_faulty_never_repairs(level: Level) -> None:
     verdict = judged(played(Faulty(1.0, (FaultKind.NOT_JSON,)), feedback=level))
-    assert (verdict.strict, verdict.hops_solved, verdict.failed_calls) == (False, 0, 3)
+    assert (
+        verdict.value("strict"),
+        count(verdict, "hops_solved"),
+        verdict.conduct.failed_calls,
+    ) == (False, 0, 3)
 
 
 @pytest.mark.parametrize("kind", [kind for kind in FaultKind if kind is not FaultKind.WRONG_VALUE])
 def test_a_spoilt_call_fails_with_the_code_of_its_kind(kind: FaultKind) -> None:
-    validator = Validator([tool.document for tool in ITEM.tools.values()])
+    validator = Validator([tool.schema for tool in ITEM.tools.values()])
     call = raw_calls(plan(ITEM)[0], 1)[0]
     for seed in range(20):
-        fault = spoil(call, ITEM.hops[0].tool.document, (kind,), random.Random(seed))
+        fault = spoil(call, ITEM.hops[0].tool.schema, (kind,), random.Random(seed))
         verdict = validator.check(fault.call.name, fault.call.arguments)
         assert isinstance(verdict, Rejected)
         assert verdict.code.value == kind.value
@@ -138,7 +157,7 @@ def test_faults_come_at_the_rate_and_are_the_same_for_a_seed() -> None:
     assert len(Counter(fault.kind for fault in first if fault)) >= 7
 
 
-def test_the_text_dialect_shows_and_restores_the_same_conversation() -> None:
+def test_the_text_call_format_shows_and_restores_the_same_conversation() -> None:
     call = RawCall("turn1_call1", "capital", '{"country": "Norway"}')
     two = RawCall("turn1_call2", "length", '{"text": "a"}')
     content = "\n".join(f"Action: {one.name}\nAction Input: {one.arguments}" for one in (call, two))
@@ -148,7 +167,7 @@ def test_the_text_dialect_shows_and_restores_the_same_conversation() -> None:
         ToolMessage(call.id, call.name, '"Oslo"'),
         ToolMessage(two.id, two.name, "1"),
     )
-    sent, tools = shown(Dialect.TEXT, messages, [])
+    sent, tools = shown(CallFormat.TEXT, messages, [])
     assert tools == ()
     assert [message.role for message in sent] == ["user", "assistant", "user"]
     assert sent[2].content == 'Observation: "Oslo"\n\nObservation: 1'

@@ -1,4 +1,4 @@
-"""How far something has come, as it is told while it goes on."""
+"""How far something has come, as it is reported while it goes on."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import io
 
 from rich.console import Console
 
-from agents.cli.progress import Steps
+from toolhop_agents.cli.progress import Steps
 
 
 def told(*, terminal: bool) -> str:

@@ -4,20 +4,20 @@ from pathlib import Path
 
 import pytest
 
-from agents.prompts import Mode, TemplateError, prompt, read_template
-from env.messages import SystemMessage, UserMessage
-from env.reading import Dialect
-from toolhop_tools.model import ToolDocument
+from toolhop_agents.prompts import Mode, TemplateError, prompt, read_template
+from toolhop_env.messages import SystemMessage, UserMessage
+from toolhop_env.reading import CallFormat
+from toolhop_tools.model import ToolSchema
 
-DOCUMENT = ToolDocument("find_{question}", "finds {tools}", {"type": "object"})
+DOCUMENT = ToolSchema("find_{question}", "finds {tools}", {"type": "object"})
 
 
 @pytest.mark.parametrize("mode", list(Mode))
-@pytest.mark.parametrize("dialect", list(Dialect))
+@pytest.mark.parametrize("call_format", list(CallFormat))
 def test_every_prompt_asks_for_the_tagged_answer_and_holds_the_question(
-    mode: Mode, dialect: Dialect
+    mode: Mode, call_format: CallFormat
 ) -> None:
-    (message,) = prompt(mode, dialect, "Who wrote {tools}?", [DOCUMENT])
+    (message,) = prompt(mode, call_format, "Who wrote {tools}?", [DOCUMENT])
     assert "<answer>" in message.content
     assert "YYYY-MM-DD" in message.content
     assert message.content.endswith("Question: Who wrote {tools}?")
@@ -25,20 +25,20 @@ def test_every_prompt_asks_for_the_tagged_answer_and_holds_the_question(
     assert "\n\n\n" not in message.content
 
 
-def test_only_the_text_dialect_with_tools_describes_them_in_the_prompt() -> None:
+def test_only_the_text_call_format_with_tools_describes_them_in_the_prompt() -> None:
     shown = {
-        (mode, dialect): "Action Input" in prompt(mode, dialect, "Q", [DOCUMENT])[0].content
+        (mode, call_format): "Action Input" in prompt(mode, call_format, "Q", [DOCUMENT])[0].content
         for mode in Mode
-        for dialect in Dialect
+        for call_format in CallFormat
     }
     assert [key for key, value in shown.items() if value] == [
-        (Mode.MANDATORY, Dialect.TEXT),
-        (Mode.FREE, Dialect.TEXT),
+        (Mode.MANDATORY, CallFormat.TEXT),
+        (Mode.FREE, CallFormat.TEXT),
     ]
 
 
 def test_what_is_filled_in_is_not_filled_again() -> None:
-    content = prompt(Mode.FREE, Dialect.TEXT, "{answer_format}", [DOCUMENT])[0].content
+    content = prompt(Mode.FREE, CallFormat.TEXT, "{answer_format}", [DOCUMENT])[0].content
     assert '"find_{question}"' in content
     assert content.endswith("{answer_format}")
 
@@ -46,7 +46,7 @@ def test_what_is_filled_in_is_not_filled_again() -> None:
 def test_a_study_brings_its_own_text_with_a_system_part(tmp_path: Path) -> None:
     path = tmp_path / "template.txt"
     path.write_text('[system]\nSay {"a": 1}.\n[user]\n{question}\n', encoding="utf-8")
-    messages = prompt(Mode.FREE, Dialect.NATIVE, "Q?", [], template=read_template(path))
+    messages = prompt(Mode.FREE, CallFormat.NATIVE, "Q?", [], template=read_template(path))
     assert messages == (SystemMessage('Say {"a": 1}.'), UserMessage("Q?"))
 
 

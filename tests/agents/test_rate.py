@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agents.models.clients import open_model
-from agents.models.loopback import Fault, FaultPlan, LoopbackServer, Request
-from agents.models.rate import Connections
-from agents.models.retry import Backoff
-from env.messages import Reply, UserMessage
+from toolhop_agents.models.clients import open_model
+from toolhop_agents.models.loopback import FaultPlan, LoopbackServer, Request, RequestFault
+from toolhop_agents.models.rate import Connections
+from toolhop_agents.models.retry import Backoff
+from toolhop_env.messages import Reply, UserMessage
 
 
 class Clock:
@@ -144,7 +144,7 @@ def refusals(*, adaptive: bool) -> tuple[int, int]:
 
     with LoopbackServer(slow, capacity=3) as server:
         replies = anyio.run(main, server.base_url)
-        return replies, server.counts[Fault.RATE_LIMITED]
+        return replies, server.counts[RequestFault.RATE_LIMITED]
 
 
 def test_with_adaptation_a_server_that_has_too_much_refuses_less() -> None:
@@ -164,9 +164,9 @@ def test_planned_refusals_are_counted_and_every_question_is_answered() -> None:
                 tasks.start_soon(model.reply, [UserMessage(f"question {number}")], ())
         return connections
 
-    faults = FaultPlan(0.5, (Fault.RATE_LIMITED,), seed=2)
+    faults = FaultPlan(0.5, (RequestFault.RATE_LIMITED,), seed=2)
     with LoopbackServer(lambda _: Reply("yes"), faults=faults) as server:
         rates = anyio.run(main, server.base_url).rates
-        assert server.counts[Fault.NONE] == 30
-        assert rates.refused == server.counts[Fault.RATE_LIMITED] > 5
+        assert server.counts[RequestFault.NONE] == 30
+        assert rates.refused == server.counts[RequestFault.RATE_LIMITED] > 5
     assert (rates.most, rates.lowest) == (4, 1)

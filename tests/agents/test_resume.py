@@ -1,4 +1,4 @@
-"""Runs that are stopped and gone on with: by limits, by signals, in samples; what is refused."""
+"""Runs that are stopped and resumed: by limits, by signals, in samples; what is refused."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ from typing import Any
 
 import pytest
 
-from agents.models.loopback import Fault, FaultPlan, LoopbackServer, Request
-from agents.players.choose import choose
-from agents.players.responder import item_of, responder
-from agents.runs.store import RunStore
-from env.messages import AssistantMessage, Reply, Usage
-from env.score import Score
-from env.trace import Ending
 from tests.agents.command import toolhop
 from tests.agents.items import small_item
 from tests.agents.test_runs import command, environment, flags_for, run
+from toolhop_agents.models.loopback import FaultPlan, LoopbackServer, Request, RequestFault
+from toolhop_agents.scripted.choose import choose
+from toolhop_agents.scripted.responder import item_of, responder
+from toolhop_env.messages import AssistantMessage, Reply, Usage
+from toolhop_env.runs.store import RunStore
+from toolhop_env.score import Score
+from toolhop_env.trace import Ending
 from toolhop_tools.model import DataSet
-from toolhop_tools.official import to_rows
+from toolhop_tools.readers.toolhop import to_rows
 
 SAMPLES = Path(__file__).parent / "samples"
 USAGE = Usage(100, 10)
@@ -102,12 +102,12 @@ def test_a_limit_stops_the_run_cleanly_and_it_can_be_gone_on_with(
     assert len(talker.asked) == 32
     assert answer["spent"]["replies"] == 32
     assert answer["spent"]["input_tokens"] == 3200
-    sittings = store.manifest["sittings"]
-    assert [one["status"] for one in sittings] == ["limited", "limited", "success"]
-    assert list(sittings[2]["changed"]) == [limit]
+    sessions = store.manifest["sessions"]
+    assert [one["status"] for one in sessions] == ["limited", "limited", "success"]
+    assert list(sessions[2]["changed"]) == [limit]
 
 
-def test_the_time_of_a_sitting_can_be_limited(data: DataSet, tmp_path: Path) -> None:
+def test_the_time_of_a_session_can_be_limited(data: DataSet, tmp_path: Path) -> None:
     answers = responder(data, choose("oracle"), 0)
 
     def slow(request: Request) -> Reply:
@@ -161,7 +161,7 @@ def test_replies_without_usage_stop_a_run_whose_costs_are_limited(
     assert "is not known" in answer["fault"]
 
 
-def test_void_episodes_are_played_again_and_mistakes_stay(data: DataSet, tmp_path: Path) -> None:
+def test_errored_episodes_are_played_again_and_mistakes_stay(data: DataSet, tmp_path: Path) -> None:
     """The server breaks after the second reply of each episode; the first call was a mistake."""
     oracle = Talker(data)
     broken = True
@@ -179,21 +179,21 @@ def test_void_episodes_are_played_again_and_mistakes_stay(data: DataSet, tmp_pat
     with LoopbackServer(answer) as server:
         flags = (*asked(server), "--limit", "3", "--retry-on-error", "1", "--max-retries", "0")
         code, told = run(data, tmp_path, *flags)
-        assert (code, told["summaries"][0]["void"]) == (1, 3)
+        assert (code, told["summaries"][0]["errored"]) == (1, 3)
         # The second attempt went on from the first: it asked for no reply again.
         assert Counter(oracle.asked) == {(f"small-{n}", k): 1 for n in (1, 2, 3) for k in (0, 1)}
         broken = False
         code, told = resume(told["run"])
     assert code == 0
     (summary,) = told["summaries"]
-    assert (summary["void"], summary["query_error"]["value"]) == (0, 1.0)
+    assert (summary["errored"], summary["query_error"]["value"]) == (0, 1.0)
     assert summary["errors"] == {"not_json": 3}
     assert set(Counter(oracle.asked).values()) == {1}
     store = RunStore.open(Path(told["run"]))
-    attempts = [one for one in store.attempts() if one.judged.item == "small-1"]
-    assert [one.judged.attempt for one in attempts] == [1, 2, 3]
-    assert [isinstance(one.judged.verdict, Score) for one in attempts] == [False, False, True]
-    assert [one.kept_turns for one in attempts] == [0, 2, 2]
+    attempts = [one for one in store.attempts() if one.item == "small-1"]
+    assert [one.attempt for one in attempts] == [1, 2, 3]
+    assert [isinstance(one.verdict, Score) for one in attempts] == [False, False, True]
+    assert [one.prefix_turns for one in attempts] == [0, 2, 2]
     assert sum(one.spent.replies for one in store.attempts()) == len(oracle.asked)
     shown = toolhop("show", told["run"]).stdout
     assert all(f"small-1_mandatory_e1_a{number}" in shown for number in (1, 2, 3))
@@ -292,11 +292,15 @@ def test_a_run_of_format_1_is_read_and_gone_on_with(tmp_path: Path) -> None:
     }
     for one in RunStore.open(folder).results():
         assert isinstance(one.verdict, Score)
-        for name in ("official", "strict", "turns", "calls", "hops_solved", "errors"):
-            assert getattr(one.verdict, name) == scores[one.item][name], (one.item, name)
+        then = scores[one.item]
+        for name in ("official", "strict"):
+            assert one.verdict.value(name) == float(bool(then[name])), (one.item, name)
+        for name in ("turns", "calls", "errors"):
+            assert getattr(one.verdict.conduct, name) == then[name], (one.item, name)
+        assert one.verdict.values["hops_solved"] == (then["hops_solved"], then["hops"])
     manifest = RunStore.open(folder).manifest
-    assert manifest["format"] == 2
-    assert [one["status"] for one in manifest["sittings"]] == ["success", "success"]
+    assert manifest["format"] == 3
+    assert [one["status"] for one in manifest["sessions"]] == ["success", "success"]
 
 
 def test_a_newer_manifest_is_refused_by_its_number(tmp_path: Path) -> None:
@@ -306,7 +310,7 @@ def test_a_newer_manifest_is_refused_by_its_number(tmp_path: Path) -> None:
     (folder / "manifest.json").write_text(json.dumps({**manifest, "format": 9}))
     code, said = resume(folder)
     assert code == 2
-    assert "the manifest has format 9, this version reads up to 2; upgrade" in said["said"]
+    assert "the manifest has format 9, this version reads up to 3; upgrade" in said["said"]
 
 
 def test_what_is_played_already_is_not_played_again(data: DataSet, tmp_path: Path) -> None:
@@ -360,7 +364,7 @@ def test_an_estimate_needs_a_dry_run(data: DataSet, tmp_path: Path) -> None:
 
 
 def test_a_sample_that_only_met_faults_says_so(data: DataSet, tmp_path: Path) -> None:
-    faults = FaultPlan(1.0, (Fault.BAD_REQUEST,), consecutive_max=10**6)
+    faults = FaultPlan(1.0, (RequestFault.BAD_REQUEST,), consecutive_max=10**6)
     with LoopbackServer(Talker(data), faults=faults) as server:
         code, answer = run(data, tmp_path, *asked(server), "--dry-run", "--estimate", "2")
     assert code == 1
@@ -418,16 +422,18 @@ def test_a_cache_that_cannot_be_written_is_told_at_once(data: DataSet, tmp_path:
     assert "pass another --cache" in said["said"]
 
 
-def test_refusals_are_told_in_the_manifest_and_void_nothing(data: DataSet, tmp_path: Path) -> None:
-    faults = FaultPlan(0.3, (Fault.RATE_LIMITED,), seed=4)
+def test_refusals_are_told_in_the_manifest_and_errored_nothing(
+    data: DataSet, tmp_path: Path
+) -> None:
+    faults = FaultPlan(0.3, (RequestFault.RATE_LIMITED,), seed=4)
     with LoopbackServer(Talker(data), faults=faults) as server:
         code, answer = run(data, tmp_path, *asked(server), "--max-connections", "4")
-        refused = server.counts[Fault.RATE_LIMITED]
+        refused = server.counts[RequestFault.RATE_LIMITED]
     assert (code, right(answer)) == (0, 1.0)
-    (sitting,) = RunStore.open(Path(answer["run"])).manifest["sittings"]
-    assert sitting["connections"]["most"] == 4
-    assert sitting["connections"]["lowest"] < 4
-    assert sitting["connections"]["refused"] == refused > 0
+    (session,) = RunStore.open(Path(answer["run"])).manifest["sessions"]
+    assert session["connections"]["most"] == 4
+    assert session["connections"]["lowest"] < 4
+    assert session["connections"]["refused"] == refused > 0
     assert answer["spent"]["requests"] == 32 + refused
 
 

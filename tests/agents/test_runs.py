@@ -12,17 +12,18 @@ from typing import Any
 
 import pytest
 
-from agents.models.loopback import Fault, FaultPlan, LoopbackServer, Request
-from agents.players.choose import choose
-from agents.players.responder import responder
-from agents.runs.store import RunStore
-from env.messages import Reply
-from env.score import score
-from env.summary import judge
 from tests.agents.command import TOOLHOP, toolhop
 from tests.agents.items import small_item
+from toolhop_agents.models.loopback import FaultPlan, LoopbackServer, Request, RequestFault
+from toolhop_agents.scripted.choose import choose
+from toolhop_agents.scripted.responder import responder
+from toolhop_env.attempt import attempt_of
+from toolhop_env.benchmarks import score
+from toolhop_env.messages import Reply
+from toolhop_env.runs.store import RunStore
+from toolhop_env.score import Score
 from toolhop_tools.model import DataSet
-from toolhop_tools.official import to_rows
+from toolhop_tools.readers.toolhop import to_rows
 
 COUNT = 6
 
@@ -58,10 +59,10 @@ def run(data: DataSet, log_dir: Path, *flags: str, **env: str) -> tuple[int, dic
 
 
 def figures(answer: dict[str, Any]) -> dict[str, Any]:
-    """What must be equal however the player was reached."""
+    """What must be equal however the agent was reached."""
     (summary,) = answer["summaries"]
     names = ("strict", "official", "query_error", "instance_error", "hops_solved", "errors")
-    return {name: summary[name] for name in (*names, "turns", "calls", "endings", "void")}
+    return {name: summary[name] for name in (*names, "turns", "calls", "endings", "errored")}
 
 
 def test_oracle_run_leaves_a_folder_that_stands_alone(data: DataSet, tmp_path: Path) -> None:
@@ -83,20 +84,25 @@ def test_oracle_run_leaves_a_folder_that_stands_alone(data: DataSet, tmp_path: P
     assert len((store.folder / "items.jsonl").read_text().splitlines()) == COUNT
 
 
-@pytest.mark.parametrize("dialect", ["native", "text"])
+@pytest.mark.parametrize("call_format", ["native", "text"])
 @pytest.mark.parametrize("client", ["openai/scripted", "litellm/openai/scripted"])
 @pytest.mark.xdist_group("litellm")
-def test_a_served_player_scores_as_in_process(
-    client: str, dialect: str, data: DataSet, tmp_path: Path
+def test_a_served_agent_scores_as_in_process(
+    client: str, call_format: str, data: DataSet, tmp_path: Path
 ) -> None:
     agent = "repairing:0.5"
-    flags = ("--dialect", dialect, "--seed", "5", "--turn-limit", "20")
+    flags = ("--call-format", call_format, "--seed", "5", "--turn-limit", "20")
     code, inside = run(data, tmp_path, "--agent", agent, *flags)
     assert code == 0
     assert inside["summaries"][0]["instance_error"]["value"] > 0.1
     faults = FaultPlan(
         rate=0.3,
-        kinds=(Fault.RATE_LIMITED, Fault.SERVER_ERROR, Fault.CUT, Fault.NOT_JSON),
+        kinds=(
+            RequestFault.RATE_LIMITED,
+            RequestFault.SERVER_ERROR,
+            RequestFault.CUT,
+            RequestFault.NOT_JSON,
+        ),
         seed=3,
         consecutive_max=1,
     )
@@ -104,28 +110,28 @@ def test_a_served_player_scores_as_in_process(
         endpoint = ("--model", client, "--base-url", server.base_url)
         code, served = run(data, tmp_path, *flags, *endpoint)
         assert not server.errors
-        assert sum(count for kind, count in server.counts.items() if kind != Fault.NONE) > 3
+        assert sum(count for kind, count in server.counts.items() if kind != RequestFault.NONE) > 3
     assert code == 0
     assert figures(served) == figures(inside)
     assert served["summaries"][0]["retries"] > 3
 
 
-def test_an_endpoint_that_hangs_voids_episodes_and_scores_none(
+def test_an_endpoint_that_hangs_erroreds_episodes_and_scores_none(
     data: DataSet, tmp_path: Path
 ) -> None:
-    faults = FaultPlan(rate=1.0, kinds=(Fault.HANG,), consecutive_max=10**6)
+    faults = FaultPlan(rate=1.0, kinds=(RequestFault.HANG,), consecutive_max=10**6)
     with LoopbackServer(responder(data, choose("oracle"), 0), faults=faults) as server:
         flags = ["--model", "openai/x", "--base-url", server.base_url, "--limit", "2"]
         flags += ["--timeout", "0.2", "--max-retries", "1", "--retry-on-error", "1"]
         code, answer = run(data, tmp_path, *flags)
     assert code == 1
     (summary,) = answer["summaries"]
-    assert (summary["episodes"], summary["void"], summary["strict"]) == (2, 2, None)
+    assert (summary["episodes"], summary["errored"], summary["strict"]) == (2, 2, None)
     traces = list(RunStore.open(Path(answer["run"])).traces())
     assert sorted(trace.started.attempt for trace in traces) == [1, 1, 2, 2]
 
 
-@pytest.mark.parametrize(("most", "ending"), [(4, "out_of_context"), (0, "void")])
+@pytest.mark.parametrize(("most", "ending"), [(4, "out_of_context"), (0, "errored")])
 def test_a_conversation_that_outgrows_the_model_is_scored_and_a_prompt_is_not(
     most: int, ending: str, data: DataSet, tmp_path: Path
 ) -> None:
@@ -143,16 +149,18 @@ def test_a_conversation_that_outgrows_the_model_is_scored_and_a_prompt_is_not(
     assert trace.ended is not None
     assert trace.ended.ending == ending
     (summary,) = answer["summaries"]
-    assert (code, summary["void"]) == ((1, 1) if ending == "void" else (0, 0))
+    assert (code, summary["errored"]) == ((1, 1) if ending == "errored" else (0, 0))
 
 
-def test_a_run_with_void_episodes_says_why_and_how_to_go_on(data: DataSet, tmp_path: Path) -> None:
-    faults = FaultPlan(rate=1.0, kinds=(Fault.SERVER_ERROR,), consecutive_max=10**6)
+def test_a_run_with_errored_episodes_says_why_and_how_to_go_on(
+    data: DataSet, tmp_path: Path
+) -> None:
+    faults = FaultPlan(rate=1.0, kinds=(RequestFault.SERVER_ERROR,), consecutive_max=10**6)
     with LoopbackServer(responder(data, choose("oracle"), 0), faults=faults) as server:
         flags = ("--model", "openai/x", "--base-url", server.base_url, "--max-retries", "0")
         done = toolhop(*flags_for(data, tmp_path, *flags, "--retry-on-error", "0"))
     assert done.returncode == 1
-    assert f"{COUNT} void: the model could not be asked" in done.stderr
+    assert f"{COUNT} errored: the model could not be asked" in done.stderr
     assert "fix: check the network" in done.stderr
     assert "toolhop run --resume " in done.stderr
 
@@ -170,7 +178,7 @@ def test_the_temperature_may_be_left_to_the_provider(
 
 
 def test_a_wrong_key_stops_the_run_at_once_and_says_why(data: DataSet, tmp_path: Path) -> None:
-    faults = FaultPlan(rate=1.0, kinds=(Fault.UNAUTHORIZED,), consecutive_max=10**6)
+    faults = FaultPlan(rate=1.0, kinds=(RequestFault.UNAUTHORIZED,), consecutive_max=10**6)
     with LoopbackServer(responder(data, choose("oracle"), 0), faults=faults) as server:
         flags = ["--model", "openai/x", "--base-url", server.base_url, "--max-samples", "1"]
         code, answer = run(data, tmp_path, *flags)
@@ -180,7 +188,7 @@ def test_a_wrong_key_stops_the_run_at_once_and_says_why(data: DataSet, tmp_path:
 
 
 def test_model_mistakes_are_scored_as_such(data: DataSet, tmp_path: Path) -> None:
-    shapes = (Fault.MALFORMED_ARGUMENTS, Fault.UNKNOWN_TOOL, Fault.PARALLEL)
+    shapes = (RequestFault.MALFORMED_ARGUMENTS, RequestFault.UNKNOWN_TOOL, RequestFault.PARALLEL)
     with LoopbackServer(
         responder(data, choose("oracle"), 0), faults=FaultPlan(0.8, shapes, seed=1)
     ) as server:
@@ -201,7 +209,11 @@ def test_empty_content_is_an_answer_that_is_wrong(data: DataSet, tmp_path: Path)
         code, answer = run(data, tmp_path, *flags)
     assert code == 0
     (summary,) = answer["summaries"]
-    assert (summary["void"], summary["strict"]["value"], summary["official"]["value"]) == (0, 0, 0)
+    assert (summary["errored"], summary["strict"]["value"], summary["official"]["value"]) == (
+        0,
+        0,
+        0,
+    )
 
 
 def started_run(data: DataSet, log_dir: Path, url: str) -> tuple[subprocess.Popen[str], Path]:
@@ -241,7 +253,7 @@ def test_an_interrupted_run_keeps_every_finished_episode(
     store = RunStore.open(folder)
     verdicts = [score(trace) for trace in store.traces() if trace.ended]
     assert len(verdicts) == 4
-    assert all(getattr(verdict, "strict", False) for verdict in verdicts)
+    assert all(isinstance(verdict, Score) and verdict.value("strict") for verdict in verdicts)
     if how is signal.SIGKILL:
         assert store.manifest["status"] == "started"
     else:
@@ -268,11 +280,11 @@ def finished(folder: Path) -> int:
         (["--turn-limit", "0"], "not in the range"),
         (["--tool-timeout", "-1"], "not in the range"),
         (["--timeout", "0"], "not in the range"),
-        (["--timeout", "inf"], "not in the range"),
-        (["--timeout", "nan"], "greater than 0"),
+        (["--timeout", "inf"], "finite number"),
+        (["--timeout", "nan"], "finite number"),
         (["--max-retries", "-1"], "not in the range"),
         (["--max-tokens", "0"], "not in the range"),
-        (["--run-cost-limit", "nan"], "must be more than 0"),
+        (["--run-cost-limit", "nan"], "finite number"),
         (["--base-url", "localhost"], "is no address; give one such as http://"),
         (["--template", "/dev/null"], "no {question}"),
         (["--config", "/dev/null/x"], "cannot be read"),
@@ -294,7 +306,7 @@ def test_flags_come_from_a_file_and_the_environment_in_order(data: DataSet, tmp_
     flags = ("--config", str(config), "--epochs", "1")
     _, answer = run(data, tmp_path, *flags, TOOLHOP_RUN_LIMIT="1")
     (summary,) = answer["summaries"]
-    assert (summary["player"], summary["episodes"]) == ("do-nothing", 1)
+    assert (summary["agent"], summary["episodes"]) == ("do-nothing", 1)
     config.write_text('agnet = "oracle"\n')
     code, said = run(data, tmp_path, "--config", str(config))
     assert code == 2
@@ -309,7 +321,7 @@ def test_flags_come_from_a_file_and_the_environment_in_order(data: DataSet, tmp_
         ('sample-id = ["small-1", "small-2"]', "sample_ids", ["small-1", "small-2"]),
         ('sample_id = "small-1"', "sample_ids", ["small-1"]),
         ('mode = "free"', "modes", ["free"]),
-        ('tools = "order=shuffled"', "presentation", "order=shuffled"),
+        ('tools = "order=shuffled"', "perturbation", "order=shuffled"),
         ("temperature = 0.5", "temperature", 0.5),
     ],
 )
@@ -321,6 +333,19 @@ def test_the_keys_of_a_file_are_the_flags_names(
     code, answer = run(data, tmp_path, "--config", str(config))
     assert code == 0, answer
     assert RunStore.open(Path(answer["run"])).manifest["settings"][setting] == value
+
+
+@pytest.mark.parametrize("name", ["CALL_FORMAT", "DIALECT"])
+def test_a_flags_former_name_has_its_variable(name: str, data: DataSet, tmp_path: Path) -> None:
+    code, answer = run(data, tmp_path, **{f"TOOLHOP_RUN_{name}": "text"})
+    assert (code, answer["summaries"][0]["call_format"]) == (0, "text")
+
+
+@pytest.mark.parametrize("mode", ["", ",", " "])
+def test_no_mode_at_all_is_refused(mode: str) -> None:
+    done = toolhop("run", "--dry-run", "--mode", mode)
+    assert done.returncode == 2
+    assert "names no mode" in done.stderr
 
 
 def test_a_variable_has_its_flags_name(data: DataSet, tmp_path: Path) -> None:
@@ -378,8 +403,8 @@ def test_a_run_is_the_same_for_the_same_seed_and_differs_by_epoch(
     def errors(seed: str) -> list[tuple[str, int, int]]:
         flags = ("--agent", "faulty:0.4", "--seed", seed, "--epochs", "2")
         _, answer = run(data, tmp_path, *flags)
-        judged = [judge(trace) for trace in RunStore.open(Path(answer["run"])).traces()]
-        return [(j.item, j.epoch, getattr(j.verdict, "failed_calls", -1)) for j in judged]
+        judged = [attempt_of(trace) for trace in RunStore.open(Path(answer["run"])).traces()]
+        return [(j.item, j.epoch, j.score.conduct.failed_calls if j.score else -1) for j in judged]
 
     first, again, other = errors("1"), errors("1"), errors("9")
     assert first == again

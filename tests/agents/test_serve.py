@@ -11,22 +11,54 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from agents.models.loopback import Request
-from agents.players.responder import TOKEN_BYTES, metered
-from env.messages import RawCall, Reply, UserMessage
+import httpx
+import pytest
+
 from tests.agents.command import TOOLHOP, toolhop
+from tests.agents.inline import Inline
+from toolhop_agents.models.loopback import LoopbackServer, Request
+from toolhop_agents.runs import execute
+from toolhop_agents.scripted.choose import choose
+from toolhop_agents.scripted.responder import TOKEN_BYTES, metered, responder
+from toolhop_env.messages import RawCall, Reply, UserMessage
+from toolhop_tools.load import load
 
 
 @contextmanager
-def served(*flags: str) -> Iterator[str]:
-    """The address of a server of its own process."""
-    command = [*TOOLHOP, "serve", *flags]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as server:
+def here(agent: str, capacity: int | None = None) -> Iterator[str]:
+    """The address of what the command serves, in this process."""
+    answer = metered(responder(load("builtin"), choose(agent), 0))
+    with LoopbackServer(answer, capacity=capacity) as server:
+        yield server.base_url
+
+
+def test_the_command_serves_until_it_is_interrupted() -> None:
+    # A process that is started in the background ignores interrupts until it is told otherwise.
+    heeds = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler); "
+    command = [*TOOLHOP[:2], heeds + TOOLHOP[2], "serve", "--agent", "oracle"]
+    with subprocess.Popen(
+        command,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as server:
         assert server.stdout is not None
-        try:
-            yield server.stdout.readline().strip()
-        finally:
-            server.send_signal(signal.SIGINT)
+        url = server.stdout.readline().strip()
+        listed = httpx.get(f"{url}/models", trust_env=False).json()
+        server.send_signal(signal.SIGINT)
+        _, err = server.communicate()
+    assert [one["id"] for one in listed["data"]] == ["loopback"]
+    assert (server.returncode, err) == (0, "served nothing\n")
+
+
+@pytest.fixture(autouse=True)
+def inline(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tools run in this process: what is tried is the way to the server."""
+
+    async def opened(*_: object, **__: object) -> Inline:
+        return Inline()
+
+    monkeypatch.setattr(execute, "open_sandbox", opened)
 
 
 def run(url: str, log_dir: Path, *flags: str) -> tuple[int, dict[str, Any]]:
@@ -38,8 +70,8 @@ def run(url: str, log_dir: Path, *flags: str) -> tuple[int, dict[str, Any]]:
     return done.returncode, answer
 
 
-def test_limits_and_prices_hold_against_a_served_player(tmp_path: Path) -> None:
-    with served("--agent", "repairing:0.3") as url:
+def test_limits_and_prices_hold_against_a_served_agent(tmp_path: Path) -> None:
+    with here("repairing:0.3") as url:
         code, whole = run(url, tmp_path, "--limit", "2", "--price", "1,10")
         assert code == 0
         (figures,) = whole["summaries"]
@@ -54,7 +86,7 @@ def test_limits_and_prices_hold_against_a_served_player(tmp_path: Path) -> None:
 
 
 def test_a_server_of_little_capacity_is_waited_for(tmp_path: Path) -> None:
-    with served("--agent", "oracle", "--capacity", "1") as url:
+    with here("oracle", capacity=1) as url:
         code, whole = run(url, tmp_path, "--limit", "6", "--max-samples", "6")
     assert code == 0
     assert whole["summaries"][0]["strict"]["value"] == 1

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agents.models import wire
-from env.messages import (
+from toolhop_agents.models import wire
+from toolhop_env.messages import (
     AssistantMessage,
     Message,
     RawCall,
@@ -20,8 +20,8 @@ from env.messages import (
     Usage,
     UserMessage,
 )
-from sandbox.outcome import JSON
-from toolhop_tools.model import ToolDocument
+from toolhop_sandbox.outcome import JSON
+from toolhop_tools.model import ToolSchema
 
 TEXT = st.text(max_size=20)
 ANY_TEXT = st.text(st.characters(), max_size=20)  # lone surrogates too
@@ -158,8 +158,8 @@ def test_content(content: object, text: str) -> None:
 def test_a_refusal_is_content_only_where_there_is_none() -> None:
     assert wire.reply_from_wire(message(content=None, refusal="no")).content == "no"
     assert wire.reply_from_wire(message(content="yes", refusal="no")).content == "yes"
-    aside = message(content=None, provider_specific_fields={"refusal": "no"})
-    assert wire.reply_from_wire(aside).content == "no"
+    atomic = message(content=None, provider_specific_fields={"refusal": "no"})
+    assert wire.reply_from_wire(atomic).content == "no"
 
 
 @pytest.mark.parametrize(
@@ -263,7 +263,7 @@ def test_finish_reason_and_model_are_read() -> None:
 
 
 def test_a_tool_survives_the_wire() -> None:
-    tool = ToolDocument("f", "does é", {"type": "object", "properties": {"x": {"type": "string"}}})
+    tool = ToolSchema("f", "does é", {"type": "object", "properties": {"x": {"type": "string"}}})
     assert wire.tools_from_wire(over_the_wire([tool.to_openai()])) == (tool,)
     assert wire.tools_from_wire(None) == ()
     bare = wire.tools_from_wire([{"type": "function", "function": {"name": "f"}}])

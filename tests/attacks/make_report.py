@@ -1,10 +1,9 @@
-"""Write the table of docs/security.md: every attack, played in every setting.
+"""Write the tables of docs/security.md: every attack in every setting, and every step left out.
 
     python -m tests.attacks.make_report
 
-Takes about a minute and needs a Docker engine. What stands above the table is written by hand and
-stays. Exits with 1 where something got out, or ended otherwise in the process sandbox than in
-Docker without a note.
+Takes two minutes and needs a Docker engine. What stands above the tables is written by hand and
+stays. Exits with 1 where something got out, or where a step is missed by nothing.
 """
 
 from __future__ import annotations
@@ -15,15 +14,17 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from sandbox.base import Policy
-from tests.attacks import suite
+import anyio
+
+from tests.attacks import sabotage, sabotage_policy, steps_table, suite
 from tests.attacks.expected import LIMITS_S
 from tests.attacks.suite import Attack, Verdict
+from toolhop_sandbox.base import Policy
 
 TARGET = Path(__file__).parents[2] / "docs" / "security.md"
 MARKER = "<!-- What follows is written by tests/attacks/make_report.py. -->\n"
 Results = Mapping[tuple[str, Policy], Mapping[str, Verdict]]
-WORDS = {"value": "its own result", "escaped": "ran, nothing to leave", "seen": "**names seen**"}
+WORDS = {"value": "its own result", "escaped": "leaves the policy", "seen": "**names seen**"}
 
 
 def play(kind: str, policy: Policy, attacks: list[Attack]) -> dict[str, Verdict]:
@@ -103,12 +104,18 @@ def table(attacks: list[Attack], results: Results) -> str:
 
 
 def main() -> int:
-    """Play, write, and tell whether all was contained."""
+    """Play, write, and say whether all was contained and each step missed."""
     attacks = suite.attacks()
     results = {(kind, policy): play(kind, policy, attacks) for kind, policy in suite.SETTINGS}
+    seen = {kind: anyio.run(sabotage.play, kind) for kind in suite.MAKERS}
+    guards = sabotage_policy.results()
     prose, marker, _ = TARGET.read_text(encoding="utf-8").partition(MARKER)
-    TARGET.write_text(prose + (marker or MARKER) + "\n" + table(attacks, results), encoding="utf-8")
-    return any(verdict.problems for found in results.values() for verdict in found.values())
+    made = table(attacks, results) + steps_table.HEADING + steps_table.table(seen, guards)
+    TARGET.write_text(prose + (marker or MARKER) + "\n" + made, encoding="utf-8")
+    missed = [key for kind, one in seen.items() for key in one.missed(kind)]
+    sys.stderr.write("".join(f"not noticed as it must be: {key}\n" for key in missed))
+    got_out = any(verdict.problems for found in results.values() for verdict in found.values())
+    return int(got_out or bool(missed))
 
 
 if __name__ == "__main__":

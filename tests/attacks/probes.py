@@ -2,20 +2,31 @@
 
 from __future__ import annotations
 
-from sandbox.base import Policy, Program
 from tests.sandbox.conformance import FINGERPRINT
+from toolhop_sandbox.base import Policy, Program
 
 FULL = (
     FINGERPRINT
     + """
-import atexit, math, random
+import atexit, math, random, resource
+
+def refused(use):
+    try:
+        use()
+    except OSError as error:
+        return error.errno
+    return 0
 
 def g(a):
     found = f(a)
     places = ("/tmp", "/dev/shm", "/dev/mqueue", "/run", ".", "/var/tmp")
     names = ("left", "left-flood", "left-folder", "left-pipe", "left-link", "left-hard")
     paths = [f"{place}/toolhop-{name}" for place in places for name in names]
+    names = ("AS", "CORE", "CPU", "FSIZE", "NOFILE")
     return found | {
+        "process": {"pid": os.getpid(), "parent": os.getppid()},
+        "limits": {name: resource.getrlimit(getattr(resource, "RLIMIT_" + name)) for name in names},
+        "walls": [refused(lambda: os.open("/proc/self/status", 0)), refused(os.fork)],
         "hash": hash("left"),
         "timers": [signal.getitimer(n) for n in (0, 1, 2)],
         "handlers": [str(signal.getsignal(n)) for n in range(1, 32)],
@@ -51,6 +62,8 @@ def g(a):
         "match": re.sub("b+", "x", "abbbc"),
         "count": collections.Counter("aab").most_common(1),
         "names": sorted(dir(string)),
+        # A library's module is behind this name, and tools are not given one.
+        "policy": not hasattr(json, "codecs"),
         "drawn": random.random(),
     }
 """

@@ -2,9 +2,9 @@
 
 An attack is a file below ``tools``. Its docstring says what it tries and, after "Contained:", what
 must come of it. It returns ``held...`` where it was stopped, ``breach...`` where it was not, and
-in the family ``policy`` ``escaped...`` where it left the policy behind, which is a breach only
-where there is one. What each may end as is in `expected`. After each, an honest probe must answer
-as before, in time, and nothing may be left.
+in the family ``policy`` ``escaped...`` where it left the policy behind: a breach under the policy,
+save of those in `expected.LEAVES`, which the walls behind it hold. What each may end as is in
+`expected`. After each, an honest probe must answer as before, in time, and nothing may be left.
 
 Attacks are written so that they do no harm where they get through. Still they are not played where
 a wall is known to be missing, unless a test takes it down on purpose.
@@ -21,20 +21,24 @@ import secrets
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
 from anyio.from_thread import BlockingPortal, start_blocking_portal
 
-from sandbox.base import Limits, Policy, Program, Session
-from sandbox.engine import DockerEngine
-from sandbox.errors import SandboxFault
-from sandbox.outcome import JSON, Outcome, Raised, Returned
-from sandbox.pool import PooledSandbox
-from sandbox.process import ProcessLauncher, ProcessWorker
 from tests.attacks import probes
-from tests.attacks.expected import LIMITS_S, allowed
+from tests.attacks.expected import LEAVES, LIMITS_S, allowed
+from tests.attacks.process_tree import children, is_worker
+from tests.attacks.witness import Ran, Witness, unlike
+from toolhop_sandbox.base import Limits, Policy, Program, Session
+from toolhop_sandbox.docker.engine import DockerEngine
+from toolhop_sandbox.errors import SandboxFault
+from toolhop_sandbox.link import PRIMED, WorkerLink
+from toolhop_sandbox.outcome import JSON, Outcome, Raised, Returned
+from toolhop_sandbox.pool import PooledSandbox
+from toolhop_sandbox.process import ProcessLauncher, ProcessWorker
+from toolhop_sandbox.standbys import Loadable
 
 TOOLS = Path(__file__).parent / "tools"
 ANSWER_S = 2.0
@@ -61,7 +65,8 @@ class Attack:
         return self.name.partition("/")[0]
 
 
-def _read(path: Path) -> Attack:
+def read(path: Path) -> Attack:
+    """The attack in a file."""
     source = path.read_text(encoding="utf-8")
     tree = ast.parse(source)
     tries, _, contained = (ast.get_docstring(tree) or "").partition("Contained: ")
@@ -75,7 +80,7 @@ def _read(path: Path) -> Attack:
 
 def attacks() -> list[Attack]:
     """All attack tools, by family and name."""
-    return [_read(path) for path in sorted(TOOLS.glob("*/*.py"))]
+    return [read(path) for path in sorted(TOOLS.glob("*/*.py"))]
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,11 +127,18 @@ def judge(
     problems = [f"it told of {what}" for what, canary in canaries.items() if canary in said]
     if "breach" in said:
         problems.append(f"it says that it got through: {said[:300]}")
-    if word == "escaped" and policy == "restricted":
+    if word == "escaped" and policy == "restricted" and attack.name not in LEAVES:
         problems.append(f"it left the policy: {said[:300]}")
+    if isinstance(outcome, Raised) and not _within_bounds(outcome):
+        problems.append("it raised at a greater length than one may, or where no source has a line")
     if not allowed(attack.name, kind, policy, word):
         problems.append(f"it ended as {word!r}: {said[:300]}")
     return problems
+
+
+def _within_bounds(raised: Raised) -> bool:
+    line = 1 if raised.line is None else raised.line
+    return len(raised.error) <= 200 and len(raised.message) <= 4000 and 0 < line <= 1_000_000
 
 
 class Arena:
@@ -139,6 +151,7 @@ class Arena:
         self.others: frozenset[int] = frozenset()
         """Children that this process had before: workers of other tests."""
         self.paths: list[str] = []
+        self.witness = Witness()
         self.drawn: set[float] = set()
         self.baseline: dict[str, Any] = {}
         self.descriptors = 1 << 30
@@ -168,6 +181,7 @@ class Arena:
         arguments: dict[str, JSON] = {"paths": list(self.paths)} if attack.takes_paths else {}
         program = Program(attack.source, "attack")
         problems: list[str] = []
+        self.witness.ran.clear()
         # What is called again stands ready ahead of its call.
         for _ in range(3 if attack.family == "ahead" else 1):
             outcome = self.call(program, arguments, wall_s=LIMITS_S.get(attack.name, 3.0))
@@ -178,34 +192,86 @@ class Arena:
         return Verdict(told(outcome), (*problems, *self.check()))
 
     def check(self) -> list[str]:
-        """What the next call finds changed, and what is left running or open."""
+        """What the next calls find changed, and what is left running or open.
+
+        The first runs in a process that waited while the attack ran, the second in one that was
+        forked after it; where the attack's was kept ready for it, a third in one that was too.
+        """
         problems: list[str] = []
+        attacks = {one.kept_ready: one for one in self.witness.ran}
+        made_by = self.link._control._number
+        # Of what was refused nothing ran.
+        asked = [(False, False)] + [(False, True)] * bool(attacks)
+        asked += [(True, True)] * (True in attacks)
+        for kept_ready, forked_after in asked:
+            self.witness.ran.clear()
+            problems += self.next_call(kept_ready=kept_ready)
+            attack = attacks.get(kept_ready) or self.nothing_ran
+            ran = self.witness.ran
+            problems += [] if ran else ["the probe ran in no process of the worker"]
+            for one in ran:
+                problems += unlike(one, attack, made_by=made_by, forked_after=forked_after)
+        return problems + self.settle()
+
+    def next_call(self, *, kept_ready: bool) -> list[str]:
+        """What an honest call finds changed."""
         started = time.monotonic()
-        now = self.probe()
-        if (took_s := time.monotonic() - started) > ANSWER_S:
-            problems.append(f"the next call took {took_s:.1f} s")
-        problems += [
+        now = self.probe(kept_ready=kept_ready)
+        took_s = time.monotonic() - started
+        problems = [f"the next call took {took_s:.1f} s"] if took_s > ANSWER_S else []
+        return problems + [
             f"the next call found {key} {now.get(key)!r}, before it was {value!r}"
             for key, value in self.baseline.items()
             if now.get(key) != value
         ]
-        return problems + self.settle()
 
-    def probe(self) -> dict[str, Any]:
+    @property
+    def link(self) -> WorkerLink:
+        """Of the worker that the session uses."""
+        return self.pool._started[0].link
+
+    @property
+    def nothing_ran(self) -> Ran:
+        """What the process of an attack that was refused would have been."""
+        return Ran(id(self.link), 0, False, self.pool.policy, Limits().memory_mib)
+
+    def probe(self, *, kept_ready: bool = False) -> dict[str, Any]:
         """What an honest tool finds. Random numbers are looked at here: they must not repeat."""
-        outcome = self.call(probes.program(self.pool.policy), {"a": "é"})
+        program = probes.program(self.pool.policy)
+        if isinstance(compiled := self.pool.cached(program), Loadable):
+            # Another one for the worker, which would keep one ready that it was given before.
+            self.pool.keep(program, again := replace(compiled))
+            if kept_ready:
+                self.portal.call(self._make_ready, again)
+        outcome = self.call(program, {"a": "é"})
         if not isinstance(outcome, Returned):
             return {"answer": texts(outcome)}
         found: dict[str, Any] = json.loads(outcome.json_text)
+        if "process" in found:
+            found["of this worker"] = found.pop("process")["parent"] == self.first_process
         drawn = found.pop("drawn")
         found["random numbers repeat"] = drawn in self.drawn
         self.drawn.add(drawn)
         return found
 
+    async def _make_ready(self, program: Loadable) -> None:
+        link = self.link
+        while len(link._primed) >= PRIMED:
+            # The last one that came: the first is the tool with a secret.
+            link._spent.append(link._primed.popitem()[1])
+        link._want(program, first=True)
+        link._tidy()
+
+    @property
+    def first_process(self) -> int:
+        """Id of the worker's first process, as its standbys see it."""
+        worker = self.pool._started[0]
+        return worker.process.pid if isinstance(worker, ProcessWorker) else 1
+
     def settle(self) -> list[str]:
         """Wait until the worker runs the processes that it knows of, and no other.
 
-        What is still there in the end is told, as are descriptors of the host that stayed open.
+        What is still there in the end is reported, as are descriptors of the host that stayed open.
         """
         deadline = time.monotonic() + SETTLE_S
         while True:
@@ -231,45 +297,15 @@ class Arena:
         started = [one for pool in _OPEN for one in pool._started]
         zygotes = {one.process.pid for one in started if isinstance(one, ProcessWorker)}
         standbys = children(worker.process.pid)
-        twins = [twin for standby in standbys for twin in children(standby)]
-        return 1 + len(standbys) + len(twins), [
+        return 1 + len(standbys), [
             pid
             for pid in children(os.getpid())
-            if pid not in zygotes | self.others and _is_worker(pid)
+            if pid not in zygotes | self.others and is_worker(pid)
         ]
 
     def open_descriptors(self) -> int:
         link = self.pool._started[0].link
-        kept = sum(map(len, link._spares.values())) + len(link._primed)
-        return len(os.listdir("/proc/self/fd")) - kept  # noqa: PTH208
-
-
-def children(pid: int) -> list[int]:
-    """Living children of all threads of a process.
-
-    Not those that ended and wait to be reaped: the worker does that when it next hears of the
-    host, and what stood ready ahead of a call may end by itself before.
-    """
-    found: list[int] = []
-    with contextlib.suppress(OSError):
-        for task in Path(f"/proc/{pid}/task").iterdir():
-            found += map(int, (task / "children").read_text().split())
-    return [one for one in found if _lives(one)]
-
-
-def _lives(pid: int) -> bool:
-    try:
-        state = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()[0]
-    except OSError:
-        return False
-    return state not in {"Z", "X"}
-
-
-def _is_worker(pid: int) -> bool:
-    try:
-        return b"zygote" in Path(f"/proc/{pid}/cmdline").read_bytes()
-    except OSError:
-        return False
+        return len(os.listdir("/proc/self/fd")) - link.waiting  # noqa: PTH208
 
 
 _OPEN: list[PooledSandbox] = []
@@ -298,7 +334,7 @@ def arena(
     canaries = {what: f"canary-{secrets.token_hex(8)}" for what in CANARIES}
     (folder / "answers.jsonl").write_text(canaries["file"])
     os.environ["TOOLHOP_CANARY"] = canaries["environment"]
-    with start_blocking_portal() as portal:
+    with start_blocking_portal() as portal, contextlib.ExitStack() as watched:
         pool = portal.call(_made, make, policy)
         with _watched(pool) as others, portal.wrap_async_context_manager(pool):
             before = Program("def f(a):\n    return a", "f")
@@ -308,6 +344,7 @@ def arena(
                 raise RuntimeError(f"this machine has no {missing}: attacks would hit it")
             with portal.wrap_async_context_manager(pool.session()) as session:
                 found = Arena(portal, pool, session)
+                watched.enter_context(found.witness.watching())
                 found.canaries = canaries
                 found.others = others
                 found.paths = [str(folder / "answers.jsonl"), str(folder), str(TOOLS), __file__]

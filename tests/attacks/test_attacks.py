@@ -5,39 +5,42 @@ from __future__ import annotations
 import json
 import os
 import re
-import socket
-import subprocess
-import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import anyio
 import pytest
 
-from sandbox.base import Limits, Policy, Program
-from sandbox.link import WorkerLink
-from sandbox.outcome import Outcome, Raised, Returned, TimedOut, TooLarge
-from sandbox.pool import PooledSandbox
-from sandbox.process import START_S, WORKER_ENVIRONMENT, ProcessLauncher, ProcessWorker
-from sandbox.replies import MOST_BYTES, read_answer
-from sandbox.worker import wire
-from tests.attacks import probes, suite
+from tests.attacks import process_tree, suite
+from tests.attacks.expected import is_refused
 from tests.attacks.make_report import MARKER
+from tests.attacks.sabotage import Without
+from tests.attacks.steps import steps
 from tests.attacks.suite import Arena, Attack, arena
+from tests.attacks.witness import Ran, unlike
 from tests.sandbox.conftest import require_engine
+from toolhop_sandbox.base import Limits, Policy, Program
+from toolhop_sandbox.outcome import Outcome, Raised, Returned, TimedOut, TooLarge
+from toolhop_sandbox.pool import PooledSandbox
+from toolhop_sandbox.process import ProcessWorker
+from toolhop_sandbox.replies import MOST_BYTES, read_answer
+from toolhop_sandbox.worker import wire
 
 ATTACKS = {attack.name: attack for attack in suite.attacks()}
 
 
+def _marks(kind: str, policy: str) -> list[pytest.MarkDecorator]:
+    marks = [pytest.mark.xdist_group(f"attacks-{kind}-{policy}")]
+    return [*marks, pytest.mark.docker] if kind == "docker" else marks
+
+
 def _settings() -> Iterator[object]:
     for kind, policy in suite.SETTINGS:
-        marks = [pytest.mark.xdist_group(f"attacks-{kind}-{policy}")]
-        if kind == "docker":
-            marks.append(pytest.mark.docker)
-        yield pytest.param((kind, policy), id=f"{kind}-{policy}", marks=marks)
+        yield pytest.param((kind, policy), id=f"{kind}-{policy}", marks=_marks(kind, policy))
 
 
 @pytest.fixture(scope="module", params=_settings())
@@ -51,7 +54,27 @@ def place(
         yield found
 
 
-@pytest.mark.parametrize("name", ATTACKS)
+def _played(kind: str, policy: str, name: str) -> bool:
+    """Whether an attack is tried here and not in `make_report` alone, which plays all of them.
+
+    Without a policy there is none to leave; what the policy refuses is refused before it is run,
+    by the same compiler in Docker as in a process.
+    """
+    if policy == "none":
+        return ATTACKS[name].family != "policy"
+    return kind != "process" or not is_refused(name)
+
+
+@pytest.mark.parametrize(
+    ("place", "name"),
+    [
+        pytest.param((kind, policy), name, id=f"{kind}-{policy}-{name}", marks=_marks(kind, policy))
+        for kind, policy in suite.SETTINGS
+        for name in ATTACKS
+        if _played(kind, policy, name)
+    ],
+    indirect=["place"],
+)
 def test_attack_is_contained(place: Arena, name: str) -> None:
     verdict = place.play(ATTACKS[name])
     assert not verdict.problems, "\n".join(verdict.problems)
@@ -73,7 +96,7 @@ def test_a_standby_has_given_up_its_powers(tmp_path: Path) -> None:
         place.settle()
         worker = place.pool._started[0]
         assert isinstance(worker, ProcessWorker)
-        for pid in suite.children(worker.process.pid):
+        for pid in process_tree.children(worker.process.pid):
             deadline = time.monotonic() + 5
             # It gives them up one after another once it was forked.
             while (told := powers(pid)) != {"NoNewPrivs": 1, "Seccomp": 2, "CapEff": 0}:
@@ -96,7 +119,7 @@ def test_no_container_is_left(tmp_path: Path) -> None:
         worker = place.pool._started[0]
         container_id: str = worker.container_id  # type: ignore[attr-defined]
         assert place.play(ATTACKS["processes/exits"]).problems == ()
-    from sandbox import containers
+    from toolhop_sandbox.docker import containers
 
     client = containers.connect()
     try:
@@ -114,7 +137,7 @@ def test_a_process_asked_for_while_there_is_no_room_does_not_end_the_worker(
         link = place.pool._started[0].link
 
         async def ask() -> None:
-            link._spares[True].append(link._spawn_now(once=True))
+            link._spent.append(link._spawn_now())
 
         # By then threads take all the room; more than two seconds later they still do.
         later = threading.Timer(0.7, lambda: place.portal.call(ask))
@@ -129,7 +152,8 @@ def test_a_process_asked_for_while_there_is_no_room_does_not_end_the_worker(
 @pytest.mark.parametrize("number", [-5, 0, 10**3000], ids=["negative", "zero", "huge"])
 def test_numbers_that_nothing_can_have_are_not_passed_on(number: int) -> None:
     def read(**fields: object) -> Outcome:
-        return read_answer(wire.OUTCOME + json.dumps(fields).encode(), Limits())
+        answer = wire.OUTCOME + json.dumps(fields).encode()
+        return anyio.run(read_answer, answer, Limits())
 
     raised = read(kind="raised", error="E", message="m", line=number)
     assert raised == Raised("E", "m", None)
@@ -140,39 +164,18 @@ def test_numbers_that_nothing_can_have_are_not_passed_on(number: int) -> None:
 
 # -- would the suite notice? -----------------------------------------------------------------
 
-NO_WALLS = """
-from sandbox.worker import lockdown, zygote
-lockdown.Prepared.lock = lambda self: (False, False)
-zygote.main()
-"""
+WALLS = ("standby: landlock", "standby: seccomp")
 
 
-class WithoutWalls(ProcessLauncher):
-    """Starts workers whose standbys lock nothing down."""
-
-    async def start(self) -> ProcessWorker:
-        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        root = str(Path(__file__).parents[2])
-        with theirs:
-            process = subprocess.Popen(  # noqa: ASYNC220 -- as ProcessLauncher does
-                [sys.executable, "-c", NO_WALLS, "--fd", str(theirs.fileno())],
-                env={**WORKER_ENVIRONMENT, "PYTHONPATH": root},
-                pass_fds=[theirs.fileno()],
-                stdout=subprocess.DEVNULL,
-                stderr=subprocess.DEVNULL,
-                start_new_session=True,
-            )
-        worker = ProcessWorker(process, WorkerLink(ours))
-        await worker.link.greet(START_S)
-        return worker
+def without_walls(policy: Policy) -> PooledSandbox:
+    """A sandbox whose standbys lock nothing down."""
+    known = steps()
+    return PooledSandbox(Without(out=tuple(known[key] for key in WALLS)), policy=policy)
 
 
 @pytest.fixture(scope="module")
 def open_place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Arena]:
-    def make(policy: Policy) -> PooledSandbox:
-        return PooledSandbox(WithoutWalls(), policy=policy)
-
-    with arena(make, "none", tmp_path_factory.mktemp("open"), walls=False) as found:
+    with arena(without_walls, "none", tmp_path_factory.mktemp("open"), walls=False) as found:
         yield found
 
 
@@ -181,13 +184,7 @@ def open_place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Arena]:
     ("name", "noticed"),
     {
         "secrets/files_of_the_host": "it told of file",
-        "processes/fork_bomb": "it says that it got through",
         "processes/daemon": "escaped from the worker",
-        "network/unix_sockets": "it says that it got through",
-        "frames/out_of_band": "it says that it got through",
-        "files/changes_what_it_cannot_open": "it says that it got through",
-        "signals/parent_and_all": "it says that it got through",
-        "kernel/mounts": "it says that it got through",
     }.items(),
 )
 def test_a_wall_that_is_down_is_noticed(open_place: Arena, name: str, noticed: str) -> None:
@@ -197,11 +194,15 @@ def test_a_wall_that_is_down_is_noticed(open_place: Arena, name: str, noticed: s
 
 
 @pytest.mark.xdist_group("attacks-open")
-def test_attacks_are_not_played_where_a_wall_is_missing(tmp_path: Path) -> None:
-    def make(policy: Policy) -> PooledSandbox:
-        return PooledSandbox(WithoutWalls(), policy=policy)
+def test_what_leaves_the_policy_gets_through_where_no_wall_is_behind_it(tmp_path: Path) -> None:
+    with arena(without_walls, "restricted", tmp_path, walls=False) as place:
+        verdict = place.play(ATTACKS["policy/leaves_and_goes_on"])
+    assert "a file was read" in "\n".join(verdict.problems)
 
-    with pytest.raises(RuntimeError, match="has no"), arena(make, "none", tmp_path):
+
+@pytest.mark.xdist_group("attacks-open")
+def test_attacks_are_not_played_where_a_wall_is_missing(tmp_path: Path) -> None:
+    with pytest.raises(RuntimeError, match="has no"), arena(without_walls, "none", tmp_path):
         pytest.fail("it was opened")
 
 
@@ -241,6 +242,27 @@ def test_what_is_left_for_the_next_call_is_noticed(open_place: Arena) -> None:
         open_place.session, open_place.baseline = session, before
     assert "found left 2, before it was 1" in problems
     assert "random numbers repeat" in problems
+    assert "the probe ran in no process of the worker" in problems
+
+
+@pytest.mark.parametrize(
+    ("change", "problem"),
+    [
+        ({"worker": 2}, "worker is 2"),
+        ({"kept_ready": True}, "kept_ready is True"),
+        ({"policy": "restricted"}, "policy is 'restricted'"),
+        ({"memory_mib": 16}, "memory_mib is 16"),
+        ({"standby": 5}, "attack's own process"),
+        ({"standby": 6}, "none that was made after"),
+    ],
+)
+def test_a_probe_in_an_unlike_process_is_noticed(change: dict[str, Any], problem: str) -> None:
+    attack = Ran(worker=1, standby=5, kept_ready=False, policy="none", memory_mib=256)
+    probe = replace(attack, standby=8)
+    assert unlike(probe, attack, made_by=7, forked_after=True) == []
+    assert unlike(replace(probe, standby=7), attack, made_by=7, forked_after=False) == []
+    problems = unlike(replace(probe, **change), attack, made_by=7, forked_after=True)
+    assert problem in "\n".join(problems)
 
 
 @pytest.mark.xdist_group("attacks-open")
@@ -261,44 +283,39 @@ def test_an_outcome_that_no_table_names_is_noticed() -> None:
     assert problem.startswith("it ended as 'value 1'")
 
 
-# -- module levels that run ahead of their calls, beside the calls of others ------------------
+# -- programs that stand ready ahead of their calls ------------------------------------------
 
 
-def ahead_of(kind: str, source: str, count: int, then: Program, mib: int) -> tuple[Outcome, int]:
-    """What `then` gives beside `count` programs that stand ready, and how many still do."""
+def test_nothing_of_a_program_runs_before_its_call() -> None:
+    spinning = Program("while True: pass", "f")
+    honest = Program("import time\nMADE_S = time.time()\ndef f(): return MADE_S", "f")
 
-    async def play() -> tuple[Outcome, int]:
-        programs = [Program(f"NUMBER = {number}\n{source}", "f") for number in range(count)]
+    async def play() -> tuple[bool, Outcome]:
         async with (
-            suite.MAKERS[kind]("restricted") as pool,
-            pool.session([*programs, then]) as session,
+            suite.MAKERS["process"]("restricted") as pool,
+            pool.session([spinning, honest]) as session,
         ):
-            link = pool._started[0].link
-            deadline = time.monotonic() + 60
-            ready = count + 1
-            while time.monotonic() < deadline and ready > 1:
-                await anyio.sleep(0.2)
-                ready = sum(one.waits for one in link._primed.values())
-                if mib and time.monotonic() > deadline - 58:
-                    break
-            return await session.call(then, {"mib": mib}), ready
+            link, worker = pool._started[0].link, pool._started[0]
+            assert isinstance(worker, ProcessWorker)
+            pid = worker.process.pid
+            await until(lambda: len(link._primed) == 2)
+            await until(lambda: all(map(is_asleep, process_tree.children(pid))))
+            called_s = time.time()
+            outcome = await session.call(honest, {})
+            assert isinstance(outcome, Returned)
+            return json.loads(outcome.json_text) >= called_s, outcome
 
-    return anyio.run(play)
-
-
-@pytest.mark.docker
-def test_seven_that_hold_memory_ahead_leave_an_honest_one_its_own() -> None:
-    require_engine()
-    source = "KEPT = bytearray(b'x') * (28 << 20)\ndef f(): return len(KEPT)"
-    assert ahead_of("docker", source, 7, probes.HUNGRY, 200)[0] == Returned(str(200 << 20))
+    later, _ = anyio.run(play)
+    assert later
 
 
-def test_a_loop_in_c_ahead_of_its_call_ends() -> None:
-    source = "import itertools\nTOTAL = sum(itertools.repeat(0))\ndef f(): return TOTAL"
-    assert ahead_of("process", source, 1, probes.HUNGRY, 0) == (Returned("0"), 1)
+async def until(condition: Callable[[], bool]) -> None:
+    for _ in range(6000):
+        if condition():
+            return
+        await anyio.sleep(0.01)
+    pytest.fail("it did not come true within a minute")
 
 
-def test_a_call_of_what_reaches_the_limit_ahead_is_run_anew() -> None:
-    source = "TOTAL = sum(range(10**8))\ndef f(mib): return TOTAL"
-    outcome, _ = ahead_of("process", "def f(): return 1", 0, Program(source, "f"), 1)
-    assert outcome == Returned(str(sum(range(10**8))))
+def is_asleep(pid: int) -> bool:
+    return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "S"

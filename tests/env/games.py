@@ -1,4 +1,4 @@
-"""Episodes of a small item over a sandbox that answers as it is told."""
+"""Episodes of a small item over a sandbox that answers as it is reported."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ from typing import Any
 
 import anyio
 
-from env.episode import Episode, Setting, Step
-from env.messages import Reply
-from env.trace import (
-    Trace,
-)
-from sandbox.base import Program
-from sandbox.canned import CannedSandbox
-from sandbox.outcome import JSON, Outcome, Returned
 from tests.agents.items import small_item
 from tests.env.made import raw, stepped
+from toolhop_env.episode import Episode, Setting, Step
+from toolhop_env.messages import Reply
+from toolhop_env.trace import (
+    Trace,
+)
+from toolhop_sandbox.base import Program
+from toolhop_sandbox.canned import CannedSandbox
+from toolhop_sandbox.outcome import JSON, Outcome, Returned
 
 ITEM = small_item()
 ASK = raw("capital", {"country": "Norway"})

@@ -3,24 +3,26 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from env.episode import Episode, Setting, Step
-from env.feedback import Level
-from env.messages import RawCall, Reply, Usage, UserMessage
-from env.reading import Dialect
-from env.trace import Called, Ended, Ending, Event, Hops, Replied, Started, Trace
-from env.validation import Validator
-from env.verdicts import Call, ErrorCode, Rejected
-from sandbox.base import Sandbox
-from sandbox.outcome import JSON, Outcome, Returned
-from toolhop_tools.model import Item, ToolDocument
+from toolhop_env.attempt import Attempt
+from toolhop_env.episode import Episode, Setting, Step
+from toolhop_env.feedback import Level
+from toolhop_env.messages import RawCall, Reply, Usage, UserMessage
+from toolhop_env.reading import CallFormat
+from toolhop_env.score import Errored, Score, Verdict
+from toolhop_env.trace import Called, Ended, Ending, Event, Replied, Started, Trace
+from toolhop_env.validation import Validator
+from toolhop_env.verdicts import Call, ErrorCode, Rejected
+from toolhop_sandbox.base import Sandbox
+from toolhop_sandbox.outcome import JSON, Outcome, Returned
+from toolhop_tools.model import Item, ToolSchema
 
 
 def validator(schema: Mapping[str, Any], *names: str) -> Validator:
     """Tools of one schema under the names given."""
-    return Validator([ToolDocument(name, "A tool.", schema) for name in names or ("f",)])
+    return Validator([ToolSchema(name, "A tool.", schema) for name in names or ("f",)])
 
 
 def object_schema(*required: str, **properties: JSON) -> dict[str, JSON]:
@@ -36,17 +38,25 @@ def calling(*calls: RawCall, usage: Usage | None = None) -> Reply:
     return Reply(calls=calls, usage=usage or Usage())
 
 
-def started(**changes: object) -> Started:
+HOPS = (("born", "1815"), ("minus", "36"))
+
+
+def chain(answer: str = "36", hops: Sequence[tuple[str, str]] = HOPS) -> JSON:
+    """ToolHop's gold, of the tool and the sub-answer by hop."""
+    return {"answer": answer, "hops": [{"tool": tool, "answer": said} for tool, said in hops]}
+
+
+def started(**changes: Any) -> Started:  # noqa: ANN401 -- fields of `Started`, and those of `chain`
+    gold = {name: changes.pop(name) for name in ("answer", "hops") if name in changes}
     fields: dict[str, Any] = {
         "episode": "e1",
         "item": "i1",
         "item_digest": "d",
         "question": "How old?",
-        "answer": "36",
-        "hops": Hops(("born", "minus"), ("1815", "36")),
-        "player": "p",
+        "gold": chain(**gold),
+        "agent": "p",
         "mode": "mandatory",
-        "dialect": Dialect.NATIVE,
+        "call_format": CallFormat.NATIVE,
         "feedback": Level.DETAILED,
         "epoch": 1,
         "seed": 0,
@@ -95,3 +105,28 @@ async def stepped(
     """The steps that `replies` led to, and the trace."""
     async with sandbox, Episode(item, sandbox, setting) as episode:
         return [await episode.step(reply) for reply in replies], episode.trace
+
+
+def count(score: Score, measure: str) -> float:
+    """The numerator of one measure."""
+    parts = score.values[measure]
+    assert parts is not None
+    return parts[0]
+
+
+def attempt(item: str = "i1", verdict: Verdict | None = None, **changes: Any) -> Attempt:  # noqa: ANN401 -- fields of `Attempt`
+    """An attempt at an episode of ToolHop's, by default errored."""
+    fields: dict[str, Any] = {
+        "episode": item,
+        "benchmark": "toolhop",
+        "item": item,
+        "item_digest": "d",
+        "agent": "p",
+        "mode": "mandatory",
+        "epoch": 1,
+        "attempt": 1,
+        "feedback": Level.DETAILED,
+        "call_format": CallFormat.NATIVE,
+        "verdict": verdict or Errored("broken"),
+    }
+    return Attempt(**fields | changes)

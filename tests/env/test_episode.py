@@ -5,11 +5,13 @@ from collections.abc import Mapping
 import anyio
 import pytest
 
-from env.episode import Episode, Setting, clean
-from env.feedback import MINIMAL_TEXT, Level
-from env.messages import Reply, SystemMessage, ToolMessage, UserMessage
-from env.reading import Dialect
-from env.trace import (
+from tests.env.games import ANSWER, ASK, ITEM, echo, play, said, with_episode
+from tests.env.made import calling, chain, raw
+from toolhop_env.episode import Episode, Setting, clean
+from toolhop_env.feedback import MINIMAL_TEXT, Level
+from toolhop_env.messages import Reply, SystemMessage, ToolMessage, UserMessage
+from toolhop_env.reading import CallFormat
+from toolhop_env.trace import (
     Ending,
     Event,
     FeedbackSet,
@@ -18,12 +20,10 @@ from env.trace import (
     from_lines,
     to_line,
 )
-from env.verdicts import Call, ErrorCode, Rejected
-from sandbox.base import Program
-from sandbox.canned import CannedSandbox
-from sandbox.outcome import JSON, Outcome, Raised, Returned, TimedOut
-from tests.env.games import ANSWER, ASK, ITEM, echo, play, said, with_episode
-from tests.env.made import calling, raw
+from toolhop_env.verdicts import Call, ErrorCode, Rejected
+from toolhop_sandbox.base import Program
+from toolhop_sandbox.canned import CannedSandbox
+from toolhop_sandbox.outcome import JSON, Outcome, Raised, Returned, TimedOut
 
 
 def test_a_call_and_an_answer() -> None:
@@ -42,14 +42,15 @@ def test_a_call_and_an_answer() -> None:
 
 
 def test_the_trace_says_what_is_played() -> None:
-    setting = Setting(player="p", mode="free", epoch=2, seed=7, attempt=3)
+    setting = Setting(agent="p", mode="free", epoch=2, seed=7, attempt=3)
     _, trace = play(ANSWER, setting=setting)
     started = trace.started
-    assert (started.player, started.mode, started.epoch, started.seed) == ("p", "free", 2, 7)
+    assert (started.agent, started.mode, started.epoch, started.seed) == ("p", "free", 2, 7)
     assert (started.attempt, started.item, started.item_digest) == (3, ITEM.id, ITEM.digest)
     assert started.messages == (UserMessage(ITEM.question),)
-    assert started.tools == started.hops.tools == ("capital", "length", "power")
-    assert started.hops.answers == ("Oslo", "4", "16")
+    assert started.tools == ("capital", "length", "power")
+    hops = [("capital", "Oslo"), ("length", "4"), ("power", "16")]
+    assert (started.benchmark, started.gold) == ("toolhop", chain("16", hops))
 
 
 def test_a_prompt_replaces_the_question() -> None:
@@ -112,8 +113,8 @@ def test_direct_mode_knows_no_tool() -> None:
     assert not sandbox.calls
 
 
-def test_the_text_dialect() -> None:
-    setting = Setting(dialect=Dialect.TEXT)
+def test_the_text_call_format() -> None:
+    setting = Setting(call_format=CallFormat.TEXT)
     text = 'Thought: a\nAction: capital\nAction Input: {"country": "Norway"}'
     steps, trace = play(Reply(text), ANSWER, sandbox=said("Oslo"), setting=setting)
     assert steps[0].feedback == ('"Oslo"',)

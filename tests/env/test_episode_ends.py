@@ -4,19 +4,21 @@ from collections.abc import Mapping, Sequence
 from typing import NoReturn
 
 import anyio
+import anyio.lowlevel
 import pytest
 
-from env.episode import Episode, EpisodeOver
-from env.trace import (
+from tests.env.games import ANSWER, ASK, ITEM, echo, said, with_episode
+from tests.env.made import calling
+from toolhop_env.episode import Episode, EpisodeOver
+from toolhop_env.feedback import Level
+from toolhop_env.trace import (
     Ending,
     Trace,
 )
-from sandbox.base import Program
-from sandbox.canned import CannedSandbox
-from sandbox.errors import SandboxFault, SandboxUnavailable
-from sandbox.outcome import JSON, Outcome
-from tests.env.games import ANSWER, ASK, ITEM, echo, said, with_episode
-from tests.env.made import calling
+from toolhop_sandbox.base import Program
+from toolhop_sandbox.canned import CannedSandbox
+from toolhop_sandbox.errors import SandboxFault, SandboxUnavailable
+from toolhop_sandbox.outcome import JSON, Outcome
 
 
 def test_an_ended_episode_takes_no_reply() -> None:
@@ -39,7 +41,7 @@ def test_an_episode_that_was_not_entered_takes_no_reply() -> None:
 def test_the_first_ending_stays() -> None:
     async def act(episode: Episode) -> None:
         episode.end(Ending.STOPPED, "enough")
-        episode.end(Ending.VOID, "later")
+        episode.end(Ending.ERRORED, "later")
         assert episode.ending is Ending.STOPPED
 
     ended = with_episode(act).ended
@@ -53,7 +55,7 @@ def test_ending_before_the_beginning_is_nothing() -> None:
     assert episode.trace == Trace()
 
 
-def test_no_session_is_void() -> None:
+def test_no_session_is_errored() -> None:
     class Full(CannedSandbox):
         def session(self, programs: Sequence[Program] = ()) -> NoReturn:
             raise SandboxUnavailable("no engine", fix="start it")
@@ -64,7 +66,7 @@ def test_no_session_is_void() -> None:
             await episode.__aenter__()
         ended = episode.trace.ended
         assert ended is not None
-        assert ended.ending is Ending.VOID
+        assert ended.ending is Ending.ERRORED
         assert "no engine" in ended.reason
 
     anyio.run(go)
@@ -116,3 +118,35 @@ def test_leaving_by_an_exception_gives_the_session_back() -> None:
     with pytest.raises(KeyError):
         with_episode(act, sandbox)
     assert sandbox.open_sessions == 0
+
+
+def test_ended_by_another_task_under_a_call_it_stays_ended() -> None:
+    """No event follows the end: the result that comes later is in no trace."""
+
+    async def slow(program: Program, arguments: Mapping[str, JSON]) -> Outcome:
+        await anyio.lowlevel.checkpoint()
+        return echo(program, arguments)
+
+    async def act(episode: Episode) -> None:
+        async def step() -> None:
+            with pytest.raises(EpisodeOver, match=r"ended \(stopped\) while a call was under way"):
+                await episode.step(calling(ASK, ASK))
+
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(step)
+            while not sandbox.calls:
+                await anyio.lowlevel.checkpoint()
+            episode.end(Ending.STOPPED)
+
+    sandbox = CannedSandbox(slow)
+    trace = with_episode(act, sandbox)
+    assert (trace.ended is not None, len(trace.calls), len(sandbox.calls)) == (True, 0, 1)
+
+
+def test_a_feedback_level_set_after_the_end_is_no_event() -> None:
+    async def act(episode: Episode) -> None:
+        await episode.step(ANSWER)
+        episode.set_feedback(Level.MINIMAL)
+        assert episode.feedback_level is Level.MINIMAL
+
+    assert with_episode(act).ended is not None

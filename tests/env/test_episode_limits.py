@@ -7,17 +7,17 @@ from typing import Any
 import anyio
 import pytest
 
-from env.episode import Episode, Setting
-from env.limits import EpisodeLimits
-from env.messages import Usage
-from env.trace import (
+from tests.env.games import ANSWER, ASK, ITEM, echo, play, said
+from tests.env.made import calling, raw
+from toolhop_env.episode import Episode, Setting
+from toolhop_env.limits import EpisodeLimits
+from toolhop_env.messages import Usage
+from toolhop_env.trace import (
     Ended,
     Ending,
 )
-from sandbox.base import Program
-from sandbox.canned import CannedSandbox, CannedSession
-from tests.env.games import ANSWER, ASK, ITEM, echo, play, said
-from tests.env.made import calling, raw
+from toolhop_sandbox.base import Program
+from toolhop_sandbox.canned import CannedSandbox, CannedSession
 
 
 def limited(**limits: Any) -> Setting:  # noqa: ANN401
@@ -81,7 +81,7 @@ def test_time_runs_out_by_the_clock_that_was_given() -> None:
     anyio.run(go)
 
 
-def test_waiting_for_a_session_is_not_the_players_time() -> None:
+def test_waiting_for_a_session_is_not_the_agents_time() -> None:
     now = 0.0
 
     class Busy(CannedSandbox):

@@ -6,9 +6,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from env.feedback import MINIMAL_TEXT, Feedback, Level, error_code, render
-from env.verdicts import BEFORE_RUNNING, Call, ErrorCode, Problem, Rejected
-from sandbox.outcome import (
+from tests.env.made import object_schema, validator
+from toolhop_env.feedback import (
+    MINIMAL_TEXT,
+    REPORT_CHARS,
+    Feedback,
+    Level,
+    error_code,
+    render,
+)
+from toolhop_env.verdicts import BEFORE_RUNNING, Call, ErrorCode, Problem, Rejected
+from toolhop_sandbox.outcome import (
     JSON,
     Died,
     NotJson,
@@ -20,7 +28,6 @@ from sandbox.outcome import (
     TimedOut,
     TooLarge,
 )
-from tests.env.made import object_schema, validator
 from toolhop_tools.failures import tells_of_error
 
 SCHEMA = object_schema(
@@ -244,3 +251,11 @@ def test_any_text_can_be_judged(text: str) -> None:
 def test_a_long_text_is_judged_at_once() -> None:
     for text in ("Error " + "a " * 500_000, "a." * 500_000, "an " + "b" * 10**6, " " * 10**6):
         assert not tells_of_error(text)
+
+
+def test_a_report_of_an_error_is_short() -> None:
+    """A longer result is not looked into, which would hold up other episodes."""
+    call = Call("f", {})
+    short, long = ({"error": "x" * size} for size in (1_000, REPORT_CHARS))
+    assert error_code(call, Returned(json.dumps(short))) is ErrorCode.RETURNED_ERROR
+    assert error_code(call, Returned(json.dumps(long))) is None

@@ -3,17 +3,17 @@ from __future__ import annotations
 import anyio
 import pytest
 
-from env.episode import Episode, Setting
-from env.feedback import MINIMAL_TEXT
-from env.fork import first_failure, fork
-from env.levels import Level, Template
-from env.limits import EpisodeLimits
-from env.messages import Reply
-from env.trace import Called, Ending, FeedbackSet, Trace
-from env.verdicts import ErrorCode
-from sandbox.canned import CannedSandbox
 from tests.env.games import ANSWER, ASK, ITEM, echo, play
 from tests.env.made import raw
+from toolhop_env.episode import Episode, Setting
+from toolhop_env.feedback import MINIMAL_TEXT
+from toolhop_env.fork import first_failure, fork
+from toolhop_env.levels import Level, Template
+from toolhop_env.limits import EpisodeLimits
+from toolhop_env.messages import Reply
+from toolhop_env.trace import Called, Ending, FeedbackSet, Trace
+from toolhop_env.verdicts import ErrorCode
+from toolhop_sandbox.canned import CannedSandbox
 
 GOOD = Reply("", (ASK,))
 BAD = Reply("", (raw("capital", {"land": "Norway"}),))
@@ -91,7 +91,7 @@ def test_a_branch_is_linked_and_counts_its_turns() -> None:
     found = fork(traced(GOOD, BAD, ANSWER), Level.MINIMAL, origin="detailed/x")
     assert found is not None
     trace = resumed(found.kept, Setting(feedback=Level.MINIMAL))
-    assert (trace.started.parent, trace.started.kept_turns) == ("detailed/x", 2)
+    assert (trace.started.parent, trace.started.prefix_turns) == ("detailed/x", 2)
     assert trace.started.feedback is Level.MINIMAL
     assert trace.ended is None
     assert not any(isinstance(event, FeedbackSet) for event in trace.events)

@@ -9,8 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from env.feedback import MINIMAL_TEXT, render
-from env.levels import (
+from tests.env.made import called, started
+from toolhop_env.feedback import MINIMAL_TEXT, render
+from toolhop_env.levels import (
     MOST_CHARS,
     PLACES,
     Level,
@@ -20,10 +21,9 @@ from env.levels import (
     level_of,
     read_template,
 )
-from env.trace import FeedbackSet, Trace, from_lines, to_line
-from env.verdicts import Call, ErrorCode, Problem, Rejected
-from sandbox.outcome import Outcome, Raised, Returned
-from tests.env.made import called, started
+from toolhop_env.trace import FeedbackSet, Trace, from_lines, to_line
+from toolhop_env.verdicts import Call, ErrorCode, Problem, Rejected
+from toolhop_sandbox.outcome import Outcome, Raised, Returned
 
 REJECTED = Rejected(
     (

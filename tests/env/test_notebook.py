@@ -6,18 +6,18 @@ from collections.abc import Mapping
 
 import pytest
 
-from env.episode import EpisodeOver, Setting
-from env.messages import Reply
-from env.notebook import play
-from env.score import Score, Void
-from env.trace import Ending
-from sandbox.base import Program
-from sandbox.canned import CannedSandbox
-from sandbox.outcome import JSON, Outcome, Returned
-from sandbox.pool import PooledSandbox
-from sandbox.process import ProcessLauncher
 from tests.agents.items import small_item
 from tests.env.made import calling, raw
+from toolhop_env.episode import EpisodeOver, Setting
+from toolhop_env.messages import Reply
+from toolhop_env.notebook import play
+from toolhop_env.score import Errored, Score
+from toolhop_env.trace import Ending
+from toolhop_sandbox.base import Program
+from toolhop_sandbox.canned import CannedSandbox
+from toolhop_sandbox.outcome import JSON, Outcome, Returned
+from toolhop_sandbox.pool import PooledSandbox
+from toolhop_sandbox.process import ProcessLauncher
 
 ITEM = small_item()
 
@@ -26,24 +26,25 @@ def echo(program: Program, arguments: Mapping[str, JSON]) -> Outcome:
     return Returned(json.dumps(dict(arguments)))
 
 
-def play_through() -> Score | Void:
+def play_through() -> Score | Errored:
     with play(ITEM, sandbox=PooledSandbox(ProcessLauncher(), max_workers=1)) as episode:
         assert episode.question == ITEM.question
         assert [tool.name for tool in episode.tools] == ["capital", "length", "power"]
         assert episode.call("capital", country="Norway").feedback == ('"Oslo"',)
         assert episode.call("length", text="Oslo").feedback == ("4",)
-        assert isinstance(episode.score(), Void)
+        assert isinstance(episode.score(), Errored)
         assert episode.call("power", base=4).feedback == ("16",)
         return episode.answer(16)
 
 
 def test_an_item_is_played_in_the_process_sandbox_under_a_running_loop() -> None:
-    async def cell() -> Score | Void:
+    async def cell() -> Score | Errored:
         return play_through()
 
     verdict = asyncio.run(cell())
     assert isinstance(verdict, Score)
-    assert (verdict.strict, verdict.chain, verdict.failed_calls) == (True, 3, 0)
+    assert (verdict.values["strict"], verdict.values["chain"]) == ((1, 1), (3, 3))
+    assert verdict.conduct.failed_calls == 0
 
 
 def test_leaving_stops_the_episode() -> None:
@@ -56,12 +57,12 @@ def test_leaving_stops_the_episode() -> None:
 
 
 def test_an_answer_is_the_end() -> None:
-    with play(ITEM, Setting(player="me"), sandbox=CannedSandbox(echo)) as episode:
+    with play(ITEM, Setting(agent="me"), sandbox=CannedSandbox(echo)) as episode:
         assert isinstance(episode.answer("no idea"), Score)
         with pytest.raises(EpisodeOver):
             episode.step(Reply("16"))
     assert episode.ending is Ending.ANSWERED
-    assert episode.trace.started.player == "me"
+    assert episode.trace.started.agent == "me"
 
 
 def test_arguments_may_have_the_names_of_the_methods_own() -> None:

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from env.messages import RawCall, Reply
-from env.reading import Dialect, read_calls, tagged_answer, write_calls
+from toolhop_env.messages import RawCall, Reply
+from toolhop_env.reading import CallFormat, read_calls, tagged_answer, write_calls
 
 TEXTS = {
     "one": ('Action: f\nAction Input: {"a": 1}', [("f", '{"a": 1}')]),
@@ -53,17 +53,17 @@ TEXTS = {
 
 
 @pytest.mark.parametrize(("text", "calls"), TEXTS.values(), ids=TEXTS)
-def test_the_text_dialect(text: str, calls: list[tuple[str, str]]) -> None:
-    read = read_calls(Dialect.TEXT, Reply(text), 3)
+def test_the_text_call_format(text: str, calls: list[tuple[str, str]]) -> None:
+    read = read_calls(CallFormat.TEXT, Reply(text), 3)
     assert [(call.name, call.arguments) for call in read] == calls
     assert [call.id for call in read] == [f"turn3_call{n + 1}" for n, _ in enumerate(calls)]
 
 
-def test_the_native_dialect_reads_no_text() -> None:
+def test_the_native_call_format_reads_no_text() -> None:
     call = RawCall("x", "f", "{}")
     reply = Reply("Action: g\nAction Input: {}", (call,))
-    assert read_calls(Dialect.NATIVE, reply, 1) == (call,)
-    assert [c.name for c in read_calls(Dialect.TEXT, reply, 1)] == ["g"]
+    assert read_calls(CallFormat.NATIVE, reply, 1) == (call,)
+    assert [c.name for c in read_calls(CallFormat.TEXT, reply, 1)] == ["g"]
 
 
 NAMES = st.from_regex(r"[A-Za-z_][\w.]{0,8}", fullmatch=True)
@@ -81,7 +81,7 @@ def test_what_is_written_is_read_again(
         RawCall(f"turn1_call{n}", name, json.dumps(value, indent=2 if pretty else None))
         for n, (name, value) in enumerate(calls, start=1)
     )
-    assert read_calls(Dialect.TEXT, Reply(write_calls(thought, raws)), 1) == raws
+    assert read_calls(CallFormat.TEXT, Reply(write_calls(thought, raws)), 1) == raws
 
 
 @pytest.mark.parametrize(

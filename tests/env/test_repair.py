@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from env.repair import LONGEST_CHARS, repair
-from env.validation import Validator
-from env.verdicts import Call
 from tests.env.made import object_schema, validator
-from toolhop_tools.model import ToolDocument
+from toolhop_env.repair import LONGEST_CHARS, repair
+from toolhop_env.validation import Validator
+from toolhop_env.verdicts import Call
+from toolhop_tools.model import ToolSchema
 
 SCHEMA = object_schema(
     n={"type": "integer"},
@@ -146,7 +146,7 @@ NOT_REPAIRED = {
 
 
 @pytest.mark.parametrize("text", NOT_REPAIRED.values(), ids=NOT_REPAIRED)
-def test_what_is_not_mended(text: str) -> None:
+def test_what_is_not_repaired(text: str) -> None:
     assert repair(validator(NEEDS), "f", text) is None
 
 
@@ -308,7 +308,7 @@ def plain(text: str) -> str:
 
 @given(spoiled(), st.sampled_from([SCHEMA, NEEDS, {"type": "object"}, {}]))
 def test_a_repair_fits_and_makes_nothing_up(text: str, schema: dict[str, Any]) -> None:
-    tools = Validator([ToolDocument("f", "", schema)])
+    tools = Validator([ToolSchema("f", "", schema)])
     found = repair(tools, "f", text)
     if isinstance(tools.check("f", text), Call):
         assert found is None

@@ -7,8 +7,8 @@ import jsonschema
 from hypothesis import given
 from hypothesis import strategies as st
 
-from env.verdicts import Call, ErrorCode
 from tests.env.made import object_schema, validator
+from toolhop_env.verdicts import Call, ErrorCode
 from toolhop_tools.declared import undeclared
 
 SCALARS: Any = st.sampled_from([None, True, False, 0, 1, 5, 5.0, 2.5, -1, "", "a", "abc", "5"])

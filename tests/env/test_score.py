@@ -1,17 +1,23 @@
+"""A trace's verdict: how it was conducted, and ToolHop's values."""
+
 from __future__ import annotations
 
 import json
+import time
 from dataclasses import replace
 
 import pytest
 
-from env.messages import Reply, Usage
-from env.score import Score, Void, holds_answer, score, solved_hops
-from env.trace import Called, Ended, Ending, Hops, Replied, Trace
-from env.verdicts import ErrorCode, Problem, Rejected, Repair
-from sandbox.outcome import JSON, Raised, Returned
 from tests.env.made import called, finished, started
-from toolhop_tools.answers import leaves
+from toolhop_env.benchmarks import score
+from toolhop_env.messages import Reply, Usage
+from toolhop_env.results import holds_answer
+from toolhop_env.score import Errored, Score
+from toolhop_env.scorers.toolhop import TOOLHOP, Chain, hops
+from toolhop_env.trace import Called, Ended, Ending, Replied, Trace
+from toolhop_env.verdicts import ErrorCode, Problem, Rejected, Repair
+from toolhop_sandbox.outcome import JSON, Raised, Returned
+from toolhop_tools.answers import holds, leaves
 
 
 def scored(trace: Trace) -> Score:
@@ -20,32 +26,45 @@ def scored(trace: Trace) -> Score:
     return verdict
 
 
-def rejected(tool: str, code: ErrorCode, *, mended: bool = False) -> Called:
-    repair = Repair(tool, {}, ("code_fence",)) if mended else None
+def credit(score: Score) -> tuple[bool, bool, bool]:
+    """Official, strict, and whether the last tool result holds the gold."""
+    official, strict, last = (
+        TOOLHOP.measure(name).holds(score) for name in ("official", "strict", "in_last_feedback")
+    )
+    return official, strict, last
+
+
+def reached(trace: Trace) -> list[bool]:
+    return [hop.reached for hop in hops(trace)]
+
+
+def rejected(tool: str, code: ErrorCode, *, repaired: bool = False) -> Called:
+    repair = Repair(tool, {}, ("code_fence",)) if repaired else None
     return called(tool, rejected=Rejected((Problem(code, "", "", ""),), repair))
 
 
 def test_a_solved_episode() -> None:
     result = scored(finished(called("born", 1815), called("minus", "36")))
-    assert (result.official, result.strict, result.in_last_feedback) == (True, True, True)
-    assert (result.hops, result.hops_solved, result.chain) == (2, 2, 2)
-    assert (result.turns, result.calls, result.errors, result.failed_calls) == (2, 2, {}, 0)
-    assert (result.ending, result.wall_s, result.tool_s) == (Ending.ANSWERED, 1.5, 0.5)
+    assert credit(result) == (True, True, True)
+    assert (result.values["hops_solved"], result.values["chain"]) == ((2, 2), (2, 2))
+    of = result.conduct
+    assert (of.turns, of.calls, of.errors, of.failed_calls) == (2, 2, {}, 0)
+    assert (of.ending, of.wall_s, of.tool_s) == (Ending.ANSWERED, 1.5, 0.5)
 
 
 def test_credit_for_a_tool_message_is_told_apart() -> None:
     result = scored(finished(called("minus", {"age": 36}), text="<answer>7</answer>"))
-    assert (result.official, result.strict, result.in_last_feedback) == (True, False, True)
+    assert credit(result) == (True, False, True)
 
 
 def test_the_last_feedback_is_the_last() -> None:
     result = scored(finished(called("minus", 36), called("born", 1815)))
-    assert result.in_last_feedback is False
+    assert credit(result)[2] is False
 
 
 def test_a_gold_inside_of_a_number_is_not_in_the_feedback() -> None:
     result = scored(finished(called("minus", 1365), text="?"))
-    assert (result.official, result.in_last_feedback) == (True, False)
+    assert credit(result) == (True, False, False)
 
 
 @pytest.mark.parametrize(
@@ -60,40 +79,46 @@ def test_a_gold_inside_of_a_number_is_not_in_the_feedback() -> None:
     ],
 )
 def test_the_chain_ends_at_its_first_gap(solved: tuple[str, ...], chain: int) -> None:
-    hops = Hops(("a", "b", "c"), ("1", "2", "3"))
-    answers = dict(zip(hops.tools, (1, 2, 3), strict=True))
-    trace = finished(*(called(tool, answers[tool]) for tool in solved), hops=hops)
+    answers = {"a": 1, "b": 2, "c": 3}
+    golds = [(tool, str(answer)) for tool, answer in answers.items()]
+    trace = finished(*(called(tool, answers[tool]) for tool in solved), hops=golds)
     result = scored(trace)
-    assert (result.hops, result.hops_solved, result.chain) == (3, len(solved), chain)
+    assert result.values["hops_solved"] == (len(solved), 3)
+    assert result.values["chain"] == (chain, 3)
 
 
 def test_a_hop_is_solved_by_its_own_tool_without_error() -> None:
-    assert solved_hops(finished(called("minus", 1815))) == (False, False)
-    assert solved_hops(finished(called("born", 1815, error=ErrorCode.RETURNED_ERROR))) == (
-        *(False, False),
-    )
-    assert solved_hops(finished(called("born", 1), called("born", {"year": "1815"}))) == (
-        *(True, False),
-    )
+    assert reached(finished(called("minus", 1815))) == [False, False]
+    failed = called("born", 1815, error=ErrorCode.RETURNED_ERROR)
+    assert reached(finished(failed)) == [False, False]
+    assert reached(finished(called("born", 1), called("born", {"year": "1815"}))) == [True, False]
 
 
 def test_hops_that_share_a_tool_need_an_answer_each() -> None:
-    hops = Hops(("ask", "ask"), ("1", "2"))
-    assert solved_hops(finished(called("ask", 2), hops=hops)) == (False, True)
-    assert solved_hops(finished(called("ask", [1, 2]), hops=hops)) == (True, True)
+    golds = [("ask", "1"), ("ask", "2")]
+    assert reached(finished(called("ask", 2), hops=golds)) == [False, True]
+    assert reached(finished(called("ask", [1, 2]), hops=golds)) == [True, True]
+
+
+def test_a_gold_of_another_form_is_refused() -> None:
+    assert Chain.of({"answer": "1", "hops": []}) == Chain("1", (), ())
+    others: list[JSON] = [None, "36", {"answer": 36, "hops": []}, {"answer": "36"}]
+    for gold in others:
+        with pytest.raises(ValueError, match="an answer and a list of hops"):
+            Chain.of(gold)
 
 
 def test_errors_are_counted_by_code_and_once_a_call() -> None:
     two = Rejected(tuple(Problem(code, "", "", "") for code in list(ErrorCode)[3:5]))
     result = scored(
         finished(
-            rejected("born", ErrorCode.NOT_JSON, mended=True),
+            rejected("born", ErrorCode.NOT_JSON, repaired=True),
             rejected("born", ErrorCode.NOT_JSON),
             called("born", rejected=two),
             called("born", outcome=Raised("E", ""), error=ErrorCode.RAISED),
             called("born", 1815),
         )
-    )
+    ).conduct
     assert result.errors == {
         ErrorCode.NOT_JSON: 2,
         ErrorCode.MISSING_ARGUMENT: 1,
@@ -110,27 +135,30 @@ def priced(*costs: float | None) -> Trace:
 
 
 def test_a_price_that_is_not_known_is_not_guessed() -> None:
-    assert scored(priced(0.5, 0.25)).cost_usd == 0.75
-    assert scored(priced(0.5, None)).cost_usd is None
-    assert scored(priced()).cost_usd == 0
-    result = scored(priced(0.5, None))
+    assert scored(priced(0.5, 0.25)).conduct.cost_usd == 0.75
+    assert scored(priced(0.5, None)).conduct.cost_usd is None
+    assert scored(priced()).conduct.cost_usd == 0
+    result = scored(priced(0.5, None)).conduct
     assert (result.input_tokens, result.output_tokens, result.retries) == (20, 6, 2)
 
 
-def test_void_and_cut_off_episodes_have_no_score() -> None:
+def test_errored_and_cut_off_episodes_have_no_score() -> None:
     whole = finished()
-    assert score(Trace(whole.events[:-1])) == Void("the episode was cut off before its end")
-    void = Trace((*whole.events[:-1], Ended(Ending.VOID, 1.0, "no engine")))
-    assert score(void) == Void("no engine")
+    assert score(Trace(whole.events[:-1])) == Errored("the episode was cut off before its end")
+    errored = Trace((*whole.events[:-1], Ended(Ending.ERRORED, 1.0, "no engine")))
+    assert score(errored) == Errored("no engine")
 
 
-@pytest.mark.parametrize("ending", [e for e in Ending if e not in {Ending.VOID, Ending.ANSWERED}])
+@pytest.mark.parametrize(
+    "ending", [e for e in Ending if e not in {Ending.ERRORED, Ending.ANSWERED}]
+)
 def test_running_out_is_scored_as_wrong(ending: Ending) -> None:
     call = called("minus", 36)
     events = (started(), Replied(1, Reply(calls=(call.raw,))), call, Ended(ending, 1.0))
     result = scored(Trace(events))
-    assert (result.ending, result.official, result.strict) == (ending, None, False)
-    assert result.in_last_feedback is True
+    assert result.conduct.ending is ending
+    assert credit(result) == (False, False, True)
+    assert TOOLHOP.measure("official_unset").holds(result)
 
 
 def test_scoring_again_gives_the_same() -> None:
@@ -178,3 +206,23 @@ def test_nesting_is_no_obstacle() -> None:
 def test_leaves_come_in_order() -> None:
     value: JSON = {"a": [1, "x"], "b": {"c": None, "d": 2.5}}
     assert list(leaves(value)) == [json.dumps([1, "x"]), "1", "x", "null", "2.5"]
+
+
+def test_deep_nesting_makes_the_search_for_an_answer_no_slower() -> None:
+    """A tool may return 900 arrays within each other: the inner ones are not written out each."""
+    flat = [7] * 20_000
+    deep: JSON = list(flat)
+    for _ in range(900):
+        deep = [deep]
+
+    def seconds(value: JSON) -> float:
+        began = time.process_time()
+        assert not holds(value, "36")
+        return time.process_time() - began
+
+    assert min(seconds(deep) for _ in range(3)) < 10 * min(seconds(list(flat)) for _ in range(3))
+
+
+def test_an_array_is_found_within_a_result_where_the_gold_is_one() -> None:
+    assert holds({"a": [[1, 2], [3]]}, "[1, 2]")
+    assert not holds({"a": [[1, 2], [3]]}, "[2, 1]")

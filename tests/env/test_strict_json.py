@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from env.validation import MOST_LEVELS, MOST_PROBLEMS, read_object, strict_json
-from env.verdicts import Rejected
 from tests.env.made import object_schema, validator
+from toolhop_env.validation import MOST_LEVELS, MOST_PROBLEMS, read_object, strict_json
+from toolhop_env.verdicts import Rejected
 
 SCHEMA = object_schema(
     "year", year={"type": "integer"}, tags={"type": "array", "items": {"type": "string"}}, any=True

@@ -6,8 +6,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from env.feedback import Level
-from env.messages import (
+from tests.env.made import called, finished, started
+from toolhop_env.feedback import Level
+from toolhop_env.messages import (
     AssistantMessage,
     RawCall,
     Reply,
@@ -16,15 +17,14 @@ from env.messages import (
     Usage,
     UserMessage,
 )
-from env.reading import Dialect
-from env.trace import (
+from toolhop_env.reading import CallFormat
+from toolhop_env.trace import (
     FORMAT,
     Called,
     Ended,
     Ending,
     Event,
     FeedbackSet,
-    Hops,
     Replied,
     Started,
     Trace,
@@ -32,8 +32,8 @@ from env.trace import (
     from_lines,
     to_line,
 )
-from env.verdicts import Call, ErrorCode, Problem, Rejected, Repair
-from sandbox.outcome import (
+from toolhop_env.verdicts import Call, ErrorCode, Problem, Rejected, Repair
+from toolhop_sandbox.outcome import (
     Died,
     NotJson,
     OutOfMemory,
@@ -43,7 +43,6 @@ from sandbox.outcome import (
     TimedOut,
     TooLarge,
 )
-from tests.env.made import called, finished, started
 
 TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=8)
 COUNT = st.integers(0, 10**6)
@@ -81,9 +80,9 @@ PROMPTS = st.lists(st.builds(SystemMessage, TEXT) | st.builds(UserMessage, TEXT)
 LEVELS = st.sampled_from(Level)
 STARTED = st.builds(
     Started,
-    *(TEXT, TEXT, TEXT, TEXT, TEXT, st.builds(Hops, NAMES, NAMES), TEXT, TEXT),
-    *(st.sampled_from(Dialect), LEVELS, COUNT, COUNT, PROMPTS.map(tuple), NAMES, TEXT),
-    *(COUNT, TEXT, COUNT),
+    *(TEXT, TEXT, TEXT, TEXT, VALUES, TEXT, TEXT),
+    *(st.sampled_from(CallFormat), LEVELS, COUNT, COUNT, PROMPTS.map(tuple), NAMES, TEXT),
+    *(COUNT, TEXT, COUNT, TEXT, TEXT),
 )
 LATER = st.one_of(
     st.builds(Replied, COUNT, REPLIES),
@@ -169,7 +168,7 @@ def test_unknown_fields_of_this_format_are_passed_over() -> None:
     assert from_lines([line(**fields, remark="x")]).started == TRACE.started
 
 
-def test_the_conversation_is_what_the_player_was_shown() -> None:
+def test_the_conversation_is_what_the_agent_was_shown() -> None:
     shown = TRACE.conversation()
     assert [type(message) for message in shown] == [
         *(UserMessage, AssistantMessage, ToolMessage, ToolMessage, AssistantMessage)

@@ -5,21 +5,31 @@ from __future__ import annotations
 import json
 from dataclasses import asdict
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from env.formats import FormatError, Step, checked, upgraded
-from env.messages import Origin
-from env.score import Score
-from env.spending import Spent, spent
-from env.summary import judge
-from env.trace import FORMAT, Trace, from_lines, to_line
-from env.trace_formats import m001_replies_have_an_origin
-from sandbox.outcome import JSON
+from tests.env.made import chain
+from toolhop_env.attempt import attempt_of, counting
+from toolhop_env.formats import FormatError, FormatUpgrade, checked, upgraded
+from toolhop_env.messages import Origin
+from toolhop_env.runs.store import RunStore
+from toolhop_env.score import Score
+from toolhop_env.scorers.toolhop import TOOLHOP
+from toolhop_env.spending import Spent, spent
+from toolhop_env.summary import summarize
+from toolhop_env.trace import FORMAT, Trace, from_lines, to_line
+from toolhop_env.trace_formats import m001_replies_have_an_origin, m002_gold_is_the_benchmarks
+from toolhop_sandbox.outcome import JSON
 
 SAMPLES = Path(__file__).parents[1] / "agents" / "samples"
-FORMAT_1 = sorted((SAMPLES / "run_format_1" / "episodes").glob("*.jsonl"))
-SCORES_1 = SAMPLES / "run_format_1.scores.jsonl"
+"""Runs in older formats, each with the figures that were read of it when it was played."""
+TRACES = [
+    pytest.param(number, path, id=f"{number}-{path.stem}")
+    for number in (1, 2)
+    for path in sorted((SAMPLES / f"run_format_{number}" / "episodes").glob("*.jsonl"))
+]
+FIRST = SAMPLES / "run_format_1" / "episodes" / "small-1_mandatory_e1_a1.jsonl"
 
 
 def read(path: Path) -> Trace:
@@ -27,31 +37,67 @@ def read(path: Path) -> Trace:
         return from_lines(file)
 
 
-@pytest.mark.parametrize("path", FORMAT_1, ids=lambda path: path.stem)
-def test_a_trace_of_format_1_is_scored_as_it_was_then(path: Path) -> None:
-    assert json.loads(path.read_bytes().splitlines()[0])["format"] == 1
+def plain(value: object) -> Any:  # noqa: ANN401 -- any JSON
+    return json.loads(json.dumps(value))
+
+
+def as_then(score: Score) -> dict[str, Any]:
+    """A score of ToolHop's with the names of older versions."""
+    values = score.values
+    shares = ("official", "strict", "in_last_feedback")
+    found = {name: TOOLHOP.measure(name).holds(score) for name in shares}
+    (solved, hops), (chained, _) = values["hops_solved"] or (0, 0), values["chain"] or (0, 0)
+    counts = {"hops": hops, "hops_solved": solved, "chain": chained}
+    return {**plain(asdict(score.conduct)), **found, **counts}
+
+
+@pytest.mark.parametrize(("number", "path"), TRACES)
+def test_an_older_trace_is_scored_as_it_was_then(number: int, path: Path) -> None:
+    assert json.loads(path.read_bytes().splitlines()[0])["format"] == number
     trace = read(path)
-    assert trace.started.format == FORMAT
+    assert (trace.started.format, trace.started.benchmark) == (FORMAT, "toolhop")
     assert {reply.reply.origin for reply in trace.replies} == {Origin.ASKED}
-    lines = SCORES_1.read_text().splitlines()
-    verdict = judge(trace).verdict
-    assert isinstance(verdict, Score)
-    now = json.loads(json.dumps(asdict(verdict)))
-    then = {line["episode"]: line["score"] for line in map(json.loads, lines)}
-    assert then[path.stem].items() <= now.items()
-    assert spent(trace) == Spent(replies=5, requests=5, calls=4)
+    verdict = attempt_of(trace).score
+    assert verdict is not None
+    lines = (SAMPLES / f"run_format_{number}.scores.jsonl").read_text().splitlines()
+    then = {line["episode"]: line["score"] for line in map(json.loads, lines)}[path.stem]
+    assert then.items() <= as_then(verdict).items()
+    turns, calls = then["turns"], then["calls"]
+    assert spent(trace) == Spent(replies=turns, requests=turns, calls=calls)
 
 
-@pytest.mark.parametrize("path", FORMAT_1, ids=lambda path: path.stem)
-def test_a_trace_that_was_upgraded_is_written_in_the_new_format(path: Path) -> None:
+FIGURES = (
+    *("official", "strict", "query_error", "instance_error", "hops_solved"),
+    *("turns", "calls", "wall_s"),
+)
+
+
+@pytest.mark.parametrize("number", [1, 2])
+def test_a_run_of_an_older_format_has_the_figures_that_it_had(number: int) -> None:
+    store = RunStore.open(SAMPLES / f"run_format_{number}")
+    then = json.loads((SAMPLES / f"run_format_{number}.summaries.json").read_text())
+    now = summarize(counting(attempt_of(trace) for trace in store.traces()))
+    assert [one.group.mode for one in now] == [one["mode"] for one in then]
+    for one, other in zip(now, then, strict=True):
+        figures = {name: one.figures[name] for name in FIGURES}
+        assert {n: e and asdict(e) for n, e in figures.items()} == {n: other[n] for n in FIGURES}
+        assert plain(one.errors) == other["errors"]
+        assert plain(one.endings) == other["endings"]
+        assert (one.episodes, one.errored) == (other["episodes"], other["void"])
+        assert one.group.agent == other["player"]
+
+
+@pytest.mark.parametrize(("number", "path"), TRACES)
+def test_a_trace_that_was_upgraded_is_written_in_the_new_format(number: int, path: Path) -> None:
     trace = read(path)
+    assert number < FORMAT
     lines = [to_line(event) for event in trace.events]
     assert json.loads(lines[0])["format"] == FORMAT
     assert from_lines(lines) == trace
 
 
 def test_a_cut_line_of_an_old_trace_is_left_out_as_of_a_new_one() -> None:
-    lines = FORMAT_1[0].read_bytes().splitlines(keepends=True)
+    lines = FIRST.read_bytes().splitlines(keepends=True)
     assert len(from_lines([*lines[:3], lines[3][:50]]).events) == 3
 
 
@@ -68,8 +114,29 @@ def test_the_first_step_changes_replies_and_the_number_alone() -> None:
     assert reply == {"content": "", "usage": {"input_tokens": 3}}
 
 
+def test_the_second_step_makes_the_chain_the_gold_and_void_errored() -> None:
+    started: dict[str, JSON] = {
+        "kind": "started",
+        "format": 2,
+        "player": "p",
+        "answer": "36",
+        "hops": {"tools": ["born"], "answers": ["1815"]},
+    }
+    assert m002_gold_is_the_benchmarks(started) == {
+        "kind": "started",
+        "format": 3,
+        "agent": "p",
+        "benchmark": "toolhop",
+        "gold": chain("36", [("born", "1815")]),
+    }
+    ended: dict[str, JSON] = {"kind": "ended", "ending": "void", "reason": "no engine"}
+    assert m002_gold_is_the_benchmarks(ended) == {**ended, "ending": "errored"}
+    answered: dict[str, JSON] = {"kind": "ended", "ending": "answered"}
+    assert m002_gold_is_the_benchmarks(answered) == answered
+
+
 def test_steps_are_taken_from_the_version_found() -> None:
-    steps: list[Step] = [
+    steps: list[FormatUpgrade] = [
         lambda document: {**document, "one": True},
         lambda document: {**document, "two": True},
     ]

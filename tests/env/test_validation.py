@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from env.verdicts import BEFORE_RUNNING, Call, ErrorCode, Problem, Rejected
 from tests.env.made import object_schema, validator
+from toolhop_env.verdicts import BEFORE_RUNNING, Call, ErrorCode, Problem, Rejected
 
 SCHEMA: dict[str, Any] = {
     "type": "object",

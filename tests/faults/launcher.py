@@ -13,12 +13,9 @@ import sys
 import anyio._backends._asyncio
 import openai.resources.chat
 
-import agents.cli.run
-import agents.models.openai_model
-import agents.runs.served
-from agents.cli import main
+import toolhop_agents.cli
 
-__all__ = ["agents", "anyio", "openai"]
+__all__ = ["anyio", "openai", "toolhop_agents"]
 
 
 def child(output: str, arguments: list[str]) -> None:
@@ -29,7 +26,7 @@ def child(output: str, arguments: list[str]) -> None:
     sys.argv = ["toolhop", *arguments]
     code = 1
     try:
-        main()
+        toolhop_agents.cli.main()
         code = 0
     except SystemExit as end:
         code = end.code if isinstance(end.code, int) else 0

@@ -7,20 +7,21 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from agents.runs.store import RunStore
-from env.score import Score, score
-from env.trace import Trace
-from sandbox.base import Program
-from tests.faults.engines import until
-from toolhop_tools.model import DataSet, GoldCall, Hop, Item, Tool, ToolDocument
-from toolhop_tools.official import to_rows
+from tests.agents import command
+from tests.faults.engines import CEILING_S, until
+from toolhop_env.benchmarks import score
+from toolhop_env.runs.store import RunStore
+from toolhop_env.score import Score
+from toolhop_env.trace import Trace
+from toolhop_sandbox.base import Program
+from toolhop_tools.model import DataSet, GoldCall, Hop, Item, Tool, ToolSchema
+from toolhop_tools.readers.toolhop import to_rows
 
 ROOT = Path(__file__).parents[2]
 STEP = """
@@ -42,7 +43,7 @@ def item(identity: str, pause_s: float, hops: int, more: str) -> Item:
     for number in range(hops):
         name = f"step_{number + 1}"
         source = STEP.format(pause_s=pause_s, more=more or "pass").replace("step(", f"{name}(")
-        tool = Tool(ToolDocument(name, "Adds one.", schema), Program(source, name))
+        tool = Tool(ToolSchema(name, "Adds one.", schema), Program(source, name))
         gold = GoldCall({"number": number}, "written")
         chain.append(Hop(f"What follows {number}?", str(number + 1), tool, gold))
     question = f"What is reached from 0 in {hops} steps ({identity})?"
@@ -88,18 +89,17 @@ class Played:
         return sum(trace.ended is not None for trace in self.traces())
 
     def wait_for_calls(self, count: int) -> None:
-        until(lambda: self.calls() >= count, 60, f"{count} calls")
+        until(lambda: self.calls() >= count, f"{count} calls")
 
     def signal(self, how: signal.Signals) -> None:
         self.process.send_signal(how)
 
-    def end(self, limit_s: float = 90) -> Ended:
+    def end(self) -> Ended:
         """Wait for the end of it."""
-        began = time.monotonic()
-        out, err = self.process.communicate(timeout=limit_s)
+        out, err = self.process.communicate(timeout=CEILING_S)
         assert "Traceback" not in err, err
         answer = json.loads(out) if out.strip() else {}
-        return Ended(self.process.returncode, answer, err, time.monotonic() - began)
+        return Ended(self.process.returncode, answer, err)
 
 
 @dataclass(frozen=True)
@@ -107,7 +107,6 @@ class Ended:
     code: int
     answer: Mapping[str, Any]
     said: str
-    wall_s: float
 
     @property
     def summary(self) -> Mapping[str, Any]:
@@ -125,7 +124,7 @@ def start(
     **environment: str,
 ) -> Played:
     """Start a run of the oracle on `items`; `patch` is code that runs before it."""
-    code = f"{patch}\nfrom agents.cli import main; main()"
+    code = f"{patch}\nfrom toolhop_agents.cli import main; main()"
     keep = {name: text for name, text in os.environ.items() if not name.startswith("TOOLHOP")}
     if address:
         keep["DOCKER_HOST"] = address
@@ -138,20 +137,35 @@ def start(
     return Played(process, log_dir)
 
 
+def held(gate: Path, *, after: int) -> str:
+    """A patch: the agent's replies wait after the first ones until the file `gate` is there."""
+    return f"""
+import pathlib, anyio, toolhop_agents.scripted.model as model
+real, count = model.ScriptedModel.reply, 0
+async def reply(*given):
+    global count
+    count += 1
+    while count > {after} and not pathlib.Path({str(gate)!r}).exists():
+        await anyio.sleep(0.05)
+    return await real(*given)
+model.ScriptedModel.reply = reply
+"""
+
+
 def toolhop(*arguments: str, address: str = "") -> subprocess.CompletedProcess[str]:
     """Another command of the product, run to its end."""
     environment = {**os.environ, **({"DOCKER_HOST": address} if address else {})}
     return subprocess.run(
-        [sys.executable, "-c", "from agents.cli import main; main()", *arguments],
-        cwd=ROOT, capture_output=True, text=True, env=environment, timeout=120,
+        [sys.executable, "-c", "from toolhop_agents.cli import main; main()", *arguments],
+        cwd=ROOT, capture_output=True, text=True, env=environment, timeout=CEILING_S,
     )  # fmt: skip
 
 
 def check_whole(folder: Path, *, items: int | None = None) -> int:
     """What holds of a run whatever befell it; the number of items with a score.
 
-    Every line of every file can be read. An episode that has ended scores as right or is void. No
-    item is scored twice. `items` says how many must have a score.
+    Every line of every file can be read. An episode that has ended scores as right or is
+    errored. No item is scored twice. `items` says how many must have a score.
     """
     for path in folder.glob("episodes/*.jsonl"):
         lines = path.read_bytes().split(b"\n")
@@ -160,24 +174,24 @@ def check_whole(folder: Path, *, items: int | None = None) -> int:
     verdicts = [(t.started, score(t)) for t in RunStore.open(folder).traces() if t.ended]
     scored = Counter((s.item, s.epoch) for s, verdict in verdicts if isinstance(verdict, Score))
     assert set(scored.values()) <= {1}, scored
-    assert all(v.strict for _, v in verdicts if isinstance(v, Score)), verdicts
+    assert all(v.value("strict") for _, v in verdicts if isinstance(v, Score)), verdicts
     assert items is None or len(scored) == items
     return len(scored)
 
 
-def check_all_right(ended: Ended, items: int, *, voids: Sequence[int] | None = None) -> None:
-    """The run ended with every item right; `voids` are the numbers of void attempts allowed."""
+def check_all_right(ended: Ended, items: int, *, allowed: Sequence[int] | None = None) -> None:
+    """The run ended with every item right; `allowed` are the numbers of errored attempts."""
     assert ended.code == 0, ended.said
     assert ended.answer["status"] == "success"
-    assert (ended.summary["episodes"], ended.summary["void"]) == (items, 0)
+    assert (ended.summary["episodes"], ended.summary["errored"]) == (items, 0)
     assert ended.summary["strict"]["value"] == 1.0
     assert ended.summary["calls"]["value"] == ended.summary["hops_solved"]["count"] / items
     folder = Path(ended.answer["run"])
     check_whole(folder, items=items)
-    again = toolhop("score", "--json", str(folder))
+    again = command.toolhop("score", "--json", str(folder))
     assert figures(json.loads(again.stdout)) == figures(ended.answer["summaries"])
-    if voids is not None:
-        assert void_attempts(folder) in voids
+    if allowed is not None:
+        assert errored_attempts(folder) in allowed
 
 
 def figures(summaries: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
@@ -185,6 +199,6 @@ def figures(summaries: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     return [{key: one[key] for key in one if key != "wall_s"} for one in summaries]
 
 
-def void_attempts(folder: Path) -> int:
+def errored_attempts(folder: Path) -> int:
     traces = list(RunStore.open(folder).traces())
     return sum(not isinstance(score(trace), Score) for trace in traces)

@@ -1,4 +1,4 @@
-"""The container of a call is killed, frozen or starved: the episode is void and played again."""
+"""The container of a call is killed, frozen or starved: the episode is errored and played again."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 from docker import DockerClient
 
-from agents.runs.store import RunStore
-from env.trace import Trace
-from sandbox.outcome import OutOfMemory
 from tests.faults import runs
 from tests.faults.engines import Engine, until
+from toolhop_env.runs.store import RunStore
+from toolhop_env.trace import Trace
+from toolhop_sandbox.outcome import OutOfMemory
 
 pytestmark = pytest.mark.docker
 
@@ -32,26 +32,24 @@ def stop(client: DockerClient, container: str) -> None:
 
 
 @pytest.mark.parametrize("how", [kill, pause, stop])
-def test_a_lost_call_is_void_and_the_episode_is_played_again(
+def test_a_lost_call_is_errored_and_the_episode_is_played_again(
     how: Callable[[DockerClient, str], None], own: Engine, tmp_path: Path
 ) -> None:
     items = runs.data(tmp_path, ITEMS, pause_s=0.5)
     run = runs.start(
-        items, tmp_path / "logs", "--max-samples", "1", "--tool-timeout", "1", address=own.address
+        items, tmp_path / "logs", "--max-samples", "1", "--tool-timeout", "3", address=own.address
     )
     run.wait_for_calls(1)
     (container,) = own.containers()
     with own.client() as client:
         how(client, container)
     ended = run.end()
-    runs.check_all_right(ended, ITEMS, voids=[1])
-    # A frozen worker is given the call's second and 5 s more to say that it ended the call.
-    assert ended.wall_s < 15
+    runs.check_all_right(ended, ITEMS, allowed=[1])
     assert own.containers() == []
-    assert "the sandbox broke" in voided(Path(ended.answer["run"]))
+    assert "the sandbox broke" in errored(Path(ended.answer["run"]))
 
 
-def voided(folder: Path) -> str:
+def errored(folder: Path) -> str:
     traces = RunStore.open(folder).traces()
     (trace,) = [trace for trace in traces if trace.ended and trace.ended.reason]
     assert trace.started.attempt == 1
@@ -60,21 +58,19 @@ def voided(folder: Path) -> str:
 
 
 def test_a_container_killed_between_calls_costs_one_episode(own: Engine, tmp_path: Path) -> None:
-    """The player thinks for a second before each reply; the container goes meanwhile."""
-    items = runs.data(tmp_path, ITEMS, pause_s=0)
-    slow = "import agents.players.scripted as s, anyio\n"
-    slow += "real = s.ScriptedModel.reply\n"
-    slow += "async def reply(*given):\n    await anyio.sleep(0.5)\n    return await real(*given)\n"
-    slow += "s.ScriptedModel.reply = reply\n"
+    """The agent thinks meanwhile."""
+    items, gate = runs.data(tmp_path, ITEMS, pause_s=0), tmp_path / "gate"
+    patch = runs.held(gate, after=1)
     run = runs.start(
-        items, tmp_path / "logs", "--max-samples", "1", address=own.address, patch=slow
+        items, tmp_path / "logs", "--max-samples", "1", address=own.address, patch=patch
     )
     run.wait_for_calls(1)
     with own.client() as client:
         kill(client, own.containers()[0])
+    gate.touch()
     ended = run.end()
-    runs.check_all_right(ended, ITEMS, voids=[1])
-    assert "the sandbox broke" in voided(Path(ended.answer["run"]))
+    runs.check_all_right(ended, ITEMS, allowed=[1])
+    assert "the sandbox broke" in errored(Path(ended.answer["run"]))
     assert own.containers() == []
 
 
@@ -84,13 +80,13 @@ GREEDY = "kept = [bytearray(1 << 20) for _ in range(150)]"
 def test_a_container_short_of_memory_ends_one_call(own: Engine, tmp_path: Path) -> None:
     """Its limit is lowered under the call, below what the call may take by its own limit.
 
-    The kernel then ends the call's process, or the worker: `out_of_memory`, or void.
+    The kernel then ends the call's process, or the worker: `out_of_memory`, or errored.
     """
-    items = runs.data(tmp_path, ITEMS, pause_s=1, hops=1, more=GREEDY)
+    items = runs.data(tmp_path, ITEMS, pause_s=3, hops=1, more=GREEDY)
     run = runs.start(
-        items, tmp_path / "logs", "--max-samples", "1", "--tool-timeout", "5", address=own.address
+        items, tmp_path / "logs", "--max-samples", "1", "--tool-timeout", "30", address=own.address
     )
-    until(lambda: run.begun and own.containers("running"), 30, "a container runs")
+    until(lambda: run.begun and own.containers("running"), "a container runs")
     with own.client() as client:
         squeeze(client, own.containers()[0], 60 << 20)
     ended = run.end()
@@ -98,10 +94,10 @@ def test_a_container_short_of_memory_ends_one_call(own: Engine, tmp_path: Path) 
     first, *others = run.traces()
     if starved(first):
         # The call was ended, and the worker serves on in what room it has left.
-        assert runs.void_attempts(run.folder) == 0
+        assert runs.errored_attempts(run.folder) == 0
     else:
         # The worker was: a new one has its own room.
-        assert runs.void_attempts(run.folder) == 1
+        assert runs.errored_attempts(run.folder) == 1
         runs.check_whole(run.folder, items=ITEMS)
     assert all(trace.ended for trace in others)
     assert own.containers() == []
@@ -119,7 +115,7 @@ def test_the_engine_knows_nothing_of_ours_after_a_run(own: Engine, tmp_path: Pat
     runs.check_all_right(
         runs.start(runs.data(tmp_path, ITEMS), tmp_path / "logs", address=own.address).end(),
         ITEMS,
-        voids=[0],
+        allowed=[0],
     )
     with own.client() as client:
         assert client.api.containers(all=True) == []

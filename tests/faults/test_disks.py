@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from agents.runs.store import RunStore
 from tests.faults import runs
+from toolhop_env.runs.store import RunStore
 
 PLAIN = ("--sandbox", "process")
 

@@ -15,7 +15,7 @@ from tests.faults.proxy import Proxy
 pytestmark = pytest.mark.docker
 
 ITEMS = 4
-SOON = "import sandbox.outage as o; o.BACK_S = 2.0"
+SOON = "import toolhop_sandbox.docker.outage as o; o.BACK_S = 2.0"
 """The run waits 2 s for the engine in place of 60."""
 
 
@@ -26,14 +26,15 @@ def test_a_run_outlasts_a_restart_of_the_engine(
     items = runs.data(tmp_path, ITEMS, pause_s=0.4)
     run = runs.start(items, tmp_path / "logs", "--max-samples", "2", address=own.address)
     run.wait_for_calls(2)
-    # An engine that waited for the workers to obey SIGTERM would take 10 s.
-    assert own.end(how) < 8
+    own.end(how)
+    # What an engine says when a worker does not obey SIGTERM.
+    assert "using the force" not in own.said()
     time.sleep(1)
     own.start()
     ended = run.end()
     # A retry that was quick enough may meet one of the two containers that stood ahead and that
     # the engine has yet to stop.
-    runs.check_all_right(ended, ITEMS, voids=[1, 2, 3, 4])
+    runs.check_all_right(ended, ITEMS, allowed=[1, 2, 3, 4])
     if how is signal.SIGTERM:
         assert "waiting up to 60 s for it to come back" in ended.said
         assert "the engine is back after" in ended.said
@@ -53,18 +54,18 @@ def test_an_engine_that_stays_away(how: signal.Signals, own: Engine, tmp_path: P
     with own.client() as client:
         pids = [client.api.inspect_container(one)["State"]["Pid"] for one in own.containers()]
     own.end(how)
-    ended = run.end(30)
+    ended = run.end()
     if how is signal.SIGKILL:
-        runs.check_all_right(ended, ITEMS, voids=[0])
+        runs.check_all_right(ended, ITEMS, allowed=[0])
     else:
         assert ended.code == 1
         assert ended.answer["status"] == "error"
         assert "the engine did not come back within 2 s" in ended.said
         assert "fix: " in ended.said
         assert 1 <= runs.check_whole(run.folder) < ITEMS
-    until(lambda: not any(Path(f"/proc/{pid}").exists() for pid in pids), 5, "workers end")
+    until(lambda: not any(Path(f"/proc/{pid}").exists() for pid in pids), "workers end")
     own.start()
-    until(lambda: own.containers() == [], 5, "the engine removes what ended")
+    until(lambda: own.containers() == [], "the engine removes what ended")
 
 
 @pytest.fixture
@@ -80,11 +81,11 @@ def test_a_slow_engine_makes_a_run_slow_and_nothing_else(
         flags = ("--max-samples", "1")
         ended = runs.start(items, tmp_path / "logs", *flags, address=proxy.address).end()
         assert proxy.replies > 5
-    runs.check_all_right(ended, 2, voids=[0])
+    runs.check_all_right(ended, 2, allowed=[0])
     assert own.containers() == []
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(2))
 def test_a_connection_that_breaks_now_and_then(
     seed: int, own: Engine, path: Path, tmp_path: Path
 ) -> None:
@@ -98,8 +99,8 @@ def test_a_connection_that_breaks_now_and_then(
             client.api.kill(own.containers()[0])
         ended = run.end()
         assert proxy.cuts > 0
-    runs.check_all_right(ended, 3, voids=[1])
-    until(lambda: own.containers("running") == [], 5, "no worker outlives the run")
+    runs.check_all_right(ended, 3, allowed=[1])
+    until(lambda: own.containers("running") == [], "no worker outlives the run")
     swept = runs.toolhop("sandbox", "clean", address=own.address)
     assert swept.returncode == 0, swept.stderr
     assert own.containers() == []
@@ -143,9 +144,9 @@ def test_a_socket_that_goes_during_a_run(
             proxy.appear()
         ended = run.end()
     if back:
-        runs.check_all_right(ended, 3, voids=[1])
+        runs.check_all_right(ended, 3, allowed=[1])
     else:
         assert ended.code == 1
         assert "the engine did not come back within 2 s" in ended.answer["fault"]
         assert runs.check_whole(run.folder) == 1
-    until(lambda: own.containers() == [], 5, "the engine removes what ended")
+    until(lambda: own.containers() == [], "the engine removes what ended")

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from sandbox import containers, image
 from tests.faults import runs
 from tests.faults.engines import Engine
+from toolhop_sandbox.docker import containers, image
 
 pytestmark = pytest.mark.docker
 
@@ -23,8 +23,7 @@ def names(own: Engine) -> list[str]:
 
 
 def take_away(own: Engine) -> None:
-    with own.client() as client:
-        client.api.remove_image(image.tag(), force=True)
+    own.forget(image.tag())
 
 
 def put_spoilt(own: Engine, name: str) -> None:
@@ -47,7 +46,7 @@ def test_an_image_that_goes_during_a_run_is_made_again(own: Engine, tmp_path: Pa
     take_away(own)
     with own.client() as client:
         client.api.kill(own.containers()[0])
-    runs.check_all_right(run.end(), 2, voids=[1])
+    runs.check_all_right(run.end(), 2, allowed=[1])
     assert image.tag() in names(own)
     runs.toolhop("sandbox", "clean", address=own.address)
 
@@ -58,7 +57,7 @@ def test_an_old_image_is_not_used_and_can_be_cleared_away(own: Engine, tmp_path:
     put_spoilt(own, old)
     items = runs.data(tmp_path, 2, pause_s=0)
     runs.check_all_right(
-        runs.start(items, tmp_path / "logs", address=own.address).end(), 2, voids=[0]
+        runs.start(items, tmp_path / "logs", address=own.address).end(), 2, allowed=[0]
     )
     assert {old, image.tag()} <= set(names(own))
     assert old in runs.toolhop("sandbox", "clean", address=own.address).stdout
@@ -71,7 +70,7 @@ def test_an_image_without_python_is_made_again(own: Engine, tmp_path: Path) -> N
     items = runs.data(tmp_path, 2, pause_s=0)
     flags = ("--max-samples", "1")
     ended = runs.start(items, tmp_path / "logs", *flags, address=own.address).end()
-    runs.check_all_right(ended, 2, voids=[0])
+    runs.check_all_right(ended, 2, allowed=[0])
     # The spoilt one is gone as well: it had lost its name.
     assert names(own) == [image.tag()]
     assert own.containers() == []

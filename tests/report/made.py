@@ -7,14 +7,25 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from agents.runs.store import RunStore
-from env.feedback import Level, render
-from env.messages import RawCall, Reply, Usage, UserMessage
-from env.reading import Dialect
-from env.trace import Called, Ended, Ending, Event, FeedbackSet, Hops, Replied, Started, Trace
-from env.verdicts import Call, ErrorCode, Problem, Rejected, Repair
-from sandbox.outcome import JSON, Returned
 from tests.agents.items import small_item
+from toolhop_env.feedback import Level, render
+from toolhop_env.messages import RawCall, Reply, Usage, UserMessage
+from toolhop_env.reading import CallFormat
+from toolhop_env.runs.store import RunStore
+from toolhop_env.scorers.toolhop import chain_of
+from toolhop_env.trace import (
+    Called,
+    Ended,
+    Ending,
+    Event,
+    FeedbackSet,
+    Replied,
+    Started,
+    Trace,
+)
+from toolhop_env.verdicts import Call, ErrorCode, Problem, Rejected, Repair
+from toolhop_sandbox.outcome import JSON, Returned
+from toolhop_tools.model import TOOLHOP
 
 AT = "2026-01-31T12:00:00.000+00:00"
 MISTYPED = Rejected(
@@ -37,7 +48,7 @@ class Script:
     ending: Ending | None = Ending.ANSWERED
     """None for an episode that has not ended."""
     reason: str = ""
-    player: str = "script"
+    agent: str = "script"
     epoch: int = 1
     attempt: int = 1
     name: str = ""
@@ -45,6 +56,7 @@ class Script:
     kept: int = 0
     usage: Usage = field(default_factory=Usage)
     gold: str = "16"
+    benchmark: str = TOOLHOP
 
     @property
     def episode(self) -> str:
@@ -69,11 +81,12 @@ def events(script: Script) -> Iterable[Event]:
         item=script.item,
         item_digest="0",
         question=script.question,
-        answer=script.gold,
-        hops=Hops(("capital", "length", "power"), ("Oslo", "4", "16")),
-        player=script.player,
+        gold=chain_of(replace(small_item(), answer=script.gold))
+        if script.benchmark == TOOLHOP
+        else script.gold,
+        agent=script.agent,
         mode=script.mode,
-        dialect=Dialect.NATIVE,
+        call_format=CallFormat.NATIVE,
         feedback=Level.DETAILED if script.parent else script.level,
         epoch=script.epoch,
         seed=0,
@@ -82,7 +95,8 @@ def events(script: Script) -> Iterable[Event]:
         at=AT,
         attempt=script.attempt,
         parent=script.parent,
-        kept_turns=script.kept,
+        prefix_turns=script.kept,
+        benchmark=script.benchmark,
     )
     for number, (text, calls) in enumerate(script.turns, start=1):
         if script.parent and number == script.kept + 1:

@@ -3,83 +3,32 @@
 from __future__ import annotations
 
 import socket
-import subprocess
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 from urllib.parse import quote
 
 import pytest
 from selenium.webdriver import Chrome
 from selenium.webdriver.support.ui import Select
 
-from env.feedback import Level
-from env.messages import Usage
-from env.trace import Ending
-from tests.agents.command import TOOLHOP
-from tests.report.browser import Keys, Page, started
-from tests.report.made import SLIP, SOLVED, Script, write_run
+from tests.report.browser import Keys, Page
+from tests.report.conftest import fresh
+from tests.report.made import SLIP, SOLVED, Script, trace, write_run
+from tests.report.texts import BIG, HOSTILE
+from toolhop_agents.report.collect import Report, collect
+from toolhop_agents.report.conversation import body
+from toolhop_agents.report.pack import Chunks
+from toolhop_agents.report.page import render
+from toolhop_agents.report.runs import open_sources
+from toolhop_env import benchmarks
+from toolhop_env.benchmark import Benchmark, Milestone
+from toolhop_env.benchmarks import named
+from toolhop_env.feedback import Level
+from toolhop_env.measures import Measure, Scorer, Unit
+from toolhop_sandbox.outcome import JSON
 
 pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("browser")]
-
-HOSTILE = '</script><img src="http://127.0.0.1:9/x" onerror="window.hurt=1"><b>bold</b>&amp;'
-TURNING = "left \u202e right \x1b[31m red \x00 end"
-HEBREW = "שלום עולם, 42"
-BIG = '{"n": 12345678901234567890, "n": 1.10, "text": "' + "x" * 90 + '"}'
-LONG_WORD = "w" * 3000
-
-
-def scripts() -> list[Script]:
-    """One of each that a reader may meet."""
-    trunk = Script("fork", turns=SLIP, answer="<answer>16</answer>")
-    branch = replace(
-        trunk, name="fork-branch", parent=trunk.episode, kept=2, level=Level.MINIMAL, epoch=2
-    )
-    calls = [("capital", BIG, '{"a": [1, 2], "b": "' + "y" * 100 + '"}'), (HOSTILE, HOSTILE, "1")]
-    lone = r'{"half": "\ud800"}'
-    return [
-        Script("alpha", turns=SOLVED, usage=Usage(100, 20, 0.002)),
-        Script("beta", turns=SLIP, answer="<answer>5</answer>"),
-        Script("gamma", turns=SOLVED, mode="free"),
-        trunk,
-        replace(branch, answer="<answer>unknown</answer>"),
-        Script("hostile", turns=[(HOSTILE, calls), (TURNING, [("length", lone, lone)])]),
-        Script("hebrew", turns=[(HEBREW, [])], question=HEBREW, gold=HEBREW, answer=HEBREW),
-        Script("wide", turns=[(LONG_WORD, [(LONG_WORD, LONG_WORD, "1")])], answer=LONG_WORD),
-        Script("long", turns=[("On. " * 80, [("length", BIG, "4")])] * 40),
-        Script("lost", ending=Ending.VOID, reason="the endpoint did not answer"),
-        Script("open", turns=SOLVED[:1], ending=None),
-    ]
-
-
-@pytest.fixture(scope="module")
-def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The page, made by the command."""
-    folder = write_run(tmp_path_factory.mktemp("runs"), scripts(), status="started")
-    out = tmp_path_factory.mktemp("out") / "a report.html"
-    done = subprocess.run(
-        [*TOOLHOP, "report", str(folder), "--out", str(out), "--title", f"A {HOSTILE}"],
-        capture_output=True,
-        text=True,
-    )
-    assert (done.returncode, done.stderr) == (0, "")
-    assert f"{out}  {out.stat().st_size:,} bytes, 11 episodes, 1 unfinished" in done.stdout
-    return out
-
-
-@pytest.fixture(scope="module")
-def driver(chromium: tuple[str, str]) -> Iterator[Chrome]:
-    with started(chromium) as made:
-        yield made
-
-
-@pytest.fixture
-def page(driver: Chrome, file: Path) -> Page:
-    made = Page(driver, file)
-    made.prefer("light")
-    made.resize(1300, 900)
-    return made
-
 
 EPISODE = "_mandatory_e1_a1"
 
@@ -138,16 +87,16 @@ def test_filters_narrow_the_list_and_stand_in_the_address(page: Page) -> None:
         ("error", "wrong_type", {"beta", "fork"}),
         ("mode", "free", {"gamma"}),
         ("domain", "Arithmetic", {"beta", "fork", "hebrew", "long", "open"}),
-        ("verdict", "void", {"lost"}),
+        ("verdict", "errored", {"lost"}),
         ("verdict", "unfinished", {"open"}),
         ("verdict", "branch", {"fork"}),
     ):
-        page.open(f"#view=episodes&{name}={value}")
-        assert Select(page.one(f"#filter-{name}")).first_selected_option.get_attribute("value") == (
-            value
-        )
+        page.filtered(name, value)
         assert set(page.texts(".row b")) == listed, (name, value)
-    page.open("#view=episodes")
+    page.open("#view=episodes&verdict=wrong")
+    assert page.texts(".row b") == wrong
+    page.js("location.hash = '#view=episodes'")
+    page.until_text("#total", "11 episodes")
     page.one("#filter-item").send_keys("alp")
     page.until_text("#total", "1 of 11 episodes")
     assert page.texts(".row b") == ["alpha"]
@@ -190,10 +139,16 @@ def test_a_link_to_a_call_works_on_load_and_on_back_and_forward(page: Page) -> N
     assert "no episode “nobody”" in page.one(".detail").text
 
 
-def test_an_episode_is_told_in_full(page: Page) -> None:
+def test_an_episode_is_shown_in_full(page: Page) -> None:
     page.open(f"#episode=beta{EPISODE}")
     outcome = page.one(".outcome").text
-    for part in ("gold\n16", "answer\n5", "strict\nwrong", "hops\n2 of 3", "3 calls, 1 failed"):
+    for part in (
+        "gold\n16",
+        "answer\n5",
+        "strict\nwrong",
+        "hops solved\n2 of 3",
+        "3 calls, 1 failed",
+    ):
         assert part in outcome
     failed = page.one("#call-3").text
     for part in ("power", "hop 3", "wrong type", "not run", '"base": "4"', "feedback, detailed"):
@@ -203,12 +158,12 @@ def test_an_episode_is_told_in_full(page: Page) -> None:
     assert page.count(".timeline .part") == 3 + 3 + 1
     page.one(".timeline .part.bad").click()
     page.until("return location.hash.includes('call=3')")
-    page.open(f"#episode=alpha{EPISODE}")
+    page.read(f"alpha{EPISODE}", "alpha")
     assert "300 in" not in page.one(".outcome").text
     assert "400 in, 80 out" in page.one(".outcome").text
-    page.open(f"#episode=lost{EPISODE}")
+    page.read(f"lost{EPISODE}", "lost")
     assert "the endpoint did not answer" in page.one(".ending").text
-    page.open(f"#episode=open{EPISODE}")
+    page.read(f"open{EPISODE}", "open")
     assert "No end was written" in page.one(".ending").text
 
 
@@ -341,44 +296,43 @@ def test_colours_follow_the_system_and_can_be_read(page: Page, scheme: str) -> N
     page.js("localStorage.clear()")
 
 
-@pytest.mark.parametrize(
-    "place",
-    [
+OPEN_ALL = """
+document.querySelectorAll('details').forEach((e) => { e.open = true; });
+document.querySelectorAll('section').forEach((e) => { e.style.contentVisibility = 'visible'; });
+"""
+
+
+def test_a_phone_shows_everything_without_scrolling_sideways(page: Page) -> None:
+    items = ("beta", "hostile", "hebrew", "wide")
+    page.resize(375, 700)
+    for place in (
         "",
         "#view=episodes",
-        *(f"#episode={item}{EPISODE}" for item in ("beta", "hostile", "hebrew", "wide")),
+        *(f"#episode={item}{EPISODE}" for item in items),
         f"#compare=fork-branch&with=fork{EPISODE}",
-    ],
-)
-def test_a_phone_shows_everything_without_scrolling_sideways(page: Page, place: str) -> None:
-    page.resize(375, 700)
-    page.open(place)
-    page.js("document.querySelectorAll('details').forEach((e) => { e.open = true; })")
-    page.js("document.querySelectorAll('section').forEach((e) => e.scrollIntoView())")
-    assert page.js("return document.documentElement.scrollWidth") <= 375
-    if place.startswith("#episode"):
-        assert not page.one("#list").is_displayed()
-        page.js("window.scrollTo(0, 0)")
-        page.one(".back").click()
-        page.until("return document.getElementById('list').offsetHeight > 0")
-        assert page.count("#episode-title") == 0
+    ):
+        page.open(place)
+        page.js(OPEN_ALL)
+        assert page.js("return document.documentElement.scrollWidth") <= 375, place
+        if place.startswith("#episode"):
+            assert not page.one("#list").is_displayed()
+            page.one(".back").click()
+            page.until("return document.getElementById('list').offsetHeight > 0")
+            assert page.count("#episode-title") == 0
 
 
-@pytest.mark.parametrize("width", [375, 721, 850, 1000, 1090, 1300])
-def test_no_table_is_cut_off_at_any_width(page: Page, width: int) -> None:
-    page.resize(width, 900)
+def test_no_table_is_cut_off_at_any_width(page: Page) -> None:
     page.open()
-    page.js("document.querySelectorAll('details').forEach((e) => { e.open = true; })")
-    page.js(
-        "document.querySelectorAll('section')"
-        ".forEach((e) => { e.style.contentVisibility = 'visible'; })"
-    )
-    cut = page.js(
-        "return [...document.querySelectorAll('table')]"
-        ".filter((e) => e.scrollWidth > e.parentElement.clientWidth + 1)"
-        ".map((e) => e.textContent.slice(0, 60))"
-    )
-    assert cut == []
+    page.js(OPEN_ALL)
+    for width in (375, 721, 850, 1000, 1090, 1300):
+        page.resize(width, 900)
+        page.until(f"return innerWidth === {width}")
+        cut = page.js(
+            "return [...document.querySelectorAll('table')]"
+            ".filter((e) => e.scrollWidth > e.parentElement.clientWidth + 1)"
+            ".map((e) => e.textContent.slice(0, 60))"
+        )
+        assert cut == [], width
 
 
 def test_hostile_texts_are_shown_and_do_nothing(page: Page) -> None:
@@ -416,15 +370,18 @@ def test_right_to_left_text_runs_its_own_way_and_leaves_the_rest(page: Page) -> 
     assert directions == ["rtl", "rtl", "ltr"]
 
 
+def written(report: Report, file: Path) -> Path:
+    file.write_text("".join(render(report, title="made")), encoding="utf-8")
+    return file
+
+
 @pytest.mark.parametrize("begun", [0, 2], ids=["no episode", "none ended"])
 def test_a_run_that_has_hardly_begun_can_be_opened(
     driver: Chrome, tmp_path: Path, begun: int
 ) -> None:
     open_ones = [Script(f"item-{n}", turns=SOLVED[:n], ending=None) for n in range(begun)]
     folder = write_run(tmp_path, open_ones, status="started")
-    done = subprocess.run([*TOOLHOP, "report", str(folder)], capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
-    page = Page(driver, folder / "report.html")
+    page = fresh(driver, written(collect(open_sources([folder])), tmp_path / "page.html"))
     for place in ("", "#view=episodes"):
         page.open(place)
         assert page.errors() == []
@@ -432,23 +389,26 @@ def test_a_run_that_has_hardly_begun_can_be_opened(
     assert page.count(".row") == begun
 
 
+def many(folder: Path, items: int) -> Report:
+    """A report on 2 epochs of so many items, made of the rows and bodies of two episodes."""
+    pattern = [Script("solved", turns=SOLVED), Script("slip", turns=SLIP)]
+    report = collect(open_sources([write_run(folder, pattern)]))
+    patterns: Any = report.data["rows"]
+    chunks, rows = Chunks(), list[JSON]()
+    for number in range(2 * items):
+        item, which = f"item-{number // 2}", number % 3 != 0
+        place = chunks.add(body(trace(pattern[which]), named("toolhop")))
+        more: dict[str, JSON] = {"item": item, "epoch": number % 2 + 1, "at": list(place)}
+        rows.append({**patterns[1 - which], **more, "key": f"{item}-{number}"})
+    chunks.close()
+    return Report({**report.data, "rows": rows}, tuple(chunks.done), len(rows), 0)
+
+
 def test_a_thousand_episodes_put_only_what_is_seen_into_the_document(
     driver: Chrome, tmp_path: Path
 ) -> None:
-    many = (
-        Script(f"item-{number}", turns=SLIP if number % 3 else SOLVED, epoch=epoch)
-        for number in range(500)
-        for epoch in (1, 2)
-    )
-    folder = write_run(tmp_path, many)
-    out = tmp_path / "many.html"
-    done = subprocess.run(
-        [*TOOLHOP, "report", str(folder), "--out", str(out)], capture_output=True, text=True
-    )
-    assert done.returncode == 0, done.stderr
-    page = Page(driver, out)
-    page.prefer("light")
-    page.resize(1300, 900)
+    file = written(many(tmp_path, 500), tmp_path / "many.html")
+    page = fresh(driver, file)
     page.open("#view=episodes")
     page.until_text("#total", "1,000 episodes")
     assert page.count(".row") < 60
@@ -461,4 +421,94 @@ def test_a_thousand_episodes_put_only_what_is_seen_into_the_document(
     page.until_text("#total", "2 of 1,000 episodes")
     page.open("#view=overview")
     assert page.js("return document.querySelectorAll('*').length") < 2500
-    assert out.stat().st_size < 1_500_000
+    assert file.stat().st_size < 1_500_000
+
+
+def test_an_ablation_is_drawn(driver: Chrome, ablation: Path, tmp_path: Path) -> None:
+    report = collect(open_sources([ablation]))
+    page = fresh(driver, written(report, tmp_path / "page.html"))
+    page.open()
+    section = "[aria-labelledby=h-ablation-0]"
+    page.js(f"document.querySelector('{section}').scrollIntoView()")
+    page.until(f"return document.querySelector('{section} figure svg') !== null")
+    assert page.texts(f"{section} figcaption")[0].startswith(
+        "Difference: strict, percentage points"
+    )
+    cells = page.texts(f"{section} table:first-of-type tbody tr:first-child td")
+    assert cells[:2] == ["with a failed call", "strict %"]
+    summaries = page.texts(f"{section} summary")
+    assert "By the hop of the first failed call" in summaries
+    assert any("discordant pair" in text for text in summaries)
+    page.js(OPEN_ALL)
+    page.one(f"{section} .discordant a").click()
+    page.until("return document.querySelector('.compare') !== null")
+    assert page.errors() == []
+
+
+# --- benchmarks that the page knows nothing of
+
+POINTS = Benchmark(
+    name="points",
+    title="Points",
+    version="1",
+    modes=("mandatory",),
+    measures=(
+        Measure("depth", "How deep it went.", "depth reached", Unit.POINTS, leads=True),
+        Measure("polite", "It was polite.", scorer=Scorer.OFFICIAL, binary=True),
+        Measure("terse", "It was terse.", scorer=Scorer.STRICT, binary=True),
+    ),
+    gold=lambda item: item.answer,
+    score=lambda played, _: {
+        "depth": None if "dull" in played.started.item else (1.5 * len(played.calls), 1.0),
+        "polite": (1.0, 1.0),
+        "terse": (float(not played.calls), 1.0),
+    },
+    milestones=lambda played: [Milestone("a call", "", bool(played.calls))],
+    milestone="stage",
+)
+
+
+def test_a_benchmark_with_measures_of_its_own_stands_beside_another(
+    driver: Chrome, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(benchmarks.BUILT_IN, "points", POINTS)
+    own = [
+        Script("deep", turns=SOLVED, benchmark="points"),
+        Script("flat", turns=[], benchmark="points"),
+        Script("dull", turns=SOLVED, benchmark="points"),
+    ]
+    minimal = replace(own[0], level=Level.MINIMAL, name="deep-minimal")
+    folders = [
+        write_run(tmp_path, own, name="own"),
+        write_run(tmp_path, [minimal], name="minimal"),
+        write_run(tmp_path, [Script("alpha", turns=SOLVED)], name="toolhop"),
+    ]
+    page = fresh(driver, written(collect(open_sources(folders)), tmp_path / "page.html"))
+    page.open()
+    heads = page.texts("[aria-labelledby=h-answers] table:first-of-type th[scope=col]")
+    assert heads[2:5] == ["depth reached", "polite %", "terse %"]
+    assert "strict %" in heads
+    rows = page.texts("[aria-labelledby=h-answers] table:first-of-type tbody tr")
+    (detailed,) = (row for row in rows if "points · detailed" in row)
+    assert "2.25 ± 2.25100.0" in detailed, "a mean over the two that have a figure"
+    assert page.texts("[aria-labelledby=h-answers] figcaption")[0].startswith("Points: Right")
+    assert "Points: calls by stage" in page.texts("h2")
+    assert "depth reached" in page.texts("[aria-labelledby=h-levels] td")
+    page.read(f"deep{EPISODE}", "deep")
+    outcome = page.one(".outcome").text
+    for part in ("gold\n16", "depth reached\n4.50", "polite\nright", "terse\nwrong"):
+        assert part in outcome
+    assert page.texts("details.fold summary")[0] == "1 stage, 1 reached"
+    assert page.texts(".call .tag")[0] == "stage 1"
+    assert page.texts(".row.opened .row-facts") == [" 4.50"]
+    for verdict, listed in (
+        ("scored", {"deep", "flat"}),
+        ("unscored", {"dull"}),
+        ("differ", {"deep", "dull"}),
+        ("right", {"alpha"}),
+    ):
+        page.filtered("verdict", verdict)
+        assert set(page.texts(".row b")) == listed, verdict
+    page.filtered("benchmark", "points")
+    page.until_text("#total", "4 of 5 episodes")
+    assert page.errors() == []

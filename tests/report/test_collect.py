@@ -12,18 +12,20 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from agents.report.collect import Report, collect
-from agents.report.pack import Chunks, packed
-from agents.report.page import render
-from agents.report.runs import open_sources
-from agents.runs.store import EPISODES, StoreError
-from env.feedback import Level
-from env.summary import counting, judge, summarize
-from env.trace import Ending
 from tests.report.made import SLIP, SOLVED, Script, trace, write_run
+from toolhop_agents.report.collect import Report, collect
+from toolhop_agents.report.pack import Chunks, packed
+from toolhop_agents.report.page import render
+from toolhop_agents.report.runs import open_sources
+from toolhop_env.attempt import attempt_of, counting
+from toolhop_env.feedback import Level
+from toolhop_env.runs.files import StoreError
+from toolhop_env.runs.store import EPISODES
+from toolhop_env.summary import summarize
+from toolhop_env.trace import Ending
 
 
 def unpacked(text: str) -> Any:  # noqa: ANN401 -- any JSON value
@@ -45,6 +47,7 @@ def rows(report: Report) -> dict[str, dict[str, Any]]:
     return {row["key"]: row for row in listed}
 
 
+@settings(max_examples=40)
 @given(
     st.recursive(
         st.none() | st.booleans() | st.integers() | st.text(st.characters(codec=None)),
@@ -57,6 +60,7 @@ def test_packing_loses_nothing_and_holds_no_markup(value: Any) -> None:  # noqa:
     assert re.fullmatch(r"[A-Za-z0-9+/=]+", text)
 
 
+@settings(max_examples=40)
 @given(st.lists(st.text(min_size=1, max_size=200), max_size=30))
 def test_every_episode_is_where_its_place_says(texts: list[str]) -> None:
     chunks = Chunks()
@@ -71,28 +75,31 @@ def test_figures_are_those_of_score(tmp_path: Path) -> None:
         Script("a", turns=SOLVED),
         Script("b", turns=SLIP, answer="<answer>5</answer>"),
         Script("c", turns=SOLVED, mode="free"),
-        Script("d", ending=Ending.VOID, reason="the endpoint did not answer"),
+        Script("d", ending=Ending.ERRORED, reason="the endpoint did not answer"),
     ]
     report = report_on(write_run(tmp_path, scripts))
-    wanted = summarize(counting(judge(trace(script)) for script in scripts))
+    wanted = summarize(counting(attempt_of(trace(script)) for script in scripts))
     groups: Any = report.data["groups"]
     by_mode = {group["mode"]: group for group in groups}
     assert len(groups) == len(wanted) == 2
     for one in wanted:
-        group = by_mode[one.mode]
-        assert one.strict is not None
-        assert group["strict"] == [one.strict.value, one.strict.stderr, one.strict.count]
-        assert (group["episodes"], group["void"]) == (one.episodes, one.void)
+        group = by_mode[one.group.mode]
+        assert set(group["figures"]) == set(one.figures) >= {"strict", "hops_solved", "turns"}
+        for name, found in one.figures.items():
+            assert group["figures"][name] == (
+                None if found is None else [found.value, found.stderr, found.count]
+            )
+        assert (group["episodes"], group["errored"]) == (one.episodes, one.errored)
         assert group["errors"] == {str(code): n for code, n in one.errors.items()}
-    # Hop 3: three episodes count (a void one does not), three calls, one failed, one solved it.
-    assert by_mode["mandatory"]["hops"][2] == [3, 2, 1, 1]
+    # Hop 3: three episodes count (an errored one does not), three calls, one failed, one solved it.
+    assert by_mode["mandatory"]["milestones"][2] == [3, 2, 1, 1]
 
 
 def test_unfinished_and_repeated_episodes_are_in_no_figure(tmp_path: Path) -> None:
     scripts = [
         Script("a", turns=SOLVED),
         Script("b", turns=SLIP, ending=None),
-        Script("c", ending=Ending.VOID, reason="no worker"),
+        Script("c", ending=Ending.ERRORED, reason="no worker"),
         Script("c", turns=SOLVED, attempt=2),
     ]
     folder = write_run(tmp_path, scripts, status="started")
@@ -100,12 +107,12 @@ def test_unfinished_and_repeated_episodes_are_in_no_figure(tmp_path: Path) -> No
         file.write(b'{"turn": 4, "rep')
     report = report_on(folder)
     group = only(report.data["groups"])
-    assert (group["episodes"], group["void"], group["unfinished"]) == (2, 0, 1)
+    assert (group["episodes"], group["errored"], group["unfinished"]) == (2, 0, 1)
     verdicts = {key: (row["verdict"], row["counts"]) for key, row in rows(report).items()}
     assert verdicts == {
         "a_mandatory_e1_a1": ("right", True),
         "b_mandatory_e1_a1": ("unfinished", False),
-        "c_mandatory_e1_a1": ("void", False),
+        "c_mandatory_e1_a1": ("errored", False),
         "c_mandatory_e1_a2": ("right", True),
     }
     assert report.unfinished == 1
@@ -122,7 +129,7 @@ def test_same_episodes_of_two_runs_have_keys_of_their_own(tmp_path: Path) -> Non
     }
 
 
-def test_branches_are_paired_with_their_trunk(tmp_path: Path) -> None:
+def test_branches_are_paired_with_the_episode_they_share_a_prefix_with(tmp_path: Path) -> None:
     scripts = [
         Script("a", turns=SLIP, answer="<answer>16</answer>"),
         Script(
@@ -137,10 +144,10 @@ def test_branches_are_paired_with_their_trunk(tmp_path: Path) -> None:
         ),
     ]
     report = report_on(write_run(tmp_path, scripts))
-    assert rows(report)["a-branch"]["trunk"] == "a_mandatory_e1_a1"
+    assert rows(report)["a-branch"]["shared_prefix"] == "a_mandatory_e1_a1"
     pair = only(report.data["pairs"])
     assert (pair["how"], pair["before"], pair["after"]) == ("forked", "detailed", "minimal")
-    assert pair["flips"] == [["a_mandatory_e1_a1", "a-branch"]]
+    assert pair["discordant"] == [["a_mandatory_e1_a1", "a-branch"]]
     figures = pair["all"]
     assert (figures["n"], figures["lost"], figures["gained"]) == (1, 1, 0)
 
@@ -161,7 +168,7 @@ def test_separate_runs_under_two_levels_are_paired_by_item(tmp_path: Path) -> No
     assert figures["difference"] == pytest.approx(-2 / 3)
 
 
-def test_a_trace_that_cannot_be_read_is_told_and_hides_no_other(tmp_path: Path) -> None:
+def test_a_trace_that_cannot_be_read_is_named_and_hides_no_other(tmp_path: Path) -> None:
     folder = write_run(tmp_path, [Script("a", turns=SOLVED)])
     (folder / EPISODES / "broken.jsonl").write_text("not a trace\nat all\n", encoding="utf-8")
     report = report_on(folder)
@@ -170,22 +177,22 @@ def test_a_trace_that_cannot_be_read_is_told_and_hides_no_other(tmp_path: Path) 
     assert "broken.jsonl" in only(run["unreadable"])
 
 
-def test_no_run_is_told(tmp_path: Path) -> None:
+def test_no_run_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(StoreError, match="is no run"):
         open_sources([tmp_path])
 
 
 def test_findings_lead_to_episodes_of_the_report(tmp_path: Path) -> None:
-    void = Script("a", ending=Ending.VOID, reason="the endpoint did not answer")
-    one = write_run(tmp_path / "x", [void, Script("b", turns=SOLVED)])
-    two = write_run(tmp_path / "y", [void])
+    errored = Script("a", ending=Ending.ERRORED, reason="the endpoint did not answer")
+    one = write_run(tmp_path / "x", [errored, Script("b", turns=SOLVED)])
+    two = write_run(tmp_path / "y", [errored])
     for folders in ([one], [one, two]):
         report = report_on(*folders)
         findings: Any = report.data["findings"]
-        told = only(found for found in findings if "void" in found["kind"])
-        assert "the endpoint did not answer" in told["text"]
-        verdicts = [rows(report)[key]["verdict"] for key in told["episodes"]]
-        assert verdicts == ["void"] * len(folders)
+        found_one = only(found for found in findings if "errored" in found["kind"])
+        assert "the endpoint did not answer" in found_one["text"]
+        verdicts = [rows(report)[key]["verdict"] for key in found_one["episodes"]]
+        assert verdicts == ["errored"] * len(folders)
 
 
 HOSTILE = '</script><img src=x onerror="window.hurt=1"><!--style--><script>window.hurt=1</script>'

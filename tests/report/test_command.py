@@ -12,12 +12,12 @@ from typing import Any
 
 import pytest
 
-from agents.runs.store import EPISODES
 from tests.agents.command import toolhop
-from tests.agents.items import small_item
 from tests.report.made import SOLVED, Script, write_run
-from toolhop_tools.model import DataSet
-from toolhop_tools.official import to_rows
+from toolhop_agents.ablate.folder import AblationFolder
+from toolhop_agents.ablate.plain import to_json
+from toolhop_agents.ablate.result import result
+from toolhop_env.runs.store import EPISODES
 
 
 def report(*arguments: object) -> subprocess.CompletedProcess[str]:
@@ -69,7 +69,7 @@ def test_no_folder_for_the_page_is_a_usage_error(tmp_path: Path) -> None:
     assert "--out" in done.stderr
 
 
-def test_a_trace_that_cannot_be_read_is_left_out_and_told(tmp_path: Path) -> None:
+def test_a_trace_that_cannot_be_read_is_left_out_and_named(tmp_path: Path) -> None:
     folder = write_run(tmp_path, [Script("a", turns=SOLVED)])
     (folder / EPISODES / "broken.jsonl").write_bytes(b"\xff\xfe\nno\n")
     done = report(folder)
@@ -79,28 +79,22 @@ def test_a_trace_that_cannot_be_read_is_left_out_and_told(tmp_path: Path) -> Non
     assert len(data_of(folder / "report.html")["rows"]) == 1
 
 
-def test_an_ablation_is_a_report_on_its_arms(tmp_path: Path) -> None:
-    items = tuple(small_item(f"small-{number}") for number in range(1, 5))
-    data = tmp_path / "items.json"
-    data.write_text(json.dumps(to_rows(DataSet("small", "small", items))), encoding="utf-8")
-    flags = ("--agent", "repairing:0.6", "--data", str(data), "--json", "--turn-limit", "20")
-    where = ("--sandbox", "process", "--log-dir", str(tmp_path / "logs"))
-    played = toolhop("ablate", *flags, *where)
-    assert played.returncode == 0, played.stderr
-    (folder,) = (tmp_path / "logs").iterdir()
+def test_an_ablation_is_a_report_on_its_arms(ablation: Path, tmp_path: Path) -> None:
     out = tmp_path / "page.html"
-    assert report(folder, "--out", out).returncode == 0
+    assert report(ablation, "--out", out).returncode == 0
     data_there = data_of(out)
+    folder = AblationFolder.open(ablation)
+    found = result(folder.ablation, folder.episodes())
     rows = {row["key"]: row for row in data_there["rows"]}
-    (ablation,) = data_there["ablations"]
-    told = json.loads(played.stdout)
-    assert ablation["rows"] == told["rows"]
-    assert ablation["flips"]
-    for flip in ablation["flips"]:
-        assert {rows[key]["verdict"] for key in flip["pair"]} == {"right", "wrong"}
+    (part,) = data_there["ablations"]
+    assert part["rows"] == to_json(folder.ablation, found)["rows"]
+    assert part["benchmark"] == "toolhop"
+    assert part["discordant"]
+    for one in part["discordant"]:
+        assert {rows[key]["verdict"] for key in one["pair"]} == {"right", "wrong"}
     branches = [row for row in rows.values() if row["parent"]]
     assert branches
     for branch in branches:
-        assert rows[branch["trunk"]]["item"] == branch["item"]
+        assert rows[branch["shared_prefix"]]["item"] == branch["item"]
     # Figures of the ablation itself; its runs are not paired a second time.
     assert data_there["pairs"] == []

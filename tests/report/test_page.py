@@ -7,14 +7,14 @@ import re
 from importlib.resources import files
 from pathlib import Path
 
-from agents.report.page import CHART_LIBRARY, SCRIPTS
+from toolhop_agents.report.page import CHART_LIBRARY, SCRIPTS
 
-REPORT = Path(str(files("agents.report")))
+REPORT = Path(str(files("toolhop_agents.report")))
 
 
 def test_vendored_files_are_those_that_the_list_names() -> None:
-    told = (REPORT / "vendor" / "README.md").read_text(encoding="utf-8")
-    lines = re.findall(r"^\| (\S+) \|.*`([0-9a-f]{64})` \|$", told, re.MULTILINE)
+    listed = (REPORT / "vendor" / "README.md").read_text(encoding="utf-8")
+    lines = re.findall(r"^\| (\S+) \|.*`([0-9a-f]{64})` \|$", listed, re.MULTILINE)
     assert {name for name, _ in lines} == set(CHART_LIBRARY)
     for name, digest in lines:
         assert hashlib.sha256((REPORT / "vendor" / name).read_bytes()).hexdigest() == digest

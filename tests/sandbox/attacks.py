@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import re
 
-from sandbox.outcome import Died, NotJson, OutOfMemory, Raised, Returned, TimedOut
 from tests.sandbox.programs import Case, Like, function, module
+from toolhop_sandbox.outcome import Died, NotJson, OutOfMemory, Raised, Returned, TimedOut
 
 FORGE = """
 import os, struct, threading, time
@@ -259,8 +259,8 @@ LEAVING = {
     "no-builtins": "import builtins\nvars(builtins).clear()",
     "json": "import json\njson.dumps = lambda *_, **__: '666'\njson.loads = None",
     "socket": "import socket\nsocket.socket.sendall = None",
-    "worker": "import sys\nsys.modules['sandbox.worker.standby'].run = None\n"
-    "sys.modules['sandbox.worker.wire'].frame = None",
+    "worker": "import sys\nsys.modules['toolhop_sandbox.worker.standby'].run = None\n"
+    "sys.modules['toolhop_sandbox.worker.wire'].frame = None",
     "modules": "import sys\nsys.modules.clear()",
     "path": "import sys\nsys.path[:] = ['/tmp']",
     "random": "import random\nrandom.seed(1)",

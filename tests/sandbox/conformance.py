@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import json
 import platform
-import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
@@ -18,14 +17,11 @@ from typing import Any
 import pytest
 from anyio.from_thread import BlockingPortal, start_blocking_portal
 
-from sandbox.base import Limits, Program, Session
-from sandbox.outcome import JSON, Outcome, Refused, Returned
-from sandbox.pool import PooledSandbox
 from tests.sandbox import attacks, programs
 from tests.sandbox.programs import Case
-
-GRACE_S = 3.0
-"""What a call may take beyond its limit on a machine that is busy with other tests."""
+from toolhop_sandbox.base import Limits, Program, Session
+from toolhop_sandbox.outcome import JSON, Outcome, Refused, Returned
+from toolhop_sandbox.pool import PooledSandbox
 
 FINGERPRINT = """
 import builtins, decimal, gc, json, locale, os, resource, signal, sys, threading, time
@@ -120,15 +116,8 @@ def table(cases: list[Case]) -> pytest.MarkDecorator:
     return pytest.mark.parametrize("case", cases, ids=lambda case: case.id)
 
 
-class Core:
+class Small:
     """What a sandbox has to do at the least, under either policy."""
-
-    @table(programs.ORDINARY)
-    def test_ordinary(self, box: Box, case: Case) -> None:
-        started = time.monotonic()
-        case.check(box.play_case(case))
-        assert time.monotonic() - started < case.wall_s + GRACE_S
-        box.check_clean()
 
     def test_two_programs_do_not_meet(self, box: Box) -> None:
         assert box.play("X = 1\ndef f():\n    return X") == Returned("1")
@@ -142,6 +131,15 @@ class Core:
     def test_sets_keep_one_order(self, box: Box) -> None:
         source = "def f():\n    return list({'a', 'b', 'c', 'd', 'é'})"
         assert len({box.play(source) for _ in range(5)}) == 1
+
+
+class Core(Small):
+    """What ordinary programs give, by policy and interpreter; not by the way to it."""
+
+    @table(programs.ORDINARY)
+    def test_ordinary(self, box: Box, case: Case) -> None:
+        case.check(box.play_case(case))
+        box.check_clean()
 
 
 COPIES = """
@@ -182,10 +180,8 @@ class Conformance(Core):
 
     @table(attacks.FORGED)
     def test_forged(self, box: Box, case: Case) -> None:
-        started = time.monotonic()
         case.check(box.play_case(case))
         box.check_clean()
-        assert time.monotonic() - started < GRACE_S
 
     @pytest.mark.parametrize("name", attacks.ATTEMPTS)
     def test_attempt_is_refused(self, box: Box, name: str) -> None:
@@ -213,11 +209,9 @@ class Conformance(Core):
         assert len({box.play(source) for _ in range(3)}) == 3
 
     def test_a_call_that_answered_and_spins_does_not_hold_up_the_next(self, box: Box) -> None:
-        started = time.monotonic()
         for _ in range(5):
             source = attacks.FORGE + "    send(frame(b'r', b'1'))\n    while True: pass"
             assert box.play(source) == Returned("1")
-        assert time.monotonic() - started < GRACE_S
         box.check_clean()
 
 
@@ -230,7 +224,7 @@ REFUSED = {
 }
 
 
-class Restricted(Core):
+class Restricted(Small):
     """The restricted policy: tools run as ever, and what it refuses never runs."""
 
     @pytest.mark.parametrize("name", REFUSED)

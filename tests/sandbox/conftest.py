@@ -8,13 +8,13 @@ from collections.abc import Iterator
 import anyio
 import pytest
 
-from sandbox import containers
-from sandbox.base import Policy
-from sandbox.engine import DockerEngine
-from sandbox.errors import SandboxUnavailable
-from sandbox.pool import PooledSandbox
-from sandbox.process import ProcessLauncher
 from tests.sandbox.conformance import Box, opened
+from toolhop_sandbox.base import Policy
+from toolhop_sandbox.docker import containers
+from toolhop_sandbox.docker.engine import DockerEngine
+from toolhop_sandbox.errors import SandboxUnavailable
+from toolhop_sandbox.pool import PooledSandbox
+from toolhop_sandbox.process import ProcessLauncher
 
 
 def require_engine() -> None:

@@ -326,7 +326,8 @@ class Kind(str, Enum): X = 'x'
 result = [Planet.MARS, Planet.EARTH.ratio, [p.name for p in Planet], Planet((0.6, 3.3)),
     Planet['MARS'].value, Size.S + 1, str(Size.L), Mode.R | Mode.W, Mode(1), Tag.A.upper(),
     str(Tag.A), Kind('x'), Kind.X == 'x', str(Kind.X), f'{Size.S}', repr(Mode.R | Mode.W),
-    len(Planet), Planet.MARS in Planet, isinstance(Size.S, int), Size.S < Size.L]
+    len(Planet), Planet.MARS in Planet, isinstance(Size.S, int), Size.S < Size.L,
+    'MARS' in Planet.__members__, [*Mode.__members__]]
 try: Planet('none')
 except ValueError as error: result.append(str(error))
 """,
@@ -456,7 +457,7 @@ class P:
 p = P(); q = copy(p); r = deepcopy(p); p.items.append(2)
 result = [q.items, r.items, q._x, deepcopy([p])[0].items]
 """,
-    "copying with a memo, with methods and with the library's objects": """
+    "copying what refers to itself, methods and the library's objects": """
 from collections import ChainMap, Counter, OrderedDict, UserDict, defaultdict, deque
 from copy import copy, deepcopy
 from decimal import Decimal
@@ -465,14 +466,10 @@ from random import Random
 class Node:
     def __init__(self, name): self.name = name; self.near = []; self.tell = self.told
     def told(self): return self.name
-    def __deepcopy__(self, memo):
-        if id(self) in memo: return memo[id(self)]
-        made = self.__class__(self.name + '!')
-        memo[id(self)] = made
-        made.near = deepcopy(self.near, memo)
-        return made
+    def __copy__(self): return Node(self.name + '!')
 class Rows(list): pass
 a = Node('a'); a.near = [a, Node('b')]
+b = deepcopy(a)
 rows = Rows([[1]]); rows.title = 't'; more = deepcopy(rows); more[0].append(2)
 shared = [1]
 user = UserDict(k=shared); users = deepcopy([user, user])
@@ -481,7 +478,7 @@ add = deepcopy(partial(max, shared, key=abs)); shared.append(9)
 rng = Random(3); twin = deepcopy(rng)
 made = deepcopy([Counter('aab'), OrderedDict(a=[1]), defaultdict(list, k=[1]), deque([[1]], 3),
                  ChainMap({'a': 1}), Decimal('1.5'), iter([1, 2])])
-result = [deepcopy(a).name, deepcopy(a).near[0].near[1].name, rows,
+result = [b.near[0] is b, b.tell() is b.name, copy(a).name, rows,
           more, more.title, users[0] is users[1], users[1]['k'], user['k'], add(), made[:6],
           list(made[6]), rng.random() == twin.random(), copy(rows).title, copy(user) == user]
 """,
@@ -679,5 +676,41 @@ for owner in (5, 'text', Holder):
     except AttributeError as error: errors.append(str(error))
 result = [Holder().obj, Holder.obj, held.obj, Pair(4, 5).obj, Other(6).obj, errors,
           getattr(5, 'obj', 'none')]
+""",
+    "modules that only compute": """
+import array, ast, binascii, bz2, codecs, colorsys, fnmatch, graphlib, gzip, hmac, html.entities
+import html.parser, ipaddress, keyword, lzma, plistlib, queue, quopri, reprlib, secrets, shlex
+import stringprep, struct, tomllib, types, urllib.parse, xml.etree.ElementTree as ET, zlib, zoneinfo
+from queue import PriorityQueue
+tasks = PriorityQueue(); tasks.put((2, 'b')); tasks.put((1, 'a'))
+space = types.SimpleNamespace(x=1); space.x += 1
+class Titles(html.parser.HTMLParser):
+    def __init__(self): super().__init__(); self.found = []
+    def handle_data(self, data): self.found.append(data)
+titles = Titles(); titles.feed('<b>x</b>')
+result = [binascii.hexlify(b'a'), binascii.crc32(b'a'), zlib.decompress(zlib.compress(b'a')),
+    gzip.decompress(gzip.compress(b'a')), bz2.decompress(bz2.compress(b'a')),
+    lzma.decompress(lzma.compress(b'a')), struct.pack('>I', 1), array.array('i', [1]).tolist(),
+    ast.literal_eval('[1, {2: 3}]'), codecs.encode('abc', 'rot13'), colorsys.rgb_to_hsv(1, 0, 0),
+    fnmatch.fnmatch('a.b', '*.b'), list(graphlib.TopologicalSorter({1: [2]}).static_order()),
+    hmac.new(b'k', b'm', 'sha256').hexdigest(), html.entities.name2codepoint['amp'], titles.found,
+    str(ipaddress.ip_network('10.0.0.0/30')[1]), keyword.iskeyword('if'), tasks.get(),
+    plistlib.loads(plistlib.dumps({'a': 1})), quopri.encodestring(b'='), reprlib.repr('a' * 50),
+    len(secrets.token_hex(4)), shlex.split('a "b c"'), stringprep.in_table_a1('a'), space.x,
+    tomllib.loads('a = 1'), urllib.parse.urlencode({'a': 'b c'}), urllib.parse.quote('é'),
+    ET.fromstring('<a><b>1</b></a>').find('b').text, callable(zoneinfo.ZoneInfo)]
+""",
+    "attributes of the library's objects, classes of its own": """
+import random, textwrap
+from enum import Enum, unique, verify, UNIQUE
+from fractions import Fraction
+wrapper = textwrap.TextWrapper(); wrapper.width = 8; wrapper.initial_indent = '* '
+class Dice(random.Random):
+    def roll(self): return self._randbelow(6) + 1
+class Half(Fraction): pass
+error = ValueError('x'); error.code = 7; error.add_note('n')
+Color = Enum('Color', 'RED GREEN')
+result = [wrapper.wrap('aa bb cc dd'), 1 <= Dice(1).roll() <= 6, Half(1, 2) + 1, error.code,
+          [one.name for one in Color], Color.RED.value]
 """,
 }

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from sandbox.worker.policy import compile_restricted, restricted_globals
+from toolhop_sandbox.worker.policy import compile_restricted, restricted_globals
 
 
 def plain(source: str) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from textwrap import dedent
 
-from sandbox.outcome import (
+from toolhop_sandbox.outcome import (
     JSON,
     NotJson,
     Outcome,
@@ -147,6 +147,75 @@ ARGUMENTS = [
            arguments={"a": 1, "b": 2}),
 ]  # fmt: skip
 
+COMPUTING = [
+    Case(
+        "annotations that are texts",
+        dedent(
+            """
+            from __future__ import annotations
+            import dataclasses
+            import typing
+            from dataclasses import KW_ONLY, InitVar, dataclass, fields
+            from typing import ClassVar
+
+            @dataclass
+            class Film:
+                made: ClassVar[int] = 0
+                kept: typing.ClassVar[int] = 0
+                year: int = 1
+                later: InitVar[int] = 2
+                still: dataclasses.InitVar[int] = 0
+                _: KW_ONLY
+                title: str = ""
+                def __post_init__(self, later, still): self.year += later + still
+
+            def f():
+                film = Film(1900, 80, 1, title="x")
+                return [[one.name for one in fields(Film)], film.year, film.title]
+            """
+        ),
+        Returned('[["year", "title"], 1981, "x"]'),
+    ),
+    Case(
+        "what is missing is not forbidden",
+        dedent(
+            """
+            from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+            try:
+                import pydantic
+            except ImportError:
+                pydantic = None
+
+            def f():
+                try:
+                    zone = ZoneInfo("Europe/Paris")
+                except ZoneInfoNotFoundError:
+                    zone = None
+                return [pydantic, zone]
+            """
+        ),
+        Returned("[null, null]"),
+    ),
+    module(
+        "modules-that-only-compute",
+        """
+        import ast, binascii, codecs, gzip, hmac, ipaddress, queue, secrets, struct, urllib.parse
+        import xml.etree.ElementTree, zlib, zoneinfo
+
+        def f():
+            waiting = queue.PriorityQueue()
+            waiting.put(binascii.crc32(b"a"))
+            return [waiting.get(), codecs.encode("abc", "rot13"), len(secrets.token_hex(3)),
+                    zlib.decompress(zlib.compress(b"a")).decode(), ast.literal_eval("[1]"),
+                    hmac.new(b"k", b"m", "md5").hexdigest(), urllib.parse.quote("é"),
+                    xml.etree.ElementTree.fromstring("<a>1</a>").text, struct.pack(">h", 1)[1]]
+        """,
+        Returned(
+            '[3904355907, "nop", 6, "a", [1], "ed7e724d3a91554aaa2043041d9c5305", "%C3%A9", "1", 1]'
+        ),
+    ),
+]
+
 RAISING = [
     module("in-function", "def f():\n    x = 1\n    return x / 0",
            Raised("ZeroDivisionError", "division by zero", 3)),
@@ -278,4 +347,4 @@ BEYOND_LIMITS = [
     function("two-megabytes", "return 'a' * 2000000", TooLarge(2_000_002, 1_000_000)),
 ]
 
-ORDINARY = [*VALUES, *ARGUMENTS, *RAISING, *NOT_JSON, *BEYOND_LIMITS]
+ORDINARY = [*VALUES, *COMPUTING, *ARGUMENTS, *RAISING, *NOT_JSON, *BEYOND_LIMITS]

@@ -13,15 +13,15 @@ from typing import Any
 import anyio
 import pytest
 
-from sandbox import containers
-from sandbox.base import Limits, Program
-from sandbox.engine import CREATES, DockerEngine
-from sandbox.errors import SandboxUnavailable
-from sandbox.outcome import OutOfMemory, Returned
-from sandbox.pool import PooledSandbox
-from sandbox.tunnel import Tunnel
-from tests.sandbox.conformance import Box, Conformance, Restricted
+from tests.sandbox.conformance import Box, Conformance, Core, Restricted
 from tests.sandbox.conftest import require_engine
+from toolhop_sandbox.attach.tunnel import Tunnel
+from toolhop_sandbox.base import Limits, Program
+from toolhop_sandbox.docker import containers
+from toolhop_sandbox.docker.engine import CREATES, DockerEngine
+from toolhop_sandbox.errors import SandboxUnavailable
+from toolhop_sandbox.outcome import OutOfMemory, Returned
+from toolhop_sandbox.pool import PooledSandbox
 
 pytestmark = pytest.mark.docker
 
@@ -34,7 +34,7 @@ class TestDocker(Conformance):
         return docker_box
 
 
-class TestRestrictedDocker(Restricted):
+class TestRestrictedDocker(Restricted, Core):
     @pytest.fixture
     def box(self, restricted_docker_box: Box) -> Box:
         return restricted_docker_box
@@ -63,8 +63,8 @@ def test_the_container_is_closed_up(docker_box: Box) -> None:
     assert host["SecurityOpt"] == ["no-new-privileges:true"]
     assert host["IpcMode"] == "none"
     assert host["Privileged"] is False
-    assert host["PidsLimit"] == 64
-    assert host["Memory"] == host["MemorySwap"] == (256 + 128) << 20
+    assert host["PidsLimit"] == 48
+    assert host["Memory"] == host["MemorySwap"] == (256 + 96) << 20
     assert host["AutoRemove"] is True
     assert host["LogConfig"]["Type"] == "none"
     assert config["User"] == "65534:65534"
@@ -168,7 +168,9 @@ def test_a_worker_that_never_connects_is_told_at_once(
     engine: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """As where the engine mounts another machine's folder: the socket is not in it."""
-    monkeypatch.setattr("sandbox.image.entry_command", lambda: ["/usr/local/bin/python3", "-V"])
+    monkeypatch.setattr(
+        "toolhop_sandbox.docker.image.entry_command", lambda: ["/usr/local/bin/python3", "-V"]
+    )
     error = unavailable(DockerEngine(transport="socket"))
     assert "its worker ended without connecting" in error.message
     assert "in a virtual machine" in error.fix
@@ -230,7 +232,7 @@ def no_more_containers() -> Iterator[None]:
 
 
 def test_importing_the_engine_does_not_import_docker() -> None:
-    code = "import sys, sandbox.choose; sys.exit('docker' in sys.modules)"
+    code = "import sys, toolhop_sandbox.choose; sys.exit('docker' in sys.modules)"
     root = Path(__file__).parents[2]
     assert subprocess.run([sys.executable, "-c", code], cwd=root).returncode == 0
 

@@ -17,11 +17,11 @@ from pathlib import Path
 import anyio
 import pytest
 
-from sandbox import containers
-from sandbox.base import Program
-from sandbox.engine import DockerEngine
-from sandbox.outcome import Returned
-from sandbox.pool import PooledSandbox
+from toolhop_sandbox.base import Program
+from toolhop_sandbox.docker import containers
+from toolhop_sandbox.docker.engine import DockerEngine
+from toolhop_sandbox.outcome import Returned
+from toolhop_sandbox.pool import PooledSandbox
 
 ROOT = Path(__file__).parents[2]
 ADD = Program("def f(a):\n    return a + 1", "f")
@@ -67,7 +67,7 @@ def forwarded(context: ssl.SSLContext | None = None) -> Iterator[int]:
 
 @pytest.mark.docker
 def test_a_whole_run_on_an_engine_behind_tcp(engine: None, tmp_path: Path) -> None:
-    code = "from agents.cli import main; main()"
+    code = "from toolhop_agents.cli import main; main()"
     flags = ["--limit", "3", "--sandbox", "docker", "--log-dir", str(tmp_path), "--json"]
     with forwarded() as port:
         done = subprocess.run(

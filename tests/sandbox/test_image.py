@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import io
+import platform
 import subprocess
 import sys
 import tarfile
@@ -8,11 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from sandbox import containers, image
-from sandbox.errors import SandboxUnavailable
-from tests.sandbox.conformance import Box, Core
+from tests.sandbox.conformance import Box, Small
+from toolhop_sandbox.docker import containers, image, upkeep
+from toolhop_sandbox.errors import SandboxUnavailable
 
-FILES = {"sandbox/worker/zygote.py": b"1"}
+FILES = {"toolhop_sandbox/worker/zygote.py": b"1"}
 
 
 def tag_with(monkeypatch: pytest.MonkeyPatch, files: dict[str, bytes]) -> str:
@@ -25,8 +27,8 @@ def test_the_tag_tells_the_content(monkeypatch: pytest.MonkeyPatch) -> None:
         image.tag(),
         image.tag("python:3.12-slim"),
         tag_with(monkeypatch, FILES),
-        tag_with(monkeypatch, {"sandbox/worker/zygote.py": b"2"}),
-        tag_with(monkeypatch, {"sandbox/worker/zygot.py": b"1"}),
+        tag_with(monkeypatch, {"toolhop_sandbox/worker/zygote.py": b"2"}),
+        tag_with(monkeypatch, {"toolhop_sandbox/worker/zygot.py": b"1"}),
         tag_with(monkeypatch, {**FILES, "x": b""}),
     ]
     monkeypatch.setattr(image, "RECIPE", "another")
@@ -44,8 +46,13 @@ def test_the_tag_is_the_same_for_the_same(monkeypatch: pytest.MonkeyPatch) -> No
 
 def test_the_worker_needs_only_what_the_image_holds() -> None:
     names = set(image.worker_files())
-    assert {"sandbox/__init__.py", "sandbox/worker/zygote.py", "sandbox/worker/policy.py"} <= names
-    assert {name.split("/")[0] for name in names} == {"sandbox", "RestrictedPython"}
+    assert {
+        "toolhop_sandbox/__init__.py",
+        "toolhop_sandbox/worker/zygote.py",
+        "toolhop_sandbox/worker/policy/__init__.py",
+        "toolhop_sandbox/worker/policy/guards.py",
+    } <= names
+    assert {name.split("/")[0] for name in names} == {"toolhop_sandbox", "RestrictedPython"}
     assert not any("test" in Path(name).parts for name in names)
 
 
@@ -80,7 +87,7 @@ def test_the_image_belongs_to_root_and_is_small(archive: tarfile.TarFile) -> Non
 def test_the_image_holds_no_way_out(archive: tarfile.TarFile) -> None:
     names = set(archive.getnames())
     library = f"usr/local/lib/python{sys.version_info.major}.{sys.version_info.minor}"
-    assert any(name.endswith("/sandbox/worker/zygote.pyc") for name in names)
+    assert any(name.endswith("/toolhop_sandbox/worker/zygote.pyc") for name in names)
     for left_out in ("site-packages/pip", "ensurepip", "test", "tkinter", "multiprocessing"):
         assert f"{library}/{left_out}" not in names
 
@@ -102,7 +109,7 @@ def test_without_ldd_a_base_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.docker
-class TestOverABase(Core):
+class TestOverABase(Small):
     """The worker over a base image: our own, since it holds python3 where the official ones do."""
 
     @pytest.fixture
@@ -124,11 +131,51 @@ class TestOverABase(Core):
 def test_the_worker_imports_no_third_party_package_but_one() -> None:
     code = (
         "import sys; before = set(sys.modules); "
-        "from sandbox.worker import zygote, standby; standby.warm(); "
+        "from toolhop_sandbox.worker import zygote, standby; standby.warm(); "
         "print(*sorted({n.partition('.')[0] for n in set(sys.modules) - before}))"
     )
     root = Path(__file__).parents[2]
     out = subprocess.run([sys.executable, "-c", code], cwd=root, capture_output=True, text=True)
     assert out.returncode == 0, out.stderr
     foreign = {name for name in out.stdout.split() if name not in sys.stdlib_module_names}
-    assert foreign <= {"sandbox", "RestrictedPython"}
+    assert foreign <= {"toolhop_sandbox", "RestrictedPython"}
+
+
+@pytest.mark.docker
+def test_clean_leaves_the_image_of_another_installation_that_is_there(
+    engine: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    client = containers.connect()
+    try:
+        there, gone = f"{image.REPOSITORY}:another-one", f"{image.REPOSITORY}:a-gone-one"
+        homes = {there: tmp_path, gone: tmp_path / "gone"}
+        for name, folder in homes.items():
+            label = f"{platform.node()}:{folder}"
+            marks = [
+                f"LABEL {containers.IMAGE_LABEL}=1",
+                f'LABEL {containers.HOME_LABEL}="{label}"',
+            ]
+            repository, _, tag = name.partition(":")
+            client.api.import_image_from_data(
+                empty_tar(name), repository=repository, tag=tag, changes=marks
+            )
+        # Of what else is in this engine nothing is looked at.
+        found = [one for one in upkeep.images(client) if one.name in homes]
+        monkeypatch.setattr(upkeep, "images", lambda _: iter(found))
+        monkeypatch.setattr(containers, "ours", lambda _: iter(()))
+        removed = upkeep.clean(client)
+        assert [one.name for one in removed.images] == [gone]
+        assert removed.in_use == ()
+        assert containers.image_id(client, there)
+    finally:
+        for name in homes:
+            containers.discard_image(client, name)
+        client.close()
+
+
+def empty_tar(name: str) -> bytes:
+    """An archive of one file, which tells two images apart."""
+    buffer = io.BytesIO()
+    with tarfile.open(fileobj=buffer, mode="w") as archive:
+        archive.addfile(tarfile.TarInfo(name.partition(":")[2]))
+    return buffer.getvalue()

@@ -12,11 +12,11 @@ from dataclasses import replace
 import anyio
 import pytest
 
-from sandbox import link as module
-from sandbox.base import Limits, Program
-from sandbox.errors import SandboxFault
-from sandbox.link import PRIMED, PRIMED_AT_ONCE, SPARES, WorkerLink
-from sandbox.outcome import (
+from toolhop_sandbox import control as module
+from toolhop_sandbox.base import Limits, Program
+from toolhop_sandbox.errors import SandboxFault
+from toolhop_sandbox.link import PRIMED, WorkerLink
+from toolhop_sandbox.outcome import (
     Died,
     NotJson,
     Outcome,
@@ -27,8 +27,8 @@ from sandbox.outcome import (
     TimedOut,
     TooLarge,
 )
-from sandbox.standbys import Compiled, Loadable, loadable
-from sandbox.worker import wire
+from toolhop_sandbox.standbys import Compiled, Loadable, loadable
+from toolhop_sandbox.worker import wire
 
 LIMITS = Limits(wall_s=1.0, result_bytes=1000)
 PROGRAM = Program("def f(): pass", "f")
@@ -48,8 +48,10 @@ class FakeWorker:
         self.requests: list[bytes] = []
         self.spawned: list[int] = []
         self.killed: list[int] = []
-        self.awaited: set[int] = set()
         self.garbled = False
+        self.had_to_kill = False
+        self.full = False
+        """It says of every standby that there was no room to fork it."""
         self.resets = 0
         self.silent = False
         """It takes packets and answers none."""
@@ -86,13 +88,13 @@ class FakeWorker:
                 if not data:
                     return
                 letter, number, rest = wire.unpack(data)
-                if letter == wire.SPAWN_ONCE:
+                if letter == wire.SPAWN:
                     for (spent,) in wire.NUMBER.iter_unpack(rest):
                         self._handle(wire.KILL, spent, [])
                 self._handle(letter, number, descriptors)
 
     def _handle(self, letter: bytes, number: int, descriptors: list[int]) -> None:
-        if letter == wire.SPAWN_ONCE:
+        if letter == wire.SPAWN:
             self.spawned.append(number)
             connection = socket.socket(fileno=descriptors[0])
             self._connections[number] = connection
@@ -101,13 +103,12 @@ class FakeWorker:
             thread.start()
         elif letter == wire.KILL:
             self.killed.append(number)
-            if not self.silent and number in self.awaited:
-                self.send(wire.packet(wire.EXIT, number, wire.STATUS.pack(-9)))
-        elif letter == wire.WAIT and self.exit_code is not None:
-            status = b"xx" if self.garbled else wire.STATUS.pack(self.exit_code)
-            self.send(wire.packet(wire.EXIT, number, status))
-        elif letter == wire.WAIT:
-            self.awaited.add(number)
+        elif letter == wire.END and not self.silent:
+            self.killed.append(number)
+            code = -9 if self.exit_code is None else self.exit_code
+            killed = self.had_to_kill or self.exit_code is None
+            status = b"xx" if self.garbled else wire.STATUS.pack(code, killed)
+            self.send(wire.packet(wire.ENDED, number, b"" if self.full else status))
         elif letter in (wire.RESET, wire.PING) and not self.silent:
             self.resets += letter == wire.RESET
             counted = wire.NUMBER.pack(1) if letter == wire.PING else b""
@@ -267,15 +268,15 @@ def test_the_request_is_what_the_worker_reads() -> None:
     assert request[4 + size :] == b"code" + wire.RUN + b"{}"
 
 
-def test_two_standbys_are_ready_and_each_call_takes_one() -> None:
+def test_a_standby_is_ready_and_each_call_takes_one() -> None:
     worker = FakeWorker(frame(wire.RESULT, b"1"))
 
     async def run(link: WorkerLink) -> None:
         await link.greet(5)
-        assert await worker_has(worker, SPARES)
+        assert await worker_has(worker, 1)
         for done in range(1, 4):
             assert await call(link) == Returned("1")
-            assert await worker_has(worker, SPARES + done)
+            assert await worker_has(worker, 1 + done)
 
     with playing(worker) as link:
         anyio.run(run, link)
@@ -307,29 +308,34 @@ def test_a_primed_program_is_sent_ahead_and_its_call_is_the_arguments_alone() ->
     async def run(link: WorkerLink) -> None:
         await link.greet(5)
         link.prime(program)
-        assert await worker_has(worker, SPARES + 1)
+        assert await worker_has(worker, 1 + 1)
         # The primed one is not replaced after one call; a spare, and then a primed one, are.
-        for expected in (SPARES + 1, SPARES + 3, SPARES + 4):
+        for expected in (2, 4, 5):
             assert await link.call(program, b"{}") == Returned("1")
             assert await worker_has(worker, expected)
 
     with playing(worker) as link:
         anyio.run(run, link)
-    assert worker.killed[0] == SPARES + 1, "the first call took the primed one"
+    assert worker.killed[0] == 2, "the first call took the primed one"
     loads = [request for request in worker.requests if request[:1] == wire.LOAD]
     assert len(loads) == 3
 
 
-def test_no_more_standbys_are_primed_than_allowed() -> None:
+def test_no_more_standbys_are_primed_than_allowed_and_the_next_when_one_was_called() -> None:
     worker = FakeWorker(frame(wire.RESULT, b"1"))
+    programs = primable(PRIMED + 2)
 
     async def run(link: WorkerLink) -> None:
         await link.greet(5)
-        for program in primable(PRIMED + 3):
+        for program in (*programs, programs[0]):
             link.prime(program)
-        assert await worker_has(worker, SPARES + PRIMED_AT_ONCE)
-        assert len(link._primed) == PRIMED_AT_ONCE
-        assert len(link._wanted) == PRIMED
+        assert await worker_has(worker, 1 + PRIMED)
+        link.prime(programs[0])
+        assert list(link._primed) == programs[:PRIMED]
+        assert await link.call(programs[1], b"{}") == Returned("1")
+        assert await until(lambda: programs[PRIMED] in link._primed)
+        assert programs[PRIMED + 1] not in link._primed
+        assert await worker_has(worker, 2 + PRIMED)
 
     with playing(worker) as link:
         anyio.run(run, link)
@@ -356,7 +362,7 @@ def test_a_spare_that_ended_is_passed_over() -> None:
 
     async def run(link: WorkerLink) -> Outcome:
         await link.greet(5)
-        assert await worker_has(worker, SPARES)
+        assert await worker_has(worker, 1)
         worker._connections[1].shutdown(socket.SHUT_RDWR)
         return await call(link)
 
@@ -372,7 +378,7 @@ def faulty(
 
     async def run(link: WorkerLink) -> None:
         await link.greet(5)
-        assert await worker_has(worker, SPARES)
+        assert await worker_has(worker, 1)
         await use(link)  # type: ignore[misc]
 
     with playing(worker) as link, pytest.raises(SandboxFault) as caught:
@@ -472,7 +478,7 @@ def test_cancelling_kills_and_the_next_call_is_answered() -> None:
         with anyio.move_on_after(0.05) as scope:
             await call(link, replace(LIMITS, wall_s=60))
         assert scope.cancelled_caught
-        assert await worker_has(worker, SPARES + 1)
+        assert await worker_has(worker, 1 + 1)
         assert await until(lambda: worker.killed == worker.spawned[:1])
         # A standby reads its reply when it is asked.
         worker.reply = frame(wire.RESULT, b"2")
@@ -488,7 +494,7 @@ def test_reset_makes_new_standbys() -> None:
     async def run(link: WorkerLink) -> Outcome:
         await link.greet(5)
         await link.reset()
-        assert await worker_has(worker, 2 * SPARES)
+        assert await worker_has(worker, 2)
         return await call(link)
 
     with playing(worker) as link:
@@ -519,6 +525,20 @@ def test_compiling(name: str) -> None:
 
     with playing(worker) as link:
         assert anyio.run(run, link) == expected
+
+
+def test_a_process_that_had_no_room_is_a_fault(monkeypatch: pytest.MonkeyPatch) -> None:
+    worker = FakeWorker()
+    worker.full = True
+    assert "no room" in faulty(worker, call, monkeypatch)
+
+
+def test_a_process_that_hangs_up_and_goes_on_is_told_from_one_that_ran_out_of_memory() -> None:
+    worker = FakeWorker(b"", -9)
+    assert outcome_of(worker) == OutOfMemory(256)
+    worker = FakeWorker(b"", -9)
+    worker.had_to_kill = True
+    assert outcome_of(worker) == Died("the process closed its connection and gave no result")
 
 
 def test_a_fault_of_ours_in_compiling_is_a_fault() -> None:

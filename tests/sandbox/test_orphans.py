@@ -14,15 +14,16 @@ import anyio
 import pytest
 from docker import DockerClient
 
-from sandbox import containers, folders, image, owner
 from tests.sandbox.conftest import built
+from toolhop_sandbox import owner
+from toolhop_sandbox.docker import containers, folders, image
 
 ROOT = Path(__file__).parents[2]
 
 HOST = """
 import anyio
-from sandbox.engine import DockerEngine
-from sandbox.pool import PooledSandbox
+from toolhop_sandbox.docker.engine import DockerEngine
+from toolhop_sandbox.pool import PooledSandbox
 
 async def main():
     pool = PooledSandbox(DockerEngine())
@@ -32,7 +33,7 @@ async def main():
 
 anyio.run(main)
 """
-IDLE = "from sandbox import owner; print(owner.me(), flush=True); input()"
+IDLE = "from toolhop_sandbox import owner; print(owner.me(), flush=True); input()"
 
 
 @pytest.fixture
@@ -190,7 +191,9 @@ def test_a_folder_is_open_inside_and_closed_outside(place: Path) -> None:
 
 def test_only_folders_of_dead_owners_are_swept(place: Path) -> None:
     mine = folders.control_folder().parent
-    with host("from sandbox import folders; print(folders.prefix(), flush=True); input()") as (
+    with host(
+        "from toolhop_sandbox.docker import folders; print(folders.prefix(), flush=True); input()"
+    ) as (
         process,
         prefix,
     ):

@@ -10,11 +10,11 @@ import anyio
 import pytest
 from anyio.lowlevel import checkpoint
 
-from sandbox.base import Program, Session
-from sandbox.errors import SandboxFault, SandboxUnavailable
-from sandbox.outcome import Raised, Returned, TimedOut
-from sandbox.pool import PooledSandbox
-from sandbox.process import ProcessLauncher, ProcessWorker
+from toolhop_sandbox.base import Program, Session
+from toolhop_sandbox.errors import SandboxFault, SandboxUnavailable
+from toolhop_sandbox.outcome import Raised, Returned, TimedOut
+from toolhop_sandbox.pool import PooledSandbox
+from toolhop_sandbox.process import ProcessLauncher, ProcessWorker
 
 ADD = Program("def f(a):\n    return a + 1", "f")
 LOOP = Program("def f():\n    while True: pass", "f")
@@ -116,6 +116,37 @@ def test_a_session_takes_the_worker_that_is_being_started(launcher: Launcher) ->
     assert len(launcher.workers) == 1
 
 
+class OneAfterAnother(Launcher):
+    """Has the starts of one moment end in their order, the first long before the others."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.asked = 0
+
+    async def start(self) -> ProcessWorker:
+        self.asked += 1
+        await anyio.sleep(0.1 * (self.asked - 1))
+        return await super().start()
+
+
+def test_workers_started_ahead_count_among_those_that_sessions_start() -> None:
+    launcher = OneAfterAnother()
+
+    async def one(pool: PooledSandbox) -> None:
+        async with pool.session() as session:
+            await add(session)
+
+    async def run() -> None:
+        pool = PooledSandbox(launcher, policy="none", max_workers=3, ahead=2)
+        async with pool, anyio.create_task_group() as tasks:
+            for _ in range(9):
+                tasks.start_soon(one, pool)
+
+    anyio.run(run)
+    assert launcher.asked == 3
+    assert launcher.alive == 0
+
+
 def test_a_worker_that_was_lost_is_made_up_for(launcher: Launcher) -> None:
     async def run() -> None:
         async with PooledSandbox(launcher, policy="none", max_workers=2, ahead=1) as pool:
@@ -193,8 +224,8 @@ def test_calls_of_one_session_take_turns(launcher: Launcher) -> None:
 def test_an_idle_worker_that_is_lost_is_replaced(
     launcher: Launcher, number: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("sandbox.link.ANSWER_S", 0.2)
-    monkeypatch.setattr("sandbox.process.STOP_S", 0.2)
+    monkeypatch.setattr("toolhop_sandbox.control.ANSWER_S", 0.2)
+    monkeypatch.setattr("toolhop_sandbox.process.STOP_S", 0.2)
 
     async def run() -> None:
         async with pool_of(launcher) as pool:
@@ -219,7 +250,7 @@ def test_a_worker_lost_in_a_session_is_not_used_again(launcher: Launcher) -> Non
                 with pytest.raises(SandboxFault):
                     # Spares may answer still before the loss shows.
                     await add_often(session)
-                # The session goes on with another one.
+                # The session resumes another one.
                 await add(session)
             async with pool.session() as session:
                 await add(session)
@@ -322,7 +353,7 @@ def test_a_sandbox_that_cannot_be_prepared_is_closed(
 
 
 def test_programs_are_compiled_once(launcher: Launcher, monkeypatch: pytest.MonkeyPatch) -> None:
-    from sandbox.link import WorkerLink
+    from toolhop_sandbox.link import WorkerLink
 
     compiled: list[str] = []
     real = WorkerLink.compile
@@ -346,7 +377,7 @@ def test_programs_are_compiled_once(launcher: Launcher, monkeypatch: pytest.Monk
 def test_bad_source_is_kept_and_a_slow_compiler_is_not(
     launcher: Launcher, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from sandbox.link import WorkerLink
+    from toolhop_sandbox.link import WorkerLink
 
     answers: list[object] = [TimedOut(1.0), Raised("SyntaxError", "bad"), None]
 
@@ -376,7 +407,7 @@ def _descendants() -> list[int]:
         except OSError:
             continue
         mine = int(fields[1]) == os.getpid() and fields[0] != "Z"
-        if mine and b"sandbox.worker.zygote" in command and b"--fd" in command:
+        if mine and b"toolhop_sandbox.worker.zygote" in command and b"--fd" in command:
             found.append(int(path.parent.name))
     # The boxes that other tests of this process share are alive by right.
     return [pid for pid in found if pid not in _SHARED]

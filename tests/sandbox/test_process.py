@@ -10,9 +10,9 @@ from pathlib import Path
 import anyio
 import pytest
 
-from sandbox.pool import PooledSandbox
-from sandbox.process import ProcessLauncher
 from tests.sandbox.conformance import Box, Conformance, Restricted
+from toolhop_sandbox.pool import PooledSandbox
+from toolhop_sandbox.process import ProcessLauncher
 
 
 class TestProcess(Conformance):
@@ -36,8 +36,8 @@ def test_the_description_says_what_holds(process_box: Box) -> None:
 
 HOST = """
 import sys, time, anyio
-from sandbox.pool import PooledSandbox
-from sandbox.process import ProcessLauncher
+from toolhop_sandbox.pool import PooledSandbox
+from toolhop_sandbox.process import ProcessLauncher
 
 async def main():
     pool = PooledSandbox(ProcessLauncher(), policy="none")
@@ -73,7 +73,7 @@ def _runs(pid: int) -> bool:
 
 
 def test_a_worker_that_does_not_end_is_killed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("sandbox.process.STOP_S", 0.05)
+    monkeypatch.setattr("toolhop_sandbox.process.STOP_S", 0.05)
 
     async def run() -> int | None:
         worker = await ProcessLauncher().start()
@@ -85,7 +85,7 @@ def test_a_worker_that_does_not_end_is_killed(monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_other_systems_are_told_to_use_docker(monkeypatch: pytest.MonkeyPatch) -> None:
-    from sandbox.errors import SandboxUnavailable
+    from toolhop_sandbox.errors import SandboxUnavailable
 
     monkeypatch.setattr(sys, "platform", "darwin")
 

@@ -14,8 +14,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sandbox.tunnel import ENGINE_HEAD, EngineStream, Tunnel
-from sandbox.worker import mux, relay, wire
+from toolhop_sandbox.attach import mux, relay
+from toolhop_sandbox.attach.tunnel import ENGINE_HEAD, EngineStream, Tunnel
+from toolhop_sandbox.worker import wire
 
 WAIT_S = 10.0
 

@@ -8,12 +8,12 @@ from typing import Any
 
 import anyio
 
-from sandbox.base import Limits, Program
-from sandbox.choose import open_sandbox
-from sandbox.outcome import JSON
+from toolhop_sandbox.base import Limits, Program
+from toolhop_sandbox.choose import open_sandbox
+from toolhop_sandbox.outcome import JSON
 from toolhop_tools.certify.model import VERSION, Basis, Certificate, HopProof
 from toolhop_tools.certify.prove import certify_all
-from toolhop_tools.model import GoldCall, Hop, Item, Tool, ToolDocument
+from toolhop_tools.model import GoldCall, Hop, Item, Tool, ToolSchema
 
 BASIS = Basis(VERSION, 0, 200, 10, 1.0, 256, "restricted")
 TEXT: dict[str, JSON] = {"type": "string"}
@@ -34,7 +34,7 @@ def made(
     known: dict[str, JSON] = dict(properties if properties is not None else {"text": TEXT})
     needed: list[JSON] = list(known if required is None else required)
     schema: dict[str, JSON] = {"type": "object", "properties": known, "required": needed}
-    tool = Tool(ToolDocument(name, "A tool.", schema), Program(source, name))
+    tool = Tool(ToolSchema(name, "A tool.", schema), Program(source, name))
     return Hop(question, answer, tool, None if gold is None else GoldCall(gold, "written"))
 
 

@@ -7,11 +7,11 @@ from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import Any
 
-from env.rejection import Rejections
-from sandbox.base import Limits, Program
-from sandbox.choose import Kind
-from sandbox.outcome import JSON
-from toolhop_tools.model import Tool, ToolDocument
+from toolhop_env.rejection import Rejections
+from toolhop_sandbox.base import Limits, Program
+from toolhop_sandbox.choose import Kind
+from toolhop_sandbox.outcome import JSON
+from toolhop_tools.model import Tool, ToolSchema
 from toolhop_tools.properties.bench import calling
 from toolhop_tools.properties.case import Case
 from toolhop_tools.properties.check import check, open_case
@@ -30,7 +30,7 @@ def subject(
     description: str = "A tool.",
     golds: Sequence[Gold] = (),
 ) -> Subject:
-    """A tool whose document has these properties, all required unless told otherwise."""
+    """A tool whose schema has these properties, all required unless told otherwise."""
     number = {"type": "integer", "minimum": 0, "maximum": 99}
     inner: dict[str, Any] = {"n": number} if properties is None else dict(properties)
     schema: dict[str, JSON] = {
@@ -38,7 +38,7 @@ def subject(
         "properties": inner,
         "required": list(inner if required is None else required),
     }
-    tool = Tool(ToolDocument(name, description, schema), Program(source, name))
+    tool = Tool(ToolSchema(name, description, schema), Program(source, name))
     return Subject("item-1", tool, tuple(golds))
 
 
@@ -61,11 +61,11 @@ def found(call: Caller, one: Subject, property_: str, *, count: int = 20) -> Cou
 
 def row(one: Subject) -> dict[str, Any]:
     """The tool as a row of a data file in ToolHop's format."""
-    document = one.tool.document
+    schema = one.tool.schema
     tool = {
-        "name": document.name,
-        "description": document.description,
-        "parameters": dict(document.parameters),
+        "name": schema.name,
+        "description": schema.description,
+        "parameters": dict(schema.parameters),
     }
     return {
         "id": 1,

@@ -11,7 +11,7 @@ AGE, YEAR = "How old was Ada?", "When was Ada born?"
 COUNT = "How many letters has Ada?"
 
 
-def document(name: str, *properties: str, **changes: object) -> Row:
+def schema(name: str, *properties: str, **changes: object) -> Row:
     parameters = {
         "type": "object",
         "properties": {name: {"type": "string"} for name in properties},
@@ -26,7 +26,7 @@ def row(**changes: object) -> Row:
         "question": "How old?",
         "answer": "36",
         "sub_task": {YEAR: "1815", AGE: "36"},
-        "tools": {YEAR: document("born", "who"), AGE: document("minus", "a", "b")},
+        "tools": {YEAR: schema("born", "who"), AGE: schema("minus", "a", "b")},
         "functions": ["def born(who):\n    return 1815\n", "def minus(a, b=0):\n    return a\n"],
         "domain": "History",
         "answer_type": "number",
@@ -46,9 +46,9 @@ def same_names(**changes: object) -> Row:
         row(
             sub_task={YEAR: "1815", COUNT: "3", AGE: "36"},
             tools={
-                YEAR: document("ask", "who", "style"),
-                COUNT: document("ask_2", "text"),
-                AGE: document("ask", "a", "b"),
+                YEAR: schema("ask", "who", "style"),
+                COUNT: schema("ask_2", "text"),
+                AGE: schema("ask", "a", "b"),
             },
             functions=[
                 "def ask(who, style=1): return 1815",

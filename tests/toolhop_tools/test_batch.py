@@ -8,10 +8,10 @@ from dataclasses import replace
 import anyio
 import pytest
 
-from sandbox.base import Limits, Program
-from sandbox.choose import open_sandbox
-from sandbox.outcome import JSON, Died, Outcome, Raised, Returned, TimedOut
-from toolhop_tools.batch import MOST_CUT, Arguments, Run, in_batches, load_call, run_batch
+from toolhop_sandbox.base import Limits, Program
+from toolhop_sandbox.choose import open_sandbox
+from toolhop_sandbox.outcome import JSON, Died, Outcome, Raised, Returned, TimedOut
+from toolhop_tools.batch import MOST_CUT, Arguments, CallRun, in_batches, load_call, run_batch
 
 SETS: list[dict[str, JSON]] = [{"a": number} for number in range(20)]
 SOURCES = {
@@ -33,7 +33,7 @@ SOURCES = {
 }
 
 
-async def outcomes(program: Program) -> tuple[list[Run | None], list[Outcome]]:
+async def outcomes(program: Program) -> tuple[list[CallRun | None], list[Outcome]]:
     opened = await open_sandbox("process", limits=Limits(wall_s=1.0))
     async with opened as sandbox, sandbox.session() as session:
         together = await run_batch(session, program, SETS)
@@ -82,7 +82,7 @@ def test_one_call_without_an_end_is_found() -> None:
     source = "def f(a):\n    while a == 7:\n        pass\n    return a"
     program = Program(source, "f")
 
-    async def run() -> list[Run | None]:
+    async def run() -> list[CallRun | None]:
         opened = await open_sandbox("process", limits=Limits(wall_s=0.3))
         async with opened as sandbox, sandbox.session() as session:
             return await run_batch(session, program, SETS)

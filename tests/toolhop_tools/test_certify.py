@@ -8,16 +8,15 @@ from pathlib import Path
 
 import pytest
 
-from sandbox.outcome import JSON
 from tests.toolhop_tools.certifying import BASIS, NUMBER, TEXT, certificates, item, made, proof
-from toolhop_tools.builtin import builtin
+from toolhop_sandbox.outcome import JSON
 from toolhop_tools.certify.candidates import Provenance, cheapest
 from toolhop_tools.certify.model import (
     Certificate,
     Defect,
     Edge,
     HopProof,
-    Verdict,
+    HopVerdict,
     from_line,
     to_line,
 )
@@ -25,7 +24,8 @@ from toolhop_tools.certify.pools import Choice
 from toolhop_tools.certify.shapes import Shape, shape
 from toolhop_tools.load import load
 from toolhop_tools.model import DataSet, Hop
-from toolhop_tools.official import read, to_rows
+from toolhop_tools.readers.folder import builtin
+from toolhop_tools.readers.toolhop import read, to_rows
 
 MOTHERS = """
 MOTHERS = {"ada lovelace": "Anne Isabella", "bo": "Cy"}
@@ -72,14 +72,14 @@ def test_parameters_are_filled_from_the_question() -> None:
 
 def test_another_choice_than_the_one_asked_for_is_no_proof() -> None:
     one = proof(made(MOTHERS, WHO, "George Byron", PERSON))
-    assert (one.verdict, one.defect) == (Verdict.DEFECTIVE, Defect.OTHER_VALUE)
+    assert (one.verdict, one.defect) == (HopVerdict.DEFECTIVE, Defect.OTHER_VALUE)
     assert one.evidence[0].arguments == {"person": "Ada Lovelace", "relation": "mother"}
     assert one.evidence[0].outcome["json_text"] == '{"name": "Anne Isabella"}'
 
 
 def test_another_name_that_happens_to_fit_is_no_proof() -> None:
     one = proof(made(MOTHERS + "f('Ada Lovelace')", WHO, "Cy", {"person": TEXT}))
-    assert (one.verdict, one.defect) == (Verdict.DEFECTIVE, Defect.OTHER_VALUE)
+    assert (one.verdict, one.defect) == (HopVerdict.DEFECTIVE, Defect.OTHER_VALUE)
 
 
 def test_other_options_of_the_right_example_are() -> None:
@@ -94,7 +94,7 @@ def test_an_option_that_is_not_asked_for_proves_nothing() -> None:
     source = "def f(text, upper=False):\n    return ord(text.upper() if upper else text)\nf('s')"
     properties: dict[str, JSON] = {"text": TEXT, "upper": {"type": "boolean"}}
     one = proof(made(source, "What is the code of 's'?", "83", properties, required=["text"]))
-    assert (one.verdict, one.defect) == (Verdict.UNPROVEN, None)
+    assert (one.verdict, one.defect) == (HopVerdict.UNPROVEN, None)
     assert "upper" in one.why
     assert [evidence.arguments for evidence in one.evidence] == [
         {"text": "s", "upper": True},
@@ -113,19 +113,19 @@ def test_a_tool_that_has_to_be_told_the_answer() -> None:
         "def f(text):\n    return {'novel': text} if text == 'Moby-Dick' else {'error': 'none'}"
     )
     one = proof(made(source, "Which novel did the Marvel Comics adapt?", "Moby-Dick"))
-    assert (one.verdict, one.defect) == (Verdict.DEFECTIVE, Defect.NEEDS_ANSWER)
+    assert (one.verdict, one.defect) == (HopVerdict.DEFECTIVE, Defect.NEEDS_ANSWER)
     assert one.evidence[0].arguments == {"text": "Moby-Dick"}
 
 
 def test_a_tool_that_repeats_any_word_is_not_told_the_answer() -> None:
     one = proof(made("def f(text):\n    return text", "Which novel did Marvel adapt?", "Moby-Dick"))
-    assert (one.verdict, one.defect) == (Verdict.UNPROVEN, None)
+    assert (one.verdict, one.defect) == (HopVerdict.UNPROVEN, None)
 
 
 def test_a_gold_that_repeats_the_question() -> None:
     source = "def f(text):\n    return {'actress': 'Barbara Bach'}\nf('The Black Belly')"
     one = proof(made(source, "The Black Belly starred whom?", "Black Belly"))
-    assert (one.verdict, one.defect) == (Verdict.DEFECTIVE, Defect.OTHER_LABEL)
+    assert (one.verdict, one.defect) == (HopVerdict.DEFECTIVE, Defect.OTHER_LABEL)
 
 
 def test_a_gold_that_the_chain_does_not_go_on_with() -> None:
@@ -159,8 +159,8 @@ def test_what_is_wrong_has_a_class_and_evidence(name: str) -> None:
     [certificate] = certificates(item(hop), basis=replace(BASIS, wall_s=0.2))
     one = certificate.hops[0]
     assert (certificate.verdict, one.verdict, one.defect) == (
-        Verdict.DEFECTIVE,
-        Verdict.DEFECTIVE,
+        HopVerdict.DEFECTIVE,
+        HopVerdict.DEFECTIVE,
         defect,
     )
     assert len(one.evidence) == 1
@@ -179,14 +179,14 @@ def test_an_assigned_function_can_be_called() -> None:
 def test_finding_nothing_is_unproven() -> None:
     source = "def f(text):\n    return 4 if text == 'qqq' else 'No match found'"
     one = proof(made(source, "How many letters has Oslo?", "4"))
-    assert (one.verdict, one.defect, one.chance) == (Verdict.UNPROVEN, None, None)
+    assert (one.verdict, one.defect, one.chance) == (HopVerdict.UNPROVEN, None, None)
     assert one.executions > 0
 
 
 def test_a_tool_that_gives_the_answer_whoever_is_asked_about_is_told_by_its_rate() -> None:
     source = "def f(text):\n    return f'{text} was built by Ada' if text else None"
     one = proof(made(source, "Who built Stanley Park?", "Ada"))
-    assert one.verdict is Verdict.PROVEN
+    assert one.verdict is HopVerdict.PROVEN
     assert one.chance is not None
     assert (one.chance.rate or 0) >= 0.9
 
@@ -200,7 +200,7 @@ def f(text, place):
     hop = made(source, "Who built Stanley Park?", "Ada", {"text": TEXT, "place": TEXT})
     one = proof(hop)
     assert one.provenance is not Provenance.QUESTION
-    if one.verdict is Verdict.PROVEN:
+    if one.verdict is HopVerdict.PROVEN:
         assert one.chance is not None
         assert (one.chance.rate or 0) <= 0.5
 
@@ -208,7 +208,7 @@ def f(text, place):
 def test_a_state_that_builds_up_in_a_batch_proves_nothing() -> None:
     source = "calls = []\ndef f(text):\n    calls.append(text)\n    return len(calls)"
     one = proof(made(source, "How many visited Stanley Park?", "3"))
-    assert one.verdict is not Verdict.PROVEN
+    assert one.verdict is not HopVerdict.PROVEN
 
 
 # --- items
@@ -228,7 +228,7 @@ def chain() -> tuple[Hop, ...]:
 
 def test_an_item_is_proven_with_its_nesting() -> None:
     [certificate] = certificates(item(*chain()))
-    assert certificate.verdict is Verdict.PROVEN
+    assert certificate.verdict is HopVerdict.PROVEN
     assert [one.edges for one in certificate.hops] == [
         (),
         (Edge(1, "text", equal=True),),
@@ -245,13 +245,13 @@ def test_one_hop_that_is_not_proven_keeps_the_item_from_it() -> None:
     hops = chain()
     wrong = replace(hops[2], answer="5")
     [certificate] = certificates(item(*hops[:2], wrong))
-    assert certificate.verdict is Verdict.DEFECTIVE
+    assert certificate.verdict is HopVerdict.DEFECTIVE
     assert certificate.why.startswith("hop 3 (h): ")
 
 
 def test_the_last_answer_has_to_be_the_items() -> None:
     [certificate] = certificates(replace(item(*chain()[:2]), answer="Another"))
-    assert (certificate.verdict, certificate.defect) == (Verdict.DEFECTIVE, Defect.OTHER_ANSWER)
+    assert (certificate.verdict, certificate.defect) == (HopVerdict.DEFECTIVE, Defect.OTHER_ANSWER)
 
 
 SHAPES: dict[str, tuple[list[list[int]], Shape]] = {
@@ -275,7 +275,7 @@ def test_shapes(case: tuple[list[list[int]], Shape]) -> None:
 def test_an_answer_beyond_what_is_kept_of_a_result() -> None:
     source = "def f(text):\n    return {'many': ['x'] * 1500, 'length': len(text)}"
     [certificate] = certificates(item(made(source, "How many letters has Oslo?", "4")))
-    assert certificate.verdict is Verdict.PROVEN
+    assert certificate.verdict is HopVerdict.PROVEN
     assert certificate.hops[0].answer is not None
 
 
@@ -285,8 +285,8 @@ def test_certificates_are_the_same_each_time() -> None:
 
 
 def test_a_certificate_keeps_null_arguments() -> None:
-    hop = HopProof("f", Verdict.PROVEN, "x", 1, arguments={"a": None, "b": [None, False]})
-    certificate = Certificate("1", "d", BASIS, Verdict.PROVEN, "x", "linear", (hop,))
+    hop = HopProof("f", HopVerdict.PROVEN, "x", 1, arguments={"a": None, "b": [None, False]})
+    certificate = Certificate("1", "d", BASIS, HopVerdict.PROVEN, "x", "linear", (hop,))
     assert from_line(to_line(certificate)) == certificate
 
 
@@ -303,14 +303,14 @@ def test_cheapest_combinations_come_first() -> None:
 def test_gold_calls_of_the_builtin_items_are_checked() -> None:
     items = builtin().items[::6]
     found = certificates(*items)
-    assert [one.verdict for one in found] == [Verdict.PROVEN] * len(items)
+    assert [one.verdict for one in found] == [HopVerdict.PROVEN] * len(items)
     assert {one.provenance for each in found for one in each.hops} == {Provenance.WRITTEN}
 
 
 def test_a_wrong_gold_call_is_found_out() -> None:
     hop = made(LENGTH, "How many letters has Oslo?", "5", gold={"text": "Oslo"})
     one = proof(hop)
-    assert (one.verdict, one.defect) == (Verdict.DEFECTIVE, Defect.OTHER_VALUE)
+    assert (one.verdict, one.defect) == (HopVerdict.DEFECTIVE, Defect.OTHER_VALUE)
 
 
 def test_where_the_answer_stands_is_kept_in_data_files(tmp_path: Path) -> None:
@@ -335,7 +335,7 @@ def test_real_items_are_proven_or_have_a_class(toolhop_60: Path) -> None:
     items = load(toolhop_60).items[::10]
     found = certificates(*items)
     hops = [hop for one in found for hop in one.hops]
-    proven = sum(hop.verdict is Verdict.PROVEN for hop in hops)
+    proven = sum(hop.verdict is HopVerdict.PROVEN for hop in hops)
     assert proven / len(hops) >= 0.9
-    assert all(hop.defect and hop.evidence for hop in hops if hop.verdict is Verdict.DEFECTIVE)
-    assert all(hop.chance is not None for hop in hops if hop.verdict is Verdict.PROVEN)
+    assert all(hop.defect and hop.evidence for hop in hops if hop.verdict is HopVerdict.DEFECTIVE)
+    assert all(hop.chance is not None for hop in hops if hop.verdict is HopVerdict.PROVEN)

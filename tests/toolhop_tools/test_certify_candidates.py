@@ -10,8 +10,8 @@ import jsonschema
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sandbox.outcome import JSON
 from tests.toolhop_tools.certifying import TEXT, item, made
+from toolhop_sandbox.outcome import JSON
 from toolhop_tools.certify.audit import randomised
 from toolhop_tools.certify.candidates import (
     Candidate,
@@ -91,8 +91,8 @@ def task(hop: Hop) -> Task:
 
 def made_of(properties: dict[str, Any], needed: int) -> Task:
     hop = made(SOURCE, QUESTION, "Ann", properties, required=sorted(properties)[:needed])
-    schema = {**hop.tool.document.parameters, "$defs": DEFS}
-    tool = replace(hop.tool, document=replace(hop.tool.document, parameters=schema))
+    schema = {**hop.tool.schema.parameters, "$defs": DEFS}
+    tool = replace(hop.tool, schema=replace(hop.tool.schema, parameters=schema))
     return task(replace(hop, tool=tool))
 
 

@@ -15,10 +15,10 @@ from toolhop_tools.certify.file import (
     CertificateError,
     Writer,
     default_path,
+    progress,
     read,
-    standing,
 )
-from toolhop_tools.certify.model import VERSION, Certificate, HopProof, Verdict, to_line
+from toolhop_tools.certify.model import VERSION, Certificate, HopProof, HopVerdict, to_line
 from toolhop_tools.certify.use import is_proven, proven_only, with_certificates
 from toolhop_tools.model import Item
 
@@ -29,8 +29,8 @@ def one_item(identity: str) -> Item:
     return item(made(SOURCE, "How long is Oslo?", "4"), identity=identity)
 
 
-def certificate(of: Item, verdict: Verdict = Verdict.PROVEN) -> Certificate:
-    proven = verdict is Verdict.PROVEN
+def certificate(of: Item, verdict: HopVerdict = HopVerdict.PROVEN) -> Certificate:
+    proven = verdict is HopVerdict.PROVEN
     hop = HopProof(
         "f",
         verdict,
@@ -64,10 +64,10 @@ def test_a_line_that_was_cut_off_is_taken_away(path: Path, cut: int) -> None:
             writer.add(certificate(one))
     path.write_bytes(path.read_bytes()[:-cut])
     digests = {one.id: one.digest for one in items}
-    assert standing(path, digests, BASIS) == {"a"}
+    assert progress(path, digests, BASIS) == {"a"}
     with Writer(path) as writer:
         writer.add(certificate(items[1]))
-    assert standing(path, digests, BASIS) == {"a", "b"}
+    assert progress(path, digests, BASIS) == {"a", "b"}
     assert len(path.read_bytes().splitlines()) == 2
 
 
@@ -124,12 +124,12 @@ def test_stale_certificates_are_refused(path: Path, name: str) -> None:
         writer.add(stale)
     with pytest.raises(CertificateError, match=rf"id a: .*{why}[^$]*toolhop certify"):
         with_certificates([one], path)
-    assert standing(path, {"a": one.digest}, BASIS) == set()
+    assert progress(path, {"a": one.digest}, BASIS) == set()
     # The last one counts, and certificates of other items are none of ours.
     with Writer(path) as writer:
         writer.add(certificate(one))
     assert is_proven(with_certificates([one], path)[0])
-    assert standing(path, {"a": one.digest}, BASIS) == {"a"}
+    assert progress(path, {"a": one.digest}, BASIS) == {"a"}
     assert with_certificates([one_item("b")], path) == (one_item("b"),)
 
 
@@ -137,14 +137,14 @@ def test_other_settings_make_certify_search_again(path: Path) -> None:
     one = one_item("a")
     with Writer(path) as writer:
         writer.add(certificate(one))
-    assert standing(path, {"a": one.digest}, replace(BASIS, audit=99)) == set()
+    assert progress(path, {"a": one.digest}, replace(BASIS, audit=99)) == set()
 
 
 def test_items_take_the_proven_calls(path: Path) -> None:
     good, bad, unknown = one_item("a"), one_item("b"), one_item("c")
     with Writer(path) as writer:
         writer.add(certificate(good))
-        writer.add(certificate(bad, Verdict.DEFECTIVE))
+        writer.add(certificate(bad, HopVerdict.DEFECTIVE))
     found = with_certificates([good, bad, unknown], path)
     assert [is_proven(one) for one in found] == [True, False, None]
     gold = found[0].hops[0].gold
@@ -160,7 +160,7 @@ def test_items_take_the_proven_calls(path: Path) -> None:
 def test_no_file_and_no_certificate(path: Path) -> None:
     with pytest.raises(CertificateError, match="toolhop certify DATA"):
         list(read(path))
-    assert standing(path, {}, BASIS) == set()
+    assert progress(path, {}, BASIS) == set()
     path.parent.mkdir()
     path.write_bytes(to_line(certificate(one_item("a"))) + b'{"item": "b"}\n')
     with pytest.raises(CertificateError, match="line 2 is no certificate"):

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sandbox.outcome import JSON
+from toolhop_sandbox.outcome import JSON
 from toolhop_tools.answers import same_answer
 from toolhop_tools.certify.honesty import Asked, leaked, missing, other_choice, own_words
 from toolhop_tools.certify.judging import judge, literal, official_holds

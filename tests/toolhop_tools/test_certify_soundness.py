@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
-from sandbox.outcome import JSON
 from tests.toolhop_tools.certifying import NUMBER, TEXT, certificates, item, made, proof
-from toolhop_tools.certify.model import Defect, HopProof, Verdict
+from toolhop_sandbox.outcome import JSON
+from toolhop_tools.certify.model import Defect, HopProof, HopVerdict
 from toolhop_tools.model import Hop
 
 PERSON: dict[str, JSON] = {
@@ -217,7 +217,7 @@ FALSE = {
 @pytest.mark.parametrize("name", FALSE)
 def test_is_not_proven(name: str) -> None:
     one = proof(FALSE[name].hop)
-    assert one.verdict is not Verdict.PROVEN, (one.arguments, one.result)
+    assert one.verdict is not HopVerdict.PROVEN, (one.arguments, one.result)
 
 
 BORN = """
@@ -378,7 +378,7 @@ TRUE = {
 @pytest.mark.parametrize("name", TRUE)
 def test_is_proven(name: str) -> None:
     one = proof(TRUE[name].hop)
-    assert one.verdict is Verdict.PROVEN, (one.why, one.evidence)
+    assert one.verdict is HopVerdict.PROVEN, (one.why, one.evidence)
 
 
 NOT_DEFECTIVE = {
@@ -416,7 +416,7 @@ NOT_DEFECTIVE = {
 @pytest.mark.parametrize("name", NOT_DEFECTIVE)
 def test_is_not_called_defective(name: str) -> None:
     one = proof(NOT_DEFECTIVE[name].hop)
-    assert one.verdict is not Verdict.DEFECTIVE, (one.why, one.evidence)
+    assert one.verdict is not HopVerdict.DEFECTIVE, (one.why, one.evidence)
 
 
 def _shows(one: HopProof, arguments: dict[str, JSON]) -> bool:
@@ -443,7 +443,7 @@ def f(title="", author=""):
 """
     fields: dict[str, JSON] = {"title": TEXT, "author": TEXT}
     one = proof(Case(source, "Which novel did Marvel adapt?", "Red Sea", fields, ()).hop)
-    assert (one.verdict, one.defect) == (Verdict.UNPROVEN, None)
+    assert (one.verdict, one.defect) == (HopVerdict.UNPROVEN, None)
 
 
 def test_the_answer_is_supplied_once_in_the_evidence() -> None:
@@ -467,7 +467,7 @@ def f(**given):
 """
     fields: dict[str, JSON] = dict.fromkeys(("text", "one", "two", "three", "four"), TEXT)
     one = proof(Case(source, SO_MANY, "8", fields, ("text",)).hop)
-    assert one.verdict is Verdict.UNPROVEN
+    assert one.verdict is HopVerdict.UNPROVEN
 
 
 def test_what_is_doubtful_is_told_with_the_call() -> None:
@@ -475,7 +475,7 @@ def test_what_is_doubtful_is_told_with_the_call() -> None:
     fields: dict[str, JSON] = {"text": TEXT, "spaces": {"type": "boolean"}}
     case = Case(source, "How long is Orla Venn?", "8", fields, ("text",))
     one = proof(case.hop)
-    assert one.verdict is Verdict.UNPROVEN
+    assert one.verdict is HopVerdict.UNPROVEN
     assert "spaces" in one.why
     assert _shows(one, {"text": "Orla Venn", "spaces": False})
 
@@ -496,4 +496,4 @@ def test_no_wrong_gold_of_a_chain_is_proven(wrong: str) -> None:
         hop = made(source, SO_MANY, gold, COUNTED, required=("text",))
         first = made(BORN, "Who is it?", "Kiernan", NAME)
         [certificate] = certificates(item(first, hop, question=last.question))
-        assert certificate.hops[1].verdict is Verdict.DEFECTIVE
+        assert certificate.hops[1].verdict is HopVerdict.DEFECTIVE

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from sandbox.base import Program
+from toolhop_sandbox.base import Program
 from toolhop_tools.examples import LONGEST_CHARS, example_calls
 
 F = "def f(a, b=0, *, c=None):\n    return a\n"

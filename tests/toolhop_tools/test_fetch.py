@@ -12,8 +12,8 @@ from typing import ClassVar
 import pytest
 
 from toolhop_tools.errors import FetchError
-from toolhop_tools.fetch import (
-    TOOLHOP,
+from toolhop_tools.readers.fetch import (
+    TOOLHOP_FILE,
     Pin,
     adopt,
     cache_folder,
@@ -176,6 +176,6 @@ def test_the_cache_folder_follows_the_environment() -> None:
 
 def test_the_address_names_the_revision_and_follows_hf_endpoint() -> None:
     place = "datasets/bytedance-research/ToolHop/resolve/b439d7279af359fda46e8117ae4f0245b75f5c6b"
-    assert default_url(TOOLHOP, {}) == f"https://huggingface.co/{place}/data/ToolHop.json"
-    mirror = default_url(TOOLHOP, {"HF_ENDPOINT": "https://mirror.test/"})
+    assert default_url(TOOLHOP_FILE, {}) == f"https://huggingface.co/{place}/data/ToolHop.json"
+    mirror = default_url(TOOLHOP_FILE, {"HF_ENDPOINT": "https://mirror.test/"})
     assert mirror == f"https://mirror.test/{place}/data/ToolHop.json"

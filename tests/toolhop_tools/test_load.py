@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from tests.toolhop_tools.rows import row, write
-from toolhop_tools import fetch
 from toolhop_tools.errors import BadChoice, DataError, DataNotFetched, DataNotFound
 from toolhop_tools.load import load, select, survey
 from toolhop_tools.model import DataSet
+from toolhop_tools.readers import fetch
 
 
 @pytest.fixture

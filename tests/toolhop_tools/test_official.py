@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from sandbox.base import Program
-from tests.toolhop_tools.rows import AGE, COUNT, YEAR, Row, document, row, same_names, write
-from toolhop_tools import official
+from tests.toolhop_tools.rows import AGE, COUNT, YEAR, Row, row, same_names, schema, write
+from toolhop_sandbox.base import Program
 from toolhop_tools.errors import DataError
 from toolhop_tools.model import DataSet, Item
+from toolhop_tools.readers import toolhop as official
 
 
 def only(folder: Path, one: Row, *, last_wins: bool = False) -> Item:
@@ -81,14 +81,14 @@ def test_last_wins_runs_the_last_code_for_a_shared_name(tmp_path: Path) -> None:
 
 
 def test_a_tool_that_two_hops_share_keeps_its_name(tmp_path: Path) -> None:
-    one, source = document("ask", "who"), "def ask(who): return who"
+    one, source = schema("ask", "who"), "def ask(who): return who"
     item = only(tmp_path, row(tools={YEAR: one, AGE: one}, functions=[source, source]))
     assert [hop.tool.name for hop in item.hops] == ["ask", "ask"]
 
 
 @pytest.mark.parametrize("keys", [[YEAR, AGE], [AGE, YEAR]])
 def test_alike_tools_the_last_function_answers_the_item(tmp_path: Path, keys: list[str]) -> None:
-    tools = {key: document("ask", "who") for key in keys}
+    tools = {key: schema("ask", "who") for key in keys}
     sources = ["def ask(who): return 1", "def ask(who): return 2"]
     item = only(tmp_path, row(tools=tools, functions=sources))
     assert [hop.question for hop in item.hops] == [YEAR, AGE]
@@ -98,7 +98,7 @@ def test_many_tools_of_one_name_take_the_order_of_the_keys(tmp_path: Path) -> No
     questions = [f"Question {number}?" for number in range(40)]
     one = row(
         sub_task=dict.fromkeys(questions, "1"),
-        tools={question: document("ask", "who") for question in questions},
+        tools={question: schema("ask", "who") for question in questions},
         functions=[f"def ask(who): return {number}" for number in range(40)],
     )
     assert [hop.question for hop in only(tmp_path, one).hops] == questions

@@ -8,13 +8,14 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from sandbox.outcome import JSON
-from tests.toolhop_tools.rows import AGE, YEAR, Row, document, row, write
-from toolhop_tools import official, review
-from toolhop_tools.errors import PRINTED, DataError, DataNotFound, Problem
+from tests.toolhop_tools.rows import AGE, YEAR, Row, row, schema, write
+from toolhop_sandbox.outcome import JSON
+from toolhop_tools import review
+from toolhop_tools.errors import PRINTED, DataError, DataNotFound, DataProblem
+from toolhop_tools.readers import toolhop as official
 
 
-def problems(folder: Path, rows: object) -> tuple[Problem, ...]:
+def problems(folder: Path, rows: object) -> tuple[DataProblem, ...]:
     with pytest.raises(DataError) as caught:
         official.read(write(folder, rows))
     return caught.value.problems
@@ -94,7 +95,7 @@ BROKEN: dict[str, tuple[Row, str]] = {
         'tools["When was Ada born?"]: expected a sub-answer of the same key; given none',
     ),
     "tool-missing": (
-        {"tools": {AGE: document("minus", "a")}},
+        {"tools": {AGE: schema("minus", "a")}},
         'sub_task["When was Ada born?"]: expected a tool of the same key; given none',
     ),
     "sub-answer-null": (
@@ -126,27 +127,27 @@ def test_a_broken_row_names_its_field(tmp_path: Path, changes: Row, message: str
 @pytest.mark.parametrize(
     ("tool", "message"),
     [
-        ("text", 'expected a tool document; given "text"'),
+        ("text", 'expected a tool schema; given "text"'),
         (
-            document("minus") | {"name": ...},
+            schema("minus") | {"name": ...},
             ".name: expected text that is not blank; given nothing",
         ),
-        (document("minus", parameters=...), ".parameters: expected an object; given nothing"),
-        (document("minus", parameters=[]), ".parameters: expected an object; given an empty list"),
+        (schema("minus", parameters=...), ".parameters: expected an object; given nothing"),
+        (schema("minus", parameters=[]), ".parameters: expected an object; given an empty list"),
         (
-            document("minus", parameters={"type": "string"}),
+            schema("minus", parameters={"type": "string"}),
             '.parameters.type: expected "object"; given "string"',
         ),
         (
-            document("minus", parameters={"type": "object", "properties": {"a": {"type": "real"}}}),
+            schema("minus", parameters={"type": "object", "properties": {"a": {"type": "real"}}}),
             ".parameters.properties.a.type: expected a valid JSON Schema; given",
         ),
         (
-            document("minus", parameters={"type": "object", "$ref": "http://localhost:9/x"}),
+            schema("minus", parameters={"type": "object", "$ref": "http://localhost:9/x"}),
             ".parameters: expected a valid JSON Schema; given Resource 'http://localhost:9/x'",
         ),
         (
-            document("minus", parameters={"type": "object", "$schema": "http://localhost:9/x"}),
+            schema("minus", parameters={"type": "object", "$schema": "http://localhost:9/x"}),
             ".parameters: expected a valid JSON Schema; given Unknown meta-schema",
         ),
     ],
@@ -154,7 +155,7 @@ def test_a_broken_row_names_its_field(tmp_path: Path, changes: Row, message: str
 def test_a_broken_tool_document_names_its_field(tmp_path: Path, tool: object, message: str) -> None:
     if isinstance(tool, dict):
         tool = {key: value for key, value in tool.items() if value is not ...}
-    broken = row(tools={YEAR: document("born", "who"), AGE: tool})
+    broken = row(tools={YEAR: schema("born", "who"), AGE: tool})
     (problem,) = problems(tmp_path, [broken])
     assert message in str(problem)
     assert str(problem).startswith('id 7: tools["How old was Ada?"]')
@@ -219,7 +220,7 @@ SCHEMAS = st.dictionaries(
 )
 ODD_TOOLS = st.fixed_dictionaries(
     {"name": st.text(max_size=3) | st.just("born"), "parameters": SCHEMAS}
-).map(lambda tool: row(tools={YEAR: tool, AGE: document("minus", "a", "b")}))
+).map(lambda tool: row(tools={YEAR: tool, AGE: schema("minus", "a", "b")}))
 ODD_CODE = st.lists(st.text(max_size=20), min_size=2, max_size=2).map(lambda f: row(functions=f))
 
 

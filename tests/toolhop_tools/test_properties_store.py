@@ -8,17 +8,18 @@ from pathlib import Path
 
 import pytest
 
-from env.rejection import Rejections
-from sandbox.outcome import NotJson, Raised, Returned, TooLarge
 from tests.toolhop_tools.checked import LIMITS, caller, case, subject
+from toolhop_env.rejection import Rejections
+from toolhop_sandbox.outcome import NotJson, Raised, Returned, TooLarge
 from toolhop_tools.batch import MOST_CUT
 from toolhop_tools.model import GoldCall, Hop, Item
 from toolhop_tools.properties import draw, harness, words
 from toolhop_tools.properties.bench import settings_for
+from toolhop_tools.properties.by_schema import names
 from toolhop_tools.properties.check import check, kept
 from toolhop_tools.properties.described import promises
-from toolhop_tools.properties.documents import names
-from toolhop_tools.properties.many import Plan, check_all
+from toolhop_tools.properties.many import check_all
+from toolhop_tools.properties.messages import CheckJob
 from toolhop_tools.properties.model import (
     BASE,
     FREE,
@@ -54,8 +55,8 @@ def test_failures_are_replayed_first_and_not_made_smaller_again(
     verdict = check(again, "valid-input")
     assert isinstance(verdict, Fails)
     assert verdict.found == first.found
-    mended = subject(MENDED, {"n": {"type": "integer", "minimum": 0}})
-    assert check(case(call, mended, count=1, store=store), "valid-input") == Holds(1)
+    repaired = subject(MENDED, {"n": {"type": "integer", "minimum": 0}})
+    assert check(case(call, repaired, count=1, store=store), "valid-input") == Holds(1)
 
 
 def test_sequences_and_near_misses_are_replayed(call: Caller, tmp_path: Path) -> None:
@@ -111,8 +112,8 @@ def test_reports_are_the_same_however_many_lanes() -> None:
     tools = [subject(source) for source in (BAD, MENDED, "def f(n):\n    return {n}\n")] * 2
 
     def made(lanes: int) -> list[object]:
-        plan = Plan(tools, Rejections, LIMITS, "process", count=12)
-        return [report.verdicts for report in check_all(plan, lanes=lanes)]
+        job = CheckJob(Rejections, LIMITS, "process", count=12)
+        return [report.verdicts for report in check_all(tools, job, lanes=lanes)]
 
     one, two = made(1), made(2)
     assert one == two

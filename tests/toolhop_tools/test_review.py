@@ -4,8 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.toolhop_tools.rows import AGE, YEAR, Row, document, row, write
-from toolhop_tools import official, review
+from tests.toolhop_tools.rows import AGE, YEAR, Row, row, schema, write
+from toolhop_tools import review
+from toolhop_tools.readers import toolhop as official
 
 
 def found(folder: Path, *rows: Row) -> list[str]:
@@ -26,7 +27,7 @@ FOUND: dict[str, tuple[Row, list[str]]] = {
     "last-answer-case": ({"answer": "AB", "sub_task": {YEAR: "1815", AGE: " ab"}}, []),
     "shared-name": (
         {
-            "tools": {YEAR: document("ask", "who"), AGE: document("ask", "a")},
+            "tools": {YEAR: schema("ask", "who"), AGE: schema("ask", "a")},
             "functions": ["def ask(who): return 1", "def ask(a): return 2"],
         },
         ["shared-name"],
@@ -74,8 +75,8 @@ def test_findings(tmp_path: Path, changes: Row, rules: list[str]) -> None:
         ),
     ],
 )
-def test_findings_on_a_document(tmp_path: Path, changes: Row, rules: list[str]) -> None:
-    tool = document("ask", "a") | changes
+def test_findings_on_a_tool(tmp_path: Path, changes: Row, rules: list[str]) -> None:
+    tool = schema("ask", "a") | changes
     one = row(
         sub_task={AGE: "36"}, tools={AGE: tool}, functions=[f"def {tool['name']}(a=1): return a"]
     )

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from sandbox.base import Program
-from toolhop_tools.strategies.document import Value
+from toolhop_sandbox.base import Program
 from toolhop_tools.strategies.literals import favoured
+from toolhop_tools.strategies.schema import Value
 
 NAMES = ("kind", "year", "tags")
 SCHEMA: Any = {"type": "object", "properties": {name: {} for name in NAMES}}

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import json
 import re
 from collections.abc import Callable
-from typing import Any
+from typing import Annotated, Any, Literal
 
 import jsonschema_rs
 import pytest
 from hypothesis.strategies import SearchStrategy
+from pydantic import BaseModel, Field
 
-from env.validation import check_plain
 from tests.toolhop_tools.schemas import drawn, reference, simulator, smallest
-from toolhop_tools.strategies.document import Value
+from toolhop_env.validation import check_plain
 from toolhop_tools.strategies.errors import UnsatisfiableSchema, UnsupportedSchema
+from toolhop_tools.strategies.schema import Value
 from toolhop_tools.strategies.valid import arguments
 
 
@@ -28,6 +30,31 @@ PAIR = {"type": "array", "minItems": 2, "maxItems": 2, "items": {"$ref": "#/$def
 LEAF = {"anyOf": [{"type": "integer"}, PAIR]}
 A_PART: dict[str, Any] = {"properties": {"a": {"type": "integer"}}, "required": ["a"]}
 B_PART: dict[str, Any] = {"properties": {"b": {"type": "string"}}, "required": ["b"]}
+
+
+class _Cat(BaseModel):
+    kind: Literal["cat"]
+    lives: int = Field(9, ge=1, le=9)
+
+
+class _Dog(BaseModel):
+    kind: Literal["dog"]
+    tags: dict[str, float] = {}
+
+
+class _Visit(BaseModel):
+    """A model with most of what a schema of pydantic's can have."""
+
+    day: dt.date
+    pet: _Cat | _Dog = Field(discriminator="kind")
+    note: str | None = None
+    span: tuple[int, str] = (1, "a")
+    codes: set[Literal[1, 2, 3]] = set()
+    mail: Annotated[str, Field(pattern=r"^[a-z]+@[a-z]+$", max_length=20)] = "a@b"
+    before: list[_Visit] = []
+
+
+PYDANTIC: dict[str, Any] = _Visit.model_json_schema()
 
 SCHEMAS: dict[str, dict[str, Any]] = {
     "nothing at all": {},
@@ -62,14 +89,6 @@ SCHEMAS: dict[str, dict[str, Any]] = {
     "a tuple and more": tool(
         {"type": "array", "prefixItems": [{"type": "null"}], "items": {"type": "boolean"}}
     ),
-    "elements that are wanted": tool(
-        {
-            "type": "array",
-            "items": {"type": "integer"},
-            "contains": {"minimum": 5},
-            "maxContains": 2,
-        }
-    ),
     "free names": tool({"type": "object", "additionalProperties": {"type": "integer"}}),
     "so many names": tool({"type": "object", "minProperties": 3, "maxProperties": 3}),
     "few of the names": {
@@ -78,37 +97,54 @@ SCHEMAS: dict[str, dict[str, Any]] = {
         "minProperties": 2,
         "maxProperties": 2,
     },
-    "names by pattern": tool(
-        {"patternProperties": {"^x_": {"type": "integer"}}, "additionalProperties": False}
-    ),
-    "names of a kind": tool(
-        {"type": "object", "propertyNames": {"pattern": "^[A-Z]$"}, "minProperties": 1}
-    ),
     "alternatives": tool({"anyOf": [{"type": "string", "minLength": 2}, {"type": "null"}]}),
     "exactly one": tool({"oneOf": [{"multipleOf": 3}, {"multipleOf": 5}], "type": "integer"}),
     "all together": tool({"allOf": [A_PART, B_PART], "additionalProperties": True}),
-    "all together, closed": tool({"allOf": [A_PART, B_PART], "unevaluatedProperties": False}),
     "two choices": {"anyOf": [A_PART, B_PART], "oneOf": [{"required": ["a"]}, {"required": ["c"]}]},
-    "not": tool({"type": "integer", "not": {"enum": [0, 1, 2]}}),
-    "not of a type": tool({"not": {"type": ["string", "number"]}}),
-    "not with a name": tool({"properties": {"a": True, "b": True}, "not": {"required": ["a"]}}),
-    "if and then": {
-        "properties": {"kind": {"enum": ["a", "b"]}, "n": {"type": "integer"}},
-        "required": ["kind"],
-        "if": {"properties": {"kind": {"const": "a"}}},
-        "then": {"required": ["n"]},
-        "else": {"properties": {"n": False}},
-    },
-    "one needs the other": tool(True, dependentRequired={"y": ["x", "z"]}, minProperties=1),
     "a reference that returns": tool({"$ref": "#/$defs/n"}, **{"$defs": {"n": NODE}}),
     "a tree of two": tool({"$ref": "#/$defs/n"}, **{"$defs": {"n": LEAF}}),
     "definitions of old": tool(
         {"$ref": "#/definitions/a~1b", "maxLength": 2}, definitions={"a/b": {"type": "string"}}
     ),
-    "a reference by anchor": tool(
-        {"$ref": "#here"}, **{"$defs": {"n": {"$anchor": "here", "type": "boolean"}}}
-    ),
     "the root again": {"properties": {"child": {"$ref": "#"}, "v": {"type": "integer"}}},
+    "as pydantic writes a model": PYDANTIC,
+    "as OpenAPI writes it": {
+        "type": "object",
+        "title": "Order",
+        "properties": {
+            "count": {"type": "integer", "nullable": True, "minimum": 1, "example": 3},
+            "state": {"allOf": [{"$ref": "#/$defs/State"}], "description": "Where it is."},
+            "price": {"allOf": [{"$ref": "#/$defs/Price"}, {"required": ["currency"]}]},
+        },
+        "required": ["price"],
+        "$defs": {
+            "State": {"type": "string", "enum": ["open", "sent"], "x-names": ["Open", "Sent"]},
+            "Price": {
+                "type": "object",
+                "properties": {"amount": {"type": "number"}, "currency": {"type": "string"}},
+            },
+        },
+    },
+    "as a server of the Model Context Protocol writes it": {
+        "$schema": "http://json-schema.org/draft-07/schema#",
+        "type": "object",
+        "properties": {
+            "path": {"type": "string", "minLength": 1},
+            "head": {"type": ["integer", "null"], "exclusiveMinimum": 0},
+            "edits": {
+                "type": "array",
+                "items": {
+                    "type": "object",
+                    "properties": {"old": {"type": "string"}, "new": {"type": "string"}},
+                    "required": ["old", "new"],
+                    "additionalProperties": False,
+                },
+            },
+            "mode": {"const": "text"},
+        },
+        "required": ["path", "edits"],
+        "additionalProperties": False,
+    },
     "names that are keywords": {
         "properties": {"$ref": {"type": "integer"}, "enum": {"type": "string"}},
         "required": ["$ref", "enum"],
@@ -119,7 +155,7 @@ SCHEMAS: dict[str, dict[str, Any]] = {
 @pytest.mark.parametrize("schema", SCHEMAS.values(), ids=SCHEMAS)
 def test_all_that_is_made_is_valid(schema: dict[str, Any]) -> None:
     judge, accepted = reference(schema), simulator(schema)
-    for made in drawn(arguments(schema)):
+    for made in drawn(arguments(schema), count=15):
         check_plain(made)
         judge.validate(made)
         assert accepted.fits("f", json.loads(json.dumps(made)))
@@ -144,12 +180,12 @@ def test_formats_are_those_of_the_standard(name: str) -> None:
 
 
 def test_patterns_are_read_as_ecma_script_does() -> None:
-    # Python, and so the reference in Python, does not know these ways to write them.
-    schema = tool({"type": "string", "pattern": r"^(?<y>\d{4})\/\p{Lu}[\p{Ll}_]$"})
+    # Python, and so the reference in Python, knows other ways to write these.
+    schema = tool({"type": "string", "pattern": r"^(?<y>\d{4})\/[$a-c]$"})
     accepted = simulator(schema)
     for made in drawn(arguments(schema)):
         assert accepted.fits("f", made)
-        assert re.fullmatch(r"([0-9]{4})/[A-Z][a-z_]", made["x"])
+        assert re.fullmatch(r"([0-9]{4})/[$abc]", made["x"])
 
 
 def test_an_unknown_format_is_a_remark() -> None:
@@ -175,6 +211,7 @@ SHRUNK: dict[str, tuple[Any, Callable[[Any], bool], Any]] = {
 }
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize(("part", "wrong", "least"), SHRUNK.values(), ids=SHRUNK)
 def test_counter_examples_are_small(
     part: Value, wrong: Callable[[Any], bool], least: Value
@@ -245,13 +282,6 @@ def test_edge_cases_are_built_in() -> None:
     assert any(re.fullmatch(r"\d{4}-02-29", one["date"]) for one in made)
 
 
-def test_whole_numbers_are_integers_unless_asked() -> None:
-    schema = tool({"type": "integer"})
-    assert all(type(one["x"]) is int for one in drawn(arguments(schema)))
-    kinds = {type(one["x"]) for one in drawn(arguments(schema, whole_floats=True))}
-    assert kinds == {int, float}
-
-
 UNSATISFIABLE: dict[str, tuple[dict[str, Any], str]] = {
     "an empty enum": (tool({"enum": []}), "#/properties/x"),
     "crossed bounds": (tool({"type": "integer", "minimum": 3, "maximum": 2}), "#/properties/x"),
@@ -263,12 +293,11 @@ UNSATISFIABLE: dict[str, tuple[dict[str, Any], str]] = {
     "types at odds": (tool({"allOf": [{"type": "string"}, {"type": "integer"}]}), "types exclude"),
     "constants at odds": (tool({"allOf": [{"const": 1}, {"const": 2}]}), "enum"),
     "false": (tool(False), "`false`"),
-    "not anything": (tool({"not": {}}), "`false`"),
     "required and forbidden": (
         {"properties": {}, "required": ["a"], "additionalProperties": False},
         "'a'",
     ),
-    "no alternative": (tool({"anyOf": [False, {"enum": []}]}), "anyOf"),
+    "no alternative": (tool({"anyOf": [False, {"enum": []}]}), "no alternative"),
     "too few different": (
         tool({"type": "array", "items": {"type": "boolean"}, "uniqueItems": True, "minItems": 3}),
         "3 or more",
@@ -281,8 +310,8 @@ UNSATISFIABLE: dict[str, tuple[dict[str, Any], str]] = {
     ),
     "a circle": (tool({"$ref": "#/$defs/n"}, **{"$defs": {"n": {"$ref": "#/$defs/n"}}}), "end"),
     "no object": ({"type": "array"}, "types exclude"),
-    "what not forbids is all there is": (
-        tool({"type": "integer", "minimum": 1, "maximum": 2, "not": {"maximum": 5}}),
+    "exactly one of two that are alike": (
+        tool({"type": "integer", "oneOf": [{"minimum": 1}, {"minimum": 1}]}),
         "200 tries",
     ),
     "a pattern at odds with a length": (
@@ -306,6 +335,34 @@ def test_an_optional_part_that_cannot_be_is_left_out() -> None:
 UNSUPPORTED: dict[str, tuple[dict[str, Any], str]] = {
     "elsewhere": (tool({"$ref": "https://example.com/a.json"}), "example.com"),
     "an address inside": (tool({"$id": "https://example.com/b", "type": "string"}), "$id"),
+    **{
+        f"the keyword {keyword}": (tool({"anyOf": [{"type": "null"}, {keyword: rule}]}), said)
+        for keyword, rule in {
+            "not": {"type": "null"},
+            "if": {"type": "null"},
+            "contains": {"type": "null"},
+            "patternProperties": {"^x": True},
+            "propertyNames": {"maxLength": 3},
+            "dependentRequired": {"a": ["b"]},
+            "dependentSchemas": {"a": True},
+            "unevaluatedProperties": False,
+            "unevaluatedItems": False,
+            "$anchor": "here",
+        }.items()
+        for said in [f"at #/properties/x/anyOf/1/{keyword}: `{keyword}` is not understood; allowed"]
+    },
+    "a recursion of its own kind": (
+        tool({"$dynamicRef": "#/$defs/n"}, **{"$defs": {"n": {"type": "null"}}}),
+        "`$dynamicRef` is not understood",
+    ),
+    "a reference by anchor": (
+        tool({"$ref": "#here"}, **{"$defs": {"n": {"type": "null"}}}),
+        "here",
+    ),
+    "two patterns at once": (
+        tool({"type": "string", "pattern": "a", "allOf": [{"pattern": "b"}]}),
+        "#/properties/x/pattern: 'a' and 'b' hold at once",
+    ),
     "a pattern of other properties": (
         tool({"type": "string", "pattern": r"^\p{Greek}$"}),
         "#/properties/x/pattern",
@@ -331,7 +388,7 @@ def test_alternatives_that_multiply_are_refused_and_not_waited_for() -> None:
             tool(
                 {
                     "type": "string",
-                    "allOf": [{"anyOf": [*pair, {"pattern": str(n)}]} for n in range(30)],
+                    "allOf": [{"anyOf": [*pair, {"minLength": n}]} for n in range(30)],
                 }
             )
         )

@@ -6,8 +6,8 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from sandbox.base import Session
-from sandbox.outcome import JSON, Died, Outcome, OutOfMemory, Returned, TimedOut
+from toolhop_sandbox.base import Session
+from toolhop_sandbox.outcome import JSON, Died, Outcome, OutOfMemory, Returned, TimedOut
 from toolhop_tools.batch import run_batch
 from toolhop_tools.certify.audit import Chance, empty_ones, randomised
 from toolhop_tools.certify.candidates import Candidate, Provenance, Task, texts_of

@@ -17,7 +17,7 @@ from functools import cached_property
 
 import jsonschema_rs
 
-from sandbox.outcome import JSON
+from toolhop_sandbox.outcome import JSON
 from toolhop_tools.answers import plain_number, plain_text, same_answer
 from toolhop_tools.certify.honesty import Asked, covered, leaked
 from toolhop_tools.certify.literals import Source, read_source
@@ -45,7 +45,7 @@ class Provenance(StrEnum):
     OPTIONS = "example, other options"
     """An example's names and numbers with other options, or in another order."""
     QUESTION = "question"
-    """Parameters filled from what the question says and what the document offers."""
+    """Parameters filled from what the question says and what the schema offers."""
     SEARCH = "search"
     """The same with literals of the code, unnamed earlier answers, or stand-ins."""
 
@@ -75,7 +75,7 @@ class Task:
     @cached_property
     def schema(self) -> Mapping[str, JSON]:
         """The schema of the arguments."""
-        return self.hop.tool.document.parameters
+        return self.hop.tool.schema.parameters
 
     @cached_property
     def source(self) -> Source:
@@ -109,7 +109,7 @@ class Task:
 
     @property
     def schema_is_valid(self) -> bool:
-        """Whether the document's schema can be used to check arguments at all."""
+        """Whether the schema can be used to check arguments at all."""
         return self._validator is not None
 
     def fits(self, arguments: Mapping[str, JSON]) -> bool:

@@ -7,7 +7,7 @@ import re
 from collections.abc import Container, Sequence
 from dataclasses import dataclass
 
-from sandbox.outcome import JSON, NotJson, Outcome, Raised, Refused, Returned
+from toolhop_sandbox.outcome import JSON, NotJson, Outcome, Raised, Refused, Returned
 from toolhop_tools.answers import same_answer
 from toolhop_tools.certify.candidates import Candidate, Task, texts_of
 from toolhop_tools.certify.honesty import Asked
@@ -80,7 +80,7 @@ def static_defect(task: Task) -> tuple[Defect, str] | None:
     if not task.hop.answer.strip():
         return Defect.NO_ANSWER, "the data set gives no answer to this sub-question"
     if not task.schema_is_valid:
-        return Defect.BAD_SCHEMA, "the document's schema is no valid JSON Schema"
+        return Defect.BAD_SCHEMA, "the tool's schema is no valid JSON Schema"
     if not source.parses:
         return Defect.NOT_PYTHON, "the source is not Python"
     if not source.defined:
@@ -88,7 +88,7 @@ def static_defect(task: Task) -> tuple[Defect, str] | None:
     unknown = [one for one in source.needed if one not in task.properties]
     if unknown:
         listed = ", ".join(unknown)
-        return Defect.SIGNATURE, f"the function requires {listed}, which the document does not name"
+        return Defect.SIGNATURE, f"the function requires {listed}, which the schema does not name"
     return None
 
 
@@ -117,7 +117,7 @@ def failure(outcome: Outcome, function: str) -> tuple[Defect, str] | None:
 
 
 def is_left_out(outcome: Outcome, documented: Container[str]) -> bool:
-    """Whether a call lacks parameters that the document has as optional: another call has them."""
+    """Whether a call lacks parameters that the schema has as optional: another call has them."""
     if not isinstance(outcome, Raised) or " missing " not in outcome.message:
         return False
     names = re.findall(r"'(\w+)'", outcome.message)
@@ -145,7 +145,7 @@ def other_result(asked: Asked, tried: Tried, later: Sequence[str]) -> tuple[Defe
         return Defect.OTHER_LABEL, "the gold repeats the question"
     followed = [leaf for leaf in _names(value, arguments) if any(stands_in(leaf, q) for q in later)]
     if followed and not any(stands_in(gold, question) for question in later):
-        return Defect.OTHER_LABEL, f"the next hop goes on with {shown(followed[0])}, not the gold"
+        return Defect.OTHER_LABEL, f"the next hop resumes {shown(followed[0])}, not the gold"
     text = tried.outcome.json_text
     short = text if len(text) <= SHOWN_CHARS else f"{text[: SHOWN_CHARS - 1]}…"
     return Defect.OTHER_VALUE, f"the right call returns {short}, the gold is {shown(gold)}"

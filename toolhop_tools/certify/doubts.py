@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
-from sandbox.outcome import JSON, Returned
+from toolhop_sandbox.outcome import JSON, Returned
 from toolhop_tools.answers import plain_number, plain_text
 from toolhop_tools.certify.calls import Calls, Hit
 from toolhop_tools.certify.candidates import EXAMPLES, Provenance
@@ -120,7 +120,7 @@ class Doubts(Calls):
     async def _by_chance(self, hit: Hit) -> bool:
         """Whether a hit is the search's luck, as random calls of its shape get there as well.
 
-        A call that is given, or has nothing in it but what the question and the document say, was
+        A call that is given, or has nothing in it but what the question and the schema say, was
         not found by trying: it proves the hop even where the tool looks at nothing, and the
         certificate tells the rate. A choice that the question does not speak of was found so.
         """

@@ -73,7 +73,7 @@ def _reason(error: ValueError) -> str:
     return str(error).partition("\n")[0]
 
 
-def standing(path: Path, digests: Mapping[str, str], basis: Basis) -> set[str]:
+def progress(path: Path, digests: Mapping[str, str], basis: Basis) -> set[str]:
     """Ids of the items whose last certificate in the file still holds.
 
     Args:

@@ -2,7 +2,7 @@
 
 A result is judged on its typed leaves: the gold is a leaf (numbers by value, dates in any
 notation, letters with or without their accents), a list whose elements are the gold's, or stands
-in a text as whole words. The official rule, containment anywhere, is told beside it.
+in a text as whole words. The official rule, containment anywhere, is reported beside it.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import json
 import re
 from collections.abc import Iterator, Sequence
 
-from sandbox.outcome import JSON
+from toolhop_sandbox.outcome import JSON
 from toolhop_tools.answers import plain_number, plain_text, same_answer
 from toolhop_tools.certify.words import as_text, bare, runs, scalars, words
 from toolhop_tools.dates import dates_in, notation, whole_date

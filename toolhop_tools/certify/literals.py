@@ -11,8 +11,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 
-from sandbox.base import Program
-from sandbox.outcome import JSON
+from toolhop_sandbox.base import Program
+from toolhop_sandbox.outcome import JSON
 from toolhop_tools.certify.words import runs, words
 from toolhop_tools.pairing import parse_source, top_functions
 

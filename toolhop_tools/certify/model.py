@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 from pydantic import Field, TypeAdapter
 
-from sandbox.outcome import JSON, OUTCOME, Outcome
+from toolhop_sandbox.outcome import JSON, OUTCOME, Outcome
 from toolhop_tools.certify.audit import Chance
 from toolhop_tools.certify.candidates import Provenance
 from toolhop_tools.reading import Reading
@@ -23,7 +23,7 @@ RESULT_CHARS = 4000
 """Length of a result that a certificate keeps."""
 
 
-class Verdict(StrEnum):
+class HopVerdict(StrEnum):
     """What is known of a hop or an item."""
 
     PROVEN = "proven"
@@ -75,7 +75,7 @@ class Evidence:
 
     arguments: dict[str, JSON]
     outcome: dict[str, JSON]
-    """As `sandbox.outcome` writes it; long results are cut."""
+    """As `toolhop_sandbox.outcome` writes it; long results are cut."""
 
     @classmethod
     def of(cls, arguments: dict[str, JSON], outcome: Outcome) -> Evidence:
@@ -92,7 +92,7 @@ class HopProof:
     """What was found for one hop."""
 
     tool: str
-    verdict: Verdict
+    verdict: HopVerdict
     why: str
     """One sentence."""
     executions: int
@@ -140,7 +140,7 @@ class Certificate:
     digest: str
     """`Item.digest`; the certificate holds for this item and no other version of it."""
     basis: Basis
-    verdict: Verdict
+    verdict: HopVerdict
     why: str
     shape: str
     hops: tuple[HopProof, ...]

@@ -1,6 +1,6 @@
 """Values for a parameter, by its schema, out of what the question and the tool offer. Pure.
 
-Each value has a cost, lower for what a reader of question and document would rather give, and a
+Each value has a cost, lower for what a reader of question and schema would rather give, and a
 source, which goes into the certificate. A schema's own demands (`enum`, bounds, lengths) are kept
 as far as they are simple; the call as a whole is validated afterwards.
 """
@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from sandbox.outcome import JSON
+from toolhop_sandbox.outcome import JSON
 from toolhop_tools.answers import plain_number, plain_text
 from toolhop_tools.certify.honesty import Asked, choice_named
 from toolhop_tools.certify.literals import Source, described, named_in
@@ -26,7 +26,7 @@ MOST_VALUES = 24
 DEEPEST = 3
 """Levels of nested objects and lists that are filled."""
 
-Schema: TypeAlias = Mapping[str, JSON]
+ArgumentSchema: TypeAlias = Mapping[str, JSON]
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,14 +194,16 @@ def _once(choices: Iterable[Choice]) -> list[Choice]:
     return sorted(best.values(), key=lambda choice: choice.cost)
 
 
-def pool(name: str, schema: JSON, offer: Offers, root: Schema, depth: int = 0) -> list[Choice]:
+def pool(
+    name: str, schema: JSON, offer: Offers, root: ArgumentSchema, depth: int = 0
+) -> list[Choice]:
     """Values for the parameter `name`, the cheapest first; `root` resolves references."""
     if not isinstance(schema, dict):
         return list(offer.texts[:MOST_VALUES])
     return _once(_choices(name, resolved(schema, root), offer, root, depth))[:MOST_VALUES]
 
 
-def resolved(schema: dict[str, JSON], root: Schema) -> dict[str, JSON]:
+def resolved(schema: dict[str, JSON], root: ArgumentSchema) -> dict[str, JSON]:
     """The schema that a local reference leads to, else the schema itself."""
     target = schema.get("$ref")
     if not isinstance(target, str) or not target.startswith("#/"):
@@ -214,7 +216,7 @@ def resolved(schema: dict[str, JSON], root: Schema) -> dict[str, JSON]:
 
 
 def _choices(
-    name: str, schema: dict[str, JSON], offer: Offers, root: Schema, depth: int
+    name: str, schema: dict[str, JSON], offer: Offers, root: ArgumentSchema, depth: int
 ) -> Iterator[Choice]:
     if "const" in schema:
         yield Choice(schema["const"], 0.0, "enum")
@@ -235,7 +237,9 @@ def _choices(
             yield Choice(choice.value, choice.cost + 0.1 * at, choice.source)
 
 
-def _enumerated(name: str, choices: list[JSON], schema: Schema, offer: Offers) -> Iterator[Choice]:
+def _enumerated(
+    name: str, choices: list[JSON], schema: ArgumentSchema, offer: Offers
+) -> Iterator[Choice]:
     asked_words = words(offer.asked.mentions.text)
     compared = offer.source.compared.get(name, ())
     for at, value in enumerate(choices):
@@ -258,7 +262,7 @@ def shares_word(choice: str, asked_words: Sequence[str]) -> bool:
 
 
 def _typed(
-    name: str, kind: JSON, schema: dict[str, JSON], offer: Offers, root: Schema, depth: int
+    name: str, kind: JSON, schema: dict[str, JSON], offer: Offers, root: ArgumentSchema, depth: int
 ) -> Iterator[Choice]:
     match kind:
         case "string" | None:
@@ -333,7 +337,7 @@ def _numeric(name: str, kind: str, schema: dict[str, JSON], offer: Offers) -> It
 
 
 def _arrays(
-    name: str, schema: dict[str, JSON], offer: Offers, root: Schema, depth: int
+    name: str, schema: dict[str, JSON], offer: Offers, root: ArgumentSchema, depth: int
 ) -> Iterator[Choice]:
     items = schema.get("items")
     inner = pool(name, items, offer, root, depth + 1)
@@ -384,7 +388,9 @@ def _cost_together(chosen: Sequence[Choice]) -> float:
     return sum(choice.cost for choice in chosen) + 0.4 * (len(chosen) - len(distinct))
 
 
-def _objects(schema: dict[str, JSON], offer: Offers, root: Schema, depth: int) -> Iterator[Choice]:
+def _objects(
+    schema: dict[str, JSON], offer: Offers, root: ArgumentSchema, depth: int
+) -> Iterator[Choice]:
     properties = schema.get("properties")
     if not isinstance(properties, dict):
         yield Choice({}, 1.0, "filler")

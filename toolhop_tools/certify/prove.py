@@ -7,13 +7,13 @@ from collections.abc import Callable, Mapping, Sequence
 
 import anyio
 
-from sandbox.base import Sandbox
-from sandbox.errors import SandboxFault
+from toolhop_sandbox.base import Sandbox
+from toolhop_sandbox.errors import SandboxFault
 from toolhop_tools.answers import same_answer
 from toolhop_tools.certify.candidates import Task
 from toolhop_tools.certify.honesty import Asked
 from toolhop_tools.certify.mentions import mentions
-from toolhop_tools.certify.model import Basis, Certificate, Defect, HopProof, Verdict
+from toolhop_tools.certify.model import Basis, Certificate, Defect, HopProof, HopVerdict
 from toolhop_tools.certify.search import Search
 from toolhop_tools.certify.shapes import shape
 from toolhop_tools.certify.words import name_words, words
@@ -75,19 +75,19 @@ def concluded(item: Item, basis: Basis, proofs: Sequence[HopProof]) -> Certifica
     )
 
 
-def _verdict(item: Item, proofs: Sequence[HopProof]) -> tuple[Verdict, str, Defect | None]:
-    for wanted in (Verdict.DEFECTIVE, Verdict.UNPROVEN):
+def _verdict(item: Item, proofs: Sequence[HopProof]) -> tuple[HopVerdict, str, Defect | None]:
+    for wanted in (HopVerdict.DEFECTIVE, HopVerdict.UNPROVEN):
         for number, proof in enumerate(proofs, 1):
             if proof.verdict is wanted:
                 return wanted, f"hop {number} ({proof.tool}): {proof.why}", None
     if not same_answer(item.answer, item.hops[-1].answer):
         why = "the last hop's answer is not the item's"
-        return Verdict.DEFECTIVE, why, Defect.OTHER_ANSWER
+        return HopVerdict.DEFECTIVE, why, Defect.OTHER_ANSWER
     given = proofs[-1].answer
     if given is None or not same_answer(item.answer, given):
         why = "the last result gives the answer in another spelling, which the strict rule refuses"
-        return Verdict.UNPROVEN, why, None
-    return Verdict.PROVEN, "every hop's call gives its gold answer", None
+        return HopVerdict.UNPROVEN, why, None
+    return HopVerdict.PROVEN, "every hop's call gives its gold answer", None
 
 
 async def certify_all(
@@ -98,7 +98,7 @@ async def certify_all(
     at_a_time: int,
     on_done: Callable[[Certificate], None],
 ) -> None:
-    """Certify items, `at_a_time` of them at once; `on_done` is told of each as it is done.
+    """Certify items, `at_a_time` of them at once; `on_done` is reported of each as it is done.
 
     Nothing is kept: memory does not grow with the number of items.
 

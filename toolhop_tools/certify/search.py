@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain, islice
 
-from sandbox.outcome import JSON, Returned
+from toolhop_sandbox.outcome import JSON, Returned
 from toolhop_tools.certify.calls import Hit
 from toolhop_tools.certify.candidates import (
     EXAMPLES,
@@ -50,7 +50,7 @@ from toolhop_tools.certify.model import (
     Defect,
     Evidence,
     HopProof,
-    Verdict,
+    HopVerdict,
 )
 from toolhop_tools.certify.shapes import edges, named
 from toolhop_tools.reading import answer_at, read_result
@@ -234,7 +234,7 @@ class Search(Doubts):
         made_up = candidate.provenance not in EXAMPLES
         return HopProof(
             tool=task.hop.tool.name,
-            verdict=Verdict.PROVEN,
+            verdict=HopVerdict.PROVEN,
             why=f"{candidate.provenance}: the result is the gold answer ({hit.reading.match})",
             executions=self.executions,
             arguments=candidate.arguments,
@@ -320,12 +320,12 @@ class Search(Doubts):
         return outcome.json_text.replace(word, gold) == tried.outcome.json_text
 
     def _defective(self, defect: Defect, why: str, evidence: Sequence[Tried]) -> HopProof:
-        return replace(self._unproven(why, evidence), verdict=Verdict.DEFECTIVE, defect=defect)
+        return replace(self._unproven(why, evidence), verdict=HopVerdict.DEFECTIVE, defect=defect)
 
     def _unproven(self, why: str, evidence: Sequence[Tried]) -> HopProof:
         return HopProof(
             tool=self.task.hop.tool.name,
-            verdict=Verdict.UNPROVEN,
+            verdict=HopVerdict.UNPROVEN,
             why=why,
             executions=self.executions,
             edges=named(self.task.asked),

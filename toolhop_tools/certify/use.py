@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from toolhop_tools.certify.file import CertificateError, read
-from toolhop_tools.certify.model import Certificate, HopProof, Verdict
+from toolhop_tools.certify.model import Certificate, HopProof, HopVerdict
 from toolhop_tools.errors import counted
 from toolhop_tools.model import GoldCall, Hop, Item
 
@@ -29,11 +29,11 @@ def with_certificates(items: Sequence[Item], path: Path) -> tuple[Item, ...]:
     found = {one.item: one for one in read(path) if one.item in wanted}
     stale = {name: why for name, one in found.items() if (why := one.stale(wanted[name].digest))}
     if stale:
-        raise CertificateError(_told(path, stale))
+        raise CertificateError(_reported(path, stale))
     return tuple(_with(item, found.get(item.id)) for item in items)
 
 
-def _told(path: Path, stale: dict[str, str]) -> str:
+def _reported(path: Path, stale: dict[str, str]) -> str:
     lines = [f"{path}: {counted(len(stale), 'certificate')} no longer hold:"]
     lines += [f"  id {name}: {why}" for name, why in list(stale.items())[:TOLD]]
     if len(stale) > TOLD:
@@ -59,7 +59,7 @@ def _golden(hop: Hop, proof: HopProof) -> Hop:
 def is_proven(item: Item) -> bool | None:
     """Whether the item was proven, by the verdict it carries; None where it carries none."""
     verdict = item.extra.get(FIELD)
-    return None if verdict is None else verdict == Verdict.PROVEN.value
+    return None if verdict is None else verdict == HopVerdict.PROVEN.value
 
 
 def proven_only(items: Sequence[Item], path: Path) -> tuple[Item, ...]:

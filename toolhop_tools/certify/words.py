@@ -7,7 +7,7 @@ import unicodedata
 from collections.abc import Sequence
 from functools import lru_cache
 
-from sandbox.outcome import JSON
+from toolhop_sandbox.outcome import JSON
 from toolhop_tools.answers import plain_number, plain_text
 
 LONGEST_CHARS = 4000

@@ -10,25 +10,18 @@ from typing import cast
 
 from anyio.from_thread import start_blocking_portal
 
-from sandbox.base import Limits, Program, Sandbox, Session
-from sandbox.choose import Kind, open_sandbox
-from sandbox.errors import SandboxFault
-from sandbox.outcome import JSON, Outcome
-from toolhop_tools.properties.model import (
-    BASE,
-    FREE,
-    OTHER_SEEDS,
-    SETTINGS,
-    Arguments,
-    Caller,
-    Setting,
-)
+from toolhop_sandbox.base import Limits, Program, Sandbox, Session
+from toolhop_sandbox.choose import Kind, open_sandbox
+from toolhop_sandbox.errors import SandboxFault
+from toolhop_sandbox.outcome import JSON, Outcome
+from toolhop_tools.batch import Arguments
+from toolhop_tools.properties.model import BASE, FREE, OTHER_SEEDS, SETTINGS, Caller, SandboxSetting
 
 ATTEMPTS = 3
 """Times that a call is made whose worker was lost under it."""
 
 
-def settings_for(properties: Collection[str]) -> tuple[Setting, ...]:
+def settings_for(properties: Collection[str]) -> tuple[SandboxSetting, ...]:
     """The settings that the properties need."""
     wanted = {BASE}
     wanted |= set(OTHER_SEEDS) if "same-result" in properties else set()
@@ -40,7 +33,7 @@ def settings_for(properties: Collection[str]) -> tuple[Setting, ...]:
 class Bench:
     """Open sandboxes by setting."""
 
-    sandboxes: Mapping[Setting, Sandbox]
+    sandboxes: Mapping[SandboxSetting, Sandbox]
 
     @property
     def description(self) -> Mapping[str, JSON]:
@@ -48,23 +41,25 @@ class Bench:
         return next(iter(self.sandboxes.values())).description
 
     @asynccontextmanager
-    async def lane(self) -> AsyncIterator[Lane]:
+    async def workers(self) -> AsyncIterator[Workers]:
         """One worker in each setting, for calls one after another."""
         async with AsyncExitStack() as stack:
             sessions = {
                 setting: await stack.enter_async_context(sandbox.session())
                 for setting, sandbox in self.sandboxes.items()
             }
-            yield Lane(sessions)
+            yield Workers(sessions)
 
 
 @dataclass(frozen=True, slots=True)
-class Lane:
+class Workers:
     """Exclusive use of workers."""
 
-    sessions: Mapping[Setting, Session]
+    sessions: Mapping[SandboxSetting, Session]
 
-    async def call(self, setting: Setting, program: Program, arguments: Arguments) -> Outcome:
+    async def call(
+        self, setting: SandboxSetting, program: Program, arguments: Arguments
+    ) -> Outcome:
         """One call; a lost worker is replaced, `ATTEMPTS` times in all.
 
         Raises:
@@ -82,7 +77,7 @@ async def open_bench(
     kind: Kind = "auto",
     *,
     limits: Limits,
-    settings: Collection[Setting] = SETTINGS,
+    settings: Collection[SandboxSetting] = SETTINGS,
 ) -> AsyncIterator[Bench]:
     """Sandboxes for the settings, each with room for one worker.
 
@@ -90,7 +85,7 @@ async def open_bench(
         SandboxUnavailable: `kind` cannot run here.
     """
     async with AsyncExitStack() as stack:
-        opened: dict[Setting, Sandbox] = {}
+        opened: dict[SandboxSetting, Sandbox] = {}
         for setting in settings:
             sandbox = await open_sandbox(
                 kind,
@@ -107,9 +102,9 @@ async def open_bench(
 
 @contextmanager
 def calling(
-    kind: Kind = "auto", *, limits: Limits, settings: Collection[Setting] = SETTINGS
+    kind: Kind = "auto", *, limits: Limits, settings: Collection[SandboxSetting] = SETTINGS
 ) -> Iterator[Caller]:
-    """A lane of its own for synchronous code, with the event loop in a thread.
+    """Workers of its own for synchronous code, with the event loop in a thread.
 
     Raises:
         SandboxUnavailable: `kind` cannot run here.
@@ -119,11 +114,11 @@ def calling(
         portal.wrap_async_context_manager(
             open_bench(kind, limits=limits, settings=settings)
         ) as bench,
-        portal.wrap_async_context_manager(bench.lane()) as lane,
+        portal.wrap_async_context_manager(bench.workers()) as workers,
     ):
 
-        def call(setting: Setting, program: Program, arguments: Arguments) -> Outcome:
-            return portal.call(lane.call, setting, program, arguments)
+        def call(setting: SandboxSetting, program: Program, arguments: Arguments) -> Outcome:
+            return portal.call(workers.call, setting, program, arguments)
 
         yield call
 

@@ -4,25 +4,24 @@ from __future__ import annotations
 
 import json
 import random
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
-from sandbox.base import Program
-from sandbox.outcome import Outcome, Raised, Returned
-from toolhop_tools.batch import Run
+from toolhop_sandbox.base import Program
+from toolhop_sandbox.outcome import JSON, Outcome, Raised, Returned
+from toolhop_tools.batch import Arguments, CallRun
 from toolhop_tools.properties import draw, harness
 from toolhop_tools.properties.examples import Examples
 from toolhop_tools.properties.harness import fact
 from toolhop_tools.properties.model import (
     BASE,
-    Arguments,
     Caller,
     CounterExample,
     Miss,
     Rejection,
-    Setting,
+    SandboxSetting,
     Subject,
 )
 from toolhop_tools.properties.store import Stored
@@ -36,25 +35,25 @@ T = TypeVar("T")
 SAMPLE = 2
 """Calls of a batch that are made again alone, whatever the batch said."""
 MOST_KINDS = 3
-"""Classes of failure that are told of one tool and property."""
+"""Classes of failure that are reported of one tool and property."""
 MOST_TRIED = 4
 """Suspicious examples of one sort that are called alone before the suspicion is dropped."""
 
 
 @dataclass(frozen=True, slots=True)
-class Failure:
+class CaseFailure:
     """What a call of its own showed."""
 
     kind: str
     told: str
-    settings: tuple[Setting, ...] = (BASE,)
+    settings: tuple[SandboxSetting, ...] = (BASE,)
     earlier: tuple[Arguments, ...] = ()
 
 
 class Classify(Protocol[T_contra]):
     """Makes real calls of one example; None where the property holds for it."""
 
-    def __call__(self, example: T_contra, /) -> Failure | None:
+    def __call__(self, example: T_contra, /) -> CaseFailure | None:
         """The failure, if there is one."""
         ...
 
@@ -80,7 +79,7 @@ class Case:
         before = [one.arguments for one in stored if one.property != "bad-input"]
         self.examples = Examples(subject, count=count, seed=seed, before=before)
 
-    def alone(self, arguments: Arguments, setting: Setting = BASE) -> Outcome:
+    def alone(self, arguments: Arguments, setting: SandboxSetting = BASE) -> Outcome:
         """An ordinary call."""
         return self._call(setting, self.program, arguments)
 
@@ -92,11 +91,13 @@ class Case:
         """A call's outcome after others in its process."""
         return self._call(BASE, *harness.sequence(self.program, [*earlier, last]))
 
-    def batched(self, sets: Sequence[Arguments], setting: Setting = BASE) -> list[Run | None]:
+    def batched(
+        self, sets: Sequence[Arguments], setting: SandboxSetting = BASE
+    ) -> list[CallRun | None]:
         """What a batch says of the argument sets."""
         return harness.run_batched(self._call, setting, self.program, sets)
 
-    def load_fault(self, setting: Setting = BASE) -> Outcome | None:
+    def load_fault(self, setting: SandboxSetting = BASE) -> Outcome | None:
         """Why the tool cannot be called at all, as a call of its own confirms; None if it can."""
         fault = harness.load(self._call, setting, self.program)
         if fault is None:
@@ -121,12 +122,12 @@ class Case:
         return self.examples.valid
 
     @cached_property
-    def raw(self) -> list[Run | None]:
+    def raw(self) -> list[CallRun | None]:
         """What batches say of the valid examples."""
         return self.batched(self.valid)
 
     @cached_property
-    def base(self) -> list[Run | None]:
+    def base(self) -> list[CallRun | None]:
         """What the valid examples give; of their own calls where a batch was found wrong."""
         told = [at for at, run in enumerate(self.raw) if run is not None and not run.alone]
         sample = random.Random(self.examples.seed).sample(told, min(SAMPLE, len(told)))
@@ -145,19 +146,19 @@ class Case:
             if run is not None and isinstance(run.outcome, Returned | Raised)
         ]
 
-    def at(self, setting: Setting) -> list[tuple[int, Run, Run]]:
+    def at(self, setting: SandboxSetting) -> list[tuple[int, CallRun, CallRun]]:
         """The steady examples in the base setting and in another one: (index, base, other)."""
         others = self.batched([self.valid[at] for at in self.steady], setting)
         return self._pairs(others, self.base)
 
-    def reversed(self) -> list[tuple[int, Run, Run]]:
+    def reversed(self) -> list[tuple[int, CallRun, CallRun]]:
         """The steady examples as batches ran them, and once more from last to first."""
         sets = [self.valid[at] for at in self.steady]
         return self._pairs(self.batched(sets[::-1])[::-1], self.raw)
 
     def _pairs(
-        self, others: Sequence[Run | None], firsts: Sequence[Run | None]
-    ) -> list[tuple[int, Run, Run]]:
+        self, others: Sequence[CallRun | None], firsts: Sequence[CallRun | None]
+    ) -> list[tuple[int, CallRun, CallRun]]:
         pairs = zip(self.steady, others, strict=True)
         return [
             (at, first, other)
@@ -178,19 +179,12 @@ class Case:
             suspects: by what made them suspicious, so that one sort does not hide another.
             classify: makes the calls that decide.
         """
-        kept = {draw.text_of(one.arguments) for one in self.stored if one.property == property_}
-        found = confirmed(suspects, classify)
         doubted = {draw.text_of(dict(a)) for group in suspects.values() for a in group}
-        texts = (draw.text_of(dict(a)) for a in self.valid)
-        sound = [text for text in texts if text not in doubted]
-        examples: list[CounterExample] = []
-        for arguments, failure in found:
-            small: Arguments | None = arguments
-            if draw.text_of(dict(arguments)) not in kept:
-                small = self.smaller(self.examples.valid_strategy, failure.kind, classify, sound)
-            best, failure, shrunk = _smallest(arguments, failure, small, classify)
-            examples.append(_example(property_, best, failure, shrunk))
-        return examples
+        sound = {draw.text_of(dict(a)) for a in self.valid} - doubted
+        found = self._settled(
+            property_, suspects, classify, lambda: self.examples.valid_strategy, sound, dict
+        )
+        return [example for _, example in found]
 
     def settle_misses(
         self,
@@ -199,27 +193,39 @@ class Case:
         classify: Classify[Miss],
     ) -> list[CounterExample]:
         """The same for invalid arguments."""
+        found = self._settled(
+            property_, suspects, classify, lambda: self.examples.miss_strategy, (),
+            lambda miss: dict(miss.arguments),
+        )  # fmt: skip
+        return [replace(example, about=_about(miss)) for miss, example in found]
+
+    def _settled(
+        self,
+        property_: str,
+        suspects: Mapping[str, Sequence[T]],
+        classify: Classify[T],
+        strategy: Callable[[], SearchStrategy[T]],
+        sound: Collection[str],
+        arguments_of: Callable[[T], dict[str, JSON]],
+    ) -> Iterator[tuple[T, CounterExample]]:
         kept = {draw.text_of(one.arguments) for one in self.stored if one.property == property_}
-        examples: list[CounterExample] = []
-        for miss, failure in confirmed(suspects, classify):
-            small: Miss | None = miss
-            if draw.text_of(miss.arguments) not in kept:
-                strategy = self.examples.miss_strategy
-                small = self.smaller(strategy, failure.kind, classify, ())
-            best, failure, shrunk = _smallest(miss, failure, small, classify)
-            about = {"path": best.path, "fault": best.fault, "parameter": best.parameter}
-            if best.base is not None:
-                about["base"] = json.dumps(dict(best.base))
-            example = _example(property_, best.arguments, failure, shrunk)
-            examples.append(replace(example, about=about))
-        return examples
+        for first, failure in confirmed(suspects, classify):
+            small: T | None = first
+            if draw.text_of(arguments_of(first)) not in kept:
+                small = self.smaller(strategy(), failure.kind, classify, sound)
+            best, failure, shrunk = _smallest(first, failure, small, classify)
+            arguments = arguments_of(best)
+            yield best, CounterExample(
+                property_, failure.kind, failure.told, arguments, failure.earlier,
+                failure.settings, shrunk,
+            )  # fmt: skip
 
     def smaller(
         self,
         strategy: SearchStrategy[T],
         kind: str,
         classify: Classify[T],
-        sound: Iterable[str],
+        sound: Collection[str],
     ) -> T | None:
         """The smallest example found that fails in the same way."""
 
@@ -228,14 +234,14 @@ class Case:
             return failure is not None and failure.kind == kind
 
         count, seed = self.examples.count, self.examples.seed
-        return draw.shrunk(strategy, count, seed, fails, sound=frozenset(sound))
+        return draw.shrunk(strategy, count, seed, fails, sound=sound)
 
 
 def confirmed(
     suspects: Mapping[str, Sequence[T]], classify: Classify[T]
-) -> list[tuple[T, Failure]]:
+) -> list[tuple[T, CaseFailure]]:
     """For each class of failure the first suspect of it, decided by calls of their own."""
-    found: dict[str, tuple[T, Failure]] = {}
+    found: dict[str, tuple[T, CaseFailure]] = {}
     for group in suspects.values():
         for example in group[:MOST_TRIED]:
             failure = classify(example)
@@ -246,8 +252,8 @@ def confirmed(
 
 
 def _smallest(
-    first: T, failure: Failure, small: T | None, classify: Classify[T]
-) -> tuple[T, Failure, bool]:
+    first: T, failure: CaseFailure, small: T | None, classify: Classify[T]
+) -> tuple[T, CaseFailure, bool]:
     """The smaller of what was found and what became of it, and whether that is the smallest."""
     if small is None or small is first:
         return first, failure, small is first
@@ -258,15 +264,6 @@ def _smallest(
     return first, failure, True
 
 
-def _example(
-    property_: str, arguments: Arguments, failure: Failure, shrunk: bool
-) -> CounterExample:
-    return CounterExample(
-        property_,
-        failure.kind,
-        failure.told,
-        dict(arguments),
-        failure.earlier,
-        failure.settings,
-        shrunk,
-    )
+def _about(miss: Miss) -> dict[str, str]:
+    about = {"path": miss.path, "fault": miss.fault, "parameter": miss.parameter}
+    return about if miss.base is None else {**about, "base": json.dumps(dict(miss.base))}

@@ -4,32 +4,32 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from toolhop_tools.properties import documents, results
+from toolhop_tools.properties import by_schema, results
 from toolhop_tools.properties.case import Case
 from toolhop_tools.properties.model import (
     Caller,
     CounterExample,
     Fails,
     NotApplicable,
+    PropertyVerdict,
     Rejection,
     Subject,
-    Verdict,
 )
 from toolhop_tools.properties.store import Store
 from toolhop_tools.strategies.errors import SchemaFault
 
-CHECKS: Mapping[str, Callable[[Case], Verdict]] = {
+CHECKS: Mapping[str, Callable[[Case], PropertyVerdict]] = {
     "loads": results.loads,
     "valid-input": results.valid_input,
     "json-result": results.json_result,
     "same-result": results.same_result,
-    "bad-input": documents.bad_input,
+    "bad-input": by_schema.bad_input,
     "arguments-kept": results.arguments_kept,
     "independent": results.independent,
-    "gold-call": documents.gold_call,
-    "signature": documents.signature,
+    "gold-call": by_schema.gold_call,
+    "signature": by_schema.signature,
     "policy": results.policy,
-    "examples": documents.examples,
+    "examples": by_schema.examples,
 }
 WITHOUT_CALLS = ("loads", "signature", "policy")
 """Properties that say something of a tool that cannot be called."""
@@ -59,7 +59,7 @@ def open_case(
     return Case(subject, call, reject, count=count, seed=seed, stored=stored)
 
 
-def check(case: Case, property_: str) -> Verdict:
+def check(case: Case, property_: str) -> PropertyVerdict:
     """The verdict on one property of one tool.
 
     Raises:
@@ -74,7 +74,7 @@ def check(case: Case, property_: str) -> Verdict:
         return Fails(0, (found,))
 
 
-def kept(case: Case, property_: str, store: Store | None) -> Verdict:
+def kept(case: Case, property_: str, store: Store | None) -> PropertyVerdict:
     """The verdict on one property, with its counter-examples stored.
 
     Raises:

@@ -8,12 +8,12 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from sandbox.base import Program
-from sandbox.outcome import JSON
+from toolhop_sandbox.base import Program
+from toolhop_sandbox.outcome import JSON
+from toolhop_tools.batch import Arguments
 from toolhop_tools.examples import example_calls
 from toolhop_tools.model import Tool
 from toolhop_tools.pairing import parse_source, top_functions
-from toolhop_tools.properties.model import Arguments
 
 _MARK = re.compile(r"\s*(->|=>|==|→|returns?\b:?|gives?\b:?|\n)\s*")
 _ENDS = {
@@ -37,13 +37,13 @@ class Promise:
 
 
 def promises(tool: Tool) -> tuple[Promise, ...]:
-    """The example calls in the document's description and in the function's docstring.
+    """The example calls in the schema's description and in the function's docstring.
 
     A call's result is what follows an arrow, ``==``, "returns" or, in a docstring, stands on the
     line below, if that is a literal.
     """
     name = tool.program.function
-    texts = [tool.document.description]
+    texts = [tool.schema.description]
     if tool.name != name:
         texts = [text.replace(f"{tool.name}(", f"{name}(") for text in texts]
     tree = parse_source(tool.program.source)
@@ -116,7 +116,7 @@ def sample_values(
 ) -> Iterator[tuple[str, dict[str, JSON], JSON]]:
     """Values that the schema gives for parameters: (parameter, its schema, value).
 
-    A default of null means that there is none: documents made from signatures have it so.
+    A default of null means that there is none: schemas made from signatures have it so.
     """
     properties = schema.get("properties")
     for name, inner in properties.items() if isinstance(properties, dict) else ():

@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING
 
 import jsonschema_rs
 
-from sandbox.outcome import JSON
+from toolhop_sandbox.outcome import JSON
+from toolhop_tools.batch import Arguments
 from toolhop_tools.declared import required, undeclared
 from toolhop_tools.examples import example_calls
 from toolhop_tools.properties import draw
-from toolhop_tools.properties.model import Arguments, Miss, Subject
+from toolhop_tools.properties.model import Miss, Subject
 
 if TYPE_CHECKING:
     from hypothesis.strategies import SearchStrategy
@@ -39,7 +40,7 @@ class Fit:
         self._validator: jsonschema_rs.Draft202012Validator | None = None
         # Nothing fits a schema that is itself invalid.
         with contextlib.suppress(jsonschema_rs.ValidationError, ValueError):
-            # offline: a document must not make the harness fetch a `$ref`.
+            # offline: a schema must not make the harness fetch a `$ref`.
             self._validator = jsonschema_rs.Draft202012Validator(dict(schema), offline=True)
 
     def __call__(self, arguments: Arguments) -> bool:
@@ -62,7 +63,7 @@ class Examples:
     ) -> None:
         """Take the tool, the number of examples, the seed, and what failed in earlier runs."""
         self._subject = subject
-        self._schema = subject.tool.document.parameters
+        self._schema = subject.tool.schema.parameters
         self._before = [dict(arguments) for arguments in before]
         self.count, self.seed = count, seed
         self.fit = Fit(self._schema)

@@ -4,10 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from sandbox.base import Program
-from sandbox.outcome import JSON, Outcome, Raised, Returned
-from toolhop_tools.batch import Calls, Run, in_batches, load_call, one_by_one, with_driver
-from toolhop_tools.properties.model import Arguments, Caller, Setting
+from toolhop_sandbox.base import Program
+from toolhop_sandbox.outcome import JSON, Outcome, Raised, Returned
+from toolhop_tools.batch import (
+    Arguments,
+    CallRun,
+    Calls,
+    in_batches,
+    load_call,
+    one_by_one,
+    with_driver,
+)
+from toolhop_tools.properties.model import Caller, SandboxSetting
 
 _AFTER = """
 
@@ -31,7 +39,7 @@ def {driver}(earlier, last):
 """
 
 
-def load(call: Caller, setting: Setting, program: Program) -> Outcome | None:
+def load(call: Caller, setting: SandboxSetting, program: Program) -> Outcome | None:
     """How running the module level and looking the function up failed; None if it did not."""
     step = load_call(program)
     if step is None:
@@ -43,7 +51,7 @@ def load(call: Caller, setting: Setting, program: Program) -> Outcome | None:
 def sequence(
     program: Program, calls: Sequence[Arguments], *, after: bool = False
 ) -> tuple[Program, Arguments]:
-    """What to call so that `calls` are made in one process, and the last one's outcome is told.
+    """What to call so that `calls` are made in one process, and the last one's outcome is reported.
 
     Args:
         program: the tool's.
@@ -63,20 +71,20 @@ def sequence(
 
 
 def run_alone(
-    call: Caller, setting: Setting, program: Program, sets: Sequence[Arguments]
-) -> list[Run | None]:
+    call: Caller, setting: SandboxSetting, program: Program, sets: Sequence[Arguments]
+) -> list[CallRun | None]:
     """Each set as a call of its own; None from where too many were cut off."""
     return _made(call, setting, one_by_one(program, sets))
 
 
 def run_batched(
-    call: Caller, setting: Setting, program: Program, sets: Sequence[Arguments]
-) -> list[Run | None]:
+    call: Caller, setting: SandboxSetting, program: Program, sets: Sequence[Arguments]
+) -> list[CallRun | None]:
     """What each set gives in batches; None for what was not run as too many were cut off."""
     return _made(call, setting, in_batches(program, sets))
 
 
-def _made(call: Caller, setting: Setting, calls: Calls) -> list[Run | None]:
+def _made(call: Caller, setting: SandboxSetting, calls: Calls) -> list[CallRun | None]:
     outcome: Outcome | None = None
     while True:
         try:

@@ -1,27 +1,30 @@
-"""Lanes as their parent sees them: processes that are given tools and give back verdicts.
+"""Lanes as their parent sees them: executors of one process that judge the tools they are given.
 
-A lane that dies, or gives no sign of life, costs the properties of the tool that it was at, of
-which that is told as a failure; what needs none of the tool's examples, and the next tool, get a
-new process.
+A process that dies, or gives no sign of life, costs the properties of the tool that it was at, of
+which that is a failure; what needs none of the tool's examples, and the next tool, get a new
+process. An executor has one process and not as many as lanes, since the loss of one breaks it.
 """
 
 from __future__ import annotations
 
 import contextlib
+import multiprocessing
 import os
-import subprocess
-import sys
+import signal
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
-from multiprocessing import Pipe
-from multiprocessing.connection import Connection, wait
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from concurrent.futures.process import BrokenProcessPool
+from dataclasses import dataclass, field
+from multiprocessing.context import SpawnProcess
+from multiprocessing.sharedctypes import Synchronized
 from pathlib import Path
-from types import TracebackType
+from typing import cast
 
-from sandbox.errors import SandboxFault, SandboxUnavailable
-from toolhop_tools.properties.messages import Beat, Job, Judged, Ready, Stopped, Task
-from toolhop_tools.properties.model import CounterExample, Fails, Subject, Verdict
+from toolhop_sandbox.errors import SandboxUnavailable
+from toolhop_tools.properties import lane
+from toolhop_tools.properties.messages import CheckJob, CheckTask, LaneAnswer, TaskVerdict
+from toolhop_tools.properties.model import CounterExample, Fails, PropertyVerdict, Subject
 from toolhop_tools.properties.store import REPLAYED
 
 SILENT_S = 30.0
@@ -32,49 +35,69 @@ EXAMPLE_S = 0.05
 """Seconds that are allowed more for each example that was asked for."""
 GRACE_S = 10.0
 """Seconds that a lane has to put its sandboxes away, before it is killed."""
-_CACHES = "HYPOTHESIS_STORAGE_DIRECTORY"
-_START = (
-    "import sys; sys.path[:] = sys.argv[3:]; from toolhop_tools.properties.lane import main; "
-    "main(int(sys.argv[1]), int(sys.argv[2]))"
-)
+_SPAWN = multiprocessing.get_context("spawn")
 
 
-@dataclass
-class _Process:
-    """A lane's process."""
+class _Pool:
+    """An executor with its one process, started."""
 
-    process: subprocess.Popen[bytes]
-    pipe: Connection
-    heard_s: float
-    """Time of the last sign of life, on the monotonic clock."""
-    ready: bool = False
-    calls: int = 0
+    def __init__(self, job: CheckJob) -> None:
+        self.heard_s: Synchronized[float] = _SPAWN.Value("d", time.monotonic())
+        self.stop: Synchronized[int] = _SPAWN.Value("i", 0)
+        given = job, os.getpid(), self.heard_s, self.stop
+        self.executor = ProcessPoolExecutor(1, _SPAWN, lane.begin, given)
+        before = set(multiprocessing.active_children())
+        # Ctrl-C is for the parent alone, which ends its lanes in order: the process inherits this.
+        mask = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+        try:
+            self.began = self.executor.submit(os.getpid)
+        finally:
+            signal.pthread_sigmask(signal.SIG_SETMASK, mask)
+        started = set(multiprocessing.active_children()) - before
+        if len(started) != 1:
+            raise SandboxUnavailable("the process that checks tools did not start", fix="try again")
+        self.process = cast("SpawnProcess", started.pop())
+
+    def ask_to_end(self) -> None:
+        """Have the process drop its task, put its sandboxes away and end; wait for nothing."""
+        self.stop.value = 1
+        with contextlib.suppress(BrokenProcessPool, RuntimeError):
+            self.executor.submit(lane.end)
+        self.executor.shutdown(wait=False)
+
+    def end(self, grace_s: float) -> None:
+        """See the process end: by itself if it was asked to, killed when the time is over."""
+        try:
+            self.process.join(grace_s)
+        finally:  # also at a second Ctrl-C: no more patience
+            self.process.kill()
+            # A second shutdown does not wait, so the process is waited for itself.
+            self.process.join()
+            self.executor.shutdown(cancel_futures=True)
 
 
 @dataclass
 class Lane:
     """A lane, for one tool at a time; its process is started when it is needed."""
 
-    job: Job
+    job: CheckJob
     silent_s: float = SILENT_S
     unreadable: list[Path] = field(default_factory=list)
     """Files of the store that were passed over."""
-    verdicts: dict[str, Verdict] = field(default_factory=dict)
+    verdicts: dict[str, PropertyVerdict] = field(default_factory=dict)
     """On the tool in hand, by property, as they come."""
-    _lane: _Process | None = None
-    _task: Task | None = None
+    _pool: _Pool | None = None
+    _serial: int = 0
+    _subject: Subject | None = None
+    _properties: tuple[str, ...] = ()
+    _asked: dict[str, Future[LaneAnswer]] = field(default_factory=dict)
     _lost: dict[int, CounterExample] = field(default_factory=dict)
     """By serial: the tool at which a process was lost, and how."""
 
     def __enter__(self) -> Lane:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *exc: object) -> None:
         self.ask_to_end()
         self.end()
 
@@ -86,30 +109,31 @@ class Lane:
             subject: the tool.
             properties: of those that the job names.
         """
-        self.verdicts = {}
-        self._task = Task(serial, subject, tuple(properties))
+        self.verdicts, self._asked = {}, {}
+        self._serial, self._subject, self._properties = serial, subject, tuple(properties)
         self._ask()
 
     def _ask(self) -> None:
-        """Have the process do what is left of the task, but for what lost one before."""
-        if self._task is None:
-            return
-        if (how := self._lost.get(self._task.serial)) is not None:
+        """Have the process do what is left, but for what lost one before."""
+        if (how := self._lost.get(self._serial)) is not None:
             self._give_up(how, [name for name in self._left if name in REPLAYED])
-        if self.idle:
+        if self.idle or self._subject is None:
             return
-        if self._lane is None:
-            self._lane = _started(self.job)
-        self._lane.heard_s = time.monotonic()
-        # A pipe that is closed tells why when it is read.
-        with contextlib.suppress(OSError):
-            self._lane.pipe.send(replace(self._task, properties=tuple(self._left)))
+        if self._pool is None:
+            self._pool = _Pool(self.job)
+        self._pool.heard_s.value = time.monotonic()
+        try:
+            for name in self._left:
+                task = CheckTask(self._serial, self._subject, name)
+                self._asked[name] = self._pool.executor.submit(lane.judge, task)
+        except BrokenProcessPool as error:
+            for name in self._left:
+                self._asked.setdefault(name, Future()).set_exception(error)
 
     @property
     def _left(self) -> list[str]:
-        """Properties of the task that are not judged yet."""
-        asked = self._task.properties if self._task else ()
-        return [name for name in asked if name not in self.verdicts]
+        """Properties of the tool in hand that are not judged yet."""
+        return [name for name in self._properties if name not in self.verdicts]
 
     @property
     def idle(self) -> bool:
@@ -122,68 +146,59 @@ class Lane:
         return self.silent_s + 3 * self.job.limits.wall_s + EXAMPLE_S * self.job.count
 
     def look(self) -> None:
-        """Take what the process has said since, or see that it is lost.
+        """Take the verdicts that have come since, or see that the process is lost.
 
         Raises:
             SandboxError, StoreFault: the sandbox or the store is at fault.
         """
-        if self._lane is None or self._task is None:
+        if self._pool is None or self.idle:
             return
-        try:
-            while self._lane.pipe.poll():
-                self._take(self._lane, self._lane.pipe.recv())
-        except (EOFError, OSError):
-            self._lose(self._died(self._lane))
-            return
-        if not self.idle and time.monotonic() - self._lane.heard_s > self.patience_s:
+        for name in [name for name in self._left if self._asked[name].done()]:
+            try:
+                self._take(name, self._asked[name].result())
+            except BrokenProcessPool:
+                self._lose(self._died(self._pool))
+                return
+        # The time of the start, which is long on a busy machine, counts for no tool.
+        if not self._pool.began.done():
+            self._pool.heard_s.value = time.monotonic()
+        if not self.idle and time.monotonic() - self._pool.heard_s.value > self.patience_s:
             told = (
                 f"{self.patience_s:.0f} s without a call: no examples can be made of the schema "
                 "in that time, or one of its patterns backtracks without end; its check was ended"
             )
             self._lose(CounterExample("", "the check hangs", told))
 
-    def _take(self, lane: _Process, message: object) -> None:
-        heard = not lane.ready
-        match message:
-            case Ready():
-                lane.ready = True
-            case Beat(calls):
-                heard = heard or calls != lane.calls
-                lane.calls = calls
-            case Judged(property_, verdict, unreadable):
-                self.verdicts[property_] = verdict
-                self.unreadable += unreadable
-                heard = True
-            case Stopped(_, (message_, fix)):
-                raise SandboxUnavailable(message_, fix=fix)
-            case Stopped(Exception() as fault):
-                raise fault
-        if heard:
-            lane.heard_s = time.monotonic()
+    def _take(self, name: str, answer: LaneAnswer) -> None:
+        if isinstance(answer, TaskVerdict):
+            self.verdicts[name] = answer.verdict
+            self.unreadable += answer.unreadable
+        elif answer.unavailable is not None:
+            raise SandboxUnavailable(answer.unavailable[0], fix=answer.unavailable[1])
+        elif answer.fault is not None:
+            raise answer.fault
 
-    def _died(self, lane: _Process) -> CounterExample:
+    def _died(self, pool: _Pool) -> CounterExample:
         """How the process ended.
 
         Raises:
-            SandboxFault: it never began, so that no tool can be to blame.
+            SandboxUnavailable: it never began, so that no tool can be to blame.
         """
-        with contextlib.suppress(subprocess.TimeoutExpired):
-            lane.process.wait(GRACE_S)
-        code = lane.process.returncode
+        pool.process.join(GRACE_S)
+        code = pool.process.exitcode
         how = f"by signal {-code}" if code is not None and code < 0 else f"with code {code}"
-        if not lane.ready:
-            raise SandboxFault(f"the process that checks tools ended {how} before it began")
+        if pool.began.exception() is not None:
+            told = f"the process that checks tools ended {how} before it began"
+            raise SandboxUnavailable(told, fix="its own message is on stderr")
         told = f"the process that checks ended {how}; the check of this tool was ended"
         return CounterExample("", "the check dies", told)
 
     def _lose(self, how: CounterExample) -> None:
         """Go on with a new process, where what is left needs none of the examples."""
         self.end(grace_s=0)
-        if self._task is None or self.idle:
-            return
-        if self._task.serial in self._lost or self._left[0] not in REPLAYED:
+        if self._serial in self._lost or self._left[0] not in REPLAYED:
             self._give_up(how, self._left)
-        self._lost[self._task.serial] = how
+        self._lost[self._serial] = how
         self._ask()
 
     def _give_up(self, how: CounterExample, names: Sequence[str]) -> None:
@@ -193,58 +208,22 @@ class Lane:
 
     def ask_to_end(self) -> None:
         """Have the process put its sandboxes away and end, without waiting for it."""
-        if self._lane is None:
-            return
-        if self._lane.process.poll() is None:
-            self._lane.process.terminate()
-        self._lane.pipe.close()
+        if self._pool is not None:
+            self._pool.ask_to_end()
 
     def end(self, *, grace_s: float = GRACE_S) -> None:
         """End the process: by itself if it was asked to, killed when the time is over."""
-        lane, self._lane = self._lane, None
-        if lane is None:
-            return
-        try:
-            lane.process.wait(grace_s)
-        except BaseException as cut:
-            lane.process.kill()
-            lane.process.wait()
-            # Anything else is a second Ctrl-C: no more patience.
-            if not isinstance(cut, subprocess.TimeoutExpired):
-                raise
-        finally:
-            lane.pipe.close()
+        pool, self._pool = self._pool, None
+        if pool is not None:
+            pool.end(grace_s)
 
     @property
-    def waited_for(self) -> Connection | None:
-        """What becomes readable when there is something to take."""
-        return None if self._lane is None or self.idle else self._lane.pipe
-
-
-def _started(job: Job) -> _Process:
-    ours, theirs = Pipe()
-    with theirs:
-        end = theirs.fileno()
-        # A session of its own: Ctrl-C reaches the parent alone, which ends its lanes in order.
-        process = subprocess.Popen(  # noqa: S603 -- our own interpreter and module
-            [sys.executable, "-P", "-c", _START, str(end), str(os.getpid()), *sys.path],
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            pass_fds=(end,),
-            start_new_session=True,
-            env=_environment(job),
-        )
-    with contextlib.suppress(OSError):
-        ours.send(job)
-    return _Process(process, ours, time.monotonic())
-
-
-def _environment(job: Job) -> dict[str, str]:
-    """Ours, with Hypothesis's caches beside the store and not in a folder of their own."""
-    beside = {} if job.store is None else {_CACHES: str(job.store.folder.parent / "hypothesis")}
-    return {**beside, **os.environ}
+    def waited_for(self) -> list[Future[LaneAnswer]]:
+        """What is done when there is something to take."""
+        return [self._asked[name] for name in self._left]
 
 
 def wait_for(lanes: Sequence[Lane]) -> None:
     """Wait until one of the lanes has something to say, or a second is over."""
-    wait([pipe for lane in lanes if (pipe := lane.waited_for) is not None], 1.0)
+    futures = [future for one in lanes for future in one.waited_for]
+    wait(futures, 1.0, FIRST_COMPLETED)

@@ -1,4 +1,4 @@
-"""What a lane and its parent say to each other: values that go through a pipe."""
+"""What a lane and its process say to each other: values that are pickled."""
 
 from __future__ import annotations
 
@@ -7,69 +7,57 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeAlias
 
-from sandbox.base import Limits
-from sandbox.choose import Kind
-from sandbox.errors import SandboxError
+from toolhop_sandbox.base import Limits
+from toolhop_sandbox.choose import Kind
+from toolhop_sandbox.errors import SandboxError
 from toolhop_tools.errors import ToolsError
-from toolhop_tools.properties.model import Rejection, Subject, Verdict
+from toolhop_tools.properties.check import EXAMPLES
+from toolhop_tools.properties.model import PROPERTIES, PropertyVerdict, Rejection, Subject
 from toolhop_tools.properties.store import Store
 
 
 @dataclass(frozen=True, slots=True)
-class Job:
-    """What a lane is told once."""
+class CheckJob:
+    """How to check: what each lane's process knows from its start."""
 
-    kind: Kind
-    limits: Limits
-    properties: tuple[str, ...]
-    """All that it may be asked for."""
-    count: int
-    seed: int
-    store: Store | None
     rejections: Callable[[], Rejection]
-    """Makes the simulator's part; importable by its name."""
+    """Makes the simulator's part, one a lane; importable by its name."""
+    limits: Limits
+    kind: Kind = "auto"
+    """Of the sandbox."""
+    properties: tuple[str, ...] = tuple(PROPERTIES)
+    """All that may be asked for."""
+    count: int = EXAMPLES
+    seed: int = 0
+    store: Store | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class Task:
-    """Properties of one tool to judge, in this order."""
+class CheckTask:
+    """A property of a tool to judge."""
 
     serial: int
     """The same for tasks with the same tool, whose examples and runs are then kept."""
     subject: Subject
-    properties: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Ready:
-    """The sandboxes stand."""
-
-
-@dataclass(frozen=True, slots=True)
-class Beat:
-    """A sign of life: the interpreter's lock is passed on."""
-
-    calls: int
-    """That were begun or ended since the start."""
-
-
-@dataclass(frozen=True, slots=True)
-class Judged:
-    """One property of the task in hand."""
-
     property: str
-    verdict: Verdict
+
+
+@dataclass(frozen=True, slots=True)
+class TaskVerdict:
+    """What came of a task."""
+
+    verdict: PropertyVerdict
     unreadable: tuple[Path, ...] = ()
     """Files of the store that were passed over, since the last one."""
 
 
 @dataclass(frozen=True, slots=True)
 class Stopped:
-    """The sandbox, or the store, is at fault; the lane ends."""
+    """The sandbox, or the store, is at fault."""
 
     fault: SandboxError | ToolsError | None
     unavailable: tuple[str, str] | None = None
-    """Message and mend of a `SandboxUnavailable`, which does not survive pickling."""
+    """Message and fix of a `SandboxUnavailable`, which does not survive pickling."""
 
 
-Message: TypeAlias = Ready | Beat | Judged | Stopped
+LaneAnswer: TypeAlias = TaskVerdict | Stopped

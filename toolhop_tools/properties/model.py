@@ -7,12 +7,11 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Protocol, TypeAlias
 
-from sandbox.base import Policy, Program
-from sandbox.outcome import JSON, Outcome
+from toolhop_sandbox.base import Policy, Program
+from toolhop_sandbox.outcome import Outcome
+from toolhop_tools.batch import Arguments
 from toolhop_tools.certify.use import FIELD as CERTIFICATE
-from toolhop_tools.model import Item, Tool, ToolDocument
-
-Arguments: TypeAlias = Mapping[str, JSON]
+from toolhop_tools.model import Hop, Item, Tool, ToolSchema
 
 PROPERTIES: Mapping[str, str] = {
     "loads": "The code compiles, its modules are there, and it defines the function.",
@@ -23,7 +22,7 @@ PROPERTIES: Mapping[str, str] = {
     "arguments-kept": "A call does not change its arguments.",
     "independent": "A result does not depend on the calls before it in the same process.",
     "gold-call": "The gold call gives the gold sub-answer.",
-    "signature": "The document and the function's signature agree.",
+    "signature": "The schema and the function's signature agree.",
     "policy": "The restricted policy changes no result.",
     "examples": "The examples that the description gives are valid, and give what they say.",
 }
@@ -31,7 +30,7 @@ PROPERTIES: Mapping[str, str] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Setting:
+class SandboxSetting:
     """Circumstances of a call that must make no difference."""
 
     hash_seed: int = 0
@@ -44,10 +43,10 @@ class Setting:
         return seed + (f" --policy {self.policy}" if self.policy != "restricted" else "")
 
 
-BASE = Setting()
-OTHER_SEEDS = (Setting(hash_seed=1), Setting(hash_seed=2))
+BASE = SandboxSetting()
+OTHER_SEEDS = (SandboxSetting(hash_seed=1), SandboxSetting(hash_seed=2))
 """Two more: a set of two texts keeps its order from one seed to another in half of all cases."""
-FREE = Setting(policy="none")
+FREE = SandboxSetting(policy="none")
 SETTINGS = (BASE, *OTHER_SEEDS, FREE)
 
 
@@ -69,7 +68,7 @@ class Miss:
 class Caller(Protocol):
     """Makes calls in a sandbox, each in a process of its own. Blocks until the call is over."""
 
-    def __call__(self, setting: Setting, program: Program, arguments: Arguments) -> Outcome:
+    def __call__(self, setting: SandboxSetting, program: Program, arguments: Arguments) -> Outcome:
         """One call.
 
         Raises:
@@ -81,7 +80,7 @@ class Caller(Protocol):
 class Rejection(Protocol):
     """The simulator's part in refusing bad input: it may do so before any code runs."""
 
-    def __call__(self, document: ToolDocument, arguments: Arguments) -> str | None:
+    def __call__(self, schema: ToolSchema, arguments: Arguments, /) -> str | None:
         """The answer that a model gets instead of a result; None where the code is run."""
         ...
 
@@ -120,21 +119,29 @@ class Subject:
 
 
 def subjects(items: Iterable[Item]) -> tuple[Subject, ...]:
-    """The tools of the items, each once, in order, with all their gold calls."""
+    """The tools of the items that are programs, each once, in order, with all their gold calls.
+
+    Tools that belong to no hop are left out where the item has hops: they are other items'.
+    """
     found: dict[str, Subject] = {}
     for item in items:
-        for hop in item.hops:
-            document = hop.tool.document
-            parts: list[JSON] = [document.name, document.description, dict(document.parameters)]
-            key = hop.tool.program.digest + json.dumps(parts, sort_keys=True)
-            known = found.get(key) or Subject(item.id, hop.tool)
-            golds = known.golds
-            if (call := hop.gold) is not None:
-                certified = call.reading is not None
-                gold = Gold(call.arguments, hop.answer, call.source, certified)
-                golds = golds if gold in golds else (*golds, gold)
-            found[key] = replace(known, golds=golds, no_gold=_no_gold(known, item))
+        golds = [(hop.tool, _gold(hop)) for hop in item.hops]
+        for tool, gold in golds or [(tool, None) for tool in item.others]:
+            if not isinstance(tool.body, Program):
+                continue
+            key = json.dumps([tool.name, tool.schema.to_openai(), tool.body_parts], sort_keys=True)
+            known = found.get(key) or Subject(item.id, tool)
+            new = () if gold is None or gold in known.golds else (gold,)
+            no_gold = _no_gold(known, item)
+            found[key] = replace(known, golds=(*known.golds, *new), no_gold=no_gold)
     return tuple(found.values())
+
+
+def _gold(hop: Hop) -> Gold | None:
+    call = hop.gold
+    if call is None:
+        return None
+    return Gold(call.arguments, hop.answer, call.source, call.reading is not None)
 
 
 def _no_gold(known: Subject, item: Item) -> str:
@@ -158,7 +165,7 @@ class CounterExample:
     """Of the call; None where the failure needs none, as one of the signature."""
     earlier: tuple[Arguments, ...] = ()
     """Calls in the same process before it, where they matter."""
-    settings: tuple[Setting, ...] = (BASE,)
+    settings: tuple[SandboxSetting, ...] = (BASE,)
     """Settings to make the call in; several where they differ."""
     shrunk: bool = False
     """Whether it was made as small as could be found."""
@@ -190,7 +197,7 @@ class NotApplicable:
     reason: str
 
 
-Verdict: TypeAlias = Holds | Fails | NotApplicable
+PropertyVerdict: TypeAlias = Holds | Fails | NotApplicable
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,7 +205,7 @@ class ToolReport:
     """All verdicts on one tool, by property."""
 
     subject: Subject
-    verdicts: Mapping[str, Verdict]
+    verdicts: Mapping[str, PropertyVerdict]
 
     @property
     def failed(self) -> tuple[CounterExample, ...]:
@@ -207,7 +214,7 @@ class ToolReport:
         return tuple(c for verdict in verdicts if isinstance(verdict, Fails) for c in verdict.found)
 
 
-def judged(property_: str, executed: int, found: Iterable[CounterExample]) -> Verdict:
+def judged(property_: str, executed: int, found: Iterable[CounterExample]) -> PropertyVerdict:
     """The verdict on `executed` examples, of which `found` speak against the property.
 
     A property that judged nothing fails: a check of no examples shows nothing.

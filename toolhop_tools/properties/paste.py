@@ -6,7 +6,7 @@ import json
 import shlex
 from collections.abc import Iterator
 
-from sandbox.base import Limits
+from toolhop_sandbox.base import Limits
 from toolhop_tools.properties.model import CounterExample, Subject
 
 DEFAULT = Limits(wall_s=2.0)

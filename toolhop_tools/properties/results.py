@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
-from sandbox.outcome import (
+from toolhop_sandbox.outcome import (
     JSON,
     Died,
     NotJson,
@@ -18,25 +18,24 @@ from sandbox.outcome import (
     TimedOut,
     TooLarge,
 )
-from toolhop_tools.batch import Run
+from toolhop_tools.batch import Arguments, CallRun
 from toolhop_tools.properties import words
-from toolhop_tools.properties.case import Case, Failure
+from toolhop_tools.properties.case import Case, CaseFailure
 from toolhop_tools.properties.harness import fact
 from toolhop_tools.properties.model import (
     BASE,
     FREE,
     OTHER_SEEDS,
-    Arguments,
     CounterExample,
     Fails,
     NotApplicable,
-    Setting,
-    Verdict,
+    PropertyVerdict,
+    SandboxSetting,
     judged,
 )
 
 
-def loads(case: Case) -> Verdict:
+def loads(case: Case) -> PropertyVerdict:
     """The module level runs, and the function is there."""
     fault = case.base_fault
     if fault is None:
@@ -62,49 +61,48 @@ def load_kind(fault: Outcome, function: str) -> str:
             return words.kind_of(fault)
 
 
-def valid_input(case: Case) -> Verdict:
+def valid_input(case: Case) -> PropertyVerdict:
     """Every run ended with a result, be it one that JSON cannot hold."""
-    suspects: dict[str, list[Arguments]] = defaultdict(list)
-    for arguments, run in _made(case.valid, case.base):
-        if failure := _no_result(run.outcome):
-            suspects[failure.kind].append(arguments)
-
-    def classify(arguments: Arguments, /) -> Failure | None:
-        return _no_result(case.alone(arguments))
-
-    found = case.settle("valid-input", suspects, classify)
+    found = _by_outcome("valid-input", case, _made(case.valid, case.base), _no_result)
     return judged("valid-input", _number(case.base), found)
 
 
-def _no_result(outcome: Outcome) -> Failure | None:
+def _by_outcome(
+    property_: str,
+    case: Case,
+    runs: Iterable[tuple[Arguments, CallRun]],
+    fault: Callable[[Outcome], CaseFailure | None],
+) -> list[CounterExample]:
+    """Counter-examples of a property that the outcome of one call decides."""
+    suspects: dict[str, list[Arguments]] = defaultdict(list)
+    for arguments, run in runs:
+        if failure := fault(run.outcome):
+            suspects[failure.kind].append(arguments)
+    return case.settle(property_, suspects, lambda arguments: fault(case.alone(arguments)))
+
+
+def _no_result(outcome: Outcome) -> CaseFailure | None:
     if isinstance(outcome, Returned | NotJson | TooLarge):
         return None
-    return Failure(words.kind_of(outcome), words.told(outcome))
+    return CaseFailure(words.kind_of(outcome), words.told(outcome))
 
 
-def json_result(case: Case) -> Verdict:
+def json_result(case: Case) -> PropertyVerdict:
     """Every result is a JSON value that means one thing to every reader."""
     results = [
         (arguments, run)
         for arguments, run in _made(case.valid, case.base)
         if isinstance(run.outcome, Returned | NotJson | TooLarge)
     ]
-    suspects: dict[str, list[Arguments]] = defaultdict(list)
-    for arguments, run in results:
-        if failure := _no_json(run.outcome):
-            suspects[failure.kind].append(arguments)
-
-    def classify(arguments: Arguments, /) -> Failure | None:
-        return _no_json(case.alone(arguments))
-
     if not results and _number(case.base):
         return NotApplicable("no call gives a result; valid-input tells why")
-    return judged("json-result", len(results), case.settle("json-result", suspects, classify))
+    found = _by_outcome("json-result", case, results, _no_json)
+    return judged("json-result", len(results), found)
 
 
-def _no_json(outcome: Outcome) -> Failure | None:
+def _no_json(outcome: Outcome) -> CaseFailure | None:
     if isinstance(outcome, NotJson | TooLarge):
-        return Failure(words.kind_of(outcome), words.told(outcome))
+        return CaseFailure(words.kind_of(outcome), words.told(outcome))
     if not isinstance(outcome, Returned):
         return None
     twice: list[str] = []
@@ -119,15 +117,15 @@ def _no_json(outcome: Outcome) -> Failure | None:
         value = json.loads(outcome.json_text, object_pairs_hook=unique)
         json.dumps(value, ensure_ascii=False).encode()
     except UnicodeEncodeError:
-        return Failure("returns half a character", "returns half of a surrogate pair")
+        return CaseFailure("returns half a character", "returns half of a surrogate pair")
     except RecursionError:
-        return Failure("returns no JSON", "returns what is nested too deeply to be read")
+        return CaseFailure("returns no JSON", "returns what is nested too deeply to be read")
     if twice:
-        return Failure("returns a key twice", f"returns an object that has {twice[0]!r} twice")
+        return CaseFailure("returns a key twice", f"returns an object that has {twice[0]!r} twice")
     return None
 
 
-def same_result(case: Case) -> Verdict:
+def same_result(case: Case) -> PropertyVerdict:
     """Two calls agree, in two processes and with other hash seeds."""
     suspects: dict[str, list[Arguments]] = defaultdict(list)
     compared: set[int] = set()
@@ -137,7 +135,7 @@ def same_result(case: Case) -> Verdict:
             if not agree(first.outcome, other.outcome):
                 suspects["differs"].append(case.valid[at])
 
-    def classify(arguments: Arguments, /) -> Failure | None:
+    def classify(arguments: Arguments, /) -> CaseFailure | None:
         first = case.alone(arguments)
         again = case.alone(arguments)
         if not agree(first, again):
@@ -154,7 +152,7 @@ def same_result(case: Case) -> Verdict:
 
 def _compared(
     property_: str, case: Case, executed: int, found: Iterable[CounterExample]
-) -> Verdict:
+) -> PropertyVerdict:
     """The verdict on a property that compares outcomes: those in JSON, and exceptions."""
     if not case.steady and _number(case.base):
         return NotApplicable("no outcome can be compared; valid-input or json-result tells why")
@@ -165,17 +163,19 @@ def agree(one: Outcome, other: Outcome) -> bool:
     """Whether two outcomes tell the same.
 
     One that was cut off tells nothing here: a call at the edge of its limits may end either way,
-    and is told of as such (valid-input).
+    and is reported of as such (valid-input).
     """
     if any(isinstance(outcome, TimedOut | OutOfMemory | Died) for outcome in (one, other)):
         return True
     return fact(one) == fact(other)
 
 
-def _differs(kind: str, one: Outcome, other: Outcome, settings: tuple[Setting, ...]) -> Failure:
+def _differs(
+    kind: str, one: Outcome, other: Outcome, settings: tuple[SandboxSetting, ...]
+) -> CaseFailure:
     if isinstance(one, Returned) and isinstance(other, Returned) and _same_value(one, other):
         kind = f"order of keys {kind}"
-    return Failure(kind, f"{words.told(one)}, and then {words.told(other)}", settings)
+    return CaseFailure(kind, f"{words.told(one)}, and then {words.told(other)}", settings)
 
 
 def _same_value(one: Returned, other: Returned) -> bool:
@@ -185,7 +185,7 @@ def _same_value(one: Returned, other: Returned) -> bool:
         return False
 
 
-def policy(case: Case) -> Verdict:
+def policy(case: Case) -> PropertyVerdict:
     """With the policy and without, calls agree."""
     if isinstance(case.base_fault, Refused):
         if case.load_fault(FREE) is not None:
@@ -199,7 +199,7 @@ def policy(case: Case) -> Verdict:
         if not agree(first.outcome, other.outcome):
             suspects[words.kind_of(first.outcome)].append(case.valid[at])
 
-    def classify(arguments: Arguments, /) -> Failure | None:
+    def classify(arguments: Arguments, /) -> CaseFailure | None:
         under, free = case.alone(arguments), case.alone(arguments, FREE)
         if agree(under, free):
             return None
@@ -213,7 +213,7 @@ def policy(case: Case) -> Verdict:
     return _compared("policy", case, len(compared), case.settle("policy", suspects, classify))
 
 
-def arguments_kept(case: Case) -> Verdict:
+def arguments_kept(case: Case) -> PropertyVerdict:
     """The arguments are after a call what they were before."""
     suspects: dict[str, list[Arguments]] = defaultdict(list)
     looked = 0
@@ -224,18 +224,14 @@ def arguments_kept(case: Case) -> Verdict:
         looked += kept is not None
         if kept is False:
             suspects["changed"].append(arguments)
-
-    def classify(arguments: Arguments, /) -> Failure | None:
-        return _changed(case.after(arguments), arguments)
-
-    found = case.settle("arguments-kept", suspects, classify)
+    found = case.settle("arguments-kept", suspects, lambda a: _changed(case.after(a), a))
     return judged("arguments-kept", looked, found)
 
 
-def _changed(after: Outcome, before: Arguments) -> Failure | None:
+def _changed(after: Outcome, before: Arguments) -> CaseFailure | None:
     kind = "changes its arguments"
     if isinstance(after, NotJson):
-        return Failure(kind, "puts into its arguments what is no JSON")
+        return CaseFailure(kind, "puts into its arguments what is no JSON")
     if not isinstance(after, Returned):
         return None
     left = json.loads(after.json_text)
@@ -244,10 +240,10 @@ def _changed(after: Outcome, before: Arguments) -> Failure | None:
     names = [name for name in before if json.dumps(left.get(name)) != json.dumps(before[name])]
     name = names[0] if names else "the arguments"
     changed = left.get(name) if names else left
-    return Failure(kind, f"leaves `{name}` as {words.shown(changed)}")
+    return CaseFailure(kind, f"leaves `{name}` as {words.shown(changed)}")
 
 
-def independent(case: Case) -> Verdict:
+def independent(case: Case) -> PropertyVerdict:
     """In one process, the order of calls makes no difference."""
     compared = case.reversed()
     doubted = [at for at, first, other in compared if not agree(first.outcome, other.outcome)]
@@ -259,11 +255,7 @@ def independent(case: Case) -> Verdict:
         and fact(run.outcome) != fact(base.outcome)
     ]
     suspects = {"differs": [case.valid[at] for at in dict.fromkeys(doubted)]}
-
-    def classify(arguments: Arguments, /) -> Failure | None:
-        return _depends(case, [arguments], arguments)
-
-    found = case.settle("independent", suspects, classify)
+    found = case.settle("independent", suspects, lambda a: _depends(case, [a], a))
     found = found or [*_as_stored(case), *_after_others(case, suspects["differs"])][:1]
     return _compared("independent", case, len(compared), found)
 
@@ -306,7 +298,7 @@ def _after_others(case: Case, suspects: Sequence[Arguments]) -> Iterable[Counter
                 return
 
 
-def _depends(case: Case, earlier: Sequence[Arguments], arguments: Arguments) -> Failure | None:
+def _depends(case: Case, earlier: Sequence[Arguments], arguments: Arguments) -> CaseFailure | None:
     """Whether the calls before it change what a call gives, in two attempts each."""
     alone = case.alone(arguments)
     later = case.last_of(earlier, arguments)
@@ -318,14 +310,14 @@ def _depends(case: Case, earlier: Sequence[Arguments], arguments: Arguments) -> 
         return None
     calls = "the same call" if list(earlier) == [arguments] else f"{len(earlier)} other"
     told = f"{words.told(alone)}; after {calls} in the same process {words.told(later)}"
-    return Failure(_LEFT, told, earlier=tuple(earlier))
+    return CaseFailure(_LEFT, told, earlier=tuple(earlier))
 
 
 def _made(
-    valid: Sequence[Arguments], runs: Sequence[Run | None]
-) -> Iterable[tuple[Arguments, Run]]:
+    valid: Sequence[Arguments], runs: Sequence[CallRun | None]
+) -> Iterable[tuple[Arguments, CallRun]]:
     return [(a, run) for a, run in zip(valid, runs, strict=True) if run is not None]
 
 
-def _number(runs: Sequence[Run | None]) -> int:
+def _number(runs: Sequence[CallRun | None]) -> int:
     return sum(run is not None for run in runs)

@@ -7,17 +7,15 @@ that cannot be read are left alone and named.
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 import json
-import os
 import re
-import tempfile
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from sandbox.outcome import JSON
+from toolhop_sandbox.outcome import JSON
+from toolhop_tools.atomic import atomic
 from toolhop_tools.errors import ToolsError
 from toolhop_tools.properties.model import CounterExample, Subject
 
@@ -109,7 +107,9 @@ class Store:
             "about": dict(found.about),
         }
         try:
-            _write(path, json.dumps(record, indent=1) + "\n")
+            path.parent.mkdir(parents=True, exist_ok=True)
+            with atomic(path) as beside:
+                beside.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
         except OSError as error:
             raise StoreFault(
                 f"the counter-example {path} cannot be written: {error.strerror}\n"
@@ -126,15 +126,3 @@ def _plain(text: str) -> str:
 
 def _stem(subject: Subject) -> str:
     return f"{_plain(subject.item)}.{_plain(subject.tool.name)}"
-
-
-def _write(path: Path, text: str) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    handle, aside = tempfile.mkstemp(dir=path.parent, prefix=".aside-")
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
-            file.write(text)
-        Path(aside).replace(path)
-    finally:
-        with contextlib.suppress(FileNotFoundError):
-            Path(aside).unlink()

@@ -6,7 +6,7 @@ import json
 import re
 from typing import assert_never
 
-from sandbox.outcome import (
+from toolhop_sandbox.outcome import (
     JSON,
     Died,
     NotJson,

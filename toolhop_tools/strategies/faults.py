@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import enum
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
@@ -9,23 +10,21 @@ from typing import Any, TypeAlias
 
 from hypothesis import strategies as st
 
-from toolhop_tools.strategies.compiler import Compiler, ensured, is_plain
-from toolhop_tools.strategies.document import Schema, Value, identity
+from toolhop_tools.model import canonical
+from toolhop_tools.strategies.compiler import Compiler, Spot, ensured, is_plain
 from toolhop_tools.strategies.errors import SchemaFault
-from toolhop_tools.strategies.flat import Choice, Flat
-from toolhop_tools.strategies.merge import TYPES, governing
-from toolhop_tools.strategies.spot import Spot
+from toolhop_tools.strategies.flat import TYPES, Alternatives, Flat, governing
+from toolhop_tools.strategies.schema import Schema, Value
 
 Strategy: TypeAlias = st.SearchStrategy[Any]
 Edit: TypeAlias = Callable[[Any], tuple[Any, tuple[str, ...]]]
 """From a valid value to a faulty one, and the steps from there to the fault."""
 
 
-class FaultKind(enum.StrEnum):
+class SchemaFaultKind(enum.StrEnum):
     """What is wrong, named by the keyword of JSON Schema that is broken.
 
-    There is none for ``format``, which the validator of calls takes for a remark, nor for
-    ``if`` and the ``dependent`` keywords.
+    There is none for ``format``, which the validator of calls takes for a remark.
     """
 
     MISSING = "required"
@@ -44,38 +43,33 @@ class FaultKind(enum.StrEnum):
     MIN_ITEMS = "minItems"
     MAX_ITEMS = "maxItems"
     UNIQUE_ITEMS = "uniqueItems"
-    CONTAINS = "contains"
     MIN_PROPERTIES = "minProperties"
     MAX_PROPERTIES = "maxProperties"
-    PROPERTY_NAMES = "propertyNames"
     ANY_OF = "anyOf"
     ONE_OF = "oneOf"
-    NOT = "not"
 
 
 @dataclass(frozen=True, slots=True)
 class Flaw:
     """One way to break a value."""
 
-    kind: FaultKind
+    kind: SchemaFaultKind
     edits: st.SearchStrategy[Edit]
-    name: str = ""
-    """The property that is missing, where that is known ahead."""
     of: Schema = True
     """What a value has to fit, so that it can be edited."""
 
 
-_OPPOSITES: dict[FaultKind, tuple[str, str, int]] = {
-    FaultKind.MINIMUM: ("number", "exclusiveMaximum", 0),
-    FaultKind.MAXIMUM: ("number", "exclusiveMinimum", 0),
-    FaultKind.EXCLUSIVE_MINIMUM: ("number", "maximum", 0),
-    FaultKind.EXCLUSIVE_MAXIMUM: ("number", "minimum", 0),
-    FaultKind.MIN_LENGTH: ("string", "maxLength", -1),
-    FaultKind.MAX_LENGTH: ("string", "minLength", 1),
-    FaultKind.MIN_ITEMS: ("array", "maxItems", -1),
-    FaultKind.MAX_ITEMS: ("array", "minItems", 1),
-    FaultKind.MIN_PROPERTIES: ("object", "maxProperties", -1),
-    FaultKind.MAX_PROPERTIES: ("object", "minProperties", 1),
+_OPPOSITES: dict[SchemaFaultKind, tuple[str, str, int]] = {
+    SchemaFaultKind.MINIMUM: ("number", "exclusiveMaximum", 0),
+    SchemaFaultKind.MAXIMUM: ("number", "exclusiveMinimum", 0),
+    SchemaFaultKind.EXCLUSIVE_MINIMUM: ("number", "maximum", 0),
+    SchemaFaultKind.EXCLUSIVE_MAXIMUM: ("number", "minimum", 0),
+    SchemaFaultKind.MIN_LENGTH: ("string", "maxLength", -1),
+    SchemaFaultKind.MAX_LENGTH: ("string", "minLength", 1),
+    SchemaFaultKind.MIN_ITEMS: ("array", "maxItems", -1),
+    SchemaFaultKind.MAX_ITEMS: ("array", "minItems", 1),
+    SchemaFaultKind.MIN_PROPERTIES: ("object", "maxProperties", -1),
+    SchemaFaultKind.MAX_PROPERTIES: ("object", "minProperties", 1),
 }
 """The type that a keyword is for, and the keyword, moved by so much, that says its opposite."""
 
@@ -83,26 +77,10 @@ _OBJECT: Schema = {"type": "object"}
 BROKEN: Any = object()
 """Stands for a value that an edit would have broken in more than one way."""
 _ANYTHING: tuple[Any, ...] = (
-    *(
-        "",
-        "1",
-        "a",
-        "1.5",
-        "true",
-        "a,b",
-        " ",
-        "A",
-        "-",
-        "a b",
-        "é",
-        "!",
-        "aaaaaaaaaaaaaaaaaaaaaaaa",
-    ),
+    *("", "1", "a", "1.5", "true", "a,b", " ", "A", "-", "a b", "é", "!", "a" * 24),
     *(0, 1, -1, 1.5, 2, 7, 10**6, True, False, None),
     *([], ["a"], [1], [None], {}, {"a": "a"}, {"a": 1}),
 )
-_ODD_NAMES = ("x", "extra", "A", "0", " ", "", "é", "a b", "x" * 80)
-_CHOSEN = frozenset({"anyOf", "oneOf", "if", "dependentRequired", "dependentSchemas"})
 
 
 def flaws(compiler: Compiler, flat: Flat, spot: Spot) -> Iterator[Flaw]:
@@ -111,15 +89,16 @@ def flaws(compiler: Compiler, flat: Flat, spot: Spot) -> Iterator[Flaw]:
     Each faulty value breaks the one keyword. What else it may break is what follows: a value of
     a wrong type is in no enumeration and fits no alternative.
     """
-    yield from _missing(compiler, flat)
-    yield from _undeclared(compiler, flat)
-    yield from _pooled(compiler, flat, spot)
+    if "object" in flat.types:
+        yield from _missing(compiler, flat)
+        yield from _undeclared(compiler, flat)
+    for kind, without, pool in _pools(compiler, flat, spot):
+        yield from _sampled(compiler, flat, kind, without, pool)
     for kind in _OPPOSITES:
         if kind.value in flat.rules:
             yield from _opposite(compiler, flat, spot, kind)
-    yield from _repeated(compiler, flat, spot)
-    yield from _others(compiler, flat, spot)
-    yield from _badly_named(compiler, flat)
+    if flat.rules.get("uniqueItems") and "array" in flat.types:
+        yield from _repeated(compiler, flat, spot)
 
 
 def _missing(compiler: Compiler, flat: Flat) -> Iterator[Flaw]:
@@ -128,54 +107,36 @@ def _missing(compiler: Compiler, flat: Flat) -> Iterator[Flaw]:
         def without(value: Value, name: str = name) -> tuple[Any, tuple[str, ...]]:
             return {key: part for key, part in value.items() if key != name}, (name,)
 
-        if "object" in flat.types:
-            edits: st.SearchStrategy[Edit] = st.just(without)
-            yield Flaw(FaultKind.MISSING, _kept(compiler, flat, edits, "required"), name, _OBJECT)
+        edits = _careful(compiler, flat, st.just(without), "required")
+        yield Flaw(SchemaFaultKind.MISSING, edits, _OBJECT)
 
 
 def _undeclared(compiler: Compiler, flat: Flat) -> Iterator[Flaw]:
-    if flat.rules.get("additionalProperties", True) is not False or "object" not in flat.types:
-        return
     most = flat.rules.get("maxProperties")
     if most is not None and len(flat.rules.get("required", ())) >= most:
         return
     known = flat.rules.get("properties", {})
     near = [odd for name in known for odd in (f"{name}s", f"{name}_", name.upper(), name[:-1])]
-    fits = compiler.fits(flat.rules.get("propertyNames", True))
     names = [
         name
-        for name in dict.fromkeys([*_ODD_NAMES[:2], *near])
-        if governing(flat.rules, name) == [False] and name not in known and fits(name)
+        for name in dict.fromkeys(["x", "extra", *near])
+        if governing(flat.rules, name) is False and name not in known
     ]
     if names:
         edits = st.builds(_adding, st.sampled_from(names), st.sampled_from(["a", 1, True, None]))
-        kept = _kept(compiler, flat, edits, "additionalProperties")
-        yield Flaw(FaultKind.UNDECLARED, kept, of=_OBJECT)
-
-
-def _badly_named(compiler: Compiler, flat: Flat) -> Iterator[Flaw]:
-    rule = flat.rules.get("propertyNames", True)
-    if rule is True or "object" not in flat.types:
-        return
-    fits = compiler.document.fits_without_formats(rule)
-    names = [name for name in _ODD_NAMES if not fits(name)]
-    names = [name for name in names if governing(flat.rules, name) == [True]]
-    most = flat.rules.get("maxProperties")
-    if names and (most is None or len(flat.rules.get("required", ())) < most):
-        edits = st.builds(_adding, st.sampled_from(names), st.sampled_from(["a", 1]))
-        kept = _kept(compiler, flat, edits, "propertyNames")
-        yield Flaw(FaultKind.PROPERTY_NAMES, kept, of=_OBJECT)
+        kept = _careful(compiler, flat, edits, "additionalProperties")
+        yield Flaw(SchemaFaultKind.UNDECLARED, kept, _OBJECT)
 
 
 def _adding(name: str, added: Value) -> Edit:
     return lambda value: ({**value, name: added}, (name,))
 
 
-def _kept(
+def _careful(
     compiler: Compiler, flat: Flat, edits: st.SearchStrategy[Edit], keyword: str
 ) -> st.SearchStrategy[Edit]:
     """Edits that give `BROKEN` where the result would break another keyword too."""
-    others = compiler.document.fits_without_formats(_together(flat.rest(keyword)))
+    others = compiler.root.fits_without_formats({"allOf": flat.rest(keyword)})
 
     def careful(edit: Edit) -> Edit:
         def done(value: Value) -> tuple[Any, tuple[str, ...]]:
@@ -187,57 +148,46 @@ def _kept(
     return edits.map(careful)
 
 
-def _pooled(compiler: Compiler, flat: Flat, spot: Spot) -> Iterator[Flaw]:
-    """Faults for which simple values are tried one after another."""
-    hints = [*_ANYTHING, *compiler.favoured_at(spot)]
+def _pools(
+    compiler: Compiler, flat: Flat, spot: Spot
+) -> Iterator[tuple[SchemaFaultKind, tuple[str, ...], list[Any]]]:
+    """Faults, the keywords that go with each, and simple values that may have it."""
+    rules, hints = flat.rules, [*_ANYTHING, *compiler.favoured_at(spot)]
     if flat.types != frozenset(TYPES):
-        without = ("type", "enum", "const", *_CHOSEN)
-        given = {"type": [name for name in TYPES if name in flat.types]}
-        yield from _sampled(compiler, flat, FaultKind.WRONG_TYPE, given, without, hints)
-    if "enum" in flat.rules:
-        kind = FaultKind.NOT_CONST if "const" in flat.rules else FaultKind.NOT_IN_ENUM
-        near = [odd for value in flat.rules["enum"] for odd in _near(value)]
-        given = {"enum": flat.rules["enum"]}
-        yield from _sampled(compiler, flat, kind, given, ("enum", "const"), [*near, *hints])
-    if "pattern" in flat.rules:
-        length = max(1, int(flat.rules.get("minLength", 1)))
-        sized = [letter * length for letter in "aA0!é "] if length < 10_000 else []
-        given = {"pattern": flat.rules["pattern"]}
-        pool = [*hints, *sized]
-        yield from _sampled(compiler, flat, FaultKind.PATTERN, given, ("pattern",), pool)
-    if "multipleOf" in flat.rules:
-        unit, given = flat.rules["multipleOf"], {"multipleOf": flat.rules["multipleOf"]}
-        pool = [*hints, unit / 2, *_around(flat), *(n + unit / 2 for n in _around(flat))]
-        yield from _sampled(compiler, flat, FaultKind.MULTIPLE_OF, given, ("multipleOf",), pool)
+        yield SchemaFaultKind.WRONG_TYPE, ("type", "enum", "const", "anyOf", "oneOf"), hints
+    if "enum" in rules:
+        kind = SchemaFaultKind.NOT_CONST if "const" in rules else SchemaFaultKind.NOT_IN_ENUM
+        yield kind, ("enum", "const"), [*_near(rules["enum"]), *hints]
+    if "pattern" in rules:
+        length = min(max(1, int(rules.get("minLength", 1))), 10_000)
+        yield SchemaFaultKind.PATTERN, ("pattern",), [*hints, *(one * length for one in "aA0!é ")]
+    if "multipleOf" in rules:
+        unit, ends = rules["multipleOf"], _around(flat)
+        pool = [*hints, unit / 2, *ends, *(n + unit / 2 for n in ends)]
+        yield SchemaFaultKind.MULTIPLE_OF, ("multipleOf",), pool
     for choice in flat.choices:
-        if choice.keyword in {"anyOf", "oneOf"}:
-            yield from _unchosen(compiler, flat, spot, choice, hints)
+        pool = [*hints, *_near_alternatives(compiler, spot, choice)]
+        yield SchemaFaultKind(choice.keyword), (choice.keyword,), pool
 
 
-def _unchosen(
-    compiler: Compiler, flat: Flat, spot: Spot, choice: Choice, hints: list[Any]
-) -> Iterator[Flaw]:
-    pool = list(hints)
+def _near_alternatives(compiler: Compiler, spot: Spot, choice: Alternatives) -> Iterator[Any]:
     for alternative in choice.alternatives:
         try:
             inner = compiler.flat([alternative], spot)
         except SchemaFault:
             continue
-        pool += [odd for value in inner.rules.get("enum", ()) for odd in _near(value)]
-        pool += _around(inner)
-    given: Schema = {choice.keyword: list(choice.alternatives)}
-    kind = FaultKind(choice.keyword)
-    yield from _sampled(compiler, flat, kind, given, (choice.keyword,), pool)
+        yield from (*_near(inner.rules.get("enum", ())), *_around(inner))
 
 
-def _near(value: Value) -> Iterator[Any]:
-    """Values that a model might write for the one meant."""
-    if isinstance(value, str):
-        yield from (value.swapcase(), f"{value}s", value[:-1], f" {value}", value.title())
-    elif isinstance(value, bool):
-        yield not value
-    elif isinstance(value, int | float):
-        yield from (value + 1, value - 1, value + 0.5, -value)
+def _near(values: Iterable[Value]) -> Iterator[Any]:
+    """Values that a model might write for those meant."""
+    for value in values:
+        if isinstance(value, str):
+            yield from (value.swapcase(), f"{value}s", value[:-1], f" {value}", value.title())
+        elif isinstance(value, bool):
+            yield not value
+        elif isinstance(value, int | float):
+            yield from (value + 1, value - 1, value + 0.5, -value)
 
 
 def _around(flat: Flat) -> list[Any]:
@@ -250,79 +200,54 @@ def _around(flat: Flat) -> list[Any]:
 def _sampled(
     compiler: Compiler,
     flat: Flat,
-    kind: FaultKind,
-    given: Schema,
-    without: Iterable[str],
+    kind: SchemaFaultKind,
+    without: tuple[str, ...],
     pool: Iterable[Any],
 ) -> Iterator[Flaw]:
-    """The values of a pool that break what is given and nothing else."""
-    fits = compiler.document.fits_without_formats(given)
-    others = compiler.document.fits_without_formats(_together(flat.rest(*without)))
-    chosen = {
-        identity(value): value
-        for value in reversed([v for v in pool if not fits(v) and is_plain(v) and others(v)])
-    }
-    if chosen:
-        yield _replacing(kind, st.sampled_from(list(reversed(chosen.values()))))
+    """The values of a pool that break the keyword, and nothing else but what goes with it."""
+    others = compiler.root.fits_without_formats({"allOf": flat.rest(*without)})
+    fits = compiler.root.fits_without_formats(_alone(flat, kind))
+    values = [value for value in pool if not fits(value) and is_plain(value) and others(value)]
+    unique = {canonical(value): value for value in reversed(values)}
+    if unique:
+        yield _replacing(kind, st.sampled_from(list(reversed(unique.values()))))
 
 
-def _replacing(kind: FaultKind, values: Strategy) -> Flaw:
+def _alone(flat: Flat, kind: SchemaFaultKind) -> Schema:
+    """What the keyword says by itself."""
+    if kind is SchemaFaultKind.WRONG_TYPE:
+        return {"type": [name for name in TYPES if name in flat.types]}
+    key = "enum" if kind is SchemaFaultKind.NOT_CONST else kind.value
+    if key in flat.rules:
+        return {key: flat.rules[key]}
+    return {"allOf": [choice.schema for choice in flat.choices if choice.keyword == key]}
+
+
+def _replacing(kind: SchemaFaultKind, values: Strategy) -> Flaw:
     return Flaw(kind, values.map(lambda value: lambda _: (value, ())))
 
 
-def _opposite(compiler: Compiler, flat: Flat, spot: Spot, kind: FaultKind) -> Iterator[Flaw]:
-    keyword = kind.value
+def _opposite(compiler: Compiler, flat: Flat, spot: Spot, kind: SchemaFaultKind) -> Iterator[Flaw]:
     domain, opposite, by = _OPPOSITES[kind]
-    limit = flat.rules[keyword] + by
+    limit = flat.rules[kind.value] + by
     if limit < 0 and domain != "number":
         return
-    needed: Schema = {"type": domain, opposite: limit}
-    try:
-        values = compiler.make([*flat.rest(keyword), needed], spot)
-        if flat.checks or "pattern" in flat.rules or "format" in flat.rules:
+    with contextlib.suppress(SchemaFault):
+        needed: Schema = {"type": domain, opposite: limit}
+        values = compiler.make([*flat.rest(kind.value), needed], spot)
+        if flat.choices or "pattern" in flat.rules or "format" in flat.rules:
             compiler.uncertain = True
             ensured(compiler, values)
-    except SchemaFault:
-        return
-    yield _replacing(kind, values)
-
-
-def _repeated(compiler: Compiler, flat: Flat, spot: Spot) -> Iterator[Flaw]:
-    if not flat.rules.get("uniqueItems") or "array" not in flat.types:
-        return
-    fits = compiler.document.fits_without_formats(flat.whole)
-    others = compiler.document.fits_without_formats(_together(flat.rest("uniqueItems")))
-    least: Schema = {"type": "array", "minItems": 1}
-    shorter = [*flat.rest("uniqueItems", "minItems"), least]
-    try:
-        values = compiler.make(shorter, spot).map(lambda made: [*made, made[0]])
-        values = values.filter(lambda made: others(made) and not fits(made))
-        compiler.uncertain = True
-        ensured(compiler, values)
-    except SchemaFault:
-        return
-    yield _replacing(FaultKind.UNIQUE_ITEMS, values)
-
-
-def _others(compiler: Compiler, flat: Flat, spot: Spot) -> Iterator[Flaw]:
-    """`contains` and `not`: their opposites are made, and tried."""
-    wanted: list[tuple[FaultKind, list[Schema]]] = []
-    if "contains" in flat.rules and int(flat.rules.get("minContains", 1)) > 0:
-        rest = flat.rest("contains", "minContains", "maxContains")
-        none: Schema = {"type": "array", "items": {"not": flat.rules["contains"]}}
-        wanted.append((FaultKind.CONTAINS, [*rest, none]))
-    banned = [check["not"] for check in flat.checks if isinstance(check, dict) and "not" in check]
-    if len(banned) == 1:
-        wanted.append((FaultKind.NOT, [*flat.rest("not"), banned[0]]))
-    for kind, schemas in wanted:
-        try:
-            values = compiler.make(schemas, spot)
-            compiler.uncertain = True
-            ensured(compiler, values)
-        except SchemaFault:
-            continue
         yield _replacing(kind, values)
 
 
-def _together(schemas: list[Schema]) -> Schema:
-    return {"allOf": schemas}
+def _repeated(compiler: Compiler, flat: Flat, spot: Spot) -> Iterator[Flaw]:
+    fits = compiler.root.fits_without_formats(flat.whole)
+    others = compiler.root.fits_without_formats({"allOf": flat.rest("uniqueItems")})
+    with contextlib.suppress(SchemaFault):
+        least: Schema = {"type": "array", "minItems": 1}
+        values = compiler.make([*flat.rest("uniqueItems", "minItems"), least], spot)
+        values = values.map(lambda made: [*made, made[0]])
+        values = values.filter(lambda made: others(made) and not fits(made))
+        compiler.uncertain = True
+        yield _replacing(SchemaFaultKind.UNIQUE_ITEMS, ensured(compiler, values))

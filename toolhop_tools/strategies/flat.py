@@ -1,22 +1,30 @@
-"""A schema taken apart: rules that hold, alternatives to choose of, and checks that remain."""
+"""A schema taken apart: rules that hold, merged over `allOf` and `$ref`, and choices to make."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from toolhop_tools.strategies.document import Document, Schema
-from toolhop_tools.strategies.errors import Place, UnsatisfiableSchema
-from toolhop_tools.strategies.merge import TYPES, Rules, both_types
+from toolhop_tools.model import canonical
+from toolhop_tools.strategies.errors import Place, UnsatisfiableSchema, UnsupportedSchema
+from toolhop_tools.strategies.schema import RootSchema, Schema, Value
+
+TYPES = ("null", "boolean", "integer", "number", "string", "array", "object")
+"""Simplest first: the order that counter-examples shrink in."""
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
-    """Alternatives of which a value takes at least one."""
+class Alternatives:
+    """Alternatives of which a value takes one, or with `anyOf` more."""
 
     keyword: str
     alternatives: tuple[Schema, ...]
+
+    @property
+    def schema(self) -> Schema:
+        """The choice as a schema."""
+        return {self.keyword: list(self.alternatives)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,9 +34,7 @@ class Flat:
     types: frozenset[str]
     rules: Mapping[str, Any]
     """Merged keywords but for ``type``."""
-    choices: tuple[Choice, ...]
-    checks: tuple[Schema, ...]
-    """Schemas that hold and that no value is built from: values are tried against them."""
+    choices: tuple[Alternatives, ...]
     sources: tuple[Schema, ...]
     """The schemas it was made of: together they say all of it."""
     budget: int
@@ -44,25 +50,23 @@ class Flat:
         rules = {key: part for key, part in self.rules.items() if key not in without}
         if "type" not in without and self.types != frozenset(TYPES):
             rules["type"] = [name for name in TYPES if name in self.types]
-        kept = [_spelled(one) for one in self.choices if one.keyword not in without]
-        # A choice of exactly one brings its check with it.
-        dropped = {"oneOf", *without}
-        return [rules or True, *kept, *(c for c in self.checks if not _says(c, dropped))]
+        return [rules or True, *(c.schema for c in self.choices if c.keyword not in without)]
 
-    def narrowed(self, choice: Choice, alternative: Schema) -> list[Schema]:
-        """Schemas that say all of it with one alternative taken; checks are left out."""
-        others = [_spelled(one) for one in self.choices if one is not choice]
-        return [*self.rest(*(one.keyword for one in self.choices))[:1], *others, alternative]
+    def narrowed(self, choice: Alternatives, alternative: Schema) -> list[Schema]:
+        """Schemas that say all of it with one alternative taken."""
+        others = [one.schema for one in self.choices if one is not choice]
+        return [*self.rest("anyOf", "oneOf"), *others, alternative]
 
 
-def flatten(document: Document, schemas: Iterable[Schema], budget: int, place: Place) -> Flat:
+def flatten(root: RootSchema, schemas: Iterable[Schema], budget: int, place: Place) -> Flat:
     """Take schemas that hold together apart.
 
     Raises:
         UnsatisfiableSchema: a part is `false`, contradicts another, or never ends.
+        UnsupportedSchema: two parts have different rules of a kind that is not merged.
     """
     sources = tuple(schemas)
-    rules, choices = Rules(), list[Choice]()
+    types, rules, choices = frozenset(TYPES), dict[str, Any](), list[Alternatives]()
     waiting = list(reversed(sources))
     while waiting:
         schema = waiting.pop()
@@ -71,68 +75,95 @@ def flatten(document: Document, schemas: Iterable[Schema], budget: int, place: P
         if schema is True:
             continue
         if "$ref" in schema:
-            budget -= schema["$ref"] in document.recursive
+            budget -= schema["$ref"] in root.recursive
             if budget < 0:
                 raise UnsatisfiableSchema(place, "its references never come to an end")
-            waiting.append(document.target(schema["$ref"], place))
+            waiting.append(root.target(schema["$ref"], place))
         waiting += reversed(schema.get("allOf", ()))
-        rules.add(schema)
-        choices += _choices(schema)
-        rules.checks += _checks(schema)
-        waiting += _negated(schema.get("not", False), rules)
-    if not rules.types:
+        types = _both_types(types, schema.get("type", TYPES))
+        _merge(rules, schema, place)
+        choices += [Alternatives(k, tuple(schema[k])) for k in ("anyOf", "oneOf") if k in schema]
+    if not types:
         raise UnsatisfiableSchema(place, "its types exclude one another")
-    return Flat(rules.types, rules.by_keyword, tuple(choices), tuple(rules.checks), sources, budget)
+    return Flat(types, rules, tuple(choices), sources, budget)
 
 
-def _spelled(choice: Choice) -> Schema:
-    return {"oneOf" if choice.keyword == "oneOf" else "anyOf": list(choice.alternatives)}
+def _both_types(one: frozenset[str], given: Value) -> frozenset[str]:
+    """Types of values that have one of both; every integer is a number too."""
+    other = frozenset([given] if isinstance(given, str) else given)
+    mixed = {"integer", "number"} & one and {"integer", "number"} & other
+    return one & other | ({"integer"} if mixed else frozenset())
 
 
-def _says(schema: Schema, keywords: Iterable[str]) -> bool:
-    return isinstance(schema, Mapping) and any(keyword in schema for keyword in keywords)
+def _merge(rules: dict[str, Any], schema: Mapping[str, Any], place: Place) -> None:
+    """Let the keywords of a schema hold beside the rules."""
+    named = {**rules.get("properties", {}), **schema.get("properties", {})}
+    more = both(*(one.get("additionalProperties", True) for one in (rules, schema)))
+    properties = {name: both(governing(rules, name), governing(schema, name)) for name in named}
+    length = max(len(one.get("prefixItems", ())) for one in (rules, schema))
+    prefix = [both(item(rules, n), item(schema, n)) for n in range(length)]
+    items = both(rules.get("items", True), schema.get("items", True))
+    closed = "additionalProperties" in rules or "additionalProperties" in schema
+    rules |= {"properties": properties} if named else {}
+    rules |= {"additionalProperties": more} if closed else {}
+    rules |= {"prefixItems": prefix} if prefix else {}
+    rules |= {"items": items} if items is not True else {}
+    for key, merged in _MERGED.items():
+        if key not in schema:
+            continue
+        value = merged(rules[key], schema[key]) if key in rules else schema[key]
+        if value is None:
+            reason = f"{rules[key]!r} and {schema[key]!r} hold at once; allowed is one of them"
+            raise UnsupportedSchema(place, key, reason)
+        rules[key] = value
+    if "const" in schema:
+        rules.setdefault("const", schema["const"])
+        _merge(rules, {"enum": [schema["const"]]}, place)
 
 
-def _choices(schema: Mapping[str, Any]) -> Iterator[Choice]:
-    for keyword in ("anyOf", "oneOf"):
-        if keyword in schema:
-            yield Choice(keyword, tuple(schema[keyword]))
-    if "if" in schema and ("then" in schema or "else" in schema):
-        condition = schema["if"]
-        then = {"allOf": [condition, schema.get("then", True)]}
-        otherwise = {"allOf": [{"not": condition}, schema.get("else", True)]}
-        yield Choice("if", (then, otherwise))
-    for name, names in schema.get("dependentRequired", {}).items():
-        if names:
-            yield Choice("dependentRequired", ({"properties": {name: False}}, {"required": names}))
-    for name, needed in schema.get("dependentSchemas", {}).items():
-        yield Choice("dependentSchemas", ({"properties": {name: False}}, needed))
+def both(one: Schema, other: Schema) -> Schema:
+    """The schema that two schemas are together."""
+    if one is False or other is False:
+        return False
+    if one is True:
+        return other
+    if other is True or canonical(one) == canonical(other):
+        return one
+    return {"allOf": [one, other]}
 
 
-def _checks(schema: Mapping[str, Any]) -> Iterator[Schema]:
-    if "oneOf" in schema:
-        yield {"oneOf": schema["oneOf"]}
-    if "unevaluatedProperties" in schema or "unevaluatedItems" in schema:
-        # What counts as evaluated depends on all that stands beside it.
-        yield schema
+def governing(rules: Mapping[str, Any], name: str) -> Schema:
+    """What an object's rules say of the value under `name`."""
+    found: Schema = rules.get("properties", {}).get(name, rules.get("additionalProperties", True))
+    return found
 
 
-def _negated(schema: Schema, rules: Rules) -> list[Schema]:
-    """What `not` comes down to, as schemas to merge; else it is noted as a check."""
-    if schema is False:
-        return []
-    if schema is True:
-        return [False]
-    if schema.keys() == {"type"}:
-        given = schema["type"]
-        banned = {given} if isinstance(given, str) else set(given)
-        if "number" in banned or "integer" not in banned:
-            left = frozenset(TYPES) - banned - ({"integer"} if "number" in banned else set())
-            rules.types = both_types(rules.types, left)
-            return []
-    if schema.keys() == {"required"} and len(schema["required"]) == 1:
-        # What is no object fits `required`, and so does not fit its opposite.
-        rules.types = rules.types & {"object"}
-        return [{"properties": {schema["required"][0]: False}}]
-    rules.checks.append({"not": schema})
-    return []
+def item(rules: Mapping[str, Any], index: int) -> Schema:
+    """What an array's rules say of the element at `index`."""
+    prefix = rules.get("prefixItems", ())
+    found: Schema = prefix[index] if index < len(prefix) else rules.get("items", True)
+    return found
+
+
+def _same(old: Value, new: Value) -> Value:
+    return old if canonical(old) == canonical(new) else None
+
+
+def _common(old: list[Any], new: list[Any]) -> list[Any]:
+    known = {canonical(value) for value in new}
+    return [value for value in old if canonical(value) in known]
+
+
+def _united(old: list[Any], new: list[Any]) -> list[Any]:
+    return list({canonical(value): value for value in (*old, *new)}.values())
+
+
+_MERGED: dict[str, Callable[[Any, Any], Any]] = {
+    **dict.fromkeys(("minimum", "exclusiveMinimum", "minLength", "minItems", "minProperties"), max),
+    **dict.fromkeys(("maximum", "exclusiveMaximum", "maxLength", "maxItems", "maxProperties"), min),
+    **dict.fromkeys(("multipleOf", "pattern", "format"), _same),
+    **dict.fromkeys(("required", "examples"), _united),
+    "enum": _common,
+    "uniqueItems": lambda old, new: old or new,
+}
+"""How two values of a keyword hold together; None where no one value says it."""

@@ -2,25 +2,28 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any, TypeAlias
 
 from hypothesis import strategies as st
 
-from sandbox.outcome import JSON
-from toolhop_tools.strategies.compiler import Compiler, ensured, is_plain, named
-from toolhop_tools.strategies.document import Schema, Value
+from toolhop_sandbox.outcome import JSON
+from toolhop_tools.strategies.compiler import Compiler, Spot, ensured, is_plain, named
 from toolhop_tools.strategies.errors import SchemaFault
-from toolhop_tools.strategies.faults import BROKEN, FaultKind, Flaw, flaws
-from toolhop_tools.strategies.flat import Flat
-from toolhop_tools.strategies.merge import governing, item
-from toolhop_tools.strategies.spot import Spot
+from toolhop_tools.strategies.faults import BROKEN, Flaw, SchemaFaultKind, flaws
+from toolhop_tools.strategies.flat import Flat, governing, item
+from toolhop_tools.strategies.schema import Schema, Value
 
 MOST_DEPTH = 4
 """Levels of arguments in which faults are made."""
 MOST_FLAWS = 500
-"""Faults of one schema that are told apart."""
+"""Faults of one schema that are reported apart."""
+
+
+_Path: TypeAlias = tuple[str | int, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,26 +33,16 @@ class NearMiss:
     arguments: dict[str, JSON]
     path: tuple[str | int, ...]
     """Steps to the fault; for a property that is missing or one too many, to that property."""
-    fault: FaultKind
+    fault: SchemaFaultKind
     parameter: str
     """The top-level parameter that it is in; empty for the object as a whole."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Element:
-    """Any element of an array from an index on."""
-
-    first: int
-
-
-_Step: TypeAlias = str | int | _Element
 
 
 @dataclass(frozen=True, slots=True)
 class _Target:
     """A place in the arguments, and one way to break what stands there."""
 
-    path: tuple[_Step, ...]
+    path: _Path
     flaw: Flaw
     base: st.SearchStrategy[Any]
     """Valid arguments in which the place exists."""
@@ -64,8 +57,7 @@ def near_misses(
     broken there, beside those that cannot hold with it: a value of a wrong type is in no `enum`.
     Faults inside the alternatives of an `anyOf` or `oneOf` count as faults of that choice.
 
-    A schema that takes anything has no faults: then this is `hypothesis.strategies.nothing()`,
-    and `faults` is empty, which a caller can ask first.
+    A schema that takes anything has no faults: then this is `hypothesis.strategies.nothing()`.
 
     Args:
         schema: the tool's `parameters`.
@@ -76,7 +68,7 @@ def near_misses(
         UnsatisfiableSchema: no arguments are valid, so none are nearly.
     """
     compiler = Compiler(schema, favoured)
-    accepted = compiler.document.fits_without_formats({"allOf": compiler.call})
+    accepted = compiler.root.fits_without_formats({"allOf": compiler.call})
     misses = [_broken(target) for target in _targets(compiler)]
     if not misses:
         return st.nothing()
@@ -86,126 +78,81 @@ def near_misses(
     return named("near_misses", found)
 
 
-def faults(schema: Mapping[str, JSON]) -> tuple[tuple[FaultKind, str], ...]:
-    """The faults that `near_misses` makes: kind and parameter, each pair once.
-
-    Raises:
-        UnsupportedSchema, UnsatisfiableSchema: as there.
-    """
-    found = [
-        (target.flaw.kind, next((s for s in target.path if isinstance(s, str)), target.flaw.name))
-        for target in _targets(Compiler(schema))
-    ]
-    return tuple(dict.fromkeys(found))
-
-
 def _targets(compiler: Compiler) -> list[_Target]:
-    ensured(compiler, compiler.make(compiler.call, compiler.root))
-    found: list[_Target] = []
-    for target in _within(compiler, list(compiler.call), compiler.root, ()):
-        found.append(target)
-        if len(found) >= MOST_FLAWS:
-            break
-    return found
+    ensured(compiler, compiler.make(compiler.call, compiler.top))
+    return list(islice(_within(compiler, compiler.call, compiler.top, ()), MOST_FLAWS))
 
 
 def _within(
-    compiler: Compiler, schemas: Sequence[Schema], spot: Spot, path: tuple[_Step, ...]
+    compiler: Compiler, schemas: Sequence[Schema], spot: Spot, path: _Path
 ) -> Iterator[_Target]:
     """The flaws of one place, then those of what is in it."""
     try:
         flat = compiler.flat(schemas, spot)
         base = _base(compiler, path, True)
+        if path:
+            ensured(compiler, base)
     except SchemaFault:
         return  # nothing can stand there, or nothing that is understood
-    if compiler.uncertain and path:
-        try:
-            ensured(compiler, base)
-        except SchemaFault:
-            return
     for flaw in flaws(compiler, flat, spot):
-        if not path and flaw.kind is FaultKind.WRONG_TYPE:
+        if not path and flaw.kind is SchemaFaultKind.WRONG_TYPE:
             continue  # arguments that are no object are another matter than arguments at fault
-        try:
+        with contextlib.suppress(SchemaFault):
             yield _Target(path, flaw, base if flaw.of is True else _base(compiler, path, flaw.of))
-        except SchemaFault:
-            continue
     if len(path) >= MOST_DEPTH:
         return
     for step, inner, below in _parts(flat, spot):
         yield from _within(compiler, inner, below, (*path, step))
 
 
-def _base(compiler: Compiler, path: tuple[_Step, ...], wanted: Schema) -> st.SearchStrategy[Any]:
-    return compiler.make([*compiler.call, _needs(path, wanted)], compiler.root)
+def _base(compiler: Compiler, path: _Path, wanted: Schema) -> st.SearchStrategy[Any]:
+    return compiler.make([*compiler.call, _needs(path, wanted)], compiler.top)
 
 
-def _parts(flat: Flat, spot: Spot) -> Iterator[tuple[_Step, list[Schema], Spot]]:
-    """Places inside of a value that its rules speak of."""
+def _parts(flat: Flat, spot: Spot) -> Iterator[tuple[str | int, list[Schema], Spot]]:
+    """Places inside of a value that its rules speak of; of an array's elements the first."""
     if "object" in flat.types:
         for name in flat.rules.get("properties", ()):
             below = spot.below("properties", name, flat.budget)
-            yield name, governing(flat.rules, name), below
+            yield name, [governing(flat.rules, name)], below
     if "array" in flat.types:
         prefix = len(flat.rules.get("prefixItems", ()))
-        for index in range(prefix):
-            below = spot.below("prefixItems", index, flat.budget)
-            yield index, [item(flat.rules, index)], below
-        if "items" in flat.rules:
-            below = spot.below("items", "", flat.budget)
-            yield _Element(prefix), [flat.rules["items"]], below
+        for index in range(prefix + ("items" in flat.rules)):
+            keyword, step = ("prefixItems", index) if index < prefix else ("items", "")
+            yield index, [item(flat.rules, index)], spot.below(keyword, step, flat.budget)
 
 
-def _needs(path: tuple[_Step, ...], wanted: Schema) -> Schema:
+def _needs(path: _Path, wanted: Schema) -> Schema:
     """A schema that arguments fit only if there is something at the path that is wanted there."""
     if not path:
         return wanted
     step, inner = path[0], _needs(path[1:], wanted)
-    match step:
-        case str():
-            return {"type": "object", "required": [step], "properties": {step: inner}}
-        case int():
-            return {
-                "type": "array",
-                "minItems": step + 1,
-                "prefixItems": [*([True] * step), inner],
-            }
-        case _Element(first):
-            front: dict[str, Any] = {"prefixItems": [True] * first} if first else {}
-            return {"type": "array", "minItems": first + 1, "items": inner, **front}
+    if isinstance(step, str):
+        return {"type": "object", "required": [step], "properties": {step: inner}}
+    front = [*([True] * step), inner]
+    return {"type": "array", "minItems": step + 1, "prefixItems": front}
 
 
 def _broken(target: _Target) -> st.SearchStrategy[NearMiss]:
     """Valid arguments and a flaw, made into arguments with the flaw."""
-    loose = any(isinstance(step, _Element) for step in target.path)
-    numbers = st.integers(0, 5) if loose else st.just(0)
-    return (
-        st.tuples(target.base, target.flaw.edits, numbers)
-        .map(lambda drawn: _edited(target, *drawn))
-        .filter(lambda miss: miss is not None)
-    )
+    drawn = st.tuples(target.base, target.flaw.edits)
+    return drawn.map(lambda two: _edited(target, *two)).filter(lambda miss: miss is not None)
 
 
-def _edited(target: _Target, arguments: Value, edit: Value, number: int) -> Value:
+def _edited(target: _Target, arguments: Value, edit: Value) -> Value:
     """The near miss, or None where the edit would have broken more than one rule."""
-    path: list[str | int] = []
     at = arguments
     for step in target.path:
-        own = step
-        if isinstance(own, _Element):
-            own = min(own.first + number, len(at) - 1)
-        path.append(own)
-        at = at[own]
+        at = at[step]
     changed, steps = edit(at)
     if changed is BROKEN:
         return None
-    whole = _put(arguments, path, changed)
-    full = (*path, *steps)
-    parameter = full[0] if full and isinstance(full[0], str) else ""
-    return NearMiss(whole, full, target.flaw.kind, parameter)
+    path = (*target.path, *steps)
+    parameter = path[0] if path and isinstance(path[0], str) else ""
+    return NearMiss(_put(arguments, target.path, changed), path, target.flaw.kind, parameter)
 
 
-def _put(value: Value, path: Sequence[str | int], changed: Value) -> Value:
+def _put(value: Value, path: _Path, changed: Value) -> Value:
     """A copy of the value with another part at the path."""
     if not path:
         return changed

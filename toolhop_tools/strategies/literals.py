@@ -13,8 +13,8 @@ import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
 
-from sandbox.base import Program
-from sandbox.outcome import JSON
+from toolhop_sandbox.base import Program
+from toolhop_sandbox.outcome import JSON
 from toolhop_tools.declared import declared
 from toolhop_tools.examples import example_calls
 from toolhop_tools.pairing import parse_source, top_functions
@@ -34,7 +34,7 @@ _TEXT_TESTS = frozenset(
 _KEYED = frozenset({"get", "pop", "setdefault"})
 _ANY = ""
 _DIRECTIVE = re.compile(r"%d.*%Y|%Y.*%d", re.DOTALL)
-"""What `strptime` is told, with a day and a year."""
+"""What `strptime` is reported, with a day and a year."""
 _DAYS = (dt.datetime(2000, 2, 29), dt.datetime(1999, 12, 31, 23, 59), dt.datetime(1970, 1, 1))
 
 
@@ -124,51 +124,21 @@ def _assigned(node: ast.AST) -> Iterator[tuple[ast.AST, ast.AST]]:
 
 
 def _sources(node: ast.AST, origins: Mapping[str, set[str]]) -> set[str]:
-    """The parameters that an expression is made from, through calls of methods and parts."""
-    match node:
-        case ast.Name(id=name):
-            return origins.get(name, set())
-        case ast.Attribute(value=value) | ast.Subscript(value=value) | ast.Await(value=value):
-            inner = _key(node, origins)
-            return inner or _sources(value, origins)
-        case ast.Call(func=ast.Attribute() as method, args=args):
-            keyed = _key(node, origins)
-            first = _sources(method.value, origins)
-            return keyed or first or _united(args[:1], origins)
-        case ast.Call(args=args):
-            return _united(args[:1], origins)
-        case ast.BinOp(left=left, right=right):
-            return _united([left, right], origins)
-        case ast.BoolOp(values=values):
-            return _united(values, origins)
-        case ast.IfExp(body=body, orelse=orelse):
-            return _united([body, orelse], origins)
-        case ast.ListComp(generators=generators) | ast.SetComp(generators=generators):
-            return _united([generator.iter for generator in generators], origins)
-        case _:
-            return set()
-
-
-def _united(nodes: Iterable[ast.AST], origins: Mapping[str, set[str]]) -> set[str]:
-    return set().union(*(_sources(node, origins) for node in nodes))
-
-
-def _key(node: ast.AST, origins: Mapping[str, set[str]]) -> set[str]:
-    """The parameter of ``params["year"]`` or ``params.get("year")``, if ``year`` is one."""
-    match node:
-        case ast.Subscript(slice=ast.Constant(value=str() as name)):
-            return {name} & origins.keys() & origins.get(name, set())
-        case ast.Call(func=ast.Attribute(attr="get"), args=[ast.Constant(value=str() as name), *_]):
-            return {name} & origins.keys() & origins.get(name, set())
-        case _:
-            return set()
+    """The parameters that an expression speaks of, by a name or as in ``params["year"]``."""
+    found: set[str] = set()
+    for part in ast.walk(node):
+        if isinstance(part, ast.Name):
+            found |= origins.get(part.id, set())
+        elif isinstance(part, ast.Constant) and isinstance(part.value, str):
+            found |= {part.value} & origins.get(part.value, set())
+    return found
 
 
 def _read(node: ast.AST, origins: Mapping[str, set[str]], found: _Found) -> None:
     for part in ast.walk(node):
         match part:
             case ast.Compare(left=left, comparators=others):
-                _compared([left, *others], origins, found)
+                _noted(ast.List([left, *others]), _sources(part, origins), found)
             case ast.Match(subject=subject, cases=cases):
                 for case in cases:
                     _noted(case.pattern, _sources(subject, origins), found)
@@ -183,8 +153,6 @@ def _read(node: ast.AST, origins: Mapping[str, set[str]], found: _Found) -> None
                 _looked_up(value, index, origins, found)
             case ast.Dict() | ast.List() | ast.Set() | ast.Tuple():
                 _displayed(part, found)
-            case _:
-                pass
 
 
 def _dated(form: str, found: _Found) -> None:
@@ -194,18 +162,11 @@ def _dated(form: str, found: _Found) -> None:
             found.note((), day.strftime(form))
 
 
-def _displayed(node: ast.Dict | ast.List | ast.Set | ast.Tuple, found: _Found) -> None:
+def _displayed(node: ast.AST, found: _Found) -> None:
     """Tables and rows: their values go to any place."""
-    parts = [*node.keys, *node.values] if isinstance(node, ast.Dict) else node.elts
-    for part in parts:
+    for part in ast.iter_child_nodes(node):
         if isinstance(part, ast.Constant | ast.UnaryOp | ast.Tuple):
             _noted(part, set(), found)
-
-
-def _compared(nodes: list[ast.expr], origins: Mapping[str, set[str]], found: _Found) -> None:
-    sources = _united(nodes, origins)
-    for node in nodes:
-        _noted(node, sources, found)
 
 
 def _looked_up(
@@ -214,9 +175,7 @@ def _looked_up(
     """``{"a": 1}[kind]`` and ``{"a": 1}.get(kind)``: keys are for the parameter; else for any."""
     sources = _sources(key, origins)
     if sources and isinstance(table, ast.Dict):
-        for name in table.keys:
-            if name is not None:
-                _noted(name, sources, found)
+        _noted(table, sources, found)
     elif isinstance(key, ast.Constant):
         _noted(key, set(), found)
 
@@ -229,23 +188,14 @@ def _noted(node: ast.AST, sources: set[str], found: _Found) -> None:
                 found.note(sources, value)
         case ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=int() | float() as value)):
             found.note(sources, -value)
-        case _:
-            for part in _elements(node):
-                _noted(part, sources, found)
-
-
-def _elements(node: ast.AST) -> list[ast.AST]:
-    match node:
-        case ast.List(elts=parts) | ast.Tuple(elts=parts) | ast.Set(elts=parts):
-            return [*parts]
         case ast.Dict(keys=keys):
-            return [key for key in keys if key is not None]
-        case ast.MatchOr(patterns=patterns) | ast.MatchSequence(patterns=patterns):
-            return [*patterns]
-        case ast.MatchValue(value=value):
-            return [value]
-        case _:
-            return []
+            for key in filter(None, keys):
+                _noted(key, sources, found)
+        case ast.List() | ast.Tuple() | ast.Set() | ast.MatchOr() | ast.MatchSequence():
+            for part in ast.iter_child_nodes(node):
+                _noted(part, sources, found)
+        case ast.MatchValue(value=inner):
+            _noted(inner, sources, found)
 
 
 def _prose(value: object, sources: set[str]) -> bool:

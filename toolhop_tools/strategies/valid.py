@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from hypothesis.strategies import SearchStrategy
 
-from sandbox.outcome import JSON
+from toolhop_sandbox.outcome import JSON
 from toolhop_tools.strategies.compiler import Compiler, ensured, is_plain, named
 
 
@@ -14,29 +14,26 @@ def arguments(
     schema: Mapping[str, JSON],
     *,
     favoured: Mapping[str, Sequence[JSON]] | None = None,
-    whole_floats: bool = False,
 ) -> SearchStrategy[dict[str, JSON]]:
     """Valid arguments objects for a tool.
 
     Every object is accepted by the validator of calls, has the formats that the schema names, and
     shrinks towards few and small values. Names that the schema does not declare are made only
-    where `additionalProperties` or `patternProperties` speaks of them.
+    where `additionalProperties` speaks of them.
 
     Args:
         schema: the tool's `parameters`, JSON Schema of draft 2020-12.
         favoured: by parameter, values worth trying there, and under ``""`` at any place. They
             are used where they fit, their parts in places further in, in about half of what is
             made. The schema's own `default` and `examples` count as favoured.
-        whole_floats: make 1.0 where an integer is wanted, too. JSON Schema calls it one, models
-            do not write it, and most tools fail on it.
 
     Raises:
         UnsupportedSchema: the schema says what is not understood here.
-        UnsatisfiableSchema: nothing fits it. Contradictions between what is merely tried (`not`,
-            `oneOf`, patterns with lengths) are found by 200 tries without a result.
+        UnsatisfiableSchema: nothing fits it. Contradictions between what is merely tried (`oneOf`,
+            patterns with lengths) are found by 200 tries without a result.
     """
-    compiler = Compiler(schema, favoured, whole_floats=whole_floats)
-    made = compiler.make(compiler.call, compiler.root)
-    fits = compiler.fits({"allOf": compiler.call})
+    compiler = Compiler(schema, favoured)
+    made = compiler.make(compiler.call, compiler.top)
+    fits = compiler.root.fits({"allOf": compiler.call})
     made = made.filter(lambda value: fits(value) and is_plain(value))
     return named("arguments", ensured(compiler, made))

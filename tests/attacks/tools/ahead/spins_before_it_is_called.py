@@ -1,6 +1,6 @@
-"""Computes for ever on its module level, which may run before the call, beside other calls.
+"""Computes for ever on its module level, to hold up calls beside its own.
 
-Contained: a second of processor time ahead of the call; the call times out, others do not.
+Contained: it does not run before its call, which times out; others do not.
 """
 
 while True:

@@ -1,6 +1,6 @@
 """Loops in C on its module level, where no handler of Python's gets its turn.
 
-Contained: a second of processor time ahead of the call; the call times out, others do not.
+Contained: it does not run before its call, which times out; others do not.
 """
 
 import itertools

@@ -1,6 +1,6 @@
 """Takes 200 MiB on its module level, and keeps them while it stands ready.
 
-Contained: what needs that much runs when it is called; an honest tool gets what it is promised.
+Contained: it does not run before its call; an honest tool gets what it is promised.
 """
 
 KEPT = bytearray(b"x") * (200 << 20)

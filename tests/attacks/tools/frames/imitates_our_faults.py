@@ -8,8 +8,8 @@ class SandboxFault(Exception):
     """The worker was lost."""
 
 
-SandboxFault.__qualname__ = "sandbox.errors.SandboxFault"
+SandboxFault.__qualname__ = "toolhop_sandbox.errors.SandboxFault"
 
 
 def attack():
-    raise SandboxFault('File "sandbox/link.py", line 1, in call: the worker was lost')
+    raise SandboxFault('File "toolhop_sandbox/link.py", line 1, in call: the worker was lost')

@@ -15,7 +15,7 @@ def attack():
     struct.Struct.pack = None if False else struct.pack
     socket.socket.sendall = lambda *_: None
     for name, module in list(sys.modules.items()):
-        if name.startswith("sandbox.worker"):
+        if name.startswith("toolhop_sandbox.worker"):
             for key, value in list(vars(module).items()):
                 if callable(value):
                     setattr(module, key, lambda *_, **__: b"")

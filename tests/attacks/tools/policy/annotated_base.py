@@ -1,8 +1,7 @@
-"""Derives from `Annotated[str, ...]`, for the real `str` where the stand-in was meant to be.
+"""Has a dataclass fetch the real `str.format`, by a field of that name in a class of texts.
 
-A dataclass then fetched the real `str.format` by a field of that name.
-
-Contained: what stands behind a parametrised base is looked at.
+Contained: the policy is left. A template reads attributes as text, of a process that holds no
+secret and is closed as without a policy.
 """
 
 from dataclasses import asdict, dataclass

@@ -3,7 +3,7 @@
 An enumeration that takes the alias's own class for a member calls its `__init__` again. The base
 was to be `ForwardRef`, whose private method evaluates text: all of Python.
 
-Contained: `__new__` of an enumeration must give a member of it, so the alias stays as it was.
+Contained: `type` does not hand out the classes of aliases.
 """
 
 from enum import Enum

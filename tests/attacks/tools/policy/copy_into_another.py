@@ -2,7 +2,7 @@
 
 The name of a dataclass's field was changed that way; it is pasted into source that is executed.
 
-Contained: a copy must be of the same class before its attributes are set.
+Contained: `dataclass` takes no field whose name is no identifier, inherited ones included.
 """
 
 import copy

@@ -1,6 +1,6 @@
 """Has `copy` name `__init__` of a property of the library, which the guard refuses to name.
 
-Contained: bound methods are their own copies.
+Contained: `__deepcopy__` is no name that a class may bind.
 """
 
 import copy

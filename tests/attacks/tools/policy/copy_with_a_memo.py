@@ -2,7 +2,7 @@
 
 `copy` then called the real `getattr` with a name of the tool's choice: the whole way out.
 
-Contained: bound methods are their own copies.
+Contained: `deepcopy` takes no memo.
 """
 
 import copy

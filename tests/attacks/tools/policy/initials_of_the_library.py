@@ -1,6 +1,7 @@
 """Has `__init__` of classes that it may derive from set attributes of functions and classes.
 
-Contained: called by its class, such an `__init__` takes objects of the tool's own classes only.
+Contained: the policy is left. The names are the library's and not the tool's, and the change ends
+with the process.
 """
 
 import calendar

@@ -4,7 +4,7 @@ Where the library gives up half-way, in the class that `slots=True` leaves behin
 its own that runs in between. `__eq__` then handed private attributes of the library to an object of
 the tool's.
 
-Contained: they are guarded as they are put into the class.
+Contained: `type` does not hand out the classes of `typing`.
 """
 
 from dataclasses import dataclass

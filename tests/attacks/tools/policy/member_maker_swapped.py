@@ -3,7 +3,7 @@
 The library then calls `__init__` of whatever that gives: of `NewType` here, which renames a class
 to one that tools may derive from. From `ForwardRef` it was, whose method evaluates text.
 
-Contained: what an enumeration makes its members by cannot be set.
+Contained: `type` does not hand out the classes of `typing`.
 """
 
 from enum import Enum

@@ -1,6 +1,7 @@
 """Makes classes past the class statement: a metaclass, `type` with three arguments, `Enum` by call.
 
-Contained: refused each; `type` is a stand-in that tells a type and makes none.
+Contained: the policy is left, by `Enum` alone: `type` is a stand-in that makes no classes. What
+such a class can do, `leaves_and_goes_on` does.
 """
 
 from enum import Enum

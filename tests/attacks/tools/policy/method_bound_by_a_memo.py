@@ -3,7 +3,7 @@
 The call of an enumeration that has members looks one up; bound to an empty one, it makes a class
 from a list of names, special ones too. An `__init__` was bound to a function of the library.
 
-Contained: methods of the library are their own copies.
+Contained: `deepcopy` takes no memo.
 """
 
 import copy

@@ -2,7 +2,7 @@
 
 There private names could be read: those of `ForwardRef`, one of which evaluates text.
 
-Contained: `wraps` hands on the attributes of the tool's own functions only.
+Contained: `type` does not hand out the classes of `typing`.
 """
 
 from contextlib import contextmanager

@@ -1,6 +1,6 @@
 """Asks an alias that stands for an error for the error's object, as aliases hand questions on.
 
-Contained: `obj` is read from what the tool made, and from nothing else.
+Contained: `type` does not hand out the classes of aliases.
 """
 
 import json

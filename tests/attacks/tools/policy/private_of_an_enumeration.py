@@ -1,6 +1,6 @@
 """Makes a class through the private method of an enumeration's metaclass, in an update too.
 
-Contained: what the metaclass adds is not the tool's.
+Contained: the name does not compile.
 """
 
 from enum import Enum

@@ -1,6 +1,6 @@
 """Has the methods that a dataclass was given read private attributes of the library's objects.
 
-Contained: what a library wrote takes objects of the tool's own classes only.
+Contained: the policy is left. What is read so is of the call's own process, which holds no secret.
 """
 
 import json

@@ -3,7 +3,7 @@
 A dataclass without a docstring gets the signature of its base for one, and what stands there for
 defaults is evaluated among all modules that are loaded.
 
-Contained: the library is told the signature of `__init__`, and reads no docstring.
+Contained: the policy is left. Loaded modules hold no secret: no other tool, no arguments.
 """
 
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 def attack():
     class Base:
-        "Base(a=sys.executable, b=sandbox.worker.standby.FILENAME)\n--\n\n"
+        "Base(a=sys.executable, b=sys.platform)\n--\n\n"
 
     @dataclass(init=False)
     class Derived(Base):

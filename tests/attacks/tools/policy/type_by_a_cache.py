@@ -4,7 +4,7 @@ A key of three arguments and one of an argument and a keyword are of one length,
 the first one's class stands where the second has the keyword's value. Their hashes are the tool's
 but for two, which follow from addresses and are tried out. Its `__eq__` had the real `type` then.
 
-Contained: in the cache's keys no type stands beside an argument.
+Contained: the policy is left. What such a class can do, `leaves_and_goes_on` does.
 """
 
 from functools import lru_cache, partial

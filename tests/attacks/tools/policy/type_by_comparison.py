@@ -3,7 +3,7 @@
 The library looks for the signature of whatever stands for `__init__`, and asks whether it is
 `type`. An object whose `__eq__` keeps what it is asked about had it then.
 
-Contained: the library is told the signature, and looks for none.
+Contained: the policy is left. What such a class can do, `leaves_and_goes_on` does.
 """
 
 from dataclasses import dataclass

@@ -1,6 +1,6 @@
 """Has `collections.UserString` format a template in the library, out of the guard's sight.
 
-Contained: `collections` comes without it, and no class derives from it.
+Contained: `collections` comes without it.
 """
 
 import collections

@@ -1,6 +1,6 @@
 """Has `functools` hand over inner attributes of a function, by lists of names and by wrapping.
 
-Contained: the stand-ins take no lists of names.
+Contained: they come without lists of names, and `singledispatch` not at all.
 """
 
 import functools

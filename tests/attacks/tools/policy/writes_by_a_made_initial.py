@@ -3,7 +3,7 @@
 It sets the attributes that the fields name, and no guard went through it. The name of another
 dataclass's field was changed that way; it is pasted into source that is executed.
 
-Contained: what a library wrote takes objects of the tool's own classes only.
+Contained: `dataclass` takes no field whose name is no identifier, inherited ones included.
 """
 
 from dataclasses import dataclass, fields

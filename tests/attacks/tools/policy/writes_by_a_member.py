@@ -3,7 +3,7 @@
 The enumeration calls `__init__` of whatever the tool's `__new__` returned: of a dataclass here, with
 a field of another one to be renamed.
 
-Contained: `__new__` of an enumeration must give a member of it.
+Contained: `dataclass` takes no field whose name is no identifier, inherited ones included.
 """
 
 from dataclasses import dataclass, fields

@@ -1,6 +1,6 @@
 """Changes functions and classes of the library, by every form of assignment.
 
-Contained: attributes can be set on what the tool made.
+Contained: attributes of the library's modules, classes and functions cannot be set.
 """
 
 import json

@@ -1,6 +1,6 @@
 """Starts as many threads as it can, with the smallest stack, and keeps them until it is killed.
 
-Contained: in Docker by the container's 64 processes, elsewhere by the address space; the worker
+Contained: in Docker by the container's 48 processes, elsewhere by the address space; the worker
 waits until the killed threads have left.
 """
 

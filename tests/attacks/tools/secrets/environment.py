@@ -19,6 +19,7 @@ def attack():
         "TZ",
         "LC_ALL",
         "PYTHONDONTWRITEBYTECODE",
+        "PYTHONTZPATH",
         "PATH",
         "HOSTNAME",
         "HOME",

@@ -1,1 +1,0 @@
-"""Players, prompts, the loop, the runner of many episodes, and the command line."""

@@ -1,1 +1,0 @@
-"""Who replies: real models behind `openai` and `litellm`, scripted players, a person."""

@@ -1,1 +1,0 @@
-"""Players that need no model: they write replies as a model does, and are read as one."""

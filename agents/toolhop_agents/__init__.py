@@ -1,0 +1,1 @@
+"""Agents, prompts, the loop, the runner of many episodes, and the command line."""

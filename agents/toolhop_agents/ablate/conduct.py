@@ -1,0 +1,179 @@
+"""Play an ablation: arm after arm, each as a run of its own.
+
+A fork arm is played after the arm that it resumes from. Its episodes are those of that arm that
+have a score and a failed call; each begins with the turns up to that call (`toolhop_env.fork`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from toolhop_agents.ablate.design import Ablation, Arm, DesignError, Factor
+from toolhop_agents.ablate.folder import AblationFolder
+from toolhop_agents.benchmarks import binding_of
+from toolhop_agents.benchmarks.binding import Binding
+from toolhop_agents.runs.execute import Plan, Run, execute
+from toolhop_agents.runs.job import Job, prepare, resumed
+from toolhop_agents.runs.resume import Prefix
+from toolhop_agents.runs.settings import OPERATIONAL, RunSettings
+from toolhop_agents.runs.unit import WorkUnit
+from toolhop_env.attempt import Attempt, Key
+from toolhop_env.fork import fork
+from toolhop_env.messages import Origin
+from toolhop_env.pairs.pair import by_key
+from toolhop_env.runs.files import StoreError
+from toolhop_env.runs.store import EPISODES, RunStore, read_trace
+from toolhop_sandbox.outcome import JSON
+
+FINISHED = "success"
+"""The status of a run of which nothing is left to play."""
+
+
+@dataclass(frozen=True, slots=True)
+class Conducted:
+    """An ablation that was played as far as it went."""
+
+    folder: AblationFolder
+    status: str
+    """``success``, or how the arm ended that stopped it (`toolhop_agents.runs.manifest.Status`)."""
+    fault: str = ""
+
+
+def check(ablation: Ablation) -> Ablation:
+    """The same with the modes that its data has, if every arm can be played; nothing is.
+
+    Raises:
+        ToolsError, UnknownAgent, UnknownBenchmark, DesignError, LevelError: one cannot.
+    """
+    ablation.checked()
+    for arm in ablation.arms:
+        if not arm.forked:
+            job = prepare(ablation.settings(arm))
+    modes = job.settings.modes
+    if len(modes) > 1:
+        raise DesignError(
+            f"an ablation has one mode, not {', '.join(modes)}; or compare --factor mode"
+        )
+    if ablation.factor is Factor.MODE:
+        return ablation
+    if ablation.factor is Factor.FEEDBACK and not _binding(job).can_call(modes[0]):
+        raise DesignError(f"{modes[0]} mode makes no calls, so that feedback cannot matter there")
+    return ablation.model_copy(update={"base": ablation.base.model_copy(update={"modes": modes})})
+
+
+def usual_modes(settings: RunSettings) -> tuple[str, ...]:
+    """The two modes of the data's benchmark that are compared where none are given.
+
+    Raises:
+        ToolsError, UnknownBenchmark: the data cannot be used.
+    """
+    return _binding(prepare(settings)).benchmark.modes[:2]
+
+
+def _binding(job: Job) -> Binding:
+    return binding_of(job.items[0].benchmark)
+
+
+async def conduct(
+    folder: AblationFolder,
+    *,
+    on_arm: Callable[[Arm, Plan], None] = lambda _arm, _plan: None,
+    on_result: Callable[[Attempt], None] = lambda _: None,
+) -> Conducted:
+    """Play what is left of every arm. The first that does not come to its end ends it all.
+
+    Raises:
+        ToolsError, UnknownAgent, StoreError, SandboxUnavailable: see `execute`. StoreError also
+            where another process plays it.
+    """
+    with folder.held():
+        for arm in folder.ablation.arms:
+            job = _job(folder, arm)
+            if job is None:
+                continue
+
+            def started(plan: Plan, arm: Arm = arm) -> None:
+                on_arm(arm, plan)
+
+            run: Run = await execute(job, on_start=started, on_result=on_result)
+            if run.status != FINISHED:
+                return Conducted(folder, run.status, run.fault)
+    return Conducted(folder, FINISHED)
+
+
+def progress(folder: AblationFolder) -> str:
+    """How far an ablation has come: ``success``, or the status of the first arm that has not."""
+    for arm in folder.ablation.arms:
+        store = folder.store(arm)
+        if store is None and (not arm.forked or _parents(folder, arm)):
+            return "started"
+        if store is not None and store.manifest["status"] != FINISHED:
+            return str(store.manifest["status"])
+    return FINISHED
+
+
+def _job(folder: AblationFolder, arm: Arm) -> Job | None:
+    """What is to be played of an arm; None where it has no episode at all."""
+    settings = folder.ablation.settings(arm).model_copy(update={"log_dir": folder.path})
+    store = folder.store(arm)
+    if not arm.forked:
+        return _begun(folder, arm, store, settings)
+    parents = _parents(folder, arm)
+    if not parents:
+        return None
+    settings = settings.model_copy(update={"forked_from": arm.base.name})
+    job = _begun(folder, arm, store, settings)
+    return replace(job, only=frozenset(parents), starts=_Starts(folder.ablation, arm, parents))
+
+
+def _begun(folder: AblationFolder, arm: Arm, store: RunStore | None, settings: RunSettings) -> Job:
+    if store is not None:
+        return resumed(store, settings, _changed(store, settings))
+    folder.clear(arm)
+    job = prepare(settings)
+    first = folder.store(folder.ablation.arms[0])
+    if first is not None and first.manifest["data"]["digest"] != job.data.digest:
+        raise StoreError(
+            f"the data {settings.data} is not what {first.folder} was played on: it was changed "
+            "since; put it back, or start a new ablation"
+        )
+    return replace(job, folder=arm.name)
+
+
+def _changed(store: RunStore, settings: RunSettings) -> dict[str, JSON]:
+    """The settings that differ from those that the arm began with, for its manifest."""
+    own, plain = store.manifest["settings"], settings.model_dump(mode="json")
+    names = sorted(OPERATIONAL - {"log_dir"})
+    return {name: plain[name] for name in names if plain[name] != own.get(name)}
+
+
+def _parents(folder: AblationFolder, arm: Arm) -> Mapping[Key, tuple[str, Path]]:
+    """By episode what its branch resumes from: the name by which it is reported, and the trace."""
+    store = folder.store(arm.base)
+    if store is None:
+        raise StoreError(f"{folder.path} has no {arm.base.name}, which {arm.name} resumes from")
+    return {
+        key: (f"{arm.base.name}/{one.episode}", store.folder / EPISODES / one.file)
+        for key, one in by_key(store.attempts()).items()
+        if one.failure is not None and not one.errored
+    }
+
+
+@dataclass(frozen=True, slots=True)
+class _Starts:
+    """What each branch of a fork arm begins with."""
+
+    ablation: Ablation
+    arm: Arm
+    parents: Mapping[Key, tuple[str, Path]]
+
+    def __call__(self, unit: WorkUnit) -> Prefix:
+        """See `LocalExecutor.starts`. The parent's trace is read when its branch begins."""
+        origin, path = self.parents[unit.key]
+        found = fork(read_trace(path), self.ablation.verbosity(self.arm.level), origin=origin)
+        if found is None:
+            raise StoreError(f"{path} has no failed call any more: it was changed")
+        reply = found.reply and replace(found.reply, origin=Origin.RESUMED)
+        return Prefix(found.kept, reply)

@@ -1,0 +1,110 @@
+"""From the episodes of an ablation's arms to pairs of its levels. Pure: attempts go in as values.
+
+Forked: two branches of one episode, which share its turns up to the first failed call. An episode
+without a failed call is its own pair: no level ever showed in it. Independent: two episodes of one
+item and epoch, each played from the start under its own level.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from toolhop_agents.ablate.design import Ablation, Arm, Factor
+from toolhop_env.attempt import Attempt, Key
+from toolhop_env.fork import Failure
+from toolhop_env.pairs.pair import Pair, by_key, join
+
+Arms: TypeAlias = Mapping[str, Sequence[Attempt]]
+"""The attempts of each arm, by the arm's name; an arm that was not begun is absent."""
+AttemptsByKey: TypeAlias = Mapping[Key, Attempt]
+
+
+@dataclass(frozen=True, slots=True)
+class Contrast:
+    """All pairs of two levels, and how they came to be."""
+
+    first: str
+    second: str
+    prefix: str
+    """The level under which the prefixes were played, or, in the independent design of the
+    feedback factor, under which an episode has to have a failed call; else empty."""
+    forked: bool
+    pairs: Sequence[Pair]
+    failures: Mapping[Key, Failure]
+    """The first failed call of each episode under the prefix level that has one."""
+    left_out: int
+    """Items and epochs without a pair: errored or not there on a side."""
+
+    @property
+    def design(self) -> str:
+        """``forked`` or ``independent``."""
+        return "forked" if self.forked else "independent"
+
+    @property
+    def failed(self) -> Sequence[Pair]:
+        """The pairs whose episode has a failed call under the prefix level."""
+        return [pair for pair in self.pairs if pair.key in self.failures]
+
+    def arms(self, pair: Pair) -> tuple[Arm, Arm]:
+        """The arms that the two episodes of a pair are of."""
+        if not self.forked:
+            return Arm(self.first), Arm(self.second)
+        whole = pair.key not in self.failures
+        first, second = (
+            Arm(self.prefix) if whole or level == self.prefix else Arm(level, self.prefix)
+            for level in (self.first, self.second)
+        )
+        return first, second
+
+
+def contrasts(ablation: Ablation, arms: Arms) -> list[Contrast]:
+    """Every comparison that the arms allow: the first level with each other one.
+
+    Feedback has one for each prefix level, forked and (where both levels were played from the
+    start) independent; other factors have one alone.
+    """
+    mode = "" if ablation.factor is Factor.MODE else None
+    played = {arm: by_key(arms.get(arm.name, ()), mode=mode) for arm in ablation.arms}
+    prefixes = ablation.played_levels if ablation.factor is Factor.FEEDBACK else ("",)
+    forked = prefixes if ablation.forks else ()
+    return [
+        *(one for prefix in forked for one in _forked(ablation, played, prefix)),
+        *(one for prefix in prefixes for one in _independent(ablation, played, prefix)),
+    ]
+
+
+def _forked(
+    ablation: Ablation, played: Mapping[Arm, AttemptsByKey], prefix: str
+) -> Iterator[Contrast]:
+    parents = played[Arm(prefix)]
+    failures = _failures(parents)
+
+    def branches(level: str) -> AttemptsByKey:
+        forks = parents if level == prefix else played[Arm(level, prefix)]
+        found = {key: forks.get(key) if key in failures else one for key, one in parents.items()}
+        return {key: one for key, one in found.items() if one is not None}
+
+    first = branches(ablation.levels[0])
+    for level in ablation.levels[1:]:
+        pairs, _ = join(first, branches(level))
+        left_out = len(parents) - len(pairs)
+        yield Contrast(ablation.levels[0], level, prefix, True, pairs, failures, left_out)
+
+
+def _independent(
+    ablation: Ablation, played: Mapping[Arm, AttemptsByKey], prefix: str
+) -> Iterator[Contrast]:
+    failures = _failures(played[Arm(prefix)]) if prefix else {}
+    first = ablation.levels[0]
+    for level in ablation.levels[1:]:
+        wanted = {first, level}
+        if wanted <= {arm.level for arm in played if not arm.forked} and prefix in {"", *wanted}:
+            pairs, left_out = join(played[Arm(first)], played[Arm(level)])
+            yield Contrast(first, level, prefix, False, pairs, failures, left_out.total)
+
+
+def _failures(episodes: AttemptsByKey) -> dict[Key, Failure]:
+    """The first failed calls of the episodes that have one."""
+    return {key: one.failure for key, one in episodes.items() if one.failure is not None}

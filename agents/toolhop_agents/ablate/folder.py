@@ -1,0 +1,174 @@
+"""An ablation's folder: what was asked for, and a run's folder an arm.
+
+    ablation.json    the `Ablation`; written once, before anything is played
+    ARM/             a run (`toolhop_env.runs.store`)
+
+Everything else is computed from these. So an ablation that was killed loses nothing finished, and
+is resumed arm by arm as every run is.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from pathlib import Path
+
+from pydantic import ValidationError
+
+from toolhop_agents.ablate.contrasts import Arms
+from toolhop_agents.ablate.design import Ablation, Arm
+from toolhop_agents.runs.manifest import folder_name
+from toolhop_env.formats import Document, FormatError, checked, upgraded
+from toolhop_env.runs.files import StoreError, fresh_folder, held, write_atomic
+from toolhop_env.runs.manifest_formats import renamed_settings
+from toolhop_env.runs.store import EPISODES, MANIFEST, RunStore
+
+ABLATION = "ablation.json"
+
+
+def m001_words_of_the_field(ablation: Document) -> Document:
+    """Format 2 names its settings as manifests of format 3 do."""
+    base = ablation.get("base")
+    return {**ablation, "base": renamed_settings(base)} if isinstance(base, dict) else ablation
+
+
+STEPS = (m001_words_of_the_field,)
+"""How older ablations are read; newer ones are refused."""
+
+
+@dataclass(frozen=True, slots=True)
+class AblationFolder:
+    """An ablation on disk."""
+
+    path: Path
+    ablation: Ablation
+
+    @classmethod
+    def create(cls, ablation: Ablation) -> AblationFolder:
+        """Make a new one below the settings' ``log_dir``.
+
+        Raises:
+            StoreError: it cannot be made.
+        """
+        at, agent = folder_name(ablation.base).split("_", 1)
+        folder = fresh_folder(ablation.base.log_dir, f"{at}_ablate-{ablation.factor}_{agent}")
+        text = json.dumps({"format": len(STEPS) + 1, **ablation.model_dump(mode="json")}, indent=2)
+        try:
+            write_atomic(folder / ABLATION, f"{text}\n".encode())
+        except StoreError:
+            folder.rmdir()
+            raise
+        return cls(folder, ablation)
+
+    @classmethod
+    def open(cls, path: Path) -> AblationFolder:
+        """An existing one.
+
+        Raises:
+            StoreError: it is none, or cannot be read.
+        """
+        file = path / ABLATION
+        if not file.is_file():
+            raise StoreError(_no_ablation(path))
+        try:
+            loaded = json.loads(file.read_bytes())
+            found = checked(loaded.pop("format", None), STEPS, "ablation")
+            return cls(path, Ablation.model_validate(upgraded(loaded, found, STEPS)))
+        except ValidationError as error:
+            first = error.errors()[0]
+            place = ".".join(str(part) for part in first["loc"])
+            raise StoreError(f"{file} cannot be read: {place}: {first['msg']}") from error
+        except (OSError, ValueError, TypeError, AttributeError, FormatError) as error:
+            raise StoreError(f"{file} cannot be read: {error}") from error
+
+    def held(self) -> AbstractContextManager[None]:
+        """Be the one process that plays this ablation: what begins an arm may clear its folder.
+
+        Raises:
+            StoreError: another process plays it.
+        """
+        return held(self.path)
+
+    def store(self, arm: Arm) -> RunStore | None:
+        """The run of an arm, None where it was not begun.
+
+        Raises:
+            StoreError: there is something else in its place.
+        """
+        folder = self.path / arm.name
+        if (folder / MANIFEST).is_file():
+            return RunStore(folder)
+        if folder.exists() and any((folder / EPISODES).glob("*")):
+            raise StoreError(f"{folder} has episodes and no {MANIFEST}; put it back")
+        return None
+
+    def clear(self, arm: Arm) -> None:
+        """Take away what is left of an arm that was killed before it had a manifest.
+
+        Raises:
+            StoreError: it cannot be taken away.
+        """
+        folder = self.path / arm.name
+        if self.store(arm) is not None or not folder.exists():
+            return
+        try:
+            shutil.rmtree(folder)
+        except OSError as error:
+            raise StoreError(f"{folder} cannot be removed: {error}") from error
+
+    def stores(self) -> list[tuple[Arm, RunStore]]:
+        """The arms that were begun, with their runs."""
+        stores = [(arm, self.store(arm)) for arm in self.ablation.arms]
+        return [(arm, store) for arm, store in stores if store is not None]
+
+    def episodes(self) -> Arms:
+        """Every attempt of every arm that was begun.
+
+        Raises:
+            StoreError: a trace cannot be read.
+        """
+        return {arm.name: tuple(store.attempts()) for arm, store in self.stores()}
+
+
+def _no_ablation(path: Path) -> str:
+    """Why a folder is no ablation, and what to give instead."""
+    if not path.exists():
+        return f"there is no folder {path}; give the one that `toolhop ablate` printed"
+    if (path.parent / ABLATION).is_file():
+        return f"{path} is an arm; give its ablation's folder, {path.parent}"
+    return (
+        f"{path} is no ablation: it has no {ABLATION}. Give the folder that `toolhop ablate` "
+        "printed; for a run there are `toolhop score` and `toolhop show`"
+    )
+
+
+def opened(folders: Sequence[Path]) -> list[tuple[str, RunStore]]:
+    """The runs in `folders`, of which each is a run or an ablation; one given twice counts once.
+
+    With each the arm that it is, as ``ARM`` or, beside other folders, ``FOLDER/ARM``; empty for
+    a run that was given itself.
+
+    Raises:
+        StoreError: a folder is neither, or no arm was begun.
+    """
+    # By name too: an arm given itself, beside its ablation, is a run of its own.
+    found: dict[tuple[str, Path], tuple[str, RunStore]] = {}
+    for folder in folders:
+        prefix = f"{folder.resolve().name}/" if len(folders) > 1 else ""
+        for name, store in _runs(folder, prefix):
+            found.setdefault((name, store.folder.resolve()), (name, store))
+    return [*found.values()]
+
+
+def _runs(folder: Path, prefix: str) -> list[tuple[str, RunStore]]:
+    if not (folder / ABLATION).is_file():
+        return [("", RunStore.open(folder))]
+    begun = AblationFolder.open(folder).stores()
+    if not begun:
+        raise StoreError(
+            f"no arm of {folder} was begun; `toolhop ablate --resume {folder}` plays it"
+        )
+    return [(prefix + arm.name, store) for arm, store in begun]

@@ -1,0 +1,119 @@
+"""An ablation's figures as plain values for `--json`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from toolhop_agents.ablate.design import Ablation, Arm
+from toolhop_agents.ablate.result import Discordant, Result, Row, Saving, code, hop
+from toolhop_env.attempt import Attempt
+from toolhop_env.pairs.line import Line
+from toolhop_env.runs.store import EPISODES
+from toolhop_env.spending import Spent
+from toolhop_sandbox.outcome import JSON
+
+
+def to_json(ablation: Ablation, found: Result) -> dict[str, JSON]:
+    """All of it; shares from 0 to 1, paths from the ablation's folder on."""
+    return {
+        "ablation": ablation.model_dump(mode="json"),
+        "rows": [_row(row) for row in found.rows],
+        "flips": [_discordant(one) for one in found.discordant],
+        "savings": [_saving(saving) for saving in found.savings],
+        "arms": {
+            name: {"scored": scored, "errored": errored}
+            for name, (scored, errored) in found.arms.items()
+        },
+    }
+
+
+def path_of(arm: Arm, episode: Attempt) -> str:
+    """The trace file of an episode, from the ablation's folder on."""
+    return f"{arm.name}/{EPISODES}/{episode.file}"
+
+
+def _row(row: Row) -> JSON:
+    return {
+        "first": row.contrast.first,
+        "second": row.contrast.second,
+        "prefix": row.prefix or None,
+        "design": row.contrast.design,
+        "population": row.population,
+        "rule": row.measure.name,
+        "unit": row.measure.unit,
+        "left_out": row.contrast.left_out,
+        "effect": None if row.effect is None else _effect(row.effect),
+        "by_code": _effects(row.by_code),
+        "by_hop": _effects(row.by_hop),
+    }
+
+
+def _effects(effects: Mapping[str, Line]) -> JSON:
+    return {name: _effect(one) for name, one in effects.items()}
+
+
+def _effect(one: Line) -> JSON:
+    return {
+        "pairs": one.pairs,
+        "items": one.items,
+        "first": one.before,
+        "second": one.after,
+        # None where the measure is not binary.
+        "to_incorrect": one.lost,
+        "to_correct": one.gained,
+        "share_to_incorrect": None if one.lost is None else one.lost / one.pairs,
+        "share_to_correct": None if one.gained is None else one.gained / one.pairs,
+        "difference": one.difference,
+        "low": one.low,
+        "high": one.high,
+        "p_value": one.p_value,
+        "p_corrected": one.adjusted,
+        "detectable": one.detectable,
+    }
+
+
+def _discordant(one: Discordant) -> JSON:
+    contrast, pair, failure = one.contrast, one.pair, one.failure
+    arms = contrast.arms(pair)
+    return {
+        "item": pair.key.item,
+        "epoch": pair.key.epoch,
+        "first": contrast.first,
+        "second": contrast.second,
+        "prefix": contrast.prefix or None,
+        "design": contrast.design,
+        "rules": [measure.name for measure in one.measures],
+        "to_correct": one.change[1],
+        "turn": failure.turn if failure else None,
+        "code": code(failure) if failure else "none",
+        "hop": hop(failure) if failure else "none",
+        "first_episode": path_of(arms[0], pair.before),
+        "second_episode": path_of(arms[1], pair.after),
+    }
+
+
+def _saving(saving: Saving) -> JSON:
+    return {
+        "prefix": saving.prefix,
+        "level": saving.level,
+        "branches": saving.branches,
+        "asked": _spent(saving.asked),
+        "kept": _spent(saving.kept),
+        "unplayed": _spent(saving.unplayed),
+        "saved": _spent(saving.saved),
+        "independent": _spent(saving.independent),
+        "independent_counted": None if saving.counted is None else _spent(saving.counted),
+    }
+
+
+def _spent(spent: Spent) -> JSON:
+    return {
+        "model_calls": model_calls(spent),
+        "tokens": spent.tokens + spent.saved_tokens,
+        "cost_usd": spent.cost_usd,
+    }
+
+
+def model_calls(spent: Spent) -> int:
+    """Replies that were needed, whether they were asked for or a response cache had them."""
+    return spent.replies + spent.cached_replies

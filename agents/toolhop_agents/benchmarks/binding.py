@@ -1,0 +1,64 @@
+"""How agents are asked in a benchmark: the other half of `toolhop_env.benchmark.Benchmark`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import TypeAlias
+
+from toolhop_agents.scripted.model import Play
+from toolhop_env.benchmark import Benchmark
+from toolhop_env.messages import SystemMessage, UserMessage
+from toolhop_env.reading import CallFormat
+from toolhop_tools.model import Item, ToolSchema
+
+Prompt: TypeAlias = tuple[SystemMessage | UserMessage, ...]
+
+
+class Interaction(StrEnum):
+    """The two ways to be asked. Both leave traces in the same run folder."""
+
+    EPISODES = "episodes"
+    """Many turns: calls are run and answered, until the agent answers."""
+    PLANNING = "planning"
+    """One prompt, one reply, which the benchmark's scorer parses. Nothing is run."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """What a prompt is made from."""
+
+    item: Item
+    mode: str
+    call_format: CallFormat
+    schemas: Sequence[ToolSchema]
+    """Of the tools on offer; in planning those of the item, which the prompt describes."""
+    template: str | None = None
+    """A text of the user's that replaces the shipped template of the mode."""
+
+
+def _always(_: str) -> bool:
+    return True
+
+
+@dataclass(frozen=True, slots=True)
+class Binding:
+    """How a benchmark is played."""
+
+    benchmark: Benchmark
+    prompt: Callable[[Ask], Prompt]
+    """The messages that an episode begins with."""
+    asked: Interaction = Interaction.EPISODES
+    offers_tools: Callable[[str], bool] = _always
+    """Whether tools can be called in a mode; never so in planning."""
+    agents: Mapping[str, Play] = field(default_factory=dict)
+    """Scripted agents of its own, beside those of any benchmark, by name."""
+
+    def tools_of(self, item: Item, mode: str) -> list[ToolSchema]:
+        """The schemas that a prompt may describe; none where a mode has no tools."""
+        return [tool.schema for tool in item.tools.values()] if self.offers_tools(mode) else []
+
+    def can_call(self, mode: str) -> bool:
+        """Whether calls are read and run."""
+        return self.asked is Interaction.EPISODES and self.offers_tools(mode)

@@ -1,0 +1,259 @@
+"""`toolhop ablate`: does one factor matter? The same items under each of its levels, in pairs."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Sequence
+from contextlib import ExitStack
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import anyio
+import click
+from click.core import ParameterSource
+from dotenv import load_dotenv
+from rich.console import Console
+
+from toolhop_agents.ablate.conduct import (
+    FINISHED,
+    Conducted,
+    check,
+    conduct,
+    progress,
+    usual_modes,
+)
+from toolhop_agents.ablate.design import Ablation, Arm, Design, Factor
+from toolhop_agents.ablate.folder import AblationFolder
+from toolhop_agents.ablate.plain import to_json
+from toolhop_agents.ablate.result import result
+from toolhop_agents.ablate.table import print_result
+from toolhop_agents.cli import EXIT_EPISODES
+from toolhop_agents.cli.errored import report_errored
+from toolhop_agents.cli.options import (
+    checked,
+    config,
+    options_of,
+    refuse_other,
+    settings_of,
+    values_of,
+)
+from toolhop_agents.cli.progress import Episodes
+from toolhop_agents.cli.run import INTERRUPTED
+from toolhop_agents.runs.execute import Plan
+from toolhop_agents.runs.settings import RunSettings
+from toolhop_agents.table import table_console
+from toolhop_env.attempt import Attempt
+from toolhop_env.levels import LevelError, Template, level_of
+
+DESIGN = ("factor", "levels", "templates", "design", "prefix_levels", "confidence")
+"""Flags that say what is compared."""
+OWN = frozenset({"feedback", "perturbation", "forked_from"})
+"""Settings of a run that its level decides."""
+
+
+def _templates(_: click.Context, __: click.Parameter, given: Sequence[str]) -> list[Template]:
+    """Levels of template files, given as NAME=FILE or FILE."""
+    found = [level_of(text) for text in given]
+    for level in found:
+        if not isinstance(level, Template):
+            raise LevelError(f"--level {level} is built in: name it in --levels")
+    return [level for level in found if isinstance(level, Template)]
+
+
+# fmt: off
+@click.command(context_settings={"show_default": True})
+@click.option("--level", "templates", multiple=True, callback=_templates, metavar="[NAME=]FILE",
+              help="A feedback level given as a template file; may be repeated.")
+@click.option("--show", type=click.Path(path_type=Path), metavar="FOLDER",
+              help="Compute an ablation's figures again from its traces, and play nothing.")
+@click.option("--resume", type=click.Path(path_type=Path), metavar="FOLDER",
+              help="Resume an ablation that was cut off.")
+@click.option("--discordant", "--flips", type=click.IntRange(min=0), default=10,
+              help="Discordant pairs listed for a comparison; --json has all.")
+@click.option("--json", "as_json", is_flag=True, help="Figures as JSON on standard output.")
+@click.option("--config", type=click.Path(path_type=Path), callback=config, is_eager=True,
+              expose_value=False, help="TOML file with flags as keys; given flags win.")
+@click.pass_context
+def ablate(ctx: click.Context, /, show: Path | None, resume: Path | None, as_json: bool,
+           discordant: int, **flags: Any) -> None:  # noqa: ANN401 -- click passes options of many types
+    """Play the same items under each level of one factor, and say what it does to the answers.
+
+    Feedback levels part at an episode's first failed call: each branch resumes from the same
+    turns. The flags from --config on are those of `toolhop run`.
+
+    \b
+    The levels of --factor tools are as-is, or some of these joined by +:
+        names= descriptions= parameters=   scrambled, removed
+        distractors=N  distractors=N:random
+        order=shuffled
+    """  # noqa: D301 -- a real backspace character tells click to keep the lines below it
+    load_dotenv(Path(".env"))
+    if show is not None:
+        _reported(ctx, "--show", frozenset({"as_json", "discordant"}))
+        folder = AblationFolder.open(show)
+        _print(Conducted(folder, progress(folder)), discordant, as_json=as_json)
+        return
+    if resume is not None:
+        folder = _resumed(ctx, AblationFolder.open(resume), flags)
+    else:
+        folder = AblationFolder.create(check(_ablation(ctx, flags)))
+    errors = Console(stderr=True)
+    errors.print(f"ablation: {folder.path}", markup=False, highlight=False, soft_wrap=True)
+    ended = _played(folder, errors)
+    errored = _print(ended, discordant, as_json=as_json)
+    if ended.status == FINISHED and not errored:
+        return
+    if ended.status != FINISHED:
+        errors.print(f"The ablation stopped ({ended.status}): {ended.fault or 'interrupted'}",
+                     markup=False)
+    if not ended.fault:
+        stores = (folder.store(arm) for arm in folder.ablation.arms)
+        report_errored(errors, [one for store in stores if store for one in store.results()])
+    errors.print(f"Go on with: toolhop ablate --resume {folder.path}", markup=False,
+                 soft_wrap=True)
+    sys.exit(INTERRUPTED if ended.status == "cancelled" else EXIT_EPISODES)
+# fmt: on
+
+
+ablate.params[:0] = options_of(Ablation)
+ablate.params.extend(options_of(RunSettings, OWN))
+
+
+def _reported(ctx: click.Context, flag: str, allowed: frozenset[str]) -> None:
+    """See that only what is allowed was given beside `flag` on the command line.
+
+    Raises:
+        click.UsageError: something else was.
+    """
+    given = {
+        parameter.name or "": parameter.opts[0]
+        for parameter in ctx.command.params
+        if ctx.get_parameter_source(parameter.name or "") is ParameterSource.COMMANDLINE
+        and parameter.opts[0] != flag
+    }
+    wrong = [option for name, option in given.items() if name not in allowed]
+    if wrong:
+        raise click.UsageError(
+            f"{', '.join(wrong)} cannot be given with {flag}: the ablation's own settings hold"
+        )
+
+
+def _resumed(ctx: click.Context, folder: AblationFolder, flags: dict[str, Any]) -> AblationFolder:
+    """The folder, with the settings that change no result as they were given anywhere.
+
+    Raises:
+        click.UsageError: a flag that was given, anywhere, asks for another ablation.
+    """
+    own = folder.ablation
+    given = {name: value for name, value in flags.items() if _is_given(ctx, name)}
+    design = {name: given.pop(name) for name in DESIGN if name in given}
+    if "levels" in design:
+        design["levels"] = _with(design["levels"], own.templates)
+    for name, value in design.items():
+        has = getattr(own, name)
+        if (tuple(value) if isinstance(has, tuple) else value) != has:
+            option = next(one.opts[0] for one in ctx.command.params if one.name == name)
+            raise click.UsageError(
+                f"{folder.path} was begun with another {option}: it has {_listed(has)}, given is "
+                f"{_listed(value)}; leave it out, or start anew"
+            )
+    given.pop("log_dir", None)
+    wanted = checked({**own.base.model_dump(), **values_of(given)})
+    refuse_other(ctx, folder.path, own.base, wanted)
+    return AblationFolder(folder.path, own.model_copy(update={"base": wanted}))
+
+
+def _is_given(ctx: click.Context, name: str) -> bool:
+    """Whether a flag was given, on the command line, in the environment or in a file."""
+    return ctx.get_parameter_source(name) is not ParameterSource.DEFAULT
+
+
+def _listed(value: object) -> str:
+    """A flag's value for reading; a template by its name."""
+    if not isinstance(value, list | tuple):
+        return str(value)
+    return ",".join(getattr(one, "name", str(one)) for one in value) or "none"
+
+
+def _with(levels: Sequence[str], templates: Sequence[Template]) -> tuple[str, ...]:
+    """Levels, with those of template files that are not named among them."""
+    return (*levels, *(one.name for one in templates if one.name not in levels))
+
+
+def _ablation(ctx: click.Context, flags: dict[str, Any]) -> Ablation:
+    """The flags as an ablation.
+
+    Raises:
+        click.UsageError: they contradict each other, or one is out of range.
+    """
+    own = {name: flags.pop(name) for name in DESIGN}
+    factor = Factor(own["factor"])
+    _refuse_what_has_no_meaning(ctx, factor)
+    base = settings_of(flags)
+    if factor is Factor.MODE and not _is_given(ctx, "levels"):
+        own["levels"] = usual_modes(base)
+    own["levels"] = _with(own["levels"], own["templates"])
+    if factor is not Factor.FEEDBACK:
+        own["design"] = Design.INDEPENDENT
+    return Ablation(**own, base=base)
+
+
+def _refuse_what_has_no_meaning(ctx: click.Context, factor: Factor) -> None:
+    """Flags that were given or are missing, where this factor would pass over them.
+
+    Raises:
+        click.UsageError: one is.
+    """
+    if factor is Factor.FEEDBACK:
+        return
+    if factor is Factor.MODE and _is_given(ctx, "modes"):
+        raise click.UsageError("the modes of --factor mode are its --levels: leave --mode out")
+    if _is_given(ctx, "design") and ctx.params["design"] == Design.FORKED:
+        raise click.UsageError(
+            f"--design forked goes with --factor feedback: levels of {factor.value} differ from "
+            "the first turn on, so leave it out"
+        )
+    if _is_given(ctx, "templates"):
+        raise click.UsageError("--level gives a feedback level: leave it out, or --factor feedback")
+    if factor is Factor.TOOLS and not _is_given(ctx, "levels"):
+        raise click.UsageError(
+            "--factor tools needs --levels, such as as-is,names=scrambled or as-is,distractors=5"
+        )
+
+
+def _played(folder: AblationFolder, errors: Console) -> Conducted:
+    """Play it, with a progress line an arm."""
+    with ExitStack() as stack:
+        shown: list[Episodes] = []
+
+        def on_arm(arm: Arm, plan: Plan) -> None:
+            stack.close()
+            errors.print(f"{arm.name}: {plan.episodes} episodes", markup=False, highlight=False)
+            shown[:] = [
+                stack.enter_context(Episodes(errors, folder.ablation.settings(arm).agent_name))
+            ]
+            shown[0].start(plan.episodes)
+
+        def on_result(attempt: Attempt) -> None:
+            shown[0].result(attempt)
+
+        return anyio.run(partial(conduct, folder, on_arm=on_arm, on_result=on_result))
+
+
+def _print(ended: Conducted, most: int, *, as_json: bool) -> int:
+    """Print the figures; how many episodes are errored."""
+    ablation = ended.folder.ablation
+    found = result(ablation, ended.folder.episodes())
+    errored = sum(errored for _, errored in found.arms.values())
+    if not as_json:
+        print_result(table_console(), ablation, found, most=most)
+        return errored
+    head = {
+        "folder": str(ended.folder.path),
+        "status": ended.status,
+        "fault": ended.fault or None,
+    }
+    click.echo(json.dumps({**head, **to_json(ablation, found)}, ensure_ascii=False))
+    return errored

@@ -1,0 +1,204 @@
+"""`toolhop certify`: which items of a data set can be solved, proven by search."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import anyio
+import click
+from rich.console import Console
+
+from toolhop_agents.cli.certify_view import Tally, page, print_tally, to_json
+from toolhop_agents.cli.progress import Steps
+from toolhop_agents.runs.signals import until_signal
+from toolhop_agents.table import table_console
+from toolhop_agents.terminal import visible
+from toolhop_sandbox.base import Limits, Program
+from toolhop_sandbox.choose import KINDS, open_sandbox
+from toolhop_tools.certify.file import CertificateError, Writer, default_path, progress, read
+from toolhop_tools.certify.model import VERSION, Basis, Certificate
+from toolhop_tools.certify.prove import certify_all
+from toolhop_tools.errors import DataError, DataProblem, counted
+from toolhop_tools.load import select, survey
+from toolhop_tools.model import Item
+from toolhop_tools.readers.record import Survey
+
+INTERRUPTED = 130
+"""Exit code after Ctrl-C, as shells have it."""
+PRINTED = 20
+"""Rows that cannot be used which are reported; --json has all."""
+
+
+# fmt: off
+@click.command(context_settings={"show_default": True})
+@click.argument("data")
+@click.option("--out", type=click.Path(dir_okay=False, path_type=Path), default=None,
+              help="The file of certificates.  [default: certificates/DATA.jsonl]")
+@click.option("--limit", default=None, help="10 for the first ten items, 10-20 for a range.")
+@click.option("--sample-id", "sample_ids", multiple=True, help="Items by id; may be repeated.")
+@click.option("--show", default=None, metavar="ID", help="Show the certificate of one item.")
+@click.option("--seed", type=int, default=0, help="Of the random arguments of the audit.")
+@click.option("--executions", type=click.IntRange(1, 100_000), default=300,
+              help="Made-up calls that a hop may take.")
+@click.option("--audit", type=click.IntRange(0, 10_000), default=20,
+              help="Random calls that each gold call is compared with.")
+@click.option("--timeout", "wall_s", type=click.FloatRange(0.01, 3600), default=2.0,
+              help="Seconds a call.")
+@click.option("--memory", "memory_mib", type=click.IntRange(16, 65536), default=256,
+              help="MiB a call.")
+@click.option("--max-sandboxes", "at_a_time", type=click.IntRange(1, 64), default=None,
+              help="Items at a time.  [default: one a processor]")
+@click.option("--sandbox", type=click.Choice(KINDS), default="auto", help="What isolates tools.")
+@click.option("--policy", type=click.Choice(["restricted", "none"]), default="restricted")
+@click.option("--last-wins", is_flag=True, help="Tools of one name: the last one's code, as in "
+              "the official evaluator.")
+@click.option("--json", "as_json", is_flag=True, help="The figures as JSON on standard output.")
+def certify(data: str, out: Path | None, show: str | None, as_json: bool, **flags: Any) -> None:  # noqa: ANN401 -- click passes options of many types
+    """Prove by search that each item of DATA can be solved along its own chain, or show why not.
+
+    DATA is builtin, toolhop, or a file or folder. Certificates are appended to the file as they
+    are made; those that still hold are kept, so that a run which was stopped goes on.
+    docs/certificates.md explains them.
+
+    Exit code 0: done, whatever was found. 2: bad input.
+    """
+    seen = survey(data, last_wins=flags["last_wins"])
+    if not seen.dataset.items and not seen.errors:
+        raise DataError("it has no items", origin=data)
+    path = out or default_path(seen.dataset.name)
+    if show is not None:
+        _show(seen, path, show, as_json=as_json)
+        return
+    items = select(
+        seen.dataset, limit=flags["limit"], sample_ids=flags["sample_ids"]
+    ) if seen.dataset.items else ()
+    if foreign := [item.id for item in items if not _has_chain(item)]:
+        raise DataError(
+            f"{counted(len(foreign), 'item')} cannot be certified, {foreign[0]} first: "
+            "certificates are of items with hops whose tools are programs", origin=data,
+            fix="leave them out by --sample-id or --limit",
+        )
+    basis = Basis(
+        VERSION, flags["seed"], flags["executions"], flags["audit"], flags["wall_s"],
+        flags["memory_mib"], flags["policy"], flags["last_wins"],
+    )
+    _tell_broken(seen.errors)
+    cut = _make(items, path, basis, flags)
+    tally = _tally(path, items, basis, seen.errors)
+    if as_json:
+        click.echo(json.dumps({"file": str(path), **to_json(tally)}, ensure_ascii=False))
+    else:
+        print_tally(table_console(), tally)
+    if path.exists():
+        click.echo(f"certificates: {path}", err=True)
+    if cut:
+        click.echo("stopped; the same command goes on", err=True)
+        sys.exit(INTERRUPTED)
+
+
+# fmt: on
+def _has_chain(item: Item) -> bool:
+    return bool(item.hops) and all(isinstance(hop.tool.body, Program) for hop in item.hops)
+
+
+def _make(items: Sequence[Item], path: Path, basis: Basis, flags: dict[str, Any]) -> bool:
+    """Certify what is not certified yet; True where a signal cut it off.
+
+    Raises:
+        CertificateError: the file cannot be read or written.
+        SandboxUnavailable: no sandbox can be had.
+    """
+    held = progress(path, {item.id: item.digest for item in items}, basis)
+    work = [item for item in items if item.id not in held]
+    if held:
+        click.echo(f"{counted(len(held), 'certificate')} of {path} still hold", err=True)
+    if not work:
+        return False
+    with Writer(path) as writer:
+        return anyio.run(partial(_search, work, len(items), writer, basis, flags))
+
+
+async def _search(
+    work: Sequence[Item], total: int, writer: Writer, basis: Basis, flags: dict[str, Any]
+) -> bool:
+    at_a_time = flags["at_a_time"] or max(2, os.cpu_count() or 1)
+    shown = Steps(Console(stderr=True), "certify", total, total - len(work))
+
+    def add(certificate: Certificate) -> None:
+        writer.add(certificate)
+        shown.step()
+
+    async def run() -> None:
+        sandbox = await open_sandbox(
+            flags["sandbox"],
+            limits=Limits(wall_s=basis.wall_s, memory_mib=basis.memory_mib),
+            policy=flags["policy"],
+            max_workers=min(at_a_time, len(work)),
+        )
+        async with sandbox:
+            await certify_all(work, sandbox, basis, at_a_time=at_a_time, on_done=add)
+
+    with shown:
+        return await until_signal(run)
+
+
+def _tell_broken(errors: Sequence[DataProblem]) -> None:
+    if not errors:
+        return
+    rows = len({problem.where for problem in errors})
+    click.echo(f"{counted(rows, 'row')} cannot be used and have no certificate:", err=True)
+    for problem in errors[:PRINTED]:
+        click.echo(visible(f"  {problem.rule}: {problem}"), err=True)
+    if len(errors) > PRINTED:
+        click.echo(f"  and {len(errors) - PRINTED} more; --json lists them", err=True)
+
+
+def _tally(path: Path, items: Sequence[Item], basis: Basis, errors: Sequence[DataProblem]) -> Tally:
+    """Count the certificates that hold, one at a time."""
+    digests = {item.id: item.digest for item in items}
+    tally = Tally(items=len(items), broken=tuple(errors))
+    if not path.exists():
+        return tally
+    last: dict[str, int] = {}
+    for number, one in enumerate(read(path)):
+        if one.item in digests and not one.stale(digests[one.item], basis):
+            last[one.item] = number
+    wanted = set(last.values())
+    for number, one in enumerate(read(path)):
+        if number in wanted:
+            tally.add(one)
+    return tally
+
+
+def _show(seen: Survey, path: Path, wanted: str, *, as_json: bool) -> None:
+    """One certificate as a page, or as it is.
+
+    Raises:
+        BadChoice: no such item.
+        CertificateError: it has no certificate, or a stale one.
+    """
+    items = select(seen.dataset, sample_ids=[wanted])
+    item = items[0]
+    found = None
+    for certificate in read(path):
+        found = certificate if certificate.item == item.id else found
+    why = "it has none" if found is None else found.stale(item.digest)
+    if found is None or why:
+        raise CertificateError(
+            f"{path} has no certificate of item {item.id} that holds: {why}\n"
+            f"  fix: run `toolhop certify DATA --sample-id {item.id} --out {path}`"
+        )
+    if as_json:
+        from toolhop_tools.certify.model import to_json as certificate_json
+
+        click.echo(json.dumps(certificate_json(found), ensure_ascii=False, indent=2))
+        return
+    console = table_console()
+    for part in page(item, found):
+        console.print(part)

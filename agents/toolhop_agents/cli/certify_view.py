@@ -1,0 +1,197 @@
+"""What certifying a data set found: counts as tables and as JSON, and one certificate as a page."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+from rich.console import Console, RenderableType
+from rich.rule import Rule
+from rich.table import Table
+from rich.text import Text
+
+from toolhop_agents.terminal import plain
+from toolhop_sandbox.outcome import JSON
+from toolhop_tools.certify.candidates import EXAMPLES, Provenance
+from toolhop_tools.certify.model import Certificate, Defect, HopProof, HopVerdict
+from toolhop_tools.errors import DataProblem, counted
+from toolhop_tools.model import Hop, Item
+
+HALF = 0.5
+"""Share of random arguments that reach the gold answer, above which a tool is nearly constant."""
+
+
+@dataclass
+class Tally:
+    """Counts over certificates; no certificate is kept."""
+
+    items: int
+    broken: tuple[DataProblem, ...] = ()
+    """What is wrong with rows that have no certificate."""
+    verdicts: Counter[HopVerdict] = field(default_factory=Counter)
+    hops: Counter[HopVerdict] = field(default_factory=Counter)
+    provenance: Counter[Provenance] = field(default_factory=Counter)
+    defects: Counter[Defect] = field(default_factory=Counter)
+    shapes: Counter[str] = field(default_factory=Counter)
+    near_constant: Counter[Provenance] = field(default_factory=Counter)
+    chance: Counter[str] = field(default_factory=Counter)
+    """Random runs and hits, and gold calls audited."""
+    official: int = 0
+    """Proven hops whose result holds the gold under ToolHop's containment rule as well."""
+    executions: int = 0
+    unproven: list[str] = field(default_factory=list)
+    """Hops that are not proven, such as ``17/1``, with the reason."""
+
+    def add(self, certificate: Certificate) -> None:
+        """Count one certificate."""
+        self.verdicts[certificate.verdict] += 1
+        self.shapes[certificate.shape] += 1
+        if certificate.defect is not None:
+            self.defects[certificate.defect] += 1
+        for number, proof in enumerate(certificate.hops, 1):
+            self._add_hop(f"{certificate.item}/{number}", proof)
+
+    def _add_hop(self, name: str, proof: HopProof) -> None:
+        self.hops[proof.verdict] += 1
+        self.executions += proof.executions
+        if proof.defect is not None:
+            self.defects[proof.defect] += 1
+        if proof.verdict is not HopVerdict.PROVEN:
+            kind = proof.defect or proof.verdict
+            self.unproven.append(f"{name} {proof.tool}: {kind}: {proof.why}")
+        if proof.provenance is None:
+            return
+        self.provenance[proof.provenance] += 1
+        self.official += bool(proof.official)
+        if proof.chance is not None and proof.chance.runs:
+            self.chance.update(calls=1, runs=proof.chance.runs, hits=proof.chance.hits)
+            if (proof.chance.rate or 0) > HALF:
+                self.near_constant[proof.provenance] += 1
+
+    @property
+    def made_up(self) -> int:
+        """Gold calls that come from the search and from no example."""
+        return sum(count for kind, count in self.provenance.items() if kind not in EXAMPLES)
+
+
+def to_json(tally: Tally) -> dict[str, JSON]:
+    """The counts as plain values."""
+    return {
+        "items": tally.items,
+        "certified": sum(tally.verdicts.values()),
+        "verdicts": {one.value: tally.verdicts[one] for one in HopVerdict},
+        "hops": {one.value: tally.hops[one] for one in HopVerdict},
+        "provenance": {one.value: tally.provenance[one] for one in Provenance},
+        "near_constant": {one.value: tally.near_constant[one] for one in Provenance},
+        "chance": {name: tally.chance[name] for name in ("calls", "runs", "hits")},
+        "official_containment": tally.official,
+        "defects": {one.value: count for one, count in tally.defects.most_common()},
+        "shapes": dict(tally.shapes.most_common()),
+        "executions": tally.executions,
+        "not_proven": list(tally.unproven),
+        "broken": [problem.to_json() for problem in tally.broken],
+    }
+
+
+def _share(part: int, whole: int) -> str:
+    return f"{100 * part / whole:.1f} %" if whole else "-"
+
+
+def print_tally(console: Console, tally: Tally) -> None:
+    """The tables: verdicts, where gold calls come from, what is wrong, shapes."""
+    items, hops = sum(tally.verdicts.values()), sum(tally.hops.values())
+    table = Table("", title="Certificates", title_justify="left")
+    for column in ("items", "", "hops", ""):
+        table.add_column(column, justify="right")
+    for one in HopVerdict:
+        in_items, in_hops = tally.verdicts[one], tally.hops[one]
+        shares = (_share(in_items, items), _share(in_hops, hops))
+        table.add_row(one.value, str(in_items), shares[0], str(in_hops), shares[1])
+    console.print(table)
+    if near := sum(tally.near_constant.values()):
+        proven = tally.hops[HopVerdict.PROVEN] - near
+        told = f"proven without near-constant tools: {proven} ({_share(proven, hops)})"
+        console.print(told, markup=False, highlight=False)
+    if tally.provenance:
+        console.print(_provenance_table(tally))
+    if tally.defects:
+        defects = Table("defect", title="Defects by class", title_justify="left")
+        defects.add_column("", justify="right")
+        for kind, count in tally.defects.most_common():
+            defects.add_row(kind.value, str(count))
+        console.print(defects)
+    for line in tally.unproven[:50]:
+        console.print(plain(f"  {line}"), soft_wrap=True)
+    if len(tally.unproven) > 50:
+        console.print(f"  and {len(tally.unproven) - 50} more; --json lists them")
+    shapes = ", ".join(f"{name} {count}" for name, count in tally.shapes.most_common())
+    console.print(f"Chains: {shapes or 'none'}. Calls made: {tally.executions:,}.")
+    left = tally.items - items
+    if left:
+        console.print(f"{counted(left, 'item')} not certified yet.")
+    if tally.broken:
+        rows = len({problem.where for problem in tally.broken})
+        console.print(f"{counted(rows, 'row')} cannot be used; `toolhop data validate` lists why.")
+
+
+def _provenance_table(tally: Tally) -> Table:
+    title = "Gold calls by where they come from, and how many random arguments reach as well"
+    table = Table("source", title=title, title_justify="left")
+    for column in ("hops", "near-constant tools"):
+        table.add_column(column, justify="right")
+    for kind in Provenance:
+        if tally.provenance[kind]:
+            counts = (tally.provenance[kind], tally.near_constant[kind])
+            table.add_row(kind.value, *map(str, counts))
+    runs, hits = tally.chance["runs"], tally.chance["hits"]
+    table.caption = f"random arguments: {hits} of {runs} reach the gold ({_share(hits, runs)})"
+    table.caption_justify = "left"
+    return table
+
+
+def page(item: Item, certificate: Certificate) -> Iterator[RenderableType]:
+    """The parts of a page on one certificate."""
+    yield Rule(plain(f"{item.id} · {certificate.verdict} · {certificate.shape}"), align="left")
+    yield plain(item.question, "bold")
+    yield plain(f"answer: {item.answer}")
+    yield plain(f"why:    {certificate.why}")
+    for number, (hop, proof) in enumerate(zip(item.hops, certificate.hops, strict=True), 1):
+        yield Text()
+        yield from _hop_lines(number, hop, proof)
+    basis = certificate.basis
+    yield Text()
+    yield plain(
+        f"search version {basis.version}, seed {basis.seed}, at most {basis.executions} calls a "
+        f"hop of {basis.wall_s:g} s, policy {basis.policy}; item {certificate.digest[:12]}",
+        "dim",
+    )
+
+
+def _hop_lines(number: int, hop: Hop, proof: HopProof) -> Iterator[RenderableType]:
+    yield Text.assemble(f"hop {number}  ", plain(hop.question, "bold"))
+    yield plain(f"  gold:    {hop.answer}")
+    kind = f"{proof.verdict} ({proof.defect})" if proof.defect else f"{proof.verdict}"
+    yield plain(f"  {kind}: {proof.why}")
+    if proof.arguments is not None:
+        yield plain(f"  call:    {_call(proof.tool, proof.arguments)}", "cyan")
+        yield plain(f"  result:  {(proof.result or '')[:500]}")
+    for edge in proof.edges:
+        how = "is" if edge.equal else "is made of"
+        where = edge.argument or "the question"
+        yield plain(f"  nests:   {where} {how} the answer of hop {edge.hop}")
+    if proof.chance is not None and proof.chance.runs:
+        hits, runs = proof.chance.hits, proof.chance.runs
+        yield plain(f"  chance:  {hits} of {runs} random argument sets give the gold as well")
+    for evidence in proof.evidence:
+        outcome = json.dumps(evidence.outcome, ensure_ascii=False)[:500]
+        yield plain(f"  seen:    {_call(proof.tool, evidence.arguments)}")
+        yield plain(f"           {outcome}")
+
+
+def _call(tool: str, arguments: dict[str, JSON]) -> str:
+    shown: Sequence[str] = [
+        f"{name}={json.dumps(value, ensure_ascii=False)}" for name, value in arguments.items()
+    ]
+    return f"{tool}({', '.join(shown)})"

@@ -1,0 +1,139 @@
+"""`toolhop check`: does every tool of a data set have the properties of a good one?"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import sys
+import time
+from collections.abc import Sequence
+from dataclasses import replace
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import Any
+
+import anyio
+import click
+from rich.console import Console
+
+from toolhop_agents.cli import EXIT_EPISODES
+from toolhop_agents.cli.check_progress import Tools
+from toolhop_agents.cli.check_view import Checked, not_asked, print_report, summary, to_json
+from toolhop_agents.table import table_console
+from toolhop_agents.tool_tests import collected
+from toolhop_env.rejection import Rejections
+from toolhop_sandbox.base import Limits
+from toolhop_sandbox.choose import KINDS
+from toolhop_tools.certify.use import with_certificates
+from toolhop_tools.errors import BadChoice
+from toolhop_tools.load import select
+from toolhop_tools.properties import store as stores
+from toolhop_tools.properties.bench import settled
+from toolhop_tools.properties.check import EXAMPLES
+from toolhop_tools.properties.many import check_all
+from toolhop_tools.properties.messages import CheckJob
+from toolhop_tools.properties.model import PROPERTIES, Subject, ToolReport, subjects
+from toolhop_tools.readers.record import Survey
+
+INTERRUPTED = 130
+"""Exit code after Ctrl-C, as shells have it."""
+
+
+# fmt: off
+@click.command(context_settings={"show_default": True})
+@click.argument("data")
+@click.option("--examples", "count", type=click.IntRange(1, 100_000), default=EXAMPLES,
+              help="Examples a property and tool.")
+@click.option("--seed", type=int, default=0, help="Of what is drawn.")
+@click.option("--tool", "tools", multiple=True,
+              help="Tools by name, or item::tool; * stands for anything; may be repeated.")
+@click.option("--property", "properties", multiple=True, type=click.Choice(list(PROPERTIES)),
+              help="Only this property; may be repeated.")
+@click.option("--limit", default=None, help="10 for the first ten items, 10-20 for a range.")
+@click.option("--sample-id", "sample_ids", multiple=True, help="Items by id; may be repeated.")
+@click.option("--certificates", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE",
+              help="Certified gold calls, as `toolhop certify` writes them, for gold-call.")
+@click.option("--sandbox", type=click.Choice(KINDS), default="auto", help="What isolates tools.")
+@click.option("--timeout", "timeout_s", type=click.FloatRange(0.01, 3600), default=2.0,
+              help="Seconds a call.")
+@click.option("--memory", "memory_mib", type=click.IntRange(16, 65536), default=256,
+              help="MiB a call.")
+@click.option("--max-sandboxes", "lanes", type=click.IntRange(1, 64), default=None,
+              help="Tools at a time.  [default: one a processor]")
+@click.option("--store", type=click.Path(file_okay=False, path_type=Path), default=stores.FOLDER,
+              help="Folder of counter-examples, which are called first the next time.")
+@click.option("--json", "as_json", is_flag=True, help="The report as JSON on standard output.")
+def check(data: str, tools: tuple[str, ...], properties: tuple[str, ...], as_json: bool,
+          **flags: Any) -> None:  # noqa: ANN401 -- click passes options of many types
+    """Test every tool of DATA by its properties: thousands of generated calls in the sandbox.
+
+    DATA is builtin, toolhop, or a file or folder. docs/properties.md explains each property.
+
+    Exit code 0: all hold. 1: some do not, or rows of the data cannot be used. 2: bad input.
+    """
+    seen = collected(data)
+    chosen = _chosen(seen, tools, flags)
+    names = tuple(name for name in PROPERTIES if not properties or name in properties)
+    limits = Limits(wall_s=flags["timeout_s"], memory_mib=flags["memory_mib"])
+    store = stores.Store(flags["store"], seen.dataset.name)
+    job = CheckJob(
+        Rejections, limits, flags["sandbox"], names, flags["count"], flags["seed"], store
+    )
+    started = time.monotonic()
+    reports = _run(chosen, job, flags["lanes"])
+    checked = Checked(
+        data, names, reports, seen.errors, limits, flags["sandbox"], job.count, job.seed,
+        str(flags["certificates"] or ""),
+    )
+    if as_json:
+        click.echo(json.dumps(to_json(checked), ensure_ascii=False).encode("utf-8", "replace"))
+    else:
+        print_report(table_console(), checked)
+    if note := not_asked(checked):
+        click.echo(note, err=True)
+    for path in store.unreadable:
+        click.echo(f"{path} is no counter-example and was passed over", err=True)
+    click.echo(summary(checked, time.monotonic() - started), err=True)
+    sys.exit(EXIT_EPISODES if checked.failed else 0)
+
+
+# fmt: on
+def _chosen(seen: Survey, tools: Sequence[str], flags: dict[str, Any]) -> tuple[Subject, ...]:
+    """The tools to check.
+
+    Raises:
+        BadChoice: a name that fits no tool, an id or limit that fits no item.
+        CertificateError: the certificates cannot be read, or are not of this data.
+    """
+    if not seen.dataset.items:
+        return ()
+    items = select(seen.dataset, limit=flags["limit"], sample_ids=flags["sample_ids"])
+    if flags["certificates"]:
+        items = with_certificates(items, flags["certificates"])
+    found = subjects(items)
+    for name in tools:
+        if not any(_fits(subject, name) for subject in found):
+            some = ", ".join(subject.id for subject in found[:3])
+            raise BadChoice(f"no tool {name!r} among those chosen; there are {some} …")
+    return tuple(one for one in found if not tools or any(_fits(one, name) for name in tools))
+
+
+def _fits(subject: Subject, name: str) -> bool:
+    return fnmatchcase(subject.tool.name, name) or fnmatchcase(subject.id, name)
+
+
+def _run(tools: Sequence[Subject], job: CheckJob, lanes: int | None) -> list[ToolReport]:
+    if not tools:
+        return []
+    kind = anyio.run(settled, job.kind, job.limits)
+    lanes = lanes or len(os.sched_getaffinity(0))
+    progress = Tools(Console(stderr=True), "tools", len(tools))
+    # As Ctrl-C: the lanes' processes put their sandboxes away.
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    with progress:
+        try:
+            return check_all(tools, replace(job, kind=kind), lanes=lanes, on_report=progress.report)
+        except KeyboardInterrupt:
+            click.echo("interrupted; what was found so far is in the store", err=True)
+            sys.exit(INTERRUPTED)

@@ -1,0 +1,214 @@
+"""A check's reports as tables and as JSON."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from rich.console import Console, Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from toolhop_agents.terminal import plain
+from toolhop_sandbox.base import Limits
+from toolhop_sandbox.outcome import JSON
+from toolhop_tools.errors import DataProblem, counted
+from toolhop_tools.properties import paste
+from toolhop_tools.properties.model import (
+    NOT_ASKED,
+    PROPERTIES,
+    CounterExample,
+    Fails,
+    Holds,
+    NotApplicable,
+    PropertyVerdict,
+    Subject,
+    ToolReport,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """A finished check."""
+
+    data: str
+    properties: Sequence[str]
+    reports: Sequence[ToolReport]
+    problems: Sequence[DataProblem]
+    """Errors of the data: rows that no tool could be read from."""
+    limits: Limits
+    sandbox: str
+    """What was asked for, so that pasted calls ask for the same."""
+    count: int
+    seed: int
+    certificates: str = ""
+    """The file of certified gold calls, if one was given."""
+
+    @property
+    def failed(self) -> bool:
+        """Whether anything did not hold."""
+        return bool(self.problems) or any(report.failed for report in self.reports)
+
+    def lines(self, subject: Subject, found: CounterExample) -> list[str]:
+        """The command lines that show a counter-example."""
+        limits, sandbox = self.limits, self.sandbox
+        return [*paste.lines(found, subject, self.data, limits=limits, sandbox=sandbox)]
+
+
+def totals(checked: Checked) -> dict[str, Counter[str]]:
+    """For each property how many tools held, failed, had nothing to judge; and the examples."""
+    found: dict[str, Counter[str]] = {name: Counter() for name in checked.properties}
+    for report in checked.reports:
+        for name, verdict in report.verdicts.items():
+            found[name][word(verdict)] += 1
+            found[name]["executed"] += executed(verdict)
+    return found
+
+
+def word(verdict: PropertyVerdict) -> str:
+    """``holds``, ``fails`` or ``not applicable``."""
+    match verdict:
+        case Holds():
+            return "holds"
+        case Fails():
+            return "fails"
+        case NotApplicable():
+            return "not applicable"
+
+
+def executed(verdict: PropertyVerdict) -> int:
+    """Examples that were judged."""
+    return 0 if isinstance(verdict, NotApplicable) else verdict.executed
+
+
+def print_report(console: Console, checked: Checked) -> None:
+    """A row a tool, the counter-examples, and a row a property."""
+    console.print(tool_table(checked))
+    for problem in checked.problems:
+        console.print(plain(f"unusable row: {problem.rule}: {problem}", "yellow"))
+    for report in checked.reports:
+        for found in report.failed:
+            console.print(_counter_example(checked, report.subject, found), soft_wrap=True)
+    console.print(property_table(checked))
+
+
+_HEADS = {
+    "valid-input": "valid",
+    "json-result": "json",
+    "same-result": "same",
+    "bad-input": "bad",
+    "arguments-kept": "kept",
+    "independent": "indep.",
+    "gold-call": "gold",
+    "signature": "sign.",
+}
+
+
+def tool_table(checked: Checked) -> Table:
+    """Examples that were judged by tool and property; ``FAIL`` where it does not hold."""
+    table = Table(box=None, pad_edge=False)
+    table.add_column("tool", overflow="fold", min_width=20)
+    for name in checked.properties:
+        table.add_column(_HEADS.get(name, name), justify="right", no_wrap=True)
+    for report in checked.reports:
+        cells = [_cell(report.verdicts[name]) for name in checked.properties]
+        table.add_row(plain(report.subject.id), *cells)
+    return table
+
+
+def _cell(verdict: PropertyVerdict) -> Text:
+    match verdict:
+        case Holds(executed):
+            return Text(str(executed))
+        case Fails(executed):
+            return Text(f"FAIL {executed}", style="bold red")
+        case NotApplicable():
+            return Text("n/a", style="dim")
+
+
+def _counter_example(checked: Checked, subject: Subject, found: CounterExample) -> RenderableType:
+    head = plain(f"{subject.id}  {found.property}: {found.kind}", "bold")
+    parts = [head, plain(f"  {found.told}")]
+    note = "" if found.shrunk or found.arguments is None else "  (not shrunk)"
+    parts += [plain(f"  {line}", "cyan") for line in checked.lines(subject, found)]
+    return Group(*parts, *([plain(note, "dim")] if note else []))
+
+
+def property_table(checked: Checked) -> Table:
+    """How many tools hold, by property."""
+    table = Table(box=None, pad_edge=False)
+    table.add_column("property")
+    for head in ("holds", "fails", "n/a", "examples"):
+        table.add_column(head, justify="right")
+    table.add_column("what it says")
+    for name, count in totals(checked).items():
+        words = ("holds", "fails", "not applicable", "executed")
+        table.add_row(name, *(f"{count[one]:,}" for one in words), PROPERTIES[name])
+    return table
+
+
+def summary(checked: Checked, seconds: float) -> str:
+    """The last line, on standard error."""
+    examples = sum(count["executed"] for count in totals(checked).values())
+    failing = sum(bool(report.failed) for report in checked.reports)
+    rows = f", {counted(len(checked.problems), 'error')} in the data" if checked.problems else ""
+    return (
+        f"{counted(len(checked.reports), 'tool')}, {failing} with failures{rows}; "
+        f"{examples:,} examples in {seconds:.1f} s ({examples / max(seconds, 0.001):,.0f} a second)"
+    )
+
+
+def not_asked(checked: Checked) -> str:
+    """A line on tools whose gold call nobody knows; empty where there are none."""
+    verdicts = [report.verdicts.get("gold-call") for report in checked.reports]
+    number = verdicts.count(NotApplicable(NOT_ASKED))
+    if not number:
+        return ""
+    return (
+        f"gold-call was not asked of {counted(number, 'tool')}: the data has no gold calls of "
+        "them; `toolhop certify DATA` finds some, for --certificates FILE"
+    )
+
+
+def to_json(checked: Checked) -> JSON:
+    """Everything as plain values: the same for the same data, seed and number of examples."""
+    properties: dict[str, JSON] = {
+        name: {"says": PROPERTIES[name], **dict(count)} for name, count in totals(checked).items()
+    }
+    return {
+        "data": checked.data,
+        "seed": checked.seed,
+        "examples": checked.count,
+        "certificates": checked.certificates or None,
+        "holds": not checked.failed,
+        "properties": properties,
+        "tools": [_tool(checked, report) for report in checked.reports],
+        "errors": [problem.to_json() for problem in checked.problems],
+    }
+
+
+def _tool(checked: Checked, report: ToolReport) -> JSON:
+    verdicts: dict[str, JSON] = {}
+    for name, verdict in report.verdicts.items():
+        shown: dict[str, JSON] = {"verdict": word(verdict), "executed": executed(verdict)}
+        if isinstance(verdict, NotApplicable):
+            shown["reason"] = verdict.reason
+        if isinstance(verdict, Fails):
+            shown["found"] = [_found(checked, report.subject, one) for one in verdict.found]
+        verdicts[name] = shown
+    subject = report.subject
+    return {"id": subject.id, "item": subject.item, "tool": subject.tool.name, "verdicts": verdicts}
+
+
+def _found(checked: Checked, subject: Subject, found: CounterExample) -> JSON:
+    earlier: list[JSON] = [dict(one) for one in found.earlier]
+    return {
+        "kind": found.kind,
+        "told": found.told,
+        "arguments": None if found.arguments is None else dict(found.arguments),
+        "earlier": earlier,
+        "shrunk": found.shrunk,
+        "about": dict(found.about),
+        "calls": list(checked.lines(subject, found)),
+    }

@@ -1,0 +1,102 @@
+"""`toolhop compare`: runs against each other, pair by pair."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+
+import click
+
+from toolhop_agents.compare.plain import to_json
+from toolhop_agents.compare.published import beside
+from toolhop_agents.compare.report import By, ComparisonRequest, read_and_compare
+from toolhop_agents.compare.view import print_report
+from toolhop_agents.table import table_console
+from toolhop_env.pairs.line import Options
+
+
+def _ks(_: click.Context, __: click.Parameter, value: str | None) -> tuple[int, ...] | None:
+    if value is None:
+        return None
+    try:
+        found = sorted({int(part) for part in value.split(",")})
+    except ValueError:
+        found = []
+    if not found or found[0] < 1:
+        raise click.BadParameter(f"{value!r}; give numbers of tries from 1 up, such as 1,2,4")
+    return tuple(found)
+
+
+@click.command(context_settings={"show_default": True})
+@click.argument("runs", nargs=-1, required=True, type=click.Path(path_type=Path))
+@click.option(
+    "--by",
+    type=click.Choice([by.value for by in By]),
+    default=None,
+    help="Split the pairs.  [default: by mode, where several were played]",
+)
+@click.option("--common", is_flag=True, help="Compare the items, modes and epochs that both have.")
+@click.option("--allow-differences", is_flag=True, help="Compare although several settings differ.")
+@click.option(
+    "--k",
+    "ks",
+    callback=_ks,
+    default=None,
+    help="Tries of pass@k and pass^k, such as "
+    "1,2,4.  [default: powers of two, where there are epochs]",
+)
+@click.option("--published", is_flag=True, help="Add the benchmark's published table.")
+@click.option(
+    "--discordant",
+    "--flips",
+    type=click.IntRange(min=0),
+    default=20,
+    help="Discordant pairs listed a comparison; --json has all.",
+)
+@click.option("--confidence", type=click.FloatRange(0.5, 0.9999), default=0.95)
+@click.option(
+    "--resamples",
+    type=click.IntRange(100, 1_000_000),
+    default=10_000,
+    help="Of the bootstrap, and of permutation tests that cannot be counted out.",
+)
+@click.option("--seed", type=click.IntRange(min=0), default=0, help="Of both.")
+@click.option("--json", "as_json", is_flag=True, help="Everything as JSON on standard output.")
+def compare(
+    runs: Sequence[Path],
+    by: str | None,
+    common: bool,
+    allow_differences: bool,
+    ks: tuple[int, ...] | None,
+    published: bool,
+    discordant: int,
+    confidence: float,
+    resamples: int,
+    seed: int,
+    as_json: bool,
+) -> None:
+    """Compare RUNS with the first of them, episode by episode.
+
+    Episodes are paired by item, mode and epoch; pairs with an errored side are left out and
+    counted. Runs of different benchmarks, over different items, or that differ in more than one
+    setting that may change a result, are refused with what differs. No model is asked and no
+    tool is run. One run may be given with --published. docs/comparing.md has the methods.
+    """
+    if len(runs) < 2 and not published:
+        raise click.UsageError("give two runs or more, or one with --published")
+    request = ComparisonRequest(
+        by=By(by) if by else None,
+        ks=ks,
+        common=common,
+        allow_differences=allow_differences,
+        options=Options(seed=seed, resamples=resamples, confidence=confidence),
+    )
+    report = read_and_compare(runs, request)
+    reference = None
+    if published:
+        reference = beside(report.benchmark.name, {s.letter: len(s.asked) for s in report.sides})
+    if as_json:
+        click.echo(json.dumps(to_json(report, reference), ensure_ascii=False))
+        return
+    print_report(table_console(), report, most=discordant, reference=reference)

@@ -1,0 +1,268 @@
+"""``toolhop data``: look at data sets, check them, fetch the official one, export any.
+
+stdout is data, stderr is talk. Exit codes: 0 done, 1 the data has errors, 2 usage, 3 something is
+missing on this machine (the official file, or a way to it).
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+from rich.console import Console
+from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TransferSpeedColumn
+
+from toolhop_agents import data_view
+from toolhop_agents.cli.json_output import json_option, write_json
+from toolhop_agents.terminal import visible
+from toolhop_sandbox.outcome import JSON
+from toolhop_tools.atomic import atomic
+from toolhop_tools.errors import (
+    BadChoice,
+    DataError,
+    DataNotFetched,
+    DataNotFound,
+    DataProblem,
+    FetchError,
+    ToolsError,
+    counted,
+)
+from toolhop_tools.load import load, readers, select, survey
+from toolhop_tools.model import DataSet, Item
+from toolhop_tools.readers import fetch as fetching
+from toolhop_tools.readers.toolhop import to_rows
+from toolhop_tools.review import findings
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+BAD_DATA = 1
+
+
+class UsageFailure(click.ClickException):
+    """What was named is not there."""
+
+    exit_code = 2
+
+
+class MissingFailure(click.ClickException):
+    """Something has to be brought to this machine first."""
+
+    exit_code = 3
+
+
+def failure(error: ToolsError) -> click.ClickException:
+    """A fault of the layers below in its own words, with the exit code for its kind."""
+    match error:
+        case DataNotFound() | BadChoice():
+            return UsageFailure(str(error))
+        case DataNotFetched() | FetchError():
+            return MissingFailure(str(error))
+        case _:
+            return click.ClickException(str(error))
+
+
+@contextmanager
+def told() -> Iterator[None]:
+    """Faults of data end the command with a message instead of a traceback."""
+    try:
+        yield
+    except ToolsError as error:
+        raise failure(error) from None
+
+
+def data_option(function: F) -> F:
+    """``--data``, with the built-in set as default."""
+    text = "Data set: builtin, toolhop, a path to a file or folder, or READER:PATH."
+    return click.option("--data", "source", default="builtin", show_default=True, help=text)(
+        function
+    )
+
+
+@click.group()
+def data() -> None:
+    """Look at data sets, check them, fetch and export them."""
+
+
+@data.command("list")
+@click.option("--data", "source", help="List the items of this data set: a name or a path.")
+@click.option("--domain", "domains", multiple=True, help="Only this domain; may be repeated.")
+@click.option("--limit", help="The first 10 items (10), or the 10th to 20th (10-20).")
+@json_option
+def list_(source: str | None, domains: tuple[str, ...], limit: str | None, as_json: bool) -> None:
+    """List the data sets, or the items of one."""
+    if source is None:
+        if domains or limit:
+            raise click.UsageError("--domain and --limit choose items: name a data set by --data")
+        _list_sets(as_json)
+        return
+    with told():
+        items = select(_of_domains(load(source), domains), limit=limit)
+    if as_json:
+        write_json([data_view.item_row(item) for item in items])
+    else:
+        Console().print(data_view.item_table(items))
+
+
+def _of_domains(dataset: DataSet, domains: Sequence[str]) -> DataSet:
+    if not domains:
+        return dataset
+    known = sorted({item.domain for item in dataset.items})
+    if unknown := [domain for domain in domains if domain not in known]:
+        given = ", ".join(map(repr, unknown))
+        raise BadChoice(f"no domain {given} in {dataset.name}; it has {', '.join(known)}")
+    items = tuple(item for item in dataset.items if item.domain in domains)
+    return DataSet(dataset.name, dataset.origin, items)
+
+
+def _list_sets(as_json: bool) -> None:
+    with told():
+        known = readers()
+    rows: list[JSON] = [
+        {
+            "name": name,
+            "about": one.about,
+            "ready": one.ready,
+            "path": str(one.own_file()) if one.own_file else None,
+        }
+        for name, one in known.items()
+        if not one.wants_path
+    ]
+    if as_json:
+        write_json(rows)
+        return
+    shown = [(name, one.about, one.ready) for name, one in known.items() if not one.wants_path]
+    Console().print(data_view.set_table(shown))
+    formats = [f"{name}:PATH" for name, one in known.items() if one.wants_path]
+    click.echo(f"Formats that are read by name: {', '.join(formats)}.", err=True)
+    click.echo("Any path to a file or folder is a data set too: --data PATH.", err=True)
+
+
+@data.command()
+@click.argument("item")
+@data_option
+@click.option("--code", is_flag=True, help="Show the tools' source too.")
+@json_option
+def show(item: str, source: str, code: bool, as_json: bool) -> None:
+    """Show one item: its question, hops, tools and gold calls."""
+    with told():
+        chosen = select(load(source), sample_ids=[item])
+        if len(chosen) > 1:
+            ids = ", ".join(one.id for one in chosen[:5])
+            raise BadChoice(f"{item!r} fits {len(chosen)} items ({ids} …); name one")
+    if as_json:
+        write_json(data_view.item_object(chosen[0]))
+        return
+    console = Console()
+    for part in data_view.item_page(chosen[0], code=code):
+        console.print(part)
+
+
+@data.command()
+@click.argument("source", metavar="PATH|NAME")
+@click.option("--strict", is_flag=True, help="Findings fail too.")
+@json_option
+def validate(source: str, strict: bool, as_json: bool) -> None:
+    """List every error and every finding in a data set.
+
+    An error makes a row unusable; a finding is suspicious, and the row is used. Exit code 0: no
+    errors. 1: errors, or findings with --strict. 2: nothing there.
+    """
+    items, problems = _examine(source)
+    errors = [problem for problem in problems if problem.level == "error"]
+    found = [problem for problem in problems if problem.level == "finding"]
+    if as_json:
+        report: dict[str, JSON] = {
+            "data": source,
+            "usable_items": len(items),
+            "errors": [problem.to_json() for problem in errors],
+            "findings": [problem.to_json() for problem in found],
+        }
+        write_json(report)
+    else:
+        for problem in problems:
+            click.echo(visible(f"{problem.level:<7} {problem.rule}: {problem}"))
+    click.echo(
+        f"{source}: {counted(len(items), 'usable item')}, {counted(len(errors), 'error')}, "
+        f"{counted(len(found), 'finding')}",
+        err=True,
+    )
+    if errors or (strict and found):
+        raise SystemExit(BAD_DATA)
+
+
+def _examine(source: str) -> tuple[Sequence[Item], list[DataProblem]]:
+    try:
+        seen = survey(source)
+    except (DataNotFound, DataNotFetched) as error:
+        raise failure(error) from None
+    except DataError as error:
+        whole = DataProblem("unreadable", source, "", "a data set", error.message)
+        return (), list(error.problems) or [whole]
+    return seen.dataset.items, [*seen.problems, *findings(seen.dataset)]
+
+
+@data.command()
+@click.option(
+    "--from",
+    "file",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    help="Import this copy instead of downloading; it must be the pinned file.",
+)
+@click.option("--url", help="Download from here, for example a mirror. HF_ENDPOINT works too.")
+def fetch(file: Path | None, url: str | None) -> None:
+    """Fetch ToolHop's official data file (19.7 MB, CC-BY-4.0) into the cache folder.
+
+    The file is pinned by revision and SHA-256; another one is refused. Prints its path.
+    """
+    if file and url:
+        raise click.UsageError("give --from or --url, not both")
+    with told():
+        path = fetching.adopt(file) if file else _download(url)
+    click.echo(path)
+
+
+def _download(url: str | None) -> Path:
+    columns = (
+        TextColumn("ToolHop.json"),
+        BarColumn(),
+        DownloadColumn(),
+        TransferSpeedColumn(),
+    )
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task("download", total=fetching.TOOLHOP_FILE.size_bytes)
+        return fetching.fetch(
+            url=url, progress=lambda done, total: bar.update(task, completed=done, total=total)
+        )
+
+
+@data.command()
+@click.argument("source", metavar="NAME|PATH")
+@click.option("-o", "--output", required=True, help="The file to write; - for stdout.")
+@click.option("--force", is_flag=True, help="Replace the file if it is there.")
+def export(source: str, output: str, force: bool) -> None:
+    """Write a data set in ToolHop's official format, with its gold calls as an extra field."""
+    with told():
+        rows = to_rows(load(source))
+    text = json.dumps(rows, ensure_ascii=False, indent=2) + "\n"
+    if output == "-":
+        click.echo(text.encode(), nl=False)
+        return
+    _write_file(Path(output), text, force=force)
+    click.echo(f"wrote {counted(len(rows), 'item')} to {output}", err=True)
+
+
+def _write_file(path: Path, text: str, *, force: bool) -> None:
+    """Aside and renamed, so that the file is never half there."""
+    if path.is_dir():
+        raise click.UsageError(f"{path} is a folder; name a file")
+    if path.exists() and not force:
+        raise click.UsageError(f"{path} is there already; --force replaces it")
+    try:
+        with atomic(path) as beside:
+            beside.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise click.UsageError(f"{path} cannot be written: {error.strerror}") from None

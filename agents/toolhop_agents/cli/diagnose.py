@@ -1,0 +1,69 @@
+"""`toolhop diagnose`: what looks wrong with the harness in runs, not with the model."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import click
+from rich.console import Console
+from rich.padding import Padding
+from rich.text import Text
+
+from toolhop_agents.ablate.folder import opened
+from toolhop_agents.cli import EXIT_EPISODES
+from toolhop_agents.table import table_console
+from toolhop_agents.terminal import plain
+from toolhop_env.diagnosis.diagnose import diagnose as diagnosed
+from toolhop_env.diagnosis.finding import Finding, Severity
+
+STYLES = {Severity.ERROR: "bold red", Severity.WARNING: "yellow", Severity.NOTE: "dim"}
+SHOWN = 3
+"""Episodes that are named under a finding; `--json` has all."""
+
+
+@click.command()
+@click.argument("runs", nargs=-1, required=True, type=click.Path(path_type=Path))
+@click.option("--json", "as_json", is_flag=True, help="A finding a line as JSON, with evidence.")
+def diagnose(runs: Sequence[Path], as_json: bool) -> None:
+    """List what looks wrong with the harness in RUNS, not with the model.
+
+    Errored episodes, items that nobody solves, tools that always fail, scorers that differ,
+    baselines that score, and the like; docs/diagnosis.md says what each means. Several runs, or
+    the arms of an ablation's folder, are looked at together. Exit code 1 where a finding is an
+    error.
+    """
+    stores = [store for _, store in opened(runs)]
+    findings = diagnosed(
+        {str(store.folder): store.traces() for store in stores},
+        {str(store.folder): store.judgements() for store in stores},
+    )
+    if as_json:
+        for finding in findings:
+            click.echo(json.dumps(finding.to_json(), ensure_ascii=False))
+    else:
+        print_findings(table_console(), findings)
+    if any(finding.severity is Severity.ERROR for finding in findings):
+        sys.exit(EXIT_EPISODES)
+
+
+def print_findings(console: Console, findings: Sequence[Finding]) -> None:
+    """All findings with the first episodes of each."""
+    for finding in findings:
+        console.print(headline(finding))
+        if not finding.episodes:
+            continue
+        names = list(finding.episodes[:SHOWN])
+        left = len(finding.episodes) - SHOWN
+        more = f" and {left} more" if left > 0 else ""
+        console.print(Padding(plain(f"see {', '.join(names)}{more}", "dim"), (0, 0, 0, 4)))
+    if not findings:
+        console.print("Nothing looks wrong with the harness.")
+
+
+def headline(finding: Finding) -> Text:
+    """A finding in one line."""
+    head = Text(f"{finding.severity}: {finding.kind}: ", STYLES[finding.severity])
+    return Text.assemble(head, plain(finding.text))

@@ -1,0 +1,109 @@
+"""`toolhop run --dry-run`: what would be played, and with `--estimate` what it will cost."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from dataclasses import asdict
+
+import click
+from rich.console import Console
+from rich.table import Table
+
+from toolhop_agents.runs.estimate import LEVEL, ExpectedTotal, RunEstimate, estimate
+from toolhop_agents.runs.execute import Run, episodes_at_a_time
+from toolhop_agents.runs.job import Job
+from toolhop_env.runs.progress import Progress, progress
+from toolhop_sandbox.outcome import JSON
+
+SHOWN = 5
+"""Item ids that the text lists; the JSON lists all."""
+
+
+def progress_of(job: Job) -> Progress:
+    """How far the job's run has come; nowhere, for a new one."""
+    return progress(job.store.attempts() if job.store else ())
+
+
+def left_by_mode(job: Job, done: Progress) -> dict[str, int]:
+    """Episodes of the whole run that are left."""
+    counts = Counter(unit.mode for unit in job.left(done))
+    return {mode: counts[mode] for mode in job.settings.modes}
+
+
+def print_plan(job: Job, *, as_json: bool) -> None:
+    """Print what would be played."""
+    left = left_by_mode(job, progress_of(job))
+    facts: dict[str, JSON] = {
+        "agent": job.settings.agent_name,
+        "data": job.data.name,
+        "items": [item.id for item in job.items],
+        "left_out": [str(problem) for problem in job.left_out],
+        "modes": list(job.settings.modes),
+        "epochs": job.settings.epochs,
+        "episodes": len(job.work),
+        "left": dict(left),
+        "at_a_time": episodes_at_a_time(job.settings),
+        "settings": job.settings.model_dump(mode="json"),
+    }
+    if as_json:
+        click.echo(json.dumps(facts, ensure_ascii=False))
+        return
+    ids = [item.id for item in job.items]
+    more = f", ... {ids[-1]}" if len(ids) > SHOWN else ""
+    click.echo(f"agent: {job.settings.agent_name}")
+    click.echo(f"data: {job.data.name}, {len(ids)} items: {', '.join(ids[:SHOWN])}{more}")
+    click.echo(f"modes: {', '.join(left)}; epochs: {job.settings.epochs}")
+    played = f", {len(job.work) - sum(left.values())} of them played" if job.store else ""
+    click.echo(f"episodes: {len(job.work)}{played}; {facts['at_a_time']} at a time")
+    click.echo("Nothing was asked and nothing was played. --estimate says what it will cost.")
+
+
+def print_estimate(job: Job, ended: Run, *, as_json: bool, console: Console) -> None:
+    """Print what the rest of a run will cost, of which a sample was played.
+
+    Raises:
+        NothingToGoBy: no item of the sample has a score.
+    """
+    whole = Job(job.settings, job.data, job.items, store=ended.store)
+    made = estimate(
+        ended.attempts,
+        left_by_mode(whole, progress(ended.store.attempts())),
+        at_a_time=episodes_at_a_time(job.settings),
+        seed=job.settings.seed,
+    )
+    if as_json:
+        plain = {
+            "run": str(ended.store.folder),
+            "status": ended.status,
+            "fault": ended.fault or None,
+        }
+        click.echo(json.dumps({**plain, "level": LEVEL, "left": asdict(made)}))
+        return
+    console.print(_table(made))
+    if made.errored:
+        console.print(f"{made.errored} of the episodes played are errored, and tell nothing.")
+
+
+def _table(made: RunEstimate) -> Table:
+    title = f"{made.episodes:,} episodes are left; estimated from {made.items} items"
+    table = Table(title=title, title_justify="left")
+    table.add_column("to come")
+    table.add_column("expected", justify="right")
+    table.add_column(f"{LEVEL:.0%} interval", justify="right")
+    for name, interval, text in (
+        ("requests", made.requests, "{:,.0f}"),
+        ("input tokens", made.input_tokens, "{:,.0f}"),
+        ("output tokens", made.output_tokens, "{:,.0f}"),
+        ("cost", made.cost_usd, "${:,.4f}"),
+        ("seconds", made.seconds, "{:,.1f}"),
+    ):
+        table.add_row(name, *_cells(interval, text))
+    return table
+
+
+def _cells(interval: ExpectedTotal | None, text: str) -> tuple[str, str]:
+    if interval is None:
+        return "unknown", "pass --price"
+    span = f"{text.format(interval.low)} to {text.format(interval.high)}"
+    return text.format(interval.expected), span

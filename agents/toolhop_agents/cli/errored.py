@@ -1,0 +1,26 @@
+"""Why episodes are errored, told once after a run or an ablation."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+
+from rich.console import Console
+
+from toolhop_env.attempt import Attempt
+from toolhop_env.diagnosis.of_tools import cause
+from toolhop_env.score import Errored
+
+
+def report_errored(errors: Console, judged: Iterable[Attempt]) -> None:
+    """The most frequent cause as it was told first, fix included; nothing where none is errored."""
+    reasons = [one.verdict.reason for one in judged if isinstance(one.verdict, Errored)]
+    if not reasons:
+        return
+    causes = Counter(map(cause, reasons))
+    most, count = causes.most_common(1)[0]
+    head = f"{len(reasons)} errored:"
+    if len(causes) > 1:
+        head = f"{len(reasons)} errored, by {len(causes)} causes (toolhop diagnose); {count} times:"
+    told = next(reason for reason in reasons if cause(reason) == most)
+    errors.print(head, told, markup=False, highlight=False, soft_wrap=True)

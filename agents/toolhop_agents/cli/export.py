@@ -1,0 +1,58 @@
+"""`toolhop export`: runs in the formats of other tools."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+
+import click
+
+from toolhop_agents.ablate.folder import opened
+from toolhop_agents.export.formats import FORMATS, Order, write
+
+
+# fmt: off
+@click.command()
+@click.argument("runs", nargs=-1, required=True, type=click.Path(path_type=Path))
+@click.option("--to", "kind", metavar=f"[{'|'.join(FORMATS)}|NAME]", required=True,
+              help="What to write; NAME is a format that an installed package adds.")
+@click.option("--out", type=click.Path(path_type=Path), required=True,
+              help="Where to: a folder; for chat a file.")
+@click.option("--all", "include_wrong", is_flag=True,
+              help="chat: wrong episodes as well.")
+@click.option("--overwrite", is_flag=True, help="Replace files that are there.")
+@click.option("--json", "as_json", is_flag=True, help="What was written as JSON.")
+def export(
+    runs: Sequence[Path],
+    kind: str,
+    out: Path,
+    include_wrong: bool,
+    overwrite: bool,
+    as_json: bool,
+) -> None:
+    """Write RUNS in the format of another tool. The runs stay as they are.
+
+    RUNS are folders of runs, or of ablations, which stand for their arms.
+
+    \b
+    parquet   a folder with the tables `episodes` and `calls`
+    hf        the same as a folder for Hugging Face's `load_dataset`
+    inspect   a folder of logs for `inspect view`
+    chat      a file of chats with tools for fine-tuning, the right ones
+
+    parquet and hf need the extra `export`, inspect the extra `inspect`. docs/export.md says how
+    a package of one's own adds a format.
+    """  # noqa: D301 -- a real backspace character tells click to keep the lines below it
+    if include_wrong and kind != "chat":
+        raise click.UsageError("--all goes with --to chat; the other formats have every episode")
+    stores = [store for _, store in opened(runs)]
+    written = write(kind, Order(stores, out, overwrite, include_wrong))
+    if as_json:
+        files = [str(path) for path in written.files]
+        click.echo(json.dumps({"files": files, **written.rows}, ensure_ascii=False))
+        return
+    for path in written.files:
+        click.echo(path)
+    click.echo(", ".join(f"{count} {name}" for name, count in written.rows.items()), err=True)
+# fmt: on

@@ -1,0 +1,53 @@
+"""Faults as a person at the terminal reads them: one message, an exit code, no traceback."""
+
+from __future__ import annotations
+
+from toolhop_agents.ablate.design import DesignError
+from toolhop_agents.cli import EXIT_EPISODES, EXIT_MISSING, EXIT_USAGE
+from toolhop_agents.export.files import ExportError, MissingExtra
+from toolhop_agents.judge.judges import JudgeError
+from toolhop_agents.models.base import ModelFault, NoKey, NoSuchModel
+from toolhop_agents.models.cache import CacheUnusable
+from toolhop_agents.models.prices import UnknownPrice
+from toolhop_agents.prompts import TemplateError
+from toolhop_agents.runs.estimate import NothingToGoBy
+from toolhop_agents.runs.replay import NotReplayable
+from toolhop_agents.scripted.choose import UnknownAgent
+from toolhop_env.benchmarks import UnknownBenchmark
+from toolhop_env.guarded import BenchmarkFault
+from toolhop_env.levels import LevelError
+from toolhop_env.runs.files import StoreError
+from toolhop_env.runs.sides import NotComparable
+from toolhop_env.trace import TraceError
+from toolhop_sandbox.errors import SandboxFault, SandboxUnavailable
+from toolhop_tools.errors import ToolsError
+
+_CODES: tuple[tuple[type[Exception], int], ...] = (
+    (ToolsError, EXIT_USAGE),
+    (UnknownAgent, EXIT_USAGE),
+    (TemplateError, EXIT_USAGE),
+    (StoreError, EXIT_USAGE),
+    (NotComparable, EXIT_USAGE),
+    (CacheUnusable, EXIT_USAGE),
+    (UnknownPrice, EXIT_USAGE),
+    (LevelError, EXIT_USAGE),
+    (UnknownBenchmark, EXIT_USAGE),
+    (BenchmarkFault, EXIT_USAGE),
+    (JudgeError, EXIT_USAGE),
+    (DesignError, EXIT_USAGE),
+    (TraceError, EXIT_USAGE),
+    (ExportError, EXIT_USAGE),
+    (MissingExtra, EXIT_MISSING),
+    (NotReplayable, EXIT_EPISODES),
+    (SandboxUnavailable, EXIT_MISSING),
+    (SandboxFault, EXIT_EPISODES),
+    (NoSuchModel, EXIT_USAGE),
+    (NoKey, EXIT_MISSING),
+    (ModelFault, EXIT_EPISODES),
+    (NothingToGoBy, EXIT_EPISODES),
+)
+
+
+def exit_code(error: Exception) -> int | None:
+    """The exit code for a fault that has a message for the user; None for a bug of ours."""
+    return next((code for kind, code in _CODES if isinstance(error, kind)), None)

@@ -1,0 +1,266 @@
+"""Flags from settings: a field of a settings model with a `Flag` is an option of the command."""
+
+from __future__ import annotations
+
+import tomllib
+import types
+from collections.abc import Callable, Container, Mapping
+from enum import StrEnum
+from pathlib import Path
+from typing import Any, Literal, Union, get_args, get_origin
+from urllib.parse import urlsplit
+
+import click
+from pydantic import BaseModel, ValidationError
+from pydantic.fields import FieldInfo
+
+from toolhop_agents.models.prices import parse
+from toolhop_agents.prompts import read_template
+from toolhop_agents.runs.settings import OPERATIONAL, Flag, RunSettings
+from toolhop_env.levels import Template
+
+_UNITS = ("_s", "_mib")
+"""Endings that name a unit and do not belong to the flag."""
+
+
+def options_of(model: type[BaseModel], leave_out: Container[str] = ()) -> list[click.Parameter]:
+    """An option for each field that has a `Flag`, in the fields' order."""
+    return [
+        _option(name, field, flag)
+        for name, field in model.model_fields.items()
+        if name not in leave_out and (flag := _flag(field)) is not None
+    ]
+
+
+def _flag(field: FieldInfo) -> Flag | None:
+    return next((one for one in field.metadata if isinstance(one, Flag)), None)
+
+
+def flag_name(name: str) -> str:
+    """The usual flag of a setting, such as ``--timeout`` for ``timeout_s``."""
+    for unit in _UNITS:
+        name = name.removesuffix(unit)
+    return "--" + name.replace("_", "-")
+
+
+def _option(name: str, field: FieldInfo, flag: Flag) -> click.Option:
+    kind, several = _type(field)
+    default: object = field.default if flag.default is None else (flag.default or None)
+    if flag.parse is not None:
+        kind, several = click.STRING, False
+        if flag.default is None:
+            default = ",".join(default) or None if isinstance(default, tuple) else default
+    if isinstance(default, StrEnum):
+        default = default.value
+    if kind is click.BOOL:
+        return click.Option(
+            [*(flag.names or (flag_name(name),)), name], is_flag=True, help=flag.help
+        )
+    return click.Option(
+        [*(flag.names or (flag_name(name),)), name],
+        type=kind,
+        default=default,
+        multiple=several,
+        metavar=flag.metavar,
+        help=flag.help,
+        show_default=True,
+        callback=_parsed(flag.parse, field.default) if flag.parse else None,
+    )
+
+
+def _parsed(parse_text: Callable[[str], object], default: object) -> Callable[..., object]:
+    def callback(_: click.Context, option: click.Parameter, given: str | None) -> object:
+        if given is None:
+            return default
+        try:
+            return parse_text(given)
+        except ValueError as error:
+            raise click.BadParameter(str(error)) from error
+
+    return callback
+
+
+def _type(field: FieldInfo) -> tuple[Any, bool]:
+    """How click reads a field's values, and whether the flag may be repeated."""
+    kind = _bare(field.annotation)
+    if get_origin(kind) is tuple:
+        return click.STRING, True
+    if get_origin(kind) is Literal:
+        return click.Choice([str(value) for value in get_args(kind)]), False
+    if isinstance(kind, type) and issubclass(kind, StrEnum):
+        return click.Choice([member.value for member in kind]), False
+    if kind is Path:
+        return click.Path(path_type=Path), False
+    bounds = _bounds(field)
+    if kind is int:
+        return (click.IntRange(**bounds) if bounds else click.INT), False
+    if kind is float:
+        return (click.FloatRange(**bounds) if bounds else click.FLOAT), False
+    return (click.BOOL if kind is bool else click.STRING), False
+
+
+def _bare(annotation: Any) -> Any:  # noqa: ANN401 -- any type annotation
+    """The annotation without `None` and without metadata."""
+    if get_origin(annotation) in (Union, types.UnionType):
+        kinds = [one for one in get_args(annotation) if one is not type(None)]
+        return _bare(kinds[0]) if len(kinds) == 1 else str
+    if hasattr(annotation, "__metadata__"):
+        return _bare(get_args(annotation)[0])
+    return annotation
+
+
+def _bounds(field: FieldInfo) -> dict[str, Any]:
+    """Click's words for the bounds that a field's metadata states."""
+    found: dict[str, Any] = {}
+    for one in [*field.metadata, *_inner(field.annotation)]:
+        for name, key, is_open in (
+            ("ge", "min", None), ("gt", "min", "min_open"),
+            ("le", "max", None), ("lt", "max", "max_open"),
+        ):  # fmt: skip
+            value = getattr(one, name, None)
+            if value is not None:
+                found[key] = value
+                if is_open:
+                    found[is_open] = True
+    return found
+
+
+def _inner(annotation: Any) -> list[Any]:  # noqa: ANN401 -- any type annotation
+    """What stands beside the types within an annotation, as bounds within an optional one."""
+    found: list[Any] = []
+    for one in getattr(annotation, "__metadata__", ()):
+        found += getattr(one, "metadata", [one])
+    for part in get_args(annotation):
+        if part is not type(None):
+            found += _inner(part)
+    return found
+
+
+def config(ctx: click.Context, _: click.Parameter, path: Path | None) -> Path | None:
+    """Take a TOML file's keys as defaults: the command line and the environment win."""
+    if path is None:
+        return None
+    try:
+        values = tomllib.loads(path.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise click.BadParameter(f"{path} cannot be read as TOML: {error}") from error
+    flags = {
+        flag.lstrip("-"): parameter
+        for parameter in ctx.command.params
+        for flag in parameter.opts
+        if not parameter.is_eager
+    }
+    found = {key: flags.get(key.replace("_", "-")) for key in values}
+    unknown = sorted(key for key, flag in found.items() if flag is None)
+    if unknown:
+        raise click.BadParameter(f"{path} sets {', '.join(unknown)}; the keys are the flags' names")
+    plain = {flag.name: _of_type(flag, values[key], path) for key, flag in found.items() if flag}
+    ctx.default_map = {**(ctx.default_map or {}), **plain}
+    return path
+
+
+def _of_type(flag: click.Parameter, value: object, path: Path) -> object:
+    """A value that a flag can take: a list is one where it may be repeated, and there alone."""
+    several = isinstance(flag, click.Option) and flag.multiple
+    for one in value if several and isinstance(value, list) else [value]:
+        if not isinstance(one, str | int | float):
+            raise click.BadParameter(f"{path} sets {flag.opts[0]} to {value!r}, which it cannot be")
+    return [value] if several and not isinstance(value, list) else value
+
+
+def values_of(flags: Mapping[str, Any]) -> dict[str, Any]:
+    """Flags as values of settings of the same name.
+
+    Raises:
+        TemplateError: the template's file cannot be used.
+    """
+    values = dict(flags)
+    if values.get("template"):
+        values["template"] = read_template(Path(values["template"]))
+    return values
+
+
+def settings_of(flags: Mapping[str, Any]) -> RunSettings:
+    """The flags as settings.
+
+    Raises:
+        click.UsageError: they contradict each other, or one is out of range.
+    """
+    if flags["agent"] is not None and flags["model"]:
+        raise click.UsageError("give --agent or --model, not both")
+    values = values_of(flags)
+    if flags["agent"] is None and not flags["model"]:
+        values["agent"] = "oracle"
+    return checked(values)
+
+
+def checked(values: Mapping[str, Any]) -> RunSettings:
+    """Settings of which everything that can be is checked here, before anything starts.
+
+    Raises:
+        click.UsageError: one is out of range.
+    """
+    try:
+        settings = RunSettings(**values)
+        settings.episode_limits  # noqa: B018 -- making it checks its values
+        settings.run_limits  # noqa: B018 -- making it checks its values
+        settings.tool_limits  # noqa: B018 -- making it checks its values
+        if settings.price:
+            parse(settings.price)
+        for address in (settings.base_url, settings.judge_base_url, settings.simulator_base_url):
+            if address:
+                _check_address(address)
+    except ValidationError as error:
+        first = error.errors()[0]
+        name = str(first["loc"][0]) if first["loc"] else "settings"
+        raise click.UsageError(f"{flag_name(name)}: {first['msg']}") from error
+    except ValueError as error:
+        raise click.UsageError(str(error)) from error
+    return settings
+
+
+def refuse_other(ctx: click.Context, folder: Path, own: RunSettings, wanted: RunSettings) -> None:
+    """See that what is given asks for no other run.
+
+    Raises:
+        click.UsageError: it does.
+    """
+    flags = {one.name: one.opts[0] for one in ctx.command.params if one.name is not None}
+    lines = [
+        f"  {flags.get(name, name)}: it has {_shown_setting(own, name)}, "
+        f"given is {_shown_setting(wanted, name)}"
+        for name in RunSettings.model_fields
+        if name not in OPERATIONAL and differs(own, wanted, name)
+    ]
+    if lines:
+        free = ", ".join(sorted(flags[name] for name in OPERATIONAL - {"log_dir"}))
+        lines.insert(0, f"{folder} was begun with other settings:")
+        lines.append(f"leave them out, or start anew; on resuming one may change {free}")
+        raise click.UsageError("\n".join(lines))
+
+
+def differs(one: RunSettings, other: RunSettings, name: str) -> bool:
+    """Whether two runs were asked for with different values of a setting."""
+    return bool(getattr(one, name) != getattr(other, name))
+
+
+def _shown_setting(settings: RunSettings, name: str) -> str:
+    value = getattr(settings, name)
+    if isinstance(value, tuple):
+        return ",".join(map(str, value)) or "none"
+    if isinstance(value, Template):
+        return f"{value.name} ({len(value.text)} characters)"
+    return "none" if value is None else str(value)
+
+
+def _check_address(text: str) -> None:
+    """Refuse what no request could be sent to: retries would not fix it.
+
+    Raises:
+        ValueError: no http address.
+    """
+    parts = urlsplit(text)
+    if parts.scheme not in ("http", "https") or not parts.hostname:
+        raise ValueError(
+            f"--base-url: {text!r} is no address; give one such as http://127.0.0.1:8000/v1"
+        )

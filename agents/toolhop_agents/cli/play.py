@@ -1,0 +1,197 @@
+"""`toolhop play`: play an item yourself, in the terminal or from a script's pipe."""
+
+from __future__ import annotations
+
+import random
+import sys
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import partial
+from io import TextIOWrapper
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+import click
+
+from toolhop_agents.runs.manifest import ended, folder_name, manifest
+from toolhop_agents.runs.settings import RunSettings
+from toolhop_agents.runs.unit import WorkUnit, setting
+from toolhop_env.benchmarks import named
+from toolhop_env.feedback import Level
+from toolhop_env.runs.store import RunStore
+from toolhop_env.spending import Spent
+from toolhop_sandbox.choose import KINDS, open_sandbox
+from toolhop_tools.errors import BadChoice
+from toolhop_tools.load import load, select
+from toolhop_tools.model import DataSet, Item, Tool
+
+if TYPE_CHECKING:
+    from toolhop_agents.play.prompt import Lines
+    from toolhop_agents.play.screen import Screen
+
+RANDOM = "random"
+AGENT = "person"
+
+
+@click.command(context_settings={"show_default": True})
+@click.argument("item", default=RANDOM)
+@click.option("--data", default="builtin", help="builtin, toolhop, or a file or folder.")
+@click.option(
+    "--feedback",
+    type=click.Choice([level.value for level in Level]),
+    default=Level.DETAILED.value,
+    help="What failed calls tell.",
+)
+@click.option(
+    "--mode",
+    default=None,
+    help="One of the benchmark's; ToolHop's direct takes the tools away.  [default: its first]",
+)
+@click.option("--sandbox", type=click.Choice(KINDS), default="auto", help="What isolates tools.")
+@click.option("--policy", type=click.Choice(["restricted", "none"]), default="restricted")
+@click.option(
+    "--turn-limit", type=click.IntRange(min=1), default=9, help="Turns, the answer included."
+)
+@click.option("--seed", type=int, default=None, help="Picks the same random item again.")
+@click.option("--show-gold", is_flag=True, help="Let :score and the end tell the gold answers.")
+@click.option("--log-dir", type=click.Path(path_type=Path), default=Path("logs"))
+def play(
+    item: str,
+    data: str,
+    feedback: str,
+    mode: str | None,
+    sandbox: Literal["auto", "docker", "process"],
+    policy: Literal["restricted", "none"],
+    turn_limit: int,
+    seed: int | None,
+    show_gold: bool,
+    log_dir: Path,
+) -> None:
+    """Play ITEM yourself: call its tools, read their feedback, answer.
+
+    ITEM is an id, a pattern such as geography-*, or nothing for a random item; `toolhop data list`
+    shows them all. Everything is traced while you play, as if a model did. Lines can also be
+    piped in:
+
+    \b
+        printf 'a_tool {"a": 1}\\n:answer 4\\n' | toolhop play ITEM
+    """  # noqa: D301 -- a real backspace character tells click to keep the lines below it
+    drawn = random.randrange(10_000) if seed is None else seed
+    dataset = load(data)
+    chosen = choose(dataset, item, drawn)
+    settings = RunSettings(
+        data=data,
+        agent=AGENT,
+        modes=(mode_of(chosen, mode),),
+        feedback=Level(feedback),
+        sample_ids=(chosen.id,),
+        seed=drawn,
+        sandbox=sandbox,
+        policy=policy,
+        turn_limit=turn_limit,
+        log_dir=log_dir,
+    )
+    if chosen.id != item:
+        click.echo(f"{chosen.id}, picked at random; --seed {drawn} picks it again", err=True)
+    run(settings, dataset, chosen, show_gold=show_gold)
+
+
+def choose(dataset: DataSet, wanted: str, seed: int) -> Item:
+    """The item by id; one of those that fit a pattern, or of all, by the seed.
+
+    Raises:
+        BadChoice: there is none; names the nearest ids.
+    """
+    if wanted == RANDOM and RANDOM not in dataset.by_id:
+        fitting = dataset.items
+    else:
+        fitting = select(dataset, sample_ids=[wanted])
+    if not fitting:
+        raise BadChoice(f"{dataset.name} has no items")
+    return random.Random(seed).choice(fitting)
+
+
+def mode_of(item: Item, wanted: str | None) -> str:
+    """The mode that is asked for, else the first of the item's benchmark.
+
+    Raises:
+        BadChoice: the benchmark has no such mode.
+    """
+    benchmark = named(item.benchmark)
+    if wanted is None:
+        return benchmark.modes[0]
+    if wanted not in benchmark.modes:
+        raise BadChoice(
+            f"{benchmark.title} has no mode {wanted!r}; its modes are {', '.join(benchmark.modes)}"
+        )
+    return wanted
+
+
+def run(settings: RunSettings, dataset: DataSet, item: Item, *, show_gold: bool) -> None:
+    """Play `item` to its end over a sandbox and a run folder made for it.
+
+    Raises:
+        SandboxError, StoreError: nothing can be run, or nothing kept, any more.
+    """
+    # rich and prompt_toolkit are imported for a game alone: help has to be instant.
+    from anyio.from_thread import start_blocking_portal
+
+    from toolhop_agents.play.branches import Branches, Typist
+    from toolhop_agents.play.game import Game
+    from toolhop_agents.serve.seat import Seat
+    from toolhop_env.responders import StandIns
+
+    with start_blocking_portal() as portal:
+        opened = portal.call(
+            partial(
+                open_sandbox,
+                settings.sandbox,
+                limits=settings.tool_limits,
+                policy=settings.policy,
+                max_workers=1,
+            )
+        )
+        with portal.wrap_async_context_manager(opened):
+            facts = manifest(settings, dataset, [item], opened)
+            store = RunStore.create(settings.log_dir, folder_name(settings), facts, [item])
+            screen, typist = _screen(), Typist()
+            unit = WorkUnit(item, settings.modes[0], 1)
+            seat = Seat(
+                item,
+                opened,
+                setting(settings, unit),
+                sink=store.sink,
+                name=lambda branch: replace(unit, attempt=branch).name,
+                stand_ins=StandIns(simulator=typist, user=typist),
+            )
+            with portal.wrap_async_context_manager(seat):
+                branches = Branches(seat, portal, store, typist)
+                lines = _lines(screen, branches.episode.tools)
+                Game(branches, screen, lines, show_gold=show_gold).play()
+            end = ended(
+                facts, status="success", fault="", stopped_by="", spent=Spent(), rates=None,
+                sandbox=opened.description,
+            )  # fmt: skip
+            store.write_manifest(end)
+
+
+def _screen() -> Screen:
+    from rich.console import Console
+
+    from toolhop_agents.play.screen import Screen
+
+    # What the terminal's encoding lacks is shown as a question mark instead of ending the game.
+    if isinstance(sys.stdout, TextIOWrapper):
+        sys.stdout.reconfigure(errors="replace")
+    return Screen(Console())
+
+
+def _lines(screen: Screen, tools: Sequence[Tool]) -> Lines:
+    """The keyboard where there is a terminal, else the lines of standard input."""
+    from toolhop_agents.play.prompt import PipedLines, TerminalLines
+
+    if sys.stdin.isatty() and sys.stdout.isatty():
+        return TerminalLines({tool.name: tool.schema for tool in tools})
+    if isinstance(sys.stdin, TextIOWrapper):
+        sys.stdin.reconfigure(encoding="utf-8", errors="replace")
+    return PipedLines(sys.stdin, screen.echo)

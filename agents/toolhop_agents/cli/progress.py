@@ -1,0 +1,113 @@
+"""What is under way, as it goes: counts, figures so far, time left."""
+
+from __future__ import annotations
+
+import time
+from typing import Self
+
+from rich import progress as rich_progress
+from rich.console import Console
+
+from toolhop_env.attempt import Attempt
+from toolhop_env.benchmarks import named
+from toolhop_env.measures import Measure, Unit
+from toolhop_env.score import Score
+
+PLAIN_EVERY_S = 5.0
+"""Seconds between lines where the output is no terminal."""
+
+
+class Steps:
+    """Equal steps of a known number: a live line on a terminal, a plain one now and then."""
+
+    def __init__(
+        self, console: Console, what: str, total: int | None = None, done: int = 0
+    ) -> None:
+        """Show `total` steps, of which some may be `done`; without a total, from `start` on."""
+        self._console, self._what = console, what
+        self._total, self._done = total or 0, done
+        self._said = time.monotonic()
+        self._bar = rich_progress.Progress(
+            rich_progress.TextColumn("{task.description}", markup=False),
+            rich_progress.BarColumn(bar_width=24),
+            rich_progress.MofNCompleteColumn(),
+            rich_progress.TextColumn("{task.fields[figures]}", markup=False),
+            rich_progress.TimeElapsedColumn(),
+            rich_progress.TextColumn("left"),
+            rich_progress.TimeRemainingColumn(),
+            console=console,
+            disable=not console.is_terminal,
+        )
+        self._task: rich_progress.TaskID | None = None
+        if total is not None:
+            self.start(total)
+
+    def __enter__(self) -> Self:
+        self._bar.start()
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self._bar.stop()
+
+    def start(self, total: int) -> None:
+        """Show `total` steps."""
+        self._total = total
+        self._task = self._bar.add_task(
+            self._what, total=total, completed=self._done, figures=self.figures
+        )
+
+    def step(self, _: object = None) -> None:
+        """Count one."""
+        self._done += 1
+        self.show()
+
+    def show(self) -> None:
+        """Show what has come of it so far."""
+        if self._task is not None:
+            self._bar.update(self._task, completed=self._done, figures=self.figures)
+        now = time.monotonic()
+        if not self._console.is_terminal and now - self._said >= PLAIN_EVERY_S:
+            self._said = now
+            line = f"{self._done}/{self._total} {self._what} {self.figures}"
+            self._console.print(line.rstrip(), markup=False, highlight=False)
+
+    @property
+    def figures(self) -> str:
+        """What is known so far, beside the count."""
+        return ""
+
+
+class Episodes(Steps):
+    """Episodes of an agent, as they end."""
+
+    _errored = _calls = _failed = 0
+    _right = _of = 0.0
+    _lead: Measure | None = None
+
+    def result(self, judged: Attempt) -> None:
+        """Count a finished episode. An errored one is not done: it may be played again."""
+        verdict = judged.verdict
+        if isinstance(verdict, Score):
+            self._done += 1
+            self._lead = named(judged.benchmark).lead
+            right, of = self._lead.of(verdict) or (0.0, 0.0)
+            self._right, self._of = self._right + right, self._of + of
+            self._calls += verdict.conduct.calls
+            self._failed += verdict.conduct.failed_calls
+        else:
+            self._errored += 1
+        self.show()
+
+    @property
+    def figures(self) -> str:
+        """The leading measure and call errors so far, and errored episodes where there are any."""
+        found = []
+        if self._lead is not None and self._of:
+            right = self._right / self._of
+            shown = f"{right:.1%}" if self._lead.unit is Unit.SHARE else f"{right:.2f}"
+            found.append(f"{self._lead.heading} {shown}")
+        if self._calls:
+            found.append(f"failed calls {self._failed / self._calls:.1%}")
+        if self._errored:
+            found.append(f"{self._errored} errored")
+        return ", ".join(found)

@@ -1,0 +1,317 @@
+"""`toolhop replay`: run the recorded calls of a run again, without a model."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Literal, TypeAlias
+
+import anyio
+import click
+from pydantic import BaseModel, ValidationError
+from rich.console import Console, Group, RenderableType
+from rich.text import Text
+
+from toolhop_agents.cli import EXIT_EPISODES, EXIT_USAGE
+from toolhop_agents.cli.progress import Steps
+from toolhop_agents.runs.manifest import version_of
+from toolhop_agents.runs.replay import (
+    CallDifference,
+    NotReplayable,
+    Verification,
+    compare,
+    rerun,
+    verify,
+)
+from toolhop_agents.table import table_console
+from toolhop_agents.terminal import plain
+from toolhop_agents.trace_view import episode_lines
+from toolhop_env.benchmarks import named
+from toolhop_env.runs.files import StoreError
+from toolhop_env.runs.store import RunStore
+from toolhop_env.trace import Called, Trace, to_line
+from toolhop_sandbox.base import Limits, Policy
+from toolhop_sandbox.choose import KINDS, open_sandbox
+from toolhop_sandbox.docker.engine import Transport
+from toolhop_sandbox.outcome import JSON
+from toolhop_sandbox.pool import PooledSandbox
+from toolhop_tools.load import select
+from toolhop_tools.model import DataSet, Item
+
+Opening: TypeAlias = Callable[[], Awaitable[PooledSandbox]]
+SHOWN = 20
+"""Differences that are printed in full; `--json` has all."""
+NOT_REPORTED = frozenset({"transport"})
+"""Parts of a sandbox's description that bear on no result."""
+PACKAGES = ("toolhop-env", "RestrictedPython", "pydantic")
+"""Packages that a call's reading, running and feedback go through."""
+
+
+class _Settings(BaseModel):
+    """What a manifest's settings say of the sandbox and the items."""
+
+    last_wins: bool = False
+    sandbox_base: str | None = None
+    runtime: str | None = None
+    transport: Transport = "auto"
+
+
+class _Isolation(BaseModel):
+    """What a manifest says of the sandbox that a run had."""
+
+    kind: Literal["docker", "process"]
+    policy: Policy
+    wall_s: float
+    memory_mib: int
+    result_bytes: int
+
+
+class _Played(BaseModel):
+    """What a manifest says of how tools were run."""
+
+    settings: _Settings
+    sandbox: _Isolation
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """Something about the sandbox or a package that is not as it was."""
+
+    name: str
+    recorded: JSON
+    now: JSON
+
+
+@dataclass(frozen=True, slots=True)
+class _Run:
+    """What is replayed."""
+
+    store: RunStore
+    data: DataSet
+    chosen: frozenset[str]
+    """Ids of the items asked for."""
+    episode: str | None
+
+    def traces(self) -> Iterator[Trace]:
+        """The traces asked for, read one by one."""
+        for trace in self.store.traces():
+            start = trace.started
+            # An item that is not in the run's items is reported of by whoever replays it.
+            if start.item in self.data.by_id and start.item not in self.chosen:
+                continue
+            if self.episode in {None, start.episode, start.item}:
+                yield trace
+
+    @property
+    def items(self) -> Mapping[str, Item]:
+        """The items as they were played."""
+        return self.data.by_id
+
+
+# fmt: off
+@click.command()
+@click.argument("run", type=click.Path(path_type=Path))
+@click.option("--verify", "verifying", is_flag=True,
+              help="Compare every call with the trace; exit code 1 where one differs.")
+@click.option("--episode", default=None, help="Only this episode, or those of this item.")
+@click.option("--limit", default=None, help="10 for the first ten items, 10-20 for a range.")
+@click.option("--sample-id", "sample_ids", multiple=True, help="Items by id; may be repeated.")
+@click.option("--sandbox", type=click.Choice(KINDS), default=None,
+              help="What isolates tools.  [default: what the run had]")
+@click.option("--json", "as_json", is_flag=True, help="What was found as JSON.")
+def replay(
+    run: Path,
+    verifying: bool,
+    episode: str | None,
+    limit: str | None,
+    sample_ids: Sequence[str],
+    sandbox: Literal["auto", "docker", "process"] | None,
+    as_json: bool,
+) -> None:
+    """Run the tool calls of RUN again: no model is asked, nothing is written.
+
+    With --verify every call must give what the trace says: verdict, outcome, error code and
+    feedback, byte by byte. With --episode alone the episode is printed as it goes today, and
+    what differs is reported. Limits, policy and items are those of the run: the folder is all that
+    is needed.
+    """
+    if not verifying and episode is None:
+        raise click.UsageError("give --verify to check the run, or --episode NAME to see one again")
+    store = RunStore.open(run)
+    how = _how(store)
+    data = store.items(last_wins=how.settings.last_wins)
+    chosen = select(data, limit=limit, sample_ids=sample_ids)
+    wanted = _Run(store, data, frozenset(item.id for item in chosen), episode)
+    finished = sum(trace.ended is not None for trace in wanted.traces())
+    if not finished:
+        click.echo(f"toolhop: {run} has no finished episode that fits; `toolhop show {run}` "
+                   "lists all", err=True)
+        sys.exit(EXIT_USAGE)
+    opening = partial(_open, how, sandbox or how.sandbox.kind)
+    if verifying:
+        found = anyio.run(_verify, wanted, opening, finished)
+        _print(run, *found, as_json=as_json)
+    else:
+        anyio.run(_show, wanted, opening, as_json)
+
+
+# fmt: on
+def _how(store: RunStore) -> _Played:
+    try:
+        return _Played.model_validate(store.manifest)
+    except ValidationError as error:
+        first = error.errors()[0]
+        where = ".".join(str(name) for name in first["loc"])
+        raise StoreError(
+            f"the manifest of {store.folder} does not tell how tools were run: "
+            f"{where}: {first['msg']}"
+        ) from error
+
+
+async def _open(how: _Played, kind: Literal["auto", "docker", "process"]) -> PooledSandbox:
+    had, settings = how.sandbox, how.settings
+    try:
+        limits = Limits(had.wall_s, had.memory_mib, had.result_bytes)
+    except ValueError as error:
+        raise StoreError(f"the manifest gives limits that cannot be had: {error}") from error
+    return await open_sandbox(
+        kind,
+        limits=limits,
+        policy=had.policy,
+        max_workers=_at_a_time(),
+        base=settings.sandbox_base,
+        runtime=settings.runtime,
+        transport=settings.transport,
+    )
+
+
+def _at_a_time() -> int:
+    return max(2, os.cpu_count() or 1)
+
+
+async def _verify(run: _Run, opening: Opening, finished: int) -> tuple[Verification, list[Change]]:
+    async with await opening() as sandbox:
+        with Steps(Console(stderr=True), "episodes", finished) as shown:
+            found = await verify(
+                run.traces(),
+                run.items,
+                sandbox,
+                at_a_time=_at_a_time(),
+                on_episode=shown.step,
+            )
+        return found, changes(run.store.manifest, sandbox.description)
+
+
+def changes(manifest: Mapping[str, JSON], description: Mapping[str, JSON]) -> list[Change]:
+    """What of the sandbox and the packages is not as the manifest has it.
+
+    The manifest of a run that was killed lacks what its workers had to tell: nothing is said then.
+    """
+    sandbox, versions = manifest.get("sandbox"), manifest.get("versions")
+    recorded = dict(sandbox) if isinstance(sandbox, dict) else {}
+    now = dict(description)
+    for name in PACKAGES:
+        if isinstance(versions, dict) and name in versions:
+            recorded[name], now[name] = versions[name], version_of(name)
+    return [
+        Change(name, recorded[name], value)
+        for name, value in now.items()
+        if name in recorded and name not in NOT_REPORTED and recorded[name] != value
+    ]
+
+
+def _print(run: Path, found: Verification, changed: Sequence[Change], *, as_json: bool) -> None:
+    if as_json:
+        click.echo(json.dumps(_to_json(run, found, changed), ensure_ascii=False))
+    else:
+        _report(table_console(), found, changed)
+    sys.exit(0 if found.holds else EXIT_EPISODES)
+
+
+def _to_json(run: Path, found: Verification, changed: Sequence[Change]) -> dict[str, JSON]:
+    return {
+        "run": str(run),
+        "holds": found.holds,
+        "episodes": found.episodes,
+        "calls": found.calls,
+        "by_kind": found.by_kind,
+        "differences": [one.to_json() for one in found.differences],
+        "unfinished": list(found.unfinished),
+        "not_replayed": dict(found.not_replayed),
+        "changed": [
+            {"name": one.name, "recorded": one.recorded, "now": one.now} for one in changed
+        ],
+    }
+
+
+def _report(console: Console, found: Verification, changed: Sequence[Change]) -> None:
+    for change in changed:
+        text = f"not as it was: {change.name} is {change.now}, was {change.recorded}"
+        console.print(plain(text))
+    for one in found.differences[:SHOWN]:
+        console.print(difference(one))
+    left = len(found.differences) - SHOWN
+    if left > 0:
+        console.print(f"{left} more calls differ; --json has them all")
+    for name, reason in found.not_replayed.items():
+        console.print(plain(f"{name} was not run again: {reason}", "red"))
+    if found.unfinished:
+        count = len(found.unfinished)
+        console.print(f"{count} episodes without an end were left out: they were cut off")
+    limits = f", {found.by_kind} of them by the kind of limit alone" if found.by_kind else ""
+    said = f"{found.calls} calls of {found.episodes} episodes were run again{limits}: "
+    wrong = len(found.differences)
+    text = f"{wrong} not as recorded" if wrong else "all as recorded"
+    console.print(Text(said + text, "bold"))
+
+
+def difference(one: CallDifference) -> RenderableType:
+    """A call that was not as recorded, with both sides."""
+    call = one.recorded or one.replayed
+    lines = [plain(f"{one.episode}, call {one.number}: not the same {', '.join(one.parts)}", "red")]
+    if call is not None:
+        lines.append(plain(f"  {call.raw.name}({call.raw.arguments})", "cyan"))
+    for name, side in (("recorded", one.recorded), ("now     ", one.replayed)):
+        lines.append(plain(f"  {name}  {_reported(side, one.parts)}"))
+    return Group(*lines)
+
+
+def _reported(call: Called | None, parts: Sequence[str]) -> str:
+    if call is None:
+        return "no such call"
+    more = [
+        f"{part} {getattr(call, part)}"
+        for part in parts
+        if part in {"turn", "level", "hop", "raw", "verdict"}
+    ]
+    outcome = call.outcome.kind if call.outcome else "not run"
+    return "; ".join([f"{call.error or 'ok'} ({outcome}): {call.feedback}", *more])
+
+
+async def _show(run: _Run, opening: Opening, as_json: bool) -> None:
+    """Print the episodes asked for as they go today, then what differs."""
+    console, said = table_console(), run.store.judgements()
+    async with await opening() as sandbox:
+        for trace in run.traces():
+            item = run.items.get(trace.started.item)
+            if item is None:
+                raise NotReplayable(f"item {trace.started.item} is not among the run's items")
+            again = await rerun(trace, item, sandbox)
+            found = compare(trace, again)
+            if as_json:
+                for event in again.events:
+                    sys.stdout.buffer.write(to_line(event))
+                continue
+            start = trace.started
+            questions = named(start.benchmark).questions(again)
+            answers = said.answers(start.episode, questions)
+            console.print(*episode_lines(again, answers), sep="\n")
+            for one in found:
+                console.print(difference(one))
+            if not found:
+                console.print(Text(f"{len(trace.calls)} calls, all as recorded", "bold"))

@@ -1,0 +1,56 @@
+"""`toolhop report`: one HTML file with the figures and every episode of some runs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import click
+
+from toolhop_agents.report.collect import collect
+from toolhop_agents.report.page import render
+from toolhop_agents.report.runs import open_sources
+from toolhop_env.runs.files import StoreError
+from toolhop_tools.atomic import atomic
+
+NAME = "report.html"
+
+
+@click.command()
+@click.argument("runs", nargs=-1, required=True, type=click.Path(path_type=Path))
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path, dir_okay=False),
+    default=None,
+    help=f"Where the page goes.  [default: {NAME} in the first run's folder]",
+)
+@click.option("--title", default=None, help="The page's title; else the run's name.")
+def report(runs: Sequence[Path], out: Path | None, title: str | None) -> None:
+    """Write one HTML file about RUNS that opens offline, and print its path and size.
+
+    RUNS are folders of runs or of ablations. The page has the tables and charts, and every
+    episode as a conversation, to filter, search and compare. Runs that are under way are shown
+    as far as they are; the file is replaced in one step, so it can be written again and again.
+    No model is asked and no tool is run.
+    """
+    sources = open_sources(runs)
+    target = out or sources.folder / NAME
+    if not target.parent.is_dir():
+        raise StoreError(f"{target.parent} is no folder; make it, or pass another --out")
+    content = collect(sources)
+    labels = [run.ablation or run.label for run in sources.runs]
+    name = title or (labels[0] if len(set(labels)) == 1 else f"{len(labels)} runs")
+    page = "".join(render(content, title=name)).encode()
+    try:
+        with atomic(target) as beside:
+            beside.write_bytes(page)
+    except OSError as error:
+        raise StoreError(
+            f"{target} cannot be written: {error.strerror or error}; pass another --out"
+        ) from error
+    for run in sources.runs:
+        for fault in run.unreadable:
+            click.echo(f"toolhop: left out: {fault}", err=True)
+    unfinished = content.unfinished
+    more = f", {unfinished} unfinished" if unfinished else ""
+    click.echo(f"{target}  {len(page):,} bytes, {content.episodes:,} episodes{more}")

@@ -1,0 +1,160 @@
+"""`toolhop run`: play many episodes, watch them, get the table."""
+
+from __future__ import annotations
+
+import json
+import math
+import sys
+from collections.abc import Mapping
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import anyio
+import click
+from click.core import ParameterSource
+from dotenv import load_dotenv
+from pydantic import ValidationError
+from rich.console import Console
+
+from toolhop_agents.cli import EXIT_EPISODES
+from toolhop_agents.cli.errored import report_errored
+from toolhop_agents.cli.options import (
+    checked,
+    config,
+    differs,
+    options_of,
+    refuse_other,
+    settings_of,
+    values_of,
+)
+from toolhop_agents.cli.progress import Episodes
+from toolhop_agents.runs.certified import marked
+from toolhop_agents.runs.execute import Plan, Run, execute
+from toolhop_agents.runs.job import Job, prepare, resumed, sampled
+from toolhop_agents.runs.ledger import as_json as as_spent
+from toolhop_agents.runs.settings import RunSettings
+from toolhop_agents.table import print_tables, table_console, to_json
+from toolhop_env.runs.files import StoreError
+from toolhop_env.runs.store import RunStore
+from toolhop_env.score import Errored
+from toolhop_env.summary import summarize
+
+PRINTED = 50
+"""Faults of items left out that are reported; the manifest has all."""
+COUNT = click.IntRange(min=1)
+AMOUNT = click.FloatRange(min=0, min_open=True, max=math.inf, max_open=True)
+INTERRUPTED = 130
+"""Exit code after Ctrl-C, as shells have it."""
+
+
+# fmt: off
+@click.command(context_settings={"show_default": True})
+@click.option("--config", type=click.Path(path_type=Path), callback=config, is_eager=True,
+              expose_value=False, help="TOML file with flags as keys; given flags win.")
+@click.option("--resume", type=click.Path(path_type=Path), default=None, metavar="RUN",
+              help="Go on with a run that was stopped; its settings hold.")
+@click.option("--dry-run", is_flag=True, help="Say what would be played; ask and play nothing.")
+@click.option("--estimate", type=click.IntRange(min=2), is_flag=False, flag_value=5, default=None,
+              metavar="[N]", help="With --dry-run: play N items (5) and say what the rest costs.")
+@click.option("--json", "as_json", is_flag=True, help="Figures as JSON on standard output.")
+@click.pass_context
+def run(
+    ctx: click.Context, /, resume: Path | None, dry_run: bool, estimate: int | None,
+    as_json: bool, **flags: Any,  # noqa: ANN401 -- click passes options of many types
+) -> None:
+    """Play many episodes and print the table.
+
+    The run's folder is printed first; everything finished stays in it, whatever happens, and
+    --resume resumes it.
+    """
+    load_dotenv(Path(".env"))
+    if estimate and not dry_run:
+        raise click.UsageError("--estimate goes with --dry-run")
+    job = _resumed(ctx, resume, flags) if resume else prepare(settings_of(flags))
+    errors = Console(stderr=True)
+    if job.left_out:
+        _print_left_out(errors, job)
+    if dry_run:
+        from toolhop_agents.cli.dry_run import print_estimate, print_plan  # numpy, only when used
+
+        if not estimate:
+            print_plan(job, as_json=as_json)
+            return
+        job = sampled(job, estimate)
+    ended = _play(job, errors)
+    if ended.fault:
+        errors.print(f"The run stopped: {ended.fault}", markup=False)
+    if estimate:
+        print_estimate(job, ended, as_json=as_json, console=table_console())
+    else:
+        _print_figures(job, ended, as_json=as_json)
+    errored = any(isinstance(one.verdict, Errored) for one in ended.attempts)
+    if not ended.fault:
+        report_errored(errors, ended.attempts)
+    if errored or ended.status != "success":
+        again = f"go on with: toolhop run --resume {ended.store.folder}"
+        errors.print(again, markup=False, highlight=False, soft_wrap=True)
+    if ended.status == "cancelled":
+        sys.exit(INTERRUPTED)
+    sys.exit(EXIT_EPISODES if ended.fault or errored else 0)
+
+
+def _play(job: Job, errors: Console) -> Run:
+    progress = Episodes(errors, job.settings.agent_name)
+
+    def started(plan: Plan) -> None:
+        errors.print(f"run: {plan.folder}", markup=False, highlight=False, soft_wrap=True)
+        progress.start(plan.episodes)
+
+    with progress:
+        return anyio.run(partial(execute, job, on_start=started, on_result=progress.result))
+
+
+def _print_figures(job: Job, ended: Run, *, as_json: bool) -> None:
+    summaries = summarize(marked(ended.attempts, job.items))
+    if not as_json:
+        print_tables(table_console(), summaries)
+        return
+    figures = {
+        "run": str(ended.store.folder),
+        "status": ended.status,
+        "fault": ended.fault or None,
+        "stopped_by": ended.stopped_by or None,
+        "spent": as_spent(ended.spent),
+        "summaries": to_json(summaries),
+    }
+    click.echo(json.dumps(figures, ensure_ascii=False))
+
+
+def _print_left_out(errors: Console, job: Job) -> None:
+    rows = sorted({problem.where for problem in job.left_out})
+    errors.print(f"{len(rows)} items cannot be used and are left out:", markup=False)
+    for problem in job.left_out[:PRINTED]:
+        errors.print(f"  {problem}", markup=False, highlight=False, soft_wrap=True)
+
+
+# fmt: on
+def _resumed(ctx: click.Context, folder: Path, flags: Mapping[str, Any]) -> Job:
+    """A run to go on with: its own settings, and of those given the ones that may change.
+
+    Raises:
+        click.UsageError: a flag that was given, anywhere, asks for another run.
+        StoreError: the run cannot be read.
+    """
+    store = RunStore.open(folder)
+    try:
+        own = RunSettings.model_validate(store.manifest["settings"])
+    except (ValidationError, KeyError) as error:
+        raise StoreError(f"the settings of {folder} cannot be read: {error}") from error
+    source = ctx.get_parameter_source
+    given = {name: flags[name] for name in flags if source(name) is not ParameterSource.DEFAULT}
+    wanted = checked({**own.model_dump(), **values_of(given)})
+    differ = [name for name in RunSettings.model_fields if differs(own, wanted, name)]
+    refuse_other(ctx, folder, own, wanted)
+    plain = wanted.model_dump(mode="json")
+    changed = {name: plain[name] for name in differ if name != "log_dir"}
+    return resumed(store, wanted, changed)
+
+
+run.params[1:1] = options_of(RunSettings)

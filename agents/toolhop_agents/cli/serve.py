@@ -1,0 +1,42 @@
+"""`toolhop serve`: a scripted agent behind the OpenAI protocol, to try clients against."""
+
+from __future__ import annotations
+
+import threading
+
+import click
+
+from toolhop_agents.models.loopback import FaultPlan, LoopbackServer
+from toolhop_agents.scripted.choose import choose
+from toolhop_agents.scripted.responder import metered, responder
+from toolhop_tools.load import load
+
+
+@click.command(context_settings={"show_default": True})
+@click.option("--agent", default="oracle", help="Scripted agent, as in `toolhop run --agent`.")
+@click.option("--data", default="builtin", help="The data set that will be asked about.")
+@click.option("--seed", type=int, default=0)
+@click.option("--fault-rate", type=click.FloatRange(0, 1), default=0.0,
+              help="Share of requests answered with a fault of the infrastructure.")  # fmt: skip
+@click.option("--capacity", type=click.IntRange(min=1), default=None,
+              help="Requests at a time; one more is refused with status 429.")  # fmt: skip
+def serve(agent: str, data: str, seed: int, fault_rate: float, capacity: int | None) -> None:
+    """Serve a scripted agent over the OpenAI chat protocol on 127.0.0.1, until interrupted.
+
+    The item is found by its question in the conversation. Prints the base URL; use it so:
+
+    \b
+        toolhop run --model openai/scripted --base-url URL
+
+    Replies state their tokens, one for each four bytes, so that limits, prices (--price) and
+    estimates can be tried.
+    """  # noqa: D301 -- a real backspace character tells click to keep the lines below it
+    answer = metered(responder(load(data), choose(agent), seed))
+    faults = FaultPlan(fault_rate, seed=seed) if fault_rate else None
+    with LoopbackServer(answer, faults=faults, capacity=capacity) as server:
+        click.echo(server.base_url)
+        try:
+            threading.Event().wait()
+        except KeyboardInterrupt:
+            counts = ", ".join(f"{kind}: {count}" for kind, count in server.counts.items())
+            click.echo(f"served {counts or 'nothing'}", err=True)

@@ -1,0 +1,157 @@
+"""`toolhop show`: read a run, or one of its episodes, in the terminal."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import click
+from rich.table import Table
+from rich.text import Text
+
+from toolhop_agents.cli import EXIT_USAGE
+from toolhop_agents.table import table_console, value_text
+from toolhop_agents.terminal import plain
+from toolhop_agents.trace_view import episode_lines
+from toolhop_env.attempt import Attempt, attempt_of
+from toolhop_env.benchmarks import named
+from toolhop_env.measures import Measure
+from toolhop_env.runs.store import EPISODES, MANIFEST, RunStore, read_trace
+from toolhop_env.trace import to_line
+
+FRAMED = 500
+"""Episodes that are listed in a framed table; more come as plain lines, at once."""
+FINDINGS = 5
+"""Findings about the harness that a framed list ends with."""
+WORDS = ("episode", "mode", "ending")
+NUMBERS = ("turns", "calls", "failed", "seconds")
+
+
+@click.command()
+@click.argument("run", type=click.Path(path_type=Path))
+@click.argument("item", required=False)
+@click.option("--mode", default=None, help="Only episodes in this mode.")
+@click.option("--epoch", type=int, default=None, help="Only this epoch.")
+@click.option(
+    "--failed",
+    is_flag=True,
+    help="Only episodes that are errored or wrong.",
+)
+@click.option("--json", "as_json", is_flag=True, help="The events as JSON lines.")
+def show(
+    run: Path, item: str | None, mode: str | None, epoch: int | None, failed: bool, as_json: bool
+) -> None:
+    """List the episodes of RUN, or read those of ITEM. RUN may also be one trace file.
+
+    ITEM is an item's id, or an episode's as the list shows it.
+    """
+
+    def fits(one: Attempt) -> bool:
+        return (
+            (mode is None or one.mode == mode)
+            and (epoch is None or one.epoch == epoch)
+            and (item is None or item in {one.item, one.episode})
+            and (not failed or _failed(one))
+        )
+
+    attempts = [one for one in _attempts(run) if fits(one)]
+    if not attempts:
+        what = f"no episode of {item}" if item else "no episode"
+        click.echo(f"toolhop: {run} has {what} that fits; `toolhop show {run}` lists all", err=True)
+        sys.exit(EXIT_USAGE)
+    if item is None and run.is_dir() and not as_json:
+        if len(attempts) <= FRAMED:
+            table_console().print(_episodes(attempts))
+            if mode is None and epoch is None and not failed:
+                _print_findings(run)
+        else:
+            _print_plain(attempts)
+        return
+    for attempt in attempts:
+        trace = read_trace(run if run.is_file() else run / EPISODES / attempt.file)
+        if as_json:
+            sys.stdout.buffer.writelines(to_line(event) for event in trace.events)
+        else:
+            table_console().print(*episode_lines(trace), sep="\n")
+
+
+def _print_findings(run: Path) -> None:
+    """The headlines of the run's diagnosis, if it has any; it reads every trace."""
+    from toolhop_agents.cli.diagnose import headline
+    from toolhop_env.diagnosis.diagnose import diagnose
+
+    store = RunStore.open(run)
+    findings = diagnose({"run": store.traces()}, {"run": store.judgements()})
+    console = table_console()
+    for finding in findings[:FINDINGS]:
+        console.print(headline(finding))
+    if findings:
+        text = f"{len(findings)} findings about the harness: toolhop diagnose {run}"
+        console.print(plain(text, "dim"))
+
+
+def _attempts(run: Path) -> Iterator[Attempt]:
+    """From the index where RUN is a folder: thousands are listed without reading a trace."""
+    if run.is_file() and run.name != MANIFEST:
+        trace = read_trace(run)
+        if trace.events:
+            yield attempt_of(trace, file=run.name)
+        return
+    yield from RunStore.open(run).attempts()
+
+
+def _failed(one: Attempt) -> bool:
+    lead = named(one.benchmark).lead
+    return one.score is None or (lead.binary and not lead.holds(one.score))
+
+
+def _measures(attempts: Sequence[Attempt]) -> list[Measure]:
+    """The columns between the words and the numbers: the measures of the episodes' benchmarks."""
+    names = dict.fromkeys(one.benchmark for one in attempts)
+    found = {m.name: m for name in names for m in named(name).measures if m.in_tables}
+    return list(found.values())
+
+
+def _episodes(attempts: Sequence[Attempt]) -> Table:
+    measures = _measures(attempts)
+    table = Table()
+    for name in WORDS:
+        table.add_column(name, no_wrap=name == "episode", overflow="fold")
+    for measure in measures:
+        table.add_column(measure.heading, justify="left" if measure.binary else "right")
+    for name in NUMBERS:
+        table.add_column(name, justify="right")
+    for attempt in attempts:
+        table.add_row(*_row(attempt, measures), style="dim" if attempt.errored else None)
+    return table
+
+
+def _print_plain(attempts: Sequence[Attempt]) -> None:
+    """The same without a frame: a table that is laid out as a whole takes seconds for thousands."""
+    measures = _measures(attempts)
+    head = (*WORDS, *(measure.heading for measure in measures), *NUMBERS)
+    rows = [head, *(tuple(map(str, _row(attempt, measures))) for attempt in attempts)]
+    widths = [
+        max((len(row[n]) for row in rows if n < len(row)), default=0) for n in range(len(head))
+    ]
+    widths[2] = 14  # a reason why an episode is errored is longer, and has nothing behind it
+    for row in rows:
+        cells = [f"{cell:{width}}" for cell, width in zip(row, widths, strict=False)]
+        click.echo("  ".join(cells).rstrip())
+
+
+def _row(one: Attempt, measures: Sequence[Measure]) -> tuple[str | Text, ...]:
+    head = (plain(one.episode), one.mode)
+    if one.score is None:
+        return (*head, plain(f"errored: {one.errored}"[:60]))
+    conduct = one.score.conduct
+    return (
+        *head,
+        conduct.ending.value,
+        *(value_text(measure, one.score) for measure in measures),
+        str(conduct.turns),
+        str(conduct.calls),
+        str(conduct.failed_calls),
+        f"{conduct.wall_s:.3f}",
+    )

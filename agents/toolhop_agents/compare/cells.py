@@ -1,0 +1,39 @@
+"""Figures of a comparison as text: the cells of its tables."""
+
+from __future__ import annotations
+
+from toolhop_env.measures import Unit
+
+
+def amount(unit: Unit, value: float, *, sign: bool = False, digits: int = 2) -> str:
+    """A figure in its unit; shares in per cent. `sign` writes a plus as well."""
+    plus = "+" if sign else ""
+    match unit:
+        case Unit.SHARE:
+            return f"{100 * value:{plus}.{digits}f}"
+        case Unit.TOKENS:
+            return f"{value:{plus},.0f}"
+        case Unit.USD:
+            return f"{value:{plus}.5f}"
+        case _:
+            return f"{value:{plus}.2f}"
+
+
+def interval(unit: Unit, low: float | None, high: float | None, *, digits: int = 2) -> str:
+    """The limits of a difference; a dash for none."""
+    if low is None or high is None:
+        return "-"
+    return " .. ".join(amount(unit, limit, sign=True, digits=digits) for limit in (low, high))
+
+
+def p_value(value: float | None) -> str:
+    """To four digits; nothing for none."""
+    if value is None:
+        return ""
+    return "<0.0001" if value < 0.0001 else f"{value:.4f}"
+
+
+def change(sides: tuple[bool, bool]) -> str:
+    """What became of a discordant pair, from whether each side is right."""
+    before, after = ("right" if side else "wrong" for side in sides)
+    return f"{before} → {after}"

@@ -1,0 +1,103 @@
+"""In what two runs differ: the one setting that is compared, and what else would blur it.
+
+Every setting is taken to matter unless it is listed as one that changes no result, so a setting
+that is added later is reported rather than passed over.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from toolhop_agents.runs.settings import OPERATIONAL, RunSettings
+from toolhop_env.runs.sides import Side
+from toolhop_sandbox.outcome import JSON
+
+DEFAULTS: Mapping[str, JSON] = RunSettings().model_dump(mode="json")
+"""What a setting was in runs that were made before there was one."""
+AGENT = ("agent", "model", "base_url")
+"""Settings that are one factor: the agent, and where it is reached."""
+PAIRED = frozenset({"data", "limit", "sample_ids", "skip_broken", "modes", "epochs"})
+"""Settings that say what is played: the items themselves, modes and epochs are compared."""
+NO_RESULT = (OPERATIONAL - {"judge"}) | {"sandbox", "transport", "price"}
+"""Settings that change no result; a judge changes what a judged measure says. The sandbox
+that was used in the end is reported by `remarks`."""
+FORKED_FROM = "forked_from"
+"""The setting that names the run whose episodes are resumed."""
+SHOWN_CHARS = 60
+
+
+@dataclass(frozen=True, slots=True)
+class SettingDifference:
+    """A setting that differs."""
+
+    name: str
+    before: str
+    after: str
+
+    def __str__(self) -> str:
+        return f"{self.name}: {self.before} / {self.after}"
+
+
+def differences(before: Side, after: Side) -> list[SettingDifference]:
+    """The settings that differ and may change a result."""
+    found = []
+    if _agent(before) != _agent(after):
+        found.append(SettingDifference("agent", _agent(before), _agent(after)))
+    if not set(before.modes) & set(after.modes):
+        found.append(SettingDifference("mode", ", ".join(before.modes), ", ".join(after.modes)))
+    for name in dict.fromkeys((*before.settings, *after.settings)):
+        one, other = before.settings.get(name), after.settings.get(name)
+        if name in AGENT or name in PAIRED or name in NO_RESULT or one == other:
+            continue
+        if name == FORKED_FROM and (is_fork_of(before, after) or is_fork_of(after, before)):
+            continue
+        found.append(SettingDifference(name, _shown(one), _shown(other)))
+    return found
+
+
+def is_fork_of(one: Side, other: Side) -> bool:
+    """Whether a run resumes another's episodes, beside which it stands in an ablation."""
+    origin = one.settings.get(FORKED_FROM)
+    if not isinstance(origin, str):
+        return False
+    return one.folder.resolve().parent / origin == other.folder.resolve()
+
+
+def remarks(before: Side, after: Side) -> list[SettingDifference]:
+    """What differs in how the runs were made: reported, and allowed."""
+    found = []
+    for part in ("sandbox", "versions"):
+        one, other = before.facts.get(part), after.facts.get(part)
+        if not isinstance(one, dict) or not isinstance(other, dict):
+            continue
+        names = ("kind",) if part == "sandbox" else tuple(dict.fromkeys((*one, *other)))
+        for name in names:
+            if one.get(name) != other.get(name):
+                label = part if part == "sandbox" else name
+                found.append(
+                    SettingDifference(label, _shown(one.get(name)), _shown(other.get(name)))
+                )
+    if before.facts.get("status") != after.facts.get("status"):
+        states = (_shown(side.facts.get("status")) for side in (before, after))
+        found.append(SettingDifference("status", *states))
+    return found
+
+
+def _agent(side: Side) -> str:
+    address = side.settings.get("base_url")
+    return f"{side.agent} at {address}" if address else side.agent
+
+
+def _shown(value: JSON) -> str:
+    """A setting's value for reading; a long one by its name or length, and its digest."""
+    if value is None:
+        return "none"
+    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    name = value.get("name") if isinstance(value, dict) else None
+    if len(text) <= SHOWN_CHARS and name is None:
+        return text
+    digest = hashlib.sha256(text.encode(errors="replace")).hexdigest()[:8]
+    return f"{name} ({digest})" if name else f"{len(text)} characters ({digest})"

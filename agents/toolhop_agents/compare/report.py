@@ -1,0 +1,261 @@
+"""A comparison of several runs with the first: by mode, domain or hops, corrected, and by tries."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
+from pathlib import Path
+
+from toolhop_agents.compare.conditions import DEFAULTS
+from toolhop_agents.compare.pairing import Pairing, pair_up
+from toolhop_env.benchmark import Benchmark
+from toolhop_env.measures import Measure
+from toolhop_env.pairs.line import Line, Options, compared, corrected, lines
+from toolhop_env.pairs.pair import Pair
+from toolhop_env.runs.sides import NotComparable, Side, benchmark_of, domains, read_sides
+from toolhop_env.statistics import bootstrap, passing
+from toolhop_env.statistics.passing import PassRate
+
+ALL = "all"
+"""The stratum of every pair."""
+KINDS: Mapping[str, Callable[[int, int, int], float]] = {
+    "pass@k": passing.pass_at_k,
+    "pass^k": passing.pass_hat_k,
+}
+
+
+class By(StrEnum):
+    """What pairs are split by."""
+
+    MODE = "mode"
+    DOMAIN = "domain"
+    HOPS = "hops"
+    """The number of the item's milestones: in ToolHop, of its hops."""
+
+
+@dataclass(frozen=True, slots=True)
+class ComparisonRequest:
+    """What a comparison is asked for."""
+
+    by: By | None = None
+    """None splits by mode where several were played, and else not at all."""
+    ks: Sequence[int] | None = None
+    """Tries of pass@k and pass^k; None for powers of two up to the epochs."""
+    common: bool = False
+    allow_differences: bool = False
+    options: Options = field(default_factory=Options)
+
+
+@dataclass(frozen=True, slots=True)
+class Stratum:
+    """Pairs that have something in common, and their figures."""
+
+    by: str
+    """`all`, or what pairs were split by."""
+    value: str
+    lines: Sequence[Line]
+
+
+@dataclass(frozen=True, slots=True)
+class Passing:
+    """pass@k or pass^k of two runs over the same items and epochs, in one mode."""
+
+    mode: str
+    measure: Measure
+    kind: str
+    k: int
+    before: PassRate
+    after: PassRate
+    difference: float
+    low: float | None
+    """None with too few items to resample, or where all differ alike."""
+    high: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """One run against the baseline."""
+
+    pairing: Pairing
+    strata: Sequence[Stratum]
+    passes: Sequence[Passing]
+    discordant: Sequence[Pair]
+    """Pairs that one side has right and the other wrong by any of the answer measures."""
+
+
+@dataclass(frozen=True, slots=True)
+class ComparisonReport:
+    """All comparisons with one baseline."""
+
+    benchmark: Benchmark
+    sides: Sequence[Side]
+    comparisons: Sequence[Comparison]
+    options: Options
+
+    @property
+    def lines(self) -> Sequence[Line]:
+        """Of all comparisons."""
+        return _lines(self.comparisons)
+
+    @property
+    def corrected(self) -> bool:
+        """Whether any p-value was corrected: several tests of one family are shown."""
+        return any(line.adjusted is not None for line in self.lines)
+
+
+def compare(sides: Sequence[Side], request: ComparisonRequest) -> ComparisonReport:
+    """Compare every run with the first.
+
+    Raises:
+        NotComparable: two runs are of different benchmarks, differ in more than is allowed, share
+            no pair, or have fewer epochs than the tries asked for.
+        StoreError: the items' domains are asked for and cannot be read.
+    """
+    benchmark = benchmark_of({one.letter: one.episodes.values() for one in sides})
+    if benchmark is None:
+        folders = ", ".join(str(side.folder) for side in sides)
+        raise NotComparable(f"no episode was begun in {folders}: there is nothing to compare")
+    baseline, *others = sides
+    asked = {"common": request.common, "allow_differences": request.allow_differences}
+    pairings = [pair_up(baseline, other, **asked) for other in others]
+    for one in pairings:
+        _check_ks(one, request.ks)
+    named_domains = domains(sides) if request.by is By.DOMAIN else {}
+    found = [
+        Comparison(
+            pairing=one,
+            strata=_strata(compared(benchmark), one.pairs, request, named_domains),
+            passes=list(_passes(benchmark, one, request)),
+            discordant=[p for p in one.pairs if p.discordant(benchmark.answer_measures)],
+        )
+        for one in pairings
+    ]
+    return ComparisonReport(benchmark, sides, _adjusted(found), request.options)
+
+
+def read_and_compare(folders: Sequence[Path], request: ComparisonRequest) -> ComparisonReport:
+    """The same for runs in folders, the first being the baseline."""
+    return compare(read_sides(folders, DEFAULTS), request)
+
+
+def _strata(
+    measures: Sequence[Measure],
+    pairs: Sequence[Pair],
+    request: ComparisonRequest,
+    named_domains: Mapping[str, str],
+) -> list[Stratum]:
+    """Every pair, and the parts they are split into where there are several."""
+    by = request.by
+    if by is None and len({pair.key.mode for pair in pairs}) > 1:
+        by = By.MODE
+    parts: dict[int | str, list[Pair]] = defaultdict(list)
+    for pair in pairs if by is not None else ():
+        match by:
+            case By.MODE:
+                parts[pair.key.mode].append(pair)
+            case By.DOMAIN:
+                parts[named_domains.get(pair.key.item, "unknown")].append(pair)
+            case By.HOPS:
+                parts[len(pair.before.milestones)].append(pair)
+    strata = [Stratum(ALL, "", lines(measures, pairs, request.options))]
+    if by is None or len(parts) == 1:
+        return strata
+    ordered = sorted(parts, key=lambda value: (isinstance(value, str), value))
+    return strata + [
+        Stratum(by.value, str(part), lines(measures, parts[part], request.options))
+        for part in ordered
+    ]
+
+
+def _check_ks(pairing: Pairing, ks: Sequence[int] | None) -> None:
+    most = _epochs(pairing)
+    if ks and max(ks) > most:
+        raise NotComparable(
+            f"--k {max(ks)} needs as many epochs; {pairing.before.folder} and "
+            f"{pairing.after.folder} have {most} in common"
+        )
+
+
+def _epochs(pairing: Pairing) -> int:
+    return min(side.epochs for side in pairing.sides)
+
+
+def _passes(
+    benchmark: Benchmark, pairing: Pairing, request: ComparisonRequest
+) -> Iterator[Passing]:
+    """By mode and measure; only where items were played more than once, or it was asked for."""
+    most, ks = _epochs(pairing), request.ks
+    if ks is None:
+        ks = [2**power for power in range(most.bit_length())] if most > 1 else []
+    measures = [measure for measure in benchmark.answer_measures if measure.binary]
+    by_mode: dict[str, list[Pair]] = defaultdict(list)
+    for pair in pairing.pairs:
+        by_mode[pair.key.mode].append(pair)
+    for mode, pairs in by_mode.items():
+        for measure in measures:
+            for kind in KINDS:
+                for k in ks:
+                    one = _passing(mode, measure, kind, k, pairs, request.options)
+                    if one is not None:
+                        yield one
+
+
+def _passing(
+    mode: str, measure: Measure, kind: str, k: int, pairs: Sequence[Pair], options: Options
+) -> Passing | None:
+    tried: dict[str, list[tuple[bool, bool]]] = defaultdict(list)
+    for pair in pairs:
+        parts = pair.parts(measure)
+        if parts is not None:
+            tried[pair.key.item].append((bool(parts[0][0]), bool(parts[1][0])))
+    estimate, sides = KINDS[kind], [zip(*tries, strict=True) for tries in tried.values()]
+    counts = [[(len(right), sum(right)) for right in both] for both in sides]
+    before, after = (
+        passing.over_items([both[side] for both in counts], k, estimate) for side in (0, 1)
+    )
+    if before is None or after is None:
+        return None
+    values = {
+        item: [(estimate(*one, k), estimate(*other, k))]
+        for item, (one, other) in zip(tried, counts, strict=True)
+        if one[0] >= k
+    }
+    interval = bootstrap.clustered(
+        values, seed=options.seed, resamples=options.resamples, confidence=options.confidence
+    )
+    spread = interval.low != interval.high and len(values) >= bootstrap.LEAST_CLUSTERS
+    return Passing(
+        mode=mode,
+        measure=measure,
+        kind=kind,
+        k=k,
+        before=before,
+        after=after,
+        difference=interval.estimate,
+        low=interval.low if spread else None,
+        high=interval.high if spread else None,
+    )
+
+
+def _adjusted(comparisons: Sequence[Comparison]) -> list[Comparison]:
+    """Holm's correction over all tests of one measure that are shown; error codes together."""
+    families: dict[str, list[Line]] = defaultdict(list)
+    for one in _lines(comparisons):
+        families[one.measure.family or one.measure.name].append(one)
+    known = {
+        id(one): together
+        for family in families.values()
+        if len(family) > 1
+        for one, together in zip(family, corrected(family), strict=True)
+    }
+
+    def adjusted(stratum: Stratum) -> Stratum:
+        return replace(stratum, lines=[known.get(id(one)) or one for one in stratum.lines])
+
+    return [replace(one, strata=[adjusted(part) for part in one.strata]) for one in comparisons]
+
+
+def _lines(comparisons: Sequence[Comparison]) -> list[Line]:
+    return [one for part in comparisons for stratum in part.strata for one in stratum.lines]

@@ -1,0 +1,237 @@
+"""Comparisons as terminal tables."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from rich.console import Console, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from toolhop_agents.compare.cells import amount, change, interval, p_value
+from toolhop_agents.compare.conditions import is_fork_of
+from toolhop_agents.compare.pairing import Pairing
+from toolhop_agents.compare.published import Reference
+from toolhop_agents.compare.report import ALL, Comparison, ComparisonReport, Passing, Stratum
+from toolhop_agents.table import percent
+from toolhop_agents.terminal import plain, visible
+from toolhop_env.measures import Unit
+from toolhop_env.pairs.line import Line, Method
+from toolhop_env.pairs.pair import Pair
+from toolhop_env.statistics.bootstrap import LEAST_CLUSTERS
+from toolhop_env.statistics.passing import PassRate
+from toolhop_env.summary import summarize
+
+ANSWER_CHARS = 70
+"""Of an answer in the list of discordant pairs."""
+
+
+def print_report(
+    console: Console, report: ComparisonReport, *, most: int, reference: Reference | None
+) -> None:
+    """All tables, at most `most` discordant pairs a comparison, and what a reader has to know."""
+    console.print(_runs(report))
+    for comparison in report.comparisons:
+        for part in _comparison(comparison, report, most):
+            # Soft: a path that is cut in two cannot be opened.
+            console.print(part, soft_wrap=isinstance(part, Text))
+    notes = list(_legend(report)) if report.comparisons else []
+    if reference is not None:
+        console.print(_published(report, reference))
+        notes += reference.caveats
+    for line in notes:
+        console.print(Text(line, style="dim"))
+
+
+def _table(title: str, texts: Sequence[str], numbers: Sequence[str]) -> Table:
+    table = Table(title=title or None, title_justify="left")
+    for name in texts:
+        table.add_column(name, overflow="fold")
+    for name in numbers:
+        table.add_column(name, justify="right", no_wrap=True)
+    return table
+
+
+def _runs(report: ComparisonReport) -> Table:
+    texts = ("", "agent", "modes", "run", "status")
+    table = _table("Runs", texts, ("items", "epochs", "episodes", "errored"))
+    for side in report.sides:
+        words = (side.agent, ", ".join(side.modes), side.folder, side.facts.get("status"))
+        counts = (len(side.asked), side.epochs, len(side.episodes), side.errored)
+        table.add_row(side.letter, *(plain(str(word)) for word in words), *map(str, counts))
+    return table
+
+
+def _comparison(
+    comparison: Comparison, report: ComparisonReport, most: int
+) -> Iterator[RenderableType]:
+    pairing = comparison.pairing
+    first, other = (side.letter for side in pairing.sides)
+    yield Text()
+    yield Text(f"{other} against {first}", style="bold")
+    differs = "; ".join(map(str, pairing.differs)) or "no setting"
+    yield plain(f"What differs ({first} / {other}): {differs}")
+    yield from _resumes(pairing)
+    if pairing.remarks:
+        yield plain(f"Made otherwise: {'; '.join(map(str, pairing.remarks))}", "dim")
+    yield _figures(comparison.strata, pairing, report)
+    yield from _counts(comparison, report)
+    if comparison.passes:
+        yield _passes(comparison.passes, pairing, report)
+    if comparison.discordant:
+        yield from _discordant(comparison, report, most)
+    elif any(measure.binary for measure in report.benchmark.answer_measures):
+        yield Text("No pair is discordant: none changed between right and wrong.")
+
+
+def _resumes(pairing: Pairing) -> Iterator[Text]:
+    """That one run was forked from the other, and so holds a part of its episodes alone."""
+    for one, other in (pairing.sides, pairing.sides[::-1]):
+        if is_fork_of(one, other):
+            yield plain(
+                f"{one.letter} resumes from {other.letter}'s first failed calls; episodes without "
+                f"one are {other.letter}'s alone.",
+                "dim",
+            )
+
+
+def _figures(strata: Sequence[Stratum], pairing: Pairing, report: ComparisonReport) -> Table:
+    split = [one.by for one in strata if one.by != ALL][:1]
+    holm = ["p (Holm)"] if report.corrected else []
+    table = _table("", [*split, "measure"], [*_columns(pairing, report), "p", *holm, "+ / -"])
+    for one in strata:
+        for number, line in enumerate(one.lines):
+            first = plain(one.value or ALL) if number == 0 else Text()
+            corrected = [p_value(line.adjusted)] if holm else []
+            table.add_row(*([first] if split else []), *_cells(line), *corrected, _turned(line))
+        table.add_section()
+    return table
+
+
+def _columns(pairing: Pairing, report: ComparisonReport) -> tuple[str, ...]:
+    first, other = (side.letter for side in pairing.sides)
+    level = f"{100 * report.options.confidence:g} %"
+    return first, other, f"{other} - {first}", f"{level} interval"
+
+
+def _cells(line: Line) -> list[str]:
+    unit = line.measure.unit
+    return [
+        line.measure.heading,
+        amount(unit, line.before),
+        amount(unit, line.after),
+        amount(unit, line.difference, sign=True),
+        interval(unit, line.low, line.high),
+        p_value(line.p_value),
+    ]
+
+
+def _turned(line: Line) -> str:
+    return "" if line.gained is None else f"{line.gained} / {line.lost}"
+
+
+def _counts(comparison: Comparison, report: ComparisonReport) -> Iterator[Text]:
+    pairing = comparison.pairing
+    yield Text(f"{len(pairing.pairs)} pairs of {pairing.items} items.")
+    first, other = (side.letter for side in pairing.sides)
+    out = pairing.left_out
+    reasons = [
+        (out.errored_before, f"pairs errored in {first}"),
+        (out.errored_after, f"pairs errored in {other}"),
+        (out.errored_both, "pairs errored in both"),
+        (out.not_played_before, f"episodes not played by {first}"),
+        (out.not_played_after, f"episodes not played by {other}"),
+        (out.items_before, f"items only in {first}"),
+        (out.items_after, f"items only in {other}"),
+        (out.changed, "items with other content"),
+    ]
+    counts = [f"{count} {what}" for count, what in reasons if count]
+    if counts:
+        yield Text(f"Left out: {', '.join(counts)}.", style="yellow")
+    lead = report.benchmark.lead
+    for line in comparison.strata[0].lines:
+        if line.pairs < len(pairing.pairs):
+            yield Text(f"{line.measure.heading}: known of {line.pairs} pairs.", style="yellow")
+        if line.measure == lead and line.detectable is not None:
+            yield Text(
+                f"Minimum detectable difference (80 % power), {lead.heading}: "
+                f"{100 * line.detectable:.1f} points."
+            )
+
+
+def _passes(passes: Sequence[Passing], pairing: Pairing, report: ComparisonReport) -> Table:
+    numbers = ("items", *_columns(pairing, report))
+    table = _table("Tries, per cent ± standard error", ("mode", "measure", ""), numbers)
+    for one in passes:
+        table.add_row(
+            plain(one.mode),
+            one.measure.heading,
+            one.kind.replace("k", str(one.k)),
+            str(one.before.items),
+            *(_rate(rate) for rate in (one.before, one.after)),
+            amount(Unit.SHARE, one.difference, sign=True),
+            interval(Unit.SHARE, one.low, one.high),
+        )
+    return table
+
+
+def _rate(rate: PassRate) -> str:
+    error = "" if rate.stderr is None else f" ± {100 * rate.stderr:.2f}"
+    return f"{100 * rate.value:.2f}{error}"
+
+
+def _discordant(comparison: Comparison, report: ComparisonReport, most: int) -> Iterator[Text]:
+    pairs, measures = comparison.discordant, report.benchmark.answer_measures
+    yield Text(f"Discordant pairs ({min(most, len(pairs))} of {len(pairs)}):")
+    for pair in pairs[:most]:
+        found = [(measure.heading, pair.change(measure)) for measure in measures]
+        changes = ", ".join(f"{name} {change(sides)}" for name, sides in found if sides)
+        yield plain(f"  {pair.key.item}  {pair.key.mode}, epoch {pair.key.epoch}: {changes}")
+        yield from _episodes(comparison.pairing, pair)
+
+
+def _episodes(pairing: Pairing, pair: Pair) -> Iterator[Text]:
+    for side, episode in zip(pairing.sides, (pair.before, pair.after), strict=True):
+        given = visible(" ".join(side.answer(episode).split())) or "(no answer)"
+        if len(given) > ANSWER_CHARS:
+            given = given[: ANSWER_CHARS - 1] + "…"
+        path = side.trace(episode)
+        line = Text(f"    {side.letter}  {given}\n       ")
+        yield line.append(visible(str(path)), style=f"dim link {path.resolve().as_uri()}")
+
+
+def _legend(report: ComparisonReport) -> Iterator[str]:
+    exact = {line.measure.heading for line in report.lines if line.test is Method.MCNEMAR}
+    yield (
+        "+ / -: discordant pairs, in which the second run alone has the property, and the first "
+        "alone. Shares in per cent, their differences in points."
+    )
+    if exact:
+        ordered = dict.fromkeys(one.measure.heading for one in report.lines)
+        names = ", ".join(name for name in ordered if name in exact)
+        yield f"{names}: exact McNemar test, Tango score interval."
+    if any(line.test is Method.PERMUTATION for line in report.lines):
+        yield (
+            f"{'Other measures' if exact else 'All measures'}: permutation test "
+            f"and bootstrap over whole items ({report.options.resamples:,} resamples, seed "
+            f"{report.options.seed}); a dash for fewer than {LEAST_CLUSTERS} items, or no spread."
+        )
+    if report.corrected:
+        yield "p (Holm): over all tests of one measure shown here; error codes are one family."
+
+
+def _published(report: ComparisonReport, reference: Reference) -> Table:
+    """The runs in the columns of a published table, then its rows, marked as such."""
+    table, columns = reference.table, reference.table.columns
+    title = f"{report.benchmark.title}, {table.rule} scorer, {table.unit}"
+    found = _table(title, ("", "agent"), [name.capitalize() for name in columns])
+    for side in report.sides:
+        for agent, figures in reference.own(summarize(side.episodes.values())).items():
+            found.add_row(side.letter, plain(agent), *map(percent, figures))
+    found.add_section()
+    for row in table.rows:
+        cells = (f"{row[name]:.2f}" for name in columns)
+        found.add_row("published", f"{row['family']} {row['version']}", *cells, style="dim")
+    average = (f"{table.average[name]:.2f}" for name in columns)
+    found.add_row("published", "Avg.", *average, style="dim")
+    return found

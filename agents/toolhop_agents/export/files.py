@@ -1,0 +1,61 @@
+"""Files that are there whole or not at all, and the packages that some formats need."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from importlib.util import find_spec
+from pathlib import Path
+
+from toolhop_tools import atomic as files
+
+
+class ExportError(Exception):
+    """An export that cannot be written; says where and what to do."""
+
+
+class MissingExtra(Exception):
+    """A format needs packages that are not installed; carries the command that installs them."""
+
+
+def require(package: str, *, extra: str, what: str) -> None:
+    """See that `package` can be imported.
+
+    Raises:
+        MissingExtra: it cannot.
+    """
+    if find_spec(package) is None:
+        raise MissingExtra(
+            f"{what} needs the package {package}, which is not installed\n"
+            f"  fix: pip install 'toolhop-env[{extra}]'"
+        )
+
+
+def check_free(paths: Iterable[Path], overwrite: bool) -> None:
+    """See that no file is replaced that nobody asked to replace.
+
+    Raises:
+        ExportError: one is there already.
+    """
+    there = [path for path in paths if path.exists()]
+    if there and not overwrite:
+        raise ExportError(f"{there[0]} is there already; give another --out, or pass --overwrite")
+
+
+@contextmanager
+def atomic(path: Path) -> Iterator[Path]:
+    """A path beside `path` to write to; what is there at the end becomes `path` in one step.
+
+    Where the block raises, nothing is left of it and `path` stays as it was.
+
+    Raises:
+        ExportError: the folder or the file cannot be written.
+    """
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with files.atomic(path) as beside:
+            yield beside
+    except OSError as error:
+        raise ExportError(
+            f"{path} cannot be written: {error.strerror or error}; give another --out"
+        ) from error

@@ -1,0 +1,100 @@
+"""What `toolhop export --to` can write: our formats, and those that installed packages add.
+
+A package of one's own adds a format by an entry point of the group ``toolhop.exporters`` whose
+object is an `Exporter`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypeAlias
+
+from toolhop_agents.export.chat import write_chats
+from toolhop_agents.export.episodes import Exported, benchmarks_of, exported, labels
+from toolhop_agents.export.files import ExportError, check_free
+from toolhop_agents.export.huggingface import CARD, DATA, write_dataset
+from toolhop_agents.export.inspect_log import write_logs
+from toolhop_agents.export.parquet import CALLS_FILE, EPISODES_FILE, Written, write_tables
+from toolhop_env.runs.store import RunStore
+from toolhop_tools.model import Item
+from toolhop_tools.packages import added, object_of, wrong_kind
+
+GROUP = "toolhop.exporters"
+
+Exporter: TypeAlias = Callable[[Sequence[RunStore], Path], Iterable[Path]]
+"""Writes runs to a folder that it may make, and gives the files that it wrote. It raises an
+`ExportError` for what the user can put right."""
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """What is to be written, and where to."""
+
+    stores: Sequence[RunStore]
+    out: Path
+    overwrite: bool = False
+    include_wrong: bool = False
+
+
+def _parquet(order: Order) -> Written:
+    check_free((order.out / name for name in (EPISODES_FILE, CALLS_FILE)), order.overwrite)
+    return write_tables(exported(order.stores), order.out, benchmarks_of(order.stores))
+
+
+def _huggingface(order: Order) -> Written:
+    names = (CARD, f"{DATA}/{EPISODES_FILE}", f"{DATA}/{CALLS_FILE}")
+    check_free((order.out / name for name in names), order.overwrite)
+    stores = order.stores
+    return write_dataset(exported(stores), order.out, benchmarks_of(stores), labels(stores))
+
+
+def _inspect(order: Order) -> Written:
+    return write_logs(order.stores, order.out, overwrite=order.overwrite)
+
+
+def _chat(order: Order) -> Written:
+    check_free([order.out], order.overwrite)
+    return write_chats(_with_items(order.stores), order.out, include_wrong=order.include_wrong)
+
+
+def _with_items(stores: Sequence[RunStore]) -> Iterator[tuple[Exported, Item | None]]:
+    for store in stores:
+        settings = store.manifest.get("settings") or {}
+        items = store.items(last_wins=settings.get("last_wins") is True).by_id
+        for one in exported([store]):
+            yield one, items.get(one.attempt.item)
+
+
+FORMATS: Mapping[str, Callable[[Order], Written]] = {
+    "parquet": _parquet,
+    "hf": _huggingface,
+    "inspect": _inspect,
+    "chat": _chat,
+}
+
+
+def write(name: str, order: Order) -> Written:
+    """Write runs in the format of that name: one of ours, or one that a package adds.
+
+    Raises:
+        MissingExtra: the format needs packages that are not installed.
+        ExportError: there is no such format, or it cannot be written.
+        StoreError: a run cannot be read.
+    """
+    if name in FORMATS:
+        return FORMATS[name](order)
+    found = added(GROUP)
+    if name not in found:
+        known = ", ".join([*FORMATS, *sorted(found)])
+        raise ExportError(
+            f"there is no format {name!r}; there are {known}. A package adds one by an entry "
+            f"point of {GROUP}"
+        )
+    exporter = object_of(found[name])
+    if not callable(exporter):
+        raise wrong_kind(found[name], exporter, "function")
+    check_free(order.out.iterdir() if order.out.is_dir() else [order.out], order.overwrite)
+    files = tuple(exporter(order.stores, order.out))
+    return Written(files, {"files": len(files)})

@@ -1,0 +1,196 @@
+"""An attempt as a sample of an Inspect log, in plain values.
+
+See `toolhop_agents.export.inspect_log`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict
+from typing import Any
+
+from toolhop_agents.export.episodes import Exported
+from toolhop_env.measures import Measure
+from toolhop_env.messages import Reply
+from toolhop_env.score import Score
+from toolhop_env.trace import Called, Ending, Trace
+from toolhop_env.validation import strict_json
+from toolhop_env.verdicts import BEFORE_RUNNING, Call, ErrorCode
+
+Plain = dict[str, Any]
+
+_LIMITS: Mapping[str, tuple[str, str]] = {
+    Ending.OUT_OF_TURNS: ("turn", "turn_limit"),
+    Ending.OUT_OF_CALLS: ("custom", "call_limit"),
+    Ending.OUT_OF_TOKENS: ("token", "token_limit"),
+    Ending.OUT_OF_TIME: ("time", "time_limit_s"),
+    Ending.OUT_OF_COST: ("cost", "cost_limit"),
+    Ending.OUT_OF_CONTEXT: ("context", ""),
+    Ending.STOPPED: ("operator", ""),
+}
+"""Inspect's name of a limit, and ours of the setting."""
+_STOPS = {"length": "max_tokens", "max_tokens": "max_tokens", "content_filter": "content_filter"}
+_TOOL_ERRORS = {
+    ErrorCode.TIMED_OUT: "timeout",
+    ErrorCode.OUT_OF_MEMORY: "limit",
+    ErrorCode.TOO_LARGE: "limit",
+    ErrorCode.REFUSED: "permission",
+}
+
+
+def sample(one: Exported, before: Sequence[Exported], settings: Mapping[str, Any]) -> Plain:
+    """The sample of an attempt; `before` are the errored attempts that it replaced."""
+    trace, start = one.trace, one.trace.started
+    messages = list(_messages(trace))
+    plain: Plain = {
+        "id": start.item,
+        "epoch": start.epoch,
+        "input": messages[: len(start.messages)],
+        "target": one.benchmark.expected(start.gold),
+        "messages": messages,
+        "output": _output(trace, start.agent, messages),
+        "metadata": _metadata(one),
+        "model_usage": {start.agent: usage(event.reply for event in trace.replies)},
+        "started_at": start.at,
+        "turn_count": len(trace.replies),
+    }
+    if trace.ended is not None:
+        plain["total_time"] = plain["working_time"] = trace.ended.wall_s
+    score = one.attempt.score
+    if score is None:
+        plain["error"] = error(one.attempt.errored)
+    else:
+        plain["scores"] = _scores(one, score)
+        plain["limit"] = _limit(score.conduct.ending, settings)
+    if before:
+        plain["error_retries"] = [error(other.attempt.errored) for other in before]
+    return plain
+
+
+def error(message: str) -> Plain:
+    """An Inspect error: ours have no traceback."""
+    return {"message": message, "traceback": "", "traceback_ansi": ""}
+
+
+def usage(replies: Iterable[Reply]) -> Plain:
+    """Tokens and cost of some replies. Inspect counts tokens at hand apart from the others."""
+    used = [reply.usage for reply in replies]
+    at_hand = sum(one.prompt_cached_tokens for one in used)
+    sent, got = sum(one.input_tokens for one in used), sum(one.output_tokens for one in used)
+    costs = [one.cost_usd for one in used if one.cost_usd is not None]
+    return {
+        "input_tokens": max(0, sent - at_hand),
+        "output_tokens": got,
+        "total_tokens": sent + got,
+        "input_tokens_cache_read": at_hand or None,
+        "total_cost": sum(costs) if costs and len(costs) == len(used) else None,
+    }
+
+
+def _messages(trace: Trace) -> Iterator[Plain]:
+    start = trace.started
+    for number, message in enumerate(start.messages):
+        identity = f"{start.episode}-prompt{number}"
+        yield _message(identity, message.role, message.content, source="input")
+    for turn in trace.replies:
+        identity, reply = f"{start.episode}-turn{turn.turn}", turn.reply
+        called = [call for call in trace.calls if call.turn == turn.turn]
+        more: Plain = {"tool_calls": [_call(call) for call in called]} if called else {}
+        more |= {"source": "generate", "model": reply.model or start.agent}
+        yield _message(identity, "assistant", reply.content, **more)
+        for number, call in enumerate(called):
+            yield _feedback(call, f"{identity}-call{number}")
+
+
+def _message(identity: str, role: str, content: str, **more: object) -> Plain:
+    return {"id": identity, "role": role, "content": content, **more}
+
+
+def _call(called: Called) -> Plain:
+    arguments, fault = _arguments(called)
+    plain = {"id": called.raw.id, "function": called.raw.name, "arguments": arguments}
+    return {**plain, "type": "function", "parse_error": fault}
+
+
+def _arguments(called: Called) -> tuple[Plain, str | None]:
+    """What Inspect shows as arguments: an object; text that is none goes into the error."""
+    if isinstance(called.verdict, Call):
+        return called.verdict.arguments, None
+    try:
+        value = strict_json(called.raw.arguments)
+    except ValueError:
+        value = None
+    if isinstance(value, dict):
+        return value, None
+    return {}, f"the arguments are no JSON object: {called.raw.arguments}"
+
+
+def _feedback(called: Called, identity: str) -> Plain:
+    failed = None
+    if called.error is not None:
+        kind = "parsing" if called.error in BEFORE_RUNNING else _TOOL_ERRORS.get(called.error)
+        failed = {"type": kind or "unknown", "message": f"{called.error.value}: {called.feedback}"}
+    more = {"tool_call_id": called.raw.id, "function": called.raw.name, "error": failed}
+    return _message(identity, "tool", called.feedback, **more)
+
+
+def _output(trace: Trace, agent: str, messages: Sequence[Plain]) -> Plain:
+    last = next((one for one in reversed(messages) if one["role"] == "assistant"), None)
+    if last is None:
+        return {"model": agent}
+    reply = trace.replies[-1].reply
+    stop = "tool_calls" if last.get("tool_calls") else _STOPS.get(reply.finish_reason, "stop")
+    return {
+        "model": reply.model or agent,
+        "choices": [{"message": last, "stop_reason": stop}],
+        "usage": usage([reply]),
+        "time": reply.wall_s,
+    }
+
+
+def _scores(one: Exported, score: Score) -> Plain:
+    """A score for each of the benchmark's answer measures, the leading one first."""
+    benchmark = one.benchmark
+    given, gap = benchmark.given(one.trace), benchmark.explain_gap(one.trace)
+    why = None if gap is None else f"the scorers differ: {gap}"
+    found: Plain = {}
+    for measure in benchmark.answer_measures:
+        value = _value(measure, score)
+        if value is not None:
+            shown = ("C" if value else "I") if measure.binary else value
+            found[measure.name] = {"value": shown, "answer": given, "explanation": why}
+    return found
+
+
+def _value(measure: Measure, score: Score) -> bool | float | None:
+    """Yes or no, or the numerator by the denominator; None where there is no figure."""
+    parts = measure.of(score)
+    if parts is None or not parts[1]:
+        return None
+    return parts[0] > 0 if measure.binary else parts[0] / parts[1]
+
+
+def _limit(ending: Ending, settings: Mapping[str, Any]) -> Plain | None:
+    if ending not in _LIMITS:
+        return None
+    kind, setting = _LIMITS[ending]
+    return {"type": kind, "limit": settings.get(setting) or 0, "reason": ending.value}
+
+
+def _metadata(one: Exported) -> Plain:
+    start = one.trace.started
+    plain: Plain = {
+        "episode": start.episode,
+        "attempt": start.attempt,
+        "mode": start.mode,
+        "call_format": start.call_format.value,
+        "feedback": start.feedback.value,
+        "seed": start.seed,
+        "tools": list(start.tools),
+        "parent": start.parent,
+    }
+    score = one.attempt.score
+    if score is None:
+        return plain
+    values = {measure.name: _value(measure, score) for measure in one.benchmark.measures}
+    return {**plain, "score": {**values, **asdict(score.conduct)}}

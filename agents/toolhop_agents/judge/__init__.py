@@ -1,0 +1,1 @@
+"""Judges: who answers a benchmark's questions on a trace."""

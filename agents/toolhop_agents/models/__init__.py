@@ -1,0 +1,1 @@
+"""Who replies: real models behind `openai` and `litellm`, scripted agents, a person."""

@@ -1,0 +1,60 @@
+"""The protocol of whoever plays an episode."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol
+
+from toolhop_env.messages import Message, Reply
+from toolhop_tools.model import ToolSchema
+
+
+class ModelFault(Exception):
+    """No usable reply could be had: network, quota, credentials, a refused request.
+
+    A fault of the infrastructure, never the model's: the episode is errored and not scored.
+    `fatal` says that trying other episodes is useless too (bad key, unknown model).
+    """
+
+    def __init__(self, message: str, *, fatal: bool = False) -> None:
+        super().__init__(message)
+        self.fatal = fatal
+
+
+class ConversationTooLong(ModelFault):
+    """The conversation does not fit the model's context: no waiting and no repeat ends that.
+
+    An infrastructure's fault where the prompt alone is too long, the agent's doing later.
+    """
+
+
+class NoSuchModel(ModelFault):
+    """The name that was given can be no model's. Nothing was asked."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(message, fatal=True)
+
+
+class NoKey(ModelFault):
+    """A provider needs a key, and none is set on this machine. Nothing was asked."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(message, fatal=True)
+
+
+class Model(Protocol):
+    """Answers a conversation with one reply."""
+
+    @property
+    def name(self) -> str:
+        """What reports call it, such as ``openai/gpt-4o`` or ``oracle``."""
+        ...
+
+    async def reply(self, messages: Sequence[Message], tools: Sequence[ToolSchema]) -> Reply:
+        """The next turn. `tools` is empty in direct mode and in the text format.
+
+        Raises:
+            ModelFault: no reply, after the retries that make sense.
+            ConversationTooLong: one of them; the model's context does not hold the messages.
+        """
+        ...

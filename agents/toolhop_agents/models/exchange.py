@@ -1,0 +1,144 @@
+"""What every client of a real model does: build the request, send it, retry, read the reply."""
+
+from __future__ import annotations
+
+import dataclasses
+import time
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from toolhop_agents.models import wire
+from toolhop_agents.models.prices import Price
+from toolhop_agents.models.rate import Connections
+from toolhop_agents.models.retry import Backoff, RequestFailed, fault, repeated
+from toolhop_env.messages import AssistantMessage, Message, Reply, Usage
+from toolhop_sandbox.outcome import JSON
+from toolhop_tools.model import ToolSchema
+
+PLACEHOLDER_KEY = "no-key-needed"
+"""Sent where a server of one's own is asked and no key is set; the clients insist on one."""
+
+REFUSED_HISTORY = frozenset({400, 422, 500})
+"""How servers that parse old arguments (vLLM, llama.cpp) answer arguments that are not JSON."""
+
+Body = dict[str, JSON]
+Send = Callable[[Body], Awaitable[Reply]]
+"""Sends one request. Raises `RequestFailed`, and `wire.Unreadable` for an unusable body."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelOptions:
+    """How a model is asked. None leaves a parameter to the provider."""
+
+    base_url: str | None = None
+    temperature: float | None = 0
+    max_tokens: int | None = None
+    seed: int | None = None
+    timeout_s: float = 120
+    """Limit of each request, in seconds; retries and waits come on top."""
+    max_retries: int = 5
+    extra: Mapping[str, JSON] = field(default_factory=dict)
+    """Further parameters by their name in the request; they win over the ones above."""
+    backoff: Backoff = field(default_factory=Backoff)
+    connections: Connections | None = None
+    """Bounds the requests under way at a time; None leaves that to who asks."""
+    price: Price | None = None
+    """What tokens cost where the response does not state it."""
+
+    def parameters(self, *, max_tokens_name: str = "max_tokens") -> Body:
+        """The request's parameters beside model, messages and tools."""
+        given: Body = {
+            "temperature": self.temperature,
+            max_tokens_name: self.max_tokens,
+            "seed": self.seed,
+        }
+        return {key: value for key, value in given.items() if value is not None} | dict(self.extra)
+
+
+@dataclass(frozen=True, slots=True)
+class ModelRequest:
+    """One turn to be asked for, and who is asked."""
+
+    model: str
+    """The model's name as the provider knows it."""
+    messages: Sequence[Message]
+    tools: Sequence[ToolSchema]
+    parameters: Body
+
+    def body(self, *, objects_only: bool) -> Body:
+        """The request; see `wire.messages_to_wire` for `objects_only`."""
+        body: Body = {
+            "model": self.model,
+            "messages": [*wire.messages_to_wire(self.messages, objects_only=objects_only)],
+        }
+        if self.tools:
+            body["tools"] = [tool.to_openai() for tool in self.tools]
+        return {key: wire.sendable(value) for key, value in (body | self.parameters).items()}
+
+
+async def ask(
+    send: Send,
+    question: ModelRequest,
+    options: ModelOptions,
+    *,
+    asked: str,
+    hint: Callable[[int], str],
+) -> Reply:
+    """The reply to `question`, with `retries` and `wall_s` filled.
+
+    Where a server refuses the conversation and some call in it has arguments that are not a
+    JSON object, the request is sent once more with those wrapped: a slip of the model must not
+    errored the episode. Such a request counts as a retry.
+
+    Args:
+        send: sends one request.
+        question: what to ask.
+        options: limits and waits.
+        asked: who is asked, for the fault's text.
+        hint: what to do about a status, where the client knows more; else "".
+
+    Raises:
+        ModelFault: no usable reply after the retries that make sense.
+    """
+    started = time.perf_counter()
+    objects_only = False
+
+    async def once() -> Reply:
+        nonlocal objects_only
+        try:
+            return await send(question.body(objects_only=objects_only))
+        except wire.Unreadable as bad:
+            raise RequestFailed(f"an unusable response: {bad}", status=bad.status) from bad
+        except RequestFailed as failed:
+            if failed.status in REFUSED_HISTORY and not objects_only:
+                objects_only = wire.has_unparsed(question.messages)
+                if objects_only:
+                    failed.retryable, failed.retry_after_s = True, 0.0
+            raise
+
+    try:
+        reply, retries = await repeated(
+            once,
+            timeout_s=options.timeout_s,
+            max_retries=options.max_retries,
+            backoff=options.backoff,
+            connections=options.connections,
+        )
+    except RequestFailed as failed:
+        raise fault(failed, asked=asked, hint=hint(failed.status or 0)) from failed
+    usage = priced(reply.usage, options.price)
+    wall_s = time.perf_counter() - started
+    return dataclasses.replace(reply, usage=usage, retries=retries, wall_s=wall_s)
+
+
+def priced(usage: Usage, price: Price | None) -> Usage:
+    """`usage` with its cost, where that is not stated and can be told from the tokens."""
+    if usage.cost_usd is not None or price is None or not usage.input_tokens:
+        return usage
+    return dataclasses.replace(usage, cost_usd=price.cost_usd(usage))
+
+
+def call_ids(messages: Sequence[Message]) -> frozenset[str]:
+    """The ids of the calls made so far."""
+    spoken = [message for message in messages if isinstance(message, AssistantMessage)]
+    return frozenset(call.id for message in spoken for call in message.calls)

@@ -1,0 +1,256 @@
+"""Models behind `litellm`: every provider it knows, by the names it takes.
+
+Importing this module imports `litellm` (seconds): `clients.open_model` does it when a model is
+opened.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import logging
+import os
+import warnings
+from collections.abc import Mapping, Sequence
+from typing import Any, Self
+
+import openai
+
+from toolhop_agents.models import wire
+from toolhop_agents.models.base import ModelFault, NoKey, NoSuchModel
+from toolhop_agents.models.exchange import (
+    PLACEHOLDER_KEY,
+    Body,
+    ModelOptions,
+    ModelRequest,
+    ask,
+    call_ids,
+)
+from toolhop_agents.models.prices import is_openai
+from toolhop_agents.models.retry import failed_with
+from toolhop_env.messages import Message, Reply
+from toolhop_tools.model import ToolSchema
+
+QUIET = {
+    # Read at import: each would otherwise fetch a file from GitHub, or read .env once more.
+    "LITELLM_LOCAL_MODEL_COST_MAP": "True",
+    "LITELLM_LOCAL_ANTHROPIC_BETA_HEADERS": "True",
+    "LITELLM_LOCAL_BLOG_POSTS": "True",
+    "LITELLM_MODE": "PRODUCTION",
+    # Read at each fault: keeps a link to litellm's issue form out of the message.
+    "LITELLM_DISABLE_BUG_REPORT_LINK": "true",
+}
+"""Variables set where the user has not set them."""
+
+CALL: Mapping[str, object] = {
+    "num_retries": 0,
+    "max_retries": 0,
+    "drop_params": False,
+    # Else a request with tools imports the `mcp` package, which is not among litellm's needs.
+    "_skip_mcp_handler": True,
+}
+"""What every call passes: the retries are ours."""
+
+
+def _load() -> Any:  # noqa: ANN401 - a module whose own types are incomplete
+    for name, value in QUIET.items():
+        os.environ.setdefault(name, value)
+    import litellm
+
+    litellm.suppress_debug_info = True  # or it prints to stdout at each fault
+    litellm.drop_params = False  # a parameter that a model refuses is the user's to know
+    litellm.num_retries = 0
+    # Sessions of aiohttp, its default, are not closed by `close_litellm_async_clients`.
+    litellm.disable_aiohttp_transport = True
+    for name in ("LiteLLM", "LiteLLM Router", "LiteLLM Proxy"):
+        logging.getLogger(name).setLevel(logging.CRITICAL + 1)
+    return litellm
+
+
+def _ignore_warnings() -> None:
+    """Hide what pydantic says about litellm's classes; set again for each model, because who
+    resets the filters (pytest, before each test) loses those of the import.
+    """
+    # Its classes are completed at first use.
+    warnings.filterwarnings("ignore", ".*`ReadOnly` qualifier", UserWarning)
+    # It passes a response on as it came, also where a server's types are not OpenAI's.
+    warnings.filterwarnings(
+        "ignore", "Pydantic serializer warnings", UserWarning, r"pydantic\.main"
+    )
+
+
+litellm: Any = _load()
+"""Untyped: strict checking does not survive the package's lazy loading."""
+
+_open_models = 0
+"""litellm keeps one set of connections for all models; the last one to close closes them."""
+
+
+class LiteLLMModel:
+    """A model asked through `litellm`, in one event loop.
+
+    Cost is what the response states, else what the price in the options makes, else litellm's
+    bundled price table, else None. The table is not asked for ``openai/NAME`` at a base URL other
+    than OpenAI's: a server of one's own has other prices than the model's namesake.
+
+    Two things litellm does cannot be turned off. For providers that it asks through httpx itself
+    it sends a request once more, uncounted, when the connection is lost. And it tidies replies:
+    ``<think>`` parts leave the content, ids that are missing are made up at random.
+    """
+
+    def __init__(self, model: str, *, options: ModelOptions) -> None:
+        """Args:
+            model: the name as litellm takes it, such as ``anthropic/claude-sonnet-4-5``.
+            options: how to ask. litellm reads keys from the provider's usual variables.
+
+        Raises:
+            NoSuchModel: litellm knows no such provider.
+            NoKey: its key is not set.
+        """
+        global _open_models  # noqa: PLW0603 - litellm keeps one set of clients a process; the last model closes it
+        _ignore_warnings()
+        self._name = model
+        self._options = options
+        self._provider = _provider(model, options)
+        self._missing = tuple(litellm.validate_environment(model)["missing_keys"])
+        self._check_key()
+        self._parameters = self._accepted(options.parameters())
+        self._closed = False
+        _open_models += 1
+
+    @property
+    def name(self) -> str:
+        """The name as litellm takes it."""
+        return self._name
+
+    async def reply(self, messages: Sequence[Message], tools: Sequence[ToolSchema]) -> Reply:
+        """The next turn.
+
+        Raises:
+            ModelFault: no reply, after the retries that make sense.
+        """
+        taken = call_ids(messages)
+
+        async def send(body: Body) -> Reply:
+            response = await self._complete(body)
+            reply = wire.reply_from_wire(response.model_dump(warnings=False), taken=taken)
+            return self._priced(reply, response)
+
+        return await ask(
+            send,
+            ModelRequest(self._name, messages, tools, self._parameters),
+            self._options,
+            asked=f"{self._name} at {self._options.base_url or self._provider} (litellm)",
+            hint=self._hint,
+        )
+
+    async def _complete(self, body: Body) -> Any:  # noqa: ANN401 - a ModelResponse, whose fields litellm leaves untyped
+        connection: Body = {"timeout": self._options.timeout_s + 30}
+        if self._options.base_url:
+            connection["base_url"] = self._options.base_url
+            if self._missing:
+                connection["api_key"] = PLACEHOLDER_KEY
+        try:
+            return await litellm.acompletion(**{**CALL, **connection, **body})
+        except (openai.OpenAIError, ImportError) as error:
+            message = str(getattr(error, "message", None) or error)
+            if "No module named" in message:
+                self._check_packages(error)
+            status = getattr(error, "status_code", 500)
+            raise failed_with(
+                status if isinstance(status, int) else 500,
+                message.partition("Traceback (most recent call last)")[0],
+                _headers(error),
+                code=getattr(error, "code", None) or "",
+            ) from error
+
+    def _check_packages(self, error: BaseException | None) -> None:
+        """Some providers need a package that litellm does not bring; it calls that a 500."""
+        while error and not isinstance(error, ImportError):
+            error = error.__cause__ or error.__context__
+        if error:
+            raise ModelFault(
+                f"{self._name} needs a package that is not installed: {error}"
+                f"\n  fix: pip install what litellm's page on {self._provider} names",
+                fatal=True,
+            ) from error
+
+    def _priced(self, reply: Reply, response: object) -> Reply:
+        used = reply.usage
+        if used.cost_usd is not None or not used.input_tokens or not self._is_listed():
+            return reply
+        try:
+            cost_usd = litellm.completion_cost(completion_response=response, model=self._name)
+        except Exception:  # noqa: BLE001 - a gap in a price table must not cost a reply
+            return reply
+        usage = dataclasses.replace(used, cost_usd=float(cost_usd))
+        return dataclasses.replace(reply, usage=usage)
+
+    def _is_listed(self) -> bool:
+        if self._options.price is not None:
+            return False  # the user's price goes before the table
+        return self._provider != "openai" or is_openai(self._options.base_url)
+
+    def _check_key(self) -> None:
+        """Fail now where no key can be there; litellm would send another provider's."""
+        if self._options.base_url or "api_key" in self._options.extra:
+            return
+        # Only plain keys are judged: clouds have credential files, Ollama needs nothing. And
+        # litellm takes more variables than it lists, all of them named after the provider.
+        stem = {"huggingface": "HF"}.get(self._provider, self._provider.split("_")[0].upper())
+        keys = [name for name in self._missing if name.endswith("_API_KEY")]
+        if keys and not any(name.startswith(stem) for name in os.environ):
+            raise NoKey(
+                f"{self._name} needs an API key; not set: {', '.join(self._missing)}"
+                f"\n  fix: export {keys[-1]}=..., or put it into .env"
+            )
+
+    def _accepted(self, given: Body) -> Body:
+        """Without the seed where the provider knows none: it is in every request of a run, and
+        litellm would refuse the request for it.
+        """
+        known = litellm.get_supported_openai_params(self._name, custom_llm_provider=self._provider)
+        if known is None or "seed" in known or "seed" in self._options.extra:
+            return given
+        return {name: value for name, value in given.items() if name != "seed"}
+
+    def _hint(self, status: int) -> str:
+        if status == 401 and self._missing:
+            return f"set {' or '.join(self._missing)}"
+        return ""
+
+    async def aclose(self) -> None:
+        """Close the connections, with the last open model of the process."""
+        global _open_models  # noqa: PLW0603 - the same count as in `__init__`
+        if self._closed:
+            return
+        self._closed = True
+        _open_models -= 1
+        if _open_models == 0:
+            await litellm.close_litellm_async_clients()
+            # Or the next model would be handed closed clients.
+            litellm.in_memory_llm_clients_cache.flush_cache()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *exc: object) -> None:
+        await self.aclose()
+
+
+def _provider(model: str, options: ModelOptions) -> str:
+    try:
+        _, provider, _, _ = litellm.get_llm_provider(model, api_base=options.base_url)
+    except openai.BadRequestError as error:
+        raise NoSuchModel(
+            f"litellm knows no provider for the model {model!r}"
+            "\n  fix: write PROVIDER/MODEL, such as anthropic/claude-sonnet-4-5; a server of "
+            "your own is openai/MODEL with --base-url"
+        ) from error
+    return str(provider)
+
+
+def _headers(error: Exception) -> Mapping[str, str]:
+    headers = getattr(error, "litellm_response_headers", None)
+    if not headers:
+        headers = getattr(getattr(error, "response", None), "headers", None)
+    return {str(name).lower(): str(value) for name, value in (headers or {}).items()}

@@ -1,0 +1,127 @@
+"""Models behind OpenAI's chat-completions protocol: OpenAI itself and the many servers like it.
+
+Importing this module imports `openai` (about half a second): `clients.open_model` does it when
+a model is opened.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Self
+
+import httpx
+import openai
+
+from toolhop_agents.models import wire
+from toolhop_agents.models.base import NoKey
+from toolhop_agents.models.exchange import (
+    PLACEHOLDER_KEY,
+    Body,
+    ModelOptions,
+    ModelRequest,
+    ask,
+    call_ids,
+)
+from toolhop_agents.models.prices import BASE_URL, is_openai, listed
+from toolhop_agents.models.retry import RequestFailed, failed_with
+from toolhop_env.messages import Message, Reply
+from toolhop_tools.model import ToolSchema
+
+KEY = "OPENAI_API_KEY"
+
+
+class OpenAIModel:
+    """A model asked through the `openai` client, in one event loop.
+
+    The response is read from its JSON, not through the client's classes: those drop or retype
+    what a server adds. Cost is what the response states (OpenRouter), else what the price in the
+    options makes, else, at OpenAI itself, litellm's bundled price table, else None.
+    """
+
+    def __init__(self, model: str, *, options: ModelOptions) -> None:
+        """Args:
+            model: the name as the server knows it, without ``openai/``.
+            options: how to ask. Without a base URL, `OPENAI_BASE_URL` counts.
+
+        Raises:
+            NoKey: no key in `OPENAI_API_KEY`, and no base URL that might do without.
+        """
+        base_url = options.base_url or os.environ.get(BASE_URL) or None
+        key = os.environ.get(KEY) or (PLACEHOLDER_KEY if base_url else None)
+        if key is None:
+            raise NoKey(
+                f"openai/{model} needs an API key and {KEY} is not set"
+                f"\n  fix: export {KEY}=..., put it into .env, or pass --base-url for a server "
+                "of your own"
+            )
+        self._model = model
+        self._options = replace(options, price=options.price or listed(self.name, base_url))
+        # OpenAI's newer models refuse `max_tokens`; its own server takes the new name for all.
+        # Servers like it often know the old name only.
+        limit_name = "max_completion_tokens" if is_openai(base_url) else "max_tokens"
+        self._parameters = options.parameters(max_tokens_name=limit_name)
+        # The limit on time is ours (`repeated`); the client's stands behind it.
+        self._client = openai.AsyncOpenAI(
+            api_key=key, base_url=base_url, max_retries=0, timeout=options.timeout_s + 30
+        )
+
+    @property
+    def name(self) -> str:
+        """``openai/`` and the model's name."""
+        return f"openai/{self._model}"
+
+    async def reply(self, messages: Sequence[Message], tools: Sequence[ToolSchema]) -> Reply:
+        """The next turn.
+
+        Raises:
+            ModelFault: no reply, after the retries that make sense.
+        """
+        taken = call_ids(messages)
+
+        async def send(body: Body) -> Reply:
+            return wire.reply_from_wire(await self._post(body), taken=taken)
+
+        return await ask(
+            send,
+            ModelRequest(self._model, messages, tools, self._parameters),
+            self._options,
+            asked=f"{self.name} at {self._client.base_url}",
+            hint=lambda status: f"check the key in {KEY}" if status == 401 else "",
+        )
+
+    async def _post(self, body: Body) -> object:
+        try:
+            response = await self._client.post(
+                "/chat/completions", cast_to=httpx.Response, body=body
+            )
+        except openai.APIStatusError as error:
+            raise failed_with(
+                error.status_code, _message(error), error.response.headers, code=error.code or ""
+            ) from error
+        except openai.APIConnectionError as error:
+            cause = error.__cause__
+            raise RequestFailed(f"{error.message} {cause!r}" if cause else str(error)) from error
+        try:
+            return json.loads(response.content)
+        except (ValueError, RecursionError) as error:
+            raise wire.Unreadable(f"not JSON: {response.text[:200]!r}") from error
+
+    async def aclose(self) -> None:
+        """Close the connections. The model cannot be used afterwards."""
+        await self._client.close()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *exc: object) -> None:
+        await self.aclose()
+
+
+def _message(error: openai.APIStatusError) -> str:
+    """The provider's own words where its body has some, else what the client made of it."""
+    if isinstance(error.body, Mapping) and isinstance(error.body.get("message"), str):
+        return str(error.body["message"])
+    return error.response.text or error.message

@@ -1,0 +1,168 @@
+"""What tokens cost: a price that the user gives, or litellm's bundled table. No network."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import math
+import os
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from toolhop_env.messages import Usage
+from toolhop_sandbox.outcome import JSON
+
+TABLE = "model_prices_and_context_window_backup.json"
+"""litellm's table, as its package brings it."""
+BASE_URL = "OPENAI_BASE_URL"
+"""The variable with the address that the `openai` client asks where none is given."""
+MILLION = 1_000_000
+TIER = re.compile(r"input_cost_per_token_above_(\d+)k_tokens")
+
+
+@dataclass(frozen=True, slots=True)
+class TokenRate:
+    """USD for a token."""
+
+    input_usd: float
+    output_usd: float
+    prompt_cached_usd: float
+    """For an input token that the provider has at hand."""
+
+
+@dataclass(frozen=True, slots=True)
+class Price:
+    """What a model's tokens cost."""
+
+    usual: TokenRate
+    long: tuple[tuple[int, TokenRate], ...] = ()
+    """Other rates for requests with more input tokens than this, the largest number first."""
+
+    def cost_usd(self, usage: Usage) -> float:
+        """What `usage` costs at this price."""
+        fitting = (rate for above, rate in self.long if usage.input_tokens > above)
+        rate = next(fitting, self.usual)
+        at_hand = min(usage.prompt_cached_tokens, usage.input_tokens)
+        return math.fsum(
+            (
+                (usage.input_tokens - at_hand) * rate.input_usd,
+                at_hand * rate.prompt_cached_usd,
+                usage.output_tokens * rate.output_usd,
+            )
+        )
+
+
+def parse(text: str) -> Price:
+    """A price as ``--price`` takes it: USD for a million tokens, ``IN,OUT`` or ``IN,OUT,CACHED``.
+
+    Raises:
+        ValueError: it is none; says what is wanted.
+    """
+    try:
+        numbers = [float(part) for part in text.split(",")]
+    except ValueError:
+        numbers = []
+    if len(numbers) not in (2, 3) or not all(math.isfinite(n) and n >= 0 for n in numbers):
+        raise ValueError(
+            f"the price is {text!r}; give USD for a million input tokens and a million output "
+            "tokens, such as 2.5,10 (a third number is for input tokens that the provider has "
+            "in its cache)"
+        )
+    given = [number / MILLION for number in numbers]
+    return Price(TokenRate(given[0], given[1], given[2] if len(given) == 3 else given[0]))
+
+
+class UnknownPrice(Exception):
+    """A limit on costs is asked for, and nothing tells what the model costs."""
+
+
+def check(model: str, base_url: str | None, price: str | None) -> None:
+    """See that the costs of a model can be told.
+
+    Raises:
+        UnknownPrice: neither `price` nor the table tells.
+    """
+    if price is None and listed(model, base_url) is None:
+        raise UnknownPrice(
+            f"a limit on costs is asked for, and no price is known for {model}"
+            + (f" at {base_url}" if base_url else "")
+            + "\n  fix: pass --price IN,OUT (USD for a million tokens), or leave the limit out"
+        )
+
+
+def listed(model: str, base_url: str | None) -> Price | None:
+    """The price in litellm's table; None where it has none.
+
+    Args:
+        model: as ``--model`` takes it.
+        base_url: where it is asked. A server of one's own that speaks OpenAI's protocol has other
+            prices than the namesakes of its models.
+    """
+    name = model.removeprefix("litellm/")
+    provider, _, rest = name.partition("/")
+    if provider == "openai":
+        address = base_url or (os.environ.get(BASE_URL) if name == model else None)
+        if not is_openai(address or None):
+            return None
+    for key in (name, rest):
+        entry = _table().get(key)
+        if isinstance(entry, dict) and _is_of(entry, provider):
+            return _price(entry)
+    return None
+
+
+def is_openai(base_url: str | None) -> bool:
+    """Whether OpenAI itself is asked, and not a server that speaks its protocol."""
+    return base_url is None or urlsplit(base_url).hostname == "api.openai.com"
+
+
+def _is_of(entry: Mapping[str, JSON], provider: str) -> bool:
+    # One provider has several names there: vertex_ai and vertex_ai-language-models.
+    return str(entry.get("litellm_provider", "")).startswith(provider)
+
+
+@cache
+def _table() -> Mapping[str, JSON]:
+    """The table, read without importing litellm, which takes seconds. Empty where it is not."""
+    spec = importlib.util.find_spec("litellm")
+    for folder in (spec.submodule_search_locations or []) if spec else []:
+        try:
+            found = json.loads((Path(folder) / TABLE).read_bytes())
+        except (OSError, ValueError):
+            continue
+        if isinstance(found, dict):
+            return found
+    return {}
+
+
+def _price(entry: Mapping[str, JSON]) -> Price | None:
+    usual = _rate(entry, "")
+    if usual is None:
+        return None
+    return Price(usual, tuple(sorted(_long(entry), reverse=True, key=lambda tier: tier[0])))
+
+
+def _long(entry: Mapping[str, JSON]) -> Iterator[tuple[int, TokenRate]]:
+    for name in entry:
+        tier = TIER.fullmatch(name)
+        rate = _rate(entry, f"_above_{tier[1]}k_tokens") if tier else None
+        if tier and rate:
+            yield int(tier[1]) * 1000, rate
+
+
+def _rate(entry: Mapping[str, JSON], suffix: str) -> TokenRate | None:
+    input_usd = _number(entry.get(f"input_cost_per_token{suffix}"))
+    output_usd = _number(entry.get(f"output_cost_per_token{suffix}"))
+    if input_usd is None or output_usd is None:
+        return None
+    cached_usd = _number(entry.get(f"cache_read_input_token_cost{suffix}"))
+    return TokenRate(input_usd, output_usd, input_usd if cached_usd is None else cached_usd)
+
+
+def _number(value: JSON) -> float | None:
+    known = isinstance(value, int | float) and not isinstance(value, bool)
+    return float(value) if known and isinstance(value, int | float) else None

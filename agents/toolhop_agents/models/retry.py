@@ -1,0 +1,222 @@
+"""Which failed requests are worth repeating, how long to wait, and what to say in the end."""
+
+from __future__ import annotations
+
+import email.utils
+import math
+import random
+import re
+import time
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from http import HTTPStatus
+from typing import TypeVar
+
+import anyio
+
+from toolhop_agents.models.base import ConversationTooLong, ModelFault
+from toolhop_agents.models.rate import OVERLOADED, Connections
+
+T = TypeVar("T")
+
+SHOWN = 500
+"""Characters of a provider's message that a fault repeats."""
+
+REPEATED = frozenset({408, 409, 429})
+"""Statuses below 500 that may end by themselves; so may every status from 500 on."""
+
+TOO_LARGE = frozenset({400, 413, 422})
+"""Statuses by which a conversation that does not fit is refused."""
+
+FATAL = frozenset({401, 402, 403, 404})
+"""Statuses that the next episode would meet as well: bad key, no money, no right, no model."""
+
+TOO_LONG = re.compile(
+    r"context.?(length|window|size|limit)|prompt is too long|input is too long"
+    r"|exceeds? the maximum number of tokens",
+    re.IGNORECASE,
+)
+"""How providers say that a conversation does not fit: OpenAI, vLLM, llama.cpp and SGLang by the
+context's length or size, litellm by its window, Anthropic, Bedrock and Gemini in words of their
+own."""
+
+ADVICE: Mapping[int | None, str] = {
+    None: "check the network and the base URL, or allow more time (--timeout) or more retries "
+    "(--max-retries)",
+    400: "change the request as the message says, such as by --temperature none or --max-tokens",
+    401: "check the API key",
+    402: "top up the account",
+    403: "check what the API key may do, and the account's region",
+    404: "check the model's name and the base URL",
+    429: "lower --max-connections, wait, or raise --max-retries; check the quota",
+}
+LARGER = "take a model or a server with a larger context, or lower --max-tokens"
+
+
+class RequestFailed(Exception):
+    """One request came to nothing. Never leaves this package: see `fault`."""
+
+    def __init__(
+        self,
+        detail: str,
+        *,
+        status: int | None = None,
+        code: str = "",
+        retry_after_s: float | None = None,
+    ) -> None:
+        super().__init__(detail)
+        self.detail = detail
+        self.status = status
+        """The HTTP status; None where none came: a lost connection, a timeout, an unusable body."""
+        self.retry_after_s = retry_after_s
+        self.wait_s = 0.0
+        """Seconds to wait before the next request."""
+        self.requests = 1
+        """How many were sent, this one included."""
+        # OpenAI calls an empty account a rate limit; no waiting ends that.
+        self.out_of_money = status == HTTPStatus.PAYMENT_REQUIRED or code == "insufficient_quota"
+        self.fatal = status in FATAL or self.out_of_money
+        self.too_long = status in TOO_LARGE and bool(TOO_LONG.search(f"{code} {detail}"))
+        self.retryable = not self.fatal and (
+            status is None or status in REPEATED or status >= HTTPStatus.INTERNAL_SERVER_ERROR
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Backoff:
+    """Waits between requests: `first_s`, doubled each time up to `longest_s`, with jitter."""
+
+    first_s: float = 0.5
+    longest_s: float = 30.0
+    asked_longest_s: float = 60.0
+    """The most that a server's Retry-After is obeyed."""
+
+    def wait_s(self, failures: int, asked_s: float | None, share: float) -> float:
+        """Seconds to wait after the given number of failures.
+
+        Args:
+            failures: requests that failed so far, at least 1.
+            asked_s: what the server asked for, if it did; taken as it is, up to the limit.
+            share: jitter, 0 to 1; the wait is between half and all of the step.
+        """
+        if asked_s is not None:
+            return min(asked_s, self.asked_longest_s)
+        step = min(self.first_s * 2.0 ** min(failures - 1, 30), self.longest_s)
+        return step * (0.5 + 0.5 * share)
+
+
+def retry_after_s(headers: Mapping[str, str], *, now_s: float) -> float | None:
+    """What ``retry-after-ms`` or ``retry-after`` (seconds or a date) asks for; None without.
+
+    Args:
+        headers: looked up in lower case, as httpx headers allow.
+        now_s: seconds since the epoch, for dates.
+    """
+    for name, unit_s in (("retry-after-ms", 1e-3), ("retry-after", 1.0)):
+        try:
+            asked_s = float(headers[name]) * unit_s
+        except (KeyError, ValueError):
+            continue
+        if math.isfinite(asked_s):
+            return max(asked_s, 0.0)
+    try:
+        date = email.utils.parsedate_to_datetime(headers.get("retry-after", ""))
+    except ValueError:
+        return None
+    return max(date.timestamp() - now_s, 0.0)
+
+
+def failed_with(
+    status: int, message: str, headers: Mapping[str, str], *, code: str = ""
+) -> RequestFailed:
+    """The failure that a response means; a status that tells of success is left out of it."""
+    asked_s = retry_after_s(headers, now_s=time.time())
+    known = status if status >= HTTPStatus.BAD_REQUEST else None
+    return RequestFailed(message, status=known, code=code, retry_after_s=asked_s)
+
+
+async def repeated(
+    once: Callable[[], Awaitable[T]],
+    *,
+    timeout_s: float,
+    max_retries: int,
+    backoff: Backoff,
+    connections: Connections | None = None,
+) -> tuple[T, int]:
+    """Call `once` until it succeeds, at most ``max_retries + 1`` times.
+
+    Args:
+        once: sends one request; raises `RequestFailed`.
+        timeout_s: limit of each request, in seconds; one that is late is cancelled.
+        max_retries: how often a retryable failure is forgiven.
+        backoff: the waits in between. Cancellation ends a wait at once.
+        connections: has to let each request in; told of refusals for overload. The wait for it
+            is not part of a request's time.
+
+    Returns:
+        What `once` returned, and how many requests failed before that.
+
+    Raises:
+        RequestFailed: the last one, its `requests` counted.
+    """
+    jitter = random.Random()
+    gate = connections or Connections(1, adaptive=False)
+
+    async def in_time() -> T:
+        with anyio.move_on_after(timeout_s):
+            return await once()
+        raise RequestFailed(f"no reply within {timeout_s:g} s")
+
+    async def let_in(sent: int) -> T:
+        async with gate.slot() as began:
+            try:
+                result = await in_time()
+            except RequestFailed as failed:
+                failed.requests = sent
+                failed.wait_s = backoff.wait_s(sent, failed.retry_after_s, jitter.random())
+                if failed.retryable and failed.status in OVERLOADED:
+                    gate.refused(began, failed.wait_s)
+                raise
+        gate.answered()
+        return result
+
+    sent = 0
+    while True:
+        sent += 1
+        try:
+            return await let_in(sent), sent - 1
+        except RequestFailed as failed:
+            if not failed.retryable or sent > max_retries:
+                raise
+            wait_s = failed.wait_s
+        await anyio.sleep(wait_s)
+
+
+def fault(failed: RequestFailed, *, asked: str, hint: str = "") -> ModelFault:
+    """What the run is reported: what was asked, what came back, what to do.
+
+    Args:
+        failed: the last request's failure.
+        asked: the request in a few words: model and address.
+        hint: what to do, where more is known than the status tells.
+    """
+    detail = " ".join(failed.detail.split())
+    if len(detail) > SHOWN:
+        detail = f"{detail[:SHOWN]}..."
+    came = detail if failed.status is None else f"HTTP {failed.status}: {detail}"
+    times = "1 request" if failed.requests == 1 else f"{failed.requests} requests"
+    kind = ConversationTooLong if failed.too_long else ModelFault
+    return kind(
+        f"{asked}: no reply after {times}; the last one ended with {came}"
+        f"\n  fix: {hint or _advice(failed)}",
+        fatal=failed.fatal,
+    )
+
+
+def _advice(failed: RequestFailed) -> str:
+    if failed.too_long:
+        return LARGER
+    if failed.out_of_money:
+        return ADVICE[402]
+    refused = failed.status == HTTPStatus.UNPROCESSABLE_ENTITY
+    return ADVICE.get(400 if refused else failed.status, ADVICE[None])

@@ -1,0 +1,351 @@
+"""Messages, tool documents and replies as OpenAI chat-completions JSON, both ways. Pure.
+
+Two rules hold throughout. What a provider wrote is read and kept as written: the text of a
+call's arguments is never parsed here. What we send is made sendable: a lone surrogate, which
+UTF-8 cannot hold, leaves as U+FFFD and stays as it was in the trace.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from typing import TypeGuard, assert_never
+
+from toolhop_env.messages import (
+    AssistantMessage,
+    Message,
+    RawCall,
+    Reply,
+    SystemMessage,
+    ToolMessage,
+    Usage,
+    UserMessage,
+)
+from toolhop_sandbox.outcome import JSON
+from toolhop_tools.model import ToolSchema
+
+COUNT_END = 2**53
+"""No count or cost of a reply comes near: what says so is no figure."""
+
+
+class Unreadable(ValueError):
+    """The JSON is not what the protocol promises: no choices, no message, an unknown role."""
+
+    def __init__(self, message: str, *, status: int | None = None) -> None:
+        super().__init__(message)
+        self.status = status
+        """The status that should have been sent, where an error came as a success."""
+
+
+# --- sending ---------------------------------------------------------------------------------
+
+
+def messages_to_wire(
+    messages: Sequence[Message], *, objects_only: bool = False
+) -> list[dict[str, JSON]]:
+    """The ``messages`` of a request.
+
+    Args:
+        messages: the conversation.
+        objects_only: send arguments that are not a JSON object as ``{"unparsed": TEXT}``.
+            OpenAI takes any text back; servers that parse the history refuse such a request.
+    """
+    return [_message_to_wire(message, objects_only) for message in messages]
+
+
+def _message_to_wire(message: Message, objects_only: bool) -> dict[str, JSON]:
+    match message:
+        case SystemMessage() | UserMessage():
+            return {"role": message.role, "content": message.content}
+        case ToolMessage():
+            return {
+                "role": "tool",
+                "tool_call_id": message.call_id,
+                "content": message.content,
+            }
+        case AssistantMessage(calls=()):
+            return {"role": "assistant", "content": message.content}
+        case AssistantMessage():
+            return {
+                "role": "assistant",
+                "content": message.content or None,
+                "tool_calls": [_call_to_wire(call, objects_only) for call in message.calls],
+            }
+        case _:
+            assert_never(message)
+
+
+def _call_to_wire(call: RawCall, objects_only: bool) -> dict[str, JSON]:
+    text = call.arguments
+    if objects_only and not _is_object(text):
+        text = json.dumps({"unparsed": text}, ensure_ascii=False)
+    function: dict[str, JSON] = {"name": call.name, "arguments": text}
+    return {"id": call.id, "type": "function", "function": function}
+
+
+def _is_object(text: str) -> bool:
+    try:
+        return isinstance(json.loads(text), dict)
+    except (ValueError, RecursionError):
+        return False
+
+
+def has_unparsed(messages: Sequence[Message]) -> bool:
+    """Whether some call in the conversation has arguments that are not a JSON object."""
+    return any(
+        not _is_object(call.arguments)
+        for message in messages
+        if isinstance(message, AssistantMessage)
+        for call in message.calls
+    )
+
+
+def reply_to_wire(reply: Reply, *, model: str, id: str) -> dict[str, JSON]:  # noqa: A002 - the field's name in the OpenAI protocol
+    """The body of a response that says `reply`."""
+    message = _message_to_wire(AssistantMessage(reply.content, reply.calls), objects_only=False)
+    used = reply.usage
+    usage: dict[str, JSON] = {
+        "prompt_tokens": used.input_tokens,
+        "completion_tokens": used.output_tokens,
+        "total_tokens": used.input_tokens + used.output_tokens,
+    }
+    if used.cost_usd is not None:
+        usage["cost"] = used.cost_usd
+    if used.prompt_cached_tokens:
+        usage["prompt_tokens_details"] = {"cached_tokens": used.prompt_cached_tokens}
+    finish = reply.finish_reason or ("tool_calls" if reply.calls else "stop")
+    choice: dict[str, JSON] = {"index": 0, "message": message, "finish_reason": finish}
+    return {
+        "id": id,
+        "object": "chat.completion",
+        "created": 0,
+        "model": reply.model or model,
+        "choices": [choice],
+        "usage": usage,
+    }
+
+
+def sendable(value: JSON) -> JSON:
+    """`value` with every lone surrogate in it replaced by U+FFFD, keys included."""
+    if isinstance(value, str):
+        return _sendable_text(value)
+    if isinstance(value, Mapping):
+        return {_sendable_text(key): sendable(entry) for key, entry in value.items()}
+    if isinstance(value, Sequence):
+        return [sendable(entry) for entry in value]
+    return value
+
+
+def _sendable_text(text: str) -> str:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        # By way of UTF-16, so that two halves that do make a character become it.
+        return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+    return text
+
+
+# --- reading ---------------------------------------------------------------------------------
+
+
+def reply_from_wire(body: object, *, taken: Collection[str] = ()) -> Reply:
+    """The first choice of a response.
+
+    Args:
+        body: the response, parsed from JSON.
+        taken: call ids of the conversation so far; a call that repeats one gets a new id.
+
+    Raises:
+        Unreadable: no choices, no message, or the provider put an error in a response that it
+            called a success.
+    """
+    if not isinstance(body, Mapping):
+        raise Unreadable(f"a JSON object was expected, not {_shown(body)}")
+    choices = body.get("choices")
+    if not isinstance(choices, list) or not choices or not isinstance(choices[0], Mapping):
+        raise _instead(body, f"the response has no choices: {_shown(body)}")
+    choice = choices[0]
+    if choice.get("error"):  # OpenRouter, when the provider behind it broke off.
+        raise _instead(choice, "the choice carries an error")
+    message = choice.get("message")
+    if not isinstance(message, Mapping):
+        raise Unreadable(f"the choice has no message: {_shown(choice)}")
+    return Reply(
+        content=_content(message),
+        calls=tuple(_with_ids(_calls(message), taken)),
+        usage=_usage(body.get("usage")),
+        model=_text(body.get("model")),
+        finish_reason=_text(choice.get("finish_reason")),
+    )
+
+
+def _instead(holder: Mapping[str, object], message: str) -> Unreadable:
+    """What stands where the reply should be: an error, if the provider put one there."""
+    error = holder.get("error")
+    if not error:
+        return Unreadable(message)
+    code = error.get("code") if isinstance(error, Mapping) else None
+    status = code if isinstance(code, int) and 400 <= code < 600 else None
+    return Unreadable(f"an error in place of a reply: {_shown(error)}", status=status)
+
+
+def messages_from_wire(raw: object) -> tuple[Message, ...]:
+    """The conversation in a request. A tool message's name is looked up by its call id.
+
+    Raises:
+        Unreadable: not a list of objects with known roles.
+    """
+    if not isinstance(raw, list):
+        raise Unreadable(f"messages must be a list, not {_shown(raw)}")
+    names: dict[str, str] = {}
+    messages: list[Message] = []
+    for entry in raw:
+        message = _message_from_wire(entry, names)
+        if isinstance(message, AssistantMessage):
+            names |= {call.id: call.name for call in message.calls}
+        messages.append(message)
+    return tuple(messages)
+
+
+def _message_from_wire(entry: object, names: Mapping[str, str]) -> Message:
+    if not isinstance(entry, Mapping):
+        raise Unreadable(f"a message must be an object, not {_shown(entry)}")
+    content = _content(entry)
+    match entry.get("role"):
+        case "system" | "developer":
+            return SystemMessage(content)
+        case "user":
+            return UserMessage(content)
+        case "assistant":
+            return AssistantMessage(content, tuple(_calls(entry)))
+        case "tool" | "function":
+            id_ = _text(entry.get("tool_call_id"))
+            return ToolMessage(id_, _text(entry.get("name")) or names.get(id_, ""), content)
+        case role:
+            raise Unreadable(f"role {role!r} is none of system, developer, user, assistant, tool")
+
+
+def tools_from_wire(raw: object) -> tuple[ToolSchema, ...]:
+    """The tools in a request; none for null.
+
+    Raises:
+        Unreadable: not a list of function tools.
+    """
+    if raw is None:
+        return ()
+    if not isinstance(raw, list):
+        raise Unreadable(f"tools must be a list, not {_shown(raw)}")
+    return tuple(_tool_from_wire(entry) for entry in raw)
+
+
+def _tool_from_wire(entry: object) -> ToolSchema:
+    function = entry.get("function") if isinstance(entry, Mapping) else None
+    if not isinstance(function, Mapping) or not isinstance(function.get("name"), str):
+        raise Unreadable(f"a tool must be a function with a name, not {_shown(entry)}")
+    parameters = function.get("parameters")
+    return ToolSchema(
+        name=function["name"],
+        description=_text(function.get("description")),
+        parameters=parameters if isinstance(parameters, Mapping) else {},
+    )
+
+
+def _content(message: Mapping[str, object]) -> str:
+    """The text of a message; the refusal where there is no text."""
+    content = message.get("content")
+    if isinstance(content, list):
+        content = "".join(_part_text(part) for part in content)
+    atomic = message.get("provider_specific_fields")  # where litellm puts what it does not know
+    refusal = message.get("refusal") or (
+        atomic.get("refusal") if isinstance(atomic, Mapping) else None
+    )
+    return _text(content) or _text(refusal)
+
+
+def _part_text(part: object) -> str:
+    if isinstance(part, Mapping):
+        return _text(part.get("text")) or _text(part.get("refusal"))
+    return _text(part)
+
+
+def _calls(message: Mapping[str, object]) -> Iterator[RawCall]:
+    """The calls in order; an id that the provider left out is empty."""
+    entries = message.get("tool_calls")
+    if isinstance(entries, list) and entries:
+        yield from (_call_from_wire(entry) for entry in entries)
+    elif isinstance(legacy := message.get("function_call"), Mapping):
+        yield RawCall("", _text(legacy.get("name")), _verbatim(legacy.get("arguments")))
+
+
+def _call_from_wire(entry: object) -> RawCall:
+    if not isinstance(entry, Mapping):
+        return RawCall("", "", _verbatim(entry))
+    id_ = _text(entry.get("id"))
+    kind = _text(entry.get("type")) or "function"
+    # A custom tool's call holds `input` under `custom`; others may follow that pattern.
+    inner = entry.get("function") or entry.get(kind)
+    if not isinstance(inner, Mapping):
+        inner = entry
+    arguments = inner["input"] if "input" in inner else inner.get("arguments")
+    return RawCall(id_, _text(inner.get("name")), _verbatim(arguments))
+
+
+def _verbatim(arguments: object) -> str:
+    """The text that was given; a value that is not text, as JSON; nothing, as nothing."""
+    if arguments is None:
+        return ""
+    return arguments if isinstance(arguments, str) else json.dumps(arguments, ensure_ascii=False)
+
+
+def _with_ids(calls: Iterator[RawCall], taken: Collection[str]) -> Iterator[RawCall]:
+    used = set(taken)
+    for call in calls:
+        id_, number = call.id, 0
+        while not id_ or id_ in used:
+            number += 1
+            id_ = f"call_{number}"
+        used.add(id_)
+        yield RawCall(id_, call.name, call.arguments)
+
+
+def _usage(raw: object) -> Usage:
+    if not isinstance(raw, Mapping):
+        return Usage()
+    cost = raw.get("cost")
+    if isinstance(cost, Mapping):  # Perplexity itemises.
+        cost = cost.get("total_cost")
+    return Usage(
+        input_tokens=_count(raw.get("prompt_tokens", raw.get("input_tokens"))),
+        output_tokens=_count(raw.get("completion_tokens", raw.get("output_tokens"))),
+        cost_usd=float(cost) if _is_number(cost) else None,
+        prompt_cached_tokens=_at_hand(raw),
+    )
+
+
+def _at_hand(usage: Mapping[str, object]) -> int:
+    """Input tokens that the provider had at hand: OpenAI's place, Anthropic's, DeepSeek's."""
+    details = usage.get("prompt_tokens_details", usage.get("input_tokens_details"))
+    within = details.get("cached_tokens") if isinstance(details, Mapping) else None
+    beside = usage.get("cache_read_input_tokens") or usage.get("prompt_cache_hit_tokens")
+    return _count(within) or _count(beside)
+
+
+def _count(value: object) -> int:
+    return int(value) if _is_number(value) else 0
+
+
+def _is_number(value: object) -> TypeGuard[int | float]:
+    return (
+        isinstance(value, int | float)
+        and not isinstance(value, bool)
+        and 0 <= value < COUNT_END  # false for nan
+    )
+
+
+def _text(value: object) -> str:
+    return value if isinstance(value, str) else ""
+
+
+def _shown(value: object, limit: int = 300) -> str:
+    text = json.dumps(value, default=repr)
+    return text if len(text) <= limit else f"{text[:limit]}..."

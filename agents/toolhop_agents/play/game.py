@@ -1,0 +1,226 @@
+"""The dialogue: a line is read, acted upon, and shown, until the episode is over."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+from toolhop_agents.play.branches import Branches
+from toolhop_agents.play.commands import Command, Misread, Turn, TypedCall, parse
+from toolhop_agents.play.form import Cancelled, fill
+from toolhop_agents.play.prompt import Lines
+from toolhop_agents.play.screen import Screen
+from toolhop_agents.serve.seat import NothingFailed, TakenBack
+from toolhop_agents.serve.state import NoSuchTurn, answer_reply, taken, target_turn
+from toolhop_env.benchmark import Benchmark
+from toolhop_env.benchmarks import named
+from toolhop_env.episode import Episode, Step
+from toolhop_env.feedback import Level
+from toolhop_env.messages import RawCall, Reply
+from toolhop_env.trace import to_line
+from toolhop_sandbox.outcome import JSON
+from toolhop_tools.model import Tool, ToolSchema
+
+
+class Game:
+    """One item, played by whoever types."""
+
+    def __init__(
+        self, branches: Branches, screen: Screen, lines: Lines, *, show_gold: bool = False
+    ) -> None:
+        """Over open branches; `show_gold` lets `:score` and the end tell the gold answers."""
+        self._branches = branches
+        self._seat = branches.seat
+        self._screen = screen
+        self._lines = lines
+        self._show_gold = show_gold
+        self._asked_at = 0.0
+        self._commands: dict[str, Callable[[str], None]] = {
+            "answer": self._answer,
+            "tools": lambda _: screen.tools(list(self._tools.values())),
+            "tool": self._tool,
+            "question": lambda _: screen.question(self._episode.item),
+            "history": lambda _: screen.history(taken(self._episode.trace)),
+            "score": lambda _: self._score(),
+            "feedback": self._feedback,
+            "back": self._back,
+            "retry": self._retry,
+            "save": self._save,
+            "help": lambda _: screen.help(),
+            "quit": lambda _: self._seat.stop(),
+        }
+
+    @property
+    def _episode(self) -> Episode:
+        return self._seat.episode
+
+    @property
+    def _benchmark(self) -> Benchmark:
+        return named(self._episode.item.benchmark)
+
+    @property
+    def _tools(self) -> dict[str, ToolSchema]:
+        return {tool.name: tool.schema for tool in self._episode.tools}
+
+    @property
+    def _gold(self) -> str | None:
+        started = self._episode.trace.started
+        return self._benchmark.expected(started.gold) if self._show_gold else None
+
+    def play(self) -> None:
+        """Until an answer, a limit, `:quit` or the end of the input.
+
+        Raises:
+            SandboxError: the sandbox can run nothing any more. What was played is kept.
+            StoreError: the trace cannot be written.
+        """
+        limit = self._seat.progress.turn_limit
+        turns = (
+            "There is no limit of turns."
+            if limit is None
+            else f"You have {limit} turns, the answer included."
+        )
+        place = f"{turns} Feedback: {self._episode.feedback_level}."
+        setting = self._episode.setting
+        self._screen.item(self._episode.item, list(self._tools.values()), setting.mode, place)
+        if setting.single_reply:
+            self._screen.prompt(setting.messages)
+        while self._episode.ending is None:
+            self._round()
+        self._screen.end(self._benchmark, self._seat.score(), self._episode.ending, self._gold)
+        self._screen.saved(self._branches.path, self._seat.branches)
+
+    def _round(self) -> None:
+        now = self._seat.progress
+        if now.last and self._tools:
+            self._screen.note("This is the last turn: only an answer can end the game well.")
+        self._asked_at = time.monotonic()
+        try:
+            line = self._lines.line(f"turn {now.place}> ")
+        except KeyboardInterrupt:
+            self._screen.note(":quit leaves, and so does Ctrl-D.")
+        except EOFError:
+            self._seat.stop()
+        else:
+            self._act(line)
+
+    def _act(self, line: str) -> None:
+        match parse(line, self._tools):
+            case Command(name, argument):
+                self._commands[name](argument)
+            case Turn(calls):
+                self._call(calls)
+            case Misread(message):
+                self._screen.note(message)
+            case None:
+                pass
+
+    def _call(self, typed: tuple[TypedCall, ...]) -> None:
+        turn = len(self._episode.trace.replies) + 1
+        calls: list[RawCall] = []
+        for index, call in enumerate(typed, start=1):
+            try:
+                text = self._fill(call.name) if call.arguments is None else call.arguments
+            except (Cancelled, KeyboardInterrupt, EOFError):
+                self._screen.note("Left; no call was made.")
+                return
+            calls.append(RawCall(f"call_{turn}_{index}", call.name, text))
+        self._take(Reply(calls=tuple(calls), wall_s=self._elapsed()))
+
+    def _fill(self, tool: str) -> str:
+        """Ask for the arguments of a call; their text."""
+        form = fill(self._tools[tool])
+        asked = None
+        try:
+            ask = next(form)
+            self._screen.form(tool)
+            while True:
+                if ask.parameter is not asked:
+                    asked = ask.parameter
+                    self._screen.parameter(asked)
+                if ask.trouble:
+                    self._screen.note(ask.trouble)
+                ask = form.send(self._lines.value(f"  {asked.name}: ", asked))
+        except StopIteration as done:
+            return str(done.value)
+
+    def _elapsed(self) -> float:
+        return round(time.monotonic() - self._asked_at, 3)
+
+    def _take(self, reply: Reply) -> None:
+        self._show(lambda: self._branches.step(reply, self._stand_in))
+
+    def _show(self, take: Callable[[], Step | None]) -> None:
+        try:
+            step = take()
+        except TakenBack as reason:
+            self._screen.note(f"The turn was taken back: {reason}.")
+            return
+        for call in step.calls if step else ():
+            self._screen.called(call)
+
+    def _stand_in(self, tool: Tool, arguments: Mapping[str, JSON]) -> str:
+        """What is typed in the place of the user, or of a tool that is simulated."""
+        self._screen.stand_in(tool, arguments)
+        return self._lines.line("you answer> ")
+
+    def _answer(self, text: str) -> None:
+        if text:
+            self._take(answer_reply(self._seat.trace, text, self._elapsed()))
+        else:
+            self._screen.note("say what you answer: :answer TEXT")
+
+    def _tool(self, name: str) -> None:
+        if name in self._tools:
+            self._screen.tool(self._tools[name])
+        else:
+            names = ", ".join(self._tools) or "none in this mode"
+            self._screen.note(f"name a tool after :tool; the tools are: {names}")
+
+    def _score(self) -> None:
+        self._screen.progress(self._seat.progress, self._benchmark.milestone, self._gold)
+
+    def _feedback(self, text: str) -> None:
+        if text in list(Level):
+            self._seat.set_feedback(Level(text))
+            self._screen.note(f"Feedback is {text} from here on.")
+        else:
+            level = self._episode.feedback_level
+            self._screen.note(f"Feedback is {level}; :feedback {' or '.join(Level)} sets it.")
+
+    def _back(self, steps: str) -> None:
+        try:
+            turn = target_turn(self._episode.trace, steps)
+        except NoSuchTurn as trouble:
+            self._screen.note(str(trouble))
+            return
+        self._branches.back_to(turn)
+        self._screen.note(f"Back before turn {turn}. What you took back is kept as another trace.")
+
+    def _retry(self, level: str) -> None:
+        if level not in list(Level):
+            self._screen.note(f"name a feedback level: :retry {' or '.join(Level)}")
+            return
+        try:
+            self._show(lambda: self._branches.fork(Level(level)))
+        except NothingFailed as trouble:
+            self._screen.note(str(trouble))
+            return
+        self._screen.history(taken(self._seat.trace))
+        self._screen.note(f"Back after the first failed call. Feedback is {level} from here on.")
+
+    def _save(self, path: str) -> None:
+        if not path:
+            self._screen.note(f"Every step is already in {self._branches.path}")
+            return
+        try:
+            target = Path(path).expanduser()
+            with target.open("xb") as file:
+                file.writelines(to_line(event) for event in self._episode.trace.events)
+        except FileExistsError:
+            self._screen.note(f"{path} is there already; name another file")
+        except (OSError, ValueError, RuntimeError) as error:
+            self._screen.note(f"{path} cannot be written: {error}")
+        else:
+            self._screen.note(f"Saved the game so far to {target}")

@@ -1,0 +1,263 @@
+"""What the agent sees. All text of items and tools is foreign: shown as letters, never as markup
+or control sequences.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from rich.console import Console, RenderableType
+from rich.padding import Padding
+from rich.rule import Rule
+from rich.table import Table
+from rich.text import Text
+
+from toolhop_agents.data_view import parameter_rows
+from toolhop_agents.play.commands import COMMANDS
+from toolhop_agents.play.form import CANCEL, Parameter
+from toolhop_agents.serve.state import EpisodeProgress, TakenTurn
+from toolhop_agents.table import value_text
+from toolhop_agents.terminal import plain
+from toolhop_env.benchmark import Benchmark
+from toolhop_env.feedback import Level
+from toolhop_env.measures import Measure
+from toolhop_env.messages import SystemMessage, UserMessage
+from toolhop_env.score import Errored, Score, Verdict
+from toolhop_env.trace import Called, Ending
+from toolhop_sandbox.outcome import JSON
+from toolhop_tools.model import Item, Simulated, Tool, ToolSchema
+
+SHOWN_CHARS = 4_000
+"""Letters of a result that are shown; the trace has them all."""
+HISTORY_CHARS = 300
+LABEL = 26
+"""Letters of a label in the result."""
+
+MODE_LINES = {
+    "mandatory": "Take every step with a tool, then answer.",
+    "free": "Use the tools where they help, then answer.",
+    "direct": "There are no tools in this mode: answer from what you know.",
+}
+ENDINGS = {
+    Ending.ANSWERED: "You answered.",
+    Ending.GAVE_UP: "You gave up.",
+    Ending.OUT_OF_TURNS: "That was the last turn, and it was no answer.",
+    Ending.OUT_OF_CALLS: "That was the last call allowed, and there is no answer.",
+    Ending.STOPPED: "You left without an answer.",
+}
+
+
+def foreign(text: str, style: str = "", *, most: int = SHOWN_CHARS) -> Text:
+    """Text of others, made harmless, and cut with a note of how much is left out."""
+    left = len(text) - most
+    body = plain(text[:most], style)
+    if left > 0:
+        body.append(f" … {left:,} more characters", "dim")
+    return body
+
+
+class Screen:
+    """Writes to a console; knows nothing of the game's course."""
+
+    def __init__(self, console: Console) -> None:
+        self._console = console
+
+    def write(self, part: RenderableType = "", *, indent: int = 0) -> None:
+        """A part; long lines are left to whoever reads where the output is no terminal."""
+        wraps = self._console.is_terminal
+        if wraps and indent:
+            part = Padding(part, (0, 0, 0, indent))
+        elif indent and isinstance(part, Text):
+            space = " " * indent
+            part = Text("\n").join(Text(space) + line for line in part.split("\n"))
+        self._console.print(part, soft_wrap=not wraps, markup=False, highlight=False, emoji=False)
+
+    def note(self, text: str) -> None:
+        """A word from the game."""
+        self.write(foreign(text, "yellow"))
+
+    def echo(self, text: str) -> None:
+        """A prompt and the line that answered it."""
+        self.write(foreign(text, "bold"))
+
+    def item(self, item: Item, tools: Sequence[ToolSchema], mode: str, place: str) -> None:
+        """The start of a game."""
+        self.write(Rule(foreign(f"{item.id} · {item.domain}"), align="left"))
+        self.question(item)
+        self.write()
+        if tools:
+            self.tools(tools)
+        self.write(Text(f"{MODE_LINES.get(mode, f'Mode: {mode}.')} {place}"))
+        for line in _HOW[bool(tools)]:
+            self.write(Text(line, "dim"))
+
+    def question(self, item: Item) -> None:
+        """The question."""
+        self.write(foreign(item.question, "bold"))
+
+    def prompt(self, messages: Sequence[SystemMessage | UserMessage]) -> None:
+        """What a model is sent, where one reply to it is all."""
+        for message in messages:
+            self.write(foreign(message.content), indent=2)
+
+    def tools(self, tools: Sequence[ToolSchema]) -> None:
+        """All tools; a star marks a required argument."""
+        for tool in tools:
+            self.tool(tool)
+        if not tools:
+            self.note("There are no tools in this mode.")
+
+    def tool(self, tool: ToolSchema) -> None:
+        """One tool."""
+        self.write(foreign(tool.name, "bold cyan"))
+        self.write(foreign(tool.description.strip()), indent=2)
+        rows = list(parameter_rows(tool.parameters))
+        for name, kind, about in rows:
+            required = ", required" if name.endswith("*") else ""
+            head = foreign(name.removesuffix("*"), "cyan")
+            self.write(
+                Text.assemble(head, "  ", foreign(kind), f"{required}  ", foreign(about, "dim")),
+                indent=4,
+            )
+        if not rows:
+            self.write(Text("takes no arguments", "dim"), indent=4)
+        self.write()
+
+    def parameter(self, parameter: Parameter) -> None:
+        """What a form asks for next."""
+        for name, kind, about in parameter_rows(
+            {"properties": {parameter.name: dict(parameter.schema)}}
+        ):
+            need = "required" if parameter.required else "optional: Enter leaves it out"
+            head = foreign(name, "cyan")
+            self.write(
+                Text.assemble(head, "  ", foreign(kind), f", {need}  ", foreign(about, "dim")),
+                indent=2,
+            )
+
+    def form(self, tool: str) -> None:
+        """The head of a form."""
+        self.write(Text(f"Arguments of {tool}, one by one; {CANCEL} or Ctrl-C leaves.", "dim"))
+
+    def called(self, call: Called) -> None:
+        """A call and its feedback; of a failure no more than the feedback itself tells."""
+        self._call(call, SHOWN_CHARS)
+
+    def _call(self, call: Called, most: int) -> None:
+        head = Text.assemble(
+            foreign(call.raw.name, "cyan"), " ", foreign(call.raw.arguments, most=most)
+        )
+        self.write(head, indent=2)
+        mark = Text("ok  ", "green") if call.error is None else Text("failed  ", "red")
+        if call.error is not None and call.level is Level.DETAILED:
+            mark = Text(f"failed, {call.error.value}  ", "red")
+        self.write(Text.assemble(mark, foreign(call.feedback, most=most)), indent=2)
+
+    def stand_in(self, tool: Tool, arguments: Mapping[str, JSON]) -> None:
+        """A call that whoever types has to answer."""
+        simulated = isinstance(tool.body, Simulated)
+        place = "this tool, which is simulated" if simulated else "the user, who is asked"
+        text = json.dumps(dict(arguments), ensure_ascii=False)
+        self.write(Text.assemble(foreign(tool.name, "cyan"), " ", foreign(text)), indent=2)
+        self.write(Text(f"You answer in the place of {place}."), indent=2)
+        if isinstance(tool.body, Simulated):
+            self.write(foreign(tool.body.instruction, "dim"), indent=2)
+
+    def history(self, turns: Sequence[TakenTurn]) -> None:
+        """All turns so far."""
+        for turn in turns:
+            self.write(Text(f"turn {turn.turn}", "bold"))
+            for call in turn.calls:
+                self._call(call, HISTORY_CHARS)
+        if not turns:
+            self.note("No turn has been taken yet.")
+
+    def progress(self, now: EpisodeProgress, milestone: str, gold: str | None) -> None:
+        """How far the agent is; with `gold`, the answers too."""
+        if now.milestones:
+            self.write(Text(f"{milestone}s reached: {now.reached} of {len(now.milestones)}"))
+        self.write(Text(f"calls: {now.calls}, failed: {now.failed}; turn {now.place} is next"))
+        if gold is None:
+            return
+        for one in now.milestones:
+            line = Text.assemble("reached  " if one.reached else "open     ")
+            line.append_text(foreign(one.label, "cyan"))
+            if one.expected:
+                line.append(" → ").append_text(foreign(one.expected))
+            self.write(line, indent=2)
+        self.write(Text.assemble("answer: ", foreign(gold, "green")))
+
+    def help(self) -> None:
+        """How calls are written, and the commands."""
+        for line in _CALLS:
+            self.write(Text(line))
+        self.write()
+        table = Table(box=None, show_header=False, padding=(0, 2, 0, 0))
+        table.add_column(style="cyan", overflow="fold")
+        table.add_column(overflow="fold")
+        for name, (argument, about) in COMMANDS.items():
+            table.add_row(Text(f":{name} {argument}".rstrip()), Text(about))
+        self.write(table)
+
+    def end(
+        self, benchmark: Benchmark, verdict: Verdict, ending: Ending | None, gold: str | None
+    ) -> None:
+        """The result."""
+        self.write(Rule())
+        self.write(Text(ENDINGS.get(ending, "The game is over.") if ending else "", "bold"))
+        if isinstance(verdict, Errored):
+            self.note(f"Not scored: {verdict.reason}")
+            return
+        for label, text in _result(benchmark, verdict):
+            self.write(Text.assemble((f"{label:<{LABEL}}", "dim"), text))
+        if gold is not None:
+            self.write(Text.assemble((f"{'gold answer':<{LABEL}}", "dim"), foreign(gold, "green")))
+
+    def saved(self, path: Path, branches: int) -> None:
+        """Where the trace is."""
+        self.write(Text.assemble((f"{'trace':<{LABEL}}", "dim"), foreign(str(path))))
+        if branches > 1:
+            others = "the branch" if branches == 2 else f"the {branches - 1} branches"
+            self.write(Text(f"{'':<{LABEL}}({others} you went back from: beside it)", "dim"))
+
+
+_HOW = {
+    True: (
+        "A tool's name alone asks for its arguments; :answer TEXT answers; :help tells more.",
+        "On a terminal the Tab key completes. :question shows the question again.",
+    ),
+    False: (":answer TEXT answers; :help tells more.",),
+}
+_CALLS = (
+    'tool {"a": 1, "b": "text"}   calls it with exactly this JSON',
+    'tool a=1 b="some text"       the same with less typing; a bare word is text',
+    'tool(a=1, b="some text")     the same again',
+    "tool                         asks for each argument",
+    "one a=1 && two b=2           two calls in one turn",
+)
+
+
+def _result(benchmark: Benchmark, score: Score) -> list[tuple[str, Text]]:
+    """What each scorer says of the answer, the other measures that have something, and conduct."""
+    conduct, answers = score.conduct, benchmark.answer_measures
+    failed = ", ".join(f"{code.value} {count}" for code, count in conduct.errors.items())
+    others = [
+        m for m in benchmark.measures if m not in answers and (not m.binary or m.holds(score))
+    ]
+    calls = f"{conduct.calls}, {conduct.failed_calls} failed{f' ({failed})' if failed else ''}"
+    return [
+        *((measure.heading, _said(measure, score)) for measure in answers),
+        *((measure.heading, Text(value_text(measure, score))) for measure in others),
+        ("turns", Text(str(conduct.turns))),
+        ("calls", Text(calls)),
+    ]
+
+
+def _said(measure: Measure, score: Score) -> Text:
+    if not measure.binary or measure.of(score) is None:
+        return Text(value_text(measure, score))
+    if measure.holds(score):
+        return Text("right", "green")
+    return Text("wrong" if score.conduct.ending is Ending.ANSWERED else "no answer", "red")

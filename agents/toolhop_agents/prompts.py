@@ -1,0 +1,110 @@
+"""Prompts: one template a mode, in files that a study can replace by its own.
+
+The shipped texts are ours; what they ask for is what ToolHop's scenarios ask for (paper section
+4.1): tools for every step, tools at will, or none; an answer in a tag, ISO dates, plain numbers.
+
+A template is a text with `{question}` in it. It may hold `{tools}` (the documents as JSON lines),
+`{answer_format}` and `{tool_format}` (the shipped paragraphs; the second is empty in the native
+format). A line `[system]` at the start makes what follows the system message, up to a line
+`[user]`; without these the whole is the user's message.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from enum import StrEnum
+from importlib.resources import files
+from pathlib import Path
+
+from toolhop_env.messages import SystemMessage, UserMessage
+from toolhop_env.reading import CallFormat
+from toolhop_tools.model import ToolSchema
+
+PLACES = ("question", "tools", "answer_format", "tool_format")
+
+
+class Mode(StrEnum):
+    """ToolHop's three scenarios (paper section 4.1)."""
+
+    MANDATORY = "mandatory"
+    FREE = "free"
+    DIRECT = "direct"
+
+
+class TemplateError(Exception):
+    """A template that cannot be used; says why and what a template needs."""
+
+
+def shipped(name: str) -> str:
+    """A shipped template's text."""
+    return (
+        (files("toolhop_agents") / "templates" / f"{name}.txt")
+        .read_text(encoding="utf-8")
+        .rstrip("\n")
+    )
+
+
+def read_template(path: Path) -> str:
+    """A study's own template.
+
+    Raises:
+        TemplateError: it cannot be read, or has no place for the question.
+    """
+    try:
+        text = path.read_text(encoding="utf-8").rstrip("\n")
+    except (OSError, UnicodeDecodeError) as error:
+        raise TemplateError(f"the template {path} cannot be read: {error}") from error
+    if "{question}" not in text:
+        raise TemplateError(
+            f"the template {path} has no {{question}}; put it where the question shall stand"
+        )
+    return text
+
+
+def prompt(
+    mode: Mode,
+    call_format: CallFormat,
+    question: str,
+    documents: Sequence[ToolSchema],
+    *,
+    template: str | None = None,
+) -> tuple[SystemMessage | UserMessage, ...]:
+    """The messages that begin an episode. `template` replaces the shipped one of `mode`."""
+    text_tools = call_format is CallFormat.TEXT and mode is not Mode.DIRECT
+    values = {
+        "question": question,
+        "tools": tool_lines(documents),
+        "answer_format": shipped("answer_format"),
+        "tool_format": shipped("tool_format") + "\n" if text_tools else "",
+    }
+    text = template if template is not None else shipped(mode.value)
+    system, user = _sections(text)
+    parts: list[SystemMessage | UserMessage] = []
+    if system:
+        parts.append(SystemMessage(fill(system, values)))
+    parts.append(UserMessage(fill(user, values)))
+    return tuple(parts)
+
+
+def tool_lines(documents: Sequence[ToolSchema]) -> str:
+    """The documents as JSON, one a line."""
+    functions = (document.to_openai()["function"] for document in documents)
+    return "\n".join(json.dumps(function, ensure_ascii=False) for function in functions)
+
+
+def fill(template: str, values: Mapping[str, str]) -> str:
+    """Replace the places in a template, `{tool_format}` first, as it holds `{tools}` itself.
+
+    Other braces stay as they are, and what was put in is not looked at again.
+    """
+    text = template.replace("{tool_format}", values["tool_format"])
+    names = "|".join(name for name in values if name != "tool_format")
+    text = re.sub(rf"\{{({names})\}}", lambda found: values[found[1]], text)
+    return re.sub(r"\n{3,}", "\n\n", text).strip("\n")
+
+
+def _sections(text: str) -> tuple[str, str]:
+    found = re.fullmatch(r"\[system\]\n(.*?)\n\[user\]\n(.*)", text, flags=re.DOTALL)
+    return (found[1], found[2]) if found else ("", text)

@@ -1,0 +1,46 @@
+"""Ablations in a report: their figures, and their discordant pairs as episodes of the report."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from toolhop_agents.ablate.folder import AblationFolder
+from toolhop_agents.ablate.plain import to_json
+from toolhop_agents.ablate.result import result
+from toolhop_sandbox.outcome import JSON
+
+Keys = Callable[[str, str], str | None]
+"""From an arm and an episode's name to the episode's key in the report."""
+
+
+def ablation_part(label: str, folder: AblationFolder, keys: Keys) -> dict[str, JSON]:
+    """What the report shows of an ablation.
+
+    Raises:
+        StoreError: a trace of it cannot be read.
+    """
+    found = result(folder.ablation, folder.episodes())
+    plain = to_json(folder.ablation, found)
+    discordant: list[JSON] = []
+    for one in found.discordant:
+        sides = zip(one.contrast.arms(one.pair), (one.pair.before, one.pair.after), strict=True)
+        first, second = (keys(arm.name, attempt.episode) for arm, attempt in sides)
+        if first is not None and second is not None:
+            discordant.append(
+                {
+                    "first": one.contrast.first,
+                    "second": one.contrast.second,
+                    "prefix": one.contrast.prefix,
+                    "design": one.contrast.design,
+                    "pair": [first, second],
+                }
+            )
+    return {
+        "label": label,
+        "factor": str(folder.ablation.factor),
+        "design": "forked" if folder.ablation.forks else "independent",
+        "confidence": folder.ablation.confidence,
+        "rows": plain["rows"],
+        "savings": plain["savings"],
+        "discordant": discordant,
+    }

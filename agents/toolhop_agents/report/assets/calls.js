@@ -1,0 +1,250 @@
+// Failed calls by code, calls by milestone, and what they cost.
+
+// More groups than this are not distinguished by colour in a bar.
+const MANY = 6;
+
+const errorsSection = () => {
+  const codes = new Map();
+  for (const group of report.groups)
+    for (const [code, number] of Object.entries(group.errors))
+      codes.set(code, (codes.get(code) ?? 0) + number);
+  if (!codes.size) return section("errors", "Failed calls by code", "No call failed.");
+  const wide = report.groups.length <= MANY;
+  const order = [...codes].sort((a, b) => b[1] - a[1]).map(([code]) => code);
+  const marks = report.groups.flatMap((group) =>
+    Object.entries(group.errors).map(([code, number]) => ({ code, number, tag: group.tag })),
+  );
+  const chart = figure(
+    "Failed calls by code",
+    wide && report.groups.length > 1 ? "colours as in the table of answers" : null,
+    (Plot, width) => ({
+      height: 40 + 26 * order.length,
+      marginLeft: 150,
+      marginRight: 44,
+      x: { label: null, ticks: Math.max(2, Math.floor(width / 130)) },
+      y: { label: null, tickSize: 0, domain: order, tickFormat: words, padding: 0.28 },
+      color: groupColors(),
+      marks: [
+        Plot.gridX({ ticks: Math.max(2, Math.floor(width / 130)) }),
+        wide
+          ? Plot.barX(marks, {
+              y: "code",
+              x: "number",
+              fill: "tag",
+              order: report.groups.map((group) => group.tag),
+              insetRight: 1,
+            })
+          : Plot.barX(order, { y: (d) => d, x: (d) => codes.get(d), fill: "var(--accent)" }),
+        Plot.text(order, {
+          y: (d) => d,
+          x: (d) => codes.get(d),
+          text: (d) => count(codes.get(d)),
+          textAnchor: "start",
+          dx: 6,
+          fill: "currentColor",
+        }),
+      ],
+    }),
+  );
+  const columns = [
+    { name: "code" },
+    ...(wide
+      ? report.groups.map((group) => ({ name: groupChip(group), label: group.name, number: true }))
+      : []),
+    { name: "all", number: true },
+  ];
+  const cell = (group, code) =>
+    group.errors[code]
+      ? el("a", { href: episodesOf(group, { error: code }) }, count(group.errors[code]))
+      : "–";
+  const rows = order.map((code) => [
+    words(code),
+    ...(wide ? report.groups.map((group) => cell(group, code)) : []),
+    el("a", { href: hashOf({ view: "episodes", filters: { error: code } }) }, count(codes.get(code))),
+  ]);
+  const failing = report.groups.filter((group) => Object.keys(group.errors).length);
+  const more = wide
+    ? null
+    : el(
+        "details",
+        { class: "further" },
+        el("summary", {}, "By group"),
+        table(
+          null,
+          [groupColumn, ...order.map((code) => ({ name: words(code), number: true }))],
+          failing.map((group) => [groupCell(group), ...order.map((code) => cell(group, code))]),
+          { wide: true },
+        ),
+      );
+  return section("errors", "Failed calls by code", null, pair(chart, table(null, columns, rows)), more);
+};
+
+const milestoneSections = () =>
+  Object.entries(report.benchmarks).map(([name, benchmark]) => milestoneSection(name, benchmark));
+
+const milestoneSection = (name, { milestone, title }) => {
+  const having = report.groups.filter((group) => group.benchmark === name && group.milestones.length);
+  if (!having.length) return null;
+  const several = Object.keys(report.benchmarks).length > 1;
+  const head = [`milestones-${name}`, `${several ? `${title}: calls` : "Calls"} by ${milestone}`];
+  const groups = having.filter((group) => group.milestones.some(([, calls]) => calls));
+  if (!groups.length) return section(...head, "No tool was called.");
+  const marks = groups.flatMap((group) =>
+    group.milestones.map(([episodes, calls, failed, reached], index) => ({
+      group,
+      tag: group.tag,
+      place: `${milestone} ${index + 1}`,
+      episodes,
+      calls,
+      failed,
+      reached,
+    })),
+  );
+  const longest = Math.max(...groups.map((group) => group.milestones.length));
+  const places = Array.from({ length: longest }, (_, index) => `${milestone} ${index + 1}`);
+  const totals = places.map((place) => {
+    const sum = (key) => marks.filter((d) => d.place === place).reduce((all, d) => all + d[key], 0);
+    return { place, episodes: sum("episodes"), calls: sum("calls"), failed: sum("failed"), reached: sum("reached") };
+  });
+  const columns = [
+    { name: milestone },
+    { name: "episodes", number: true },
+    { name: "reached %", number: true },
+    { name: "calls", number: true },
+    { name: "failed", number: true },
+  ];
+  const line = (d) => [d.place, count(d.episodes), reachedShare(d).toFixed(1), count(d.calls), count(d.failed)];
+  const rows = totals.filter((d) => d.episodes).map(line);
+  const [called, failed] = groups.reduce(
+    (sum, group) => [sum[0] + group.other[1], sum[1] + group.other[2]],
+    [0, 0],
+  );
+  if (called) rows.push([`no ${milestone}'s tool`, "–", "–", count(called), count(failed)]);
+  const details =
+    groups.length > 1 &&
+    el(
+      "details",
+      { class: "further" },
+      el("summary", {}, "By group"),
+      table(
+        null,
+        [{ name: "group" }, ...columns],
+        marks.filter((d) => d.episodes).map((d) => [groupCell(d.group), ...line(d)]),
+      ),
+    );
+  const shares = reachedChart(`${milestone[0].toUpperCase()}${milestone.slice(1)}s reached, per cent`, groups, marks, places);
+  const calls = placeCalls(`Calls by ${milestone}, an episode`, totals);
+  return section(...head, null, pair(el("div", {}, shares, calls), table(null, columns, rows)), details || null);
+};
+
+const reachedShare = (d) => (100 * d.reached) / d.episodes;
+
+const reachedChart = (title, groups, marks, places) =>
+  figure(title, "of the episodes that have it", (Plot, width) => {
+    const axis = groupAxis(width, groups);
+    return {
+      ...axis,
+      y: { ...axis.y, padding: 0.06 },
+      height: 34 + 25 * groups.length,
+      marginRight: 4,
+      x: { label: null, domain: places, type: "band", padding: 0.04, tickSize: 0, axis: "bottom" },
+      opacity: { domain: [0, 100], range: [0.03, 0.45] },
+      marks: [
+        Plot.cell(marks, {
+          x: "place",
+          y: "tag",
+          fill: "var(--accent)",
+          fillOpacity: (d) => (d.episodes ? reachedShare(d) : null),
+        }),
+        Plot.text(marks, {
+          x: "place",
+          y: "tag",
+          text: (d) => (d.episodes ? reachedShare(d).toFixed(0) : ""),
+          fill: "var(--ink)",
+        }),
+      ],
+    };
+  });
+
+const placeCalls = (title, totals) => {
+  const marks = totals.flatMap((d) => [
+    { place: d.place, kind: "succeeded", value: (d.calls - d.failed) / (d.episodes || 1) },
+    { place: d.place, kind: "failed", value: d.failed / (d.episodes || 1) },
+  ]);
+  return figure(title, "red: failed", (Plot, width) => ({
+    height: Math.min(200, 120 + width / 8),
+    marginLeft: 34,
+    x: { label: null, tickSize: 0, type: "band", padding: 0.45, domain: totals.map((d) => d.place) },
+    y: { label: null, ticks: 4 },
+    color: { domain: ["succeeded", "failed"], range: ["var(--accent)", "var(--failed-bar)"] },
+    marks: [
+      Plot.gridY({ ticks: 4 }),
+      Plot.barY(marks, { x: "place", y: "value", fill: "kind", order: ["succeeded", "failed"] }),
+      Plot.ruleY([0]),
+    ],
+  }));
+};
+
+const costSection = () => {
+  const groups = report.groups.filter((group) => group.figures.turns);
+  if (!groups.length) return null;
+  const per = (group, value) => value / Math.max(1, group.figures.turns[2]);
+  const priced = groups.some((group) => group.cost > 0);
+  const counted = groups.some((group) => group.tokens[0] + group.tokens[1] > 0);
+  const [title, value, note] = priced
+    ? [
+        "Cost an episode, dollars",
+        (group) => (group.cost === null ? null : per(group, group.cost)),
+        "groups with an unknown price have no bar",
+      ]
+    : counted
+      ? ["Tokens an episode", (group) => per(group, group.tokens[0] + group.tokens[1]), "no price is known"]
+      : ["Seconds an episode", (group) => group.figures.wall_s[0], "no tokens were counted, as with scripted agents"];
+  const marks = groups
+    .map((group) => ({ tag: group.tag, value: value(group) }))
+    .filter((d) => d.value !== null);
+  const chart = figure(title, note, (Plot, width) => ({
+    ...groupAxis(width),
+    height: 44 + 26 * report.groups.length,
+    marginRight: 50,
+    x: { label: null, ticks: Math.max(2, Math.floor(width / 160)) },
+    color: groupColors(),
+    marks: [
+      Plot.gridX({ ticks: Math.max(2, Math.floor(width / 160)) }),
+      Plot.barX(marks, { y: "tag", x: "value", fill: "tag", insetTop: 5, insetBottom: 5 }),
+      Plot.text(marks, {
+        y: "tag",
+        x: "value",
+        text: (d) =>
+          priced || counted ? Number(d.value.toPrecision(3)).toLocaleString("en") : seconds(d.value),
+        textAnchor: "start",
+        dx: 6,
+        fill: "currentColor",
+      }),
+    ],
+  }));
+  const columns = [
+    groupColumn,
+    { name: "tokens in", number: true },
+    { name: "tokens out", number: true },
+    { name: "tokens an episode", number: true },
+    { name: "cost", number: true },
+    { name: "cost a right answer", number: true },
+    { name: "requests sent again", number: true },
+  ];
+  const rows = groups.map((group) => {
+    const lead = leadOf(benchmarkOf(group));
+    const [share, , scored] = (lead.binary && group.figures[lead.name]) || [0, null, 0];
+    const right = Math.round(share * scored);
+    return [
+      groupCell(group),
+      count(group.tokens[0]),
+      count(group.tokens[1]),
+      count(Math.round(per(group, group.tokens[0] + group.tokens[1]))),
+      money(group.cost),
+      group.cost === null || !right ? "–" : money(group.cost / right),
+      count(group.retries),
+    ];
+  });
+  return section("cost", "Cost", null, chart, table(null, columns, rows));
+};

@@ -1,0 +1,66 @@
+// Runs that are no ablation: the same items under two levels of feedback.
+
+const levelsSection = () => {
+  if (!report.pairs.length) return null;
+  const columns = [
+    { name: "levels" },
+    { name: "episodes" },
+    { name: "measure" },
+    { name: "pairs", number: true },
+    { name: "before", number: true },
+    { name: "after", number: true },
+    { name: "difference", number: true, title: "With its 95 % interval" },
+    { name: "p", number: true, title: "Exact test over items" },
+    { name: "right → wrong", number: true },
+    { name: "wrong → right", number: true },
+  ];
+  const line = (one, figures, which) => {
+    const lead = leadOf(benchmarkOf(one));
+    return [
+      [
+        el("b", {}, `${one.before} → ${one.after}`),
+        oneLine(` ${one.agent} · ${one.mode}`),
+        el("span", { class: "note" }, ` ${one.how}`),
+      ],
+      which,
+      headingOf(lead),
+      count(figures.n),
+      inUnit(lead, figures.before),
+      inUnit(lead, figures.after),
+      withInterval(lead, figures),
+      chance(figures.p),
+      figures.lost === null ? "–" : count(figures.lost),
+      figures.gained === null ? "–" : count(figures.gained),
+    ];
+  };
+  const rows = report.pairs.flatMap((one) =>
+    [one.all && line(one, one.all, "all"), one.failed && line(one, one.failed, "with a failed call")].filter(Boolean),
+  );
+  const discordant = report.pairs.filter((one) => one.discordant.length);
+  return section(
+    "levels",
+    "Feedback levels, paired",
+    "Answers under two levels of feedback. Forked pairs share their turns up to the change; separate ones share the item and the epoch.",
+    Object.entries(report.benchmarks).map(([name, benchmark]) => levelChart(name, leadOf(benchmark))),
+    table(null, columns, rows, { wide: true }),
+    discordant.map((one) =>
+      discordantList(`${one.before} → ${one.after}, ${one.agent} · ${one.mode}`, one.discordant),
+    ),
+  );
+};
+
+const signed = (measure, value) =>
+  `${value > 0 ? "+" : value < 0 ? "−" : ""}${inUnit(measure, Math.abs(value))}`;
+
+const levelChart = (name, lead) => {
+  const marks = report.pairs
+    .filter((one) => one.all && one.benchmark === name)
+    .map((one, index) => ({
+      ...one.all,
+      name: String(index + 1),
+      label: `${one.agent} · ${one.mode}: ${one.before} → ${one.after}`,
+    }));
+  return marks.length
+    ? differenceChart(`Difference after − before: ${lead.heading}`, "lines: 95 % intervals", lead, marks)
+    : null;
+};

@@ -1,0 +1,334 @@
+// The figures: a chart and a table each.
+
+const overview = () =>
+  report.rows.length
+    ? figures()
+    : el(
+        "div",
+        { class: "overview" },
+        heading(),
+        el("p", { class: "intro" }, "No episode has begun."),
+        runsSection(),
+      );
+
+const figures = () =>
+  el(
+    "div",
+    { class: "overview" },
+    heading(),
+    answersSection(),
+    findingsSection(),
+    report.ablations.map(ablationSection),
+    levelsSection(),
+    errorsSection(),
+    milestoneSections(),
+    costSection(),
+    differencesSection(),
+    runsSection(),
+  );
+
+const section = (id, title, intro, ...content) =>
+  el(
+    "section",
+    { "aria-labelledby": `h-${id}` },
+    el("h2", { id: `h-${id}` }, title),
+    intro && el("p", { class: "intro" }, intro),
+    ...content,
+  );
+
+const pair = (chart, ...tables) => el("div", { class: "pair" }, chart, el("div", {}, ...tables));
+
+const heading = () => {
+  const rows = report.rows;
+  const tally = (verdict) => rows.filter((row) => row.verdict === verdict).length;
+  const calls = rows.reduce((sum, row) => sum + row.calls, 0);
+  const facts = [
+    [count(rows.length), rows.length === 1 ? "episode" : "episodes"],
+    [count(new Set(rows.map((row) => row.item)).size), "items"],
+    [count(calls), "calls"],
+    [count(tally("errored")), "errored"],
+    [count(tally("unfinished")), "unfinished"],
+  ].filter(([value, name]) => value !== "0" || (name !== "errored" && name !== "unfinished"));
+  return el(
+    "div",
+    { class: "heading" },
+    el("h1", {}, document.title),
+    el(
+      "ul",
+      { class: "facts" },
+      facts.map(([value, name]) => el("li", {}, el("b", {}, value), ` ${name}`)),
+    ),
+    underWay(),
+  );
+};
+
+const underWay = () => {
+  const open = report.runs.filter((run) => run.status === "started");
+  if (!open.length) return null;
+  const names = open.map((run) => run.label).join(", ");
+  return el(
+    "p",
+    { class: "remark" },
+    `Not ended when this page was made: ${names}. Unfinished episodes are in no figure.`,
+  );
+};
+
+const groupColumn = { name: "", label: "" };
+
+const groupCell = (group) => [groupChip(group), " ", oneLine(group.name)];
+
+const episodesOf = (group, more = {}) => hashOf({ view: "episodes", filters: { group: group.tag, ...more } });
+
+const answersSection = () =>
+  section(
+    "answers",
+    "Answers",
+    null,
+    Object.entries(report.benchmarks).map(([name, benchmark]) => answerCharts(name, benchmark)),
+    measureTable(ownMeasures(), true),
+    el("h3", { class: "of-table" }, "Conduct"),
+    measureTable(report.conduct),
+  );
+
+// Shares share an axis; a figure of another unit has one of its own.
+const answerCharts = (name, benchmark) => {
+  const groups = report.groups.filter((group) => group.benchmark === name);
+  const shares = answersOf(benchmark).filter((measure) => measure.unit === "share");
+  const others = answersOf(benchmark).filter((measure) => measure.unit !== "share");
+  const of = Object.keys(report.benchmarks).length > 1 ? `${benchmark.title}: ` : "";
+  return [
+    shares.length && answerChart(`${of}Right answers, per cent`, shares, groups, 100),
+    ...others.map((measure) => answerChart(of + measure.heading, [measure], groups, 1)),
+  ].filter(Boolean);
+};
+
+// The first measure is filled, the others are rings.
+const answerChart = (title, measures, groups, factor) => {
+  const marks = measures.flatMap(({ name }, place) =>
+    groups
+      .filter((group) => group.figures[name])
+      .map((group) => {
+        const [value, error] = group.figures[name];
+        return { tag: group.tag, first: !place, value: factor * value, error: 1.96 * factor * (error ?? 0) };
+      }),
+  );
+  const [low, high] = factor === 100 ? [0, 100] : [-Infinity, Infinity];
+  const others = measures.slice(1).map(({ heading }) => heading);
+  const note = [`filled: ${measures[0].heading}`, others.length && `ring: ${others.join(", ")}`, "lines: 95 % intervals"];
+  const line = (Plot, first) =>
+    Plot.ruleY(marks, {
+      y: "tag",
+      x1: (d) => Math.max(low, d.value - d.error),
+      x2: (d) => Math.min(high, d.value + d.error),
+      stroke: "tag",
+      strokeWidth: first ? 3 : 1.5,
+      strokeOpacity: 0.45,
+      filter: (d) => d.first === first && d.error,
+    });
+  const dot = (Plot, first) =>
+    Plot.dot(marks, {
+      y: "tag",
+      x: "value",
+      r: 5,
+      stroke: "tag",
+      strokeWidth: first ? 0 : 1.8,
+      fill: first ? "tag" : "var(--panel)",
+      filter: (d) => d.first === first,
+    });
+  return figure(title, note.filter(Boolean).join("; "), (Plot, width) => ({
+    ...groupAxis(width, groups),
+    height: 46 + 34 * groups.length,
+    marginRight: 20,
+    x: factor === 100 ? { domain: [0, 100], label: null, ticks: 5, tickFormat: (v) => `${v} %` } : { label: null, ticks: 5, zero: true },
+    color: groupColors(),
+    marks: [Plot.gridX({ ticks: 5 }), line(Plot, false), line(Plot, true), dot(Plot, false), dot(Plot, true)],
+  }));
+};
+
+// The measures of all benchmarks, those of one name in one column.
+const ownMeasures = () => {
+  const found = new Map();
+  for (const { measures } of Object.values(report.benchmarks))
+    for (const measure of measures) {
+      const says = new Set([...(found.get(measure.name)?.says ?? []), measure.says]);
+      found.set(measure.name, { ...measure, says });
+    }
+  return [...found.values()].map((measure) => ({ ...measure, says: [...measure.says].join(" ") }));
+};
+
+const measureTable = (measures, counted = false) => {
+  const columns = [
+    groupColumn,
+    counted && { name: "episodes", number: true },
+    ...measures.map((measure) => ({ name: headingOf(measure), number: true, title: measure.says })),
+  ].filter(Boolean);
+  const rows = report.groups.map((group) =>
+    [
+      groupCell(group),
+      counted && el("a", { href: episodesOf(group) }, episodesText(group)),
+      ...measures.map((measure) => figureOf(measure, group.figures[measure.name])),
+    ].filter((cell) => cell !== false),
+  );
+  return table(null, columns, rows, { wide: true });
+};
+
+const episodesText = (group) => {
+  const extra = [
+    group.errored && `${count(group.errored)} errored`,
+    group.unfinished && `${count(group.unfinished)} unfinished`,
+  ].filter(Boolean);
+  return extra.length ? `${count(group.episodes)} (${extra.join(", ")})` : count(group.episodes);
+};
+
+const findingsSection = () =>
+  report.findings.length
+    ? section(
+        "findings",
+        "Diagnosis",
+        "What may be wrong with the harness or the data, and not with the agent.",
+        el("ul", { class: "findings" }, report.findings.map(finding)),
+      )
+    : null;
+
+const SHOWN_EPISODES = 8;
+
+const finding = (one) => {
+  const rows = one.episodes.map((key) => rowOf.get(key)).filter(Boolean);
+  const links = rows
+    .slice(0, SHOWN_EPISODES)
+    .map((row) => [el("a", { href: episodeLink(row) }, oneLine(row.name)), " "]);
+  const more = rows.length - SHOWN_EPISODES;
+  return el(
+    "li",
+    { class: `finding-${one.severity}` },
+    el("div", {}, el("b", {}, words(one.kind)), el("span", { class: "severity" }, one.severity)),
+    el(
+      "div",
+      {},
+      el("p", {}, ...readable(one.text)),
+      links.length ? el("p", { class: "links" }, links, more > 0 && `and ${count(more)} more`) : null,
+    ),
+  );
+};
+
+const DIFFERING = 40;
+
+// Items on which groups, or epochs, do not agree.
+const differencesSection = () => {
+  const items = new Map();
+  for (const row of report.rows) {
+    if (!row.counts || (row.verdict !== "right" && row.verdict !== "wrong")) continue;
+    if (!items.has(row.item)) items.set(row.item, []);
+    items.get(row.item).push(row);
+  }
+  const differing = [...items].filter(([, rows]) => new Set(rows.map((row) => row.verdict)).size > 1);
+  if (!differing.length) return null;
+  const columns = [
+    { name: "item" },
+    ...report.groups.map((group) => ({ name: groupChip(group), label: group.name })),
+    { name: "", label: "compare" },
+  ];
+  const line = ([item, rows]) => {
+    const right = rows.find((row) => row.verdict === "right");
+    const wrong = rows.find((row) => row.verdict === "wrong");
+    const cell = (group) => {
+      const found = rows.filter((row) => row.group === group.index);
+      return found.length
+        ? el(
+            "span",
+            { class: "marks" },
+            found
+              .slice(0, 8)
+              .map((row) =>
+                el(
+                  "a",
+                  { href: episodeLink(row), "aria-label": `${row.verdict}, ${item}, ${group.name}` },
+                  verdictMark(row.verdict, true),
+                ),
+              ),
+          )
+        : "–";
+    };
+    return [
+      oneLine(item),
+      ...report.groups.map(cell),
+      el("a", { href: hashOf({ compare: [right.key, wrong.key] }) }, "side by side"),
+    ];
+  };
+  const place = el("div", { class: "matrix" }, table(null, columns, differing.slice(0, DIFFERING).map(line)));
+  const more =
+    differing.length > DIFFERING &&
+    el(
+      "button",
+      {
+        type: "button",
+        class: "more",
+        onclick: (event) => {
+          place.replaceChildren(table(null, columns, differing.map(line)));
+          event.target.remove();
+        },
+      },
+      `Show all ${count(differing.length)} items`,
+    );
+  return section(
+    "differences",
+    "Where they differ",
+    `${plural(differing.length, "item")} of ${count(items.size)} with right and wrong answers (${leadNames()}).`,
+    place,
+    more,
+  );
+};
+
+const runsSection = () =>
+  section(
+    "runs",
+    "Runs",
+    null,
+    report.runs.map((run, index) =>
+      el(
+        "details",
+        { class: "run" },
+        el(
+          "summary",
+          {},
+          el("b", {}, oneLine(run.label)),
+          el(
+            "span",
+            { class: "note" },
+            ` ${run.status === "success" ? "ended" : run.status === "started" ? "not ended" : run.status}, ${plural(report.rows.filter((row) => row.run === index).length, "episode")}`,
+          ),
+        ),
+        run.fault && el("p", { class: "remark" }, ...readable(run.fault)),
+        run.unreadable.length
+          ? el("p", { class: "remark" }, `Left out: ${run.unreadable.map(oneLine).join("; ")}`)
+          : null,
+        facts({
+          agent: run.agent,
+          data: run.data,
+          "data digest": run.digest,
+          "started at": run.started_at,
+          "ended at": run.ended_at,
+          ...run.settings,
+          ...run.sandbox,
+          ...run.versions,
+        }),
+      ),
+    ),
+    el("p", { class: "note" }, `Made ${report.made_at} by toolhop-env ${report.version}.`),
+  );
+
+const facts = (values) =>
+  el(
+    "dl",
+    { class: "settings" },
+    Object.entries(values)
+      .filter(([, value]) => value !== null && value !== "")
+      .map(([name, value]) =>
+        el(
+          "div",
+          {},
+          el("dt", {}, oneLine(words(name))),
+          el("dd", {}, oneLine(typeof value === "string" ? value : JSON.stringify(value))),
+        ),
+      ),
+  );

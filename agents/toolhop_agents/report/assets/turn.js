@@ -1,0 +1,126 @@
+// A turn: what was said, and its calls.
+
+// `at` is what ids begin with: two episodes may stand side by side.
+const turnView = (turn, { row, here, at = "" }) => {
+  const { reply, calls, levels } = turn;
+  const cost = reply.in + reply.out ? `${count(reply.in)} in, ${count(reply.out)} out` : null;
+  const facts = [
+    seconds(reply.wall),
+    cost,
+    reply.cost ? money(reply.cost) : null,
+    reply.finish && reply.finish !== "stop" && reply.finish !== "tool_calls"
+      ? `finish: ${oneLine(reply.finish)}`
+      : null,
+    reply.retries ? `sent ${reply.retries + 1} times` : null,
+  ].filter(Boolean);
+  return el(
+    "section",
+    { class: "turn", id: `${at}turn-${reply.turn}`, tabindex: "-1", "aria-label": `Turn ${reply.turn}` },
+    levels.map((level) => el("p", { class: "remark" }, `Feedback is ${level} from here on.`)),
+    el(
+      "div",
+      { class: "turn-head" },
+      el("a", { href: here({ turn: reply.turn }) }, `Turn ${reply.turn}`),
+      el("span", { class: "note" }, facts.join(" · ")),
+    ),
+    reply.text ? said(reply.text, calls.length === 0) : null,
+    calls.map((call) => callView(call, { row, here, at })),
+    reply.left.length
+      ? el(
+          "p",
+          { class: "remark" },
+          `Not run, the episode ended before: ${reply.left.map((call) => `${oneLine(call.name)}(${oneLine(shorten(call.args, 120))})`).join(", ")}`,
+        )
+      : null,
+  );
+};
+
+const TAG = /<answer>((?:(?!<answer>)[^])*?)<\/answer>/gu;
+
+const said = (text, last) => {
+  const place = block(text, { kind: "said" });
+  if (!last || rawText) return place;
+  const tags = [...text.matchAll(TAG)];
+  const tag = tags.at(-1);
+  if (!tag || text.length > LONG) return place;
+  const from = tag.index + "<answer>".length;
+  const pre = el(
+    "pre",
+    { class: "foreign said", dir: "auto" },
+    ...readable(text.slice(0, from)),
+    el("mark", { class: "answer" }, ...readable(tag[1])),
+    ...readable(text.slice(from + tag[1].length)),
+  );
+  return pre;
+};
+
+// Detailed feedback names as many problems itself.
+const NAMED_PROBLEMS = 5;
+
+const callView = (call, { row, here, at }) =>
+  el(
+    "section",
+    {
+      class: `call ${call.error ? "bad" : "good"}`,
+      id: `${at}call-${call.n}`,
+      tabindex: "-1",
+      "aria-label": `Call ${call.n}, ${oneLine(call.name)}, ${call.error ? words(call.error) : "succeeded"}`,
+    },
+    el(
+      "div",
+      { class: "call-head" },
+      el(
+        "a",
+        { class: "number", href: here({ call: call.n }), "aria-label": `Link to call ${call.n}` },
+        `${call.n}`,
+      ),
+      el("code", { class: "tool" }, oneLine(shorten(call.name, 200)) || "(no name)"),
+      call.hop !== null && el("span", { class: "tag" }, `${benchmarkOf(row).milestone} ${call.hop + 1}`),
+      call.error && el("span", { class: "tag code" }, words(call.error)),
+      el("span", { class: "note time" }, call.outcome ? seconds(call.wall) : "not run"),
+    ),
+    call.args ? pretty(call.args, "args") : el("p", { class: "note" }, "no arguments"),
+    el(
+      "div",
+      { class: "feedback" },
+      el("div", { class: "label" }, call.error ? `feedback, ${call.level}` : "feedback"),
+      pretty(call.feedback),
+    ),
+    call.problems.length && (call.level !== "detailed" || call.problems.length > NAMED_PROBLEMS)
+      ? problems(call.problems)
+      : null,
+    call.outcome && call.outcome.text !== null
+      ? el(
+          "div",
+          { class: "aside" },
+          el("div", { class: "label" }, `what happened: ${words(call.outcome.kind)}`),
+          pretty(call.outcome.text),
+        )
+      : null,
+    call.repair
+      ? el(
+          "div",
+          { class: "aside repair" },
+          el("div", { class: "label" }, `would have worked: ${call.repair.steps.map(words).join(", ")}`),
+          block(call.repair.args, {
+            nodes: (text) => [el("b", {}, oneLine(call.repair.tool)), " ", ...jsonOrText(text)],
+          }),
+        )
+      : null,
+  );
+
+const problems = (found) =>
+  el(
+    "ul",
+    { class: "problems" },
+    found.map((one) =>
+      el(
+        "li",
+        {},
+        el("b", {}, words(one.code)),
+        one.path ? [" ", el("code", {}, oneLine(one.path))] : null,
+        one.given ? [" given ", el("code", {}, oneLine(one.given))] : null,
+        one.allowed ? [", allowed: ", el("span", {}, oneLine(one.allowed))] : null,
+      ),
+    ),
+  );

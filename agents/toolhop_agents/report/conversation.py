@@ -1,0 +1,181 @@
+"""A trace as the report keeps it: one body to read, and one row for lists and filters."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import asdict
+
+from toolhop_env.attempt import Attempt
+from toolhop_env.benchmark import Benchmark
+from toolhop_env.measures import Measure
+from toolhop_env.reading import CallFormat
+from toolhop_env.score import Score
+from toolhop_env.spending import spent
+from toolhop_env.trace import Called, FeedbackSet, Replied, Trace
+from toolhop_env.verdicts import Rejected
+from toolhop_sandbox.outcome import JSON, Outcome, Returned
+
+QUESTION_CHARS = 160
+"""Length to which a row's question is cut: it is one line of a list."""
+
+
+def body(trace: Trace, benchmark: Benchmark) -> dict[str, JSON]:
+    """Everything that a reader of the episode may want to see, in order."""
+    start, ended = trace.started, trace.ended
+    return {
+        "question": start.question,
+        "gold": benchmark.expected(start.gold),
+        "given": benchmark.given(trace),
+        "milestones": [
+            [one.label, one.expected, one.reached] for one in benchmark.milestones(trace)
+        ],
+        "messages": [{"role": one.role, "text": one.content} for one in start.messages],
+        "tools": list(start.tools),
+        "seed": start.seed,
+        "at": start.at,
+        "events": list(_events(trace)),
+        "end": None
+        if ended is None
+        else {"ending": str(ended.ending), "wall": ended.wall_s, "reason": ended.reason},
+    }
+
+
+def _events(trace: Trace) -> Iterator[JSON]:
+    number = 0
+    for event in trace.events:
+        match event:
+            case Replied():
+                yield _reply(event, trace)
+            case Called():
+                number += 1
+                yield _call(event, number)
+            case FeedbackSet(level):
+                yield {"kind": "level", "level": str(level)}
+            case _:
+                pass
+
+
+def _reply(event: Replied, trace: Trace) -> JSON:
+    reply = event.reply
+    run = sum(call.turn == event.turn for call in trace.calls)
+    left: list[JSON] = []
+    if trace.started.call_format is CallFormat.NATIVE:
+        left = [{"name": call.name, "args": call.arguments} for call in reply.calls[run:]]
+    return {
+        "kind": "reply",
+        "turn": event.turn,
+        "text": reply.content,
+        "wall": reply.wall_s,
+        "in": reply.usage.input_tokens,
+        "out": reply.usage.output_tokens,
+        "cost": reply.usage.cost_usd,
+        "model": reply.model,
+        "finish": reply.finish_reason,
+        "retries": reply.retries,
+        "left": left,
+    }
+
+
+def _call(event: Called, number: int) -> JSON:
+    problems: list[JSON] = []
+    repaired: JSON = None
+    if isinstance(event.verdict, Rejected):
+        problems = [{**asdict(one), "code": str(one.code)} for one in event.verdict.problems]
+        found = event.verdict.repair
+        if found is not None:
+            text = json.dumps(found.arguments, ensure_ascii=False)
+            repaired = {"tool": found.tool, "args": text, "steps": list(found.steps)}
+    return {
+        "kind": "call",
+        "turn": event.turn,
+        "n": number,
+        "name": event.raw.name,
+        "args": event.raw.arguments,
+        "error": None if event.error is None else str(event.error),
+        "level": str(event.level),
+        "feedback": event.feedback,
+        "hop": event.hop,
+        "wall": event.wall_s,
+        "problems": problems,
+        "repair": repaired,
+        "outcome": _outcome(event.outcome, event.feedback),
+    }
+
+
+def _outcome(outcome: Outcome | None, feedback: str) -> JSON:
+    """What came of the call, where the feedback does not already say it word for word."""
+    if outcome is None:
+        return None
+    if isinstance(outcome, Returned):
+        text = outcome.json_text
+        return {"kind": "returned", "text": None if text == feedback else text}
+    said = [
+        f"{name}: {value}"
+        for name, value in asdict(outcome).items()
+        if name != "kind"
+        and value is not None
+        and not (isinstance(value, str) and value in feedback)
+    ]
+    return {"kind": outcome.kind, "text": "; ".join(said) or None}
+
+
+def verdict_name(attempt: Attempt, lead: Measure) -> str:
+    """What became of an episode, in a word.
+
+    ``right`` or ``wrong`` by a leading measure that is binary, ``scored`` where it is a number,
+    ``unscored`` where it has no value, as before a judge has answered; else ``errored`` or
+    ``unfinished``.
+    """
+    if not attempt.ended:
+        return "unfinished"
+    if attempt.score is None:
+        return "errored"
+    if lead.of(attempt.score) is None:
+        return "unscored"
+    if not lead.binary:
+        return "scored"
+    return "right" if lead.holds(attempt.score) else "wrong"
+
+
+def row(trace: Trace, attempt: Attempt, benchmark: Benchmark) -> dict[str, JSON]:
+    """What lists, filters and charts need of an episode."""
+    start, took, ended = trace.started, spent(trace), trace.ended
+    codes = Counter(str(call.error) for call in trace.calls if call.error is not None)
+    return {
+        "name": start.episode,
+        "benchmark": start.benchmark,
+        "item": start.item,
+        "question": start.question[:QUESTION_CHARS],
+        "agent": start.agent,
+        "mode": start.mode,
+        "level": str(start.feedback),
+        "last_level": str(trace.level),
+        "call_format": str(start.call_format),
+        "epoch": start.epoch,
+        "attempt": start.attempt,
+        "parent": start.parent,
+        "prefix_turns": start.prefix_turns,
+        "verdict": verdict_name(attempt, benchmark.lead),
+        "values": _values(attempt.score, benchmark),
+        "ending": None if ended is None else str(ended.ending),
+        "turns": len(trace.replies),
+        "calls": len(trace.calls),
+        "codes": dict(codes),
+        "milestones": [sum(attempt.milestones), len(attempt.milestones)],
+        "tokens": [took.input_tokens, took.output_tokens],
+        "cost": took.cost_usd,
+        "wall": None if ended is None else ended.wall_s,
+    }
+
+
+def _values(score: Score | None, benchmark: Benchmark) -> dict[str, JSON]:
+    """By measure a number, [numerator, denominator] where the second is not 1, or null."""
+    if score is None:
+        return {}
+    parts = {one.name: one.of(score) for one in benchmark.measures}
+    return {
+        name: None if found is None else found[0] if found[1] == 1 else list(found)
+        for name, found in parts.items()
+    }

@@ -1,0 +1,102 @@
+"""The report as one HTML file that needs nothing else, and may load nothing else."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from collections.abc import Iterator
+from html import escape
+from importlib.resources import files
+
+from toolhop_agents.report.collect import Report
+from toolhop_agents.report.pack import packed, packed_text
+
+SCRIPTS = (
+    "dom.js",
+    "text.js",
+    "data.js",
+    "route.js",
+    "charts.js",
+    "ablation.js",
+    "levels.js",
+    "calls.js",
+    "overview.js",
+    "filter.js",
+    "list.js",
+    "turn.js",
+    "episode.js",
+    "compare.js",
+    "main.js",
+)
+"""In order: each uses only those before it, until all are loaded."""
+CHART_LIBRARY = ("d3.min.js", "plot.umd.min.js")
+"""Packed, and run when the first chart is drawn."""
+
+
+def render(report: Report, *, title: str) -> Iterator[str]:
+    """The page, piece by piece. `title` may be any text.
+
+    The content security policy lets run the scripts of this page by their hashes and nothing
+    else, and lets load nothing at all. Episodes stand in data blocks, packed (`pack`).
+    """
+    library = _library()
+    script = _script()
+    theme = _asset("theme.js")
+    policy = "; ".join(
+        (
+            "default-src 'none'",
+            f"script-src {' '.join(map(_hash, (theme, script, library)))}",
+            # The chart library sets style elements; with nothing to load, styles do no harm.
+            "style-src 'unsafe-inline'",
+            "img-src data:",
+            "base-uri 'none'",
+            "form-action 'none'",
+            "require-trusted-types-for 'script'",
+            "trusted-types toolhop-charts",
+        )
+    )
+    page = _asset("page.html")
+    for mark, text in (
+        ("policy", escape(policy)),
+        ("title", escape(_one_line(title))),
+        ("style", _asset("style.css")),
+        ("theme", theme),
+    ):
+        page = page.replace(f"<!--{mark}-->", text)
+    before, after = page.split("<!--data-->")
+    yield before
+    yield _block("report", packed(report.data))
+    for number, chunk in enumerate(report.chunks):
+        yield _block(f"chunk-{number}", chunk)
+    yield _block("charts", packed_text(library))
+    yield f"<script>{script}</script>\n"
+    yield after
+
+
+def _one_line(text: str) -> str:
+    """A title without line breaks, control characters and halves of surrogate pairs."""
+    return "".join(c if c.isprintable() else "�" for c in text)
+
+
+def _block(name: str, content: str) -> str:
+    return f'<script type="text/plain" id="{name}">{content}</script>\n'
+
+
+def _asset(name: str) -> str:
+    return files("toolhop_agents.report").joinpath("assets", name).read_text(encoding="utf-8")
+
+
+def _script() -> str:
+    """All of our scripts as one, in a scope of its own."""
+    parts = "\n".join(_asset(name) for name in SCRIPTS)
+    return f'(() => {{\n"use strict";\n{parts}\n}})();\n'
+
+
+def _library() -> str:
+    vendor = files("toolhop_agents.report").joinpath("vendor")
+    return "\n".join(vendor.joinpath(name).read_text(encoding="utf-8") for name in CHART_LIBRARY)
+
+
+def _hash(script: str) -> str:
+    digest = hashlib.sha256(script.encode()).digest()
+    return f"'sha256-{base64.b64encode(digest).decode('ascii')}'"

@@ -1,0 +1,113 @@
+"""Feedback levels side by side: forked episodes with their parents, and separate ones by item.
+
+A fork shares its parent's first turns, so that the two differ by the feedback alone; separate
+episodes share an item and an epoch. What is compared is the benchmark's leading measure, with the
+figures of `toolhop_env.pairs`.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Hashable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import NamedTuple, TypeAlias
+
+from toolhop_env.attempt import Attempt
+from toolhop_env.benchmarks import named
+from toolhop_env.pairs.line import Line, Options, line
+from toolhop_env.pairs.pair import Pair
+from toolhop_sandbox.outcome import JSON
+
+
+@dataclass(frozen=True, slots=True)
+class EpisodeSide:
+    """An episode of the report that may be one side of a pair."""
+
+    key: str
+    """What the report calls it."""
+    attempt: Attempt
+    last_level: str
+    """The feedback level that it ended with."""
+    counts: bool
+    """Whether it enters the figures."""
+    shared_prefix: str | None
+    """The key of the episode that it resumes from."""
+
+
+class PairSetting(NamedTuple):
+    """What the pairs of one table row have in common."""
+
+    how: str
+    benchmark: str
+    agent: str
+    mode: str
+    before: str
+    after: str
+
+
+Found: TypeAlias = tuple[PairSetting, EpisodeSide, EpisodeSide]
+
+
+def level_pairs(sides: Iterable[EpisodeSide]) -> list[JSON]:
+    """A table row for each agent, mode and pair of levels; empty where one level was played."""
+    usable = [one for one in sides if one.attempt.score is not None]
+    found: dict[PairSetting, list[tuple[EpisodeSide, EpisodeSide]]] = defaultdict(list)
+    for setting, before, after in (*_forked(usable), *_separate(usable)):
+        found[setting].append((before, after))
+    return [_comparison(setting, pairs) for setting, pairs in found.items()]
+
+
+def _forked(sides: Sequence[EpisodeSide]) -> Iterator[Found]:
+    by_key = {one.key: one for one in sides}
+    for one in sides:
+        parent = by_key.get(one.shared_prefix) if one.shared_prefix else None
+        if parent is not None and parent.last_level != one.last_level:
+            yield _setting("forked", parent, one), parent, one
+
+
+def _separate(sides: Iterable[EpisodeSide]) -> Iterator[Found]:
+    places: dict[Hashable, dict[str, EpisodeSide]] = defaultdict(dict)
+    for one in sides:
+        played = one.attempt
+        if not played.parent and one.counts and str(played.feedback) == one.last_level:
+            place = (played.benchmark, played.agent, played.call_format, played.key)
+            places[place].setdefault(one.last_level, one)
+    for levels in places.values():
+        for first, second in combinations(sorted(levels), 2):
+            before, after = levels[first], levels[second]
+            yield _setting("separate", before, after), before, after
+
+
+def _setting(how: str, before: EpisodeSide, after: EpisodeSide) -> PairSetting:
+    played = after.attempt
+    levels = (before.last_level, after.last_level)
+    return PairSetting(how, played.benchmark, played.agent, played.mode, *levels)
+
+
+def _comparison(setting: PairSetting, sides: Sequence[tuple[EpisodeSide, EpisodeSide]]) -> JSON:
+    lead = named(setting.benchmark).lead
+    pairs = [(Pair(b.attempt.key, a.attempt, b.attempt), a.key, b.key) for a, b in sides]
+    failed = [one for one, _, _ in pairs if one.before.failure or one.after.failure]
+    return {
+        **setting._asdict(),
+        "all": _figures(line(lead, [one for one, _, _ in pairs], Options())),
+        "failed": _figures(line(lead, failed, Options())),
+        "discordant": [[a, b] for one, a, b in pairs if one.change(lead) is not None],
+    }
+
+
+def _figures(one: Line | None) -> JSON:
+    if one is None:
+        return None
+    return {
+        "n": one.pairs,
+        "before": one.before,
+        "after": one.after,
+        "gained": one.gained,
+        "lost": one.lost,
+        "difference": one.difference,
+        "low": one.low,
+        "high": one.high,
+        "p": one.p_value,
+    }

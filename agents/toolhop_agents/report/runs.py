@@ -1,0 +1,158 @@
+"""What a report is about: run folders, and ablations, whose arms are runs."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from toolhop_agents.ablate.folder import ABLATION, AblationFolder
+from toolhop_env.attempt import Attempt
+from toolhop_env.benchmarks import UnknownBenchmark
+from toolhop_env.runs.files import StoreError
+from toolhop_env.runs.store import EPISODES, ITEMS, RunStore, read_trace
+from toolhop_env.trace import Trace
+from toolhop_sandbox.outcome import JSON
+
+HIDDEN_SETTINGS = frozenset({"base_url", "log_dir", "template"})
+"""Settings that a report leaves out: addresses and paths of whoever ran it, and long texts."""
+
+
+@dataclass
+class RunFolder:
+    """One run on disk, finished or under way."""
+
+    label: str
+    """The folder's name, made unique in the report."""
+    store: RunStore
+    manifest: dict[str, Any]
+    ablation: str = ""
+    """The ablation that the run is an arm of, by its label; empty for none."""
+    unreadable: list[str] = field(default_factory=list)
+    """Trace files that could not be read, and why; filled by `episodes`."""
+
+    def episodes(self) -> Iterator[tuple[Trace, Attempt]]:
+        """Every trace that can be read, unfinished ones included, in order of file name.
+
+        A file that cannot be read or scored is noted and passed over: one bad file hides no run.
+        """
+        said = self.store.judgements()
+        for path in sorted((self.store.folder / EPISODES).glob("*.jsonl")):
+            try:
+                trace = read_trace(path)
+                found = (trace, said.attempt(trace, file=path.name)) if trace.events else None
+            except StoreError as error:
+                self.unreadable.append(str(error))
+            except UnknownBenchmark as error:
+                self.unreadable.append(f"{path} cannot be scored: {error}")
+            else:
+                if found is not None:
+                    yield found
+
+    def domains(self) -> dict[str, str]:
+        """Domain by item id; empty where the run kept no readable items."""
+        try:
+            text = (self.store.folder / ITEMS).read_text(encoding="utf-8", errors="replace")
+        except OSError:
+            return {}
+        found = {}
+        for line in text.splitlines():
+            row = _object(line)
+            if "id" in row and isinstance(row.get("domain"), str):
+                found[str(row["id"])] = str(row["domain"])
+        return found
+
+    def facts(self) -> dict[str, JSON]:
+        """What the report says of the run."""
+        settings = _part(self.manifest, "settings")
+        data = _part(self.manifest, "data")
+        shown = {
+            name: value
+            for name, value in settings.items()
+            if name not in HIDDEN_SETTINGS and value not in (None, "", [])
+        }
+        return {
+            "label": self.label,
+            "arm": self.label.removeprefix(f"{self.ablation}/") if self.ablation else "",
+            "status": str(self.manifest.get("status", "unknown")),
+            "fault": str(self.manifest.get("fault") or ""),
+            "started_at": str(self.manifest.get("started_at", "")),
+            "ended_at": str(self.manifest.get("ended_at", "")),
+            "agent": str(settings.get("model") or settings.get("agent") or ""),
+            "data": str(data.get("name", "")),
+            "digest": str(data.get("digest", "")),
+            "settings": shown,
+            "versions": _part(self.manifest, "versions"),
+            "sandbox": _part(self.manifest, "sandbox"),
+            "unreadable": list(self.unreadable),
+        }
+
+
+def _object(line: str) -> dict[str, Any]:
+    try:
+        value = json.loads(line)
+    except (ValueError, RecursionError):
+        return {}
+    return value if isinstance(value, dict) else {}
+
+
+def _part(manifest: dict[str, Any], name: str) -> dict[str, Any]:
+    part = manifest.get(name)
+    return part if isinstance(part, dict) else {}
+
+
+@dataclass(frozen=True, slots=True)
+class Sources:
+    """Everything that a report reads."""
+
+    runs: tuple[RunFolder, ...]
+    ablations: tuple[tuple[str, AblationFolder], ...]
+    """With their labels."""
+
+    @property
+    def folder(self) -> Path:
+        """The first run's or ablation's own folder."""
+        first = self.runs[0]
+        return first.store.folder.parent if first.ablation else first.store.folder
+
+
+def open_sources(folders: Sequence[Path]) -> Sources:
+    """The runs and ablations in `folders`, each once, with labels that tell them apart.
+
+    Raises:
+        StoreError: a folder holds neither, or what it holds cannot be read.
+    """
+    runs: list[RunFolder] = []
+    ablations: list[tuple[str, AblationFolder]] = []
+    seen: Counter[str] = Counter()
+    for folder in {folder.resolve(): folder for folder in folders}.values():
+        name = folder.resolve().name
+        seen[name] += 1
+        label = name if seen[name] == 1 else f"{name} ({seen[name]})"
+        if (folder / ABLATION).is_file():
+            ablation = AblationFolder.open(folder)
+            ablations.append((label, ablation))
+            runs.extend(_arms(label, ablation))
+        else:
+            store = RunStore.open(folder)
+            runs.append(RunFolder(label, store, _manifest(store)))
+    if not runs:
+        raise StoreError("no arm of the ablation has begun; there is nothing to report yet")
+    return Sources(tuple(runs), tuple(ablations))
+
+
+def _arms(label: str, ablation: AblationFolder) -> Iterator[RunFolder]:
+    for arm in ablation.ablation.arms:
+        store = ablation.store(arm)
+        if store is not None:
+            yield RunFolder(f"{label}/{arm.name}", store, _manifest(store), label)
+
+
+def _manifest(store: RunStore) -> dict[str, Any]:
+    manifest = store.manifest
+    if not isinstance(manifest, dict):
+        raise StoreError(f"{store.folder} is no run: its manifest is not a JSON object")
+    return manifest

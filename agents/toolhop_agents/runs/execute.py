@@ -1,0 +1,282 @@
+"""A whole run: data, sandbox, agents and store put together. What `toolhop run` calls."""
+
+from __future__ import annotations
+
+import logging
+import os
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass, field, replace
+
+import anyio
+
+from toolhop_agents.benchmarks import binding_of
+from toolhop_agents.benchmarks.binding import Binding
+from toolhop_agents.judge.judges import Judge
+from toolhop_agents.judge.open_judge import open_judge
+from toolhop_agents.models.clients import open_model
+from toolhop_agents.models.rate import Connections
+from toolhop_agents.runs import manifest as manifests
+from toolhop_agents.runs.executors.local import LocalExecutor
+from toolhop_agents.runs.job import Job, prepare
+from toolhop_agents.runs.ledger import Ledger, RunLimitReached
+from toolhop_agents.runs.manifest import Status, folder_name, manifest
+from toolhop_agents.runs.play import AgentSource, Means
+from toolhop_agents.runs.settings import RunSettings
+from toolhop_agents.runs.signals import until_signal
+from toolhop_agents.runs.unit import WorkUnit, unit_seed
+from toolhop_agents.scripted.choose import choose
+from toolhop_agents.scripted.model import ScriptedModel
+from toolhop_agents.simulator import ModelSimulator
+from toolhop_env.attempt import Attempt
+from toolhop_env.responders import StandIns
+from toolhop_env.runs.files import StoreError
+from toolhop_env.runs.progress import Progress, progress
+from toolhop_env.runs.store import RunStore
+from toolhop_env.spending import Spent
+from toolhop_sandbox.choose import open_sandbox
+from toolhop_sandbox.outcome import JSON
+from toolhop_sandbox.pool import PooledSandbox
+from toolhop_tools.model import Item
+
+log = logging.getLogger(__name__)
+
+MODEL_EPISODES = 10
+"""Episodes at a time with a model behind a network, as peers default to."""
+
+
+class Interrupted(SystemExit):
+    """A signal came before there was a run: the process ends, with the code that shells expect."""
+
+    def __init__(self) -> None:
+        super().__init__(130)
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """A run that has ended, or a session of it."""
+
+    store: RunStore
+    status: Status
+    attempts: Sequence[Attempt]
+    """The attempts that count, over all sessions."""
+    fault: str = ""
+    """Why it ended with an error, or which limit it met."""
+    stopped_by: str = ""
+    """The limit's setting, such as ``run_token_limit``."""
+    spent: Spent = field(default_factory=Spent)
+    """By all attempts of all sessions."""
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What is about to be played."""
+
+    items: tuple[Item, ...]
+    episodes: int
+    """Episodes that are left to play."""
+    at_a_time: int
+    folder: str
+
+
+async def execute(
+    job: Job | RunSettings,
+    *,
+    on_start: Callable[[Plan], None] = lambda _: None,
+    on_result: Callable[[Attempt], None] = lambda _: None,
+) -> Run:
+    """Play a run to its end, an interrupt, a limit, or a fault that stops it.
+
+    Everything finished is kept in every case. SIGINT and SIGTERM end it cleanly.
+
+    Raises:
+        ToolsError, UnknownAgent, UnknownPrice, StoreError, SandboxUnavailable: before anything
+            was played.
+        Interrupted: by a signal before anything was played.
+    """
+    job = prepare(job) if isinstance(job, RunSettings) else job
+    if job.settings.forked_from and job.starts is None:
+        raise StoreError(
+            f"this run goes on from the episodes of {job.settings.forked_from}: it is played as a "
+            "part of its ablation, by `toolhop ablate --resume FOLDER`"
+        )
+    async with AsyncExitStack() as stack:
+        if job.store is not None:
+            stack.enter_context(job.store.held())
+        begun = _begun(job)
+        episodes = sum(1 for _ in job.left(begun.done))
+        if not episodes and job.store is not None and job.settings.judge is None:
+            return _nothing_left(job, job.store, begun)
+        return await _RunSession(job, begun, episodes, stack).play(on_start, on_result)
+
+
+@dataclass(frozen=True, slots=True)
+class _Begun:
+    """How far a run has come before this session."""
+
+    done: Progress
+    spent: Spent
+
+
+def _begun(job: Job) -> _Begun:
+    if job.store is None:
+        return _Begun(progress([]), Spent())
+    attempts = job.store.repair_index()
+    asked = job.store.judgements().spent
+    return _Begun(progress(attempts), sum((one.spent for one in attempts), asked))
+
+
+def _nothing_left(job: Job, store: RunStore, begun: _Begun) -> Run:
+    """All is played: the manifest says so, where a kill kept it from saying so."""
+    whole = all(unit.key in begun.done.finished for unit in job.work)
+    facts = store.manifest
+    if whole and facts.get("status") != "success":
+        facts = manifests.begun_again(facts, job.changed)
+        end = manifests.ended(
+            facts, status="success", fault="", stopped_by="", spent=begun.spent, rates=None,
+            sandbox=store.manifest.get("sandbox", {}),
+        )  # fmt: skip
+        store.write_manifest(end)
+    status: Status = "success" if whole else "sampled"
+    return Run(store, status, list(store.results()), spent=begun.spent)
+
+
+class _RunSession:
+    """One session of a run: opens what it needs, plays, and writes down how it ended."""
+
+    def __init__(self, job: Job, begun: _Begun, episodes: int, stack: AsyncExitStack) -> None:
+        self._job, self._begun, self._episodes, self._stack = job, begun, episodes, stack
+        self._at_a_time = episodes_at_a_time(job.settings)
+        self._connections = Connections(job.settings.max_connections or self._at_a_time)
+        self._ledger = Ledger(job.settings.run_limits, begun.spent)
+
+    async def play(
+        self, on_start: Callable[[Plan], None], on_result: Callable[[Attempt], None]
+    ) -> Run:
+        """Play what is left."""
+        job = self._job
+        sandbox, means, judge = await self._open()
+        store, facts = self._folder(sandbox)
+        executor = LocalExecutor(job.settings, means, store, on_result, self._ledger, judge=judge)
+        executor.starts = job.starts or executor.starts
+        on_start(Plan(job.items, self._episodes, self._at_a_time, str(store.folder)))
+        left = job.left(self._begun.done)
+        status, fault, stopped_by = await _play(executor, left, self._at_a_time)
+        if status == "success" and self._leaves_some():
+            status = "sampled"
+        rates = self._connections.rates if job.settings.model else None
+        try:
+            store.write_manifest(
+                manifests.ended(
+                    facts, status=status, fault=fault, stopped_by=stopped_by,
+                    spent=self._ledger.spent, rates=rates, sandbox=sandbox.description,
+                )
+            )  # fmt: skip
+        except StoreError as error:
+            # As after a full disk, which is the first fault to tell.
+            status, fault = "error", fault or _reported(error)
+        return Run(store, status, list(store.results()), fault, stopped_by, self._ledger.spent)
+
+    def _leaves_some(self) -> bool:
+        """Whether a sample is played, and not all that was left."""
+        whole = replace(self._job, sample=None)
+        return sum(1 for _ in whole.left(self._begun.done)) > self._episodes
+
+    async def _open(self) -> tuple[PooledSandbox, Means, Judge | None]:
+        job, opened = self._job, list[tuple[PooledSandbox, Means, Judge | None]]()
+        settings = job.settings
+        workers = max(1, min(self._at_a_time, self._episodes))
+        binding = binding_of(job.items[0].benchmark)
+
+        async def enter() -> None:
+            enter_context = self._stack.enter_async_context
+            sandbox = await enter_context(await _sandbox(settings, workers))
+            agents = await enter_context(_agents(settings, binding, self._connections))
+            stand_ins, judge = StandIns(), None
+            if settings.simulator is not None:
+                model = open_model(settings.simulator, base_url=settings.simulator_base_url)
+                stand_ins = StandIns(ModelSimulator(await enter_context(model)))
+            if settings.judge is not None:
+                opening = open_judge(settings.judge, base_url=settings.judge_base_url)
+                judge = await enter_context(opening)
+            opened.append((sandbox, Means(sandbox, agents, stand_ins), judge))
+
+        if await until_signal(enter):
+            raise Interrupted
+        return opened[0]
+
+    def _folder(self, sandbox: PooledSandbox) -> tuple[RunStore, dict[str, JSON]]:
+        """The run's folder and its manifest: a new one, or the one resumed."""
+        job = self._job
+        if job.store is not None:
+            facts = manifests.begun_again(job.store.manifest, job.changed)
+            job.store.write_manifest(facts)
+            return job.store, facts
+        facts = manifest(job.settings, job.data, job.items, sandbox, job.left_out)
+        name = job.folder or folder_name(job.settings)
+        store = RunStore.create(job.settings.log_dir, name, facts, job.items)
+        self._stack.enter_context(store.held())
+        return store, facts
+
+
+async def _sandbox(settings: RunSettings, workers: int) -> PooledSandbox:
+    return await open_sandbox(
+        settings.sandbox,
+        limits=settings.tool_limits,
+        policy=settings.policy,
+        max_workers=workers,
+        base=settings.sandbox_base,
+        runtime=settings.runtime,
+        transport=settings.transport,
+    )
+
+
+async def _play(
+    executor: LocalExecutor, work: Iterator[WorkUnit], at_a_time: int
+) -> tuple[Status, str, str]:
+    """Run until done, interrupted, stopped by a limit or broken: how it ended, why, which limit."""
+
+    async def play() -> None:
+        await executor.judge_open()
+        await executor.run(work, at_a_time)
+
+    try:
+        cut = await until_signal(play)
+    except RunLimitReached as limit:
+        return "limited", str(limit), limit.limit
+    except Exception as error:
+        log.debug("the run stopped", exc_info=True)
+        return "error", _reported(error), ""
+    return ("cancelled" if cut else "success"), "", ""
+
+
+def _reported(error: Exception) -> str:
+    return f"{type(error).__name__}: {error}"
+
+
+def episodes_at_a_time(settings: RunSettings) -> int:
+    """How many episodes are under way at once."""
+    if settings.max_samples is not None:
+        return settings.max_samples
+    return MODEL_EPISODES if settings.model else max(2, os.cpu_count() or 1)
+
+
+@asynccontextmanager
+async def _agents(
+    settings: RunSettings, binding: Binding, connections: Connections
+) -> AsyncIterator[AgentSource]:
+    """Clients of a model, or a scripted agent made for each item."""
+    if settings.model is None:
+        play = choose(settings.agent_name, binding.agents)
+        yield lambda unit: ScriptedModel(
+            settings.agent_name, play, unit.item, unit_seed(settings, unit)
+        )
+        return
+    from toolhop_agents.runs.served import Served
+
+    served = Served(settings, settings.model, connections)
+    try:
+        yield served.agent
+    finally:
+        with anyio.CancelScope(shield=True):
+            await served.aclose()

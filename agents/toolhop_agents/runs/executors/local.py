@@ -1,0 +1,162 @@
+"""Many episodes in this process: a bounded number at a time, errored ones played again."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from functools import partial
+
+import anyio
+
+from toolhop_agents.judge.ask import judged
+from toolhop_agents.judge.judges import Judge
+from toolhop_agents.models.base import ModelFault
+from toolhop_agents.runs.ledger import Ledger, Metered, RunLimitReached, RunLimits
+from toolhop_agents.runs.play import Means, play
+from toolhop_agents.runs.resume import Prefix, kept
+from toolhop_agents.runs.settings import RunSettings
+from toolhop_agents.runs.unit import WorkUnit, setting
+from toolhop_env.attempt import Attempt
+from toolhop_env.episode import Sink
+from toolhop_env.runs.store import RunStore, read_trace
+from toolhop_env.score import Errored
+from toolhop_env.trace import Event, Trace
+
+LARGE_CHARS = 65_536
+"""Feedback in an episode above which it is scored in a thread."""
+
+
+@dataclass
+class LocalExecutor:
+    """Plays units as tasks of this process, writing traces to a run's folder."""
+
+    settings: RunSettings
+    means: Means
+    store: RunStore
+    on_result: Callable[[Attempt], None] = lambda _: None
+    """Called after each finished episode, errored ones included."""
+    ledger: Ledger = field(default_factory=lambda: Ledger(RunLimits()))
+    starts: Callable[[WorkUnit], Prefix] = lambda _: Prefix()
+    """What a unit begins with that no attempt has been made at."""
+    judge: Judge | None = None
+    """Who answers a benchmark's questions; None leaves them open."""
+
+    def __post_init__(self) -> None:
+        agents, ledger = self.means.agents, self.ledger
+        self._means = replace(self.means, agents=lambda unit: Metered(agents(unit), ledger))
+        self._said = self.store.judgements()
+
+    async def run(self, work: Iterable[WorkUnit], at_a_time: int) -> None:
+        """See `Executor.run`."""
+        new, again = iter(work), deque[WorkUnit]()
+        stopped: list[RunLimitReached] = []
+        fault: list[BaseException] = []
+
+        async def take() -> None:
+            while not (fault or stopped):
+                unit = next(new, None) or (again.popleft() if again else None)
+                if unit is None:
+                    return
+                try:
+                    self.ledger.check()
+                    repeat = await self.play(unit)
+                except RunLimitReached as limit:
+                    # Each of the others stops by itself, before its next request.
+                    stopped.append(limit)
+                    return
+                except Exception as error:  # noqa: BLE001 -- raised below, outside of the group
+                    fault.append(error)
+                    tasks.cancel_scope.cancel()
+                    return
+                if repeat is not None:
+                    again.append(repeat)
+
+        async with anyio.create_task_group() as tasks:
+            for _ in range(at_a_time):
+                tasks.start_soon(take)
+        if fault or stopped:
+            raise (fault or stopped)[0]
+
+    async def play(self, unit: WorkUnit) -> WorkUnit | None:
+        """Play one unit; the unit to play again where it was errored and may be repeated.
+
+        It begins with what earlier attempts left (`toolhop_agents.runs.resume`).
+        """
+        unit, prefix = self._next_attempt(unit)
+        fatal: ModelFault | None = None
+        events: list[Event] = []
+        with self._sink(unit, prefix, events) as sink:
+            try:
+                await play(unit, self.settings, self._means, sink, prefix)
+            except ModelFault as error:
+                fatal = error
+        trace = Trace(tuple(events))
+        await self._judge(trace)
+        result = await self._scored(unit, trace)
+        self.on_result(result)
+        if fatal is not None:
+            raise fatal
+        may_repeat = unit.errored_attempts < self.settings.retry_on_error
+        if isinstance(result.verdict, Errored) and may_repeat:
+            errored = unit.errored_attempts + 1
+            return replace(unit, attempt=unit.attempt + 1, errored_attempts=errored)
+        return None
+
+    async def _scored(self, unit: WorkUnit, trace: Trace) -> Attempt:
+        """The trace's line in the index. Looking for an answer in large results takes seconds: in
+        a thread, so that other episodes go on.
+        """
+        add = partial(self.store.add_result, unit.name, trace, self._said)
+        size = sum(len(call.feedback) for call in trace.calls)
+        return add() if size <= LARGE_CHARS else await anyio.to_thread.run_sync(add)
+
+    async def judge_open(self) -> None:
+        """Have the questions answered that earlier sessions left open."""
+        if self.judge is not None:
+            for trace in self.store.traces():
+                await self._judge(trace)
+
+    async def _judge(self, trace: Trace) -> None:
+        if self.judge is None:
+            return
+        self.ledger.check()
+        known = self._said.of(trace.started.episode)
+        async for found, took in judged(trace, self.judge, known):
+            self.ledger.add_spent(took)
+            if found is not None:
+                self.store.add_judgements([found])
+                self._said.add([found])
+
+    @contextmanager
+    def _sink(self, unit: WorkUnit, prefix: Prefix, events: list[Event]) -> Iterator[Sink]:
+        """The trace file, with the ledger listening."""
+        prefix_turns = len(prefix.turns.replies) if prefix.turns else 0
+        with self.store.sink(unit.name) as write:
+
+            def sink(event: Event) -> None:
+                write(event)
+                events.append(event)
+                self.ledger.add(event, prefix_turns)
+
+            yield sink
+
+    def _next_attempt(self, unit: WorkUnit) -> tuple[WorkUnit, Prefix]:
+        """The unit under a number that no file has, and what the attempts before it left."""
+        while self.store.path(unit.name).exists():
+            unit = replace(unit, attempt=unit.attempt + 1)
+        first = self.starts(unit)
+        if unit.attempt == 1:
+            return unit, first
+        prompt = setting(self.settings, unit).messages
+        found = kept(self._attempts_before(unit), unit.item, prompt)
+        return unit, found if found.turn_count >= first.turn_count else first
+
+    def _attempts_before(self, unit: WorkUnit) -> Iterator[Trace]:
+        for attempt in range(1, unit.attempt):
+            path = self.store.path(replace(unit, attempt=attempt).name)
+            if path.exists():
+                trace = read_trace(path)
+                if trace.events:
+                    yield trace

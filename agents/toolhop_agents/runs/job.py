@@ -1,0 +1,188 @@
+"""What is to be played, known before anything starts: data, items, modes, episodes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import pairwise
+from random import Random
+
+from toolhop_agents.benchmarks import binding_of
+from toolhop_agents.benchmarks.binding import Binding
+from toolhop_agents.models import prices
+from toolhop_agents.runs import manifest as manifests
+from toolhop_agents.runs.certified import chosen
+from toolhop_agents.runs.resume import Prefix
+from toolhop_agents.runs.settings import RunSettings
+from toolhop_agents.runs.unit import Units, WorkUnit, left
+from toolhop_agents.scripted.choose import choose
+from toolhop_env.attempt import Key
+from toolhop_env.runs.files import StoreError
+from toolhop_env.runs.progress import Progress
+from toolhop_env.runs.store import RunStore
+from toolhop_sandbox.outcome import JSON
+from toolhop_tools.errors import BadChoice, DataProblem
+from toolhop_tools.load import select, survey
+from toolhop_tools.model import DataSet, EpisodeAction, Item, Simulated
+from toolhop_tools.perturb.perturbation import Perturbation, perturbed
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """What is to be played, known before anything starts."""
+
+    settings: RunSettings
+    """As they hold in this session."""
+    data: DataSet
+    items: tuple[Item, ...]
+    left_out: tuple[DataProblem, ...] = ()
+    """What is wrong with items that cannot be played (``skip_broken``)."""
+    store: RunStore | None = None
+    """The run that is resumed; None for a new one."""
+    changed: Mapping[str, JSON] = field(default_factory=dict)
+    """Settings of this session that differ from the run's own."""
+    sample: frozenset[str] | None = None
+    """Play these items in the first epoch, and leave the rest for another session."""
+    folder: str = ""
+    """Name of a new run's folder; made of the time and the agent where none is given."""
+    only: frozenset[Key] | None = None
+    """The run is made of these episodes alone."""
+    starts: Callable[[WorkUnit], Prefix] | None = None
+    """What each episode begins with (`LocalExecutor.starts`); nothing where None."""
+
+    @property
+    def work(self) -> Sequence[WorkUnit]:
+        """All episodes of the run, finished ones included."""
+        work = Units(self.settings.modes, self.settings.epochs, self.items)
+        return work if self.only is None else [unit for unit in work if unit.key in self.only]
+
+    def left(self, done: Progress) -> Iterator[WorkUnit]:
+        """The episodes to play in this session."""
+        for unit in left(self.work, done):
+            if self.sample is None or (unit.epoch == 1 and unit.item.id in self.sample):
+                yield unit
+
+
+def prepare(settings: RunSettings) -> Job:
+    """Read the data and list the episodes; nothing is started yet.
+
+    Raises:
+        ToolsError: the data cannot be used as asked.
+        UnknownAgent: no such agent.
+        UnknownPrice: a limit on costs is asked for, and nothing tells the model's price.
+    """
+    found = survey(settings.data, last_wins=settings.last_wins)
+    data = found.usable(skip_broken=settings.skip_broken)
+    items = select(data, limit=settings.limit, sample_ids=settings.sample_ids)
+    binding = _binding(items, data.name)
+    settings = settings.model_copy(update={"modes": _modes(settings, binding)})
+    _check_agent(settings, binding)
+    _check_bodies(items, settings)
+    items = chosen(items, data.name, settings.certificates, only=settings.certified_only)
+    shown = Perturbation.parse(settings.perturbation)
+    items = perturbed(items, shown, pool=data, seed=settings.seed)
+    return Job(settings, data, items, left_out=found.errors)
+
+
+def resumed(store: RunStore, settings: RunSettings, changed: Mapping[str, JSON]) -> Job:
+    """The same for a run that is resumed: its items are those it kept.
+
+    Args:
+        store: the run.
+        settings: the run's own, with what is changed for this session.
+        changed: what is changed, for the manifest.
+
+    Raises:
+        StoreError, ToolsError: the items are not there, or not those that were played.
+        UnknownAgent, UnknownPrice: see `prepare`.
+    """
+    data = store.items(last_wins=settings.last_wins)
+    wanted = (store.manifest.get("data") or {}).get("played_digest")
+    if wanted is not None and wanted != manifests.digest(data.items):
+        raise StoreError(
+            f"the items in {store.folder} are not those that the run began with: items.jsonl was "
+            "changed, or this version of toolhop-env reads it otherwise; start a new run"
+        )
+    _check_agent(settings, _binding(data.items, str(store.folder)))
+    return Job(settings, data, data.items, store=store, changed=changed)
+
+
+def sampled(job: Job, count: int) -> Job:
+    """The same job, of which only `count` items are played, spread over the data by the seed."""
+    identities = [item.id for item in job.items]
+    return replace(job, sample=spread(identities, count, job.settings.seed))
+
+
+def spread(identities: Sequence[str], count: int, seed: int) -> frozenset[str]:
+    """A sample spread over the data: one item of each of `count` equal stretches."""
+    draw = Random(seed)
+    count = min(count, len(identities))
+    ends = [len(identities) * part // count for part in range(count + 1)]
+    return frozenset(identities[draw.randrange(first, last)] for first, last in pairwise(ends))
+
+
+def _binding(items: Sequence[Item], where: str) -> Binding:
+    """How the items are asked.
+
+    Raises:
+        UnknownBenchmark: not at all here.
+        BadChoice: they are of several benchmarks.
+    """
+    found = sorted({item.benchmark for item in items})
+    if len(found) != 1:
+        raise BadChoice(
+            f"{where} has items of {len(found)} benchmarks ({', '.join(found)}); a run plays one: "
+            "choose its items with --sample-id, or split the data"
+        )
+    return binding_of(found[0])
+
+
+def _modes(settings: RunSettings, binding: Binding) -> tuple[str, ...]:
+    """The modes that are played: those asked for, the benchmark's first for none.
+
+    Raises:
+        BadChoice: the benchmark has no such mode.
+    """
+    known = binding.benchmark.modes
+    if settings.modes == ("all",):
+        return known
+    for mode in settings.modes:
+        if mode not in known:
+            raise BadChoice(
+                f"--mode: {mode!r} is no mode of {binding.benchmark.title}; give "
+                f"{', '.join(known)}, several with commas, or all"
+            )
+    return settings.modes or known[:1]
+
+
+def _check_bodies(items: Sequence[Item], settings: RunSettings) -> None:
+    """See that a run can answer every tool on offer.
+
+    Raises:
+        BadChoice: it cannot; names the first tool, and what to do.
+    """
+    for item in items:
+        for tool in item.tools.values():
+            match tool.body:
+                case Simulated() if settings.simulator is None:
+                    raise BadChoice(
+                        f"the tool {tool.name!r} of {item.id} is simulated by a model, and none "
+                        "is given",
+                        fix="pass --simulator PROVIDER/MODEL",
+                    )
+                case EpisodeAction.ASK_USER | EpisodeAction.CHANGE_TOOLS:
+                    raise BadChoice(
+                        f"the tool {tool.name!r} of {item.id} needs a user who answers, and a run "
+                        "has none",
+                        fix="play the item by hand (`toolhop play`), or from Python with "
+                        "StandIns(user=...)",
+                    )
+                case _:
+                    pass
+
+
+def _check_agent(settings: RunSettings, binding: Binding) -> None:
+    if settings.model is None:
+        choose(settings.agent_name, binding.agents)
+    elif settings.run_limits.known_costs:
+        prices.check(settings.model, settings.base_url, settings.price)

@@ -1,0 +1,135 @@
+"""What a whole run has taken so far, and the limits on that."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+from toolhop_agents.models.base import Model
+from toolhop_env.messages import Message, Origin, Reply
+from toolhop_env.spending import Spent, spent_on
+from toolhop_env.trace import Called, Event, Replied
+from toolhop_sandbox.outcome import JSON
+from toolhop_tools.model import ToolSchema
+
+
+class RunLimitReached(Exception):
+    """The run is to stop here: no request is sent any more. It can be resumed."""
+
+    def __init__(self, limit: str, message: str) -> None:
+        super().__init__(message)
+        self.limit = limit
+        """The setting's name, such as ``run_token_limit``."""
+
+
+@dataclass(frozen=True, slots=True)
+class RunLimits:
+    """Limits of a whole run; None is no limit. What a response cache gave counts nothing."""
+
+    tokens: int | None = None
+    """Input and output tokens."""
+    calls: int | None = None
+    """Tool calls."""
+    cost_usd: float | None = None
+    time_s: float | None = None
+    """Seconds of one session: a run that is resumed has them anew."""
+    known_costs: bool = False
+    """Every reply must have a price, because some limit on costs depends on it."""
+
+    def __post_init__(self) -> None:
+        for name in ("tokens", "calls", "cost_usd", "time_s"):
+            value = getattr(self, name)
+            if value is not None and not value > 0:
+                raise ValueError(f"the run's limit of {name} is {value}; it must be more than 0")
+
+
+@dataclass
+class Ledger:
+    """Adds up what is spent, and says when to stop.
+
+    Limits are looked at before each request: what is under way then is finished and kept. So a
+    limit may be passed by the replies of the episodes under way, one each, and by their calls.
+    """
+
+    limits: RunLimits
+    spent: Spent = field(default_factory=Spent)
+    """By all attempts of the run, the earlier sessions included."""
+    clock: Callable[[], float] = time.monotonic
+
+    def __post_init__(self) -> None:
+        self._began = self.clock()
+        self._unpriced = ""
+
+    @property
+    def elapsed_s(self) -> float:
+        """Seconds of this session."""
+        return self.clock() - self._began
+
+    def add(self, event: Event, prefix_turns: int) -> None:
+        """Count what an episode recorded; turns that it was given from before cost nothing."""
+        if isinstance(event, Replied) and event.turn > prefix_turns:
+            self.spent += spent_on([event.reply])
+            if event.reply.origin is Origin.ASKED and event.reply.usage.cost_usd is None:
+                self._unpriced = event.reply.model or "the model"
+        elif isinstance(event, Called) and event.turn > prefix_turns:
+            self.spent += Spent(calls=1)
+
+    def add_spent(self, took: Spent) -> None:
+        """Count what was asked for beside the episodes, such as a judge's replies."""
+        self.spent += took
+
+    def check(self) -> None:
+        """Let another request be sent, or not.
+
+        Raises:
+            RunLimitReached: a limit leaves no room for it.
+        """
+        if self.limits.cost_usd is not None and self.spent.cost_usd is None:
+            self._unpriced = self._unpriced or "the model"
+        if self.limits.known_costs and self._unpriced:
+            raise RunLimitReached(
+                "run_cost_limit" if self.limits.cost_usd is not None else "cost_limit",
+                f"the cost of a reply of {self._unpriced} is not known (it stated no usage), so "
+                "the limit on costs cannot be kept; play without that limit",
+            )
+        for name, limit, used, unit in self._used():
+            if limit is not None and used >= limit:
+                flag = "--" + name.replace("_", "-")
+                raise RunLimitReached(name, f"{flag} is reached: {unit.format(used, limit)}")
+
+    def _used(self) -> Sequence[tuple[str, float | None, float, str]]:
+        limits, spent = self.limits, self.spent
+        return (
+            ("run_token_limit", limits.tokens, spent.tokens, "{:,} of {:,} tokens"),
+            ("run_call_limit", limits.calls, spent.calls, "{:,} of {:,} calls"),
+            ("run_cost_limit", limits.cost_usd, spent.cost_usd or 0.0, "${:.4f} of ${:.4f}"),
+            ("run_time_limit", limits.time_s, self.elapsed_s, "{:.0f} of {:g} seconds"),
+        )
+
+
+@dataclass(frozen=True)
+class Metered:
+    """A model that is asked only while the run's limits leave room."""
+
+    model: Model
+    ledger: Ledger
+
+    @property
+    def name(self) -> str:
+        """The model's own."""
+        return self.model.name
+
+    async def reply(self, messages: Sequence[Message], tools: Sequence[ToolSchema]) -> Reply:
+        """See `Model.reply`.
+
+        Raises:
+            RunLimitReached: a limit leaves no room for another request.
+        """
+        self.ledger.check()
+        return await self.model.reply(messages, tools)
+
+
+def as_json(spent: Spent) -> dict[str, JSON]:
+    """For the manifest."""
+    return {name: getattr(spent, name) for name in Spent.__dataclass_fields__}

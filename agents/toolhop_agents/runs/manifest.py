@@ -1,0 +1,152 @@
+"""The manifest: everything that identifies a run, and what became of it, session by session."""
+
+from __future__ import annotations
+
+import platform
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from datetime import UTC, datetime
+from importlib.metadata import PackageNotFoundError, version
+from typing import Any, Literal, TypeAlias
+
+from toolhop_agents.models.rate import Rates
+from toolhop_agents.runs.ledger import as_json
+from toolhop_agents.runs.settings import RunSettings
+from toolhop_env.runs.manifest_formats import FORMAT
+from toolhop_env.spending import Spent
+from toolhop_sandbox.outcome import JSON
+from toolhop_sandbox.pool import PooledSandbox
+from toolhop_tools.errors import DataProblem
+from toolhop_tools.model import DataSet, Item
+
+PACKAGES = ("toolhop-env", "RestrictedPython", "docker", "litellm", "openai", "pydantic")
+Status: TypeAlias = Literal["started", "success", "error", "cancelled", "limited", "sampled"]
+"""How a run, or a session of it, ended. ``started`` is under way, or was killed; ``limited`` was
+stopped by a limit of the run; ``sampled`` has played a sample for an estimate. All but ``success``
+can be resumed."""
+
+
+def folder_name(settings: RunSettings) -> str:
+    """A run folder's name: when, and who plays."""
+    agent = "".join(c if c.isalnum() or c in "-._" else "-" for c in settings.agent_name)[:60]
+    return f"{datetime.now(UTC).strftime('%Y-%m-%dT%H-%M-%S')}_{agent}"
+
+
+def manifest(
+    settings: RunSettings,
+    data: DataSet,
+    items: Sequence[Item],
+    sandbox: PooledSandbox,
+    left_out: Sequence[DataProblem] = (),
+) -> dict[str, JSON]:
+    """A new run's, with the status it begins with."""
+    began = now()
+    return {
+        "format": FORMAT,
+        "status": "started",
+        "stopped_by": "",
+        "fault": "",
+        "started_at": began,
+        "ended_at": None,
+        "settings": settings.model_dump(mode="json"),
+        "data": {
+            "name": data.name,
+            "origin": data.origin,
+            "digest": data.digest,
+            "items": len(data.items),
+            "played": [item.id for item in items],
+            "played_digest": digest(items),
+            "left_out": [{"where": one.where, "why": str(one)} for one in left_out],
+        },
+        "sandbox": dict(sandbox.description),
+        "versions": versions(),
+        "spent": as_json(Spent()),
+        "sessions": [session(began, {})],
+    }
+
+
+def digest(items: Sequence[Item]) -> str:
+    """The digest of the items that are played."""
+    return DataSet("run", "", tuple(items)).digest
+
+
+def versions() -> dict[str, JSON]:
+    """What plays: interpreter, platform, packages."""
+    return {
+        "python": sys.version.split()[0],
+        "platform": platform.platform(),
+        **{name: version_of(name) for name in PACKAGES},
+    }
+
+
+def session(began: str, changed: Mapping[str, JSON]) -> dict[str, JSON]:
+    """One more session; `changed` holds the settings that differ from the run's own."""
+    return {
+        "started_at": began,
+        "ended_at": None,
+        "status": "started",
+        "fault": "",
+        "stopped_by": "",
+        "changed": dict(changed),
+    }
+
+
+def begun_again(facts: Mapping[str, Any], changed: Mapping[str, JSON]) -> dict[str, JSON]:
+    """The manifest of a run that is resumed.
+
+    Other versions of what plays go into the session: the run's own stay those it began with.
+    """
+    one = session(now(), changed)
+    if facts.get("versions") != versions():
+        one["versions"] = versions()
+    return {
+        **facts,
+        "status": "started",
+        "stopped_by": "",
+        "fault": "",
+        "ended_at": None,
+        "sessions": [*facts.get("sessions", []), one],
+    }
+
+
+def ended(
+    facts: Mapping[str, Any],
+    *,
+    status: Status,
+    fault: str,
+    stopped_by: str,
+    spent: Spent,
+    rates: Rates | None,
+    sandbox: Mapping[str, JSON],
+) -> dict[str, JSON]:
+    """The manifest of a run whose session has ended."""
+    at = now()
+    end: dict[str, JSON] = {
+        "ended_at": at,
+        "status": status,
+        "fault": fault,
+        "stopped_by": stopped_by,
+    }
+    *before, last = facts["sessions"]
+    connections = {"connections": asdict(rates)} if rates else {}
+    return {
+        **facts,
+        **end,
+        "sandbox": dict(sandbox),
+        "spent": as_json(spent),
+        "sessions": [*before, {**last, **end, **connections}],
+    }
+
+
+def now() -> str:
+    """UTC time, ISO 8601."""
+    return datetime.now(UTC).isoformat(timespec="seconds")
+
+
+def version_of(package: str) -> str | None:
+    """The installed version of a package; None where it is not installed."""
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return None

@@ -1,0 +1,295 @@
+"""Run the calls of recorded episodes again, and compare what comes of them with the traces.
+
+No model is asked: the recorded replies are given to a fresh `Episode`, which reads, validates,
+runs and answers their calls as it did the first time. Programs are run and recorded tables are
+looked up; what a model or a user said in a tool's place is taken from the trace. Every call has to
+give the recorded verdict, outcome, error code and feedback, byte by byte. Where both outcomes are
+a time or a memory limit, only their kind is compared: how far a call came is the machine's affair.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from itertools import zip_longest
+
+import anyio
+
+from toolhop_agents.benchmarks import binding_of
+from toolhop_agents.benchmarks.binding import Interaction
+from toolhop_env.benchmarks import UnknownBenchmark
+from toolhop_env.episode import Episode, EpisodeOver, Setting
+from toolhop_env.feedback import render
+from toolhop_env.limits import EpisodeLimits
+from toolhop_env.responders import StandIns
+from toolhop_env.trace import EVENT, Called, Ended, Ending, FeedbackSet, Replied, Started, Trace
+from toolhop_env.verdicts import Call
+from toolhop_sandbox.base import Sandbox
+from toolhop_sandbox.errors import SandboxFault
+from toolhop_sandbox.outcome import JSON, Outcome
+from toolhop_tools.model import EpisodeAction, Item, Simulated, Tool
+
+CUT_ENDINGS = frozenset({Ending.OUT_OF_CALLS, Ending.OUT_OF_TIME, Ending.STOPPED, Ending.ERRORED})
+"""Endings after which the last turn may have calls that were never run."""
+BY_KIND = frozenset({"timed_out", "out_of_memory"})
+"""Outcomes that are compared by their kind alone."""
+TRIES = 2
+"""Sessions that an episode gets where the sandbox is lost under it."""
+PARTS = ("turn", "raw", "verdict", "outcome", "level", "feedback", "error", "hop", "action")
+"""What of a call is compared; the seconds it took are not."""
+
+
+class NotReplayable(Exception):
+    """An episode whose calls cannot be run again; says why."""
+
+
+@dataclass(frozen=True, slots=True)
+class CallDifference:
+    """A call that was not as recorded."""
+
+    item: str
+    episode: str
+    number: int
+    """Place among the episode's calls, from 1."""
+    parts: tuple[str, ...]
+    """What differs, out of `PARTS`; ``call`` where one side has no such call at all."""
+    recorded: Called | None
+    replayed: Called | None
+
+    def to_json(self) -> dict[str, JSON]:
+        """As plain values; the calls as trace files have them."""
+        call = self.recorded or self.replayed
+        return {
+            "item": self.item,
+            "episode": self.episode,
+            "call": self.number,
+            "tool": call.raw.name if call else "",
+            "arguments": call.raw.arguments if call else "",
+            "parts": list(self.parts),
+            "recorded": _plain(self.recorded) if self.recorded else None,
+            "replayed": _plain(self.replayed) if self.replayed else None,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Verification:
+    """What came of running episodes again."""
+
+    episodes: int = 0
+    """Finished episodes whose calls were run again, errored ones included."""
+    calls: int = 0
+    by_kind: int = 0
+    """Calls of which only the kind of outcome was compared."""
+    differences: tuple[CallDifference, ...] = ()
+    unfinished: tuple[str, ...] = ()
+    """Episodes that were cut off before their end: left out."""
+    not_replayed: Mapping[str, str] = field(default_factory=dict)
+    """Finished episodes that could not be run again, with the reason."""
+
+    def __add__(self, other: Verification) -> Verification:
+        return Verification(
+            self.episodes + other.episodes,
+            self.calls + other.calls,
+            self.by_kind + other.by_kind,
+            self.differences + other.differences,
+            self.unfinished + other.unfinished,
+            {**self.not_replayed, **other.not_replayed},
+        )
+
+    @property
+    def holds(self) -> bool:
+        """Whether every finished episode was run again, and every call was as recorded."""
+        return not self.differences and not self.not_replayed
+
+
+async def rerun(trace: Trace, item: Item, sandbox: Sandbox) -> Trace:
+    """The trace of the same replies, given again. One session of the sandbox is leased.
+
+    It ends as the recorded one does, so that it can be read and scored like that.
+
+    Raises:
+        NotReplayable: the trace is not of this item, or does not follow an episode's rules.
+        SandboxError: the sandbox cannot run calls any more.
+    """
+    started = trace.started
+    if started.item_digest != item.digest:
+        raise NotReplayable(
+            f"item {item.id} of the run's items is not the one that was played: it was changed"
+        )
+    given = [event for event in trace.events if isinstance(event, Replied | FeedbackSet)]
+    setting = _setting(started)
+    if trace.ended is None or trace.ended.ending in CUT_ENDINGS:
+        run = {call.turn for call in trace.calls}
+        given = [one for one in given if isinstance(one, FeedbackSet) or one.turn in run]
+        limits = EpisodeLimits(turns=None, calls=len(trace.calls) or None)
+        setting = replace(setting, limits=limits)
+    said = RecordedAnswers(trace, item)
+    stand_ins = StandIns(simulator=said, user=said)
+    try:
+        again = Episode(item, sandbox, setting, name=started.episode, stand_ins=stand_ins)
+        async with again as episode:
+            for event in given:
+                await _give(episode, event)
+    except UnknownBenchmark as error:
+        raise NotReplayable(str(error)) from error
+    events = [event for event in episode.trace.events if not isinstance(event, Ended)]
+    return Trace((*events, trace.ended) if trace.ended else tuple(events))
+
+
+def _setting(started: Started) -> Setting:
+    return Setting(
+        agent=started.agent,
+        mode=started.mode,
+        call_format=started.call_format,
+        feedback=started.feedback,
+        epoch=started.epoch,
+        seed=started.seed,
+        attempt=started.attempt,
+        perturbation=started.perturbation,
+        messages=started.messages,
+        offer_tools=bool(started.tools),
+        single_reply=_is_planning(started.benchmark),
+        limits=EpisodeLimits(turns=None, calls=None),
+    )
+
+
+def _is_planning(benchmark: str) -> bool:
+    try:
+        return binding_of(benchmark).asked is Interaction.PLANNING
+    except UnknownBenchmark:  # without a binding it was played step by step
+        return False
+
+
+class RecordedAnswers:
+    """Answers in the place of a model or a user what a trace has: nobody is asked again."""
+
+    def __init__(self, trace: Trace, item: Item) -> None:
+        """Take the outcomes of calls that neither ran nor were looked up, in order."""
+        self._left = [
+            call
+            for call in trace.calls
+            if isinstance(call.verdict, Call)
+            and call.verdict.tool in item.tools
+            and isinstance(item.tools[call.verdict.tool].body, Simulated | EpisodeAction)
+            and call.ends is None
+        ]
+
+    async def respond(self, tool: Tool, arguments: Mapping[str, JSON]) -> Outcome:
+        """The outcome of the next such call; whether its arguments were these is compared later.
+
+        Raises:
+            NotReplayable: the trace has no such call.
+        """
+        call = self._left.pop(0) if self._left else None
+        if call is None or call.outcome is None or call.raw.name != tool.name:
+            raise NotReplayable(
+                f"a call of {tool.name} with {dict(arguments)} has no answer in the trace, and "
+                "nobody is asked again"
+            )
+        return call.outcome
+
+
+async def _give(episode: Episode, event: Replied | FeedbackSet) -> None:
+    if isinstance(event, FeedbackSet):
+        episode.set_feedback(event.level)
+        return
+    try:
+        await episode.step(event.reply)
+    except EpisodeOver as error:
+        raise NotReplayable(f"turn {event.turn} comes after the episode's end") from error
+
+
+def compare(recorded: Trace, replayed: Trace) -> tuple[CallDifference, ...]:
+    """The calls of a trace that are not as in another one of the same replies."""
+    start = recorded.started
+    found = []
+    pairs = zip_longest(recorded.calls, replayed.calls)
+    for number, (one, other) in enumerate(pairs, start=1):
+        parts = ("call",) if one is None or other is None else differing(one, other)
+        if parts:
+            found.append(CallDifference(start.item, start.episode, number, parts, one, other))
+    return tuple(found)
+
+
+def differing(recorded: Called, replayed: Called) -> tuple[str, ...]:
+    """Names of the parts in which two calls differ, as they are written to a trace file."""
+    if same_limit(recorded, replayed):
+        feedback = render(replayed.level, replayed.raw.name, replayed.verdict, recorded.outcome)
+        replayed = replace(replayed, outcome=recorded.outcome, feedback=feedback.text)
+    one, other = _plain(recorded), _plain(replayed)
+    return tuple(part for part in PARTS if _text(one[part]) != _text(other[part]))
+
+
+def same_limit(recorded: Called, replayed: Called) -> bool:
+    """Whether both calls ran into the same kind of limit."""
+    one, other = recorded.outcome, replayed.outcome
+    return one is not None and other is not None and one.kind == other.kind and one.kind in BY_KIND
+
+
+def _plain(call: Called) -> dict[str, JSON]:
+    plain: dict[str, JSON] = EVENT.dump_python(call, mode="json")
+    return plain
+
+
+def _text(value: JSON) -> str:
+    # Not `==`: 1, 1.0 and True are three values here, and NaN is one.
+    return repr(value)
+
+
+async def verify(
+    traces: Iterable[Trace],
+    items: Mapping[str, Item],
+    sandbox: Sandbox,
+    *,
+    at_a_time: int = 2,
+    on_episode: Callable[[str], None] = lambda _: None,
+) -> Verification:
+    """Run every finished episode again and compare.
+
+    Args:
+        traces: read as they are needed; no more than `at_a_time` are held.
+        items: by id, as they were played.
+        sandbox: entered; `at_a_time` sessions of it are leased at once.
+        at_a_time: episodes under way at once.
+        on_episode: given each episode's name once it was run again.
+
+    Raises:
+        SandboxUnavailable: no worker can be started any more.
+    """
+    source = enumerate(traces)
+    done: dict[int, Verification] = {}
+
+    async def take() -> None:
+        for place, trace in source:
+            name = trace.started.episode
+            if trace.ended is None:
+                done[place] = Verification(unfinished=(name,))
+                continue
+            done[place] = await _verified(trace, items.get(trace.started.item), sandbox)
+            on_episode(name)
+
+    try:
+        async with anyio.create_task_group() as tasks:
+            for _ in range(at_a_time):
+                tasks.start_soon(take)
+    except ExceptionGroup as group:
+        raise group.exceptions[0] from None
+    return sum((done[place] for place in sorted(done)), Verification())
+
+
+async def _verified(trace: Trace, item: Item | None, sandbox: Sandbox) -> Verification:
+    name, reason = trace.started.episode, ""
+    if item is None:
+        reason = f"item {trace.started.item} is not among the run's items"
+        return Verification(not_replayed={name: reason})
+    for _ in range(TRIES):
+        try:
+            again = await rerun(trace, item, sandbox)
+        except NotReplayable as error:
+            return Verification(not_replayed={name: str(error)})
+        except SandboxFault as error:
+            reason = f"the sandbox was lost {TRIES} times: {error}"
+            continue
+        by_kind = sum(map(same_limit, trace.calls, again.calls))
+        return Verification(1, len(trace.calls), by_kind, compare(trace, again))
+    return Verification(not_replayed={name: reason})

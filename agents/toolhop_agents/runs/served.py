@@ -1,0 +1,70 @@
+"""Who plays the episodes of a run with a model: clients, one for each seed, and the cache."""
+
+from __future__ import annotations
+
+import os
+
+from toolhop_agents.models import prices
+from toolhop_agents.models.base import Model
+from toolhop_agents.models.cache import CachedModel, RequestContext, ResponseCache
+from toolhop_agents.models.clients import Client, open_model
+from toolhop_agents.models.rate import Connections
+from toolhop_agents.runs.settings import RunSettings
+from toolhop_agents.runs.unit import WorkUnit, unit_seed
+
+
+class Served:
+    """The model of a run. Every epoch is asked with a seed of its own, over one set of limits."""
+
+    def __init__(self, settings: RunSettings, model: str, connections: Connections) -> None:
+        """Open the first epoch's client, so that a missing key is reported before anything starts.
+
+        Raises:
+            ModelFault: the model cannot be asked at all.
+            CacheUnusable: the cache's folder cannot be written.
+        """
+        self._settings, self._model, self._connections = settings, model, connections
+        self._cache = ResponseCache.open(settings.cache) if settings.cache else None
+        self._clients: dict[int, Client] = {}
+        self._client(settings.seed)
+
+    def agent(self, unit: WorkUnit) -> Model:
+        """Who plays `unit`."""
+        seed = unit_seed(self._settings, unit)
+        client = self._client(seed)
+        if self._cache is None:
+            return client
+        return CachedModel(client, self._cache, self._asked(unit, seed))
+
+    async def aclose(self) -> None:
+        """Close all connections."""
+        for client in self._clients.values():
+            await client.aclose()
+
+    def _client(self, seed: int) -> Client:
+        if seed not in self._clients:
+            settings = self._settings
+            self._clients[seed] = open_model(
+                self._model,
+                base_url=settings.base_url,
+                temperature=settings.temperature,
+                max_tokens=settings.max_tokens,
+                seed=seed,
+                timeout_s=settings.timeout_s,
+                max_retries=settings.max_retries,
+                connections=self._connections,
+                price=prices.parse(settings.price) if settings.price else None,
+            )
+        return self._clients[seed]
+
+    def _asked(self, unit: WorkUnit, seed: int) -> RequestContext:
+        settings = self._settings
+        return RequestContext(
+            model=self._model,
+            base_url=settings.base_url or os.environ.get(prices.BASE_URL),
+            call_format=settings.call_format.value,
+            epoch=unit.epoch,
+            temperature=settings.temperature,
+            max_tokens=settings.max_tokens,
+            seed=seed,
+        )

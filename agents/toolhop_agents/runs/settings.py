@@ -1,0 +1,264 @@
+"""What a run was asked to do, as one value: it goes into the manifest as it is.
+
+Each field that has a `Flag` is a flag of `toolhop run`; name, type, bounds, default and help are
+stated here alone (`toolhop_agents.cli.options`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from toolhop_agents.runs.ledger import RunLimits
+from toolhop_env.feedback import Level, Verbosity
+from toolhop_env.levels import level_of
+from toolhop_env.limits import EpisodeLimits
+from toolhop_env.reading import CallFormat
+from toolhop_sandbox.base import Limits, Policy
+from toolhop_sandbox.choose import Kind
+from toolhop_sandbox.docker.engine import Transport
+from toolhop_tools.perturb.perturbation import Perturbation
+
+OPERATIONAL = frozenset(
+    {
+        "max_samples", "max_connections", "log_dir", "timeout_s", "max_retries", "retry_on_error",
+        "run_token_limit", "run_call_limit", "run_time_limit_s", "run_cost_limit", "cache",
+        "judge", "judge_base_url",
+    }
+)  # fmt: skip
+"""Settings that change how far and how fast a run goes, and no result: they may differ from one
+session of a run to the next. A judge's answers are kept: another judge is asked what is open."""
+
+
+@dataclass(frozen=True, slots=True)
+class Flag:
+    """How a setting is given on the command line, where its name does not say it."""
+
+    help: str
+    names: tuple[str, ...] = ()
+    """The flag's names, the first the usual one; made of the field's name where empty."""
+    metavar: str | None = None
+    default: str | None = None
+    """What is taken where nothing is given, as text; the field's default where None."""
+    parse: Callable[[str], object] | None = None
+    """From the text to the value; raises ValueError where it is none."""
+
+
+def modes_of(text: str) -> tuple[str, ...]:
+    """Modes from a list with commas; ``all`` stands for those of the benchmark.
+
+    Raises:
+        ValueError: none is named.
+    """
+    found = tuple(dict.fromkeys(name.strip() for name in text.split(",") if name.strip()))
+    if not found:
+        raise ValueError(f"{text!r} names no mode; give modes with commas, or all")
+    return found
+
+
+def temperature_of(text: str) -> float | None:
+    """A number from 0 on, or None for ``none``.
+
+    Raises:
+        ValueError: it is neither.
+    """
+    if text == "none":
+        return None
+    try:
+        value = float(text)
+    except ValueError:
+        value = -1.0
+    if not 0 <= value < float("inf"):
+        raise ValueError(f"{text!r}; give a number from 0 on, or none")
+    return value
+
+
+def _shown(text: str) -> str:
+    return str(Perturbation.parse(text))
+
+
+Count = Annotated[int | None, Field(ge=1)]
+Amount = Annotated[float | None, Field(gt=0, allow_inf_nan=False)]
+
+
+class RunSettings(BaseModel):
+    """Settings of a run."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    agent: Annotated[
+        str | None,
+        Flag(
+            "Scripted agent: oracle, do-nothing, constant:TEXT, faulty[:RATE], repairing[:RATE], "
+            "or one of the benchmark's own.  [default: oracle]",
+            default="",
+        ),
+    ] = "oracle"
+    """None where `model` plays."""
+    model: Annotated[str | None, Flag("provider/model, such as openai/gpt-4o.")] = None
+    """None where an agent plays."""
+    base_url: Annotated[str | None, Flag("Another address of the model's API.")] = None
+    data: Annotated[str, Flag("builtin, toolhop, or a file or folder.")] = "builtin"
+    modes: Annotated[
+        tuple[str, ...],
+        Flag(
+            "The benchmark's modes with commas, or all; ToolHop's are mandatory, free, direct.  "
+            "[default: its first]",
+            names=("--mode",),
+            parse=modes_of,
+        ),
+    ] = ()
+    """Empty for the benchmark's first; in a manifest those that were played."""
+    feedback: Annotated[
+        Verbosity,
+        Flag(
+            "What errors tell: detailed, minimal, or [NAME=]FILE, a template.",
+            metavar="LEVEL",
+            default="detailed",
+            parse=level_of,
+        ),
+    ] = Level.DETAILED
+    perturbation: Annotated[
+        str,
+        Flag(
+            "How tools are shown, such as names=scrambled+distractors=5; see "
+            "`toolhop ablate --help`.",
+            names=("--tools",),
+            parse=_shown,
+        ),
+    ] = "as-is"
+    """How the items' tools are shown (`toolhop_tools.perturb`)."""
+    forked_from: str | None = None
+    """The run beside this one whose episodes are resumed at another feedback level. Only
+    `toolhop ablate` plays such a run."""
+    call_format: Annotated[
+        CallFormat,
+        Flag(
+            "How calls are written; --dialect is the former name.",
+            names=("--call-format", "--dialect"),
+        ),
+    ] = CallFormat.NATIVE
+    template: Annotated[str | None, Flag("A prompt template of your own.", metavar="FILE")] = None
+    """The text of a template that replaces the shipped one."""
+    judge: Annotated[
+        str | None,
+        Flag(
+            "Who answers what a benchmark cannot score by itself: overlap, file:PATH, "
+            "PROVIDER/MODEL; several with commas.",
+        ),
+    ] = None
+    judge_base_url: Annotated[
+        str | None, Flag("Another address of the judge's API.", names=("--judge-base-url",))
+    ] = None
+    simulator: Annotated[
+        str | None,
+        Flag("PROVIDER/MODEL that answers in the place of tools that are simulated."),
+    ] = None
+    simulator_base_url: Annotated[
+        str | None, Flag("Another address of the simulator's API.", names=("--simulator-base-url",))
+    ] = None
+    limit: Annotated[str | None, Flag("10 for the first ten items, 10-20 for a range.")] = None
+    sample_ids: Annotated[
+        tuple[str, ...], Flag("Items by id; may be repeated.", names=("--sample-id",))
+    ] = ()
+    epochs: Annotated[int, Field(ge=1), Flag("How often each item is played.")] = 1
+    seed: Annotated[int, Flag("Of agents, perturbations and intervals.")] = 0
+    max_samples: Annotated[Count, Flag("Episodes at a time.")] = None
+    """None for one a processor with an agent, 10 with a model."""
+    max_connections: Annotated[
+        Count,
+        Flag(
+            "Requests at a time; fewer while the model's server refuses.  [default: as many as "
+            "episodes]"
+        ),
+    ] = None
+    sandbox: Annotated[Kind, Flag("What isolates tools.")] = "auto"
+    policy: Annotated[Policy, Flag("Which source is run: see docs/policy.md.")] = "restricted"
+    sandbox_base: Annotated[str | None, Flag("Image with python3 to build on.")] = None
+    runtime: Annotated[str | None, Flag("Container runtime, such as runsc.")] = None
+    transport: Annotated[
+        Transport, Flag("How containers are talked to; remote engines need attach.")
+    ] = "auto"
+    tool_timeout_s: Annotated[float, Field(ge=0.01, le=3600), Flag("Seconds a call.")] = 10.0
+    tool_memory_mib: Annotated[int, Field(ge=16, le=65536), Flag("MiB a call.")] = 256
+    turn_limit: Annotated[Count, Flag("Replies an episode.")] = 9
+    call_limit: Annotated[Count, Flag("Calls an episode.")] = 64
+    token_limit: Annotated[Count, Flag("Tokens an episode.")] = None
+    time_limit_s: Annotated[Amount, Flag("Seconds an episode.")] = None
+    cost_limit: Annotated[Amount, Flag("USD an episode.")] = None
+    run_token_limit: Annotated[Count, Flag("Tokens the whole run.")] = None
+    run_call_limit: Annotated[Count, Flag("Tool calls the whole run.")] = None
+    run_time_limit_s: Annotated[Amount, Flag("Seconds this session.")] = None
+    run_cost_limit: Annotated[Amount, Flag("USD the whole run.")] = None
+    price: Annotated[
+        str | None,
+        Flag(
+            "USD for a million tokens, where neither the response nor litellm's table tells.",
+            metavar="IN,OUT",
+        ),
+    ] = None
+    temperature: Annotated[
+        float | None,
+        Flag(
+            "none leaves it to the provider.",
+            metavar="NUMBER|none",
+            default="0.0",
+            parse=temperature_of,
+        ),
+    ] = 0.0
+    max_tokens: Annotated[Count, Flag("Tokens a reply.")] = None
+    timeout_s: Annotated[float, Field(gt=0, allow_inf_nan=False), Flag("Seconds a request.")] = (
+        120.0
+    )
+    max_retries: Annotated[int, Field(ge=0), Flag("Repeats of a failed request.")] = 5
+    retry_on_error: Annotated[int, Field(ge=0), Flag("Repeats of an errored episode.")] = 2
+    cache: Annotated[
+        Path | None,
+        Flag("Look for replies here first, and keep new ones.", metavar="FOLDER"),
+    ] = None
+    skip_broken: Annotated[bool, Flag("Leave out items that cannot be used.")] = False
+    certified_only: Annotated[bool, Flag("Only items that `toolhop certify` proved.")] = False
+    certificates: Annotated[
+        Path | None,
+        Flag(
+            "Certificates: the oracle plays their calls.  [default with --certified-only: "
+            "certificates/DATA.jsonl]",
+            metavar="FILE",
+        ),
+    ] = None
+    last_wins: Annotated[
+        bool, Flag("Tools of one name: the last one's code, as in the official evaluator.")
+    ] = False
+    log_dir: Annotated[Path, Flag("Where run folders are made.")] = Path("logs")
+
+    @property
+    def agent_name(self) -> str:
+        """Name of whoever plays."""
+        return self.model or ("unnamed" if self.agent is None else self.agent)
+
+    @property
+    def episode_limits(self) -> EpisodeLimits:
+        """The limits of each episode."""
+        return EpisodeLimits(
+            self.turn_limit, self.call_limit, self.token_limit, self.time_limit_s, self.cost_limit
+        )
+
+    @property
+    def run_limits(self) -> RunLimits:
+        """The limits of the whole run."""
+        return RunLimits(
+            tokens=self.run_token_limit,
+            calls=self.run_call_limit,
+            cost_usd=self.run_cost_limit,
+            time_s=self.run_time_limit_s,
+            known_costs=self.cost_limit is not None or self.run_cost_limit is not None,
+        )
+
+    @property
+    def tool_limits(self) -> Limits:
+        """The limits of each call."""
+        return Limits(wall_s=self.tool_timeout_s, memory_mib=self.tool_memory_mib)

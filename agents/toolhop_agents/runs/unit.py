@@ -1,0 +1,105 @@
+"""Units of work: which episodes a run has, each a value that any driver can take."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import overload
+
+from toolhop_agents.benchmarks import binding_of
+from toolhop_agents.benchmarks.binding import Ask, Interaction
+from toolhop_agents.runs.settings import RunSettings
+from toolhop_env.attempt import Key
+from toolhop_env.episode import Setting
+from toolhop_env.runs.progress import Progress
+from toolhop_tools.model import Item
+
+
+@dataclass(frozen=True, slots=True)
+class WorkUnit:
+    """One episode to play."""
+
+    item: Item
+    mode: str
+    epoch: int
+    attempt: int = 1
+    errored_attempts: int = 0
+    """Errored attempts of this session before it."""
+
+    @property
+    def key(self) -> Key:
+        """What it is an attempt at."""
+        return Key(self.item.id, self.mode, self.epoch)
+
+    @property
+    def name(self) -> str:
+        """The episode's id, unique in the run."""
+        return f"{self.item.id}_{self.mode}_e{self.epoch}_a{self.attempt}"
+
+
+class Units(Sequence[WorkUnit]):
+    """All episodes of a run, mode by mode, epoch by epoch, in item order; made as they are asked.
+
+    A hundred thousand of them take no more memory than the items.
+    """
+
+    def __init__(self, modes: Sequence[str], epochs: int, items: Sequence[Item]) -> None:
+        self._modes, self._epochs, self._items = modes, epochs, items
+
+    def __len__(self) -> int:
+        return len(self._modes) * self._epochs * len(self._items)
+
+    @overload
+    def __getitem__(self, index: int) -> WorkUnit: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[WorkUnit]: ...
+
+    def __getitem__(self, index: int | slice) -> WorkUnit | Sequence[WorkUnit]:
+        numbers = range(len(self))[index]
+        if isinstance(numbers, range):
+            return [self._unit(number) for number in numbers]
+        return self._unit(numbers)
+
+    def _unit(self, number: int) -> WorkUnit:
+        round_, item = divmod(number, len(self._items))
+        mode, epoch = divmod(round_, self._epochs)
+        return WorkUnit(self._items[item], self._modes[mode], epoch + 1)
+
+
+def left(work: Iterable[WorkUnit], done: Progress) -> Iterator[WorkUnit]:
+    """Those of `work` that are not finished, each as its next attempt."""
+    for unit in work:
+        if unit.key not in done.finished:
+            yield replace(unit, attempt=done.attempts.get(unit.key, 0) + 1)
+
+
+def setting(settings: RunSettings, unit: WorkUnit) -> Setting:
+    """The episode's setting, prompt included."""
+    binding = binding_of(unit.item.benchmark)
+    ask = Ask(
+        item=unit.item,
+        mode=unit.mode,
+        call_format=settings.call_format,
+        schemas=binding.tools_of(unit.item, unit.mode),
+        template=settings.template,
+    )
+    return Setting(
+        agent=settings.agent_name,
+        mode=unit.mode,
+        call_format=settings.call_format,
+        feedback=settings.feedback,
+        epoch=unit.epoch,
+        seed=unit_seed(settings, unit),
+        attempt=unit.attempt,
+        messages=binding.prompt(ask),
+        offer_tools=binding.can_call(unit.mode),
+        single_reply=binding.asked is Interaction.PLANNING,
+        perturbation=settings.perturbation,
+        limits=settings.episode_limits,
+    )
+
+
+def unit_seed(settings: RunSettings, unit: WorkUnit) -> int:
+    """The run's seed in the first epoch, the next ones in those after."""
+    return settings.seed + unit.epoch - 1

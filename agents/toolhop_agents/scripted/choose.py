@@ -1,0 +1,63 @@
+"""Agents by name, as `--agent` takes them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+
+from toolhop_agents.scripted.faults import FaultKind
+from toolhop_agents.scripted.model import Faulty, Play, constant, do_nothing, oracle
+
+
+class UnknownAgent(Exception):
+    """No agent has this name; says which there are."""
+
+
+AGENTS: Mapping[str, str] = {
+    "oracle": "makes the gold calls (else the examples in the tools' sources), answers from them",
+    "do-nothing": "answers that it has no answer",
+    "constant:TEXT": "always answers TEXT",
+    "faulty[:RATE[:KIND,...]]": "the oracle, each hop's first call spoilt at RATE (default 0.3)",
+    "repairing[:RATE[:KIND,...]]": "faulty, and fixes a call where the feedback tells it how",
+}
+
+
+def choose(name: str, own: Mapping[str, Play] = MappingProxyType({})) -> Play:
+    """The agent that `name` describes.
+
+    Args:
+        name: as `--agent` takes it.
+        own: agents that the benchmark adds, by name.
+
+    Raises:
+        UnknownAgent: there is none.
+    """
+    kind, _, rest = name.partition(":")
+    if name in own:
+        return own[name]
+    if name == "oracle":
+        return oracle
+    if name == "do-nothing":
+        return do_nothing
+    if kind == "constant" and rest:
+        return constant(rest)
+    if kind in {"faulty", "repairing"}:
+        return _faulty(name, rest, repairs=kind == "repairing")
+    listed = {**AGENTS, **dict.fromkeys(own, "of this benchmark")}
+    known = "\n".join(f"  {agent:28} {what}" for agent, what in listed.items())
+    raise UnknownAgent(f"there is no agent {name!r}. The agents are:\n{known}")
+
+
+def _faulty(name: str, rest: str, *, repairs: bool) -> Faulty:
+    rate, _, kinds = rest.partition(":")
+    try:
+        value = float(rate) if rate else 0.3
+        chosen = tuple(FaultKind(kind) for kind in kinds.split(",")) if kinds else tuple(FaultKind)
+    except ValueError as error:
+        allowed = ", ".join(FaultKind)
+        raise UnknownAgent(
+            f"{name!r} cannot be read: {error}; a rate is a number, a kind one of {allowed}"
+        ) from error
+    if not 0 <= value <= 1:
+        raise UnknownAgent(f"the rate in {name!r} is {value}; it must be from 0 to 1")
+    return Faulty(value, chosen, repairs)

@@ -1,0 +1,138 @@
+"""Scripted agents as models: pure functions of the item, a seed and the conversation so far.
+
+They keep no state, so the same agent serves an episode in process and a server that sees
+requests in any order.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import TypeAlias
+
+from toolhop_agents.call_formats import call_format_of, restored, written
+from toolhop_agents.scripted.faults import FaultKind, SpoiltCall, spoil
+from toolhop_agents.scripted.plan import PlannedHop, final_answer, plan, raw_calls, turns
+from toolhop_env.messages import Message, Reply, Usage
+from toolhop_env.reading import CallFormat
+from toolhop_tools.model import Item, ToolSchema
+
+Play: TypeAlias = Callable[[Item, int, Sequence[Message], bool], Reply]
+"""Item, seed, conversation in native form, whether tools are on offer; the next reply."""
+
+UNKNOWN = "<answer>unknown</answer>"
+
+
+def oracle(item: Item, seed: int, messages: Sequence[Message], tools: bool) -> Reply:
+    """Makes each hop's gold call (else its example calls), then answers what they gave.
+
+    Without tools it says the gold answer: the ceiling of direct mode.
+    """
+    hops = [hop for hop in plan(item) if hop.arguments]
+    done = turns(messages)
+    if not tools:
+        return Reply(f"<answer>{item.answer}</answer>")
+    if len(done) < len(hops):
+        return Reply(f"Step {len(done) + 1}.", raw_calls(hops[len(done)], len(done) + 1))
+    return Reply(f"<answer>{final_answer(item, done[-1] if done else ())}</answer>")
+
+
+def do_nothing(item: Item, seed: int, messages: Sequence[Message], tools: bool) -> Reply:
+    """Answers nothing, in words. A score above zero for it is a hole in the rule."""
+    return Reply("I have no answer to this.")
+
+
+def constant(text: str) -> Play:
+    """An agent that always answers `text`."""
+
+    def always(item: Item, seed: int, messages: Sequence[Message], tools: bool) -> Reply:
+        return Reply(f"<answer>{text}</answer>")
+
+    return always
+
+
+@dataclass(frozen=True, slots=True)
+class Faulty:
+    """The oracle with slips: each hop's first call is spoilt with probability `rate`.
+
+    It answers `unknown` once a hop has failed, as what the later hops need is missing. With
+    `repairs` it first tries again: rightly where the feedback holds the words that tell how,
+    else it gives up on the hop.
+    """
+
+    rate: float = 0.3
+    kinds: tuple[FaultKind, ...] = tuple(FaultKind)
+    repairs: bool = False
+
+    def __call__(self, item: Item, seed: int, messages: Sequence[Message], tools: bool) -> Reply:
+        """The next reply; see the class."""
+        if not tools:
+            return oracle(item, seed, messages, tools)
+        hops = [hop for hop in plan(item) if hop.arguments]
+        failed, done = False, list(turns(messages))
+        turn = len(done) + 1
+        last: tuple[str, ...] = ()
+        for number, hop in enumerate(hops):
+            fault = self._fault(item, seed, number, hop)
+            if not done:
+                calls = raw_calls(hop, turn) if fault is None else (fault.call,)
+                return Reply(f"Step {number + 1}.", calls)
+            last = done.pop(0)
+            if fault is None:
+                continue
+            if not (self.repairs and _tells(last, fault)):
+                failed = True
+            elif not done:
+                return Reply("The call has to be repaired.", raw_calls(hop, turn))
+            else:
+                last = done.pop(0)
+        return Reply(UNKNOWN if failed else f"<answer>{final_answer(item, last)}</answer>")
+
+    def _fault(self, item: Item, seed: int, number: int, hop: PlannedHop) -> SpoiltCall | None:
+        """The slip at a hop, the same whenever it is asked for."""
+        rng = random.Random(f"{seed}/{item.id}/{number}")
+        if rng.random() >= self.rate:
+            return None
+        return spoil(raw_calls(hop, number + 1)[0], _document(item, hop.tool), self.kinds, rng)
+
+
+def _tells(feedback: tuple[str, ...], fault: SpoiltCall) -> bool:
+    return any(fault.cue in text.lower() for text in feedback)
+
+
+def _document(item: Item, tool: str) -> ToolSchema:
+    return item.tools[tool].schema
+
+
+@dataclass(frozen=True)
+class ScriptedModel:
+    """A scripted agent of one item as a `Model`."""
+
+    label: str
+    play: Play
+    item: Item
+    seed: int = 0
+
+    @property
+    def name(self) -> str:
+        """What reports call it."""
+        return self.label
+
+    async def reply(self, messages: Sequence[Message], tools: Sequence[ToolSchema]) -> Reply:
+        """See `Model.reply`."""
+        return respond(self.play, self.item, self.seed, messages, tools)
+
+
+def respond(
+    play: Play,
+    item: Item,
+    seed: int,
+    messages: Sequence[Message],
+    tools: Sequence[ToolSchema],
+) -> Reply:
+    """The agent's next reply, in the tool-call format in which it is asked."""
+    call_format = call_format_of(messages, tools)
+    offered = bool(tools) or call_format is CallFormat.TEXT
+    reply = play(item, seed, restored(messages), offered)
+    return written(call_format, replace(reply, usage=Usage(cost_usd=0.0)))

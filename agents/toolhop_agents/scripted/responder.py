@@ -1,0 +1,59 @@
+"""A scripted agent as the loopback server's voice: finds the item by its question."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import replace
+from math import ceil
+
+from toolhop_agents.models.loopback import Request, RequestResponder
+from toolhop_agents.scripted.model import Play, respond
+from toolhop_env.messages import Message, Reply, Usage, UserMessage
+from toolhop_tools.model import DataSet, Item
+
+TOKEN_BYTES = 4
+"""Bytes of UTF-8 that count as a token: about what tokenizers make of English."""
+
+
+def responder(data: DataSet, play: Play, seed: int) -> RequestResponder:
+    """Answers each request as `play` would, for the item whose question it holds."""
+
+    def answer(request: Request) -> Reply:
+        item = item_of(data, request.messages)
+        return respond(play, item, seed, request.messages, request.tools)
+
+    return answer
+
+
+def metered(answer: RequestResponder) -> RequestResponder:
+    """The same, with tokens stated: one for each `TOKEN_BYTES` of the request and of the reply.
+
+    No model's tokenizer counts so. It lets limits, prices and estimates be tried.
+    """
+
+    def counted(request: Request) -> Reply:
+        reply = answer(request)
+        asked = {name: request.body.get(name) for name in ("messages", "tools")}
+        said = [reply.content, *(f"{call.name}{call.arguments}" for call in reply.calls)]
+        usage = Usage(input_tokens=_tokens(json.dumps(asked)), output_tokens=_tokens("".join(said)))
+        return replace(reply, usage=usage)
+
+    return counted
+
+
+def _tokens(text: str) -> int:
+    return ceil(len(text.encode(errors="replace")) / TOKEN_BYTES)
+
+
+def item_of(data: DataSet, messages: Sequence[Message]) -> Item:
+    """The item whose question stands in the user's messages; the longest, if several do.
+
+    Raises:
+        LookupError: none does.
+    """
+    said = "\n".join(message.content for message in messages if isinstance(message, UserMessage))
+    found = [item for item in data.items if item.question in said]
+    if not found:
+        raise LookupError(f"no question of the data set {data.name} stands in the conversation")
+    return max(found, key=lambda item: len(item.question))

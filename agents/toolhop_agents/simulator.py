@@ -1,0 +1,54 @@
+"""A model that answers in the place of tools that are simulated."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from toolhop_agents.models.base import Model, ModelFault
+from toolhop_env.messages import SystemMessage, UserMessage
+from toolhop_sandbox.errors import SandboxFault
+from toolhop_sandbox.outcome import JSON, Outcome, Returned
+from toolhop_tools.model import Simulated, Tool
+
+ASKED = """You stand in for a tool. Reply with what the tool returns for this call: JSON alone, with
+no word around it.
+
+The tool: {schema}
+The arguments of the call: {arguments}"""
+
+
+@dataclass(frozen=True, slots=True)
+class ModelSimulator:
+    """A `Responder` that asks a model."""
+
+    model: Model
+
+    async def respond(self, tool: Tool, arguments: Mapping[str, JSON]) -> Outcome:
+        """What the model says that the tool returns; text that is no JSON is returned as text.
+
+        Raises:
+            SandboxFault: the model could not be asked: a fault of ours, not the tool's.
+        """
+        if not isinstance(tool.body, Simulated):
+            raise TypeError(f"{tool.name} is not simulated")
+        shown = json.dumps(tool.schema.to_openai()["function"], ensure_ascii=False)
+        given = json.dumps(dict(arguments), ensure_ascii=False)
+        text = ASKED.replace("{schema}", shown).replace("{arguments}", given)
+        try:
+            messages = (SystemMessage(tool.body.instruction), UserMessage(text))
+            reply = await self.model.reply(messages, ())
+        except ModelFault as fault:
+            who = f"the simulator {self.model.name}"
+            raise SandboxFault(f"{who} could not be asked: {fault}") from fault
+        return Returned(_json(reply.content))
+
+
+def _json(text: str) -> str:
+    """The reply where it is JSON, else the reply as a JSON text."""
+    try:
+        json.loads(text)
+    except (ValueError, RecursionError):
+        return json.dumps(text, ensure_ascii=False)
+    return text

@@ -1,0 +1,247 @@
+"""The tables that runs end with: a benchmark's own measures, then what the episodes took."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TypeAlias
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from toolhop_env.benchmark import Benchmark
+from toolhop_env.measures import CONDUCT, INSTANCE_ERROR, QUERY_ERROR, Measure, Unit
+from toolhop_env.score import Score
+from toolhop_env.summary import Estimate, Summary
+from toolhop_sandbox.outcome import JSON
+
+FILE_WIDTH = 120
+"""Columns of a table that goes to a file or a pipe."""
+RowLabels: TypeAlias = Mapping[tuple[str, str, str], str]
+"""What a row is called, by agent, feedback level and tool-call format."""
+
+
+def percent(estimate: Estimate | None) -> str:
+    """Per cent with its standard error, such as ``87.50 ± 2.10``; a dash for none."""
+    if estimate is None:
+        return "-"
+    value = f"{100 * estimate.value:.2f}"
+    return value if estimate.stderr is None else f"{value} ± {100 * estimate.stderr:.2f}"
+
+
+def mean(estimate: Estimate | None, digits: int = 2) -> str:
+    """A mean; a dash for none."""
+    return "-" if estimate is None else f"{estimate.value:.{digits}f}"
+
+
+def shown(measure: Measure, estimate: Estimate | None) -> str:
+    """An estimate in its measure's unit."""
+    return percent(estimate) if measure.unit is Unit.SHARE else mean(estimate)
+
+
+def value_text(measure: Measure, score: Score) -> str:
+    """What one episode's score says by a measure: yes or no, counts, or a number."""
+    parts = measure.of(score)
+    if parts is None:
+        return "-"
+    if measure.binary:
+        return "yes" if parts[0] else "no"
+    if measure.unit is Unit.SHARE and parts[1] != 1:
+        return f"{parts[0]:g}/{parts[1]:g}"
+    return f"{parts[0] / parts[1]:.2f}" if parts[1] else "-"
+
+
+def table_console() -> Console:
+    """Standard output, wide enough for the tables where it is no terminal."""
+    console = Console()
+    return console if console.is_terminal else Console(width=FILE_WIDTH)
+
+
+def labelled(summaries: Sequence[Summary]) -> RowLabels:
+    """A label for each agent, feedback level and tool-call format, as short as tells them apart."""
+    names = list(dict.fromkeys(_name(one) for one in summaries))
+    differ = [len({name[part] for name in names}) > 1 for part in (1, 2)]
+    labels = {}
+    for name in names:
+        more = [name[part] for part in (1, 2) if differ[part - 1]]
+        labels[name] = f"{name[0]} ({', '.join(more)})" if more else name[0]
+    return labels
+
+
+def by_agent(summaries: Sequence[Summary]) -> RowLabels:
+    """A label for each row by the agent alone: for names that tell the rows apart already."""
+    return {_name(one): one.group.agent for one in summaries}
+
+
+def _name(one: Summary) -> tuple[str, str, str]:
+    return (one.group.agent, one.group.feedback.value, one.group.call_format.value)
+
+
+def answer_table(
+    benchmark: Benchmark, summaries: Sequence[Summary], labels: RowLabels | None = None
+) -> Table:
+    """Whether answers are right: a row an agent and answer measure, a column a mode.
+
+    Query and Instance (ToolHop, table 4) are those of the first mode played with calls: an
+    invocation error needs invocations.
+    """
+    scale = "per cent ± standard error" if benchmark.lead.unit is Unit.SHARE else "means"
+    table = Table(title=f"{benchmark.title}, {scale}", title_justify="left")
+    table.add_column("arm" if labels else "agent")
+    table.add_column("scorer")
+    for mode in benchmark.modes:
+        table.add_column(mode.capitalize(), justify="right")
+    for column in ("Query", "Instance"):
+        table.add_column(column, justify="right")
+    for name, agent in (labels or labelled(summaries)).items():
+        by_mode = {s.group.mode: s for s in summaries if _name(s) == name}
+        _add_rows(table, benchmark, agent, by_mode)
+    return table
+
+
+def _add_rows(
+    table: Table, benchmark: Benchmark, agent: str, by_mode: Mapping[str, Summary]
+) -> None:
+    played = [by_mode[mode] for mode in benchmark.modes if mode in by_mode]
+    called = [one for one in played if one.figures[INSTANCE_ERROR.name] is not None]
+    first = next(iter(called or played), None)
+    errors = [
+        percent(first.figures[one.name] if first else None) for one in (QUERY_ERROR, INSTANCE_ERROR)
+    ]
+    for number, measure in enumerate(benchmark.answer_measures):
+        cells = [
+            shown(measure, by_mode[mode].figures[measure.name]) if mode in by_mode else "-"
+            for mode in benchmark.modes
+        ]
+        table.add_row(Text("" if number else agent), measure.heading, *cells, *errors)
+    if any(one.proven is not None for one in by_mode.values()):
+        for measure in benchmark.answer_measures:
+            cells = [_proven(by_mode.get(mode), measure) for mode in benchmark.modes]
+            table.add_row("", f"{measure.heading}, proven items", *cells, "", "")
+
+
+def _proven(one: Summary | None, measure: Measure) -> str:
+    """The figure over the items that certificates prove, with their number."""
+    if one is None or not one.proven:
+        return "-"
+    return f"{shown(measure, one.figures_proven[measure.name])} (n={one.proven})"
+
+
+def detail_table(
+    benchmark: Benchmark, summaries: Sequence[Summary], labels: RowLabels | None = None
+) -> Table:
+    """The benchmark's other measures and what the episodes took: a row an agent and mode."""
+    others = [m for m in benchmark.measures if m.in_tables and m not in benchmark.answer_measures]
+    conduct = [one for one in CONDUCT if one.name in ("turns", "calls")]
+    table = Table(title="Episodes", title_justify="left")
+    table.add_column("arm" if labels else "agent")
+    table.add_column("mode")
+    names = [one.heading for one in others], [one.name for one in conduct]
+    for column in ("played", "errored", *names[0], *names[1], "tokens", "seconds", "cost"):
+        table.add_column(column, justify="right")
+    labels = labels or labelled(summaries)
+    for one in summaries:
+        table.add_row(
+            Text(labels[_name(one)]),
+            one.group.mode,
+            str(one.episodes),
+            str(one.errored),
+            *(shown(measure, one.figures[measure.name]) for measure in (*others, *conduct)),
+            f"{one.spent.tokens:,}",
+            mean(one.figures["wall_s"], 3),
+            "unknown" if one.spent.cost_usd is None else f"${one.spent.cost_usd:.4f}",
+        )
+    return table
+
+
+def error_table(summaries: Sequence[Summary], labels: RowLabels | None = None) -> Table | None:
+    """Failed calls by code; None where none failed."""
+    if not any(summary.errors for summary in summaries):
+        return None
+    table = Table(title="Failed calls by code", title_justify="left")
+    table.add_column("code")
+    labels = labels or labelled(summaries)
+    for one in summaries:
+        table.add_column(Text(f"{labels[_name(one)]} {one.group.mode}"), justify="right")
+    codes = sorted({code for summary in summaries for code in summary.errors})
+    for code in codes:
+        table.add_row(code.value, *(str(summary.errors.get(code, 0)) for summary in summaries))
+    return table
+
+
+def print_tables(
+    console: Console, summaries: Sequence[Summary], labels: RowLabels | None = None
+) -> None:
+    """All tables, and what a reader has to know about them.
+
+    Args:
+        console: where to.
+        summaries: what they show; those of each benchmark have tables of their own.
+        labels: what rows are called, where arms are shown; made by `labelled` where None.
+    """
+    if not summaries:
+        console.print("No episode was finished.")
+        return
+    for name in dict.fromkeys(one.group.benchmark for one in summaries):
+        these = [one for one in summaries if one.group.benchmark == name]
+        console.print(answer_table(these[0].benchmark, these, labels))
+        console.print(detail_table(these[0].benchmark, these, labels))
+    errors = error_table(summaries, labels)
+    if errors is not None:
+        console.print(errors)
+    _print_cached(console, summaries)
+    errored = sum(summary.errored for summary in summaries)
+    if errored:
+        are = "episode is" if errored == 1 else "episodes are"
+        console.print(f"{errored} {are} errored: faults of the harness, in no mean.")
+
+
+def _print_cached(console: Console, summaries: Sequence[Summary]) -> None:
+    cached = sum(summary.spent.cached_replies for summary in summaries)
+    if not cached:
+        return
+    tokens = sum(summary.spent.saved_tokens for summary in summaries)
+    prices = [summary.spent.saved_usd for summary in summaries]
+    known = [price for price in prices if price is not None]
+    worth = f"${sum(known):.4f}" if len(known) == len(prices) else "an unknown price"
+    console.print(
+        f"{cached:,} replies came from the response cache: {tokens:,} tokens and {worth} that "
+        "were not spent, and are in no sum above."
+    )
+
+
+def to_json(summaries: Sequence[Summary]) -> list[JSON]:
+    """The same figures as plain values: each measure under its name."""
+    return [_plain(one) for one in summaries]
+
+
+def _plain(one: Summary) -> dict[str, JSON]:
+    spent = one.spent
+    return {
+        "benchmark": one.group.benchmark,
+        "agent": one.group.agent,
+        "mode": one.group.mode,
+        "feedback": one.group.feedback.value,
+        "call_format": one.group.call_format.value,
+        "episodes": one.episodes,
+        "errored": one.errored,
+        **{name: _estimate(figure) for name, figure in one.figures.items()},
+        "errors": {code.value: count for code, count in one.errors.items()},
+        "endings": {ending.value: count for ending, count in one.endings.items()},
+        "input_tokens": spent.input_tokens,
+        "output_tokens": spent.output_tokens,
+        "cost_usd": spent.cost_usd,
+        "retries": spent.requests - spent.replies,
+        "prompt_cached_tokens": spent.prompt_cached_tokens,
+        "cached_replies": spent.cached_replies,
+        "saved_tokens": spent.saved_tokens,
+        "saved_usd": spent.saved_usd,
+        "proven": one.proven,
+        **{f"{name}_proven": _estimate(figure) for name, figure in one.figures_proven.items()},
+    }
+
+
+def _estimate(figure: Estimate | None) -> JSON:
+    if figure is None:
+        return None
+    return {"value": figure.value, "stderr": figure.stderr, "count": figure.count}

@@ -1,0 +1,130 @@
+"""Properties checked one at a time: what the pytest plugin runs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from toolhop_agents.terminal import visible
+from toolhop_env.rejection import Rejections
+from toolhop_sandbox.base import Limits
+from toolhop_tools.certify.use import with_certificates
+from toolhop_tools.errors import DataError
+from toolhop_tools.load import survey
+from toolhop_tools.properties import paste
+from toolhop_tools.properties.lanes import Lane, wait_for
+from toolhop_tools.properties.messages import CheckJob
+from toolhop_tools.properties.model import (
+    PROPERTIES,
+    CounterExample,
+    Fails,
+    Holds,
+    NotApplicable,
+    Subject,
+    subjects,
+)
+from toolhop_tools.properties.store import Store
+from toolhop_tools.readers.record import Survey
+
+if TYPE_CHECKING:
+    import pytest
+
+
+def collected(data: str) -> Survey:
+    """A data set with its rows that cannot be used.
+
+    Raises:
+        DataError: nothing can be read at all, or nothing is in it.
+    """
+    seen = survey(data)
+    if not seen.dataset.items and not seen.errors:
+        raise DataError("it has no items", origin=data)
+    return seen
+
+
+def tested(seen: Survey, certificates: str | None) -> tuple[Subject, ...]:
+    """The tools to test, with the gold calls that certificates prove.
+
+    Raises:
+        CertificateError: the certificates cannot be read, or are not of this data.
+    """
+    items = seen.dataset.items
+    return subjects(with_certificates(items, Path(certificates)) if certificates else items)
+
+
+def opened(config: pytest.Config, dataset: str) -> Workshop:
+    """A workshop as pytest's options want it; nothing is started yet."""
+    import pytest
+
+    timeout_s = config.getoption("--toolhop-timeout")
+    count = config.getoption("--toolhop-examples")
+    if count < 1:
+        raise pytest.UsageError(f"--toolhop-examples {count}: at least 1")
+    try:
+        limits = Limits(wall_s=timeout_s)
+    except ValueError as error:
+        raise pytest.UsageError(f"--toolhop-timeout: {error}") from None
+    sandbox = config.getoption("--toolhop-sandbox")
+    store = Store(Path(config.getoption("--toolhop-store")), dataset)
+    seed = config.getoption("--toolhop-seed")
+    job = CheckJob(Rejections, limits, sandbox, count=count, seed=seed, store=store)
+    return Workshop(str(config.getoption("--toolhop-data")), limits, sandbox, Lane(job))
+
+
+@dataclass(frozen=True, slots=True)
+class TestOutcome:
+    """What a test shows."""
+
+    __test__ = False
+
+    told: str
+    failure: str = ""
+    skip: bool = False
+
+
+@dataclass
+class Workshop:
+    """One lane for all tests of a process, started when the first one needs it."""
+
+    data: str
+    limits: Limits
+    sandbox: str
+    lane: Lane
+    properties: tuple[str, ...] = tuple(PROPERTIES)
+    _subject: Subject | None = None
+    _serial: int = 0
+
+    def outcome(self, subject: Subject, property_: str) -> TestOutcome:
+        """Check one property of one tool.
+
+        Raises:
+            SandboxError: the sandbox is at fault.
+        """
+        # Tests of one tool follow each other, and share its examples and their runs.
+        if self._subject is not subject:
+            self._subject, self._serial = subject, self._serial + 1
+        self.lane.give(self._serial, subject, [property_])
+        while not self.lane.idle:
+            wait_for([self.lane])
+            self.lane.look()
+        match self.lane.verdicts[property_]:
+            case Holds(executed):
+                return TestOutcome(f"{executed} examples")
+            case NotApplicable(reason):
+                return TestOutcome(f"not applicable: {reason}", skip=True)
+            case Fails(executed, found):
+                text = "\n".join(self._reported(subject, one) for one in found)
+                return TestOutcome(
+                    f"{executed} examples", f"{text}\n{executed} examples were judged"
+                )
+
+    def _reported(self, subject: Subject, found: CounterExample) -> str:
+        calls = paste.lines(found, subject, self.data, limits=self.limits, sandbox=self.sandbox)
+        head = f"{found.property}: {found.kind}\n  {PROPERTIES[found.property]}\n  {found.told}"
+        return visible("\n".join([head, *(f"  {line}" for line in calls)]))
+
+    def close(self) -> None:
+        """End the lane, if it was started."""
+        self.lane.ask_to_end()
+        self.lane.end()

@@ -1,0 +1,88 @@
+"""An episode as a readable conversation for the terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from rich.console import Group, RenderableType
+from rich.padding import Padding
+from rich.rule import Rule
+from rich.text import Text
+
+from toolhop_agents.table import value_text
+from toolhop_agents.terminal import plain
+from toolhop_env.benchmarks import named, score
+from toolhop_env.questions import NO_ANSWERS, Answers
+from toolhop_env.score import Errored
+from toolhop_env.trace import Called, Ended, FeedbackSet, Replied, Started, Trace
+from toolhop_env.verdicts import Rejected
+
+
+def episode_lines(trace: Trace, answers: Answers = NO_ANSWERS) -> list[RenderableType]:
+    """Everything that happened, in order, and the verdict; `answers` are a judge's."""
+    lines: list[RenderableType] = []
+    for event in trace.events:
+        match event:
+            case Started():
+                lines.extend(_start(event))
+            case Replied():
+                lines.extend(_reply(event))
+            case Called():
+                lines.append(Padding(_call(event), (0, 0, 0, 4)))
+            case FeedbackSet(level):
+                lines.append(Text(f"feedback is {level} from here on", style="yellow"))
+            case Ended(ending, wall_s, reason):
+                text = f"ended: {ending} after {wall_s:.3f} s"
+                lines.append(plain(f"{text}: {reason}" if reason else text, "bold"))
+    lines.append(verdict_text(trace, answers))
+    return lines
+
+
+def _start(start: Started) -> Iterator[RenderableType]:
+    yield Rule(plain(start.episode))
+    yield plain(
+        f"{start.agent}, {start.mode}, {start.call_format} calls, {start.feedback} feedback, "
+        f"epoch {start.epoch}, attempt {start.attempt}, seed {start.seed}",
+        "dim",
+    )
+    if start.parent:
+        yield plain(f"resumes {start.parent} after turn {start.prefix_turns}", "dim")
+    for message in start.messages:
+        yield Text(f"{message.role}:", style="bold")
+        yield Padding(plain(message.content), (0, 0, 0, 4))
+
+
+def _reply(event: Replied) -> Iterator[RenderableType]:
+    usage = event.reply.usage
+    tokens = usage.input_tokens + usage.output_tokens
+    cost = f", {tokens} tokens" if tokens else ""
+    yield Text(f"turn {event.turn} ({event.reply.wall_s:.3f} s{cost}):", style="bold cyan")
+    if event.reply.content:
+        yield Padding(plain(event.reply.content), (0, 0, 0, 4))
+
+
+def _call(event: Called) -> RenderableType:
+    hop = "" if event.hop is None else f"  [hop {event.hop + 1}]"
+    lines = [plain(f"{event.raw.name}({event.raw.arguments}){hop}", "cyan")]
+    if event.error is None:
+        lines.append(plain(event.feedback, "green"))
+        return Group(*lines)
+    lines.append(plain(f"{event.error}: {event.feedback}", "red"))
+    if isinstance(event.verdict, Rejected) and event.verdict.repair is not None:
+        repaired = event.verdict.repair
+        steps = ", ".join(repaired.steps)
+        lines.append(plain(f"a lenient parser would have run it after: {steps}", "dim"))
+    return Group(*lines)
+
+
+def verdict_text(trace: Trace, answers: Answers = NO_ANSWERS) -> Text:
+    """The score in one paragraph."""
+    verdict = score(trace, answers)
+    if isinstance(verdict, Errored):
+        return plain(f"errored: {verdict.reason}", "yellow")
+    benchmark = named(trace.started.benchmark)
+    found = [f"gold answer: {benchmark.expected(trace.started.gold)}"]
+    found += [f"{m.heading} {value_text(m, verdict)}" for m in benchmark.measures]
+    codes = ", ".join(f"{count} {code}" for code, count in verdict.conduct.errors.items())
+    text = f"{'; '.join(found)}; {verdict.conduct.calls} calls"
+    return plain(f"{text}, failed: {codes}" if codes else text, "bold")

@@ -1,0 +1,125 @@
+"""An attempt at an episode, read back from its trace: what every figure is made of."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from toolhop_env.benchmarks import named, score
+from toolhop_env.fork import Failure, first_failure
+from toolhop_env.levels import Verbosity
+from toolhop_env.questions import NO_ANSWERS, Answers
+from toolhop_env.reading import CallFormat
+from toolhop_env.score import Errored, Score, Verdict
+from toolhop_env.spending import Spent, spent, spent_on
+from toolhop_env.trace import Trace
+
+
+class Key(NamedTuple):
+    """What episodes of different runs are paired by."""
+
+    item: str
+    mode: str
+    epoch: int
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """One attempt at an episode, whatever became of it. Small: no conversation is in it."""
+
+    episode: str
+    """Its name, unique in the run."""
+    benchmark: str
+    item: str
+    item_digest: str
+    agent: str
+    mode: str
+    epoch: int
+    attempt: int
+    """From 1."""
+    feedback: Verbosity
+    call_format: CallFormat
+    verdict: Verdict
+    ended: bool = True
+    """Not so for one that was cut off or is under way; its verdict is errored."""
+    parent: str = ""
+    """The episode whose first turns it resumes from; empty for none."""
+    prefix_turns: int = 0
+    spent: Spent = field(default_factory=Spent)
+    """What this attempt took itself."""
+    failure: Failure | None = None
+    """Its first failed call."""
+    to_failure: Spent = field(default_factory=Spent)
+    """What the turns up to the first failed call took, whoever paid for them."""
+    milestones: tuple[bool, ...] = ()
+    """By milestone of the benchmark (ToolHop: by hop): whether it was reached."""
+    file: str = ""
+    """The trace file's name in the run's folder; empty for a trace that is in none."""
+    proven: bool | None = None
+    """Whether a certificate proves the item; None where nothing is known of it."""
+
+    @property
+    def key(self) -> Key:
+        """What it is an attempt at."""
+        return Key(self.item, self.mode, self.epoch)
+
+    @property
+    def score(self) -> Score | None:
+        """The verdict where it is a score, None where the attempt is errored."""
+        return self.verdict if isinstance(self.verdict, Score) else None
+
+    @property
+    def errored(self) -> str:
+        """Why the attempt has no score; empty where it has one."""
+        return self.verdict.reason if isinstance(self.verdict, Errored) else ""
+
+
+def attempt_of(trace: Trace, answers: Answers = NO_ANSWERS, *, file: str = "") -> Attempt:
+    """What a trace that has begun comes to.
+
+    Args:
+        trace: of any benchmark that is installed.
+        answers: what a judge said of it, by the question's id.
+        file: the trace file's name.
+
+    Raises:
+        UnknownBenchmark: the trace's benchmark is not installed here.
+    """
+    start, failure = trace.started, first_failure(trace)
+    before = [one.reply for one in trace.replies if failure and one.turn <= failure.turn]
+    return Attempt(
+        episode=start.episode,
+        benchmark=start.benchmark,
+        item=start.item,
+        item_digest=start.item_digest,
+        agent=start.agent,
+        mode=start.mode,
+        epoch=start.epoch,
+        attempt=start.attempt,
+        feedback=start.feedback,
+        call_format=start.call_format,
+        verdict=score(trace, answers),
+        ended=trace.ended is not None,
+        parent=start.parent,
+        prefix_turns=start.prefix_turns,
+        spent=spent(trace),
+        failure=failure,
+        to_failure=spent_on(before),
+        milestones=tuple(one.reached for one in named(start.benchmark).milestones(trace)),
+        file=file,
+    )
+
+
+def counting(attempts: Iterable[Attempt]) -> list[Attempt]:
+    """One attempt an episode of one run: the first that is not errored, else the last.
+
+    Several runs are reduced one by one: the same item twice is one attempt in a run, and two
+    episodes in two runs.
+    """
+    best: dict[tuple[str, Key], Attempt] = {}
+    for one in sorted(attempts, key=lambda found: found.attempt):
+        key = (one.agent, one.key)
+        if key not in best or isinstance(best[key].verdict, Errored):
+            best[key] = one
+    return list(best.values())

@@ -1,0 +1,118 @@
+"""What a benchmark is to the simulator: its gold, its measures, and how a trace is scored.
+
+A benchmark is pure: it reads items and traces, and asks nobody. How an agent is prompted for it
+stands in its binding (`toolhop_agents.benchmarks`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from toolhop_env.measures import CODES, CONDUCT, Measure, Scorer, leading
+from toolhop_env.questions import Answers, Question
+from toolhop_env.score import Values
+from toolhop_env.trace import Trace
+from toolhop_sandbox.outcome import JSON
+from toolhop_tools.model import Item
+
+
+@dataclass(frozen=True, slots=True)
+class Milestone:
+    """A step of the way to the answer that a trace reached, or did not."""
+
+    label: str
+    """What it is, such as a hop's tool."""
+    expected: str
+    """What shows that it was reached, such as a hop's gold answer; empty for nothing."""
+    reached: bool
+
+
+def _no_questions(_: Trace) -> Sequence[Question]:
+    return ()
+
+
+def _no_milestones(_: Trace) -> Sequence[Milestone]:
+    return ()
+
+
+def _no_gap(_: Trace) -> str | None:
+    return None
+
+
+def final_text(trace: Trace) -> str | None:
+    """The whole reply that ended an answered episode."""
+    return trace.final_text
+
+
+def _item_answer(gold: JSON) -> str:
+    found = gold.get("answer", "") if isinstance(gold, dict) else gold
+    return found if isinstance(found, str) else str(found)
+
+
+@dataclass(frozen=True, slots=True)
+class Benchmark:
+    """A benchmark's pure half."""
+
+    name: str
+    """As in ``--benchmark`` and in traces: small letters, digits and hyphens."""
+    title: str
+    """As in headings."""
+    version: str
+    """Raised when the same trace may score otherwise; results of another version are redone."""
+    modes: tuple[str, ...]
+    """Ways to ask; the first is the default."""
+    measures: tuple[Measure, ...]
+    """Its own, in the order of tables; one leads."""
+    gold: Callable[[Item], JSON]
+    """What scoring needs of an item; it goes into the trace, and no agent sees it."""
+    score: Callable[[Trace, Answers], Values]
+    """The values of a trace that has ended. Without an answer that it needs a value is None."""
+    questions: Callable[[Trace], Sequence[Question]] = _no_questions
+    """What a judge has to answer of a trace that has ended."""
+    expected: Callable[[JSON], str] = _item_answer
+    """The gold answer as a person reads it, from `gold`."""
+    given: Callable[[Trace], str | None] = final_text
+    """The answer that was given, as scored; None for none."""
+    milestones: Callable[[Trace], Sequence[Milestone]] = _no_milestones
+    """The steps of the way, each reached or not."""
+    milestone: str = "milestone"
+    """What one of them is called, in the singular."""
+    explain_gap: Callable[[Trace], str | None] = _no_gap
+    """Why two answer measures differ on a trace, in a word; None where they agree, or where the
+    benchmark cannot tell. The diagnosis groups such episodes by it."""
+
+    def __post_init__(self) -> None:
+        """Check what every reader relies on.
+
+        Raises:
+            ValueError: no mode, no leading measure, or a measure under a name that is taken.
+        """
+        leading(self.measures)
+        if not self.modes:
+            raise ValueError(f"the benchmark {self.name!r} has no mode; give at least one")
+        names = [one.name for one in (*CONDUCT, *CODES, *self.measures)]
+        if twice := sorted({one for one in names if names.count(one) > 1}):
+            raise ValueError(
+                f"the benchmark {self.name!r} has measures under names that are taken: "
+                f"{', '.join(twice)}; give each a name of its own"
+            )
+
+    @property
+    def lead(self) -> Measure:
+        """The measure that it is about."""
+        return leading(self.measures)
+
+    @property
+    def answer_measures(self) -> tuple[Measure, ...]:
+        """Whether an answer is right, by each scorer: the leading measure first."""
+        found = [m for m in self.measures if m.leads or (m.binary and m.scorer != Scorer.NEITHER)]
+        return tuple(sorted(found, key=lambda measure: not measure.leads))
+
+    def measure(self, name: str) -> Measure:
+        """One of its own measures.
+
+        Raises:
+            KeyError: there is none of that name.
+        """
+        return {one.name: one for one in self.measures}[name]

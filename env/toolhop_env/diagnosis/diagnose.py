@@ -1,0 +1,53 @@
+"""From traces to findings.
+
+`diagnose` is a pure function. Each kind of finding is a check, with its thresholds as constants
+above it and a line in docs/diagnosis.md. A finding is a reason to look, with the episodes to look
+at; it changes no score.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+
+from toolhop_env.diagnosis import of_answers, of_tools
+from toolhop_env.diagnosis.facts import Seen, distinct, seen_in
+from toolhop_env.diagnosis.finding import Finding, Severity
+from toolhop_env.runs.judgements import Judgements
+from toolhop_env.trace import Trace
+
+CHECKS: tuple[Callable[[Sequence[Seen]], Iterator[Finding]], ...] = (
+    of_tools.nothing_ended,
+    of_tools.errored_episodes,
+    of_tools.failing_tools,
+    of_tools.refused_tools,
+    of_tools.tools_at_limits,
+    of_tools.silent_milestones,
+    of_tools.unsolved_items,
+    of_answers.scoring_baselines,
+    of_answers.scorer_gaps,
+    of_answers.lost_answers,
+    of_answers.cut_replies,
+    of_answers.repairable_calls,
+    of_answers.same_answers,
+)
+
+
+def diagnose(
+    runs: Mapping[str, Iterable[Trace]], judgements: Mapping[str, Judgements] | None = None
+) -> list[Finding]:
+    """What looks wrong in all of these runs taken together, the worst first.
+
+    Args:
+        runs: traces by the run's name; read one by one, and a few hundred bytes kept of each.
+        judgements: what a judge said of them, by the run's name; a run without any may lack.
+
+    Raises:
+        UnknownBenchmark: a trace's benchmark is not installed here.
+    """
+    said = judgements or {}
+    seen: list[Seen] = []
+    for name, traces in runs.items():
+        seen += seen_in(name if len(runs) > 1 else "", traces, said.get(name) or Judgements())
+    seen = distinct(seen)
+    found = [finding for check in CHECKS for finding in check(seen)]
+    return sorted(found, key=lambda finding: list(Severity).index(finding.severity))

@@ -1,0 +1,149 @@
+"""What a diagnosis keeps of a trace: small, so that whole runs fit in memory."""
+
+from __future__ import annotations
+
+import hashlib
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from toolhop_env.attempt import Attempt, counting
+from toolhop_env.benchmark import Benchmark, Milestone
+from toolhop_env.benchmarks import named
+from toolhop_env.measures import Measure
+from toolhop_env.results import holds_answer
+from toolhop_env.runs.judgements import Judgements
+from toolhop_env.score import has_repair
+from toolhop_env.trace import Called, Trace
+from toolhop_env.verdicts import BEFORE_RUNNING, ErrorCode
+
+ORACLE = "oracle"
+CUT_REASONS = frozenset({"length", "max_tokens", "max_output_tokens", "model_length"})
+"""Finish reasons, in small letters, of a reply that reached the limit of its tokens."""
+
+
+@dataclass(frozen=True, slots=True)
+class SeenCall:
+    """A call."""
+
+    tool: str
+    arguments: str
+    """A short digest of their text."""
+    error: ErrorCode | None
+    repaired: bool
+    """It was rejected, and a lenient parser would have run it."""
+
+    @property
+    def ran(self) -> bool:
+        """Whether the tool was run."""
+        return self.error not in BEFORE_RUNNING
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """A finished attempt, and what only a diagnosis needs of its trace."""
+
+    attempt: Attempt
+    name: str
+    """The episode's; with its run's in front where there are several runs."""
+    item: str
+    """The item's id; with a part of its digest where runs have two versions of it."""
+    gold: str
+    """The gold answer in words; empty where the benchmark has none."""
+    milestones: tuple[Milestone, ...]
+    returned: frozenset[int]
+    """Milestones (from 0) whose `expected` some tool returned, whichever tool it was."""
+    calls: tuple[SeenCall, ...]
+    answer: str | None
+    """What was given as the answer, as scored."""
+    cut: bool
+    """A reply reached the limit of its tokens."""
+    in_last_result: bool
+    """The last call returned the gold answer."""
+    gap: str | None
+    """Why the benchmark's answer measures differ on it."""
+    tools: bool
+    """Tools were on offer."""
+    counts: bool = True
+    """The run's figures count this attempt."""
+    left: bool = False
+    """Another attempt resumes from it: what was left behind is no fault."""
+
+    @property
+    def benchmark(self) -> Benchmark:
+        """Whose measures it is scored by."""
+        return named(self.attempt.benchmark)
+
+    @property
+    def solved(self) -> bool:
+        """Whether the leading measure gives it any credit."""
+        return self.has(self.benchmark.lead)
+
+    def has(self, measure: Measure) -> bool:
+        """Whether it is scored, and has the measure's property."""
+        score = self.attempt.score
+        return score is not None and measure.holds(score)
+
+    @property
+    def baseline(self) -> bool:
+        """Whether the agent does not try: its failures say nothing."""
+        agent = self.attempt.agent
+        return agent == "do-nothing" or agent.startswith("constant:")
+
+    @property
+    def by_oracle(self) -> bool:
+        """Whether the gold calls were made: then a first try is enough to tell."""
+        return self.attempt.agent == ORACLE and self.tools
+
+
+def seen_in(run: str, traces: Iterable[Trace], said: Judgements) -> Iterator[Seen]:
+    """The finished attempts of one run; `run` goes in front of their names, if not empty."""
+    found = [_seen(run, trace, said) for trace in traces if trace.ended is not None]
+    counted = {one.episode for one in counting(seen.attempt for seen in found)}
+    parents = {one.attempt.parent for one in found}
+    for one in found:
+        name = one.attempt.episode
+        yield replace(one, counts=name in counted, left=name in parents)
+
+
+def distinct(seen: Sequence[Seen]) -> list[Seen]:
+    """The same, where an id means one item: two versions of an item get two names."""
+    versions: dict[str, set[str]] = defaultdict(set)
+    for one in seen:
+        versions[one.item].add(one.attempt.item_digest)
+    return [
+        replace(one, item=f"{one.item} ({one.attempt.item_digest[:8]})")
+        if len(versions[one.item]) > 1
+        else one
+        for one in seen
+    ]
+
+
+def _seen(run: str, trace: Trace, said: Judgements) -> Seen:
+    start, calls = trace.started, trace.calls
+    benchmark = named(start.benchmark)
+    gold, milestones = benchmark.expected(start.gold), tuple(benchmark.milestones(trace))
+    returned = frozenset(
+        place
+        for place, one in enumerate(milestones)
+        if one.expected and any(holds_answer(call, one.expected) for call in calls)
+    )
+    return Seen(
+        attempt=said.attempt(trace),
+        name=f"{run}/{start.episode}" if run else start.episode,
+        item=start.item,
+        gold=gold,
+        milestones=milestones,
+        returned=returned,
+        calls=tuple(_call(call) for call in calls),
+        answer=benchmark.given(trace),
+        cut=any(turn.reply.finish_reason.lower() in CUT_REASONS for turn in trace.replies),
+        in_last_result=bool(gold and calls) and holds_answer(calls[-1], gold),
+        gap=benchmark.explain_gap(trace),
+        tools=bool(start.tools),
+    )
+
+
+def _call(call: Called) -> SeenCall:
+    text = hashlib.sha256(call.raw.arguments.encode()).hexdigest()[:12]
+    return SeenCall(call.raw.name, text, call.error, has_repair(call))

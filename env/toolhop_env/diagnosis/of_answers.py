@@ -1,0 +1,169 @@
+"""Checks of answers and of how agents write: scorers, limits and formats that may not fit."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Sequence
+from itertools import product
+
+from toolhop_env.benchmarks import named
+from toolhop_env.diagnosis.facts import Seen, SeenCall
+from toolhop_env.diagnosis.finding import (
+    Finding,
+    Severity,
+    in_words,
+    listed,
+    share_severity,
+    shortened,
+    tallied,
+    with_score,
+)
+from toolhop_env.measures import Measure
+from toolhop_env.trace import Ending
+from toolhop_sandbox.outcome import JSON
+
+
+def lost_answers(seen: Sequence[Seen]) -> Iterator[Finding]:
+    """Answers that the last tool result held, and the final message did not."""
+    scored = with_score(seen)
+    hit = [
+        one
+        for one in scored
+        if one.in_last_result and not one.solved and _ending(one) is Ending.ANSWERED
+    ]
+    if hit:
+        shown = listed(
+            f"gold {shortened(one.gold)}, given {shortened(one.answer or '')}" for one in hit
+        )
+        yield Finding(
+            "lost_answers",
+            share_severity(hit, scored),
+            f"{len(hit)} of {len(scored)} answers are wrong though the last tool result is "
+            f"right: {shown}",
+            tuple(one.name for one in hit),
+            {"answers": [{"gold": one.gold, "given": shortened(one.answer or "")} for one in hit]},
+        )
+
+
+def _ending(one: Seen) -> Ending | None:
+    score = one.attempt.score
+    return score.conduct.ending if score else None
+
+
+def scorer_gaps(seen: Sequence[Seen]) -> Iterator[Finding]:
+    """Episodes on which a benchmark's scorers differ, each way, by reason."""
+    groups: dict[str, list[Seen]] = defaultdict(list)
+    for one in with_score(seen):
+        if not one.baseline:
+            groups[one.attempt.benchmark].append(one)
+    for name, scored in groups.items():
+        measures = [one for one in named(name).answer_measures if one.binary]
+        for first, other in product(measures[:1], measures[1:]):
+            yield from _one_way(scored, other, first)
+            yield from _one_way(scored, first, other)
+
+
+def _one_way(scored: Sequence[Seen], by: Measure, against: Measure) -> Iterator[Finding]:
+    hit = [one for one in scored if one.has(by) and not one.has(against)]
+    if hit:
+        why = Counter(one.gap or "unexplained" for one in hit)
+        yield Finding(
+            f"{by.name}_only",
+            share_severity(hit, scored),
+            f"{len(hit)} of {len(scored)} answers are right by {by.heading} and wrong by "
+            f"{against.heading}: {in_words(why)}",
+            tuple(one.name for one in hit),
+            {"reasons": tallied(why)},
+        )
+
+
+def scoring_baselines(seen: Sequence[Seen]) -> Iterator[Finding]:
+    """Agents that do not look at the question, and score."""
+    groups: dict[tuple[str, str, str], list[Seen]] = defaultdict(list)
+    for one in with_score(seen):
+        if one.baseline:
+            groups[one.attempt.benchmark, one.attempt.agent, one.attempt.mode].append(one)
+    for (name, agent, mode), group in groups.items():
+        lead, measures = named(name).lead, named(name).answer_measures
+        right = {m.name: sum(one.has(m) for one in group) for m in measures}
+        if any(right.values()):
+            # Some gold may well be the constant; an answer of nothing is the gold of none.
+            wrong = lead.binary and right[lead.name] and agent == "do-nothing"
+            shown = ", ".join(f"{m.heading} {right[m.name]}" for m in measures)
+            evidence: dict[str, JSON] = {**right, "episodes": len(group)}
+            yield Finding(
+                "scoring_baselines",
+                Severity.ERROR if wrong else Severity.WARNING,
+                f"{agent} scores in {mode} mode, of {len(group)} episodes: {shown}",
+                tuple(one.name for one in group if any(one.has(m) for m in measures)),
+                evidence,
+            )
+
+
+def cut_replies(seen: Sequence[Seen]) -> Iterator[Finding]:
+    """Replies that reached the limit of their tokens, which is a setting."""
+    scored = with_score(seen)
+    hit = [one for one in scored if one.cut]
+    if hit:
+        wrong = sum(not one.solved for one in hit)
+        yield Finding(
+            "cut_replies",
+            share_severity(hit, scored),
+            f"{len(hit)} of {len(scored)} episodes have a reply cut by the limit of its tokens; "
+            f"{wrong} of them are wrong. A larger --max-tokens tells whether that is why",
+            tuple(one.name for one in hit),
+            {"wrong": wrong},
+        )
+
+
+LEAST_REJECTED = 5
+REPAIRED_SHARE = 0.3
+"""Rejected calls of an agent, and the share that a lenient parser would have run."""
+
+
+def repairable_calls(seen: Sequence[Seen]) -> Iterator[Finding]:
+    """Agents whose calls fail by their form: the tool-call format may not fit them."""
+    groups: dict[tuple[str, str], list[tuple[Seen, SeenCall]]] = defaultdict(list)
+    for one in with_score(seen):
+        rejected = [(one, call) for call in one.calls if not call.ran]
+        groups[one.attempt.agent, one.attempt.call_format.value] += rejected
+    for (agent, call_format), calls in groups.items():
+        repaired = [(one, call) for one, call in calls if call.repaired]
+        if len(calls) >= LEAST_REJECTED and len(repaired) >= REPAIRED_SHARE * len(calls):
+            codes = Counter(str(call.error) for _, call in repaired)
+            yield Finding(
+                "repairable_calls",
+                Severity.WARNING,
+                f"{len(repaired)} of the {len(calls)} rejected calls of {agent} in {call_format} "
+                f"tool-call format would have run for a lenient parser: {in_words(codes)}",
+                tuple(dict.fromkeys(one.name for one, _ in repaired)),
+                {"rejected": len(calls), "repairable": len(repaired), "codes": tallied(codes)},
+            )
+
+
+LEAST_ITEMS = 5
+SAME_SHARE = 0.8
+"""Different items that an agent answered, and the share of them with one and the same answer."""
+
+
+def same_answers(seen: Sequence[Seen]) -> Iterator[Finding]:
+    """Agents that answer (nearly) every item alike, while the golds differ."""
+    groups: dict[tuple[str, str], list[Seen]] = defaultdict(list)
+    for one in with_score(seen):
+        if not one.baseline and one.answer is not None:
+            groups[one.attempt.agent, one.attempt.mode].append(one)
+    for (agent, mode), group in groups.items():
+        answers = Counter(" ".join((one.answer or "").casefold().split()) for one in group)
+        items, golds = {one.item for one in group}, {one.gold for one in group}
+        if len(items) < LEAST_ITEMS or len(golds) < 2:
+            continue
+        [(answer, count)] = answers.most_common(1)
+        if count >= SAME_SHARE * len(group):
+            yield Finding(
+                "same_answers",
+                Severity.WARNING,
+                f"{agent} gives the answer {shortened(answer)} in {count} of {len(group)} "
+                f"episodes of {len(items)} items in {mode} mode",
+                tuple(one.name for one in group),
+                {"answer": answer[:200], "episodes": count, "of": len(group)},
+            )

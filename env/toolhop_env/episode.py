@@ -1,0 +1,409 @@
+"""One agent, one item, one sandbox session: replies go in, feedback comes out.
+
+    async with Episode(item, sandbox) as episode:
+        step = await episode.step(reply)
+
+The episode knows nothing of prompts or models. It reads each reply strictly, runs what is valid,
+renders the feedback, records every bit of it, and ends itself at an answer or at a limit.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from uuid import uuid4
+
+import anyio
+
+from toolhop_env import benchmarks
+from toolhop_env.feedback import Feedback, Level, Verbosity, render
+from toolhop_env.limits import EpisodeLimits
+from toolhop_env.messages import RawCall, Reply, SystemMessage, UserMessage
+from toolhop_env.reading import CallFormat, read_calls
+from toolhop_env.repair import repair
+from toolhop_env.responders import Programs, StandIns, Tables
+from toolhop_env.trace import (
+    Called,
+    Ended,
+    Ending,
+    Event,
+    FeedbackSet,
+    Replied,
+    Started,
+    Trace,
+)
+from toolhop_env.validation import Validator
+from toolhop_env.verdicts import Call, Rejected
+from toolhop_sandbox.base import Program, Sandbox, Session
+from toolhop_sandbox.errors import SandboxError
+from toolhop_sandbox.outcome import Outcome, Returned
+from toolhop_tools.model import EpisodeAction, Item, RecordedTable, Tool
+
+Sink = Callable[[Event], None]
+"""Takes each event as it happens, for instance to write it to a file."""
+
+
+class EpisodeOver(Exception):
+    """A reply was given to an episode that has ended, or that has not been entered."""
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """What describes an episode beside its item; all of it goes into the trace."""
+
+    agent: str = "unnamed"
+    mode: str = "mandatory"
+    call_format: CallFormat = CallFormat.NATIVE
+    feedback: Verbosity = Level.DETAILED
+    epoch: int = 1
+    seed: int = 0
+    attempt: int = 1
+    messages: tuple[SystemMessage | UserMessage, ...] = ()
+    """The prompt; the item's question alone where none is given."""
+    offer_tools: bool = True
+    """Whether the item's tools can be called; not so in direct mode."""
+    single_reply: bool = False
+    """Planning: the first reply is the answer, whatever it holds, and no call is read in it."""
+    perturbation: str = "as-is"
+    """How the item's tools are shown: the item is made so, this is its label."""
+    limits: EpisodeLimits = field(default_factory=EpisodeLimits)
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """What one reply led to."""
+
+    calls: tuple[Called, ...]
+    """The reply's calls with their feedback, in order; empty for an answer."""
+    ending: Ending | None
+    """Why the episode is over, None while it goes on."""
+
+    @property
+    def feedback(self) -> tuple[str, ...]:
+        """The feedback texts, in order."""
+        return tuple(call.feedback for call in self.calls)
+
+
+class Episode:
+    """See the module. Enter it with `async with`; `toolhop_env.notebook` has a plain twin."""
+
+    def __init__(
+        self,
+        item: Item,
+        sandbox: Sandbox,
+        setting: Setting | None = None,
+        *,
+        sink: Sink | None = None,
+        name: str | None = None,
+        clock: Callable[[], float] = time.monotonic,
+        resume_from: Trace | None = None,
+        stand_ins: StandIns | None = None,
+    ) -> None:
+        """Prepare an episode; nothing runs before it is entered.
+
+        Args:
+            item: what is played. Its gold answers stay on this side of the sandbox.
+            sandbox: an entered sandbox; one session of it is leased for the episode's time, if
+                a tool on offer is a program.
+            setting: mode, feedback level, limits and labels; the defaults follow ToolHop.
+            sink: called with every event as it happens; what it raises ends the episode.
+            name: the episode's id; made up where not given.
+            clock: seconds that only go forward.
+            resume_from: turns of another episode to go on from, such as `trace.before_turn(3)`.
+                They become this episode's own: its trace begins with them, the sink gets them,
+                limits and scores count them (time starts anew), and nothing is run again.
+                `Started.parent` names the other episode. What `setting` says holds from the
+                first new turn on; without messages of its own it keeps the other's prompt.
+            stand_ins: who answers tools that are simulated, and questions to the user.
+
+        Raises:
+            ValueError: `resume_from` cannot be resumed, or not on this item; says why.
+            MissingResponder: a tool on offer needs a stand-in that is not given.
+        """
+        if resume_from is not None:
+            _check_resumable(resume_from, item, setting or Setting())
+        self.item = item
+        self.setting = setting or Setting()
+        self.trace = Trace()
+        self.name = name or f"{item.id}-{uuid4().hex[:8]}"
+        self._sandbox = sandbox
+        self._sink = sink
+        self._clock = clock
+        self._prefix = resume_from
+        self._level: Verbosity = resume_from.level if resume_from else self.setting.feedback
+        self._tools: dict[str, Tool] = item.tools if self.setting.offer_tools else {}
+        self._validator = Validator([tool.schema for tool in self._tools.values()])
+        given = stand_ins or StandIns()
+        self._given = {name: given.of(tool) for name, tool in self._tools.items()}
+        self._lease: AbstractAsyncContextManager[Session] | None = None
+        self._session: Session | None = None
+        self._entered = False
+        self._began = 0.0
+        # Held while a reply is taken: the trace has one turn after the other, whole.
+        self._turn = anyio.Lock()
+
+    @property
+    def tools(self) -> tuple[Tool, ...]:
+        """The tools on offer, in hop order."""
+        return tuple(self._tools.values())
+
+    @property
+    def ending(self) -> Ending | None:
+        """Why the episode is over, None while it goes on."""
+        return self.trace.ended.ending if self.trace.ended else None
+
+    @property
+    def feedback_level(self) -> Verbosity:
+        """How much failed calls are reported from here on."""
+        return self._level
+
+    def set_feedback(self, level: Verbosity) -> None:
+        """Change the feedback level from here on; the change is part of the trace.
+
+        A trace that has ended takes no event: then only `feedback_level` changes.
+        """
+        if level != self._level:
+            self._level = level
+            if self.ending is None:
+                self._record(FeedbackSet(level))
+
+    @property
+    def seconds_left(self) -> float | None:
+        """Seconds to the time limit; None without one."""
+        limit = self.setting.limits.time_s
+        return None if limit is None else max(0.0, limit - (self._clock() - self._began))
+
+    async def __aenter__(self) -> Episode:
+        """Record the start, and what was kept of another episode, and lease a session.
+
+        Raises:
+            SandboxError: no session could be had; the episode ended as errored.
+        """
+        self._began = self._clock()
+        self._record(self._start())
+        if self._prefix is not None:
+            self._keep(self._prefix)
+        bodies = [tool.body for tool in self._tools.values()]
+        programs = [body for body in bodies if isinstance(body, Program)]
+        if programs:
+            await self._take_session(programs)
+        self._entered = True
+        # Waiting for a free worker is not the agent's time.
+        self._began = self._clock()
+        return self
+
+    async def _take_session(self, programs: Sequence[Program]) -> None:
+        try:
+            lease = self._sandbox.session(programs)
+            self._session = await lease.__aenter__()
+        except SandboxError as error:
+            self.end(Ending.ERRORED, f"no sandbox session could be had: {error}")
+            raise
+        self._lease = lease
+
+    async def __aexit__(self, *exc: object) -> None:
+        self._entered = False
+        if self._lease is not None:
+            lease, self._lease, self._session = self._lease, None, None
+            await lease.__aexit__(None, None, None)
+
+    def _keep(self, kept: Trace) -> None:
+        """Make the turns of another episode this one's own."""
+        for event in kept.events[1:]:
+            self._record(event)
+        self.set_feedback(self.setting.feedback)
+        self._end_at_limit()
+
+    def _start(self) -> Started:
+        """The first event: of the setting, and of what was kept from another episode."""
+        start = self._fresh_start()
+        if self._prefix is None:
+            return start
+        before = self._prefix.started
+        return replace(
+            start,
+            feedback=before.feedback,
+            messages=self.setting.messages or before.messages,
+            parent=before.episode,
+            prefix_turns=len(self._prefix.replies),
+        )
+
+    def _fresh_start(self) -> Started:
+        item, setting = self.item, self.setting
+        return Started(
+            episode=self.name,
+            item=item.id,
+            item_digest=item.digest,
+            question=item.question,
+            gold=benchmarks.named(item.benchmark).gold(item),
+            agent=setting.agent,
+            mode=setting.mode,
+            call_format=setting.call_format,
+            feedback=setting.feedback,
+            epoch=setting.epoch,
+            seed=setting.seed,
+            messages=setting.messages or (UserMessage(item.question),),
+            tools=tuple(self._tools),
+            at=datetime.now(UTC).isoformat(timespec="milliseconds"),
+            attempt=setting.attempt,
+            perturbation=setting.perturbation,
+            benchmark=item.benchmark,
+        )
+
+    async def step(self, reply: Reply) -> Step:
+        """Take an agent's turn: run its calls in order, or take it as the final answer.
+
+        Called from several tasks, it takes one reply after the other.
+
+        Raises:
+            EpisodeOver: the episode has ended, or was not entered; or another task ended it while
+                a call was under way, whose result is then in no trace.
+            SandboxError: the sandbox broke under a call. End the episode as errored.
+        """
+        try:
+            # Without a chance to be cancelled: a reply that came in time is recorded.
+            self._turn.acquire_nowait()
+        except anyio.WouldBlock:
+            await self._turn.acquire()
+        try:
+            return await self._step(reply)
+        finally:
+            self._turn.release()
+
+    async def _step(self, reply: Reply) -> Step:
+        if self.ending is not None or not self._entered:
+            state = f"ended ({self.ending})" if self.ending else "not been entered"
+            raise EpisodeOver(f"the episode has {state}: it takes no reply")
+        reply = clean(reply)
+        turn = len(self.trace.replies) + 1
+        self._record(Replied(turn, reply))
+        raw_calls: tuple[RawCall, ...] = ()
+        if not self.setting.single_reply:
+            raw_calls = read_calls(self.setting.call_format, reply, turn)
+        if not raw_calls:
+            self.end(Ending.ANSWERED)
+            return Step((), self.ending)
+        called: list[Called] = []
+        # One after the other, in the order given: a worker runs one call at a time.
+        for raw in raw_calls[: self._calls_left()]:
+            called.append(await self._call(turn, raw))
+            if self.ending is not None:
+                break
+        self._end_at_limit()
+        return Step(tuple(called), self.ending)
+
+    def _end_at_limit(self) -> None:
+        exceeded = self.setting.limits.exceeded(self.trace, self._clock() - self._began)
+        if exceeded is not None:
+            self.end(exceeded)
+
+    def end(self, ending: Ending, reason: str = "") -> None:
+        """End the episode from outside: stopped, out of time, or errored with the reason why.
+
+        Ending what has ended changes nothing.
+        """
+        if self.ending is None and self.trace.events:
+            self._record(Ended(ending, round(self._clock() - self._began, 6), reason))
+
+    def _calls_left(self) -> int | None:
+        limit = self.setting.limits.calls
+        return None if limit is None else max(0, limit - len(self.trace.calls))
+
+    async def _call(self, turn: int, raw: RawCall) -> Called:
+        verdict = self._validator.check(raw.name, raw.arguments)
+        outcome: Outcome | None = None
+        wall_s = 0.0
+        if isinstance(verdict, Rejected):
+            repaired = repair(self._validator, raw.name, raw.arguments)
+            verdict = replace(verdict, repair=repaired)
+        else:
+            began = time.perf_counter()
+            outcome = await self._run(verdict)
+            wall_s = round(time.perf_counter() - began, 6)
+            if self.ending is not None:
+                raise EpisodeOver(f"the episode ended ({self.ending}) while a call was under way")
+        feedback: Feedback = render(self._level, raw.name, verdict, outcome)
+        called = Called(
+            turn=turn,
+            raw=raw,
+            verdict=verdict,
+            outcome=outcome,
+            level=self._level,
+            feedback=feedback.text,
+            error=feedback.error,
+            hop=self._hop(verdict.tool if isinstance(verdict, Call) else raw.name),
+            wall_s=wall_s,
+            action=self._action(raw.name),
+        )
+        self._record(called)
+        if called.error is None and called.ends is not None:
+            self.end(called.ends)
+        return called
+
+    async def _run(self, call: Call) -> Outcome:
+        tool = self._tools[call.tool]
+        given = self._given[call.tool]
+        if given is not None:
+            return await given.respond(tool, call.arguments)
+        match tool.body:
+            case EpisodeAction():
+                return Returned('"done"')
+            case RecordedTable():
+                return await Tables().respond(tool, call.arguments)
+            case _:
+                if self._session is None:
+                    raise EpisodeOver("the episode was left while a call was under way")
+                return await Programs(self._session).respond(tool, call.arguments)
+
+    def _action(self, tool: str) -> EpisodeAction | None:
+        """The action of the episode that a tool is, None for any other tool."""
+        body = self._tools[tool].body if tool in self._tools else None
+        return body if isinstance(body, EpisodeAction) else None
+
+    def _hop(self, tool: str) -> int | None:
+        names: Sequence[str] = [hop.tool.name for hop in self.item.hops]
+        return names.index(tool) if tool in names else None
+
+    def _record(self, event: Event) -> None:
+        self.trace = self.trace.after(event)
+        if self._sink is not None:
+            self._sink(event)
+
+
+def _check_resumable(trace: Trace, item: Item, setting: Setting) -> None:
+    started = trace.started
+    if started.item_digest != item.digest:
+        raise ValueError(f"the trace is of another item ({started.item}) or another version of it")
+    if started.call_format is not setting.call_format:
+        raise ValueError(
+            f"the trace is in the {started.call_format} tool-call format, not {setting.call_format}"
+        )
+    turn = len(trace.replies)
+    if trace.ended is not None:
+        raise ValueError(f"the trace has ended; before_turn({turn + 1}) takes the end away")
+    if turn:
+        wanted = len(read_calls(started.call_format, trace.replies[-1].reply, turn))
+        if not 0 < wanted == sum(call.turn == turn for call in trace.calls):
+            what = "answers" if not wanted else "was cut off"
+            raise ValueError(f"the trace's last turn {what}; before_turn({turn}) leaves it out")
+
+
+def clean(reply: Reply) -> Reply:
+    """The reply with halves of surrogate pairs written out as escapes: files hold UTF-8 only."""
+    calls = tuple(
+        RawCall(_utf8(call.id), _utf8(call.name), _utf8(call.arguments)) for call in reply.calls
+    )
+    return replace(
+        reply,
+        content=_utf8(reply.content),
+        calls=calls,
+        model=_utf8(reply.model),
+        finish_reason=_utf8(reply.finish_reason),
+    )
+
+
+def _utf8(text: str) -> str:
+    return text.encode("utf-8", "backslashreplace").decode()

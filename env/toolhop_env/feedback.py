@@ -1,0 +1,199 @@
+"""What an agent is reported about its call. Verbosity lives here and nowhere else.
+
+ToolHop's ablation (paper table 5) compares feedback that says what went wrong with feedback that
+only says that something did. The texts here are ours; a success reads the same at every level.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import assert_never
+
+from toolhop_env.levels import Level, Template, Verbosity
+from toolhop_env.verdicts import Call, ErrorCode, Problem, Rejected
+from toolhop_sandbox.outcome import (
+    JSON,
+    Died,
+    NotJson,
+    Outcome,
+    OutOfMemory,
+    Raised,
+    Refused,
+    Returned,
+    TimedOut,
+    TooLarge,
+)
+from toolhop_tools.failures import tells_of_error
+
+__all__ = [
+    "MINIMAL_TEXT",
+    "Feedback",
+    "Level",
+    "Template",
+    "Verbosity",
+    "error_code",
+    "render",
+    "result_value",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Feedback:
+    """The text shown to the agent, and whether the call succeeded."""
+
+    text: str
+    error: ErrorCode | None = None
+
+    @property
+    def ok(self) -> bool:
+        """Whether the call succeeded."""
+        return self.error is None
+
+
+MINIMAL_TEXT = "The call failed."
+"""All that minimal feedback says, whatever failed."""
+
+_CODE_BY_KIND = {
+    "raised": ErrorCode.RAISED,
+    "timed_out": ErrorCode.TIMED_OUT,
+    "out_of_memory": ErrorCode.OUT_OF_MEMORY,
+    "refused": ErrorCode.REFUSED,
+    "too_large": ErrorCode.TOO_LARGE,
+    "not_json": ErrorCode.RESULT_NOT_JSON,
+    "died": ErrorCode.DIED,
+}
+
+
+def render(
+    level: Verbosity, name: str, verdict: Call | Rejected, outcome: Outcome | None
+) -> Feedback:
+    """Feedback to a call of `name`: `outcome` is None exactly where the call was rejected.
+
+    A template that comes to nothing for this call says what minimal feedback says: providers
+    refuse empty messages.
+    """
+    code = error_code(verdict, outcome)
+    if isinstance(verdict, Rejected):
+        text = _rejection(name, verdict)
+    elif outcome is None:
+        raise ValueError(f"a valid call of {name} has no outcome: run it before rendering")
+    else:
+        text = _failure(name, outcome)
+    if code is None or level is Level.DETAILED:
+        return Feedback(text, code)
+    if isinstance(level, Template):
+        filled = level.fill(
+            _values(code, name, verdict, text), rejected=isinstance(verdict, Rejected)
+        )
+        return Feedback(filled or MINIMAL_TEXT, code)
+    return Feedback(MINIMAL_TEXT, code)
+
+
+def _values(code: ErrorCode, name: str, verdict: Call | Rejected, text: str) -> dict[str, str]:
+    """What stands in a template's places (`levels.PLACES`); `text` is the detailed feedback."""
+    values = {"code": code.value, "tool": name, "detailed": text}
+    if isinstance(verdict, Call):
+        empty = dict.fromkeys(("problems", "problem", "path", "given", "allowed"), "")
+        return {**values, **empty, "message": text}
+    first = verdict.problems[0]
+    return {
+        **values,
+        "problems": _problems(name, verdict),
+        "problem": _sentence(name, first),
+        "path": first.path,
+        "given": first.given,
+        "allowed": first.allowed,
+        "message": "",
+    }
+
+
+def error_code(verdict: Call | Rejected, outcome: Outcome | None) -> ErrorCode | None:
+    """The call's error code, None for success."""
+    if isinstance(verdict, Rejected):
+        return verdict.code
+    if isinstance(outcome, Returned):
+        return ErrorCode.RETURNED_ERROR if _tells_of_error(outcome) else None
+    return _CODE_BY_KIND[outcome.kind] if outcome is not None else None
+
+
+REPORT_CHARS = 65_536
+"""Length of a result above which it is no report of an error. Looking into a longer one would hold
+up other episodes, for up to 0.2 s at 1 MB."""
+
+
+def _tells_of_error(outcome: Returned) -> bool:
+    return len(outcome.json_text) <= REPORT_CHARS and tells_of_error(result_value(outcome))
+
+
+def result_value(outcome: Returned) -> JSON:
+    """What a tool returned; None for what is nested too deeply to be looked into."""
+    try:
+        value: JSON = json.loads(outcome.json_text)
+    except RecursionError:
+        return None
+    return value
+
+
+def _rejection(name: str, rejected: Rejected) -> str:
+    return f"The call was not run. {_problems(name, rejected)}"
+
+
+def _problems(name: str, rejected: Rejected) -> str:
+    lines = [_sentence(name, problem) for problem in rejected.problems[:5]]
+    left = len(rejected.problems) - 5
+    if left > 0:
+        lines.append(f"And {left} more.")
+    return " ".join(lines)
+
+
+def _sentence(name: str, problem: Problem) -> str:
+    path, given, allowed = problem.path, problem.given, problem.allowed
+    match problem.code:
+        case ErrorCode.NOT_JSON:
+            return f"The arguments are not JSON: {given}. Give {allowed}."
+        case ErrorCode.NOT_OBJECT:
+            return f"The arguments must be a JSON object, but are {given}."
+        case ErrorCode.UNKNOWN_TOOL:
+            return f"There is no tool {given}. The tools are: {allowed}."
+        case ErrorCode.MISSING_ARGUMENT:
+            return f"{name} needs the argument `{path}`, which is missing."
+        case ErrorCode.UNEXPECTED_ARGUMENT:
+            return f"{name} takes no argument `{path}` (given: {given}); {allowed}."
+        case ErrorCode.WRONG_TYPE:
+            return f"{_where(path)} must be of type {allowed}, but {_is(path)} {given}."
+        case ErrorCode.NOT_IN_ENUM:
+            return f"{_where(path)} must be {allowed}, but {_is(path)} {given}."
+        case _:
+            return f"{_where(path)}, given as {given}, must satisfy: {allowed}."
+
+
+def _where(path: str) -> str:
+    return f"The argument `{path}`" if path else "The arguments"
+
+
+def _is(path: str) -> str:
+    return "is" if path else "are"
+
+
+def _failure(name: str, outcome: Outcome) -> str:
+    """What came of running the tool, in full."""
+    match outcome:
+        case Returned(json_text):
+            return json_text
+        case Raised(error, message):
+            return f"{name} failed with {error}: {message}" if message else f"{name}: {error}"
+        case TimedOut(limit_s):
+            return f"{name} gave no result within {limit_s:g} seconds and was stopped."
+        case OutOfMemory(limit_mib):
+            return f"{name} needed more than {limit_mib} MiB of memory and was stopped."
+        case Refused(reason):
+            return f"{name} cannot be run here: {reason}"
+        case TooLarge(size_bytes, limit_bytes):
+            return f"The result of {name} has {size_bytes:,} bytes; at most {limit_bytes:,} fit."
+        case NotJson(reason):
+            return f"{name} returned something that is no JSON value: {reason}"
+        case Died(reason):
+            return f"{name} ended without a result: {reason}"
+        case _:
+            assert_never(outcome)

@@ -1,0 +1,158 @@
+"""A benchmark of another package, whose faults are reported as its own.
+
+Its functions are code that this project has not seen: what they raise, and what they give that no
+figure can be made of, becomes a `BenchmarkFault` with the benchmark's name.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import ParamSpec, TypeVar
+
+from toolhop_env.benchmark import Benchmark, Milestone
+from toolhop_env.measures import Measure
+from toolhop_env.questions import Answers, LlmQuestion, Question, SimilarityQuestion
+from toolhop_env.score import Parts, Values
+from toolhop_env.trace import Trace
+from toolhop_sandbox.outcome import JSON
+from toolhop_tools.model import Item
+
+P = ParamSpec("P")
+T = TypeVar("T")
+QUESTIONS = (LlmQuestion, SimilarityQuestion)
+
+
+class BenchmarkFault(Exception):
+    """A benchmark's own code raised, or gave what it may not; says which, and what to do."""
+
+
+def guarded(benchmark: Benchmark) -> Benchmark:
+    """The same benchmark; each of its functions raises `BenchmarkFault` and nothing else."""
+    name = benchmark.name
+    gold = _reporting(name, "gold", benchmark.gold)
+    score = _reporting(name, "score", benchmark.score)
+    questions = _reporting(name, "questions", benchmark.questions)
+    milestones = _reporting(name, "milestones", benchmark.milestones)
+
+    def checked_gold(item: Item) -> JSON:
+        found = gold(item)
+        try:
+            json.dumps(found)
+        except (TypeError, ValueError, RecursionError) as error:
+            raise fault(name, f"gold gave no JSON for {item.id}: {error}") from error
+        return found
+
+    def checked_score(trace: Trace, answers: Answers) -> Values:
+        return _checked_values(benchmark, trace.started.episode, score(trace, answers))
+
+    def checked_questions(trace: Trace) -> Sequence[Question]:
+        return _checked_questions(name, questions(trace))
+
+    def checked_milestones(trace: Trace) -> Sequence[Milestone]:
+        found = milestones(trace)
+        return _all(name, "milestones", found, (Milestone,))
+
+    return replace(
+        benchmark,
+        measures=tuple(_guarded_measure(name, one) for one in benchmark.measures),
+        gold=checked_gold,
+        score=checked_score,
+        questions=checked_questions,
+        milestones=checked_milestones,
+        expected=_text(name, "expected", benchmark.expected),
+        given=_text(name, "given", benchmark.given, optional=True),
+        explain_gap=_text(name, "explain_gap", benchmark.explain_gap, optional=True),
+    )
+
+
+def fault(name: str, what: str) -> BenchmarkFault:
+    """The fault of a benchmark, with what helps: nothing that was played is lost."""
+    return BenchmarkFault(
+        f"the benchmark {name!r}: {what}\n  fix: repair its package. The traces are kept: the run "
+        "can be scored again (toolhop score) and resumed (toolhop run --resume)"
+    )
+
+
+def _reporting(name: str, part: str, function: Callable[P, T]) -> Callable[P, T]:
+    """The function, with whatever it raises reported as the benchmark's fault."""
+
+    def call(*args: P.args, **kwargs: P.kwargs) -> T:
+        try:
+            return function(*args, **kwargs)
+        except Exception as error:
+            where = "".join(f" on {one.started.episode}" for one in args if isinstance(one, Trace))
+            raise fault(name, f"{part} raised {type(error).__name__}{where}: {error}") from error
+
+    return call
+
+
+def _text(
+    name: str, part: str, function: Callable[P, T], *, optional: bool = False
+) -> Callable[P, T]:
+    reporting = _reporting(name, part, function)
+
+    def call(*args: P.args, **kwargs: P.kwargs) -> T:
+        found = reporting(*args, **kwargs)
+        if isinstance(found, str) or (optional and found is None):
+            return found
+        allowed = "text or None" if optional else "text"
+        raise fault(name, f"{part} gave {found!r:.100}; expected {allowed}")
+
+    return call
+
+
+def _guarded_measure(name: str, measure: Measure) -> Measure:
+    if measure.parts is None:
+        return measure
+    return replace(measure, parts=_reporting(name, f"measure {measure.name}", measure.parts))
+
+
+def _checked_values(benchmark: Benchmark, episode: str, found: object) -> Values:
+    """The values, each fit for a figure.
+
+    Raises:
+        BenchmarkFault: a measure is missing, or has no fraction of two numbers.
+    """
+    if not isinstance(found, Mapping):
+        raise fault(benchmark.name, f"score gave {found!r:.100} on {episode}; expected a mapping")
+    values: dict[str, Parts | None] = {}
+    for name, parts in found.items():
+        binary = any(one.binary for one in benchmark.measures if one.name == name)
+        if parts is not None and not _fraction(parts, binary=binary):
+            allowed = "(0 or 1, 1)" if binary else "two finite numbers, the second not below 0,"
+            what = f"score gave {parts!r:.100} for {name!r} on {episode}"
+            raise fault(benchmark.name, f"{what}; expected {allowed} or None")
+        values[name] = None if parts is None else (float(parts[0]), float(parts[1]))
+    for measure in benchmark.measures:
+        if measure.parts is None and measure.name not in values:
+            what = f"score gave nothing for {measure.name!r} on {episode}"
+            raise fault(benchmark.name, f"{what}; expected two numbers, or None for no figure")
+    return values
+
+
+def _fraction(parts: object, *, binary: bool) -> bool:
+    if not isinstance(parts, tuple | list) or len(parts) != 2:
+        return False
+    if not all(isinstance(one, int | float) and math.isfinite(one) for one in parts):
+        return False
+    above, below = parts
+    return below >= 0 and (not binary or (above in (0, 1) and below in (0, 1)))
+
+
+def _checked_questions(name: str, found: Sequence[Question]) -> Sequence[Question]:
+    questions: Sequence[Question] = _all(name, "questions", found, QUESTIONS)
+    ids = [one.id for one in questions]
+    if len(set(ids)) != len(ids):
+        raise fault(name, f"questions gave one id twice ({', '.join(ids)}); each has its own")
+    return questions
+
+
+def _all(name: str, part: str, found: Sequence[T], kinds: tuple[type, ...]) -> Sequence[T]:
+    """The sequence, of these kinds alone."""
+    if isinstance(found, Sequence) and all(isinstance(one, kinds) for one in found):
+        return found
+    expected = " or ".join(kind.__name__ for kind in kinds)
+    raise fault(name, f"{part} gave {found!r:.100}; expected a sequence of {expected}")

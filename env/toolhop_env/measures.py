@@ -1,0 +1,163 @@
+"""Measures: the figures that tables, comparisons and reports show, each as one value.
+
+A benchmark names its own; those of an episode's conduct hold for every benchmark. Whatever shows
+or compares figures reads measures, and names none of them.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from enum import StrEnum
+
+from toolhop_env.score import Parts, Score
+from toolhop_env.verdicts import ErrorCode
+
+
+class Unit(StrEnum):
+    """What a figure counts."""
+
+    SHARE = "share"
+    """0 to 1; shown in per cent."""
+    TURNS = "turns"
+    CALLS = "calls"
+    TOKENS = "tokens"
+    SECONDS = "s"
+    USD = "USD"
+    POINTS = "points"
+    """A mean of values in a benchmark's own scale."""
+
+
+class Scorer(StrEnum):
+    """Whose scorer a measure reproduces."""
+
+    OFFICIAL = "official"
+    """The benchmark's published code, known bugs included."""
+    STRICT = "strict"
+    """Ours, where the published one gives credit that an answer has not earned."""
+    NEITHER = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Measure:
+    """A figure of a run: a sum of numerators by a sum of denominators over episodes."""
+
+    name: str
+    """Unique in its benchmark; the key in files and in ``--json``."""
+    says: str
+    """What it says of an episode, in one sentence."""
+    title: str = ""
+    """The heading in tables; the name where empty."""
+    unit: Unit = Unit.SHARE
+    parts: Callable[[Score], Parts | None] | None = None
+    """How a score gives numerator and denominator; where None, the scorer gave both by name."""
+    scorer: Scorer = Scorer.NEITHER
+    binary: bool = False
+    """Whether an episode either has it or not."""
+    leads: bool = False
+    """Whether this is what the benchmark is about: one measure leads."""
+    in_tables: bool = True
+    """Whether the tables that runs end with show it; comparisons and exports always do."""
+    family: str = ""
+    """Measures whose tests are corrected together; its own name if empty."""
+
+    @property
+    def heading(self) -> str:
+        """What a table calls it."""
+        return self.title or self.name
+
+    def of(self, score: Score) -> Parts | None:
+        """The episode's part in the figure; None where it has none."""
+        return score.values.get(self.name) if self.parts is None else self.parts(score)
+
+    def holds(self, score: Score) -> bool:
+        """Whether the episode has a binary measure's property; not so where it has no figure."""
+        parts = self.of(score)
+        return parts is not None and parts[0] > 0
+
+
+def share(of: Callable[[Score], bool]) -> Callable[[Score], Parts]:
+    """The parts of a property that an episode has or has not."""
+    return lambda one: (float(of(one)), 1.0)
+
+
+def mean(of: Callable[[Score], float | None]) -> Callable[[Score], Parts | None]:
+    """The parts of a mean over episodes."""
+
+    def parts(one: Score) -> Parts | None:
+        value = of(one)
+        return None if value is None or not math.isfinite(value) else (float(value), 1.0)
+
+    return parts
+
+
+def _tokens(one: Score) -> float:
+    """What the episode's replies took, those from a cache as when they were asked for."""
+    of = one.conduct
+    saved = of.saved_input_tokens + of.saved_output_tokens
+    return of.input_tokens + of.output_tokens + saved
+
+
+def _cost(one: Score) -> float | None:
+    """What the episode cost, replies from a cache at the price they had."""
+    of = one.conduct
+    return None if of.cost_usd is None or of.saved_usd is None else of.cost_usd + of.saved_usd
+
+
+QUERY_ERROR = Measure(
+    "query_error",
+    "An episode has a failed call (ToolHop, table 4, Query).",
+    title="invocation error rate by question",
+    parts=share(lambda s: s.conduct.failed_calls > 0),
+    binary=True,
+)
+INSTANCE_ERROR = Measure(
+    "instance_error",
+    "A call failed (ToolHop, table 4, Instance).",
+    title="invocation error rate by call",
+    parts=lambda s: (float(s.conduct.failed_calls), float(s.conduct.calls)),
+)
+CONDUCT: tuple[Measure, ...] = (
+    QUERY_ERROR,
+    INSTANCE_ERROR,
+    Measure("turns", "Replies of an episode.", "turns an episode", Unit.TURNS,
+            mean(lambda s: s.conduct.turns)),
+    Measure("calls", "Tool calls of an episode.", "calls an episode", Unit.CALLS,
+            mean(lambda s: s.conduct.calls)),
+    Measure("tokens", "Input and output tokens of an episode.", "tokens an episode", Unit.TOKENS,
+            mean(_tokens)),
+    Measure("cost", "What an episode costs; not known where a price is not.", "cost an episode",
+            Unit.USD, mean(_cost)),
+    Measure("wall_s", "Seconds from an episode's start to its end.", "seconds an episode",
+            Unit.SECONDS, mean(lambda s: s.conduct.wall_s)),
+)  # fmt: skip
+"""Measures of any benchmark. Replies out of a response cache count in tokens and cost as if they
+had been asked for: what is measured is the agent, not what was at hand."""
+
+
+def _code(code: ErrorCode) -> Measure:
+    return Measure(
+        f"error_{code.value}",
+        f"A call failed with {code.value}.",
+        title=f"calls: {code.value}",
+        parts=lambda one: (float(one.conduct.errors.get(code, 0)), float(one.conduct.calls)),
+        family="codes",
+    )
+
+
+CODES: tuple[Measure, ...] = tuple(_code(code) for code in ErrorCode)
+"""A measure for each error code."""
+
+
+def leading(measures: Iterable[Measure]) -> Measure:
+    """The measure that the benchmark is about.
+
+    Raises:
+        ValueError: none leads, or several do.
+    """
+    found = [one for one in measures if one.leads]
+    if len(found) != 1:
+        names = ", ".join(one.name for one in found) or "none"
+        raise ValueError(f"one measure of a benchmark leads; here it is {names}")
+    return found[0]

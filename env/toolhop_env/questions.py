@@ -1,0 +1,51 @@
+"""What a scorer cannot decide by itself, and asks a judge.
+
+A benchmark lists the questions of a trace; the runner has them answered and keeps the answers
+beside the traces. Scoring takes the answers as an argument, so that a run is scored again, and
+replayed, without asking.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Literal, TypeAlias
+
+from toolhop_sandbox.outcome import JSON
+
+
+@dataclass(frozen=True, slots=True)
+class LlmQuestion:
+    """A question in words, to be answered by a language model, or by a person."""
+
+    id: str
+    """Unique within the trace, such as ``plan_matches_goal``."""
+    prompt: str
+    schema: Mapping[str, JSON]
+    """JSON Schema of the answer. An answer that does not fit it is no answer."""
+    kind: Literal["llm"] = "llm"
+
+
+@dataclass(frozen=True, slots=True)
+class SimilarityQuestion:
+    """How alike two texts are: the answer is a number, 1 for the same meaning."""
+
+    id: str
+    first: str
+    second: str
+    kind: Literal["similarity"] = "similarity"
+
+
+Question: TypeAlias = LlmQuestion | SimilarityQuestion
+
+Answers: TypeAlias = Mapping[str, JSON]
+"""By the question's id. A question without an answer is absent: what needs it is not scored."""
+NO_ANSWERS: Answers = {}
+
+
+def digest(question: Question) -> str:
+    """SHA-256 of all that is asked: two questions with one digest have one answer."""
+    text = json.dumps(asdict(question), sort_keys=True, ensure_ascii=True)
+    return hashlib.sha256(text.encode()).hexdigest()

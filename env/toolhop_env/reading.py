@@ -1,0 +1,77 @@
+"""From a reply to the calls in it, strictly, in two tool-call formats.
+
+*native*: the provider's function calling; calls stand beside the text.
+*text*: for models without it; the reply's text holds lines `Action: NAME` and
+`Action Input: {...}` (the thought, action, action input, observation form of ReAct prompting).
+"""
+
+from __future__ import annotations
+
+import re
+from enum import StrEnum
+
+from toolhop_env.messages import RawCall, Reply
+
+
+class CallFormat(StrEnum):
+    """How calls are written."""
+
+    NATIVE = "native"
+    TEXT = "text"
+
+
+def read_calls(call_format: CallFormat, reply: Reply, turn: int) -> tuple[RawCall, ...]:
+    """The calls of a reply, unread. None at all means that the reply is the final answer.
+
+    `turn` numbers the calls' ids in the text format, which has none of its own.
+    """
+    if call_format is CallFormat.NATIVE:
+        return reply.calls
+    return tuple(
+        RawCall(f"turn{turn}_call{index}", name, arguments)
+        for index, (name, arguments) in enumerate(_actions(reply.content), start=1)
+    )
+
+
+_LABEL = re.compile(
+    r"^[ \t]*(?:\*\*|__|#+[ \t])?"
+    r"(Thought|Action Input|Action|Observation|Final Answer)"
+    r"(?:\*\*|__)?[ \t]*:(?:\*\*|__)?[ \t]*",
+    re.MULTILINE,
+)
+"""Bold or a heading around a label is dressing; around a name or its input it is an error."""
+
+
+def _actions(text: str) -> list[tuple[str, str]]:
+    """Pairs of tool name and argument text, up to the first observation the agent invented."""
+    found: list[tuple[str, str]] = []
+    pieces = _LABEL.split(text)
+    # split gives: before, label, body, label, body, ...
+    for label, body in zip(pieces[1::2], pieces[2::2], strict=True):
+        if label == "Observation":
+            break
+        if label == "Action":
+            found.append((body.strip(), ""))
+        elif label == "Action Input" and found and not found[-1][1]:
+            found[-1] = (found[-1][0], body.strip())
+    return found
+
+
+def write_calls(content: str, calls: tuple[RawCall, ...]) -> str:
+    """The reply of the text format that holds `calls`, for agents that write it."""
+    lines = [f"Thought: {content}"] if content else []
+    for call in calls:
+        lines += [f"Action: {call.name}", f"Action Input: {call.arguments}"]
+    return "\n".join(lines)
+
+
+_ANSWER = re.compile(r"<answer>((?:(?!<answer>).)*?)</answer>", re.DOTALL)
+
+
+def tagged_answer(text: str) -> str | None:
+    """Content of the last `<answer>` tag (ToolHop's prompts ask for it), trimmed; None if none.
+
+    A tag that is opened and not closed, as in "I put it in <answer> tags", is passed over.
+    """
+    found = _ANSWER.findall(text)
+    return found[-1].strip() if found else None

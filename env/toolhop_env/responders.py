@@ -1,0 +1,86 @@
+"""What answers a tool's calls: the sandbox, a recorded table, or a stand-in that is given.
+
+One protocol with one method. Which responder answers is decided by the kind of the tool's body
+(`toolhop_tools.model.Body`); a model or a user that answers comes from outside, as the episode
+asks nobody itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Protocol, assert_never
+
+from toolhop_sandbox.base import Program, Session
+from toolhop_sandbox.outcome import JSON, Outcome
+from toolhop_tools.model import EpisodeAction, RecordedTable, Simulated, Tool
+
+
+class Responder(Protocol):
+    """Answers calls of the tools of one kind of body."""
+
+    async def respond(self, tool: Tool, arguments: Mapping[str, JSON]) -> Outcome:
+        """What came of the call. `arguments` fit the tool's schema.
+
+        Raises:
+            SandboxError: nothing could answer. A fault of ours: the episode is errored.
+        """
+        ...
+
+
+class MissingResponder(ValueError):
+    """An item has a tool that nothing here can answer; says which, and what to give."""
+
+
+@dataclass(frozen=True, slots=True)
+class Programs:
+    """Runs tools that are programs, each call in a process of its own."""
+
+    session: Session
+
+    async def respond(self, tool: Tool, arguments: Mapping[str, JSON]) -> Outcome:
+        """See `Responder.respond`."""
+        return await self.session.call(tool.program, arguments)
+
+
+class Tables:
+    """Looks calls of recorded tools up; nothing runs."""
+
+    async def respond(self, tool: Tool, arguments: Mapping[str, JSON]) -> Outcome:
+        """See `Responder.respond`."""
+        if not isinstance(tool.body, RecordedTable):
+            raise TypeError(f"{tool.name} is no recorded table")
+        return tool.body.answer(arguments)
+
+
+@dataclass(frozen=True, slots=True)
+class StandIns:
+    """Responders that an episode is given from outside; None where its item needs none."""
+
+    simulator: Responder | None = None
+    """Answers in the place of tools that are simulated."""
+    user: Responder | None = None
+    """Answers `ask_user` and `change_tools`."""
+
+    def of(self, tool: Tool) -> Responder | None:
+        """Who answers a tool that neither runs nor is looked up; None for the episode itself.
+
+        Raises:
+            MissingResponder: who should is not there.
+        """
+        match tool.body:
+            case Program() | RecordedTable() | EpisodeAction.FINISH | EpisodeAction.GIVE_UP:
+                return None
+            case Simulated():
+                return self._given(self.simulator, tool, "a model that simulates it", "simulator")
+            case EpisodeAction():
+                return self._given(self.user, tool, "a user who answers", "user")
+            case _:
+                assert_never(tool.body)
+
+    def _given(self, found: Responder | None, tool: Tool, who: str, name: str) -> Responder:
+        if found is None:
+            raise MissingResponder(
+                f"the tool {tool.name!r} needs {who}, and none is given; pass StandIns({name}=...)"
+            )
+        return found

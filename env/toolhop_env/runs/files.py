@@ -1,0 +1,126 @@
+"""Files of a run's folder: locked, appended to whole lines at a time, replaced in one step."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import fcntl
+import hashlib
+import os
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from toolhop_tools.atomic import atomic
+
+LOCK = "lock"
+
+
+class StoreError(Exception):
+    """A run folder that cannot be made or read; says which, and what to do."""
+
+
+@contextmanager
+def held(folder: Path) -> Iterator[None]:
+    """Be the one process that plays in `folder`, until the context is left or the process ends.
+
+    Raises:
+        StoreError: another process plays there.
+    """
+    path = folder / LOCK
+    with reported(path):
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
+    try:
+        if not _locked(descriptor):
+            raise StoreError(
+                f"{folder} is being played by another process; wait for its end or stop it"
+            )
+        yield
+    finally:
+        os.close(descriptor)
+
+
+def _locked(descriptor: int) -> bool:
+    """Whether the lock could be had; a file system that knows no locks gives it to everyone."""
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    except OSError as error:
+        if error.errno not in (errno.ENOLCK, errno.ENOTSUP, errno.ENOSYS):
+            raise
+    return True
+
+
+def file_name(name: str) -> str:
+    """`name` as a file's name: unsafe letters replaced, and then told apart by a hash."""
+    plain = re.sub(r"[^A-Za-z0-9._-]", "_", name)[:100]
+    if plain == name and re.match(r"[A-Za-z0-9]", name):
+        return name
+    return f"{plain.lstrip('.')}~{hashlib.sha256(name.encode()).hexdigest()[:8]}"
+
+
+def write_atomic(path: Path, content: bytes) -> None:
+    """Write a file so that a reader sees the old content or the new, never a part."""
+    with reported(path), atomic(path) as beside:
+        beside.write_bytes(content)
+
+
+@contextmanager
+def reported(path: Path) -> Iterator[None]:
+    """What the system refuses is reported as a `StoreError`."""
+    try:
+        yield
+    except OSError as error:
+        fix = "free some space" if error.errno in (errno.ENOSPC, errno.EDQUOT) else "see the folder"
+        raise StoreError(
+            f"{path} cannot be written: {error.strerror or error}; {fix}, or pass another --log-dir"
+        ) from error
+
+
+def append(descriptor: int, line: bytes, *, sync: bool) -> None:
+    """Add a line, or nothing: a part of one that did not fit is taken away again.
+
+    `sync` has it on the disk before this returns; a line that the disk refuses then goes as well.
+    """
+    before = os.lseek(descriptor, 0, os.SEEK_END)
+    try:
+        view = memoryview(line)
+        while view:
+            view = view[os.write(descriptor, view) :]
+        if sync:
+            os.fsync(descriptor)
+    except OSError:
+        with contextlib.suppress(OSError):
+            os.ftruncate(descriptor, before)
+        raise
+
+
+def fresh_folder(log_dir: Path, name: str, *inside: str) -> Path:
+    """Make a new folder `name` below `log_dir`, with a number where it is taken.
+
+    Args:
+        log_dir: made as well where it is not there.
+        name: of the folder.
+        inside: names of empty folders in it.
+
+    Raises:
+        StoreError: it cannot be made.
+    """
+    try:
+        log_dir.mkdir(parents=True, exist_ok=True)
+        for number in range(1, 10_000):
+            folder = log_dir / (name if number == 1 else f"{name}-{number}")
+            try:
+                folder.mkdir()
+            except FileExistsError:
+                continue
+            for one in inside:
+                (folder / one).mkdir()
+            return folder
+    except OSError as error:
+        raise StoreError(
+            f"no folder can be made in {log_dir}: {error}; pass another --log-dir"
+        ) from error
+    raise StoreError(f"there are 9,999 folders named {name} in {log_dir}; pass another --log-dir")

@@ -1,0 +1,167 @@
+"""A run as one side of a comparison: its settings, and the episode that counts for each key."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from toolhop_env.attempt import Attempt, Key
+from toolhop_env.benchmark import Benchmark
+from toolhop_env.benchmarks import named
+from toolhop_env.pairs.pair import by_key
+from toolhop_env.runs.files import StoreError
+from toolhop_env.runs.store import EPISODES, ITEMS, RunStore, read_trace
+from toolhop_sandbox.outcome import JSON
+
+LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+
+
+class NotComparable(Exception):
+    """Runs that are not to be compared as asked; says what differs, and what would be allowed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """A run."""
+
+    letter: str
+    folder: Path
+    settings: Mapping[str, JSON]
+    facts: Mapping[str, JSON]
+    """What the manifest says beside the settings."""
+    asked: Sequence[str]
+    """Ids of the items that were to be played."""
+    episodes: Mapping[Key, Attempt]
+    """Of an episode's attempts the one that counts."""
+
+    @property
+    def agent(self) -> str:
+        """The model, or the scripted agent."""
+        return str(self.settings.get("model") or self.settings.get("agent") or "unnamed")
+
+    @property
+    def modes(self) -> tuple[str, ...]:
+        """Modes that were to be played."""
+        given = self.settings.get("modes")
+        if isinstance(given, list) and given:
+            return tuple(str(mode) for mode in given)
+        return tuple(dict.fromkeys(key.mode for key in self.episodes))
+
+    @property
+    def epochs(self) -> int:
+        """How often each item was to be played."""
+        given = self.settings.get("epochs")
+        return given if isinstance(given, int) else max((k.epoch for k in self.episodes), default=1)
+
+    @property
+    def digests(self) -> dict[str, str]:
+        """Digest by item id, of the items that an episode was begun of."""
+        return {key.item: one.item_digest for key, one in self.episodes.items()}
+
+    @property
+    def data_digest(self) -> str | None:
+        """Of the whole data set, before items were chosen and shown; None where unknown."""
+        data = self.facts.get("data")
+        found = data.get("digest") if isinstance(data, dict) else None
+        return found if isinstance(found, str) else None
+
+    @property
+    def errored(self) -> int:
+        """Episodes that no mean holds."""
+        return sum(bool(one.errored) for one in self.episodes.values())
+
+    def trace(self, attempt: Attempt) -> Path:
+        """The file that an attempt was read from."""
+        return self.folder / EPISODES / attempt.file
+
+    def answer(self, attempt: Attempt) -> str:
+        """The answer that was given, as scored; empty where the episode ended without one.
+
+        Raises:
+            StoreError: the trace cannot be read.
+        """
+        return named(attempt.benchmark).given(read_trace(self.trace(attempt))) or ""
+
+
+def read_side(letter: str, folder: Path, defaults: Mapping[str, JSON] | None = None) -> Side:
+    """A run's folder as a side.
+
+    Args:
+        letter: what it is called beside others.
+        folder: the run's.
+        defaults: what a setting was in runs that were made before there was one.
+
+    Raises:
+        StoreError: it is no run, or cannot be read.
+    """
+    store = RunStore.open(folder)
+    manifest: Any = store.manifest
+    settings = manifest.get("settings")
+    if not isinstance(settings, dict):
+        raise StoreError(f"{folder} has a manifest without settings: it was not written by a run")
+    episodes = by_key(store.attempts())
+    data = manifest.get("data")
+    asked = data.get("played") if isinstance(data, dict) else None
+    if not isinstance(asked, list):
+        asked = list(dict.fromkeys(key.item for key in episodes))
+    return Side(
+        letter=letter,
+        folder=folder,
+        settings={**(defaults or {}), **settings},
+        facts={name: value for name, value in manifest.items() if name != "settings"},
+        asked=[str(item) for item in asked],
+        episodes=episodes,
+    )
+
+
+def read_sides(folders: Sequence[Path], defaults: Mapping[str, JSON] | None = None) -> list[Side]:
+    """The runs in order, the first being the baseline.
+
+    Raises:
+        NotComparable: a run is given twice, or there are more than letters.
+        StoreError: a folder is no run.
+    """
+    if len(folders) > len(LETTERS):
+        raise NotComparable(f"{len(folders)} runs are given; at most {len(LETTERS)} are compared")
+    places = [folder.resolve() for folder in folders]
+    for folder, place in zip(folders, places, strict=True):
+        if places.count(place) > 1:
+            raise NotComparable(f"{folder} is given twice; a run is compared with another run")
+    return [read_side(one, folder, defaults) for one, folder in zip(LETTERS, folders, strict=False)]
+
+
+def benchmark_of(runs: Mapping[str, Iterable[Attempt]]) -> Benchmark | None:
+    """The one benchmark of the attempts of some runs, by the name of each; None without any.
+
+    Raises:
+        NotComparable: there are several, whose measures differ.
+    """
+    found = {name: {one.benchmark for one in attempts} for name, attempts in runs.items()}
+    names = set().union(*found.values())
+    if len(names) > 1:
+        listed = "; ".join(f"{name}: {', '.join(sorted(of))}" for name, of in found.items())
+        raise NotComparable(
+            f"the benchmarks differ, and so do their measures ({listed}); compare runs of one "
+            "benchmark"
+        )
+    return named(names.pop()) if names else None
+
+
+def domains(sides: Sequence[Side]) -> dict[str, str]:
+    """Domain by item id, from the items that the runs kept.
+
+    Raises:
+        StoreError: they cannot be read.
+    """
+    found: dict[str, str] = {}
+    for side in sides:
+        path = side.folder / ITEMS
+        try:
+            rows = [json.loads(line) for line in path.read_bytes().splitlines() if line.strip()]
+            found |= {str(row["id"]): str(row.get("domain") or "unknown") for row in rows}
+        except (OSError, ValueError, TypeError, AttributeError, KeyError) as error:
+            raise StoreError(f"{path} cannot be read for the items' domains: {error}") from error
+    return found

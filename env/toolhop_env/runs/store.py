@@ -1,0 +1,391 @@
+"""A run's folder: what was asked for, what was played, and one trace file an episode.
+
+    manifest.json        settings, versions, data, sandbox, status; written aside, renamed
+    items.jsonl          the items as played: the folder stands alone. ToolHop's are official rows
+    episodes/NAME.jsonl  a trace, appended event by event, synced when the episode has ended
+    judgements.jsonl     what a judge said of them, where one was asked
+    results.jsonl        what both come to; derived from them (`toolhop_env.runs.index`)
+    lock                 held by the process that plays
+
+An attempt is finished where its file's last line is `ended`. So a kill at any moment loses no
+finished episode, and one that was cut off is seen to be. Every attempt has a file of its own, and
+no file is opened for writing twice.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import shutil
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from toolhop_env.attempt import Attempt, counting
+from toolhop_env.benchmarks import UnknownBenchmark
+from toolhop_env.episode import Sink
+from toolhop_env.formats import FormatError, checked, upgraded
+from toolhop_env.guarded import BenchmarkFault
+from toolhop_env.runs import index as run_index
+from toolhop_env.runs import judgements, manifest_formats
+from toolhop_env.runs.files import (
+    StoreError,
+    append,
+    file_name,
+    fresh_folder,
+    held,
+    reported,
+    write_atomic,
+)
+from toolhop_env.runs.index import INDEX, IndexLine
+from toolhop_env.runs.judgements import JUDGEMENTS, Judgement, Judgements
+from toolhop_env.scorers.toolhop import TOOLHOP
+from toolhop_env.trace import Ended, Event, Trace, TraceError, from_lines, to_line
+from toolhop_sandbox.base import Program
+from toolhop_sandbox.outcome import JSON
+from toolhop_tools.load import load
+from toolhop_tools.model import DataSet, Item
+from toolhop_tools.readers import native
+from toolhop_tools.readers.toolhop import to_rows
+
+MANIFEST = "manifest.json"
+ITEMS = "items.jsonl"
+EPISODES = "episodes"
+LISTED = 5
+"""Runs that are named where a folder of runs is given for one."""
+
+
+@dataclass(frozen=True, slots=True)
+class RunStore:
+    """A run's folder on disk."""
+
+    folder: Path
+
+    @classmethod
+    def create(
+        cls,
+        log_dir: Path,
+        name: str,
+        manifest: Mapping[str, JSON],
+        items: Sequence[Item] = (),
+    ) -> RunStore:
+        """Make a new folder `name` below `log_dir`, with a number added where it is taken.
+
+        A folder with a manifest has its items: those are written first.
+
+        Raises:
+            StoreError: it cannot be written.
+        """
+        folder = fresh_folder(log_dir, name, EPISODES)
+        store = cls(folder)
+        try:
+            if items:
+                store.write_items(items)
+            store.write_manifest(manifest)
+        except StoreError:
+            shutil.rmtree(folder, ignore_errors=True)
+            raise
+        return store
+
+    @classmethod
+    def open(cls, folder: Path) -> RunStore:
+        """An existing run.
+
+        Raises:
+            StoreError: `folder` holds none.
+        """
+        if not (folder / MANIFEST).is_file():
+            raise StoreError(_no_run(folder))
+        return cls(folder)
+
+    @property
+    def manifest(self) -> dict[str, Any]:
+        """What `write_manifest` wrote last, in the newest format whatever it was written in.
+
+        Raises:
+            StoreError: it cannot be read, or is of a newer format.
+        """
+        try:
+            loaded = _object((self.folder / MANIFEST).read_bytes())
+            found = checked(loaded.get("format", 1), manifest_formats.STEPS, "manifest")
+        except (OSError, ValueError, TypeError, FormatError) as error:
+            raise StoreError(f"{self.folder / MANIFEST} cannot be read: {error}") from error
+        return upgraded(loaded, found, manifest_formats.STEPS)
+
+    def write_manifest(self, manifest: Mapping[str, JSON]) -> None:
+        """Replace the manifest in one step.
+
+        Raises:
+            StoreError: it cannot be written; the one before stays.
+        """
+        text = json.dumps(manifest, indent=2, ensure_ascii=False) + "\n"
+        write_atomic(self.folder / MANIFEST, text.encode())
+
+    def write_items(self, items: Sequence[Item]) -> None:
+        """Keep the items that are played.
+
+        Raises:
+            StoreError: they cannot be written.
+        """
+        if all(_official(item) for item in items):
+            rows = to_rows(DataSet("run", str(self.folder), tuple(items)))
+        else:
+            rows = [native.to_row(item) for item in items]
+        lines = (json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
+        write_atomic(self.folder / ITEMS, "".join(lines).encode())
+
+    def items(self, *, last_wins: bool = False) -> DataSet:
+        """The items that are played, as they were kept.
+
+        Raises:
+            StoreError: the file is not there.
+            ToolsError: it cannot be used.
+        """
+        path = self.folder / ITEMS
+        if not path.is_file():
+            raise StoreError(f"{self.folder} has no {ITEMS}: the run cannot be resumed")
+        return load(path, last_wins=last_wins)
+
+    @contextmanager
+    def held(self) -> Iterator[None]:
+        """Be the one process that plays this run, until the context is left or the process ends.
+
+        Raises:
+            StoreError: another process plays it.
+        """
+        with held(self.folder):
+            yield
+
+    def path(self, name: str) -> Path:
+        """The trace file of episode `name`."""
+        return self.folder / EPISODES / f"{file_name(name)}.jsonl"
+
+    @contextmanager
+    def sink(self, name: str) -> Iterator[Sink]:
+        """Where the events of episode `name` go. The file is synced once `ended` is in it.
+
+        Raises:
+            StoreError: there is such a file already: every attempt has a name of its own. Or when
+                an event cannot be written (a full disk); the run must stop. The file keeps the
+                events before it, whole.
+        """
+        path = self.path(name)
+        with reported(path):
+            descriptor = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_EXCL, 0o644)
+
+        def write(event: Event) -> None:
+            with reported(path):
+                append(descriptor, to_line(event), sync=isinstance(event, Ended))
+
+        try:
+            yield write
+        finally:
+            os.close(descriptor)
+
+    def traces(self) -> Iterator[Trace]:
+        """Every episode's trace, cut-off ones included, in order of file name.
+
+        Raises:
+            StoreError: a file cannot be read as a trace.
+        """
+        for entry in self._files():
+            trace = read_trace(Path(entry.path))
+            if trace.events:
+                yield trace
+
+    def attempts(self) -> Iterator[Attempt]:
+        """What became of every attempt, cut-off ones included, in order of file name.
+
+        From the index as far as it goes; other traces are read. An index that was found wanting is
+        put right on the way, unless the run is being played.
+
+        Raises:
+            StoreError: a file cannot be read as a trace.
+        """
+        lines: dict[str, IndexLine] = {}
+        known = run_index.read(self.folder / INDEX)
+        yield from self._scan(known, lines)
+        if lines != known:
+            with contextlib.suppress(StoreError), self.held():
+                self._write_index(lines)
+
+    def _scan(
+        self, known: Mapping[str, IndexLine], lines: dict[str, IndexLine]
+    ) -> Iterator[Attempt]:
+        """Every attempt; `lines` is filled with what the index should hold."""
+        said = self.judgements()
+        for entry in self._files():
+            line = known.get(entry.name)
+            state = said.state(line.attempt.episode) if line else ""
+            if line is None or not line.fits(entry.stat(), state):
+                line = _line(Path(entry.path), said)
+            if line is None:
+                continue
+            if line.attempt.ended:
+                lines[entry.name] = line
+            yield line.attempt
+
+    def results(self) -> Iterator[Attempt]:
+        """The attempts that count: one a finished episode, the first that is not errored.
+
+        Raises:
+            StoreError: a file cannot be read as a trace.
+        """
+        yield from counting(attempt for attempt in self.attempts() if attempt.ended)
+
+    def scored_anew(self) -> Iterator[Attempt]:
+        """Every attempt that began, scored from its trace and the judge's answers.
+
+        Raises:
+            StoreError: a file cannot be read as a trace.
+        """
+        said = self.judgements()
+        for entry in self._files():
+            line = _line(Path(entry.path), said)
+            if line is not None:
+                yield line.attempt
+
+    def judgements(self) -> Judgements:
+        """What a judge said of the traces.
+
+        Raises:
+            StoreError: it cannot be read.
+        """
+        path = self.folder / JUDGEMENTS
+        try:
+            return Judgements.read(path)
+        except OSError as error:
+            raise StoreError(f"{path} cannot be read: {error}") from error
+
+    def add_judgements(self, found: Sequence[Judgement]) -> None:
+        """Keep a judge's answers. To be called with the run held.
+
+        Raises:
+            StoreError: they cannot be written.
+        """
+        path = self.folder / JUDGEMENTS
+        with reported(path):
+            descriptor = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o644)
+            try:
+                size = os.fstat(descriptor).st_size
+                cut = size and os.pread(descriptor, 1, size - 1) != b"\n"
+                text = b"".join(judgements.to_line(one) for one in found)
+                append(descriptor, b"\n" + text if cut else text, sync=True)
+            finally:
+                os.close(descriptor)
+
+    def add_result(self, name: str, trace: Trace, said: Judgements | None = None) -> Attempt:
+        """Add an attempt that ended to the index. To be called with the run held.
+
+        Args:
+            name: the episode's.
+            trace: its trace, which has ended.
+            said: the judge's answers that are kept already.
+
+        Raises:
+            StoreError: it cannot be written.
+        """
+        path = self.path(name)
+        index = self.folder / INDEX
+        with reported(index):
+            line = _of(trace, path, said or Judgements())
+            text = run_index.to_line(line)
+            descriptor = os.open(index, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
+            try:
+                if os.fstat(descriptor).st_size == 0:
+                    text = run_index.header() + text
+                append(descriptor, text, sync=False)
+            finally:
+                os.close(descriptor)
+        return line.attempt
+
+    def repair_index(self) -> list[Attempt]:
+        """Make the index whole, before it is added to. To be called with the run held.
+
+        Raises:
+            StoreError: it cannot be written, or a trace cannot be read.
+        """
+        index = self.folder / INDEX
+        with reported(self.folder / EPISODES):
+            # Empty folders do not survive every way of copying.
+            (self.folder / EPISODES).mkdir(exist_ok=True)
+        lines: dict[str, IndexLine] = {}
+        known = run_index.read(index)
+        attempts = list(self._scan(known, lines))
+        if lines != known or (index.exists() and not index.read_bytes().endswith(b"\n")):
+            self._write_index(lines)
+        return attempts
+
+    def _write_index(self, lines: Mapping[str, IndexLine]) -> None:
+        write_atomic(self.folder / INDEX, b"".join(run_index.whole(lines)))
+
+    def _files(self) -> list[os.DirEntry[str]]:
+        """The trace files, by name."""
+        try:
+            with os.scandir(self.folder / EPISODES) as found:
+                entries = [entry for entry in found if entry.name.endswith(".jsonl")]
+        except FileNotFoundError:
+            return []
+        return sorted(entries, key=lambda entry: entry.name)
+
+
+def _official(item: Item) -> bool:
+    """Whether ToolHop's row format can hold an item."""
+    programs = all(isinstance(tool.body, Program) for tool in item.tools.values())
+    return item.benchmark == TOOLHOP.name and programs
+
+
+def _line(path: Path, said: Judgements) -> IndexLine | None:
+    """What the trace in a file comes to; None where it has not begun."""
+    trace = read_trace(path)
+    return _of(trace, path, said) if trace.events else None
+
+
+def _of(trace: Trace, path: Path, said: Judgements) -> IndexLine:
+    with reported(path):
+        stat = path.stat()
+    try:
+        attempt = said.attempt(trace, file=path.name)
+    except (UnknownBenchmark, BenchmarkFault) as error:
+        raise StoreError(f"{path} cannot be scored: {error}") from error
+    state = said.state(attempt.episode)
+    return IndexLine(
+        stat.st_size, stat.st_mtime_ns, run_index.scorer(attempt.benchmark), state, attempt
+    )
+
+
+def _object(text: bytes) -> dict[str, Any]:
+    loaded = json.loads(text)
+    if not isinstance(loaded, dict):
+        raise TypeError("it is no JSON object")
+    return loaded
+
+
+def _no_run(folder: Path) -> str:
+    """Why a folder is no run, and what to give instead."""
+    if not folder.exists():
+        return f"there is no folder {folder}; give the one that `toolhop run` printed"
+    within = sorted(path.parent.name for path in folder.glob(f"*/{MANIFEST}"))
+    if within:
+        told = ", ".join(within[:LISTED]) + (" and others" if len(within) > LISTED else "")
+        return f"{folder} is no run, but a folder of runs: give one of them ({told})"
+    return (
+        f"{folder} is no run: it has no {MANIFEST}. Give the folder that "
+        "`toolhop run` printed, such as logs/2026-01-31T12-00-00_oracle"
+    )
+
+
+def read_trace(path: Path) -> Trace:
+    """The trace in a file.
+
+    Raises:
+        StoreError: it is none.
+    """
+    try:
+        with path.open("rb") as file:
+            return from_lines(file)
+    except (OSError, TraceError) as error:
+        raise StoreError(f"{path} cannot be read as a trace: {error}") from error

@@ -1,0 +1,116 @@
+"""What a finished episode is worth: how it was conducted, and a benchmark's values by measure.
+
+An errored episode has no score; it is counted, and left out of every mean.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from toolhop_env.messages import Origin
+from toolhop_env.spending import cost_of
+from toolhop_env.trace import Called, Ended, Ending, Trace
+from toolhop_env.verdicts import ErrorCode
+
+Parts: TypeAlias = tuple[float, float]
+"""A numerator and a denominator. A mean over episodes is the sum of the numerators by the sum of
+the denominators; for a property that an episode has or has not they are 1 or 0, and 1."""
+Values: TypeAlias = Mapping[str, Parts | None]
+"""By measure. None where this episode has no figure, as without a judge's answer."""
+
+
+@dataclass(frozen=True, slots=True)
+class Conduct:
+    """How an episode went, whatever the benchmark."""
+
+    ending: Ending
+    turns: int
+    calls: int
+    errors: dict[ErrorCode, int]
+    """Failed calls by code; a call counts once, under its first problem's code."""
+    repairable: int
+    """Rejected calls that a lenient parser would have run."""
+    input_tokens: int
+    output_tokens: int
+    cost_usd: float | None
+    """None where a reply's price is not known."""
+    wall_s: float
+    tool_s: float
+    """Seconds that tools ran."""
+    retries: int
+    """Requests to the model that were sent again."""
+    prompt_cached_tokens: int = 0
+    """Of the input tokens, those that the provider had at hand."""
+    cached_replies: int = 0
+    """Replies that a response cache gave; nothing of them is in the tokens and the cost above."""
+    saved_input_tokens: int = 0
+    """Those replies' tokens."""
+    saved_output_tokens: int = 0
+    saved_usd: float | None = 0.0
+    """What those cost when they were asked for; None where a price is not known."""
+
+    @property
+    def failed_calls(self) -> int:
+        """Calls that failed, by whatever code."""
+        return sum(self.errors.values())
+
+
+@dataclass(frozen=True, slots=True)
+class Score:
+    """What a finished episode is worth."""
+
+    conduct: Conduct
+    values: dict[str, Parts | None]
+    """By the name of a measure of the episode's benchmark."""
+
+    def value(self, name: str) -> float | None:
+        """Numerator by denominator of one measure; None where there is no figure.
+
+        Raises:
+            KeyError: the benchmark has no value of that name.
+        """
+        parts = self.values[name]
+        return None if parts is None or not parts[1] else parts[0] / parts[1]
+
+
+@dataclass(frozen=True, slots=True)
+class Errored:
+    """A fault of ours broke the episode, or it never ended: it is not scored."""
+
+    reason: str
+
+
+Verdict: TypeAlias = Score | Errored
+
+
+def conduct(trace: Trace, ended: Ended) -> Conduct:
+    """How the episode of a finished trace went."""
+    calls = trace.calls
+    cached = [event.reply for event in trace.replies if event.reply.origin is Origin.CACHED]
+    paid = [event.reply for event in trace.replies if event.reply.origin is not Origin.CACHED]
+    return Conduct(
+        ending=ended.ending,
+        turns=len(trace.replies),
+        calls=len(calls),
+        errors=dict(Counter(call.error for call in calls if call.error is not None)),
+        repairable=sum(has_repair(call) for call in calls),
+        input_tokens=sum(reply.usage.input_tokens for reply in paid),
+        output_tokens=sum(reply.usage.output_tokens for reply in paid),
+        cost_usd=cost_of(paid),
+        wall_s=ended.wall_s,
+        tool_s=round(sum(call.wall_s for call in calls), 6),
+        retries=sum(event.reply.retries for event in trace.replies),
+        prompt_cached_tokens=sum(reply.usage.prompt_cached_tokens for reply in paid),
+        cached_replies=len(cached),
+        saved_input_tokens=sum(reply.usage.input_tokens for reply in cached),
+        saved_output_tokens=sum(reply.usage.output_tokens for reply in cached),
+        saved_usd=cost_of(cached),
+    )
+
+
+def has_repair(call: Called) -> bool:
+    """Whether the call was rejected, and a lenient parser would have run it."""
+    return getattr(call.verdict, "repair", None) is not None

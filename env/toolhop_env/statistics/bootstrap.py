@@ -1,0 +1,178 @@
+"""Bootstrap intervals for paired differences, resampling whole clusters.
+
+A cluster is an item with all its epochs: epochs of one item are not independent, items are.
+
+The interval is the percentile interval, widened for few clusters (Hesterberg 2015, The American
+Statistician 69: 371-386): its tails are those at which a t interval with the same number of
+clusters, and the factor sqrt((m - 1) / m) that resampling loses, would lie. The plain percentile
+interval covers 92 % instead of 95 % at 20 clusters.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from statistics import NormalDist
+from typing import TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from toolhop_env.score import Parts
+from toolhop_env.statistics.tails import students_t
+
+Cluster = TypeVar("Cluster", bound=Hashable)
+BLOCK = 2_000_000
+"""Numbers held at a time while resampling (16 MB)."""
+LEAST_CLUSTERS = 8
+"""Over made studies the bootstrap covers 94-95 % at 8 clusters, and as little as 91 % at 5."""
+
+
+@dataclass(frozen=True, slots=True)
+class Interval:
+    """An estimate between two limits."""
+
+    estimate: float
+    low: float
+    high: float
+
+
+def clustered(
+    values: Mapping[Cluster, Sequence[tuple[float, float]]],
+    *,
+    seed: int,
+    resamples: int = 10_000,
+    confidence: float = 0.95,
+) -> Interval:
+    """The mean of after - before over all pairs, its interval by resampling clusters.
+
+    `values` has the pairs (before, after) by cluster. The same seed gives the same interval,
+    whatever the order of clusters. A single cluster, or clusters that all differ alike, give an
+    interval of no width: resampling cannot know of what it has not seen.
+
+    Raises:
+        ValueError: no pair, or `resamples` or `confidence` out of range.
+    """
+    return ratios(
+        {key: [((b, 1.0), (a, 1.0)) for b, a in pairs] for key, pairs in values.items()},
+        seed=seed,
+        resamples=resamples,
+        confidence=confidence,
+    )
+
+
+def ratios(
+    values: Mapping[Cluster, Sequence[tuple[Parts, Parts]]],
+    *,
+    seed: int,
+    resamples: int = 10_000,
+    confidence: float = 0.95,
+) -> Interval:
+    """The same for a difference of ratios of sums, such as the share of calls that failed.
+
+    Resamples in which a side's denominators sum to 0 are left out.
+
+    Raises:
+        ValueError: a side's denominators sum to 0, or `resamples` or `confidence` out of range.
+    """
+    return of_sums(cluster_sums(values), seed=seed, resamples=resamples, confidence=confidence)
+
+
+def of_sums(
+    sums: NDArray[np.float64], *, seed: int, resamples: int = 10_000, confidence: float = 0.95
+) -> Interval:
+    """The same for rows of `cluster_sums`, for who has them already.
+
+    Raises:
+        ValueError: as `ratios`.
+    """
+    if resamples < 1 or not 0 < confidence < 1:
+        raise ValueError(
+            f"{resamples} resamples, confidence {confidence}: at least 1, and between 0 and 1"
+        )
+    estimate = ratio_difference(sums.sum(axis=0, keepdims=True))[0]
+    if math.isnan(estimate):
+        raise ValueError("there are no pairs to compare: a side has nothing to divide by")
+    drawn = ratio_difference(weighted(_counts(len(sums), seed, resamples), sums))
+    tail = _tail(len(sums), confidence)
+    low, high = np.nanquantile(drawn, (tail, 1 - tail))
+    return Interval(float(estimate), float(min(low, estimate)), float(max(high, estimate)))
+
+
+def limits(
+    sums: NDArray[np.float64], *, seed: int, resamples: int = 10_000, confidence: float = 0.95
+) -> tuple[float, float] | None:
+    """The limits of `of_sums`; None where there is too little to resample.
+
+    That is with fewer than `LEAST_CLUSTERS`, or where all differ alike.
+
+    Raises:
+        ValueError: as `ratios`.
+    """
+    if len(sums) < LEAST_CLUSTERS:
+        return None
+    found = of_sums(sums, seed=seed, resamples=resamples, confidence=confidence)
+    return None if found.low == found.high else (found.low, found.high)
+
+
+def cluster_sums(
+    values: Mapping[Cluster, Sequence[tuple[Parts, Parts]]],
+) -> NDArray[np.float64]:
+    """A row a cluster with the sums before (numerator, denominator) and after.
+
+    Rows stand in order of their content: how the clusters were named or ordered plays no part.
+    """
+    rows = [
+        tuple(math.fsum(pair[side][part] for pair in pairs) for side in (0, 1) for part in (0, 1))
+        for pairs in values.values()
+        if pairs
+    ]
+    return np.array(sorted(rows), dtype=np.float64).reshape(-1, 4)
+
+
+def ratio_difference(sums: NDArray[np.float64]) -> NDArray[np.float64]:
+    """After - before for each row of sums; nan where a denominator is 0."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        found = sums[:, 2] / sums[:, 3] - sums[:, 0] / sums[:, 1]
+    return np.where((sums[:, 1] == 0) | (sums[:, 3] == 0), np.nan, found)
+
+
+def weighted(
+    weights: NDArray[np.uint8] | NDArray[np.int8], sums: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """`weights @ sums`, without a copy of all weights as floats."""
+    rows = max(1, BLOCK // weights.shape[1])
+    return np.concatenate(
+        [
+            weights[start : start + rows].astype(np.float64) @ sums
+            for start in range(0, len(weights), rows)
+        ]
+    )
+
+
+@lru_cache(maxsize=2)
+def _counts(m: int, seed: int, resamples: int) -> NDArray[np.uint8]:
+    """How often each of m clusters is in each resample.
+
+    Kept for the next measure of the same clusters: drawing takes longer than all the rest. No
+    cluster is drawn 256 times: the chance for it is below 1e-500.
+    """
+    rng = np.random.default_rng(seed)
+    rows = max(1, BLOCK // m)
+    found = np.empty((resamples, m), dtype=np.uint8)
+    for start in range(0, resamples, rows):
+        size = min(rows, resamples - start)
+        chosen = rng.integers(m, size=(size, m)) + m * np.arange(size)[:, None]
+        counts = np.bincount(chosen.ravel(), minlength=size * m)
+        found[start : start + size] = counts.reshape(size, m)
+    return found
+
+
+def _tail(m: int, confidence: float) -> float:
+    """The share of resamples beyond each limit, for m clusters."""
+    if m < 2:
+        return (1 - confidence) / 2
+    t = students_t(confidence, m - 1)
+    return NormalDist().cdf(-t * math.sqrt(m / (m - 1)))

@@ -1,0 +1,158 @@
+"""From the attempts of many episodes to the figures of a report, with standard errors.
+
+Errored episodes enter no mean; they are counted. Episodes of one item (its epochs) are not
+independent, so errors are clustered by item: with m items, the standard error of a ratio of sums
+R = sum(y) / sum(x) is sqrt(m / (m - 1) * sum((y_i - R x_i)^2)) / sum(x), where i runs over items.
+For one episode an item and x = 1 this is the usual standard error of a mean.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from toolhop_env.attempt import Attempt
+from toolhop_env.benchmark import Benchmark
+from toolhop_env.benchmarks import named
+from toolhop_env.levels import Verbosity
+from toolhop_env.measures import CONDUCT, Measure
+from toolhop_env.reading import CallFormat
+from toolhop_env.score import Conduct, Parts, Score
+from toolhop_env.spending import Spent
+from toolhop_env.trace import Ending
+from toolhop_env.verdicts import ErrorCode
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """A share or mean with its standard error."""
+
+    value: float
+    stderr: float | None
+    """None where a single item gives none."""
+    count: int
+    """What was averaged over: episodes, calls or hops."""
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """What the episodes of one summary have in common."""
+
+    benchmark: str
+    agent: str
+    mode: str
+    feedback: Verbosity
+    call_format: CallFormat
+
+    @classmethod
+    def of(cls, one: Attempt) -> Group:
+        """The group that an attempt belongs to."""
+        return cls(one.benchmark, one.agent, one.mode, one.feedback, one.call_format)
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """The figures of one agent in one mode, with one feedback level and one call format."""
+
+    group: Group
+    episodes: int
+    errored: int
+    figures: Mapping[str, Estimate | None]
+    """By measure: the benchmark's own in their order, then those of conduct."""
+    errors: Mapping[ErrorCode, int]
+    endings: Mapping[Ending, int]
+    spent: Spent
+    """What the scored episodes took in all, turns of a resumed prefix included."""
+    proven: int | None = None
+    """Scored episodes of items that certificates prove; None where none is known."""
+    figures_proven: Mapping[str, Estimate | None] = field(default_factory=dict)
+    """The answer measures over those."""
+
+    @property
+    def benchmark(self) -> Benchmark:
+        """Whose measures the figures are."""
+        return named(self.group.benchmark)
+
+
+def summarize(attempts: Iterable[Attempt]) -> list[Summary]:
+    """Figures by benchmark, agent, mode, feedback and call format, in order of appearance.
+
+    Every attempt counts: reduce them first (`toolhop_env.attempt.counting`).
+    """
+    groups: dict[Group, list[Attempt]] = defaultdict(list)
+    for one in attempts:
+        groups[Group.of(one)].append(one)
+    return [_summary(name, group) for name, group in groups.items()]
+
+
+def _summary(name: Group, group: Sequence[Attempt]) -> Summary:
+    benchmark = named(name.benchmark)
+    pairs = [(one.item, one.verdict) for one in group if isinstance(one.verdict, Score)]
+    certain = {one.item for one in group if one.proven}
+    proven = [(item, one) for item, one in pairs if item in certain]
+    certified = any(one.proven is not None for one in group)
+    conducts = [score.conduct for _, score in pairs]
+    errors: Counter[ErrorCode] = Counter()
+    for one in conducts:
+        errors.update(one.errors)
+    return Summary(
+        group=name,
+        episodes=len(group),
+        errored=len(group) - len(pairs),
+        figures={m.name: estimate(m, pairs) for m in (*benchmark.measures, *CONDUCT)},
+        errors=dict(errors),
+        endings=dict(Counter(one.ending for one in conducts)),
+        proven=len(proven) if certified else None,
+        figures_proven={m.name: estimate(m, proven) for m in benchmark.answer_measures},
+        spent=_spent(conducts),
+    )
+
+
+def _spent(conducts: Sequence[Conduct]) -> Spent:
+    """What the episodes took in all."""
+    return Spent(
+        replies=sum(one.turns - one.cached_replies for one in conducts),
+        requests=sum(one.turns - one.cached_replies + one.retries for one in conducts),
+        input_tokens=sum(one.input_tokens for one in conducts),
+        output_tokens=sum(one.output_tokens for one in conducts),
+        prompt_cached_tokens=sum(one.prompt_cached_tokens for one in conducts),
+        cost_usd=_total(one.cost_usd for one in conducts),
+        cached_replies=sum(one.cached_replies for one in conducts),
+        saved_tokens=sum(one.saved_input_tokens + one.saved_output_tokens for one in conducts),
+        saved_usd=_total(one.saved_usd for one in conducts),
+        calls=sum(one.calls for one in conducts),
+    )
+
+
+def _total(prices: Iterable[float | None]) -> float | None:
+    """Their sum, whatever their order; None where one is not known."""
+    given = list(prices)
+    known = [price for price in given if price is not None]
+    return math.fsum(known) if len(known) == len(given) else None
+
+
+def estimate(measure: Measure, scores: Iterable[tuple[str, Score]]) -> Estimate | None:
+    """One measure over scores, each with its item; None where nothing was counted.
+
+    Sums are exact before they are rounded (`math.fsum`): the order in which episodes ended
+    changes no figure. An episode without a figure is left out.
+    """
+    parts: dict[str, list[Parts]] = defaultdict(list)
+    for item, one in scores:
+        found = measure.of(one)
+        if found is not None and found[1]:
+            parts[item].append(found)
+    sums = [
+        (math.fsum(y for y, _ in group), math.fsum(x for _, x in group)) for group in parts.values()
+    ]
+    total = math.fsum(x for _, x in sums)
+    if not total:
+        return None
+    ratio = math.fsum(y for y, _ in sums) / total
+    stderr = None
+    if len(sums) > 1:
+        spread = math.fsum((y - ratio * x) ** 2 for y, x in sums)
+        stderr = math.sqrt(len(sums) / (len(sums) - 1) * spread) / total
+    return Estimate(ratio, stderr, round(total))

@@ -1,0 +1,1 @@
+"""The second way to a container, over its standard streams: tunnel on the host, relay inside."""

@@ -1,0 +1,385 @@
+"""A control channel and many connections over one byte stream; both ends of a tunnel run this.
+
+Where host and worker share no socket (`tunnel` there, `relay` here), each
+has a stand-in for the other: it holds the far end of local sockets, and what it reads from them
+travels in frames of a letter, a connection's number, a length and a body.
+
+A connection may have `WINDOW_BYTES` under way that its receiver has not taken; then its sender is
+read no more until credit comes back. So one that floods fills its own window and nothing else,
+neither end keeps more than that a connection, and the stream is always read on.
+"""
+
+from __future__ import annotations
+
+import os
+import select
+import socket
+import struct
+import time
+from collections import deque
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from toolhop_sandbox.worker import wire
+
+OPEN = b"O"  # a connection begins: the control packet that its descriptor came with
+PACKET = b"P"  # a control packet without descriptor
+DATA = b"D"  # bytes of a connection
+CREDIT = b"G"  # 4-byte count of its bytes that were taken
+CLOSE = b"Q"  # a connection's local end is gone
+BEAT = b"B"  # the leading end lives
+HEAD = struct.Struct(">cQI")
+
+CHUNK_BYTES = 65_536
+"""Longest body. What a reply may hold in all is capped where it is read (`replies`)."""
+WINDOW_BYTES = 262_144
+"""Eight times the code of an ordinary program: a call's bytes seldom wait for credit."""
+PENDING_BYTES = 262_144
+"""What may wait for the stream before local sockets are read no more."""
+BACKLOG_PACKETS = 512
+"""Control packets that may wait for a local reader, who takes them at every call."""
+BEAT_S, SILENCE_S = 20.0, 300.0
+"""A host that vanished without closing the stream is taken for gone after so long a silence. One
+that was stopped in a terminal for less comes back to a living worker."""
+
+
+class Broken(Exception):
+    """The stream ended, or what came over it is none of this protocol."""
+
+
+class Hangup(Exception):
+    """The local control channel was closed: the tunnel has served its time."""
+
+
+class Stream(Protocol):
+    """A byte stream in both directions that never blocks."""
+
+    def descriptors(self) -> tuple[int, int]:
+        """What to poll before reading, and before writing."""
+        ...
+
+    def read(self) -> bytes:
+        """What there is, empty at the end. Raises BlockingIOError where there is nothing yet."""
+        ...
+
+    def write(self, data: bytearray) -> int:
+        """Write the beginning of `data`; how much. Raises BlockingIOError for nothing."""
+        ...
+
+    def close(self) -> None:
+        """Close both directions."""
+        ...
+
+
+@dataclass(slots=True)
+class Connection:
+    """One connection's local socket, and what is under way for it."""
+
+    socket: socket.socket
+    credit: int = WINDOW_BYTES
+    """Bytes that may still be sent to the other end."""
+    granted: int = WINDOW_BYTES
+    """Bytes that the other end may still send."""
+    taken: int = 0
+    """Bytes written to `socket` for which no credit was given back yet."""
+    inbox: bytearray = field(default_factory=bytearray)
+    """Bytes for `socket` that it had no room for."""
+    deaf: bool = False
+    """Its local reader is gone; what it wrote before may still be there to read."""
+    ending: bool = False
+    """The other end is gone; what came from it before is still to be written."""
+
+
+class Mux:
+    """Carries one worker's channels until its control channel or the stream ends."""
+
+    def __init__(self, stream: Stream, control: socket.socket, *, leads: bool) -> None:
+        """Serve `control` over `stream`, and close both in the end.
+
+        Args:
+            stream: to the other end.
+            control: the local end of a ``SOCK_SEQPACKET`` pair.
+            leads: whether this end begins connections and sends beats. The other end accepts
+                connections, and ends when it hears nothing for `SILENCE_S`.
+        """
+        control.setblocking(False)
+        self._stream, self._control, self._leads = stream, control, leads
+        self._connections: dict[int, Connection] = {}
+        self._numbers: dict[int, int] = {}
+        """Descriptor to the number of its connection."""
+        self._latest = 0
+        """Number of the connection that was begun last."""
+        self._backlog: deque[tuple[bytes, socket.socket | None]] = deque()
+        self._outgoing, self._incoming = bytearray(), bytearray()
+        self._poll = select.poll()
+        self._watched: dict[int, int] = {}
+        self._heard = self._spoke = time.monotonic()
+
+    def run(self) -> None:
+        """Carry until the end, then close everything.
+
+        Raises:
+            Hangup: the local control channel was closed.
+            Broken: the stream ended, or the other end broke the protocol.
+        """
+        try:
+            while True:
+                self._step()
+        except OSError as error:
+            raise Broken(f"the stream failed: {error}") from error
+        finally:
+            self._close()
+
+    def _step(self) -> None:
+        self._watch_all()
+        reading, _ = self._stream.descriptors()
+        wait_s = BEAT_S if self._leads else SILENCE_S
+        for descriptor, event in self._poll.poll(wait_s * 1000):
+            if descriptor == self._control.fileno():
+                self._serve_control(event)
+            elif descriptor in self._numbers:
+                self._serve_connection(self._numbers[descriptor], event)
+            elif descriptor == reading and event & ~select.POLLOUT:
+                self._read_stream()
+        self._keep_alive()
+        self._flush()
+
+    def _keep_alive(self) -> None:
+        now = time.monotonic()
+        if self._leads and now - self._spoke >= BEAT_S:
+            self._say(BEAT, 0)
+            self._spoke = now
+        elif not self._leads and now - self._heard >= SILENCE_S:
+            raise Broken(f"nothing came over the stream for {SILENCE_S:g} s")
+
+    def _watch_all(self) -> None:
+        """Ask for the events that can be served now."""
+        room = len(self._outgoing) < PENDING_BYTES
+        reading, writing = self._stream.descriptors()
+        # A following end that cannot pass on a packet takes nothing more; a leading one always
+        # reads, and has a limit for packets instead.
+        wanted = {reading: 0 if self._backlog and not self._leads else select.POLLIN}
+        if self._outgoing:
+            wanted[writing] = wanted.get(writing, 0) | select.POLLOUT
+        # Also with nothing asked for, its end is reported.
+        control = (select.POLLIN if room else 0) | (select.POLLOUT if self._backlog else 0)
+        for one in self._connections.values():
+            events = select.POLLIN if room and one.credit and not one.ending else 0
+            events |= select.POLLOUT if one.inbox else 0
+            if events:
+                wanted[one.socket.fileno()] = events
+        # One of which nothing is wanted would report its end over and over: it is not watched.
+        wanted = {descriptor: events for descriptor, events in wanted.items() if events}
+        wanted[self._control.fileno()] = control
+        if wanted != self._watched:
+            self._rewatch(wanted)
+
+    def _rewatch(self, wanted: dict[int, int]) -> None:
+        for descriptor in self._watched.keys() - wanted.keys():
+            self._poll.unregister(descriptor)
+        for descriptor, events in wanted.items():
+            if self._watched.get(descriptor) != events:
+                self._poll.register(descriptor, events)
+        self._watched = wanted
+
+    # --- the local side
+
+    def _serve_control(self, event: int) -> None:
+        if event & select.POLLIN:
+            self._read_control()
+        elif event & ~select.POLLOUT:
+            raise Hangup
+        while self._backlog and self._pass_on(*self._backlog[0]):
+            self._backlog.popleft()
+
+    def _read_control(self) -> None:
+        """Send the local packets on; one that brings a descriptor begins a connection."""
+        while len(self._outgoing) < PENDING_BYTES:
+            try:
+                data, found, _, _ = socket.recv_fds(self._control, wire.PACKET_BYTES, 1)
+            except BlockingIOError:
+                return
+            except OSError as error:
+                raise Hangup from error
+            if not data:
+                raise Hangup
+            if found:
+                os.set_inheritable(found[0], False)
+                self._latest += 1
+                self._add(socket.socket(fileno=found[0]))
+                self._say(OPEN, self._latest, data)
+            else:
+                self._say(PACKET, 0, data)
+
+    def _pass_on(self, data: bytes, connection: socket.socket | None) -> bool:
+        """Give a packet to the local reader; False where it has no room for it."""
+        found = [] if connection is None else [connection.fileno()]
+        try:
+            socket.send_fds(self._control, [data], found)
+        except BlockingIOError:
+            return False
+        except OSError as error:
+            raise Hangup from error
+        if connection is not None:
+            connection.close()
+        return True
+
+    def _serve_connection(self, number: int, event: int) -> None:
+        one = self._connections[number]
+        if one.inbox:
+            self._pour(number, one)
+        if event & ~select.POLLOUT and one.credit and not one.ending:
+            self._draw(number, one)
+
+    def _draw(self, number: int, one: Connection) -> None:
+        """Send on what the local end has written."""
+        try:
+            data = one.socket.recv(min(CHUNK_BYTES, one.credit))
+        except BlockingIOError:
+            return
+        except OSError:
+            # It ended with something unread. What it had written itself was there to read first.
+            data = b""
+        if data:
+            one.credit -= len(data)
+            self._say(DATA, number, data)
+        else:
+            self._say(CLOSE, number)
+            self._drop(number)
+
+    def _pour(self, number: int, one: Connection) -> None:
+        """Write what came for the local end, as far as it has room, and give credit for it."""
+        try:
+            while one.inbox and not one.deaf:
+                sent = one.socket.send(one.inbox)
+                del one.inbox[:sent]
+                one.taken += sent
+        except BlockingIOError:
+            pass
+        except OSError:
+            one.deaf = True
+        if one.deaf:
+            one.taken += len(one.inbox)
+            one.inbox.clear()
+        if one.ending and not one.inbox:
+            self._drop(number)
+        elif one.taken >= WINDOW_BYTES // 2:
+            one.granted += one.taken
+            self._say(CREDIT, number, wire.LENGTH.pack(one.taken))
+            one.taken = 0
+
+    # --- the stream
+
+    def _say(self, letter: bytes, number: int, body: bytes = b"") -> None:
+        self._outgoing += HEAD.pack(letter, number, len(body)) + body
+
+    def _flush(self) -> None:
+        try:
+            while self._outgoing:
+                del self._outgoing[: self._stream.write(self._outgoing)]
+                self._spoke = time.monotonic()
+        except BlockingIOError:
+            return
+
+    def _read_stream(self) -> None:
+        """Take what has come, frame by frame."""
+        try:
+            data = self._stream.read()
+        except BlockingIOError:
+            return
+        if not data:
+            raise Broken("the stream ended")
+        self._heard = time.monotonic()
+        self._incoming += data
+        start, size = 0, len(self._incoming)
+        while size - start >= HEAD.size:
+            letter, number, length = HEAD.unpack_from(self._incoming, start)
+            if length > CHUNK_BYTES:
+                raise Broken(f"a frame of {length} bytes; at most {CHUNK_BYTES} are allowed")
+            body = start + HEAD.size
+            if body + length > size:
+                break
+            start = body + length
+            self._take(letter, number, bytes(self._incoming[body:start]))
+        del self._incoming[:start]
+
+    def _take(self, letter: bytes, number: int, body: bytes) -> None:
+        if letter == DATA:
+            self._take_data(number, body)
+        elif letter == PACKET:
+            self._take_packet(body, None)
+        elif letter == OPEN and not self._leads and number == self._latest + 1:
+            ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
+            self._latest = number
+            self._add(ours)
+            self._take_packet(body, theirs)
+        elif letter == CREDIT and len(body) == wire.LENGTH.size:
+            self._take_credit(number, wire.LENGTH.unpack(body)[0])
+        elif letter == CLOSE:
+            one = self._known(number)
+            if one is not None:
+                one.ending = True
+                self._pour(number, one)
+        elif letter != BEAT or self._leads:
+            raise Broken(f"a frame {letter!r} of {len(body)} bytes for {number} is out of place")
+
+    def _take_data(self, number: int, body: bytes) -> None:
+        one = self._known(number)
+        if one is None:
+            return
+        if len(body) > one.granted or one.ending:
+            raise Broken(f"{len(body)} bytes for {number}, which may get {one.granted}")
+        one.granted -= len(body)
+        one.inbox += body
+        self._pour(number, one)
+
+    def _take_credit(self, number: int, count: int) -> None:
+        one = self._known(number)
+        if one is None:
+            return
+        one.credit += count
+        if one.credit > WINDOW_BYTES:
+            raise Broken(f"{number} was given credit for more than was sent")
+
+    def _take_packet(self, data: bytes, connection: socket.socket | None) -> None:
+        """Pass a control packet on, after those that wait."""
+        if not 0 < len(data) <= wire.PACKET_BYTES:
+            raise Broken(f"a control packet of {len(data)} bytes")
+        if self._backlog or not self._pass_on(data, connection):
+            self._backlog.append((data, connection))
+            if self._leads and len(self._backlog) > BACKLOG_PACKETS:
+                raise Broken(f"{BACKLOG_PACKETS} control packets wait and more come")
+
+    def _known(self, number: int) -> Connection | None:
+        """A connection by number; None for one that is over, of which the other end may not know.
+
+        Raises:
+            Broken: there never was one of this number.
+        """
+        if not 0 < number <= self._latest:
+            raise Broken(f"a frame for connection {number}; {self._latest} were begun")
+        return self._connections.get(number)
+
+    # --- connections
+
+    def _add(self, local: socket.socket) -> None:
+        local.setblocking(False)
+        self._connections[self._latest] = Connection(local)
+        self._numbers[local.fileno()] = self._latest
+
+    def _drop(self, number: int) -> None:
+        one = self._connections.pop(number)
+        descriptor = one.socket.fileno()
+        del self._numbers[descriptor]
+        if self._watched.pop(descriptor, None) is not None:
+            self._poll.unregister(descriptor)
+        one.socket.close()
+
+    def _close(self) -> None:
+        for number in list(self._connections):
+            self._drop(number)
+        for _, connection in self._backlog:
+            if connection is not None:
+                connection.close()
+        self._stream.close()
+        self._control.close()

@@ -1,0 +1,89 @@
+"""The container's first process where the host can only reach its standard streams.
+
+It plays the host to the zygote, which it forks: what comes over standard input goes to local
+sockets, and what these give goes to standard output (`attach.mux`). Trusted code in a
+process of its own; of what calls send it reads no byte but to pass it on.
+
+It is PID 1, so that no call can end it, whatever the kernel lacks, and its own end is the end of
+all: when standard input ends (the host is gone) or the zygote does. The zygote may therefore still
+kill every process that it sees: the first one is not among them.
+
+    python -m toolhop_sandbox.attach.relay
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import socket
+import sys
+
+from toolhop_sandbox.attach import mux
+from toolhop_sandbox.worker import lockdown
+
+
+class StandardStreams:
+    """Standard input and output as one stream. A `mux.Stream`."""
+
+    def __init__(self) -> None:
+        os.set_blocking(0, False)
+        os.set_blocking(1, False)
+
+    def descriptors(self) -> tuple[int, int]:
+        """See `mux.Stream`."""
+        return 0, 1
+
+    def read(self) -> bytes:
+        """See `mux.Stream`."""
+        return os.read(0, mux.CHUNK_BYTES)
+
+    def write(self, data: bytearray) -> int:
+        """See `mux.Stream`."""
+        return os.write(1, data)
+
+    def close(self) -> None:
+        """See `mux.Stream`."""
+        os.close(0)
+        os.close(1)
+
+
+def start_zygote() -> socket.socket:
+    """Fork the zygote; its control socket's host end."""
+    ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    if os.fork() == 0:
+        # The child must never return, whatever happens.
+        try:
+            ours.close()
+            from toolhop_sandbox.worker import zygote
+
+            zygote.run(theirs, in_container=True)
+        finally:
+            os._exit(0)
+    theirs.close()
+    return ours
+
+
+def main() -> None:
+    """Carry until the host or the zygote is gone.
+
+    Raises:
+        SystemExit: this is no container. The zygote would kill every process of the machine.
+    """
+    if os.getpid() != 1:
+        sys.exit(
+            "toolhop_sandbox.attach.relay is the first process of a container and runs nowhere else"
+        )
+    lockdown.hide()
+    lockdown.no_new_privileges()
+    control = start_zygote()
+    # What the zygote leaves behind is adopted here, and nobody asks how it ended. Only now: the
+    # zygote waits for its own.
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    with contextlib.suppress(mux.Hangup, mux.Broken):
+        mux.Mux(StandardStreams(), control, leads=False).run()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,1 @@
+"""What knows the Docker engine: containers, the image, and looking after both."""

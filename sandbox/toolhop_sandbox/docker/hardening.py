@@ -1,0 +1,36 @@
+"""What a container gives up, step by step, as the engine is asked for it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from toolhop_sandbox.docker.meeting import USER
+
+PIDS = 48
+"""For the zygote, eleven standbys, and the threads of a call."""
+
+
+def hardening(memory_mib: int) -> dict[str, dict[str, Any]]:
+    """Name of each step to the options of the docker package's `containers.create`.
+
+    The worker takes the steps of `worker.lockdown` besides; these hold where Landlock or seccomp
+    are missing, and bound what a call takes in all.
+    """
+    memory = f"{memory_mib}m"
+    return {
+        "no network": {"network_mode": "none"},
+        "read-only root": {"read_only": True},
+        "no capabilities": {"cap_drop": ["ALL"]},
+        "no new privileges": {"security_opt": ["no-new-privileges:true"]},
+        "no shared memory": {"ipc_mode": "none"},
+        "user": {"user": f"{USER}:{USER}"},
+        "processes": {"pids_limit": PIDS},
+        "memory": {"mem_limit": memory, "memswap_limit": memory},
+        "one processor": {"nano_cpus": 1_000_000_000},
+        "no log": {"log_config": {"type": "none"}},
+    }
+
+
+def options(memory_mib: int) -> dict[str, Any]:
+    """All of them together."""
+    return {key: one for step in hardening(memory_mib).values() for key, one in step.items()}

@@ -1,0 +1,102 @@
+"""Where the host and a worker in a container meet: a socket in a folder that is mounted.
+
+The folder can be entered by this user alone, the socket has a name for the 0.2 s of the start,
+and of those that connect only the worker is let in: the kernel says whose process it is.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import os
+import socket
+import struct
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import anyio
+import anyio.to_thread
+
+from toolhop_sandbox.docker import folders
+from toolhop_sandbox.docker.refusals import NEVER_CONNECTED, Unshared
+from toolhop_sandbox.errors import SandboxFault
+
+log = logging.getLogger(__name__)
+
+USER = 65534
+"""Who a worker runs as in its container: nobody, who owns nothing."""
+LEAST_MAPPED = 65536
+"""Rootless engines, and those that map users, give containers users from here on: no person's."""
+LOOK_S = 0.5
+"""How often a container that has not connected yet is looked after."""
+_CREDENTIALS = struct.Struct("=iII")
+
+
+class Meeting:
+    """A socket that one worker connects to."""
+
+    def __init__(self, folder: Path, listener: socket.socket) -> None:
+        self.folder = folder
+        """To be mounted into the container."""
+        self.listener = listener
+
+    async def worker(
+        self,
+        limit_s: float,
+        is_running: Callable[[], Awaitable[bool]],
+        maps_users: Callable[[], Awaitable[bool]],
+    ) -> socket.socket:
+        """The control socket of the worker, once it has connected; others are turned away.
+
+        Args:
+            limit_s: seconds that it may take.
+            is_running: whether its container is there.
+            maps_users: whether a container's user is another one outside of it.
+
+        Raises:
+            Unshared: its container ended without connecting.
+            SandboxFault: it did not connect in time.
+        """
+        deadline_s = anyio.current_time() + limit_s
+        while anyio.current_time() < deadline_s:
+            with anyio.move_on_after(LOOK_S):
+                await anyio.wait_readable(self.listener)
+                connected = self.listener.accept()[0]
+                user = peer(connected)
+                if user in (USER, 0, os.geteuid()):
+                    return connected
+                if user >= LEAST_MAPPED and await maps_users():
+                    return connected
+                connected.close()
+                log.warning("a process of user %d connected to a worker's socket: refused", user)
+                continue
+            if not await is_running():
+                raise Unshared(
+                    "a container was started, but its worker ended without connecting to "
+                    f"{self.listener.getsockname()}",
+                    fix=NEVER_CONNECTED,
+                )
+        raise SandboxFault(f"a container did not connect within {limit_s:g} s")
+
+
+def peer(connected: socket.socket) -> int:
+    """The user whose process connected, as this process sees it."""
+    told = connected.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _CREDENTIALS.size)
+    user: int = _CREDENTIALS.unpack(told)[1]
+    return user
+
+
+@asynccontextmanager
+async def meeting() -> AsyncIterator[Meeting]:
+    """A place to meet; nobody else can connect when this is left."""
+    folder = await anyio.to_thread.run_sync(folders.control_folder)
+    with contextlib.ExitStack() as undo:
+        undo.callback(folders.discard, folder)
+        listener = undo.enter_context(socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET))
+        listener.setblocking(False)
+        listener.bind(str(folder / folders.SOCKET))
+        # The container's user is another one; the folder above is closed to all others.
+        await anyio.to_thread.run_sync((folder / folders.SOCKET).chmod, 0o666)
+        listener.listen(1)
+        yield Meeting(folder, listener)

@@ -1,0 +1,307 @@
+"""A sandbox over workers that are started once and lent to session after session."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+from collections import OrderedDict
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from typing import Protocol, TypeVar
+
+import anyio
+
+from toolhop_sandbox.base import Limits, Policy, Program, Session
+from toolhop_sandbox.errors import SandboxFault
+from toolhop_sandbox.link import WorkerLink
+from toolhop_sandbox.outcome import JSON, Outcome, OutOfMemory, TimedOut
+from toolhop_sandbox.standbys import Compiled, Loadable, loadable
+
+log = logging.getLogger(__name__)
+T = TypeVar("T")
+
+CACHED_PROGRAMS = 8192
+"""Compiled programs kept on the host; the official data set has 3,912 of about 8 KB each."""
+
+
+class Worker(Protocol):
+    """A started worker and the way to end it."""
+
+    @property
+    def link(self) -> WorkerLink:
+        """Its control socket's host end."""
+        ...
+
+    async def stop(self) -> None:
+        """End it and remove every trace. Never raises for a worker that is gone already."""
+        ...
+
+
+class Launcher(Protocol):
+    """How one kind of sandbox starts its workers."""
+
+    @property
+    def description(self) -> Mapping[str, JSON]:
+        """What isolates, for manifests."""
+        ...
+
+    async def prepare(self) -> None:
+        """Once before the first start: build what is missing, sweep what others left.
+
+        Raises:
+            SandboxUnavailable: this machine cannot run it.
+        """
+        ...
+
+    async def start(self) -> Worker:
+        """A worker that said hello.
+
+        Raises:
+            SandboxUnavailable, SandboxFault: none could be started.
+        """
+        ...
+
+    async def close(self) -> None:
+        """Give back what `prepare` and `start` opened, after the last worker has stopped."""
+        ...
+
+
+@dataclass
+class PooledSandbox:
+    """A `Sandbox` whose sessions take idle workers, or start new ones up to a number.
+
+    A worker is reset before it goes back: every process in it but its first is killed, and the
+    first never touched untrusted code. A session beyond `max_workers` waits for one to end.
+    """
+
+    launcher: Launcher
+    limits: Limits = field(default_factory=Limits)
+    policy: Policy = "restricted"
+    max_workers: int = 2
+    ahead: int = 0
+    """Workers that are started before anybody asks, one after another: a burst of sessions then
+    finds them, and the engine is not asked for all at once. At most `max_workers`."""
+
+    def __post_init__(self) -> None:
+        self._idle: list[Worker] = []
+        self._started: list[Worker] = []
+        self._starting = 0
+        self._coming: asyncio.Task[Worker] | None = None
+        """A worker being started that no session waits for yet."""
+        # Invariant: at most `max_workers` are started. No CapacityLimiter, which refuses a task
+        # its second place: one task may well hold two sessions.
+        self._places = anyio.Semaphore(self.max_workers)
+        self._compiled: OrderedDict[Program, Loadable | Outcome] = OrderedDict()
+
+    @property
+    def description(self) -> Mapping[str, JSON]:
+        """What isolates (engine, image, policy, limits), for the run's manifest."""
+        return {
+            **self.launcher.description,
+            "policy": self.policy,
+            "wall_s": self.limits.wall_s,
+            "memory_mib": self.limits.memory_mib,
+            "result_bytes": self.limits.result_bytes,
+        }
+
+    async def __aenter__(self) -> PooledSandbox:
+        try:
+            await self.launcher.prepare()
+        except BaseException:
+            await self._close()
+            raise
+        self._fill()
+        return self
+
+    async def __aexit__(self, *exc: object) -> None:
+        await self._close()
+
+    async def _close(self) -> None:
+        self.ahead = 0
+        with anyio.CancelScope(shield=True):
+            if self._coming is not None:
+                self._coming.cancel()
+                await asyncio.wait([self._coming])
+            async with anyio.create_task_group() as tasks:
+                for worker in list(self._started):
+                    tasks.start_soon(self.stop, worker)
+            await self.launcher.close()
+
+    @asynccontextmanager
+    async def session(self, programs: Sequence[Program] = ()) -> AsyncIterator[Session]:
+        """Lease a worker; `programs` are compiled before the session begins.
+
+        Raises:
+            SandboxUnavailable: no worker can be started.
+            SandboxFault: the worker was lost while compiling.
+        """
+        async with self._places:
+            session = _PoolSession(self, await self.take())
+            try:
+                await session.make_ready(programs)
+                yield session
+            finally:
+                with anyio.CancelScope(shield=True):
+                    await session.end()
+
+    async def take(self) -> Worker:
+        """An idle worker that answers, or a new one.
+
+        Raises:
+            SandboxUnavailable, SandboxFault: none could be started.
+        """
+        while self._idle:
+            worker = self._idle.pop()
+            try:
+                await worker.link.ping()
+            except SandboxFault as fault:
+                log.info("an idle worker was lost: %s", fault)
+                await self.stop(worker)
+            except BaseException:
+                # Cancelled: whether it answers is not known.
+                await self.stop(worker)
+                raise
+            else:
+                return worker
+        if self._coming is not None:
+            worker = await self._claim(self._coming)
+        else:
+            worker = await self._start()
+        self._fill()
+        return worker
+
+    async def _claim(self, coming: asyncio.Task[Worker]) -> Worker:
+        self._coming = None
+        try:
+            return await coming
+        except asyncio.CancelledError:
+            if coming.done() and not coming.cancelled() and coming.exception() is None:
+                self._idle.append(coming.result())
+            raise
+
+    async def _start(self) -> Worker:
+        self._starting += 1
+        try:
+            worker = await self.launcher.start()
+        finally:
+            self._starting -= 1
+        self._started.append(worker)
+        return worker
+
+    def _fill(self) -> None:
+        """Begin to start another worker, if fewer than `ahead` are there."""
+        wanted = min(self.ahead, self.max_workers)
+        if self._coming is None and len(self._started) + self._starting < wanted:
+            self._coming = asyncio.create_task(self._start())
+            self._coming.add_done_callback(self._came)
+
+    def _came(self, coming: asyncio.Task[Worker]) -> None:
+        """Put a worker that nobody waited for among the idle ones."""
+        if self._coming is not coming:
+            return
+        self._coming = None
+        # A session that needs one tries itself, and reports what kept it from starting.
+        if not coming.cancelled() and coming.exception() is None:
+            self._idle.append(coming.result())
+            self._fill()
+
+    async def give_back(self, worker: Worker) -> None:
+        """Reset a worker and keep it for the next session; one that is lost is removed."""
+        try:
+            await worker.link.reset()
+        except SandboxFault as fault:
+            log.info("a worker was lost: %s", fault)
+            await self.stop(worker)
+        else:
+            self._idle.append(worker)
+
+    async def stop(self, worker: Worker) -> None:
+        """Remove a worker for good."""
+        if worker in self._started:
+            self._started.remove(worker)
+            self._fill()
+        with anyio.CancelScope(shield=True):
+            await worker.stop()
+
+    def cached(self, program: Program) -> Loadable | Outcome | None:
+        """What compiling the program gave, if it was compiled before."""
+        return self._compiled.get(program)
+
+    def keep(self, program: Program, compiled: Loadable | Outcome) -> None:
+        """Remember what compiling gave, dropping the oldest beyond `CACHED_PROGRAMS`."""
+        self._compiled[program] = compiled
+        while len(self._compiled) > CACHED_PROGRAMS:
+            self._compiled.popitem(last=False)
+
+
+class _PoolSession:
+    """One session's use of a pooled worker, and of another one after that was lost."""
+
+    def __init__(self, sandbox: PooledSandbox, worker: Worker) -> None:
+        self._sandbox = sandbox
+        self._worker: Worker | None = worker
+        self._ended = False
+        # Invariant: one call is under way in a worker at a time. Not anyio's lock, which goes
+        # once around the event loop even where nobody waits.
+        self._turn = asyncio.Lock()
+
+    async def call(self, program: Program, arguments: Mapping[str, JSON]) -> Outcome:
+        """See `Session.call`.
+
+        Raises:
+            RuntimeError: the session has ended.
+        """
+        text = json.dumps(arguments).encode()
+        async with self._turn:
+            found = self._sandbox.cached(program) or await self._compiled(program)
+            if not isinstance(found, Loadable):
+                return found
+            return await self._use(lambda link: link.call(found, text))
+
+    async def make_ready(self, programs: Sequence[Program]) -> None:
+        """Compile the programs, and have the worker keep processes that hold them already."""
+        for program in programs:
+            async with self._turn:
+                compiled = await self._compiled(program)
+                if isinstance(compiled, Loadable) and self._worker is not None:
+                    self._worker.link.prime(compiled)
+
+    async def end(self) -> None:
+        """Give the worker back. A call that is under way in another task ends first."""
+        self._ended = True
+        async with self._turn:
+            worker, self._worker = self._worker, None
+            if worker is not None:
+                await self._sandbox.give_back(worker)
+
+    async def _compiled(self, program: Program) -> Loadable | Outcome:
+        """The program as standbys take it, from the cache or compiled in the worker now."""
+        sandbox = self._sandbox
+        found = sandbox.cached(program)
+        if found is not None:
+            return found
+        made = await self._use(lambda link: link.compile(program, sandbox.policy, sandbox.limits))
+        if isinstance(made, Compiled):
+            ready = loadable(made, program, sandbox.limits, sandbox.policy)
+            sandbox.keep(program, ready)
+            return ready
+        # Too slow and too large are facts of the moment; the others are facts of the source.
+        if not isinstance(made, TimedOut | OutOfMemory):
+            sandbox.keep(program, made)
+        return made
+
+    async def _use(self, work: Callable[[WorkerLink], Awaitable[T]]) -> T:
+        """Do `work` with the worker's link; a worker that is lost in it is not used again."""
+        if self._ended:
+            raise RuntimeError("this session has ended; open another one to call")
+        if self._worker is None:
+            self._worker = await self._sandbox.take()
+        worker = self._worker
+        try:
+            return await work(worker.link)
+        except SandboxFault:
+            self._worker = None
+            await self._sandbox.stop(worker)
+            raise

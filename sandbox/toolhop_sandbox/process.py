@@ -1,0 +1,124 @@
+"""The process sandbox: the same worker without a container, for machines with no engine.
+
+It is weaker, and says so: the calls run as the user who started it, in the host's process and
+network namespaces. What holds them is what the kernel offers an ordinary process: Landlock (files),
+seccomp (processes, signals, network) and rlimits. Where one is missing the description tells.
+"""
+
+from __future__ import annotations
+
+import socket
+import subprocess
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+
+import anyio
+import anyio.to_thread
+
+from toolhop_sandbox.errors import SandboxUnavailable
+from toolhop_sandbox.link import WorkerLink
+from toolhop_sandbox.outcome import JSON
+
+START_S = 10.0
+"""A worker is ready within 0.2 s on an idle machine; a loaded one gets this long."""
+STOP_S = 3.0
+"""How long a worker may take to end by itself; it does in milliseconds."""
+WORKER_ENVIRONMENT = {
+    # Calls give the same result from process to process: sets keep one order, dates one zone.
+    # See `worker_environment` for another order.
+    "PYTHONHASHSEED": "0",
+    "TZ": "UTC",
+    "LC_ALL": "C.UTF-8",
+    "PYTHONDONTWRITEBYTECODE": "1",
+    # No sandbox has the zones' data: they are to be missing everywhere, and not forbidden here.
+    "PYTHONTZPATH": "",
+}
+
+
+def worker_environment(hash_seed: int = 0) -> dict[str, str]:
+    """The environment of a worker whose texts are hashed with `hash_seed`, 0 to 4294967295."""
+    return {**WORKER_ENVIRONMENT, "PYTHONHASHSEED": str(hash_seed)}
+
+
+@dataclass
+class ProcessWorker:
+    """A worker started as a child of this process."""
+
+    process: subprocess.Popen[bytes]
+    link: WorkerLink
+
+    async def stop(self) -> None:
+        """Hang up; the worker kills its standbys and ends. Kill it if it does not."""
+        self.link.close()
+        try:
+            await anyio.to_thread.run_sync(partial(self.process.wait, timeout=STOP_S))
+        except subprocess.TimeoutExpired:
+            # Its standbys die with it (PR_SET_PDEATHSIG).
+            self.process.kill()
+            await anyio.to_thread.run_sync(self.process.wait)
+
+
+@dataclass
+class ProcessLauncher:
+    """Starts workers as plain child processes."""
+
+    facts: Mapping[str, JSON] = field(default_factory=dict)
+    hash_seed: int = 0
+    """Of the order of sets; runs keep the default."""
+
+    @property
+    def description(self) -> Mapping[str, JSON]:
+        """What isolates, for manifests."""
+        return {"kind": "process", **self.facts}
+
+    async def prepare(self) -> None:
+        """Check the platform, and find out what the kernel offers.
+
+        Raises:
+            SandboxUnavailable: not Linux.
+        """
+        if not sys.platform.startswith("linux"):
+            raise SandboxUnavailable(
+                f"the process sandbox needs Linux, this is {sys.platform}",
+                fix="start a Docker engine and pass --sandbox docker",
+            )
+        worker = await self.start()
+        self.facts = worker.link.facts
+        with anyio.CancelScope(shield=True):
+            await worker.stop()
+
+    async def start(self) -> ProcessWorker:
+        """See `Launcher.start`."""
+        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        with theirs:
+            process = _start_worker(theirs.fileno(), self.hash_seed)
+        worker = ProcessWorker(process, WorkerLink(ours))
+        try:
+            await worker.link.greet(START_S)
+        except BaseException:
+            with anyio.CancelScope(shield=True):
+                await worker.stop()
+            raise
+        return worker
+
+    async def close(self) -> None:
+        """See `Launcher.close`; a process leaves nothing open."""
+
+
+def _start_worker(control: int, hash_seed: int) -> subprocess.Popen[bytes]:
+    """Start the zygote with the control socket's descriptor and a clean environment."""
+    root = str(Path(__file__).resolve().parent.parent)
+    module = ["-s", "-P", "-m", "toolhop_sandbox.worker.zygote"]
+    return subprocess.Popen(  # noqa: S603 -- our own interpreter and module
+        [sys.executable, *module, "--fd", str(control)],
+        cwd="/",
+        env={**worker_environment(hash_seed), "PYTHONPATH": root},
+        pass_fds=[control],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+    )

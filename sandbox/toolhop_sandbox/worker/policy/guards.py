@@ -1,0 +1,267 @@
+"""What transformed code calls while it runs: the guards, and the built-ins tools are given.
+
+Guards judge by `type(x)`, never by `isinstance` or `x.__class__`: those can be made to lie. None
+keeps state, so one set serves every namespace. The names in angle brackets are no identifiers:
+tool code can neither call nor shadow them. (An argument that shadowed a guard was an escape from
+RestrictedPython before 8.3.)
+
+Iterating, unpacking, calling and items are *not* guarded. RestrictedPython's guards for these exist
+so that Zope can refuse some objects to some users. Here a tool may use every object it can reach;
+the policy limits what it can reach.
+"""
+
+from __future__ import annotations
+
+import builtins
+from abc import ABCMeta
+from collections.abc import Callable, Mapping
+from types import BuiltinMethodType, FunctionType, GenericAlias, MethodType, ModuleType
+from typing import Any, Final
+
+from toolhop_sandbox.worker.policy.names import (
+    GUARDED,
+    MODULE,
+    PolicyViolation,
+    is_private,
+    read_problem,
+    write_problem,
+)
+from toolhop_sandbox.worker.policy.templates import bound, str_format, str_format_map
+
+# ruff: noqa: ANN401 -- a guard takes and gives any object
+
+READ: Final = "<read>"
+PRIVATE: Final = "<private>"
+WRITE: Final = "<write>"
+TYPE: Final = "<type>"
+
+
+def is_own(owner: Any) -> bool:
+    """Whether tool code made it: a class, an instance of one, a function, or `super()` of one."""
+    kind: Any = type(owner)
+    if kind is FunctionType:
+        return bool(owner.__globals__.get("__name__") == MODULE)
+    if kind is super:
+        kind = object.__getattribute__(owner, "__thisclass__")
+    elif issubclass(kind, type):
+        kind = owner
+    return bool(kind.__module__ == MODULE)
+
+
+# -- reading -----------------------------------------------------------------------------------
+
+
+def private(owner: Any, name: str) -> Any:
+    """`owner`, if its attribute `name`, which begins with an underscore, may be used.
+
+    Underscore names are a convention, and behind them libraries keep what they did not mean to
+    give. They may be used on what the tool made itself.
+    """
+    if type(owner).__module__ == MODULE or is_own(owner):
+        return owner
+    raise PolicyViolation(f"attribute {name!r} is private to a library: use its public names")
+
+
+def read_guarded(owner: Any, name: str) -> Any:
+    """The value of one of the names in `GUARDED`, made safe or refused.
+
+    The value decides and not the owner, so that `super().format` and `map(str.format, ...)` end
+    here as well.
+    """
+    if name == "obj" and issubclass(type(owner), AttributeError):
+        raise PolicyViolation("attribute 'obj' of an error may belong to a library: use str(error)")
+    value: Any = getattr(owner, name)
+    if type(value) is BuiltinMethodType and value.__name__ in ("format", "format_map"):
+        text: Any = value.__self__
+        return bound(text, value.__name__) if issubclass(type(text), str) else value
+    if value is _FORMAT or value is _FORMAT_MAP:
+        return str_format if value is _FORMAT else str_format_map
+    if type(value) is MethodType and value.__func__ is _REGISTER:
+        raise PolicyViolation("foreign classes cannot be registered as subclasses: derive a class")
+    return value
+
+
+_FORMAT, _FORMAT_MAP, _REGISTER = str.format, str.format_map, ABCMeta.register
+
+
+def safe_getattr(owner: Any, name: str, /, *default: Any) -> Any:
+    """`getattr` under the rules that hold for names in source."""
+    if type(name) is not str:  # a subclass could answer the checks with another text
+        raise TypeError("attribute name must be string, not " + repr(type(name).__name__))
+    if name == "__class__":
+        return kind_of(owner)
+    if problem := read_problem(name):
+        raise PolicyViolation(problem)
+    if is_private(name):
+        owner = private(owner, name)
+    elif name in GUARDED:
+        try:
+            return read_guarded(owner, name)
+        except AttributeError:
+            if not default:
+                raise
+    return getattr(owner, name, *default)
+
+
+def safe_vars(owner: Any, /) -> dict[str, Any]:
+    """A copy of the attributes of one of the tool's own objects, to read."""
+    if issubclass(type(owner), type) or not is_own(owner):
+        raise PolicyViolation("vars() takes an object of the tool's own classes: use getattr")
+    return dict(vars(owner))
+
+
+# -- writing -----------------------------------------------------------------------------------
+
+
+def writable(owner: Any) -> Any:
+    """`owner`, if its attributes may be set: not a module, class or function of the library.
+
+    These stay as they are, for whatever of ours runs later in the same process. `typing`'s objects
+    are refused as they hand what is set on to the class that they stand for.
+    """
+    kind = type(owner)
+    if kind.__module__ == MODULE:
+        return owner
+    shared = issubclass(kind, _SHARED) or kind.__module__ == "typing"
+    if shared and not is_own(owner):
+        raise PolicyViolation(
+            f"attributes of a library's {kind.__name__!r} object cannot be set: set your own"
+        )
+    return owner
+
+
+_SHARED = (type, ModuleType, FunctionType, GenericAlias)
+
+
+def _owner_to_write(owner: Any, name: str) -> Any:
+    if type(name) is not str:
+        raise TypeError("attribute name must be string, not " + repr(type(name).__name__))
+    if problem := write_problem(name):
+        raise PolicyViolation(problem)
+    return writable(private(owner, name) if is_private(name) else owner)
+
+
+def safe_setattr(owner: Any, name: str, value: Any, /) -> None:
+    """`setattr` under the rules that hold for names in source."""
+    setattr(_owner_to_write(owner, name), name, value)
+
+
+def safe_delattr(owner: Any, name: str, /) -> None:
+    """`delattr`, likewise."""
+    delattr(_owner_to_write(owner, name), name)
+
+
+# -- classes -----------------------------------------------------------------------------------
+
+
+class _TypeMeta(type):
+    """Makes a class that stands for `type`: called with one object it gives the object's type."""
+
+    def __call__(cls, *args: Any) -> Any:
+        if len(args) != 1:
+            raise PolicyViolation("type() takes one object here: write a class statement")
+        return kind_of(args[0])
+
+    def __instancecheck__(cls, instance: Any) -> bool:
+        return isinstance(instance, type)
+
+    def __subclasscheck__(cls, subclass: type) -> bool:
+        return issubclass(subclass, type)
+
+    def __repr__(cls) -> str:
+        return "<class 'type'>"
+
+
+class Type(metaclass=_TypeMeta):
+    """The tools' `type`. The real one called with three arguments makes classes unseen."""
+
+    __slots__ = ()
+    __class_getitem__: Any = classmethod(GenericAlias)
+
+
+Type.__name__ = Type.__qualname__ = "type"
+
+
+def kind_of(owner: Any, /) -> Any:
+    """`type(owner)`; every metaclass is shown as the harmless `type`.
+
+    The types of bound methods and generic aliases are refused: called, they wrap any object, which
+    then passes for something else (`copy` looks up a method's name on what it is bound to).
+    """
+    kind = type(owner)
+    if issubclass(kind, type):
+        return Type
+    if kind is MethodType or kind is GenericAlias or kind.__module__ == "typing":
+        raise PolicyViolation(f"type() of a {kind.__name__!r} object is not available to tools")
+    return kind
+
+
+def build_class(body: Callable[[], Any], name: str, /, *bases: Any, **keywords: Any) -> Any:
+    """The class statement, without a choice of metaclass.
+
+    A metaclass is code that runs in place of `type`; with one, a tool could answer `isinstance`
+    for foreign objects.
+    """
+    # A key of the tool's own kind of text could be another one when Python looks.
+    if "metaclass" in keywords or any(type(key) is not str for key in keywords):
+        raise PolicyViolation("a class cannot choose its metaclass: use a class decorator")
+    if any(base is Type or getattr(base, "__origin__", None) is Type for base in bases):
+        raise PolicyViolation("a class cannot derive from 'type': use a class decorator")
+    return builtins.__build_class__(body, name, *bases, **keywords)
+
+
+# -- built-ins ---------------------------------------------------------------------------------
+
+
+def silent_print(*values: Any, sep: Any = " ", end: Any = "\n", file: Any = None, **_: Any) -> None:
+    """`print` to nowhere, or to a text buffer of the tool's own.
+
+    The values are not even turned into text: nobody would read it.
+    """
+    if file is not None:
+        builtins.print(*values, sep=sep, end=end, file=file)
+
+
+GUARDS: Final[Mapping[str, object]] = {
+    READ: read_guarded,
+    PRIVATE: private,
+    WRITE: writable,
+    TYPE: kind_of,
+    "getattr": safe_getattr,
+    "setattr": safe_setattr,
+    "delattr": safe_delattr,
+    "vars": safe_vars,
+    "type": Type,
+    "__build_class__": build_class,
+}
+"""The guards by the name that code reaches them under; `modules` has that of imports."""
+
+_PLAIN = (
+    "abs all any ascii bin bool bytearray bytes callable chr classmethod complex dict dir divmod "
+    "enumerate filter float format frozenset hasattr hash hex id int isinstance issubclass iter "
+    "len list map max min next object oct ord pow property range repr reversed round set slice "
+    "sorted staticmethod str sum super tuple zip Ellipsis NotImplemented True False None"
+)
+"""As Python has them. `hasattr` answers yes or no about any name, which gives nothing away;
+`__len__` and `__iter__` are what honest code asks for."""
+
+
+def _exceptions() -> dict[str, Any]:
+    """All but the groups: one with a `split` of its own crashes interpreters (CVE-2025-22153).
+
+    `SystemExit` and its like may be raised: the worker catches them all, and its time limits are
+    signals, which no `except` holds up.
+    """
+    return {
+        name: kind
+        for name, kind in vars(builtins).items()
+        if isinstance(kind, type)
+        and issubclass(kind, BaseException)
+        and not issubclass(kind, BaseExceptionGroup)
+    }
+
+
+def tool_builtins(guards: Mapping[str, object]) -> dict[str, Any]:
+    """A namespace's `__builtins__` with these guards."""
+    plain = {name: getattr(builtins, name) for name in _PLAIN.split()}
+    return {**plain, **_exceptions(), "print": silent_print, **guards}

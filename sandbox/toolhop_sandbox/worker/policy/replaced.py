@@ -1,0 +1,106 @@
+"""Library functions that take names or source as data, behind a check of these.
+
+A function that takes the name of an attribute as a *value* does at run time what the compiler
+refused in source. Each here checks what it is given and calls the library's own.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Mapping
+from types import ModuleType
+from typing import Any, Final
+
+from toolhop_sandbox.worker.policy.guards import Type, is_own, safe_getattr, writable
+from toolhop_sandbox.worker.policy.names import MODULE, PolicyViolation, write_problem
+
+# ruff: noqa: ANN401 -- they take and give any object
+
+
+def _copy() -> dict[str, Any]:
+    import copy
+
+    def deepcopy(x: Any) -> Any:
+        """Without a memo: what it holds for a part, also for a name, the library believes."""
+        return copy.deepcopy(x)
+
+    return {"deepcopy": deepcopy}
+
+
+def _operator() -> dict[str, Any]:
+    def follow(owner: Any, path: str) -> Any:
+        for name in str.split(path, "."):
+            owner = safe_getattr(owner, name)
+        return owner
+
+    def attrgetter(path: str, /, *more: str) -> Callable[[Any], Any]:
+        if not more:
+            return lambda owner, /: follow(owner, path)
+        return lambda owner, /: tuple(follow(owner, one) for one in (path, *more))
+
+    def methodcaller(name: str, /, *args: Any, **kwargs: Any) -> Callable[[Any], Any]:
+        return lambda owner, /: safe_getattr(owner, name)(*args, **kwargs)
+
+    return {"attrgetter": attrgetter, "methodcaller": methodcaller}
+
+
+def _functools() -> dict[str, Any]:
+    import functools
+
+    def update_wrapper(wrapper: Any, wrapped: Any) -> Any:
+        """Without lists of names, by which it hands over any attribute of `wrapped`."""
+        return functools.update_wrapper(writable(wrapper), wrapped)
+
+    def wraps(wrapped: Any) -> Callable[[Any], Any]:
+        return lambda wrapper, /: update_wrapper(wrapper, wrapped)
+
+    return {"update_wrapper": update_wrapper, "wraps": wraps}
+
+
+def _dataclasses() -> dict[str, Any]:
+    import dataclasses
+    import typing
+
+    # Where annotations are texts, the library looks up in the class's module what they mean. No
+    # tool can reach this one, in which the words that `dataclass` knows have their usual meaning.
+    module = sys.modules.setdefault(MODULE, ModuleType(MODULE))
+    vars(module).update(
+        ClassVar=typing.ClassVar,
+        InitVar=dataclasses.InitVar,
+        KW_ONLY=dataclasses.KW_ONLY,
+        dataclasses=dataclasses,
+        typing=typing,
+    )
+
+    def check(cls: Any) -> Any:
+        """The library pastes the names of fields, also inherited ones, into source that it runs."""
+        if not (issubclass(type(cls), type) and is_own(cls)):
+            raise PolicyViolation("dataclass() takes a class of the tool's own")
+        names = list(vars(cls).get("__annotations__", ()))
+        for base in cls.__mro__:
+            names += [one.name for one in vars(base).get("__dataclass_fields__", {}).values()]
+        for name in names:
+            if type(name) is not str or write_problem(name):
+                raise PolicyViolation(f"{name!r} cannot be a field of a dataclass")
+        return cls
+
+    def dataclass(cls: Any = None, /, **options: Any) -> Any:
+        if cls is None:
+            return lambda cls, /: dataclasses.dataclass(**options)(check(cls))
+        return dataclasses.dataclass(check(cls), **options)
+
+    return {"dataclass": dataclass}
+
+
+def _typing() -> dict[str, Any]:
+    return {"Type": Type}  # typing.Type holds the real `type`
+
+
+REPLACED: Final[Mapping[str, Callable[[], dict[str, Any]]]] = {
+    "copy": _copy,
+    "dataclasses": _dataclasses,
+    "functools": _functools,
+    "operator": _operator,
+    "typing": _typing,
+}
+"""Module to what makes its checked functions, so that a worker which imports none loads none."""

@@ -1,0 +1,108 @@
+"""One process for one call: locks itself down, waits, runs, answers, ends.
+
+Everything that can be done before the call arrives is done before it: fork, lockdown, imports,
+a rehearsal that touches the memory pages a call will touch. What the call leaves behind dies
+with the process.
+
+Most of what a standby costs is pages: each that it writes to is copied, at about 2 µs, and
+Python writes to whatever it looks at. So what runs here looks at little: the C modules behind
+`signal` and `socket`, readers and writers of JSON made before the fork, a head that is no JSON.
+"""
+
+from __future__ import annotations
+
+import _signal  # type: ignore[import-not-found]  # the C half of signal has no stub
+import _socket
+import contextlib
+import json
+import random
+import sys
+
+from toolhop_sandbox.worker import call, lockdown, paths, wire
+
+PRELOADED = (
+    "calendar", "collections", "datetime", "decimal", "fractions", "functools", "itertools",
+    "json", "math", "operator", "random", "re", "statistics", "string", "typing", "unicodedata",
+)  # fmt: skip
+"""Modules that are ready in every call: those that tools import. An import in the call costs it
+1 ms; these make the zygote 0.8 MB larger and a fork no dearer (all 48 that the policy allows:
+5.5 MB, and a third more)."""
+CHUNK_BYTES = 65536
+REHEARSALS = 12
+"""Before the first fork: the interpreter adapts code in its first runs, and writes to it."""
+COMPILE_MIB, COMPILE_S = 512, 20
+"""Memory and processor time for compiling one source; 64 KiB of real source needs under 40."""
+
+
+def warm() -> None:
+    """In the zygote: import and make what a call needs, so that every standby has it already."""
+    from toolhop_sandbox.worker import policy
+
+    policy.preload(PRELOADED)
+    # Once through both halves: what they import lazily cannot be read after the lockdown.
+    policy.compile_restricted("0")
+    for _ in range(REHEARSALS):
+        call.rehearse()
+    call.make_namespaces(2)
+    # Packages that are installed beside the library cannot be read in a call. To tools they are to
+    # be missing, and not forbidden: an optional import expects ImportError.
+    sys.path[:] = filter(paths.of_stdlib, sys.path)
+
+
+def serve(connection: int, base_bytes: int, prepared: lockdown.Prepared) -> None:
+    """Answer one request.
+
+    Args:
+        connection: its descriptor, the only thing of ours that the call may hold.
+        base_bytes: address space of the bare worker, on top of which limits count.
+        prepared: what to lock down with.
+    """
+    _signal.signal(_signal.SIGINT, _signal.SIG_DFL)
+    prepared.lock(connection)
+    # Forked without Python's hooks, every call would draw the same numbers.
+    random.seed()
+    call.rehearse()
+    host = Host(lockdown.CONNECTION)
+    with contextlib.suppress(Gone):
+        letter, body = host.receive()
+        if letter == wire.COMPILE:
+            lockdown.limit_use(base_bytes + (COMPILE_MIB << 20), COMPILE_S)
+            host.send(call.compile_source(json.loads(body)))
+        elif letter == wire.LOAD:
+            program = call.loaded(body)
+            lockdown.limit_use(base_bytes + (program.memory_mib << 20), program.cpu_s)
+            _, arguments = host.receive()
+            host.send(call.run(program, arguments))
+
+
+class Gone(Exception):
+    """The host has closed the connection."""
+
+
+class Host:
+    """Frames from the host, read with as few kernel calls as can be: a call's come in one."""
+
+    def __init__(self, descriptor: int) -> None:
+        self._connection = _socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM, 0, descriptor)
+        self._data = b""
+        self.send = self._connection.sendall
+
+    def receive(self) -> tuple[bytes, bytes]:
+        """One frame's letter and body. Raises Gone where the host is."""
+        data, needed = self._data, wire.LENGTH.size
+        while len(data) < needed:
+            data += self._receive(CHUNK_BYTES)
+        needed += wire.LENGTH.unpack_from(data)[0]
+        if len(data) < needed:
+            # Read into one piece: a result of another megabyte each time would copy it all.
+            data += self._receive(needed - len(data), _socket.MSG_WAITALL)
+        while len(data) < needed:
+            data += self._receive(needed - len(data))
+        self._data = data[needed:]
+        return data[4:5], data[5:needed]
+
+    def _receive(self, count: int, flags: int = 0) -> bytes:
+        data = self._connection.recv(count, flags)
+        if not data:
+            raise Gone
+        return data

@@ -1,0 +1,69 @@
+"""The words that host and worker exchange; both sides import this one module.
+
+Two channels, so that untrusted code holds only the second:
+
+*Control*: a ``SOCK_SEQPACKET`` pair between host and zygote. A packet is one letter, an 8-byte
+standby number and at most one file descriptor.
+
+*Connection*: a stream socket pair a standby, one end passed to the zygote with `SPAWN`. A frame
+is a 4-byte big-endian length, one letter, and a body. The host sends `COMPILE`, or `LOAD` and
+then `RUN`; the standby answers once and ends.
+"""
+
+from __future__ import annotations
+
+import struct
+
+# Control, host to zygote
+SPAWN = b"S"  # number, with the connection's descriptor; numbers to end before it may follow
+KILL = b"K"  # number: end it, and forget how it ended
+END = b"E"  # number, then 4-byte milliseconds that it may take to end by itself; answered
+RESET = b"R"  # end all but the standbys whose numbers follow; number is echoed when that is done
+PING = b"P"  # number is echoed, then how many processes the worker is
+# Control, zygote to host
+HELLO = b"H"  # number 0, then JSON: what the worker is and what it could lock down
+ENDED = b"e"  # answers END: number, then `STATUS`; nothing for one that could not be forked
+
+# Connection, host to standby
+COMPILE = b"C"  # JSON {source, policy}
+LOAD = b"L"  # 4-byte length, lines function policy memory_mib cpu_s result_bytes, then code
+RUN = b"X"  # JSON object of arguments
+# Connection, standby to host
+CODE = b"c"  # the compiled code, opaque to the host
+RESULT = b"r"  # the returned value's JSON
+OUTCOME = b"o"  # JSON {kind, ...} of an outcome that is no result
+
+FAULT_EXIT_CODE = 70
+"""How a standby ends through an exception of ours; EX_SOFTWARE of sysexits.h."""
+
+PACKET = struct.Struct(">cQ")
+STATUS = struct.Struct(">i?")
+"""Exit code (negative: the signal), and whether the worker had to kill it."""
+NUMBER = struct.Struct(">Q")
+MILLISECONDS = struct.Struct(">I")
+LENGTH = struct.Struct(">I")
+
+PACKET_BYTES = 4096
+"""More than any control packet holds."""
+
+
+def packet(letter: bytes, number: int, rest: bytes = b"") -> bytes:
+    """A control packet."""
+    return PACKET.pack(letter, number) + rest
+
+
+def unpack(data: bytes) -> tuple[bytes, int, bytes]:
+    """Letter, number and rest of a control packet.
+
+    Raises:
+        ValueError: `data` is shorter than a packet's head.
+    """
+    if len(data) < PACKET.size:
+        raise ValueError(f"a control packet of {len(data)} bytes; at least {PACKET.size} expected")
+    letter, number = PACKET.unpack_from(data)
+    return letter, number, data[PACKET.size :]
+
+
+def frame(letter: bytes, body: bytes) -> bytes:
+    """A frame of the connection."""
+    return LENGTH.pack(len(body) + 1) + letter + body

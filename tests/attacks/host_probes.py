@@ -1,0 +1,161 @@
+"""Probes that look from the host's side, for what no call can see of itself.
+
+Each returns what it found wrong: nothing where the step that it looks at is in place.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import socket
+import struct
+import subprocess
+import sys
+from collections.abc import Awaitable, Callable, Mapping
+from typing import TYPE_CHECKING
+
+import anyio
+import anyio.to_thread
+
+from tests.attacks import process_tree, suite
+from toolhop_sandbox.base import Program
+from toolhop_sandbox.docker import folders
+from toolhop_sandbox.docker.meeting import meeting
+from toolhop_sandbox.outcome import Returned
+
+if TYPE_CHECKING:
+    from tests.attacks.sabotage import Bench
+
+SOON_S = 2.0
+"""Within this what has to end has ended."""
+DRAWING = Program("import random\ndef f():\n    return random.random()", "f")
+STRANGER = """
+import os, socket, sys
+os.setuid(12345)
+with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as one:
+    one.connect(sys.argv[1])
+    one.recv(1)
+"""
+Attacks = Mapping[str, suite.Attack]
+
+
+async def _soon(condition: Callable[[], bool]) -> bool:
+    with anyio.move_on_after(SOON_S):
+        while not condition():  # noqa: ASYNC110 -- other processes set no event
+            await anyio.sleep(0.01)
+        return True
+    return False
+
+
+async def _gone(pids: list[int]) -> list[str]:
+    """Which of these processes are still there in the end; they are killed then."""
+    await _soon(lambda: not any(map(process_tree.lives, pids)))
+    left = [pid for pid in pids if process_tree.lives(pid)]
+    for pid in left:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
+    return [f"process {pid} lives on" for pid in left]
+
+
+async def standbys_end_with_their_worker(bench: Bench, attacks: Attacks) -> list[str]:
+    """Kill the worker's first process, and see that its standbys go too."""
+    worker = bench.worker.process
+    await _soon(lambda: bool(process_tree.children(worker.pid)))
+    standbys = process_tree.children(worker.pid)
+    worker.kill()
+    return await _gone(standbys)
+
+
+async def children_end_with_their_call(bench: Bench, attacks: Attacks) -> list[str]:
+    """Where calls can fork: have one leave a child, and see that it goes with the call."""
+    outcome = await bench.call(attacks["layers/leaves_a_child"])
+    if not isinstance(outcome, Returned):
+        return [f"no child was made: {outcome}"]
+    return await _gone([int(outcome.json_text)])
+
+
+async def calls_draw_other_numbers(bench: Bench, attacks: Attacks) -> list[str]:
+    """Two calls draw two numbers."""
+    drawn = [await bench.session.call(DRAWING, {}) for _ in range(2)]
+    return ["random numbers repeat"] if drawn[0] == drawn[1] else []
+
+
+async def ended_calls_are_gone(bench: Bench, attacks: Attacks) -> list[str]:
+    """A call that has replied and computes on is killed: only what waits is left."""
+    await bench.call(attacks["frames/replies_and_goes_on"])
+    worker = bench.worker
+    # What it was asked for before is there when it answers this.
+    await worker.link.ping()
+    gone = await _soon(
+        lambda: len(process_tree.children(worker.process.pid)) <= worker.link.waiting
+    )
+    return [] if gone else ["a call that has replied computes on"]
+
+
+async def nobody_keeps_what_is_printed(bench: Bench, attacks: Attacks) -> list[str]:
+    """A container prints, and the engine has kept nothing of it."""
+    from docker.errors import APIError
+
+    await bench.call(attacks["layers/prints_a_line"])
+
+    def kept() -> bytes:
+        # Only its client knows how to ask; there is no log to read where none is kept.
+        with contextlib.suppress(APIError):
+            found: bytes = bench.worker.engine._client.api.logs(bench.worker.container_id)
+            return found
+        return b""
+
+    return (
+        ["the engine kept it"] if b"toolhop-printed" in await anyio.to_thread.run_sync(kept) else []
+    )
+
+
+async def another_user_is_turned_away(bench: Bench, attacks: Attacks) -> list[str]:
+    """A process of another user connects where a worker is waited for."""
+
+    async def still_starting() -> bool:
+        return True
+
+    async def maps_no_users() -> bool:
+        return False
+
+    async with meeting() as place:
+        place.folder.parent.chmod(0o755)  # as if the folder's own wall were not there
+        stranger = subprocess.Popen(  # noqa: ASYNC220 -- it is to run beside
+            [sys.executable, "-c", STRANGER, str(place.folder / folders.SOCKET)]
+        )
+        try:
+            with anyio.move_on_after(SOON_S * 5):
+                async with anyio.create_task_group() as tasks:
+                    tasks.start_soon(_turned_away, stranger, tasks.cancel_scope)
+                    with await place.worker(SOON_S * 10, still_starting, maps_no_users) as one:
+                        return [f"let in: user {_user(one)}"]
+        finally:
+            stranger.kill()
+            await anyio.to_thread.run_sync(stranger.wait)
+    return []
+
+
+def _user(connected: socket.socket) -> int:
+    told = connected.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12)
+    user: int = struct.unpack("=iII", told)[1]
+    return user
+
+
+async def _turned_away(stranger: subprocess.Popen[bytes], scope: anyio.CancelScope) -> None:
+    await anyio.to_thread.run_sync(stranger.wait, abandon_on_cancel=True)
+    scope.cancel()
+
+
+PROBES: dict[str, Callable[[Bench, Attacks], Awaitable[list[str]]]] = {
+    probe.__name__: probe
+    for probe in (
+        standbys_end_with_their_worker,
+        children_end_with_their_call,
+        calls_draw_other_numbers,
+        ended_calls_are_gone,
+        another_user_is_turned_away,
+        nobody_keeps_what_is_printed,
+    )
+}

@@ -1,0 +1,14 @@
+"""Asks the kernel which limits its process has.
+
+Contained: file size 0, 24 descriptors, no core, and a hard limit of memory and processor time.
+"""
+
+import resource
+
+MOST = {"FSIZE": 0, "NOFILE": 24, "CORE": 1, "AS": 1 << 40, "CPU": 3600}
+
+
+def attack():
+    found = {name: resource.getrlimit(getattr(resource, f"RLIMIT_{name}"))[1] for name in MOST}
+    wide = {name: most for name, most in found.items() if not 0 <= most <= MOST[name]}
+    return f"breach: {wide}" if wide else "held"

@@ -1,0 +1,100 @@
+"""A benchmark of another package that breaks: one fault with its name, and no odd figure."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from tests.env.made import finished
+from toolhop_env.benchmark import Benchmark
+from toolhop_env.guarded import BenchmarkFault, guarded
+from toolhop_env.measures import Measure, Unit
+from toolhop_env.questions import SimilarityQuestion
+
+MEASURES = (
+    Measure("paid", "It is paid.", binary=True, leads=True),
+    Measure("points", "Points.", unit=Unit.POINTS),
+)
+TRACE = finished()
+GOOD = {"paid": (1, 1), "points": (2.5, 2)}
+
+
+def benchmark(**changes: Any) -> Benchmark:  # noqa: ANN401 -- fields of `Benchmark`
+    fields: dict[str, Any] = {
+        "name": "shop", "title": "Shop", "version": "1", "modes": ("buy",), "measures": MEASURES,
+        "gold": lambda item: {}, "score": lambda trace, answers: GOOD,
+    }  # fmt: skip
+    return Benchmark(**{**fields, **changes})
+
+
+def raising(*_: object) -> Any:  # noqa: ANN401 -- stands for any of the functions
+    raise KeyError("price")
+
+
+def test_good_values_pass_as_numbers() -> None:
+    found = guarded(benchmark()).score(TRACE, {})
+    assert found == {"paid": (1.0, 1.0), "points": (2.5, 2.0)}
+    none = {"paid": None, "points": (0.0, 0.0)}
+    assert guarded(benchmark(score=lambda t, a: none)).score(TRACE, {}) == none
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        7,
+        {},
+        {"paid": (1, 1)},
+        {**GOOD, "paid": "yes"},
+        {**GOOD, "paid": 1.0},
+        {**GOOD, "paid": (2, 1)},
+        {**GOOD, "paid": (1, 1, 1)},
+        {**GOOD, "points": (math.nan, 1)},
+        {**GOOD, "points": (1, math.inf)},
+        {**GOOD, "points": (1, -1)},
+        {**GOOD, "points": ("1", 1)},
+    ],
+)
+def test_values_that_make_no_figure_are_the_benchmarks_fault(values: object) -> None:
+    with pytest.raises(BenchmarkFault, match=r"(?s)'shop'.*fix:"):
+        guarded(benchmark(score=lambda trace, answers: values)).score(TRACE, {})
+
+
+CALLS: dict[str, Callable[[Benchmark], object]] = {
+    "score": lambda one: one.score(TRACE, {}),
+    "questions": lambda one: one.questions(TRACE),
+    "milestones": lambda one: one.milestones(TRACE),
+    "expected": lambda one: one.expected({}),
+    "given": lambda one: one.given(TRACE),
+    "explain_gap": lambda one: one.explain_gap(TRACE),
+}
+
+
+@pytest.mark.parametrize("part", CALLS)
+def test_what_a_function_raises_is_reported_with_its_name(part: str) -> None:
+    with pytest.raises(BenchmarkFault, match=f"'shop': {part} raised KeyError"):
+        CALLS[part](guarded(benchmark(**{part: raising})))
+
+
+@pytest.mark.parametrize("part", [part for part in CALLS if part != "score"])
+def test_what_a_function_may_not_give_is_reported(part: str) -> None:
+    with pytest.raises(BenchmarkFault, match=f"'shop': {part} gave"):
+        CALLS[part](guarded(benchmark(**{part: lambda _: 7})))
+
+
+def test_two_questions_have_two_ids() -> None:
+    twice = [SimilarityQuestion("alike", "a", "b"), SimilarityQuestion("alike", "a", "c")]
+    with pytest.raises(BenchmarkFault, match="one id twice"):
+        guarded(benchmark(questions=lambda trace: twice)).questions(TRACE)
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [{"modes": ()}, {"measures": (*MEASURES, MEASURES[1])},
+     {"measures": (*MEASURES, Measure("turns", "Taken by those of conduct."))}],
+)  # fmt: skip
+def test_a_benchmark_that_tables_cannot_show_is_refused(changes: dict[str, Any]) -> None:
+    with pytest.raises(ValueError, match="'shop' has"):
+        benchmark(**changes)

@@ -1,0 +1,94 @@
+"""What is built for others: names, files and entry points of wheel and source archive."""
+
+from __future__ import annotations
+
+import configparser
+import os
+import subprocess
+import sys
+import tarfile
+import tomllib
+import zipfile
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+ROOMS = {
+    "toolhop_sandbox": ROOT / "sandbox",
+    "toolhop_tools": ROOT,
+    "toolhop_env": ROOT / "env",
+    "toolhop_agents": ROOT / "agents",
+}
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the wheel and the source archive."""
+    if find_spec("hatchling") is None:
+        assert not os.environ.get("CI"), "CI must have hatchling"
+        pytest.skip("hatchling is not installed")
+    folder = tmp_path_factory.mktemp("dist")
+    done = subprocess.run(
+        [sys.executable, "-m", "hatchling", "build", "-d", str(folder)],
+        cwd=ROOT, capture_output=True, text=True,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    return folder
+
+
+@pytest.fixture(scope="module")
+def wheel(built: Path) -> dict[str, bytes]:
+    """Its files by name."""
+    (path,) = built.glob("*.whl")
+    with zipfile.ZipFile(path) as archive:
+        return {name: archive.read(name) for name in archive.namelist()}
+
+
+def sources() -> set[str]:
+    """Every file of the packages, as it is called below site-packages."""
+    return {
+        path.relative_to(root).as_posix()
+        for room, root in ROOMS.items()
+        for path in (root / room).rglob("*")
+        if path.is_file() and "__pycache__" not in path.parts
+    }
+
+
+def test_wheel_holds_every_file_of_our_packages_and_nothing_else(wheel: dict[str, bytes]) -> None:
+    found = {name for name in wheel if ".dist-info/" not in name}
+    assert found == sources()
+    assert {name.split("/")[0] for name in found} == set(ROOMS)
+    assert {f"{room}/py.typed" for room in ROOMS} <= found
+    data = {Path(name).suffix for name in found} - {".py", ".typed"}
+    assert {".json", ".css", ".js", ".html"} <= data, "data of commands and pages"
+
+
+def test_wheel_names_its_commands_plugin_and_licences(wheel: dict[str, bytes]) -> None:
+    (points,) = (text for name, text in wheel.items() if name.endswith("/entry_points.txt"))
+    found = configparser.ConfigParser()
+    found.read_string(points.decode())
+    assert found["console_scripts"]["toolhop"] == PROJECT["scripts"]["toolhop"]
+    assert found["pytest11"]["toolhop"] == "toolhop_agents.pytest_plugin"
+    for place in (found["console_scripts"]["toolhop"], found["pytest11"]["toolhop"]):
+        module = place.partition(":")[0].replace(".", "/")
+        assert {f"{module}.py", f"{module}/__init__.py"} & set(wheel)
+    licences = [name for name in wheel if "/licenses/" in name]
+    assert any(name.endswith("/LICENSE") for name in licences)
+    assert sum(name.endswith(".LICENSE") for name in licences) == len(
+        list((ROOT / "agents/toolhop_agents/report/vendor").glob("*.LICENSE"))
+    )
+
+
+def test_source_archive_can_be_built_tested_and_read(built: Path) -> None:
+    (path,) = built.glob("*.tar.gz")
+    with tarfile.open(path) as archive:
+        names = {name.partition("/")[2] for name in archive.getnames()}
+    for room, root in ROOMS.items():
+        files = (file for file in (root / room).rglob("*") if file.is_file())
+        wanted = {f.relative_to(ROOT).as_posix() for f in files if "__pycache__" not in f.parts}
+        assert wanted <= names
+    assert {"pyproject.toml", "README.md", "LICENSE", "Makefile", "tests/conftest.py"} <= names
+    assert not {name for name in names if name.startswith((".", "logs/", "dist/"))} - {".gitignore"}

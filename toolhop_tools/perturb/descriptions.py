@@ -1,0 +1,105 @@
+"""Scrambled or empty descriptions, of the tools or of their parameters."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import TypeAlias
+
+from toolhop_sandbox.outcome import JSON
+from toolhop_tools.model import Item, Tool
+from toolhop_tools.perturb.change import Words, with_tools
+
+OnText: TypeAlias = Callable[[str, str], str]
+"""From a description and its place in the schema to another description."""
+
+
+@dataclass(frozen=True, slots=True)
+class Descriptions:
+    """The tools' own descriptions changed."""
+
+    words: Words
+    seed: int
+
+    @property
+    def label(self) -> str:
+        """Such as ``descriptions=removed``."""
+        return f"descriptions={self.words}"
+
+    def __call__(self, item: Item) -> Item:
+        """The item with its tools described otherwise."""
+
+        def tool(given: Tool) -> Tool:
+            place = f"{self.seed}/{item.id}/{given.name}/description"
+            text = _changed(given.schema.description, self.words, place)
+            return replace(given, schema=replace(given.schema, description=text))
+
+        return with_tools(item, tool)
+
+
+@dataclass(frozen=True, slots=True)
+class ParameterDescriptions:
+    """Every description within the parameters' schemas changed; names and types stay."""
+
+    words: Words
+    seed: int
+
+    @property
+    def label(self) -> str:
+        """Such as ``parameters=scrambled``."""
+        return f"parameters={self.words}"
+
+    def __call__(self, item: Item) -> Item:
+        """The item with its tools' parameters described otherwise."""
+
+        def tool(given: Tool) -> Tool:
+            home = f"{self.seed}/{item.id}/{given.name}"
+            changed = with_descriptions(
+                given.schema.parameters,
+                lambda text, place: _changed(text, self.words, f"{home}{place}"),
+            )
+            return replace(given, schema=replace(given.schema, parameters=changed))
+
+        return with_tools(item, tool)
+
+
+def _changed(text: str, words: Words, place: str) -> str:
+    if words is Words.REMOVED:
+        return ""
+    if words is Words.SCRAMBLED:
+        pieces = text.split()
+        random.Random(place).shuffle(pieces)
+        return " ".join(pieces)
+    return text
+
+
+def with_descriptions(
+    schema: Mapping[str, JSON], change: OnText, place: str = ""
+) -> dict[str, JSON]:
+    """A JSON Schema with every description in it changed, at any depth, and nothing else."""
+    return {key: _keyword(key, value, change, f"{place}/{key}") for key, value in schema.items()}
+
+
+def _keyword(key: str, value: JSON, change: OnText, place: str) -> JSON:
+    if key == "description" and isinstance(value, str):
+        return change(value, place)
+    if key in _BY_NAME and isinstance(value, dict):
+        return {name: _part(part, change, f"{place}/{name}") for name, part in value.items()}
+    if key in _VALUES:
+        return value
+    if isinstance(value, list):
+        return [_part(part, change, f"{place}/{n}") for n, part in enumerate(value)]
+    return _part(value, change, place)
+
+
+def _part(value: JSON, change: OnText, place: str) -> JSON:
+    return with_descriptions(value, change, place) if isinstance(value, dict) else value
+
+
+_BY_NAME = frozenset(
+    {"properties", "patternProperties", "$defs", "definitions", "dependentSchemas"}
+)
+"""Keywords of JSON Schema whose value maps names, which may be any, to schemas."""
+_VALUES = frozenset({"enum", "const", "default", "examples", "example", "required"})
+"""Keywords that hold values, not schemas: an object in them is left as it is."""

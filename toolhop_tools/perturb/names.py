@@ -1,0 +1,65 @@
+"""Other names for the item's tools."""
+
+from __future__ import annotations
+
+import random
+import re
+import string
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from toolhop_sandbox.outcome import JSON
+from toolhop_tools.model import Item, Tool, ToolSchema
+from toolhop_tools.perturb.change import Words, drawn, with_tools
+from toolhop_tools.perturb.descriptions import with_descriptions
+
+
+@dataclass(frozen=True, slots=True)
+class Names:
+    """Every tool under another name, also where a description speaks of it."""
+
+    words: Words
+    seed: int
+
+    @property
+    def label(self) -> str:
+        """Such as ``names=scrambled``."""
+        return f"names={self.words}"
+
+    def __call__(self, item: Item) -> Item:
+        """The item with its tools renamed; ``removed`` numbers them in the order shown."""
+        new = _renamed([*item.tools], self.words, drawn(self.seed, item, "names"))
+        known = "|".join(re.escape(name) for name in sorted(new, key=len, reverse=True))
+
+        def text(given: str, place: str) -> str:
+            del place
+            return re.sub(rf"\b(?:{known})\b", lambda found: new[found[0]], given)
+
+        def tool(given: Tool) -> Tool:
+            old = given.schema
+            parameters: Mapping[str, JSON] = with_descriptions(old.parameters, text)
+            schema = ToolSchema(new[old.name], text(old.description, ""), parameters)
+            return replace(given, schema=schema)
+
+        return with_tools(item, tool)
+
+
+def _renamed(order: Sequence[str], words: Words, rng: random.Random) -> dict[str, str]:
+    """The new name of each tool, by its own name."""
+    if words is Words.AS_IS:
+        return {name: name for name in order}
+    if words is Words.REMOVED:
+        return {name: f"tool_{place}" for place, name in enumerate(order, start=1)}
+    renamed: dict[str, str] = {}
+    for name in sorted(order):
+        new = _letters(name, rng)
+        while new in renamed.values() or new in order:
+            # A short name may have no other of its length: it grows.
+            new = _letters(f"{new}x", rng)
+        renamed[name] = new
+    return renamed
+
+
+def _letters(name: str, rng: random.Random) -> str:
+    """Other letters at the same places; what is no letter stays."""
+    return "".join(rng.choice(string.ascii_lowercase) if c.isalpha() else c for c in name)

@@ -1,0 +1,121 @@
+"""Which tools of other items read most like an item's own: cosine of TF-IDF weights.
+
+A tool's text is its name, its description, and the names and descriptions of its parameters, in
+words. No model is needed, and the same data set gives the same order everywhere.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections import Counter
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from toolhop_sandbox.base import Program
+from toolhop_sandbox.outcome import JSON
+from toolhop_tools.model import Item, Tool, ToolSchema
+
+_WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+|[0-9]+")
+_DIGITS = 9
+"""Places to which similarities are rounded: their order must not hang on the last bit."""
+
+
+class Nearest:
+    """The tools of a data set, ready to be ranked by likeness to an item's."""
+
+    def __init__(self, items: Sequence[Item]) -> None:
+        found: dict[str, tuple[str, Tool]] = {}
+        for item in items:
+            for tool in item.tools.values():
+                found.setdefault(_key(tool), (item.id, tool))
+        # In an order of their own, so that of tools that are equally near the first comes first.
+        self._tools = sorted(found.values(), key=lambda one: (one[0], one[1].name))
+        texts = [Counter(words(tool.schema)) for _, tool in self._tools]
+        known = Counter(word for text in texts for word in text)
+        # A word that every tool has tells nothing, and weighs nothing.
+        self._idf = {word: math.log(len(texts) / count) for word, count in known.items()}
+        postings: dict[str, list[tuple[int, float]]] = {}
+        for index, text in enumerate(texts):
+            for word, weight in self._weights(text).items():
+                postings.setdefault(word, []).append((index, weight))
+        self._postings = {
+            word: (np.array([i for i, _ in found]), np.array([weight for _, weight in found]))
+            for word, found in postings.items()
+        }
+
+    def others(self, item: Item) -> tuple[Tool, ...]:
+        """Tools that are not the item's own, the most like any of its own first.
+
+        Left out are tools of the same code as one of the item's, and of a name that the item or
+        a nearer tool has: a model could not tell them apart.
+        """
+        taken = {name.casefold() for name in item.tools}
+        bodies = {_does(tool) for tool in item.tools.values()}
+        chosen = []
+        for index in np.argsort(-self._likeness(item), kind="stable"):
+            tool = self._tools[index][1]
+            name = tool.name.casefold()
+            if name not in taken and _does(tool) not in bodies:
+                taken.add(name)
+                chosen.append(tool)
+        return tuple(chosen)
+
+    def _likeness(self, item: Item) -> NDArray[np.float64]:
+        """By tool: its largest cosine with a tool of the item."""
+        best = np.zeros(len(self._tools))
+        for tool in item.tools.values():
+            sums = np.zeros(len(self._tools))
+            for word, weight in self._weights(Counter(words(tool.schema))).items():
+                places, weights = self._postings[word]
+                sums[places] += weight * weights
+            best = np.maximum(best, sums)
+        return best.round(_DIGITS)
+
+    def _weights(self, text: Counter[str]) -> dict[str, float]:
+        """The weight of each word, of length 1 in all; words that are not known are left out."""
+        weights = {
+            word: (1 + math.log(count)) * self._idf[word]
+            for word, count in sorted(text.items())
+            if self._idf.get(word)
+        }
+        length = math.sqrt(math.fsum(weight * weight for weight in weights.values()))
+        return {word: weight / length for word, weight in weights.items()}
+
+
+def words(schema: ToolSchema) -> list[str]:
+    """A schema's words in lower case, names taken apart."""
+    text = [schema.name, schema.description, *_texts(dict(schema.parameters))]
+    return [word.lower() for part in text for word in _WORD.findall(part)]
+
+
+def _texts(schema: JSON) -> list[str]:
+    """Names and descriptions of the parameters, at every depth."""
+    if isinstance(schema, list):
+        return [text for part in schema for text in _texts(part)]
+    if not isinstance(schema, dict):
+        return []
+    found = []
+    for key, value in schema.items():
+        if key == "properties" and isinstance(value, dict):
+            found += list(value)
+        if key == "description" and isinstance(value, str):
+            found.append(value)
+        found += _texts(value)
+    return found
+
+
+def _key(tool: Tool) -> str:
+    """What makes two tools one."""
+    schema = tool.schema
+    parts = [schema.name, schema.description, dict(schema.parameters), _does(tool)]
+    return json.dumps(parts, sort_keys=True)
+
+
+def _does(tool: Tool) -> str:
+    """What the tool does: of a program its source, whatever its function is called."""
+    body = tool.body
+    return body.source if isinstance(body, Program) else json.dumps(tool.body_parts, sort_keys=True)

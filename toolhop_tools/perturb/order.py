@@ -1,0 +1,26 @@
+"""The item's tools in another order than that of its hops."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from toolhop_tools.model import Item
+from toolhop_tools.perturb.change import drawn
+
+
+@dataclass(frozen=True, slots=True)
+class ShuffledOrder:
+    """All tools on offer in random order."""
+
+    seed: int
+
+    @property
+    def label(self) -> str:
+        """``order=shuffled``."""
+        return "order=shuffled"
+
+    def __call__(self, item: Item) -> Item:
+        """The item with its tools in another order."""
+        order = [*item.tools]
+        drawn(self.seed, item, "tools").shuffle(order)
+        return replace(item, order=tuple(order))

@@ -1,0 +1,168 @@
+"""Items of any benchmark as JSON rows, and back: how a run keeps the items that it plays.
+
+ToolHop's items have the official row format (`toolhop_tools.readers.toolhop`), which every tool
+that knows ToolHop reads. Those of other benchmarks have this one: everything that an `Item` holds.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from toolhop_sandbox.base import Program
+from toolhop_sandbox.outcome import JSON, OUTCOME
+from toolhop_tools.errors import DataError
+from toolhop_tools.model import (
+    Body,
+    DataSet,
+    EpisodeAction,
+    GoldCall,
+    Hop,
+    Item,
+    RecordedTable,
+    Simulated,
+    Tool,
+    ToolSchema,
+)
+
+MARK = "toolhop_item"
+"""The field that tells these rows from others; its value is the format's number."""
+FORMAT = 1
+
+
+def to_row(item: Item) -> dict[str, JSON]:
+    """An item as a row. Where an answer stands in a result (`GoldCall.reading`) is left out."""
+    tools: list[JSON] = [_tool(tool) for tool in item.tools.values()]
+    others: list[JSON] = [tool.name for tool in item.others]
+    return {
+        MARK: FORMAT,
+        "benchmark": item.benchmark,
+        "id": item.id,
+        "question": item.question,
+        "answer": item.answer,
+        "gold": dict(item.gold),
+        "tools": tools,
+        "hops": [_hop(hop) for hop in item.hops],
+        "others": others,
+        "order": list(item.order),
+        "domain": item.domain,
+        "answer_type": item.answer_type,
+        "extra": dict(item.extra),
+    }
+
+
+def _tool(tool: Tool) -> JSON:
+    schema = tool.schema
+    shown = {"name": schema.name, "description": schema.description}
+    return {**shown, "parameters": dict(schema.parameters), "body": _body(tool.body)}
+
+
+def _body(body: Body) -> JSON:
+    match body:
+        case Program(source, function):
+            return {"kind": "program", "source": source, "function": function}
+        case RecordedTable(results, default):
+            rows = {key: OUTCOME.dump_python(one, mode="json") for key, one in results.items()}
+            other = OUTCOME.dump_python(default, mode="json")
+            return {"kind": "table", "results": rows, "default": other}
+        case Simulated(instruction):
+            return {"kind": "simulated", "instruction": instruction}
+        case EpisodeAction():
+            return {"kind": "action", "action": body.value}
+
+
+def _hop(hop: Hop) -> JSON:
+    gold = None if hop.gold is None else dict(hop.gold.arguments)
+    return {"question": hop.question, "answer": hop.answer, "tool": hop.tool.name, "gold": gold}
+
+
+def from_rows(rows: Iterable[Mapping[str, Any]], *, name: str, origin: str) -> DataSet:
+    """The items of rows that `to_row` wrote.
+
+    Raises:
+        DataError: a row is not of this format, or of a newer one; says which.
+    """
+    items = []
+    for number, row in enumerate(rows, start=1):
+        if row.get(MARK) != FORMAT:
+            raise DataError(
+                f"row {number} has {MARK} {row.get(MARK)!r}; this version reads {FORMAT}",
+                origin=origin,
+            )
+        try:
+            items.append(_item(row))
+        except (KeyError, TypeError, ValueError) as error:
+            reason = f"row {number} is no item: {type(error).__name__} at {error}"
+            raise DataError(reason, origin=origin) from error
+    return DataSet(name, origin, tuple(items))
+
+
+def _item(row: Mapping[str, Any]) -> Item:
+    tools = {one["name"]: _read_tool(one) for one in row["tools"]}
+    hops = tuple(
+        Hop(
+            one["question"],
+            one["answer"],
+            tools[one["tool"]],
+            None if one["gold"] is None else GoldCall(one["gold"], "written"),
+        )
+        for one in row["hops"]
+    )
+    return Item(
+        id=row["id"],
+        question=row["question"],
+        answer=row["answer"],
+        hops=hops,
+        domain=row["domain"],
+        answer_type=row["answer_type"],
+        extra=row["extra"],
+        others=tuple(tools[name] for name in row["others"]),
+        order=tuple(row["order"]),
+        benchmark=row["benchmark"],
+        gold=row["gold"],
+    )
+
+
+def _read_tool(one: Mapping[str, Any]) -> Tool:
+    return Tool(ToolSchema(one["name"], one["description"], one["parameters"]), _read(one["body"]))
+
+
+def _read(body: Mapping[str, Any]) -> Body:
+    match body["kind"]:
+        case "program":
+            return Program(body["source"], body["function"])
+        case "table":
+            rows = {key: OUTCOME.validate_python(one) for key, one in body["results"].items()}
+            return RecordedTable(rows, OUTCOME.validate_python(body["default"]))
+        case "simulated":
+            return Simulated(body["instruction"])
+        case "action":
+            return EpisodeAction(body["action"])
+        case other:
+            raise ValueError(f"a body of kind {other!r}")
+
+
+def is_native_file(path: Path) -> bool:
+    """Whether a file's first line is a row of this format."""
+    with path.open("rb") as file:
+        first = file.readline(65_536)
+    return first.startswith(b'{"' + MARK.encode() + b'"')
+
+
+def read_file(path: Path) -> DataSet:
+    """The items of a file with a row a line.
+
+    Raises:
+        DataError: a line is no JSON object, or no item.
+        OSError: it cannot be read.
+    """
+    origin, rows = str(path), []
+    for number, line in enumerate(path.read_bytes().splitlines(), start=1):
+        if line.strip():
+            try:
+                rows.append(json.loads(line))
+            except ValueError as error:
+                raise DataError(f"line {number} is no JSON: {error}", origin=origin) from error
+    return from_rows(rows, name=path.stem, origin=origin)
