@@ -23,9 +23,7 @@ async def play(episode: Episode, model: Model) -> None:
     """
     documents = [tool.schema for tool in episode.tools]
     while episode.ending is None:
-        messages, offered = shown(
-            episode.setting.call_format, episode.trace.conversation(), documents
-        )
+        messages, offered = shown(episode.setting.call_format, episode.conversation, documents)
         try:
             with anyio.move_on_after(episode.seconds_left) as scope:
                 reply = await model.reply(messages, offered)

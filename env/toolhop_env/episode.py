@@ -20,8 +20,8 @@ import anyio
 
 from toolhop_env import benchmarks
 from toolhop_env.feedback import Feedback, Level, Verbosity, render
-from toolhop_env.limits import EpisodeLimits
-from toolhop_env.messages import RawCall, Reply, SystemMessage, UserMessage
+from toolhop_env.limits import EpisodeLimits, Used
+from toolhop_env.messages import Message, RawCall, Reply, SystemMessage, UserMessage
 from toolhop_env.reading import CallFormat, read_calls
 from toolhop_env.repair import repair
 from toolhop_env.responders import Programs, StandIns, Tables
@@ -34,6 +34,7 @@ from toolhop_env.trace import (
     Replied,
     Started,
     Trace,
+    messages_of,
 )
 from toolhop_env.validation import Validator
 from toolhop_env.verdicts import Call, Rejected
@@ -128,6 +129,9 @@ class Episode:
         self.item = item
         self.setting = setting or Setting()
         self.trace = Trace()
+        # Both follow from the trace; kept, so that no turn has to go through all before it.
+        self._conversation: list[Message] = []
+        self._used = Used()
         self.name = name or f"{item.id}-{uuid4().hex[:8]}"
         self._sandbox = sandbox
         self._sink = sink
@@ -149,6 +153,11 @@ class Episode:
     def tools(self) -> tuple[Tool, ...]:
         """The tools on offer, in hop order."""
         return tuple(self._tools.values())
+
+    @property
+    def conversation(self) -> tuple[Message, ...]:
+        """The messages so far, as the agent is shown them next."""
+        return tuple(self._conversation)
 
     @property
     def ending(self) -> Ending | None:
@@ -278,7 +287,7 @@ class Episode:
             state = f"ended ({self.ending})" if self.ending else "not been entered"
             raise EpisodeOver(f"the episode has {state}: it takes no reply")
         reply = clean(reply)
-        turn = len(self.trace.replies) + 1
+        turn = self._used.turns + 1
         self._record(Replied(turn, reply))
         raw_calls: tuple[RawCall, ...] = ()
         if not self.setting.single_reply:
@@ -296,7 +305,7 @@ class Episode:
         return Step(tuple(called), self.ending)
 
     def _end_at_limit(self) -> None:
-        exceeded = self.setting.limits.exceeded(self.trace, self._clock() - self._began)
+        exceeded = self.setting.limits.exceeded(self._used, self._clock() - self._began)
         if exceeded is not None:
             self.end(exceeded)
 
@@ -310,7 +319,7 @@ class Episode:
 
     def _calls_left(self) -> int | None:
         limit = self.setting.limits.calls
-        return None if limit is None else max(0, limit - len(self.trace.calls))
+        return None if limit is None else max(0, limit - self._used.calls)
 
     async def _call(self, turn: int, raw: RawCall) -> Called:
         verdict = self._validator.check(raw.name, raw.arguments)
@@ -369,6 +378,8 @@ class Episode:
 
     def _record(self, event: Event) -> None:
         self.trace = self.trace.after(event)
+        self._conversation += messages_of(event)
+        self._used.count(event)
         if self._sink is not None:
             self._sink(event)
 

@@ -2,10 +2,29 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, fields
 
-from toolhop_env.trace import Called, Ending, Replied, Trace
+from toolhop_env.trace import Called, Ending, Event, Replied
+
+
+@dataclass(slots=True)
+class Used:
+    """What an episode has used so far, counted event by event."""
+
+    turns: int = 0
+    calls: int = 0
+    tokens: int = 0
+    cost_usd: float = 0.0
+
+    def count(self, event: Event) -> None:
+        """Add what the next event of the episode used."""
+        if isinstance(event, Called):
+            self.calls += 1
+        elif isinstance(event, Replied):
+            usage = event.reply.usage
+            self.turns += 1
+            self.tokens += usage.input_tokens + usage.output_tokens
+            self.cost_usd += usage.cost_usd or 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,19 +48,14 @@ class EpisodeLimits:
             if value is not None and not value > 0:
                 raise ValueError(f"{limit.name} is {value}; it must be more than 0, or None")
 
-    def exceeded(self, trace: Trace, elapsed_s: float) -> Ending | None:
+    def exceeded(self, used: Used, elapsed_s: float) -> Ending | None:
         """The limit that leaves no room for another turn, if any."""
-        turns = sum(isinstance(event, Replied) for event in trace.events)
-        calls = sum(isinstance(event, Called) for event in trace.events)
-        used = [event.reply.usage for event in trace.replies]
-        tokens = sum(usage.input_tokens + usage.output_tokens for usage in used)
-        cost_usd = math.fsum(usage.cost_usd or 0.0 for usage in used)
         for limit, value, ending in (
             (self.time_s, elapsed_s, Ending.OUT_OF_TIME),
-            (self.turns, turns, Ending.OUT_OF_TURNS),
-            (self.calls, calls, Ending.OUT_OF_CALLS),
-            (self.tokens, tokens, Ending.OUT_OF_TOKENS),
-            (self.cost_usd, cost_usd, Ending.OUT_OF_COST),
+            (self.turns, used.turns, Ending.OUT_OF_TURNS),
+            (self.calls, used.calls, Ending.OUT_OF_CALLS),
+            (self.tokens, used.tokens, Ending.OUT_OF_TOKENS),
+            (self.cost_usd, used.cost_usd, Ending.OUT_OF_COST),
         ):
             if limit is not None and value >= limit:
                 return ending

@@ -234,14 +234,20 @@ class Trace:
 
     def conversation(self) -> tuple[Message, ...]:
         """The messages so far, as the agent is shown them next."""
-        messages: list[Message] = list(self.started.messages)
-        for event in self.events:
-            if isinstance(event, Replied):
-                reply = event.reply
-                messages.append(AssistantMessage(reply.content, reply.calls))
-            elif isinstance(event, Called):
-                messages.append(ToolMessage(event.raw.id, event.raw.name, event.feedback))
-        return tuple(messages)
+        return tuple(message for event in self.events for message in messages_of(event))
+
+
+def messages_of(event: Event) -> tuple[Message, ...]:
+    """What an event adds to the conversation."""
+    match event:
+        case Started():
+            return event.messages
+        case Replied():
+            return (AssistantMessage(event.reply.content, event.reply.calls),)
+        case Called():
+            return (ToolMessage(event.raw.id, event.raw.name, event.feedback),)
+        case _:
+            return ()
 
 
 def _begins(event: Event, turn: int) -> bool:

@@ -45,6 +45,7 @@ def with_episode(act: Callable[[Episode], Any], sandbox: CannedSandbox | None = 
     async def go() -> Trace:
         async with Episode(ITEM, sandbox or CannedSandbox(echo)) as episode:
             await act(episode)
+            assert episode.conversation == episode.trace.conversation()
         return episode.trace
 
     return anyio.run(go)

@@ -82,6 +82,8 @@ def test_going_back_to_the_level_itself_changes_nothing() -> None:
 def resumed(kept: Trace, setting: Setting) -> Trace:
     async def go() -> Trace:
         async with Episode(ITEM, CannedSandbox(echo), setting, resume_from=kept) as episode:
+            # What an agent is shown next is what the trace says.
+            assert episode.conversation == episode.trace.conversation() != ()
             return episode.trace
 
     return anyio.run(go)
