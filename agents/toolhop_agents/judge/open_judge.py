@@ -12,6 +12,7 @@ from toolhop_tools.packages import added, object_of, wrong_kind
 
 GROUP = "toolhop.judges"
 """Entry points of judges in packages of one's own: each gives a `Judge`."""
+MINILM = "minilm"
 
 
 @asynccontextmanager
@@ -19,7 +20,8 @@ async def open_judge(names: str, *, base_url: str | None = None) -> AsyncIterato
     """The judges of a list with commas, each for what those before it leave open.
 
     Args:
-        names: ``overlap``, ``file:PATH``, ``PROVIDER/MODEL``, or the name of an entry point.
+        names: ``overlap``, ``minilm``, ``file:PATH``, ``PROVIDER/MODEL``, or the name of an
+            entry point.
         base_url: where models are asked instead of their providers' own addresses.
 
     Raises:
@@ -34,6 +36,10 @@ async def open_judge(names: str, *, base_url: str | None = None) -> AsyncIterato
 async def _opened(name: str, base_url: str | None, stack: AsyncExitStack) -> Judge:
     if name == Overlap.name:
         return Overlap()
+    if name == MINILM:
+        from toolhop_agents.judge.minilm import open_minilm  # numpy takes its time
+
+        return open_minilm()
     if name.startswith("file:"):
         return labels(Path(name.removeprefix("file:")))
     if "/" in name:
@@ -45,5 +51,5 @@ async def _opened(name: str, base_url: str | None, stack: AsyncExitStack) -> Jud
         if not isinstance(judge, Judge):
             raise wrong_kind(more[name], judge, "Judge")
         return judge
-    known = ", ".join([Overlap.name, "file:PATH", "PROVIDER/MODEL", *sorted(more)])
+    known = ", ".join([Overlap.name, MINILM, "file:PATH", "PROVIDER/MODEL", *sorted(more)])
     raise JudgeError(f"there is no judge {name!r}; give {known}, several with commas")

@@ -147,7 +147,7 @@ class RunSettings(BaseModel):
     judge: Annotated[
         str | None,
         Flag(
-            "Who answers what a benchmark cannot score by itself: overlap, file:PATH, "
+            "Who answers what a benchmark cannot score by itself: overlap, minilm, file:PATH, "
             "PROVIDER/MODEL; several with commas.",
         ),
     ] = None
