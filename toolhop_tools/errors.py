@@ -40,7 +40,8 @@ class DataProblem:
 
     def __str__(self) -> str:
         place = ": ".join(part for part in (self.where, self.field) if part)
-        return f"{place}: expected {self.expected}; given {self.given}"
+        said = f"expected {self.expected}; given {self.given}"
+        return f"{place}: {said}" if place else said
 
     def to_json(self) -> dict[str, JSON]:
         """The fields as a JSON object."""
@@ -101,6 +102,11 @@ class FetchError(ToolsError):
 def counted(number: int, noun: str) -> str:
     """``1 row``, ``2 rows``."""
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
+def why(error: Exception) -> str:
+    """What stands in the way of reading a file, without the path that the message names anyway."""
+    return (isinstance(error, OSError) and error.strerror) or str(error)
 
 
 def shown(value: object) -> str:

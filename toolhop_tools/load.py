@@ -122,7 +122,7 @@ def select(
     first, last = _range(limit)
     chosen = items[first - 1 : last]
     if not chosen:
-        raise BadChoice(f"limit {limit} leaves nothing of {len(items)} items")
+        raise BadChoice(f"--limit {limit} leaves nothing of {len(items)} items")
     return chosen
 
 
@@ -154,4 +154,6 @@ def _range(limit: str) -> tuple[int, int]:
         first, last = int(match[1] or 1), int(match[2])
         if 1 <= first <= last:
             return first, last
-    raise BadChoice(f"limit {limit!r} is neither a count as 10 nor a range as 10-20 (from 1)")
+    raise BadChoice(
+        f"--limit is {limit!r}; give a count such as 10, or a range such as 10-20, from 1"
+    )

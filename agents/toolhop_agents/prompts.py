@@ -20,6 +20,7 @@ from pathlib import Path
 
 from toolhop_env.messages import SystemMessage, UserMessage
 from toolhop_env.reading import CallFormat
+from toolhop_tools.errors import why
 from toolhop_tools.model import ToolSchema
 
 PLACES = ("question", "tools", "answer_format", "tool_format")
@@ -55,7 +56,7 @@ def read_template(path: Path) -> str:
     try:
         text = path.read_text(encoding="utf-8").rstrip("\n")
     except (OSError, UnicodeDecodeError) as error:
-        raise TemplateError(f"the template {path} cannot be read: {error}") from error
+        raise TemplateError(f"the template {path} cannot be read: {why(error)}") from error
     if "{question}" not in text:
         raise TemplateError(
             f"the template {path} has no {{question}}; put it where the question shall stand"

@@ -16,6 +16,8 @@ from enum import StrEnum
 from pathlib import Path
 from typing import TypeAlias
 
+from toolhop_tools.errors import why
+
 
 class Level(StrEnum):
     """The levels that are built in."""
@@ -106,7 +108,7 @@ def read_template(path: Path, name: str | None = None) -> Template:
     try:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        raise LevelError(f"the feedback template {path} cannot be read: {error}") from error
+        raise LevelError(f"the feedback template {path} cannot be read: {why(error)}") from error
     return Template(name or path.stem, text.replace("\r\n", "\n").rstrip("\n"))
 
 

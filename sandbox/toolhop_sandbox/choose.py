@@ -37,7 +37,8 @@ async def open_sandbox(
     """A sandbox to enter with `async with`.
 
     Args:
-        kind: ``auto`` takes Docker where an engine answers, else a process, with a warning.
+        kind: ``auto`` takes Docker where an engine answers, else a process, with a warning. What
+            only Docker has is never given up: with one of those, ``auto`` is ``docker``.
         limits: of each call.
         policy: ``restricted`` or ``none``.
         max_workers: sessions at a time; None for one a processor.
@@ -54,6 +55,8 @@ async def open_sandbox(
     docker = DockerEngine(
         limits=limits, base=base, runtime=runtime, transport=transport, hash_seed=hash_seed
     )
+    if kind == "auto" and (base or runtime or transport != "auto"):
+        kind = "docker"
     if kind == "docker" or (kind == "auto" and await answers(docker)):
         launcher: Launcher = docker
     else:

@@ -1,14 +1,15 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
 from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner, Result
 
+from tests.agents import command
 from tests.toolhop_tools.rows import row, same_names, write
-from toolhop_agents.cli import data as command
 from toolhop_agents.data_view import parameter_rows
 from toolhop_agents.terminal import visible
 from toolhop_sandbox.outcome import JSON
@@ -29,10 +30,9 @@ def rows(tmp_path: Path) -> str:
     return str(write(tmp_path, two))
 
 
-def toolhop(*arguments: str, code: int = 0) -> Result:
-    result = CliRunner().invoke(command.data, arguments)
-    assert result.exit_code == code, result.output
-    assert result.exception is None or isinstance(result.exception, SystemExit)
+def toolhop(*arguments: str, code: int = 0) -> subprocess.CompletedProcess[str]:
+    result = command.toolhop("data", *arguments, env=os.environ)
+    assert result.returncode == code, result.stderr
     return result
 
 
@@ -86,7 +86,11 @@ def test_list_chooses(rows: str, choice: Sequence[str], ids: list[str]) -> None:
         (["--limit", "3"], 2, "name a data set by --data"),
         (["--data", "nope"], 2, "no data set 'nope'"),
         (["--data", "toolhop"], 3, "toolhop data fetch"),
-        (["--data", "ROWS", "--limit", "x"], 2, "neither a count as 10 nor a range as 10-20"),
+        (
+            ["--data", "ROWS", "--limit", "x"],
+            2,
+            "give a count such as 10, or a range such as 10-20",
+        ),
         (["--data", "ROWS", "--domain", "none"], 2, "it has History, Other"),
     ],
 )
@@ -153,7 +157,7 @@ def test_validate_lists_errors_and_findings(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "rule"), [("{", "bad-json"), ("[]", "empty"), ("{}", "not-a-list")]
+    ("text", "rule"), [("{", "bad-json"), ("[]", "unreadable"), ("{}", "not-a-list")]
 )
 def test_validate_tells_what_is_no_data_file(tmp_path: Path, text: str, rule: str) -> None:
     path = tmp_path / "rows.json"

@@ -110,7 +110,7 @@ def test_errored_episodes_are_told_by_cause() -> None:
     )
     assert finding.severity is Severity.ERROR
     assert finding.evidence["causes"] == {
-        "the endpoint did not answer after #.# s": 2,
+        "the endpoint did not answer after 1.5 s": 2,
         "disk full": 1,
     }
     assert finding.episodes == ("m-1", "m-2", "m-3")

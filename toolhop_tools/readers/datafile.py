@@ -57,7 +57,7 @@ def parse_rows(data: bytes, *, lines: bool, origin: str) -> list[tuple[str, JSON
     text = decode(data, origin)
     rows = _from_lines(text, origin) if lines else _from_list(text, origin)
     if not rows:
-        raise _single(origin, "empty", "", "at least one row", "none")
+        raise DataError("has no items; give a file with at least one", origin=origin)
     return rows
 
 

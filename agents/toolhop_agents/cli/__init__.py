@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import importlib
+import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from difflib import get_close_matches
 
 import click
 
@@ -31,6 +33,14 @@ PREFIX = "TOOLHOP"
 """Of the variables that set flags."""
 EXIT_EPISODES, EXIT_USAGE, EXIT_MISSING = 1, 2, 3
 """Exit codes beside 0: episodes failed, bad input, a prerequisite is missing."""
+INTERRUPTED = 130
+"""Exit code after Ctrl-C, as shells have it."""
+
+
+def nearest(given: str, allowed: Iterable[str]) -> str:
+    """`` (did you mean X?)``, or nothing where none of what is allowed is like it."""
+    near = get_close_matches(given, allowed, n=1, cutoff=0.6)
+    return f" (did you mean {near[0]}?)" if near else ""
 
 
 def _name_variables(command: click.Command, prefix: str) -> None:
@@ -45,6 +55,16 @@ def _name_variables(command: click.Command, prefix: str) -> None:
     if isinstance(command, click.Group):
         for name, part in command.commands.items():
             _name_variables(part, f"{prefix}_{name.replace('-', '_').upper()}")
+    else:
+        _tell_of_unknown_variables(command, prefix)
+
+
+def _tell_of_unknown_variables(command: click.Command, prefix: str) -> None:
+    """Warn of variables that look as if they set a flag of the command, and set none."""
+    known = {name for flag in command.params for name in flag.envvar or ()}
+    for name in sorted(os.environ):
+        if name.startswith(f"{prefix}_") and name not in known:
+            click.echo(f"toolhop: the variable {name} sets no flag{nearest(name, known)}", err=True)
 
 
 class Lazy(click.Group):
@@ -62,6 +82,14 @@ class Lazy(click.Group):
         command: click.Command = getattr(module, cmd_name)
         _name_variables(command, f"{PREFIX}_{cmd_name.upper()}")
         return command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Find the command, or say which one is meant."""
+        if args and args[0] not in COMMANDS and not args[0].startswith("-"):
+            ctx.fail(f"no command {args[0]!r}{nearest(args[0], COMMANDS)}")
+        return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """List the commands from the table above."""
@@ -82,7 +110,19 @@ def root() -> None:
 def main() -> None:
     """Entry point of `toolhop`."""
     try:
-        root(auto_envvar_prefix=PREFIX)
+        sys.exit(root(auto_envvar_prefix=PREFIX, standalone_mode=False))
+    except click.Abort:
+        sys.exit(INTERRUPTED)
+    except click.exceptions.NoArgsIsHelpError as error:
+        error.show()
+        sys.exit(EXIT_USAGE)
+    except click.UsageError as error:
+        path = error.ctx.command_path if error.ctx else "toolhop"
+        click.echo(f"toolhop: {_sentence(error)}\n  fix: see {path} --help", err=True)
+        sys.exit(error.exit_code)
+    except click.ClickException as error:
+        click.echo(f"toolhop: {error.format_message()}", err=True)
+        sys.exit(error.exit_code)
     except Exception as error:
         from toolhop_agents.cli.faults import exit_code
 
@@ -91,3 +131,9 @@ def main() -> None:
             raise
         click.echo(f"toolhop: {error}", err=True)
         sys.exit(code)
+
+
+def _sentence(error: click.UsageError) -> str:
+    """A usage error as all other messages: small letter first, no full stop."""
+    text = error.format_message().removesuffix(".")
+    return text[:1].lower() + text[1:]

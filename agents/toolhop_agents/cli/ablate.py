@@ -29,7 +29,7 @@ from toolhop_agents.ablate.folder import AblationFolder
 from toolhop_agents.ablate.plain import to_json
 from toolhop_agents.ablate.result import result
 from toolhop_agents.ablate.table import print_result
-from toolhop_agents.cli import EXIT_EPISODES
+from toolhop_agents.cli import EXIT_EPISODES, INTERRUPTED
 from toolhop_agents.cli.errored import report_errored
 from toolhop_agents.cli.options import (
     checked,
@@ -40,7 +40,6 @@ from toolhop_agents.cli.options import (
     values_of,
 )
 from toolhop_agents.cli.progress import Episodes
-from toolhop_agents.cli.run import INTERRUPTED
 from toolhop_agents.runs.execute import Plan
 from toolhop_agents.runs.settings import RunSettings
 from toolhop_agents.table import table_console

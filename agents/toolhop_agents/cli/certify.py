@@ -14,6 +14,7 @@ import anyio
 import click
 from rich.console import Console
 
+from toolhop_agents.cli import INTERRUPTED
 from toolhop_agents.cli.certify_view import Tally, page, print_tally, to_json
 from toolhop_agents.cli.progress import Steps
 from toolhop_agents.runs.signals import until_signal
@@ -29,8 +30,6 @@ from toolhop_tools.load import select, survey
 from toolhop_tools.model import Item
 from toolhop_tools.readers.record import Survey
 
-INTERRUPTED = 130
-"""Exit code after Ctrl-C, as shells have it."""
 PRINTED = 20
 """Rows that cannot be used which are reported; --json has all."""
 

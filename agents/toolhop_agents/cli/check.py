@@ -17,7 +17,7 @@ import anyio
 import click
 from rich.console import Console
 
-from toolhop_agents.cli import EXIT_EPISODES
+from toolhop_agents.cli import EXIT_EPISODES, INTERRUPTED
 from toolhop_agents.cli.check_progress import Tools
 from toolhop_agents.cli.check_view import Checked, not_asked, print_report, summary, to_json
 from toolhop_agents.table import table_console
@@ -35,9 +35,6 @@ from toolhop_tools.properties.many import check_all
 from toolhop_tools.properties.messages import CheckJob
 from toolhop_tools.properties.model import PROPERTIES, Subject, ToolReport, subjects
 from toolhop_tools.readers.record import Survey
-
-INTERRUPTED = 130
-"""Exit code after Ctrl-C, as shells have it."""
 
 
 # fmt: off

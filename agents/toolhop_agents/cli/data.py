@@ -7,8 +7,7 @@ missing on this machine (the official file, or a way to it).
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -27,8 +26,6 @@ from toolhop_tools.errors import (
     DataNotFetched,
     DataNotFound,
     DataProblem,
-    FetchError,
-    ToolsError,
     counted,
 )
 from toolhop_tools.load import load, readers, select, survey
@@ -40,38 +37,6 @@ from toolhop_tools.review import findings
 F = TypeVar("F", bound=Callable[..., Any])
 
 BAD_DATA = 1
-
-
-class UsageFailure(click.ClickException):
-    """What was named is not there."""
-
-    exit_code = 2
-
-
-class MissingFailure(click.ClickException):
-    """Something has to be brought to this machine first."""
-
-    exit_code = 3
-
-
-def failure(error: ToolsError) -> click.ClickException:
-    """A fault of the layers below in its own words, with the exit code for its kind."""
-    match error:
-        case DataNotFound() | BadChoice():
-            return UsageFailure(str(error))
-        case DataNotFetched() | FetchError():
-            return MissingFailure(str(error))
-        case _:
-            return click.ClickException(str(error))
-
-
-@contextmanager
-def told() -> Iterator[None]:
-    """Faults of data end the command with a message instead of a traceback."""
-    try:
-        yield
-    except ToolsError as error:
-        raise failure(error) from None
 
 
 def data_option(function: F) -> F:
@@ -99,8 +64,7 @@ def list_(source: str | None, domains: tuple[str, ...], limit: str | None, as_js
             raise click.UsageError("--domain and --limit choose items: name a data set by --data")
         _list_sets(as_json)
         return
-    with told():
-        items = select(_of_domains(load(source), domains), limit=limit)
+    items = select(_of_domains(load(source), domains), limit=limit)
     if as_json:
         write_json([data_view.item_row(item) for item in items])
     else:
@@ -119,8 +83,7 @@ def _of_domains(dataset: DataSet, domains: Sequence[str]) -> DataSet:
 
 
 def _list_sets(as_json: bool) -> None:
-    with told():
-        known = readers()
+    known = readers()
     rows: list[JSON] = [
         {
             "name": name,
@@ -148,11 +111,10 @@ def _list_sets(as_json: bool) -> None:
 @json_option
 def show(item: str, source: str, code: bool, as_json: bool) -> None:
     """Show one item: its question, hops, tools and gold calls."""
-    with told():
-        chosen = select(load(source), sample_ids=[item])
-        if len(chosen) > 1:
-            ids = ", ".join(one.id for one in chosen[:5])
-            raise BadChoice(f"{item!r} fits {len(chosen)} items ({ids} …); name one")
+    chosen = select(load(source), sample_ids=[item])
+    if len(chosen) > 1:
+        ids = ", ".join(one.id for one in chosen[:5])
+        raise BadChoice(f"{item!r} fits {len(chosen)} items ({ids} …); name one")
     if as_json:
         write_json(data_view.item_object(chosen[0]))
         return
@@ -197,8 +159,8 @@ def validate(source: str, strict: bool, as_json: bool) -> None:
 def _examine(source: str) -> tuple[Sequence[Item], list[DataProblem]]:
     try:
         seen = survey(source)
-    except (DataNotFound, DataNotFetched) as error:
-        raise failure(error) from None
+    except (DataNotFound, DataNotFetched):
+        raise
     except DataError as error:
         whole = DataProblem("unreadable", source, "", "a data set", error.message)
         return (), list(error.problems) or [whole]
@@ -220,8 +182,7 @@ def fetch(file: Path | None, url: str | None) -> None:
     """
     if file and url:
         raise click.UsageError("give --from or --url, not both")
-    with told():
-        path = fetching.adopt(file) if file else _download(url)
+    path = fetching.adopt(file) if file else _download(url)
     click.echo(path)
 
 
@@ -245,8 +206,7 @@ def _download(url: str | None) -> Path:
 @click.option("--force", is_flag=True, help="Replace the file if it is there.")
 def export(source: str, output: str, force: bool) -> None:
     """Write a data set in ToolHop's official format, with its gold calls as an extra field."""
-    with told():
-        rows = to_rows(load(source))
+    rows = to_rows(load(source))
     text = json.dumps(rows, ensure_ascii=False, indent=2) + "\n"
     if output == "-":
         click.echo(text.encode(), nl=False)

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable
 
 from rich.console import Console
 
 from toolhop_env.attempt import Attempt
-from toolhop_env.diagnosis.of_tools import cause
+from toolhop_env.diagnosis.of_tools import causes_of
 from toolhop_env.score import Errored
 
 
@@ -17,10 +16,10 @@ def report_errored(errors: Console, judged: Iterable[Attempt]) -> None:
     reasons = [one.verdict.reason for one in judged if isinstance(one.verdict, Errored)]
     if not reasons:
         return
-    causes = Counter(map(cause, reasons))
+    causes = causes_of(reasons)
     most, count = causes.most_common(1)[0]
     head = f"{len(reasons)} errored:"
     if len(causes) > 1:
         head = f"{len(reasons)} errored, by {len(causes)} causes (toolhop diagnose); {count} times:"
-    told = next(reason for reason in reasons if cause(reason) == most)
+    told = next((reason for reason in reasons if reason.strip().startswith(most)), most)
     errors.print(head, told, markup=False, highlight=False, soft_wrap=True)

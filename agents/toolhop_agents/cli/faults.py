@@ -20,9 +20,11 @@ from toolhop_env.runs.files import StoreError
 from toolhop_env.runs.sides import NotComparable
 from toolhop_env.trace import TraceError
 from toolhop_sandbox.errors import SandboxFault, SandboxUnavailable
-from toolhop_tools.errors import ToolsError
+from toolhop_tools.errors import DataNotFetched, FetchError, ToolsError
 
 _CODES: tuple[tuple[type[Exception], int], ...] = (
+    (DataNotFetched, EXIT_MISSING),
+    (FetchError, EXIT_MISSING),
     (ToolsError, EXIT_USAGE),
     (UnknownAgent, EXIT_USAGE),
     (TemplateError, EXIT_USAGE),
@@ -49,5 +51,8 @@ _CODES: tuple[tuple[type[Exception], int], ...] = (
 
 
 def exit_code(error: Exception) -> int | None:
-    """The exit code for a fault that has a message for the user; None for a bug of ours."""
+    """The exit code for a fault that has a message for the user; None for a bug of ours.
+
+    Of several kinds that it is, the first in the table counts.
+    """
     return next((code for kind, code in _CODES if isinstance(error, kind)), None)

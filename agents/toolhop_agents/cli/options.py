@@ -14,6 +14,7 @@ import click
 from pydantic import BaseModel, ValidationError
 from pydantic.fields import FieldInfo
 
+from toolhop_agents.cli import nearest
 from toolhop_agents.models.prices import parse
 from toolhop_agents.prompts import read_template
 from toolhop_agents.runs.settings import OPERATIONAL, Flag, RunSettings
@@ -142,7 +143,9 @@ def config(ctx: click.Context, _: click.Parameter, path: Path | None) -> Path | 
         return None
     try:
         values = tomllib.loads(path.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+    except OSError as error:
+        raise click.BadParameter(f"{path} cannot be read: {error.strerror}") from error
+    except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise click.BadParameter(f"{path} cannot be read as TOML: {error}") from error
     flags = {
         flag.lstrip("-"): parameter
@@ -153,7 +156,8 @@ def config(ctx: click.Context, _: click.Parameter, path: Path | None) -> Path | 
     found = {key: flags.get(key.replace("_", "-")) for key in values}
     unknown = sorted(key for key, flag in found.items() if flag is None)
     if unknown:
-        raise click.BadParameter(f"{path} sets {', '.join(unknown)}; the keys are the flags' names")
+        which = ", ".join(f"{key}{nearest(key.replace('_', '-'), flags)}" for key in unknown)
+        raise click.BadParameter(f"{path} has keys that are no flags: {which}")
     plain = {flag.name: _of_type(flag, values[key], path) for key, flag in found.items() if flag}
     ctx.default_map = {**(ctx.default_map or {}), **plain}
     return path
@@ -216,6 +220,9 @@ def checked(values: Mapping[str, Any]) -> RunSettings:
         raise click.UsageError(f"{flag_name(name)}: {first['msg']}") from error
     except ValueError as error:
         raise click.UsageError(str(error)) from error
+    if settings.sandbox == "process" and (settings.runtime or settings.sandbox_base):
+        given = "--runtime" if settings.runtime else "--sandbox-base"
+        raise click.UsageError(f"{given} needs Docker; leave it out, or --sandbox process")
     return settings
 
 

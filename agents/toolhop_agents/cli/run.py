@@ -17,7 +17,7 @@ from dotenv import load_dotenv
 from pydantic import ValidationError
 from rich.console import Console
 
-from toolhop_agents.cli import EXIT_EPISODES
+from toolhop_agents.cli import EXIT_EPISODES, INTERRUPTED
 from toolhop_agents.cli.errored import report_errored
 from toolhop_agents.cli.options import (
     checked,
@@ -36,6 +36,7 @@ from toolhop_agents.runs.ledger import as_json as as_spent
 from toolhop_agents.runs.settings import RunSettings
 from toolhop_agents.table import print_tables, table_console, to_json
 from toolhop_env.runs.files import StoreError
+from toolhop_env.runs.progress import progress
 from toolhop_env.runs.store import RunStore
 from toolhop_env.score import Errored
 from toolhop_env.summary import summarize
@@ -44,8 +45,6 @@ PRINTED = 50
 """Faults of items left out that are reported; the manifest has all."""
 COUNT = click.IntRange(min=1)
 AMOUNT = click.FloatRange(min=0, min_open=True, max=math.inf, max_open=True)
-INTERRUPTED = 130
-"""Exit code after Ctrl-C, as shells have it."""
 
 
 # fmt: off
@@ -96,6 +95,8 @@ def run(
         again = f"go on with: toolhop run --resume {ended.store.folder}"
         errors.print(again, markup=False, highlight=False, soft_wrap=True)
     if ended.status == "cancelled":
+        finished = len(progress(ended.attempts).finished)
+        errors.print(f"interrupted: {finished} of {len(job.work)} episodes are finished")
         sys.exit(INTERRUPTED)
     sys.exit(EXIT_EPISODES if ended.fault or errored else 0)
 

@@ -19,6 +19,7 @@ from toolhop_agents.models.base import Model
 from toolhop_env.messages import Reply, UserMessage
 from toolhop_env.questions import LlmQuestion, Question, SimilarityQuestion, digest
 from toolhop_sandbox.outcome import JSON
+from toolhop_tools.errors import why
 
 TRIES = 3
 """How often a model is asked one question before it stays open: most slips do not come twice."""
@@ -174,7 +175,7 @@ def labels(path: Path) -> Labels:
     try:
         found = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
-        raise JudgeError(f"the file of answers {path} cannot be read: {error}") from error
+        raise JudgeError(f"the file of answers {path} cannot be read: {why(error)}") from error
     if not isinstance(found, dict):
         raise JudgeError(f"{path} holds no JSON object of a question's digest to its answer")
     return Labels(f"file:{path.name}", found)

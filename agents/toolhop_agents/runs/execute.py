@@ -16,6 +16,7 @@ from toolhop_agents.judge.judges import Judge
 from toolhop_agents.judge.open_judge import open_judge
 from toolhop_agents.models.clients import open_model
 from toolhop_agents.models.rate import Connections
+from toolhop_agents.models.reach import reach
 from toolhop_agents.runs import manifest as manifests
 from toolhop_agents.runs.executors.local import LocalExecutor
 from toolhop_agents.runs.job import Job, prepare
@@ -190,6 +191,12 @@ class _RunSession:
 
         async def enter() -> None:
             enter_context = self._stack.enter_async_context
+            for name, address in (
+                (settings.model, settings.base_url),
+                (settings.simulator, settings.simulator_base_url),
+            ):
+                if name and address:
+                    await reach(name, address)
             sandbox = await enter_context(await _sandbox(settings, workers))
             agents = await enter_context(_agents(settings, binding, self._connections))
             stand_ins, judge = StandIns(), None

@@ -179,7 +179,9 @@ class RunSettings(BaseModel):
     sandbox: Annotated[Kind, Flag("What isolates tools.")] = "auto"
     policy: Annotated[Policy, Flag("Which source is run: see docs/policy.md.")] = "restricted"
     sandbox_base: Annotated[str | None, Flag("Image with python3 to build on.")] = None
-    runtime: Annotated[str | None, Flag("Container runtime, such as runsc.")] = None
+    runtime: Annotated[str | None, Flag("Container runtime, such as runsc; it needs Docker.")] = (
+        None
+    )
     transport: Annotated[
         Transport, Flag("How containers are talked to; remote engines need attach.")
     ] = "auto"

@@ -37,7 +37,7 @@ def errored_episodes(seen: Sequence[Seen]) -> Iterator[Finding]:
             if one.counts is counts and not one.left and one.attempt.score is None
         ]
         if errored_attempts:
-            causes = Counter(cause(reason) for _, reason in errored_attempts)
+            causes = causes_of(reason for _, reason in errored_attempts)
             shown = listed(f"{count} times: {cause}" for cause, count in causes.most_common())
             yield Finding(
                 "errored_episodes" if counts else "errored_attempts",
@@ -48,10 +48,17 @@ def errored_episodes(seen: Sequence[Seen]) -> Iterator[Finding]:
             )
 
 
-def cause(reason: str) -> str:
-    """A reason without what differs from case to case."""
-    first = (reason.strip().splitlines() or ["no reason was recorded"])[0]
-    return re.sub(r"0x[0-9a-f]+|[0-9]+", "#", first)[:160]
+def causes_of(reasons: Iterable[str]) -> Counter[str]:
+    """First lines of reasons with their counts, the most frequent first.
+
+    Those that differ in numbers alone are one cause, told as it was told first.
+    """
+    first: dict[str, str] = {}
+    counts: Counter[str] = Counter()
+    for reason in reasons:
+        line = (reason.strip().splitlines() or ["no reason was recorded"])[0]
+        counts[first.setdefault(re.sub(r"0x[0-9a-f]+|[0-9]+", "#", line), line)] += 1
+    return Counter(dict(counts.most_common()))
 
 
 LEAST_TRIES = 3

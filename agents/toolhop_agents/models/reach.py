@@ -1,0 +1,60 @@
+"""Whether anything answers at the address of a model, asked once before a run begins."""
+
+from __future__ import annotations
+
+import os
+
+import httpx
+
+from toolhop_agents.models.base import ModelFault
+
+LIMIT_S = 5.0
+"""A server that takes the connection and is busy for longer is there."""
+
+
+async def reach(model: str, address: str) -> None:
+    """Ask for the list of models, which costs nothing.
+
+    What answers in JSON, or asks for a key, is taken for an API, whatever it says: some have no
+    list. Of providers other than ``openai`` nothing is known but that they have to answer.
+
+    Args:
+        model: ``PROVIDER/MODEL``.
+        address: its ``--base-url``.
+
+    Raises:
+        ModelFault: nothing answers there, or something that is no API; with the cause.
+    """
+    url = f"{address.rstrip('/')}/models"
+    try:
+        async with httpx.AsyncClient(timeout=LIMIT_S) as client:
+            answer = await client.get(url)
+    except (httpx.ReadTimeout, httpx.PoolTimeout):
+        return
+    except httpx.HTTPError as error:
+        raise ModelFault(
+            f"no server answers at {address}: {_cause(error)}"
+            "\n  fix: start it, or give its --base-url",
+            fatal=True,
+        ) from error
+    kind = answer.headers.get("content-type", "no content type")
+    if model.startswith("openai/") and answer.status_code == httpx.codes.NOT_FOUND:
+        if "json" in kind:
+            return
+        raise ModelFault(
+            f"what answers at {address} is no OpenAI API: {url} gave {answer.status_code} ({kind})"
+            "\n  fix: give the --base-url of one; most end in /v1",
+            fatal=True,
+        )
+
+
+def _cause(error: BaseException) -> str:
+    """What the system says of it, below the words of the libraries; else theirs."""
+    found: BaseException | None = error
+    while found is not None:
+        if isinstance(found, ConnectionError) and found.errno:
+            return os.strerror(found.errno)  # asyncio writes words of its own over it
+        if isinstance(found, OSError) and found.strerror:
+            return found.strerror
+        found = found.__cause__ or found.__context__
+    return str(error) or type(error).__name__
