@@ -76,6 +76,8 @@ class Benchmark:
     """The answer that was given, as scored; None for none."""
     milestones: Callable[[Trace], Sequence[Milestone]] = _no_milestones
     """The steps of the way, each reached or not."""
+    must_call: frozenset[str] = frozenset()
+    """Modes in which an agent is told to call tools: one that never does is a finding."""
     milestone: str = "milestone"
     """What one of them is called, in the singular."""
     explain_gap: Callable[[Trace], str | None] = _no_gap

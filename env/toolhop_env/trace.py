@@ -41,6 +41,9 @@ class Ending(StrEnum):
 
     ANSWERED = "answered"
     """The agent replied without a call, or finished by an action."""
+    MALFORMED_CALL = "malformed_call"
+    """The last reply holds a call in a form that is not read (`toolhop_env.malformed`): no answer,
+    though the published evaluators take it for one."""
     GAVE_UP = "gave_up"
     """The agent gave up by an action."""
     OUT_OF_TURNS = "out_of_turns"
@@ -90,6 +93,11 @@ class Started:
     """How the item's tools were shown (`toolhop_tools.perturb`)."""
     benchmark: str = "toolhop"
     """Whose scorer the gold is for."""
+    answer_malformed: bool = False
+    """A malformed call gets feedback, and the episode goes on."""
+    tool_chars: int = 0
+    """Characters that the tools' schemas come to at least, in whatever form a model is shown them
+    (`toolhop_env.offered`); 0 where none go beside the messages, and in older traces."""
     format: int = FORMAT
     kind: Literal["started"] = "started"
 
@@ -151,7 +159,7 @@ class Ended:
     wall_s: float
     """Seconds from start to end."""
     reason: str = ""
-    """For an errored episode: what broke."""
+    """For an errored episode: what broke; for a malformed call: how it is written."""
     kind: Literal["ended"] = "ended"
 
 
@@ -240,8 +248,15 @@ class Trace:
                 reply = event.reply
                 messages.append(AssistantMessage(reply.content, reply.calls))
             elif isinstance(event, Called):
-                messages.append(ToolMessage(event.raw.id, event.raw.name, event.feedback))
+                messages.append(self._said_to(event))
         return tuple(messages)
+
+    def _said_to(self, call: Called) -> ToolMessage | UserMessage:
+        """Feedback to a call; where no native call was made, there is none to answer by its id."""
+        malformed = call.error is ErrorCode.MALFORMED_CALL
+        if malformed and self.started.call_format is CallFormat.NATIVE:
+            return UserMessage(call.feedback)
+        return ToolMessage(call.raw.id, call.raw.name, call.feedback)
 
 
 def _begins(event: Event, turn: int) -> bool:

@@ -18,6 +18,7 @@ from pydantic import ValidationError
 from rich.console import Console
 
 from toolhop_agents.cli import EXIT_EPISODES
+from toolhop_agents.cli.diagnose import print_headlines
 from toolhop_agents.cli.errored import report_errored
 from toolhop_agents.cli.options import (
     checked,
@@ -35,6 +36,7 @@ from toolhop_agents.runs.job import Job, prepare, resumed, sampled
 from toolhop_agents.runs.ledger import as_json as as_spent
 from toolhop_agents.runs.settings import RunSettings
 from toolhop_agents.table import print_tables, table_console, to_json
+from toolhop_env.diagnosis.of_conduct import conduct_findings
 from toolhop_env.runs.files import StoreError
 from toolhop_env.runs.store import RunStore
 from toolhop_env.score import Errored
@@ -113,8 +115,10 @@ def _play(job: Job, errors: Console) -> Run:
 
 def _print_figures(job: Job, ended: Run, *, as_json: bool) -> None:
     summaries = summarize(marked(ended.attempts, job.items))
+    findings = list(conduct_findings(ended.attempts))
     if not as_json:
         print_tables(table_console(), summaries)
+        print_headlines(table_console(), findings)
         return
     figures = {
         "run": str(ended.store.folder),
@@ -123,6 +127,7 @@ def _print_figures(job: Job, ended: Run, *, as_json: bool) -> None:
         "stopped_by": ended.stopped_by or None,
         "spent": as_spent(ended.spent),
         "summaries": to_json(summaries),
+        "findings": [finding.to_json() for finding in findings],
     }
     click.echo(json.dumps(figures, ensure_ascii=False))
 

@@ -142,6 +142,10 @@ class RunSettings(BaseModel):
             names=("--call-format", "--dialect"),
         ),
     ] = CallFormat.NATIVE
+    answer_malformed: Annotated[
+        bool,
+        Flag("Answer a call in a wrong form by feedback; else it ends the episode."),
+    ] = False
     template: Annotated[str | None, Flag("A prompt template of your own.", metavar="FILE")] = None
     """The text of a template that replaces the shipped one."""
     judge: Annotated[
