@@ -128,7 +128,6 @@ MALFORMED_CALL = Measure(
 CONDUCT: tuple[Measure, ...] = (
     QUERY_ERROR,
     INSTANCE_ERROR,
-    MALFORMED_CALL,
     Measure("turns", "Replies of an episode.", "turns an episode", Unit.TURNS,
             mean(lambda s: s.conduct.turns)),
     Measure("calls", "Tool calls of an episode.", "calls an episode", Unit.CALLS,

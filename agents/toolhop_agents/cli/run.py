@@ -149,7 +149,8 @@ def _resumed(ctx: click.Context, folder: Path, flags: Mapping[str, Any]) -> Job:
     """
     store = RunStore.open(folder)
     try:
-        own = RunSettings.model_validate(store.manifest["settings"])
+        # A manifest without a limit of a reply is of a run without one.
+        own = RunSettings.model_validate({"max_tokens": None, **store.manifest["settings"]})
     except (ValidationError, KeyError) as error:
         raise StoreError(f"the settings of {folder} cannot be read: {error}") from error
     source = ctx.get_parameter_source
