@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from toolhop_env.measures import CODES, CONDUCT, Measure, Scorer, leading
+from toolhop_env.measures import CODES, CONDUCT, MALFORMED_CALL, Measure, Scorer, leading
 from toolhop_env.questions import Answers, Question
 from toolhop_env.score import Values
 from toolhop_env.trace import Trace
@@ -76,6 +76,8 @@ class Benchmark:
     """The answer that was given, as scored; None for none."""
     milestones: Callable[[Trace], Sequence[Milestone]] = _no_milestones
     """The steps of the way, each reached or not."""
+    must_call: frozenset[str] = frozenset()
+    """Modes in which an agent is told to call tools: one that never does is a finding."""
     milestone: str = "milestone"
     """What one of them is called, in the singular."""
     explain_gap: Callable[[Trace], str | None] = _no_gap
@@ -91,7 +93,7 @@ class Benchmark:
         leading(self.measures)
         if not self.modes:
             raise ValueError(f"the benchmark {self.name!r} has no mode; give at least one")
-        names = [one.name for one in (*CONDUCT, *CODES, *self.measures)]
+        names = [one.name for one in (*CONDUCT, *CODES, MALFORMED_CALL, *self.measures)]
         if twice := sorted({one for one in names if names.count(one) > 1}):
             raise ValueError(
                 f"the benchmark {self.name!r} has measures under names that are taken: "

@@ -21,7 +21,9 @@ import anyio
 from toolhop_env import benchmarks
 from toolhop_env.feedback import Feedback, Level, Verbosity, render
 from toolhop_env.limits import EpisodeLimits, Used
+from toolhop_env.malformed import MalformedCall, in_name, malformed_call
 from toolhop_env.messages import Message, RawCall, Reply, SystemMessage, UserMessage
+from toolhop_env.offered import shown_chars
 from toolhop_env.reading import CallFormat, read_calls
 from toolhop_env.repair import repair
 from toolhop_env.responders import Programs, StandIns, Tables
@@ -66,6 +68,8 @@ class Setting:
     """The prompt; the item's question alone where none is given."""
     offer_tools: bool = True
     """Whether the item's tools can be called; not so in direct mode."""
+    answer_malformed: bool = False
+    """A reply that holds a call in a wrong form gets feedback, where it else ends the episode."""
     single_reply: bool = False
     """Planning: the first reply is the answer, whatever it holds, and no call is read in it."""
     perturbation: str = "as-is"
@@ -260,7 +264,15 @@ class Episode:
             attempt=setting.attempt,
             perturbation=setting.perturbation,
             benchmark=item.benchmark,
+            answer_malformed=setting.answer_malformed,
+            tool_chars=self._tool_chars(),
         )
+
+    def _tool_chars(self) -> int:
+        """What the schemas come to that go beside the messages."""
+        if self.setting.call_format is CallFormat.TEXT:
+            return 0
+        return sum(shown_chars(tool.schema) for tool in self._tools.values())
 
     async def step(self, reply: Reply) -> Step:
         """Take an agent's turn: run its calls in order, or take it as the final answer.
@@ -292,13 +304,19 @@ class Episode:
         raw_calls: tuple[RawCall, ...] = ()
         if not self.setting.single_reply:
             raw_calls = read_calls(self.setting.call_format, reply, turn)
+        malformed: MalformedCall | None = None
         if not raw_calls:
-            self.end(Ending.ANSWERED)
-            return Step((), self.ending)
+            if not self.setting.single_reply:
+                malformed = malformed_call(reply, self._tools)
+            if malformed is None or not self.setting.answer_malformed:
+                ending = Ending.MALFORMED_CALL if malformed else Ending.ANSWERED
+                self.end(ending, malformed.says if malformed else "")
+                return Step((), self.ending)
+            raw_calls = (malformed.raw(f"turn{turn}_malformed"),)
         called: list[Called] = []
         # One after the other, in the order given: a worker runs one call at a time.
         for raw in raw_calls[: self._calls_left()]:
-            called.append(await self._call(turn, raw))
+            called.append(await self._call(turn, raw, malformed))
             if self.ending is not None:
                 break
         self._end_at_limit()
@@ -321,14 +339,24 @@ class Episode:
         limit = self.setting.limits.calls
         return None if limit is None else max(0, limit - self._used.calls)
 
-    async def _call(self, turn: int, raw: RawCall) -> Called:
+    def _verdict(self, raw: RawCall, malformed: MalformedCall | None) -> Call | Rejected:
+        """The verdict on a call, with the repair that would have worked."""
         verdict = self._validator.check(raw.name, raw.arguments)
+        if malformed is not None:
+            verdict = Rejected((malformed.problem(self.setting.call_format),))
+        if isinstance(verdict, Call):
+            return verdict
+        meant = malformed.raw(raw.id) if malformed else raw
+        steps = (malformed.form.value,) if malformed else ()
+        repaired = repair(self._validator, meant.name, meant.arguments, steps)
+        return replace(verdict, repair=repaired)
+
+    async def _call(self, turn: int, raw: RawCall, malformed: MalformedCall | None) -> Called:
+        malformed = malformed or in_name(raw, self._tools)
+        verdict = self._verdict(raw, malformed)
         outcome: Outcome | None = None
         wall_s = 0.0
-        if isinstance(verdict, Rejected):
-            repaired = repair(self._validator, raw.name, raw.arguments)
-            verdict = replace(verdict, repair=repaired)
-        else:
+        if isinstance(verdict, Call):
             began = time.perf_counter()
             outcome = await self._run(verdict)
             wall_s = round(time.perf_counter() - began, 6)
@@ -343,7 +371,7 @@ class Episode:
             level=self._level,
             feedback=feedback.text,
             error=feedback.error,
-            hop=self._hop(verdict.tool if isinstance(verdict, Call) else raw.name),
+            hop=self._hop(malformed.name if malformed else raw.name),
             wall_s=wall_s,
             action=self._action(raw.name),
         )
@@ -378,7 +406,7 @@ class Episode:
 
     def _record(self, event: Event) -> None:
         self.trace = self.trace.after(event)
-        self._conversation += messages_of(event)
+        self._conversation += messages_of(event, self.setting.call_format)
         self._used.count(event)
         if self._sink is not None:
             self._sink(event)
@@ -396,8 +424,11 @@ def _check_resumable(trace: Trace, item: Item, setting: Setting) -> None:
     if trace.ended is not None:
         raise ValueError(f"the trace has ended; before_turn({turn + 1}) takes the end away")
     if turn:
+        answered = [call for call in trace.calls if call.turn == turn]
         wanted = len(read_calls(started.call_format, trace.replies[-1].reply, turn))
-        if not 0 < wanted == sum(call.turn == turn for call in trace.calls):
+        if not wanted and answered:  # a malformed call, which is read as none
+            wanted = 1
+        if not 0 < wanted == len(answered):
             what = "answers" if not wanted else "was cut off"
             raise ValueError(f"the trace's last turn {what}; before_turn({turn}) leaves it out")
 

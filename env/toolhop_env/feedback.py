@@ -150,6 +150,8 @@ def _problems(name: str, rejected: Rejected) -> str:
 def _sentence(name: str, problem: Problem) -> str:
     path, given, allowed = problem.path, problem.given, problem.allowed
     match problem.code:
+        case ErrorCode.MALFORMED_CALL:
+            return f"Your call could not be read: it is written as {given}. {allowed}"
         case ErrorCode.NOT_JSON:
             return f"The arguments are not JSON: {given}. Give {allowed}."
         case ErrorCode.NOT_OBJECT:

@@ -60,7 +60,7 @@ def _without_fence(text: str) -> str:
     return inside[label.end() :].partition("```")[0]
 
 
-def _first_object(text: str) -> str:
+def first_object(text: str) -> str:
     """From the first brace to where it closes, outside of strings."""
     start = text.find("{")
     if start < 0:
@@ -103,7 +103,7 @@ def _without_trailing_commas(text: str) -> str:
 
 _TEXT_STEPS: Mapping[str, Callable[[str], str]] = {
     "code_fence": _without_fence,
-    "surrounding_text": _first_object,
+    "surrounding_text": first_object,
     "unclosed": _closed,
     "trailing_comma": _without_trailing_commas,
 }

@@ -118,6 +118,13 @@ INSTANCE_ERROR = Measure(
     title="invocation error rate by call",
     parts=lambda s: (float(s.conduct.failed_calls), float(s.conduct.calls)),
 )
+MALFORMED_CALL = Measure(
+    "malformed_call",
+    "A reply of the episode holds a call in a form that is not read.",
+    title="malformed calls",
+    parts=share(lambda s: s.conduct.malformed_call),
+    binary=True,
+)
 CONDUCT: tuple[Measure, ...] = (
     QUERY_ERROR,
     INSTANCE_ERROR,

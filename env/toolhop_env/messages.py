@@ -72,6 +72,10 @@ class Usage:
     """Of the input tokens, those that the provider had at hand and sells for less."""
 
 
+CUT_REASONS = frozenset({"length", "max_tokens", "max_output_tokens", "model_length"})
+"""Finish reasons, in small letters, of a reply that reached the limit of its tokens."""
+
+
 class Origin(StrEnum):
     """Where a reply came from."""
 
@@ -99,3 +103,8 @@ class Reply:
     retries: int = 0
     """Requests that failed in a retryable way before this reply."""
     origin: Origin = Origin.ASKED
+
+    @property
+    def cut(self) -> bool:
+        """Whether it reached the limit of its tokens: the model's doing, scored as it stands."""
+        return self.finish_reason.lower() in CUT_REASONS

@@ -24,8 +24,11 @@ WORD_LIKENESS = 0.8
 """Least similarity (difflib ratio) at which a word of another tool's name counts as a slip."""
 
 
-def repair(validator: Validator, name: str, arguments: str) -> Repair | None:
-    """The reading of a rejected call that fits; None where no steps help, or none are needed."""
+def repair(validator: Validator, name: str, arguments: str, before: Steps = ()) -> Repair | None:
+    """The reading of a rejected call that fits; None where no steps help, or none are needed.
+
+    `before` are steps that led to name and arguments.
+    """
     named = _name(validator, name)
     if named is None or len(arguments) > LONGEST_CHARS:
         return None
@@ -34,7 +37,7 @@ def repair(validator: Validator, name: str, arguments: str) -> Repair | None:
     best: Repair | None = None
     for value, text_steps in objects(arguments):
         for fitted, value_steps in _fitted(value, tool, schema):
-            steps = (*name_steps, *text_steps, *value_steps)
+            steps = (*before, *name_steps, *text_steps, *value_steps)
             if best is not None and len(steps) >= len(best.steps):
                 break
             if validator.fits(tool, fitted):

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from toolhop_env.messages import Origin
+from toolhop_env.offered import tools_unseen
 from toolhop_env.spending import cost_of
 from toolhop_env.trace import Called, Ended, Ending, Trace
 from toolhop_env.verdicts import ErrorCode
@@ -51,6 +52,15 @@ class Conduct:
     saved_output_tokens: int = 0
     saved_usd: float | None = 0.0
     """What those cost when they were asked for; None where a price is not known."""
+    cut_replies: int = 0
+    """Replies that reached the limit of their tokens."""
+    tools_unseen: bool = False
+    """The first prompt was too short to hold the tools sent with it (`toolhop_env.offered`)."""
+
+    @property
+    def malformed_call(self) -> bool:
+        """Whether a call was written in a form that is not read."""
+        return self.ending is Ending.MALFORMED_CALL or ErrorCode.MALFORMED_CALL in self.errors
 
     @property
     def failed_calls(self) -> int:
@@ -108,6 +118,8 @@ def conduct(trace: Trace, ended: Ended) -> Conduct:
         saved_input_tokens=sum(reply.usage.input_tokens for reply in cached),
         saved_output_tokens=sum(reply.usage.output_tokens for reply in cached),
         saved_usd=cost_of(cached),
+        cut_replies=sum(event.reply.cut for event in trace.replies),
+        tools_unseen=tools_unseen(trace),
     )
 
 

@@ -41,6 +41,9 @@ class Ending(StrEnum):
 
     ANSWERED = "answered"
     """The agent replied without a call, or finished by an action."""
+    MALFORMED_CALL = "malformed_call"
+    """The last reply holds a call in a form that is not read (`toolhop_env.malformed`): no answer,
+    though the published evaluators take it for one."""
     GAVE_UP = "gave_up"
     """The agent gave up by an action."""
     OUT_OF_TURNS = "out_of_turns"
@@ -90,6 +93,11 @@ class Started:
     """How the item's tools were shown (`toolhop_tools.perturb`)."""
     benchmark: str = "toolhop"
     """Whose scorer the gold is for."""
+    answer_malformed: bool = False
+    """A malformed call gets feedback, and the episode goes on."""
+    tool_chars: int = 0
+    """Characters that the tools' schemas come to at least, in whatever form a model is shown them
+    (`toolhop_env.offered`); 0 where none go beside the messages, and in older traces."""
     format: int = FORMAT
     kind: Literal["started"] = "started"
 
@@ -151,7 +159,7 @@ class Ended:
     wall_s: float
     """Seconds from start to end."""
     reason: str = ""
-    """For an errored episode: what broke."""
+    """For an errored episode: what broke; for a malformed call: how it is written."""
     kind: Literal["ended"] = "ended"
 
 
@@ -234,17 +242,21 @@ class Trace:
 
     def conversation(self) -> tuple[Message, ...]:
         """The messages so far, as the agent is shown them next."""
-        return tuple(message for event in self.events for message in messages_of(event))
+        form = self.started.call_format
+        return tuple(message for event in self.events for message in messages_of(event, form))
 
 
-def messages_of(event: Event) -> tuple[Message, ...]:
-    """What an event adds to the conversation."""
+def messages_of(event: Event, call_format: CallFormat) -> tuple[Message, ...]:
+    """What an event adds to the conversation of an episode in `call_format`."""
     match event:
         case Started():
             return event.messages
         case Replied():
             return (AssistantMessage(event.reply.content, event.reply.calls),)
         case Called():
+            if event.error is ErrorCode.MALFORMED_CALL and call_format is CallFormat.NATIVE:
+                # No native call was made: there is none to answer by its id.
+                return (UserMessage(event.feedback),)
             return (ToolMessage(event.raw.id, event.raw.name, event.feedback),)
         case _:
             return ()

@@ -1,6 +1,6 @@
 """The verdict on one call: read and valid, or an error with a code.
 
-One list of codes for every benchmark and report. The first eight are decided before anything
+One list of codes for every benchmark and report. The first nine are decided before anything
 runs; the others are what came of running. ToolHop (paper section 4.1) counts an invocation error
 without saying which; its released code has no count at all.
 """
@@ -31,6 +31,8 @@ class ErrorCode(StrEnum):
     SCHEMA_VIOLATION = "schema_violation"
     """Any other rule of the schema: bounds, length, pattern. Not `format`, which JSON Schema
     2020-12 takes for a remark."""
+    MALFORMED_CALL = "malformed_call"
+    """A call in a form that is not read (`toolhop_env.malformed`), and that was answered."""
 
     RAISED = "raised"
     RETURNED_ERROR = "returned_error"
@@ -44,7 +46,7 @@ class ErrorCode(StrEnum):
     DIED = "died"
 
 
-BEFORE_RUNNING = frozenset(list(ErrorCode)[:8])
+BEFORE_RUNNING = frozenset(list(ErrorCode)[:9])
 """Codes that are the caller's: nothing ran."""
 
 

@@ -17,9 +17,10 @@ from tests.agents.items import small_item
 from tests.agents.recorded import edited, invoked, recorded
 from tests.env.graded import answered, graded, marked
 from tests.env.made import called, finished, raw, started
+from toolhop_env.diagnosis import of_conduct
 from toolhop_env.diagnosis.diagnose import CHECKS, diagnose
 from toolhop_env.diagnosis.finding import Finding, Severity
-from toolhop_env.messages import Reply, ToolMessage
+from toolhop_env.messages import Reply, ToolMessage, Usage, UserMessage
 from toolhop_env.reading import CallFormat
 from toolhop_env.scorers.toolhop import explain_gap
 from toolhop_env.scorers.toolhop_answers import official, strict
@@ -83,8 +84,8 @@ def failing(tool: str, *, error: ErrorCode = ErrorCode.RAISED, times: int = 3) -
         yield asked(called(tool, outcome=outcome, error=error), f'{{"n": {number}}}')
 
 
-def rejected(tool: str, *, repaired: bool) -> Called:
-    problem = Problem(ErrorCode.NOT_JSON, "", "text", "JSON")
+def rejected(tool: str, *, repaired: bool = False, error: ErrorCode = ErrorCode.NOT_JSON) -> Called:
+    problem = Problem(error, "", "text", "JSON")
     repair = Repair(tool, {}, ("quotes",)) if repaired else None
     return called(tool, rejected=Rejected((problem,), repair))
 
@@ -299,6 +300,49 @@ def test_replies_cut_by_their_tokens(reason: str) -> None:
         assert found([Trace((trace.events[0], whole, *trace.events[2:]))], "cut_replies") is None
 
 
+def with_prompt(trace: Trace, tool_chars: int, tokens: int, text: str = "x" * 600) -> Trace:
+    """The trace with a prompt and tools of so many characters, and its tokens as counted."""
+    start = replace(trace.started, messages=(UserMessage(text),), tool_chars=tool_chars)
+    first = trace.replies[0]
+    reply = replace(first.reply, usage=Usage(input_tokens=tokens))
+    rest = [replace(one, reply=reply) if one == first else one for one in trace.events[1:]]
+    return Trace((start, *rest))
+
+
+def test_tools_that_never_reached_the_model() -> None:
+    lost = [with_prompt(episode(n), 2400, 170) for n in range(2)]
+    finding = only(lost, "tools_unseen")
+    assert finding.severity is Severity.ERROR
+    assert len(finding.episodes) == 2
+    for trace in (
+        with_prompt(episode(1), 2400, 700),  # they are in it
+        with_prompt(episode(1), 2400, 0),  # nobody counted
+        with_prompt(episode(1), 0, 170),  # none were sent beside the text
+        with_prompt(episode(1), 200, 170),  # too small to tell
+    ):
+        assert found([trace], "tools_unseen") is None
+
+
+def test_an_agent_that_never_calls_in_mandatory_mode() -> None:
+    finding = only([episode(1), episode(2)], "no_calls")
+    assert len(finding.episodes) == 2
+    assert found([episode(1), right(2)], "no_calls") is None
+    assert found([episode(1, mode="free")], "no_calls") is None
+    assert found([episode(1, agent="do-nothing")], "no_calls") is None
+
+
+def test_calls_in_a_form_that_is_not_read() -> None:
+    lost = ended(episode(1), Ending.MALFORMED_CALL)
+    finding = only([lost, right(2)], "malformed_call")
+    assert finding.episodes == ("m-1",)
+    assert finding.evidence["ended"] == 1
+    answered_by = episode(1, rejected("born", error=ErrorCode.MALFORMED_CALL), called("minus", 36))
+    assert only([answered_by], "malformed_call").evidence["ended"] == 0
+    assert found([right(1)], "malformed_call") is None
+    # What is no answer is not looked at as one.
+    assert found([lost], "lost_answers") is None
+
+
 def test_calls_that_a_lenient_reader_would_have_run() -> None:
     repaired, broken = rejected("born", repaired=True), rejected("born", repaired=False)
     trace = episode(1, repaired, repaired, broken, broken, broken, call_format=CallFormat.TEXT)
@@ -365,7 +409,7 @@ def test_findings_come_worst_first_and_each_kind_is_documented() -> None:
     assert len(severities) > 1
     page = (ROOT / "docs" / "diagnosis.md").read_text(encoding="utf-8")
     text = Path(__file__).read_text(encoding="utf-8")
-    for check in CHECKS:
+    for check in (*CHECKS, *of_conduct.CHECKS):
         kinds = ("official_only", "strict_only") if check.__name__ == "scorer_gaps" else ()
         for kind in kinds or (check.__name__,):
             assert f"`{kind}`" in page

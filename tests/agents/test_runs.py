@@ -8,6 +8,7 @@ import re
 import signal
 import subprocess
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,13 +17,15 @@ import pytest
 from tests.agents.command import TOOLHOP, toolhop
 from tests.agents.items import small_item
 from toolhop_agents.models.loopback import FaultPlan, LoopbackServer, Request, RequestFault
+from toolhop_agents.runs.settings import RunSettings
 from toolhop_agents.scripted.choose import choose
-from toolhop_agents.scripted.responder import responder
+from toolhop_agents.scripted.responder import metered, responder
 from toolhop_env.attempt import attempt_of
 from toolhop_env.benchmarks import score
-from toolhop_env.messages import Reply
+from toolhop_env.messages import Reply, Usage
 from toolhop_env.runs.store import RunStore
 from toolhop_env.score import Score
+from toolhop_tools.load import load
 from toolhop_tools.model import DataSet
 from toolhop_tools.readers.toolhop import to_rows
 
@@ -215,6 +218,127 @@ def test_empty_content_is_an_answer_that_is_wrong(data: DataSet, tmp_path: Path)
         0,
         0,
     )
+
+
+WRONG_FORM = 'I look it up.\n```json\n{"name": "%s", "arguments": {}}\n```'
+
+
+@pytest.mark.parametrize("call_format", ["native", "text"])
+def test_calls_in_a_wrong_form_are_seen_as_such(
+    call_format: str, data: DataSet, tmp_path: Path
+) -> None:
+    def wrong(request: Request) -> Reply:
+        return Reply(WRONG_FORM % data.items[0].hops[0].tool.name)
+
+    with LoopbackServer(wrong) as server:
+        flags = ("--model", "openai/x", "--base-url", server.base_url, "--limit", "1")
+        flags += ("--call-format", call_format)
+        code, ended = run(data, tmp_path, *flags)
+        _, answered = run(data, tmp_path, *flags, "--answer-malformed", "--turn-limit", "3")
+    (summary,) = ended["summaries"]
+    assert (code, summary["endings"], summary["calls"]["value"]) == (0, {"malformed_call": 1}, 0)
+    assert summary["malformed_call"]["value"] == 1
+    kinds = {finding["kind"] for finding in ended["findings"]}
+    assert {"malformed_call", "no_calls"} <= kinds
+    shown = toolhop("show", ended["run"], data.items[0].id).stdout
+    assert "ended: malformed_call" in shown
+    assert "malformed_call" in toolhop("score", ended["run"]).stdout
+    (summary,) = answered["summaries"]
+    assert (summary["endings"], summary["errors"]) == ({"out_of_turns": 1}, {"malformed_call": 3})
+    assert toolhop("replay", answered["run"], "--verify").returncode == 0
+
+
+def test_a_server_that_drops_the_tools_is_told_of(tmp_path: Path) -> None:
+    def deaf(request: Request) -> Reply:
+        chars = sum(len(message.content) for message in request.messages)
+        return Reply("<answer>5</answer>", usage=Usage(input_tokens=chars // 4 + 20))
+
+    data = replace(load("builtin"), origin="builtin")
+    with LoopbackServer(deaf) as server:
+        flags = ("--model", "openai/x", "--base-url", server.base_url, "--limit", "3")
+        _, native = run(data, tmp_path, *flags)
+        _, text = run(data, tmp_path, *flags, "--call-format", "text")
+    with LoopbackServer(metered(responder(data, choose("oracle"), 0))) as server:
+        _, heard = run(data, tmp_path, *flags[:3], server.base_url, *flags[4:])
+    assert {one["kind"] for one in native["findings"]} == {"tools_unseen", "no_calls"}
+    assert {one["kind"] for one in text["findings"]} == {"no_calls"}
+    assert not heard["findings"]
+    assert toolhop("diagnose", native["run"]).returncode == 1
+
+
+def test_a_reply_that_loops_until_its_limit_is_scored(data: DataSet, tmp_path: Path) -> None:
+    asked: list[Request] = []
+
+    def loops(request: Request) -> Reply:
+        asked.append(request)
+        return Reply("so I think " * 50, finish_reason="length")
+
+    with LoopbackServer(loops) as server:
+        flags = ("--model", "openai/x", "--base-url", server.base_url, "--limit", "1")
+        code, answer = run(data, tmp_path, *flags)
+    (summary,) = answer["summaries"]
+    assert (code, summary["errored"], summary["strict"]["value"], len(asked)) == (0, 0, 0, 1)
+    assert asked[0].body["max_tokens"] == RunSettings().max_tokens
+    assert "cut_replies" in {one["kind"] for one in answer["findings"]}
+
+
+@pytest.mark.parametrize(
+    ("said", "ending"),
+    [
+        ("Could not finish the message because max_tokens or model output limit was reached.",
+         "answered"),
+        ("tool_use_failed: Failed to call a function.", "malformed_call"),
+        ("error parsing tool call: raw='{', err=unexpected end", "malformed_call"),
+    ],
+)  # fmt: skip
+def test_what_the_model_wrote_is_no_fault_of_its_server(
+    said: str, ending: str, data: DataSet, tmp_path: Path
+) -> None:
+    def refused(request: Request) -> Reply:
+        raise ValueError(said)
+
+    with LoopbackServer(refused) as server:
+        flags = ("--model", "openai/x", "--base-url", server.base_url, "--limit", "1")
+        code, answer = run(data, tmp_path, *flags)
+        assert server.requests == 1
+    (summary,) = answer["summaries"]
+    assert (code, summary["errored"], summary["endings"]) == (0, 0, {ending: 1})
+
+
+@pytest.mark.parametrize(("given", "kept"), [((), 2048), (("--max-tokens", "none"), None)])
+def test_the_limit_of_a_reply_is_in_the_manifest(
+    given: tuple[str, ...], kept: int | None, data: DataSet, tmp_path: Path
+) -> None:
+    _, answer = run(data, tmp_path, "--limit", "1", *given)
+    assert RunStore.open(Path(answer["run"])).manifest["settings"]["max_tokens"] == kept
+
+
+def test_a_run_of_before_there_was_a_limit_of_a_reply_is_resumed_without(
+    data: DataSet, tmp_path: Path
+) -> None:
+    with LoopbackServer(responder(data, choose("oracle"), 0)) as server:
+        flags = ("--model", "openai/x", "--base-url", server.base_url)
+        _, begun = run(data, tmp_path, *flags, "--dry-run", "--estimate", "2")
+    folder = Path(begun["run"])
+    manifest = json.loads((folder / "manifest.json").read_text())
+    del manifest["settings"]["max_tokens"]
+    manifest["settings"]["base_url"] = None
+    (folder / "manifest.json").write_text(json.dumps(manifest))
+    asked: list[Request] = []
+    answers = responder(data, choose("oracle"), 0)
+
+    def heard(request: Request) -> Reply:
+        asked.append(request)
+        return answers(request)
+
+    with LoopbackServer(heard) as server:
+        done = toolhop(
+            *("run", "--resume", str(folder), "--json"),
+            env=environment(OPENAI_BASE_URL=server.base_url),
+        )
+    assert done.returncode == 0, done.stderr
+    assert asked
+    assert not any("max_tokens" in request.body for request in asked)
 
 
 def started_run(data: DataSet, log_dir: Path, url: str) -> tuple[subprocess.Popen[str], Path]:

@@ -9,7 +9,13 @@ from tests.env.games import ANSWER, ASK, ITEM, echo, play, said, with_episode
 from tests.env.made import calling, chain, raw
 from toolhop_env.episode import Episode, Setting, clean
 from toolhop_env.feedback import MINIMAL_TEXT, Level
-from toolhop_env.messages import Reply, SystemMessage, ToolMessage, UserMessage
+from toolhop_env.messages import (
+    AssistantMessage,
+    Reply,
+    SystemMessage,
+    ToolMessage,
+    UserMessage,
+)
 from toolhop_env.reading import CallFormat
 from toolhop_env.trace import (
     Ending,
@@ -17,6 +23,7 @@ from toolhop_env.trace import (
     FeedbackSet,
     Replied,
     Started,
+    Trace,
     from_lines,
     to_line,
 )
@@ -190,3 +197,70 @@ def test_half_pairs_in_a_reply_are_written_out() -> None:
 def test_whole_pairs_stay() -> None:
     reply = Reply("😀", (raw("f", '{"a": "😀"}'),))
     assert clean(reply) == reply
+
+
+WRONG = 'I look it up.\n```json\n{"name": "capital", "arguments": {"country": "Norway"}}\n```'
+
+
+def test_a_malformed_call_ends_the_episode_and_is_no_answer() -> None:
+    _, trace = play(Reply(WRONG))
+    assert trace.ended is not None
+    assert (trace.ended.ending, trace.ended.reason) == (
+        Ending.MALFORMED_CALL,
+        "a JSON object in the text: capital",
+    )
+    assert trace.final_text is None
+    assert not trace.calls
+    assert trace.conversation()[-1] == AssistantMessage(WRONG)
+
+
+def test_a_malformed_call_is_answered_where_that_is_asked_for() -> None:
+    setting = Setting(answer_malformed=True)
+    (step, *_), trace = play(Reply(WRONG), ANSWER, setting=setting)
+    (called,) = step.calls
+    assert called.error is ErrorCode.MALFORMED_CALL
+    assert isinstance(called.verdict, Rejected)
+    assert called.verdict.repair is not None
+    assert called.verdict.repair.steps == ("json_object",)
+    assert called.hop == 0
+    # A native conversation has no call to answer by its id.
+    assert trace.conversation()[-2] == UserMessage(called.feedback)
+    assert "function calling" in called.feedback
+    assert trace.ended is not None
+    assert trace.ended.ending is Ending.ANSWERED
+
+
+def test_a_text_call_on_one_line_is_malformed_and_answered() -> None:
+    text = 'Action: capital Action Input: {"country": "Norway"}'
+    setting = Setting(call_format=CallFormat.TEXT)
+    (step, *_), trace = play(Reply(text), ANSWER, setting=setting)
+    (called,) = step.calls
+    assert called.error is ErrorCode.MALFORMED_CALL
+    assert called.verdict.repair.arguments == {"country": "Norway"}  # type: ignore[union-attr]
+    assert isinstance(trace.conversation()[-2], ToolMessage)
+
+
+def test_a_name_that_is_no_tool_stays_unknown() -> None:
+    setting = Setting(call_format=CallFormat.TEXT)
+    for name in ("capital_v2", "the capital tool", "`capital`"):
+        (step, *_), _ = play(Reply(f"Action: {name}\nAction Input: {{}}"), ANSWER, setting=setting)
+        assert step.calls[0].error is ErrorCode.UNKNOWN_TOOL
+
+
+def test_an_episode_resumes_after_a_malformed_call() -> None:
+    setting = Setting(answer_malformed=True)
+    _, trace = play(Reply(WRONG), ANSWER, setting=setting)
+
+    async def go() -> Trace:
+        kept = trace.before_turn(2)
+        async with Episode(ITEM, CannedSandbox(echo), setting, resume_from=kept) as episode:
+            await episode.step(ANSWER)
+        return episode.trace
+
+    assert anyio.run(go).conversation() == trace.conversation()
+
+
+def test_without_tools_or_in_planning_nothing_is_malformed() -> None:
+    for setting in (Setting(offer_tools=False), Setting(single_reply=True)):
+        _, trace = play(Reply(WRONG), setting=setting)
+        assert trace.final_text == WRONG

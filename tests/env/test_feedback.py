@@ -15,6 +15,8 @@ from toolhop_env.feedback import (
     error_code,
     render,
 )
+from toolhop_env.malformed import Form, MalformedCall
+from toolhop_env.reading import CallFormat
 from toolhop_env.verdicts import BEFORE_RUNNING, Call, ErrorCode, Problem, Rejected
 from toolhop_sandbox.outcome import (
     JSON,
@@ -114,8 +116,22 @@ def test_detailed_words_for_a_failed_call(name: str) -> None:
 
 
 def test_every_code_has_its_words() -> None:
-    assert {ErrorCode(name.split(" ")[0]) for name in (*REJECTED, *OUTCOMES)} == set(ErrorCode)
-    assert {ErrorCode(name) for name in REJECTED} == BEFORE_RUNNING
+    # Malformed calls have words of their own, below.
+    said = {ErrorCode(name.split(" ")[0]) for name in (*REJECTED, *OUTCOMES)}
+    assert said | {ErrorCode.MALFORMED_CALL} == set(ErrorCode)
+    rejected = {ErrorCode(name) for name in REJECTED}
+    assert rejected | {ErrorCode.MALFORMED_CALL} == BEFORE_RUNNING
+
+
+def test_words_for_a_malformed_call() -> None:
+    found = MalformedCall(Form.TAGS, "f", "{}")
+    for call_format, how in ((CallFormat.NATIVE, "function calling"), (CallFormat.TEXT, "NAME")):
+        verdict = Rejected((found.problem(call_format),))
+        said = render(Level.DETAILED, "f", verdict, None)
+        assert said.error is ErrorCode.MALFORMED_CALL
+        assert "could not be read: it is written as mark-up in the text." in said.text
+        assert how in said.text
+        assert render(Level.MINIMAL, "f", verdict, None).text == MINIMAL_TEXT
 
 
 def test_minimal_words_are_the_same_whatever_failed() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import click
@@ -61,6 +61,12 @@ def print_findings(console: Console, findings: Sequence[Finding]) -> None:
         console.print(Padding(plain(f"see {', '.join(names)}{more}", "dim"), (0, 0, 0, 4)))
     if not findings:
         console.print("Nothing looks wrong with the harness.")
+
+
+def print_headlines(console: Console, findings: Iterable[Finding]) -> None:
+    """Findings in a line each, as runs end with those of how agents went about it."""
+    for finding in findings:
+        console.print(headline(finding))
 
 
 def headline(finding: Finding) -> Text:

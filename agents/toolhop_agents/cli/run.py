@@ -18,6 +18,7 @@ from pydantic import ValidationError
 from rich.console import Console
 
 from toolhop_agents.cli import EXIT_EPISODES, INTERRUPTED
+from toolhop_agents.cli.diagnose import print_headlines
 from toolhop_agents.cli.errored import report_errored
 from toolhop_agents.cli.options import (
     checked,
@@ -35,6 +36,7 @@ from toolhop_agents.runs.job import Job, prepare, resumed, sampled
 from toolhop_agents.runs.ledger import as_json as as_spent
 from toolhop_agents.runs.settings import RunSettings
 from toolhop_agents.table import print_tables, table_console, to_json
+from toolhop_env.diagnosis.of_conduct import conduct_findings
 from toolhop_env.runs.files import StoreError
 from toolhop_env.runs.progress import progress
 from toolhop_env.runs.store import RunStore
@@ -114,8 +116,10 @@ def _play(job: Job, errors: Console) -> Run:
 
 def _print_figures(job: Job, ended: Run, *, as_json: bool) -> None:
     summaries = summarize(marked(ended.attempts, job.items))
+    findings = list(conduct_findings(ended.attempts))
     if not as_json:
         print_tables(table_console(), summaries)
+        print_headlines(table_console(), findings)
         return
     figures = {
         "run": str(ended.store.folder),
@@ -124,6 +128,7 @@ def _print_figures(job: Job, ended: Run, *, as_json: bool) -> None:
         "stopped_by": ended.stopped_by or None,
         "spent": as_spent(ended.spent),
         "summaries": to_json(summaries),
+        "findings": [finding.to_json() for finding in findings],
     }
     click.echo(json.dumps(figures, ensure_ascii=False))
 
@@ -145,7 +150,8 @@ def _resumed(ctx: click.Context, folder: Path, flags: Mapping[str, Any]) -> Job:
     """
     store = RunStore.open(folder)
     try:
-        own = RunSettings.model_validate(store.manifest["settings"])
+        # A manifest without a limit of a reply is of a run without one.
+        own = RunSettings.model_validate({"max_tokens": None, **store.manifest["settings"]})
     except (ValidationError, KeyError) as error:
         raise StoreError(f"the settings of {folder} cannot be read: {error}") from error
     source = ctx.get_parameter_source

@@ -11,11 +11,13 @@ import click
 
 from toolhop_agents.ablate.folder import opened
 from toolhop_agents.cli import EXIT_EPISODES
+from toolhop_agents.cli.diagnose import print_headlines
 from toolhop_agents.runs.certified import marked
 from toolhop_agents.table import by_agent, print_tables, table_console, to_json
 from toolhop_env.attempt import Attempt, counting
 from toolhop_env.benchmark import Benchmark
 from toolhop_env.benchmarks import named
+from toolhop_env.diagnosis.of_conduct import conduct_findings
 from toolhop_env.runs.store import RunStore
 from toolhop_env.score import Score
 from toolhop_env.summary import Summary, summarize
@@ -44,6 +46,7 @@ def score(runs: Sequence[Path], as_json: bool, episodes: bool) -> None:
         click.echo(json.dumps(plain, ensure_ascii=False))
     else:
         _print(summaries)
+        print_headlines(table_console(), conduct_findings(one for _, one in attempts))
     if any(summary.errored for _, summary in summaries):
         raise SystemExit(EXIT_EPISODES)
 

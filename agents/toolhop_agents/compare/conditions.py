@@ -15,8 +15,10 @@ from toolhop_agents.runs.settings import OPERATIONAL, RunSettings
 from toolhop_env.runs.sides import Side
 from toolhop_sandbox.outcome import JSON
 
-DEFAULTS: Mapping[str, JSON] = RunSettings().model_dump(mode="json")
-"""What a setting was in runs that were made before there was one."""
+DEFAULTS: Mapping[str, JSON] = RunSettings(max_tokens=None).model_dump(mode="json")
+"""What a setting was in runs that were made before there was one, or a default of it."""
+OF_MODELS = frozenset({"max_tokens", "temperature"})
+"""Settings that change no result of an agent that is no model."""
 AGENT = ("agent", "model", "base_url")
 """Settings that are one factor: the agent, and where it is reached."""
 PAIRED = frozenset({"data", "limit", "sample_ids", "skip_broken", "modes", "epochs"})
@@ -44,6 +46,7 @@ class SettingDifference:
 def differences(before: Side, after: Side) -> list[SettingDifference]:
     """The settings that differ and may change a result."""
     found = []
+    models = any(side.settings.get("model") for side in (before, after))
     if _agent(before) != _agent(after):
         found.append(SettingDifference("agent", _agent(before), _agent(after)))
     if not set(before.modes) & set(after.modes):
@@ -51,6 +54,8 @@ def differences(before: Side, after: Side) -> list[SettingDifference]:
     for name in dict.fromkeys((*before.settings, *after.settings)):
         one, other = before.settings.get(name), after.settings.get(name)
         if name in AGENT or name in PAIRED or name in NO_RESULT or one == other:
+            continue
+        if name in OF_MODELS and not models:
             continue
         if name == FORKED_FROM and (is_fork_of(before, after) or is_fork_of(after, before)):
             continue

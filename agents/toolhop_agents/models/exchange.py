@@ -110,6 +110,8 @@ async def ask(
         except wire.Unreadable as bad:
             raise RequestFailed(f"an unusable response: {bad}", status=bad.status) from bad
         except RequestFailed as failed:
+            if failed.finish_reason:  # what it wrote is kept by the server
+                return Reply(finish_reason=failed.finish_reason)
             if failed.status in REFUSED_HISTORY and not objects_only:
                 objects_only = wire.has_unparsed(question.messages)
                 if objects_only:

@@ -40,6 +40,14 @@ TOO_LONG = re.compile(
 context's length or size, litellm by its window, Anthropic, Bedrock and Gemini in words of their
 own."""
 
+MODELS_DOING: Mapping[str, re.Pattern[str]] = {
+    "length": re.compile(r"max_tokens or model output limit was reached"),
+    "malformed_call": re.compile(r"tool_use_failed|[Ff]ailed to call a function"
+                                 r"|error parsing tool call"),
+}  # fmt: skip
+"""By finish reason, how servers refuse what the model wrote, as an error of the request: OpenAI and
+Azure a reply that reached its limit, Groq and Ollama a call that they could not read."""
+
 ADVICE: Mapping[int | None, str] = {
     None: "check the network and the base URL, or allow more time (--timeout) or more retries "
     "(--max-retries)",
@@ -76,8 +84,12 @@ class RequestFailed(Exception):
         # OpenAI calls an empty account a rate limit; no waiting ends that.
         self.out_of_money = status == HTTPStatus.PAYMENT_REQUIRED or code == "insufficient_quota"
         self.fatal = status in FATAL or self.out_of_money
-        self.too_long = status in TOO_LARGE and bool(TOO_LONG.search(f"{code} {detail}"))
-        self.retryable = not self.fatal and (
+        said = f"{code} {detail}"
+        found = (reason for reason, words in MODELS_DOING.items() if words.search(said))
+        self.finish_reason = next(found, "")
+        """Where the failure is the model's own doing: how its reply ended; else empty."""
+        self.too_long = status in TOO_LARGE and bool(TOO_LONG.search(said))
+        self.retryable = not (self.fatal or self.finish_reason) and (
             status is None or status in REPEATED or status >= HTTPStatus.INTERNAL_SERVER_ERROR
         )
 

@@ -148,6 +148,7 @@ def _setting(started: Started) -> Setting:
         perturbation=started.perturbation,
         messages=started.messages,
         offer_tools=bool(started.tools),
+        answer_malformed=started.answer_malformed,
         single_reply=_is_planning(started.benchmark),
         limits=EpisodeLimits(turns=None, calls=None),
     )

@@ -34,6 +34,11 @@ OPERATIONAL = frozenset(
 session of a run to the next. A judge's answers are kept: another judge is asked what is open."""
 
 
+MAX_TOKENS = 2048
+"""Tokens of a reply, so that one that loops ends. ToolHop's evaluators allow 256 and 1,024; this
+leaves room for calls in parallel. At 20 tokens a second it takes less than `timeout_s`."""
+
+
 @dataclass(frozen=True, slots=True)
 class Flag:
     """How a setting is given on the command line, where its name does not say it."""
@@ -75,6 +80,19 @@ def temperature_of(text: str) -> float | None:
     if not 0 <= value < float("inf"):
         raise ValueError(f"{text!r}; give a number from 0 on, or none")
     return value
+
+
+def max_tokens_of(text: str) -> int | None:
+    """A number from 1 on, or None for ``none``.
+
+    Raises:
+        ValueError: it is neither.
+    """
+    if text == "none":
+        return None
+    if not text.isascii() or not text.isdigit() or int(text) < 1:
+        raise ValueError(f"{text!r} is not in the range x>=1; give a whole number, or none")
+    return int(text)
 
 
 def _shown(text: str) -> str:
@@ -142,6 +160,10 @@ class RunSettings(BaseModel):
             names=("--call-format", "--dialect"),
         ),
     ] = CallFormat.NATIVE
+    answer_malformed: Annotated[
+        bool,
+        Flag("Answer a call in a wrong form by feedback; else it ends the episode."),
+    ] = False
     template: Annotated[str | None, Flag("A prompt template of your own.", metavar="FILE")] = None
     """The text of a template that replaces the shipped one."""
     judge: Annotated[
@@ -212,7 +234,15 @@ class RunSettings(BaseModel):
             parse=temperature_of,
         ),
     ] = 0.0
-    max_tokens: Annotated[Count, Flag("Tokens a reply.")] = None
+    max_tokens: Annotated[
+        Count,
+        Flag(
+            "Tokens a reply, reasoning included; none leaves it to the provider.",
+            metavar="NUMBER|none",
+            default=str(MAX_TOKENS),
+            parse=max_tokens_of,
+        ),
+    ] = MAX_TOKENS
     timeout_s: Annotated[float, Field(gt=0, allow_inf_nan=False), Flag("Seconds a request.")] = (
         120.0
     )

@@ -94,6 +94,7 @@ def setting(settings: RunSettings, unit: WorkUnit) -> Setting:
         attempt=unit.attempt,
         messages=binding.prompt(ask),
         offer_tools=binding.can_call(unit.mode),
+        answer_malformed=settings.answer_malformed,
         single_reply=binding.asked is Interaction.PLANNING,
         perturbation=settings.perturbation,
         limits=settings.episode_limits,

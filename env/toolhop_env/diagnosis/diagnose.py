@@ -8,10 +8,12 @@ at; it changes no score.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 
 from toolhop_env.diagnosis import of_answers, of_tools
 from toolhop_env.diagnosis.facts import Seen, distinct, seen_in
 from toolhop_env.diagnosis.finding import Finding, Severity
+from toolhop_env.diagnosis.of_conduct import conduct_findings
 from toolhop_env.runs.judgements import Judgements
 from toolhop_env.trace import Trace
 
@@ -26,7 +28,6 @@ CHECKS: tuple[Callable[[Sequence[Seen]], Iterator[Finding]], ...] = (
     of_answers.scoring_baselines,
     of_answers.scorer_gaps,
     of_answers.lost_answers,
-    of_answers.cut_replies,
     of_answers.repairable_calls,
     of_answers.same_answers,
 )
@@ -50,4 +51,5 @@ def diagnose(
         seen += seen_in(name if len(runs) > 1 else "", traces, said.get(name) or Judgements())
     seen = distinct(seen)
     found = [finding for check in CHECKS for finding in check(seen)]
+    found += conduct_findings(replace(one.attempt, episode=one.name) for one in seen if one.counts)
     return sorted(found, key=lambda finding: list(Severity).index(finding.severity))

@@ -18,8 +18,6 @@ from toolhop_env.trace import Called, Trace
 from toolhop_env.verdicts import BEFORE_RUNNING, ErrorCode
 
 ORACLE = "oracle"
-CUT_REASONS = frozenset({"length", "max_tokens", "max_output_tokens", "model_length"})
-"""Finish reasons, in small letters, of a reply that reached the limit of its tokens."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,8 +54,6 @@ class Seen:
     calls: tuple[SeenCall, ...]
     answer: str | None
     """What was given as the answer, as scored."""
-    cut: bool
-    """A reply reached the limit of its tokens."""
     in_last_result: bool
     """The last call returned the gold answer."""
     gap: str | None
@@ -87,13 +83,17 @@ class Seen:
     @property
     def baseline(self) -> bool:
         """Whether the agent does not try: its failures say nothing."""
-        agent = self.attempt.agent
-        return agent == "do-nothing" or agent.startswith("constant:")
+        return is_baseline(self.attempt.agent)
 
     @property
     def by_oracle(self) -> bool:
         """Whether the gold calls were made: then a first try is enough to tell."""
         return self.attempt.agent == ORACLE and self.tools
+
+
+def is_baseline(agent: str) -> bool:
+    """Whether an agent answers without a look at the question."""
+    return agent == "do-nothing" or agent.startswith("constant:")
 
 
 def seen_in(run: str, traces: Iterable[Trace], said: Judgements) -> Iterator[Seen]:
@@ -137,7 +137,6 @@ def _seen(run: str, trace: Trace, said: Judgements) -> Seen:
         returned=returned,
         calls=tuple(_call(call) for call in calls),
         answer=benchmark.given(trace),
-        cut=any(turn.reply.finish_reason.lower() in CUT_REASONS for turn in trace.replies),
         in_last_result=bool(gold and calls) and holds_answer(calls[-1], gold),
         gap=benchmark.explain_gap(trace),
         tools=bool(start.tools),

@@ -64,9 +64,9 @@ WARN_SHARE = 0.05
 """Episodes, absolutely and of those that were judged, from which a finding is a warning."""
 
 
-def share_severity(hit: Sequence[Seen], all_scored: Sequence[Seen]) -> Severity:
+def share_severity(hit: int, scored: int) -> Severity:
     """A warning from `WARN_EPISODES` and `WARN_SHARE` on, else a note."""
-    many = len(hit) >= WARN_EPISODES and len(hit) >= WARN_SHARE * len(all_scored)
+    many = hit >= WARN_EPISODES and hit >= WARN_SHARE * scored
     return Severity.WARNING if many else Severity.NOTE
 
 

@@ -37,7 +37,7 @@ def lost_answers(seen: Sequence[Seen]) -> Iterator[Finding]:
         )
         yield Finding(
             "lost_answers",
-            share_severity(hit, scored),
+            share_severity(len(hit), len(scored)),
             f"{len(hit)} of {len(scored)} answers are wrong though the last tool result is "
             f"right: {shown}",
             tuple(one.name for one in hit),
@@ -69,7 +69,7 @@ def _one_way(scored: Sequence[Seen], by: Measure, against: Measure) -> Iterator[
         why = Counter(one.gap or "unexplained" for one in hit)
         yield Finding(
             f"{by.name}_only",
-            share_severity(hit, scored),
+            share_severity(len(hit), len(scored)),
             f"{len(hit)} of {len(scored)} answers are right by {by.heading} and wrong by "
             f"{against.heading}: {in_words(why)}",
             tuple(one.name for one in hit),
@@ -98,22 +98,6 @@ def scoring_baselines(seen: Sequence[Seen]) -> Iterator[Finding]:
                 tuple(one.name for one in group if any(one.has(m) for m in measures)),
                 evidence,
             )
-
-
-def cut_replies(seen: Sequence[Seen]) -> Iterator[Finding]:
-    """Replies that reached the limit of their tokens, which is a setting."""
-    scored = with_score(seen)
-    hit = [one for one in scored if one.cut]
-    if hit:
-        wrong = sum(not one.solved for one in hit)
-        yield Finding(
-            "cut_replies",
-            share_severity(hit, scored),
-            f"{len(hit)} of {len(scored)} episodes have a reply cut by the limit of its tokens; "
-            f"{wrong} of them are wrong. A larger --max-tokens tells whether that is why",
-            tuple(one.name for one in hit),
-            {"wrong": wrong},
-        )
 
 
 LEAST_REJECTED = 5

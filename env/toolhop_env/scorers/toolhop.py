@@ -144,6 +144,7 @@ TOOLHOP = Benchmark(
     gold=chain_of,
     score=score,
     given=given,
+    must_call=frozenset({"mandatory"}),
     milestones=hops,
     milestone="hop",
     explain_gap=explain_gap,

@@ -1,0 +1,55 @@
+"""Whether the tools on offer reached the model, by the tokens of its first prompt.
+
+A server whose chat template has no place for tools drops them without a word; the model then
+cannot call any, and all its scores are void of meaning. The tokens that the server counted tell:
+they are too few to hold what was sent, whatever the tokenizer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from toolhop_env.trace import Trace
+from toolhop_sandbox.outcome import JSON
+from toolhop_tools.model import ToolSchema
+
+MOST_CHARS = 6.0
+"""Characters a token above which no tokenizer comes on average over a prompt: English prose has 4
+to 5, JSON and other languages fewer. Templates add tokens of their own."""
+
+
+def shown_chars(schema: ToolSchema) -> int:
+    """The least that a model has to be shown of a schema, in characters.
+
+    Names, descriptions and allowed values, without JSON's marks and the schema's own words:
+    templates write a schema as JSON, as types of TypeScript or as XML.
+    """
+    return len(schema.name) + len(schema.description) + _chars(schema.parameters)
+
+
+def _chars(value: JSON | Mapping[str, JSON]) -> int:
+    if not isinstance(value, Mapping):
+        return 0
+    found = value.get("description")
+    chars = len(found) if isinstance(found, str) else 0
+    options = value.get("enum")
+    chars += sum(len(str(one)) for one in options) if isinstance(options, list) else 0
+    properties = value.get("properties")
+    if isinstance(properties, Mapping):
+        chars += sum(len(name) + _chars(one) for name, one in properties.items())
+    return chars + _chars(value.get("items"))
+
+
+def tools_unseen(trace: Trace) -> bool:
+    """Whether the first prompt has too few tokens for the messages and the tools sent with them.
+
+    Not so where the provider states no tokens. Small tools beside a long prompt are not missed,
+    nor are tools in scripts of which a character is a token or more.
+    """
+    started = trace.started
+    if not started.tool_chars or not trace.replies:
+        return False
+    usage = trace.replies[0].reply.usage
+    tokens = max(usage.input_tokens, usage.prompt_cached_tokens)
+    chars = sum(len(message.content) for message in started.messages)
+    return 0 < tokens * MOST_CHARS < chars + started.tool_chars
