@@ -59,6 +59,9 @@ class Measure:
     """Whether this is what the benchmark is about: one measure leads."""
     in_tables: bool = True
     """Whether the tables that runs end with show it; comparisons and exports always do."""
+    tested: bool = True
+    """Whether comparisons test a difference in it. Not so for a ratio whose denominator the agent
+    chooses: the share of calls that fail also rises with fewer calls that succeed."""
     family: str = ""
     """Measures whose tests are corrected together; its own name if empty."""
 
@@ -117,6 +120,7 @@ INSTANCE_ERROR = Measure(
     "A call failed (ToolHop, table 4, Instance).",
     title="invocation error rate by call",
     parts=lambda s: (float(s.conduct.failed_calls), float(s.conduct.calls)),
+    tested=False,
 )
 MALFORMED_CALL = Measure(
     "malformed_call",
@@ -128,6 +132,8 @@ MALFORMED_CALL = Measure(
 CONDUCT: tuple[Measure, ...] = (
     QUERY_ERROR,
     INSTANCE_ERROR,
+    Measure("failed_calls", "Failed calls of an episode.", "failed calls an episode", Unit.CALLS,
+            mean(lambda s: s.conduct.failed_calls)),
     Measure("turns", "Replies of an episode.", "turns an episode", Unit.TURNS,
             mean(lambda s: s.conduct.turns)),
     Measure("calls", "Tool calls of an episode.", "calls an episode", Unit.CALLS,
@@ -146,9 +152,10 @@ had been asked for: what is measured is the agent, not what was at hand."""
 def _code(code: ErrorCode) -> Measure:
     return Measure(
         f"error_{code.value}",
-        f"A call failed with {code.value}.",
-        title=f"calls: {code.value}",
-        parts=lambda one: (float(one.conduct.errors.get(code, 0)), float(one.conduct.calls)),
+        f"Calls of an episode that failed with {code.value}.",
+        title=f"failed calls: {code.value}",
+        unit=Unit.CALLS,
+        parts=mean(lambda one: one.conduct.errors.get(code, 0)),
         family="codes",
     )
 

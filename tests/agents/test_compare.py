@@ -109,10 +109,16 @@ def test_an_agent_that_errs_is_told_from_the_oracle(play: Play) -> None:
     assert strict.high < 0
     assert (strict.test, strict.interval) == (Method.MCNEMAR, Method.TANGO)
     assert strict.detectable is not None
-    errors = measured(report, "instance_error")
-    assert (errors.before, errors.test) == (0.0, Method.PERMUTATION)
-    assert errors.difference > 0.2
+    share = measured(report, "instance_error")
+    assert share.difference > 0.2
+    assert (share.p_value, share.low, share.adjusted, share.test) == (None, None, None, Method.NONE)
+    errors, by_hop = measured(report, "failed_calls"), measured(report, "failed_calls_by_hop")
+    assert errors.counts == ((0, COUNT), (share.counts[1][0], COUNT))
+    assert errors.test is Method.PERMUTATION
+    assert errors.p_value is not None
     assert errors.p_value < 0.01
+    assert by_hop.p_value == errors.p_value
+    assert by_hop.counts[1] == (errors.counts[1][0], 6 * 2 + 6 * 3)
     assert {pair.key.item for pair in comparison.discordant} == set(wrong)
     for pair in comparison.discordant:
         one, other = comparison.pairing.sides
@@ -130,7 +136,7 @@ def test_two_runs_of_the_oracle_do_not_differ(play: Play) -> None:
     assert not comparison.pairing.differs
     assert not comparison.discordant
     for line in comparison.strata[0].lines:
-        assert (line.difference, line.p_value) == (0, 1)
+        assert (line.difference, line.p_value) == (0, 1 if line.measure.tested else None)
     strict = measured(report, "strict")
     assert strict.low is not None
     assert strict.low < -0.2
@@ -145,6 +151,7 @@ def test_feedback_is_compared_as_the_one_factor(play: Play) -> None:
     assert (factor.name, factor.before, factor.after) == ("feedback", "minimal", "detailed")
     strict = measured(report, "strict")
     assert strict.difference > 0.2
+    assert strict.p_value is not None
     assert strict.p_value < 0.05
     alone = [one for one in report.comparisons[0].strata[0].lines if not one.measure.family]
     assert all(one.adjusted is None for one in alone)
@@ -194,10 +201,11 @@ def test_several_modes_are_split_and_several_tests_corrected(play: Play) -> None
     shown = [
         measured(report, "strict", group=group, index=index) for index in (0, 1) for group in values
     ]
-    adjusted = [line.adjusted for line in shown]
-    assert all(p is not None and line.p_value <= p for p, line in zip(adjusted, shown, strict=True))
-    least = min(range(len(shown)), key=lambda n: shown[n].p_value)
-    assert adjusted[least] == pytest.approx(min(1, len(shown) * shown[least].p_value))
+    adjusted = [line.adjusted for line in shown if line.adjusted is not None]
+    found = [line.p_value for line in shown if line.p_value is not None]
+    assert len(found) == len(shown)
+    assert all(p <= more for p, more in zip(found, adjusted, strict=True))
+    assert min(adjusted) == pytest.approx(min(1, len(found) * min(found)))
 
 
 def test_pairs_are_split_by_domain_and_hops(play: Play) -> None:
@@ -212,7 +220,7 @@ def test_pairs_are_split_by_domain_and_hops(play: Play) -> None:
 def test_few_items_get_no_bootstrap_interval(play: Play) -> None:
     runs = [play(agent="oracle"), play(agent="faulty:0.6")]
     report = read_and_compare(runs, ComparisonRequest(by=By.HOPS))
-    few, enough = (measured(report, "instance_error", group=group) for group in ("2", ""))
+    few, enough = (measured(report, "failed_calls", group=group) for group in ("2", ""))
     assert (few.items, few.low, few.interval) == (6, None, Method.NONE)
     assert (enough.items, enough.interval) == (COUNT, Method.BOOTSTRAP)
     assert measured(report, "strict", group="2").interval is Method.TANGO
@@ -324,7 +332,7 @@ def test_the_same_seed_gives_the_same_bytes(play: Play) -> None:
     assert one.stdout == again.stdout
     assert one.stdout != other.stdout
     found = json.loads(one.stdout)
-    assert found["format"] == 2
+    assert found["format"] == 3
     (comparison,) = found["comparisons"]
     assert (comparison["before"], comparison["after"]) == ("A", "B")
     assert {"strict", "official"} <= {one["measure"] for one in comparison["groups"][0]["measures"]}

@@ -8,12 +8,22 @@ from functools import cache
 
 import pytest
 
+from benchmarks.failed_calls import Habit, rejections
 from benchmarks.studies import Effect, studies
 from tests.env.made import called, finished
 from toolhop_env.attempt import Attempt, Key, attempt_of
 from toolhop_env.benchmark import Benchmark
 from toolhop_env.measures import CODES, INSTANCE_ERROR, Measure, Unit
-from toolhop_env.pairs.line import Line, Method, Options, compared, corrected, line, lines
+from toolhop_env.pairs.line import (
+    Line,
+    Method,
+    Options,
+    compared,
+    corrected,
+    disagreements,
+    line,
+    lines,
+)
 from toolhop_env.pairs.pair import Pair, by_key, join
 from toolhop_env.score import Errored, Parts, Score
 from toolhop_env.scorers.toolhop import TOOLHOP
@@ -126,6 +136,7 @@ def test_a_leading_mean_is_compared_as_a_ratio_over_items() -> None:
     assert (found.test, found.interval) == (Method.PERMUTATION, Method.BOOTSTRAP)
     assert found.p_value == 2 / 2**12
     assert (found.gained, found.lost, found.mid_p, found.detectable) == (None, None, None, None)
+    assert found.counts == ((60.0, 12.0), (42.0, 12.0))
     nothing = joined((one(n, grade=0), one(n, grade=0)) for n in range(9))
     assert figures(GRADE, nothing).p_value == 1
 
@@ -143,6 +154,35 @@ def test_codes_that_no_call_failed_with_and_time_have_no_line() -> None:
     assert not [measure for measure in measures if measure.unit is Unit.SECONDS]
     pairs = joined((attempt, attempt) for attempt in [one("a")])
     assert lines([*CODES, INSTANCE_ERROR], pairs, Options()) == []
+
+
+def test_as_many_failures_and_fewer_calls_are_no_more_errors() -> None:
+    habit = Habit(40, 1, (8.0, 1.0))
+    found = rejections(habit, count=60)
+    assert found["share of calls (not made)"] > 0.8
+    assert found["failed calls an episode"] <= 0.15
+    assert found["one code an episode"] <= 0.15
+    assert rejections(replace(habit, more=4.0), count=20)["failed calls an episode"] > 0.8
+
+
+@pytest.mark.parametrize(
+    ("gained", "of", "says"),
+    [(5, 20, "Tango's interval"), (6, 20, ""), (3, 20, ""), (0, 20, "")],
+)
+def test_an_interval_and_a_p_value_that_seem_to_contradict_each_other(
+    gained: int, of: int, says: str
+) -> None:
+    found = figures(RIGHT, pairs_of(*[(False, True)] * gained, *[(True, True)] * (of - gained)))
+    reason = found.disagreement(0.95)
+    assert bool(reason) == bool(says)
+    assert says in reason
+    assert disagreements([("right", found)], 0.95) == ({reason: ["right"]} if reason else {})
+    assert not replace(found, low=None).disagreement(0.95)
+    assert not replace(found, p_value=None).disagreement(0.95)
+    resampled = replace(found, interval=Method.BOOTSTRAP, low=-0.1, high=0.4, p_value=0.04)
+    assert "has 0 and p is at most 0.05: the bootstrap" in resampled.disagreement(0.95)
+    many = replace(found, low=0.1, high=0.4, p_value=0.04, adjusted=0.08)
+    assert "is not corrected" in many.disagreement(0.95)
 
 
 def test_p_values_of_a_table_are_corrected_together() -> None:
@@ -173,7 +213,7 @@ def covered(truth: Effect, *, resamples: int = 10_000) -> tuple[float, float]:
         assert found.low is not None
         assert found.high is not None
         held += found.low <= truth.difference <= found.high
-        rejected += found.p_value <= 0.05
+        rejected += found.p_value is not None and found.p_value <= 0.05
     return held / STUDIES, rejected / STUDIES
 
 

@@ -17,7 +17,7 @@ def to_json(ablation: Ablation, found: Result) -> dict[str, JSON]:
     """All of it; shares from 0 to 1, paths from the ablation's folder on."""
     return {
         "ablation": ablation.model_dump(mode="json"),
-        "rows": [_row(row) for row in found.rows],
+        "rows": [_row(row, ablation.confidence) for row in found.rows],
         "flips": [_discordant(one) for one in found.discordant],
         "savings": [_saving(saving) for saving in found.savings],
         "arms": {
@@ -32,7 +32,7 @@ def path_of(arm: Arm, episode: Attempt) -> str:
     return f"{arm.name}/{EPISODES}/{episode.file}"
 
 
-def _row(row: Row) -> JSON:
+def _row(row: Row, confidence: float) -> JSON:
     return {
         "first": row.contrast.first,
         "second": row.contrast.second,
@@ -42,17 +42,17 @@ def _row(row: Row) -> JSON:
         "rule": row.measure.name,
         "unit": row.measure.unit,
         "left_out": row.contrast.left_out,
-        "effect": None if row.effect is None else _effect(row.effect),
-        "by_code": _effects(row.by_code),
-        "by_hop": _effects(row.by_hop),
+        "effect": None if row.effect is None else _effect(row.effect, confidence),
+        "by_code": _effects(row.by_code, confidence),
+        "by_hop": _effects(row.by_hop, confidence),
     }
 
 
-def _effects(effects: Mapping[str, Line]) -> JSON:
-    return {name: _effect(one) for name, one in effects.items()}
+def _effects(effects: Mapping[str, Line], confidence: float) -> JSON:
+    return {name: _effect(one, confidence) for name, one in effects.items()}
 
 
-def _effect(one: Line) -> JSON:
+def _effect(one: Line, confidence: float) -> JSON:
     return {
         "pairs": one.pairs,
         "items": one.items,
@@ -69,6 +69,7 @@ def _effect(one: Line) -> JSON:
         "p_value": one.p_value,
         "p_corrected": one.adjusted,
         "detectable": one.detectable,
+        "disagreement": one.disagreement(confidence),
     }
 
 

@@ -16,7 +16,7 @@ from toolhop_agents.ablate.result import Discordant, Result, Row, Saving, code
 from toolhop_agents.compare.cells import amount, change, interval, p_value
 from toolhop_agents.terminal import plain
 from toolhop_env.measures import Measure, Unit
-from toolhop_env.pairs.line import Line
+from toolhop_env.pairs.line import Line, disagreements
 
 CAVEAT = (
     "Independent runs: these episodes were chosen because a call failed under the prefix level, "
@@ -35,7 +35,7 @@ def print_result(console: Console, ablation: Ablation, found: Result, *, most: i
         console.print("There is nothing to compare yet.")
     main = "forked" if ablation.forks else "independent"
     for (_, _, design, population), rows in tables.items():
-        console.print(_effects(ablation, rows))
+        _print_effects(console, ablation, rows)
         if population == "failed" and design == "independent":
             console.print(CAVEAT)
         if population == "failed" and design == main:
@@ -65,6 +65,14 @@ def _table(title: str, texts: Sequence[str], numbers: Iterable[str]) -> Table:
     return table
 
 
+def _print_effects(console: Console, ablation: Ablation, rows: Sequence[Row]) -> None:
+    """A table, and why an interval and its p-value seem to contradict each other in it."""
+    console.print(_effects(ablation, rows))
+    found = [(_name(row), row.effect) for row in rows if row.effect]
+    for reason, names in disagreements(found, ablation.confidence).items():
+        console.print(plain(f"{', '.join(names)}: {reason}"))
+
+
 def _effects(ablation: Ablation, rows: Sequence[Row]) -> Table:
     one, last = rows[0].contrast, f"{100 * ablation.confidence:g} % interval"
     which = "episodes with a failed call" if rows[0].population == "failed" else "all episodes"
@@ -77,6 +85,10 @@ def _effects(ablation: Ablation, rows: Sequence[Row]) -> Table:
         cells = _cells(row.effect) if row.effect else ("0", *["-"] * 9)
         table.add_row(Text(row.prefix or "-"), row.measure.heading, *cells)
     return table
+
+
+def _name(row: Row) -> str:
+    return f"{row.measure.heading} ({row.prefix})" if row.prefix else row.measure.heading
 
 
 def _shares(row: Row) -> tuple[str, ...]:

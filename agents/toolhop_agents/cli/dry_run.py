@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from collections.abc import Iterable
 from dataclasses import asdict
 
 import click
@@ -13,6 +14,7 @@ from rich.table import Table
 from toolhop_agents.runs.estimate import LEVEL, ExpectedTotal, RunEstimate, estimate
 from toolhop_agents.runs.execute import Run, episodes_at_a_time
 from toolhop_agents.runs.job import Job
+from toolhop_agents.runs.unit import WorkUnit
 from toolhop_env.runs.progress import Progress, progress
 from toolhop_sandbox.outcome import JSON
 
@@ -25,15 +27,14 @@ def progress_of(job: Job) -> Progress:
     return progress(job.store.attempts() if job.store else ())
 
 
-def left_by_mode(job: Job, done: Progress) -> dict[str, int]:
-    """Episodes of the whole run that are left."""
-    counts = Counter(unit.mode for unit in job.left(done))
+def _by_mode(job: Job, units: Iterable[WorkUnit]) -> dict[str, int]:
+    counts = Counter(unit.mode for unit in units)
     return {mode: counts[mode] for mode in job.settings.modes}
 
 
 def print_plan(job: Job, *, as_json: bool) -> None:
     """Print what would be played."""
-    left = left_by_mode(job, progress_of(job))
+    left = _by_mode(job, job.left(progress_of(job)))
     facts: dict[str, JSON] = {
         "agent": job.settings.agent_name,
         "data": job.data.name,
@@ -66,9 +67,11 @@ def print_estimate(job: Job, ended: Run, *, as_json: bool, console: Console) -> 
         NothingToGoBy: no item of the sample has a score.
     """
     whole = Job(job.settings, job.data, job.items, store=ended.store)
+    left = list(whole.left(progress(ended.store.attempts())))
     made = estimate(
         ended.attempts,
-        left_by_mode(whole, progress(ended.store.attempts())),
+        _by_mode(whole, left),
+        items_left=len({unit.item.id for unit in left}),
         at_a_time=episodes_at_a_time(job.settings),
         seed=job.settings.seed,
     )
@@ -105,5 +108,7 @@ def _table(made: RunEstimate) -> Table:
 def _cells(interval: ExpectedTotal | None, text: str) -> tuple[str, str]:
     if interval is None:
         return "unknown", "pass --price"
+    if interval.low is None or interval.high is None:
+        return text.format(interval.expected), "one item tells none"
     span = f"{text.format(interval.low)} to {text.format(interval.high)}"
     return text.format(interval.expected), span

@@ -56,8 +56,8 @@ AMOUNT = click.FloatRange(min=0, min_open=True, max=math.inf, max_open=True)
 @click.option("--resume", type=click.Path(path_type=Path), default=None, metavar="RUN",
               help="Go on with a run that was stopped; its settings hold.")
 @click.option("--dry-run", is_flag=True, help="Say what would be played; ask and play nothing.")
-@click.option("--estimate", type=click.IntRange(min=2), is_flag=False, flag_value=5, default=None,
-              metavar="[N]", help="With --dry-run: play N items (5) and say what the rest costs.")
+@click.option("--estimate", type=click.IntRange(min=2), is_flag=False, flag_value=10, default=None,
+              metavar="[N]", help="With --dry-run: play N items (10) and say what the rest costs.")
 @click.option("--json", "as_json", is_flag=True, help="Figures as JSON on standard output.")
 @click.pass_context
 def run(

@@ -13,8 +13,10 @@ from toolhop_env.pairs.pair import Pair
 from toolhop_env.runs.sides import Side
 from toolhop_sandbox.outcome import JSON
 
-FORMAT = 2
-"""Version of this shape. In format 2 lines name measures by their names, not by headings."""
+FORMAT = 3
+"""Version of this shape. In format 2 lines name measures by their names, not by headings. In format
+3 error codes are failed calls an episode, not shares of calls; lines have `counts`, the sums before
+and after with what they are divided by, and `disagreement`; and a share of calls has no p-value."""
 
 
 def to_json(report: ComparisonReport, reference: Reference | None) -> dict[str, JSON]:
@@ -24,7 +26,10 @@ def to_json(report: ComparisonReport, reference: Reference | None) -> dict[str, 
         "benchmark": report.benchmark.name,
         "options": asdict(report.options),
         "runs": [_side(side) for side in report.sides],
-        "comparisons": [_comparison(report.benchmark, one) for one in report.comparisons],
+        "comparisons": [
+            _comparison(report.benchmark, one, report.options.confidence)
+            for one in report.comparisons
+        ],
     }
     if reference is not None:
         table: JSON = reference.table.model_dump(mode="json")
@@ -46,7 +51,7 @@ def _side(side: Side) -> dict[str, JSON]:
     }
 
 
-def _comparison(benchmark: Benchmark, comparison: Comparison) -> dict[str, JSON]:
+def _comparison(benchmark: Benchmark, comparison: Comparison, confidence: float) -> dict[str, JSON]:
     pairing = comparison.pairing
     return {
         "before": pairing.before.letter,
@@ -57,7 +62,11 @@ def _comparison(benchmark: Benchmark, comparison: Comparison) -> dict[str, JSON]
         "items": pairing.items,
         "left_out": asdict(pairing.left_out),
         "groups": [
-            {"by": one.by, "value": one.value, "measures": [_line(line) for line in one.lines]}
+            {
+                "by": one.by,
+                "value": one.value,
+                "measures": [_line(line, confidence) for line in one.lines],
+            }
             for one in comparison.strata
         ],
         "tries": [_passing(one) for one in comparison.passes],
@@ -65,9 +74,10 @@ def _comparison(benchmark: Benchmark, comparison: Comparison) -> dict[str, JSON]
     }
 
 
-def _line(line: Line) -> JSON:
+def _line(line: Line, confidence: float) -> JSON:
     found: dict[str, JSON] = {one.name: getattr(line, one.name) for one in fields(line)}
     measure: dict[str, JSON] = {"measure": line.measure.name, "unit": line.measure.unit}
+    found["disagreement"] = line.disagreement(confidence)
     return {**found, **measure, "mid_p": line.mid_p, "detectable": line.detectable}
 
 

@@ -16,7 +16,7 @@ from toolhop_agents.compare.report import ALL, Comparison, ComparisonReport, Pas
 from toolhop_agents.table import percent
 from toolhop_agents.terminal import plain, visible
 from toolhop_env.measures import Unit
-from toolhop_env.pairs.line import Line, Method
+from toolhop_env.pairs.line import Line, Method, disagreements
 from toolhop_env.pairs.pair import Pair
 from toolhop_env.statistics.bootstrap import LEAST_CLUSTERS
 from toolhop_env.statistics.passing import PassRate
@@ -75,6 +75,7 @@ def _comparison(
     if pairing.remarks:
         yield plain(f"Made otherwise: {'; '.join(map(str, pairing.remarks))}", "dim")
     yield _figures(comparison.strata, pairing, report)
+    yield from _disagreements(comparison.strata, report)
     yield from _counts(comparison, report)
     if comparison.passes:
         yield _passes(comparison.passes, pairing, report)
@@ -108,6 +109,17 @@ def _figures(strata: Sequence[Stratum], pairing: Pairing, report: ComparisonRepo
     return table
 
 
+def _disagreements(strata: Sequence[Stratum], report: ComparisonReport) -> Iterator[Text]:
+    """Why an interval and its p-value seem to contradict each other, where they do."""
+    found = [
+        (f"{line.measure.heading} ({one.value})" if one.value else line.measure.heading, line)
+        for one in strata
+        for line in one.lines
+    ]
+    for reason, names in disagreements(found, report.options.confidence).items():
+        yield plain(f"{', '.join(names)}: {reason}", "yellow")
+
+
 def _columns(pairing: Pairing, report: ComparisonReport) -> tuple[str, ...]:
     first, other = (side.letter for side in pairing.sides)
     level = f"{100 * report.options.confidence:g} %"
@@ -118,12 +130,17 @@ def _cells(line: Line) -> list[str]:
     unit = line.measure.unit
     return [
         line.measure.heading,
-        amount(unit, line.before),
-        amount(unit, line.after),
+        *(_side(unit, *side) for side in line.counts),
         amount(unit, line.difference, sign=True),
         interval(unit, line.low, line.high),
         p_value(line.p_value),
     ]
+
+
+def _side(unit: Unit, total: float, divisor: float) -> str:
+    """A figure of one side; of calls with their number."""
+    found = amount(unit, total / divisor)
+    return f"{found} ({total:,.0f})" if unit is Unit.CALLS else found
 
 
 def _turned(line: Line) -> str:
@@ -215,6 +232,12 @@ def _legend(report: ComparisonReport) -> Iterator[str]:
             f"{'Other measures' if exact else 'All measures'}: permutation test "
             f"and bootstrap over whole items ({report.options.resamples:,} resamples, seed "
             f"{report.options.seed}); a dash for fewer than {LEAST_CLUSTERS} items, or no spread."
+        )
+    shown = [line.measure.heading for line in report.lines if not line.measure.tested]
+    if shown:
+        yield (
+            f"{', '.join(dict.fromkeys(shown))}: not tested, as it also rises where fewer good "
+            "calls are made. Failed calls an episode are tested; in brackets their number."
         )
     if report.corrected:
         yield "p (Holm): over all tests of one measure shown here; error codes are one family."

@@ -110,4 +110,5 @@ def _figures(one: Line | None) -> JSON:
         "low": one.low,
         "high": one.high,
         "p": one.p_value,
+        "disagreement": one.disagreement(Options().confidence),
     }

@@ -1,10 +1,8 @@
 """What the rest of a run will cost, from the episodes that were played: totals with intervals.
 
-Items are what was sampled, so the interval is a bootstrap over items. Each replicate draws as many
-items as were played, with replacement, and from these as many as are left: so the interval holds
-both how little is known of the mean, and how the rest will scatter around it. Deviations from the
-mean are widened by sqrt(m / (m - 1)) for m items, as a sample's own scatter is too small by that.
-With a handful of items the interval is rough, and blind to rare long episodes.
+Items are what was sampled, so items are what is drawn: an item's modes and epochs are taken to
+cost alike, which is on the safe side. The intervals are those of `toolhop_env.statistics.totals`.
+With a handful of items they are wide, and still blind to rare long episodes that none of them was.
 """
 
 from __future__ import annotations
@@ -18,6 +16,7 @@ from numpy.typing import NDArray
 
 from toolhop_env.attempt import Attempt
 from toolhop_env.score import Conduct, Errored
+from toolhop_env.statistics import totals
 
 LEVEL = 0.90
 """Share of cases that the interval is made for."""
@@ -32,8 +31,9 @@ class ExpectedTotal:
     """An expected total, and where it should come to lie."""
 
     expected: float
-    low: float
-    high: float
+    low: float | None
+    """None where a single item tells nothing of the spread."""
+    high: float | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +63,7 @@ def estimate(
     judged: Iterable[Attempt],
     left: Mapping[str, int],
     *,
+    items_left: int,
     at_a_time: int,
     seed: int,
     level: float = LEVEL,
@@ -73,10 +74,11 @@ def estimate(
     Args:
         judged: the verdicts of the episodes played.
         left: by mode, how many episodes are left.
+        items_left: how many items they are of.
         at_a_time: episodes under way at a time.
-        seed: of the bootstrap.
+        seed: of the replicates.
         level: of the intervals.
-        replicates: of the bootstrap.
+        replicates: of what the items that were played allow.
 
     Raises:
         NothingToGoBy: no item was played in all of the modes that are left.
@@ -86,15 +88,13 @@ def estimate(
     if modes and not len(means):
         raise NothingToGoBy(f"none of the items played has a score in {' and '.join(modes)}")
     wanted = np.array([left[mode] for mode in modes], dtype=np.float64)
-    totals = _totals(means, wanted, np.random.default_rng(seed), replicates)
-    expected = np.einsum("m,mf->f", wanted, means.mean(axis=0)) if modes else np.zeros(len(FIGURES))
-    low, high = np.quantile(totals, [(1 - level) / 2, (1 + level) / 2], axis=0)
-    made = {
-        name: ExpectedTotal(float(expected[n]), max(0.0, float(low[n])), float(high[n]))
-        for n, name in enumerate(FIGURES)
-    }
-    known = not np.isnan(expected[FIGURES.index("cost_usd")])
-    clock, lanes = made["seconds"], max(1, min(at_a_time, sum(left.values())))
+    by_item: Floats = np.einsum("m,imf->fi", wanted / max(1, items_left), means)
+    rng = np.random.default_rng(seed)
+    made = dict.fromkeys(FIGURES, ExpectedTotal(0.0, 0.0, 0.0))
+    for name, values in zip(FIGURES, by_item, strict=True) if modes else ():
+        limits = totals.total(values, items_left, rng, level=level, replicates=replicates)
+        made[name] = ExpectedTotal(items_left * float(values.mean()), *(limits or (None, None)))
+    lanes = max(1, min(at_a_time, sum(left.values())))
     return RunEstimate(
         items=len(means),
         errored=errored,
@@ -102,9 +102,14 @@ def estimate(
         requests=made["requests"],
         input_tokens=made["input_tokens"],
         output_tokens=made["output_tokens"],
-        cost_usd=made["cost_usd"] if known else None,
-        seconds=ExpectedTotal(clock.expected / lanes, clock.low / lanes, clock.high / lanes),
+        cost_usd=None if np.isnan(made["cost_usd"].expected) else made["cost_usd"],
+        seconds=_shared(made["seconds"], lanes),
     )
+
+
+def _shared(one: ExpectedTotal, lanes: int) -> ExpectedTotal:
+    low, high = (None if end is None else end / lanes for end in (one.low, one.high))
+    return ExpectedTotal(one.expected / lanes, low, high)
 
 
 def _by_item(judged: Iterable[Attempt], modes: Sequence[str]) -> tuple[Floats, int]:
@@ -134,19 +139,3 @@ def _figures(of: Conduct) -> list[float]:
         float("nan") if None in costs else sum(cost for cost in costs if cost is not None),
         of.wall_s,
     ]
-
-
-def _totals(means: Floats, wanted: Floats, rng: np.random.Generator, replicates: int) -> Floats:
-    """Totals of the rest, one row a replicate."""
-    items = len(means)
-    if not items or not wanted.any():
-        return np.zeros((replicates, len(FIGURES)))
-    rounds = int(wanted.max())
-    # Every mode is played of the same items: an item that is drawn is drawn with all its modes.
-    per_item = np.einsum("m,imf->if", wanted / rounds, means)
-    resampled = rng.multinomial(items, np.full(items, 1 / items), size=replicates)
-    drawn = rng.multinomial(rounds, resampled / items)
-    totals: Floats = drawn @ per_item
-    middle = rounds * per_item.mean(axis=0)
-    widened: Floats = middle + (totals - middle) * np.sqrt(items / max(1, items - 1))
-    return widened

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import cache
@@ -38,7 +38,8 @@ class Method(StrEnum):
     TANGO = "Tango score"
     BOOTSTRAP = "bootstrap"
     NONE = "none"
-    """Too few items to resample, or all differ alike: an interval would claim too much."""
+    """Too few items to resample, or all differ alike: an interval would claim too much. Or the
+    measure is not tested."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,12 +61,15 @@ class Line:
     """Those in which both sides have a figure."""
     before: float
     after: float
+    counts: tuple[Parts, Parts]
+    """The sums that `before` and `after` are made of: numerator and denominator of each."""
     difference: float
     """`after` - `before`."""
     low: float | None
     high: float | None
     interval: Method
-    p_value: float
+    p_value: float | None
+    """None for a measure that is described and not tested."""
     test: Method
     gained: int | None = None
     """Discordant pairs in which the second side alone has the property; None for a measure that
@@ -73,6 +77,27 @@ class Line:
     lost: int | None = None
     adjusted: float | None = None
     """The p-value after Holm's correction; None where it stands alone."""
+
+    def disagreement(self, confidence: float) -> str:
+        """Why the interval and the p-value seem to contradict each other; empty where they agree.
+
+        They do where the interval of `confidence` has 0 and p is at most 1 - `confidence`, or
+        where neither holds. The p-value is the corrected one where there is one.
+        """
+        if self.low is None or self.high is None or self.p_value is None:
+            return ""
+        level = 1 - confidence
+        holds_0 = self.low <= 0 <= self.high
+        if holds_0 == (self.p_value > level):
+            if holds_0 or self.adjusted is None or self.adjusted <= level:
+                return ""
+            return (
+                f"the interval leaves out 0 and the corrected p is above {level:.2g}: the interval "
+                "stands for one test alone, and is not corrected. The corrected p decides."
+            )
+        seen = "has 0" if holds_0 else "leaves out 0"
+        against = f"the interval {seen} and p is {'at most' if holds_0 else 'above'} {level:.2g}: "
+        return against + _APART[self.interval is Method.TANGO]
 
     @property
     def mid_p(self) -> float | None:
@@ -92,6 +117,24 @@ class Line:
             return None
         found = _detectable(self.items, (self.gained + self.lost) / self.pairs)
         return found if math.isfinite(found) else None
+
+
+_APART = {
+    True: "Tango's interval belongs to a score test, the p-value to an exact one, which is more "
+    "cautious; at the margin they part. The exact test decides.",
+    False: "the bootstrap draws items as they differ, the test swaps them as if they did not; with "
+    "few or skewed items they part at the margin. The test decides.",
+}
+"""Why an interval and a test may part, by whether the interval is Tango's."""
+
+
+def disagreements(found: Iterable[tuple[str, Line]], confidence: float) -> dict[str, Sequence[str]]:
+    """By reason the names of the lines whose interval seems to contradict their p-value."""
+    named: dict[str, list[str]] = defaultdict(list)
+    for name, one in found:
+        if reason := one.disagreement(confidence):
+            named[reason].append(name)
+    return {reason: list(dict.fromkeys(names)) for reason, names in named.items()}
 
 
 @cache
@@ -138,8 +181,12 @@ def line(measure: Measure, pairs: Sequence[Pair], options: Options) -> Line | No
 
 def corrected(found: Sequence[Line | None]) -> list[Line | None]:
     """The same with their p-values corrected for one another (Holm), in the same order."""
-    values = iter(holm([one.p_value for one in found if one is not None]))
-    return [None if one is None else replace(one, adjusted=next(values)) for one in found]
+    tested = [one for one in found if one is not None and one.p_value is not None]
+    values = iter(holm([one.p_value for one in tested if one.p_value is not None]))
+    return [
+        one if one is None or one.p_value is None else replace(one, adjusted=next(values))
+        for one in found
+    ]
 
 
 def _binary(measure: Measure, values: Clustered, options: Options) -> Line:
@@ -160,6 +207,10 @@ def _binary(measure: Measure, values: Clustered, options: Options) -> Line:
         pairs=found.n,
         before=found.before,
         after=found.after,
+        counts=(
+            (round(found.before * found.n), found.n),
+            (round(found.after * found.n), found.n),
+        ),
         difference=found.difference,
         low=shares.low,
         high=shares.high,
@@ -172,27 +223,32 @@ def _binary(measure: Measure, values: Clustered, options: Options) -> Line:
 
 
 def _ratio(measure: Measure, pairs: int, sums: NDArray[np.float64], options: Options) -> Line:
-    limits = bootstrap.limits(
-        sums, seed=options.seed, resamples=options.resamples, confidence=options.confidence
-    )
+    limits, p_value = _tested(measure, sums, options) if measure.tested else (None, None)
     low, high = limits or (None, None)
-    total = sums.sum(axis=0)
-    before, after = float(total[0] / total[1]), float(total[2] / total[3])
-    drawn = {"seed": options.seed, "resamples": options.resamples}
-    if measure.unit is Unit.SHARE or (sums[:, 1] != sums[:, 3]).any():
-        p_value = permutation.swap_sums(sums, **drawn)
-    else:
-        p_value = permutation.sign_flip((sums[:, 2] - sums[:, 0]).tolist(), **drawn)
+    total = [float(one) for one in sums.sum(axis=0)]
+    before, after = total[0] / total[1], total[2] / total[3]
     return Line(
         measure=measure,
         items=len(sums),
         pairs=pairs,
         before=before,
         after=after,
+        counts=((total[0], total[1]), (total[2], total[3])),
         difference=after - before,
         low=low,
         high=high,
         interval=Method.NONE if limits is None else Method.BOOTSTRAP,
         p_value=p_value,
-        test=Method.PERMUTATION,
+        test=Method.PERMUTATION if measure.tested else Method.NONE,
     )
+
+
+def _tested(
+    measure: Measure, sums: NDArray[np.float64], options: Options
+) -> tuple[tuple[float, float] | None, float]:
+    """The limits and the p-value of a difference of ratios."""
+    drawn = {"seed": options.seed, "resamples": options.resamples}
+    limits = bootstrap.limits(sums, confidence=options.confidence, **drawn)
+    if measure.unit is Unit.SHARE or (sums[:, 1] != sums[:, 3]).any():
+        return limits, permutation.swap_sums(sums, **drawn)
+    return limits, permutation.sign_flip((sums[:, 2] - sums[:, 0]).tolist(), **drawn)

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from toolhop_env.benchmark import Benchmark, Milestone
-from toolhop_env.measures import Measure, Scorer
+from toolhop_env.measures import Measure, Scorer, Unit
 from toolhop_env.questions import Answers
 from toolhop_env.reading import tagged_answer
 from toolhop_env.results import holds_answer
@@ -84,6 +84,7 @@ def score(trace: Trace, _: Answers) -> Values:
         "official": _share(bool(accepted)),
         "hops_solved": (float(sum(solved)), float(len(solved))),
         "chain": (float([*solved, False].index(False)), float(len(solved))),
+        "failed_calls_by_hop": (float(sum(c.error is not None for c in calls)), float(len(solved))),
         "in_last_feedback": _share(last),
         "official_unset": _share(accepted is None),
     }
@@ -120,6 +121,13 @@ MEASURES = (
         in_tables=False,
     ),
     Measure(
+        "failed_calls_by_hop",
+        "Failed calls of an episode, by the item's hops.",
+        "failed calls a hop",
+        Unit.CALLS,
+        in_tables=False,
+    ),
+    Measure(
         "in_last_feedback",
         "The last tool result holds the gold: the official rule gives credit for it.",
         "gold in the last result",
@@ -138,7 +146,7 @@ MEASURES = (
 TOOLHOP = Benchmark(
     name="toolhop",
     title="ToolHop",
-    version="1",
+    version="2",
     modes=("mandatory", "free", "direct"),
     measures=MEASURES,
     gold=chain_of,

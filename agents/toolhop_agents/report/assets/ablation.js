@@ -93,8 +93,14 @@ const effectTable = (one, found) => {
       row.effect.p_corrected === null ? "–" : chance(row.effect.p_corrected),
       cellOf(scorerOf(one, row), row.effect.detectable),
     ]);
-  return table(null, columns, rows, { wide: true });
+  return [table(null, columns, rows, { wide: true }), disagreements(found.map((row) => [effectName(row), row.effect]))];
 };
+
+// Why an interval and its p seem to contradict each other, where they do.
+const disagreements = (named) =>
+  named
+    .filter(([, e]) => e?.disagreement)
+    .map(([name, e]) => el("p", { class: "note" }, oneLine(name), `: ${e.disagreement}`));
 
 const withInterval = (measure, e) => [
   signed(measure, e.difference),

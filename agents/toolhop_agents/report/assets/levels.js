@@ -43,6 +43,11 @@ const levelsSection = () => {
     "Answers under two levels of feedback. Forked pairs share their turns up to the change; separate ones share the item and the epoch.",
     Object.entries(report.benchmarks).map(([name, benchmark]) => levelChart(name, leadOf(benchmark))),
     table(null, columns, rows, { wide: true }),
+    disagreements(
+      report.pairs.flatMap((one) =>
+        [one.all, one.failed].map((e) => [`${one.before} → ${one.after}, ${one.agent}`, e]),
+      ),
+    ),
     discordant.map((one) =>
       discordantList(`${one.before} → ${one.after}, ${one.agent} · ${one.mode}`, one.discordant),
     ),
