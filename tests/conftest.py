@@ -14,6 +14,7 @@ SHARED = Path(__file__).parents[2] / "shared" / "data"
 """Public benchmark data beside the project, read-only; see its README."""
 NEEDS = {
     "toolhop_60": "data",
+    "nestools_500": "data",
     "docker_engine": "docker",
     "chromium": "browser",
 }
@@ -44,6 +45,12 @@ def pytest_itemcollected(item: pytest.Item) -> None:
 def toolhop_60() -> Path:
     """60 rows of ToolHop's official file."""
     return SHARED / "toolhop" / "ToolHop-60.json"
+
+
+@pytest.fixture(scope="session")
+def nestools_500() -> Path:
+    """500 rows of NesTools' official file, its ids beside it."""
+    return SHARED / "nestools" / "test_data-500.jsonl"
 
 
 @pytest.fixture(scope="session")

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from toolhop_env.scorers.nestools import NESTOOLS
 from toolhop_env.scorers.toolhop import TOOLHOP
 
 ROOT = Path(__file__).parents[1]
@@ -88,7 +89,9 @@ def test_every_part_of_agents_has_its_place() -> None:
     assert parts - {"__init__", "__pycache__", "templates", "py"} == known
 
 
-MEASURES = {one.name for one in TOOLHOP.measures}
+MEASURES = {one.name for one in TOOLHOP.measures} | {
+    one.name for one in NESTOOLS.measures if "_" in one.name
+}
 MAY_NAME_MEASURES = {"toolhop_env/scorers", "toolhop_env/measures.py"}
 """The scorers name their benchmark's own measures; `measures` names the kinds of scorers, which
 ToolHop's two leading measures are named after."""

@@ -11,7 +11,7 @@ from pathlib import Path
 from toolhop_tools.errors import BadChoice, DataError, DataNotFound
 from toolhop_tools.model import DataSet, Item
 from toolhop_tools.packages import BadPackage
-from toolhop_tools.readers import folder, native, toolhop
+from toolhop_tools.readers import folder, native, nestools, toolhop
 from toolhop_tools.readers.reader import Reader, from_package, from_packages
 from toolhop_tools.readers.record import Survey
 
@@ -19,6 +19,7 @@ READERS: dict[str, Reader] = {
     "builtin": folder.BUILTIN,
     "toolhop": toolhop.READER,
     "folder": folder.FOLDER,
+    "nestools": nestools.READER,
 }
 """Readers of the product's own, by name. No entry point replaces one of these."""
 
@@ -61,6 +62,9 @@ def survey(name_or_path: str | Path, *, last_wins: bool = False) -> Survey:
             raise _unknown(given)
         if Path(given).is_file() and native.is_native_file(Path(given)):
             return Survey(native.read_file(Path(given)), ())
+        for one in READERS.values():
+            if one.fits and Path(given).is_file() and one.fits(Path(given)):
+                return one.survey(given, last_wins=last_wins)
         return toolhop.READER.survey(given, last_wins=last_wins)
     except OSError as error:
         raise DataError(f"cannot be read: {error.strerror}", origin=given) from None

@@ -79,7 +79,15 @@ class EpisodeAction(StrEnum):
     """Asks for other tools than those on offer."""
 
 
-Body: TypeAlias = Program | RecordedTable | Simulated | EpisodeAction
+@dataclass(frozen=True, slots=True)
+class Described:
+    """Nothing answers: a plan can name the tool, and nobody can call it."""
+
+    facts: Mapping[str, JSON]
+    """What its benchmark says of it beside the schema, such as an id and its responses."""
+
+
+Body: TypeAlias = Program | RecordedTable | Simulated | Described | EpisodeAction
 """What answers a tool's calls. A `Program` runs in the sandbox."""
 
 
@@ -94,6 +102,11 @@ class Tool:
     def name(self) -> str:
         """The name that a model calls it by."""
         return self.schema.name
+
+    @property
+    def facts(self) -> Mapping[str, JSON]:
+        """What a benchmark says of a tool that is only described; nothing of any other."""
+        return self.body.facts if isinstance(self.body, Described) else {}
 
     @property
     def program(self) -> Program:
@@ -120,6 +133,8 @@ class Tool:
                 return [{"recorded": rows, "default": _outcome_json(default)}]
             case Simulated(instruction):
                 return [{"simulated": instruction}]
+            case Described(facts):
+                return [{"described": dict(facts)}]
             case EpisodeAction():
                 return [{"action": self.body.value}]
             case _:
@@ -192,6 +207,8 @@ class Item:
     """Names of all tools in the order in which they are shown; empty for hop order."""
     benchmark: str = TOOLHOP
     """Name of the benchmark whose scorer reads the gold."""
+    wordings: Mapping[str, str] = field(default_factory=dict)
+    """The question in other words, by the mode that asks it so."""
     gold: Mapping[str, JSON] = field(default_factory=dict)
     """The gold of another benchmark, in its own form; never shown to whoever plays. Empty for
     ToolHop, whose gold is `answer` and `hops`."""
@@ -213,6 +230,8 @@ class Item:
             parts.append(list(self.order))
         if self.benchmark != TOOLHOP or self.gold:
             parts.append({"benchmark": self.benchmark, "gold": dict(self.gold)})
+        if self.wordings:
+            parts.append({"wordings": dict(self.wordings)})
         text = json.dumps(parts, sort_keys=True, ensure_ascii=True)
         return hashlib.sha256(text.encode()).hexdigest()
 

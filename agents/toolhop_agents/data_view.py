@@ -77,6 +77,8 @@ def item_object(item: Item) -> dict[str, JSON]:
         "previous_answer_type": item.previous_answer_type,
         "digest": item.digest,
         "hops": [_hop_object(hop) for hop in item.hops],
+        "gold": dict(item.gold),
+        "others": [_tool_object(tool) for tool in item.others],
     }
 
 
@@ -85,12 +87,17 @@ def _hop_object(hop: Hop) -> JSON:
         "question": hop.question,
         "answer": hop.answer,
         "gold": _gold_object(hop.gold),
-        "tool": {
-            "name": hop.tool.name,
-            "description": hop.tool.schema.description,
-            "parameters": dict(hop.tool.schema.parameters),
-            **_body_object(hop.tool),
-        },
+        "tool": _tool_object(hop.tool),
+    }
+
+
+def _tool_object(tool: Tool) -> JSON:
+    return {
+        "name": tool.name,
+        "description": tool.schema.description,
+        "parameters": dict(tool.schema.parameters),
+        **({"facts": dict(tool.facts)} if tool.facts else {}),
+        **_body_object(tool),
     }
 
 
@@ -112,17 +119,21 @@ def item_page(item: Item, *, code: bool) -> Iterator[RenderableType]:
     yield Rule(plain(f"{item.id} · {item.domain}"), align="left")
     yield plain(item.question, "bold")
     kind = f"  ({item.answer_type})" if item.answer_type else ""
-    yield Text.assemble("answer: ", plain(item.answer, "green"), plain(kind, "dim"))
+    if item.answer:
+        yield Text.assemble("answer: ", plain(item.answer, "green"), plain(kind, "dim"))
     for number, hop in enumerate(item.hops, 1):
         yield Text()
         yield Text.assemble(f"hop {number}  ", plain(hop.question, "bold"))
         yield Padding(Group(*_hop_lines(hop)), (0, 0, 0, 2))
     seen: set[str] = set()
-    for hop in item.hops:
-        if hop.tool.name not in seen:
-            seen.add(hop.tool.name)
+    if item.gold:
+        yield Text()
+        yield Text.assemble("gold: ", plain(json.dumps(item.gold, ensure_ascii=False), "cyan"))
+    for tool in (*(hop.tool for hop in item.hops), *item.others):
+        if tool.name not in seen:
+            seen.add(tool.name)
             yield Text()
-            yield from _tool_page(hop.tool, code=code)
+            yield from _tool_page(tool, code=code)
 
 
 def _hop_lines(hop: Hop) -> Iterator[Text]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -54,6 +54,8 @@ class Attempt:
     """What the turns up to the first failed call took, whoever paid for them."""
     milestones: tuple[bool, ...] = ()
     """By milestone of the benchmark (ToolHop: by hop): whether it was reached."""
+    facets: Mapping[str, str] = field(default_factory=dict)
+    """Groups that the item belongs to, as the benchmark says (`Benchmark.facets`)."""
     file: str = ""
     """The trace file's name in the run's folder; empty for a trace that is in none."""
     proven: bool | None = None
@@ -87,6 +89,7 @@ def attempt_of(trace: Trace, answers: Answers = NO_ANSWERS, *, file: str = "") -
         UnknownBenchmark: the trace's benchmark is not installed here.
     """
     start, failure = trace.started, first_failure(trace)
+    benchmark = named(start.benchmark)
     before = [one.reply for one in trace.replies if failure and one.turn <= failure.turn]
     return Attempt(
         episode=start.episode,
@@ -106,7 +109,8 @@ def attempt_of(trace: Trace, answers: Answers = NO_ANSWERS, *, file: str = "") -
         spent=spent(trace),
         failure=failure,
         to_failure=spent_on(before),
-        milestones=tuple(one.reached for one in named(start.benchmark).milestones(trace)),
+        milestones=tuple(one.reached for one in benchmark.milestones(trace)),
+        facets=benchmark.facets(start.gold),
         file=file,
     )
 

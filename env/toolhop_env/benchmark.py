@@ -6,7 +6,7 @@ stands in its binding (`toolhop_agents.benchmarks`).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from toolhop_env.measures import CODES, CONDUCT, MALFORMED_CALL, Measure, Scorer, leading
@@ -38,6 +38,10 @@ def _no_milestones(_: Trace) -> Sequence[Milestone]:
 
 def _no_gap(_: Trace) -> str | None:
     return None
+
+
+def _no_facets(_: JSON) -> Mapping[str, str]:
+    return {}
 
 
 def final_text(trace: Trace) -> str | None:
@@ -80,6 +84,9 @@ class Benchmark:
     """Modes in which an agent is told to call tools: one that never does is a finding."""
     milestone: str = "milestone"
     """What one of them is called, in the singular."""
+    facets: Callable[[JSON], Mapping[str, str]] = _no_facets
+    """From the gold: the groups that an item belongs to, such as ``{"depth": "3"}``. Figures can be
+    shown by each of them."""
     explain_gap: Callable[[Trace], str | None] = _no_gap
     """Why two answer measures differ on a trace, in a word; None where they agree, or where the
     benchmark cannot tell. The diagnosis groups such episodes by it."""
@@ -93,6 +100,12 @@ class Benchmark:
         leading(self.measures)
         if not self.modes:
             raise ValueError(f"the benchmark {self.name!r} has no mode; give at least one")
+        own = {one.name for one in self.measures}
+        if unknown := sorted({name for one in self.measures for name in one.mean_of} - own):
+            raise ValueError(
+                f"the benchmark {self.name!r} has a mean of measures that it has not: "
+                f"{', '.join(unknown)}"
+            )
         names = [one.name for one in (*CONDUCT, *CODES, MALFORMED_CALL, *self.measures)]
         if twice := sorted({one for one in names if names.count(one) > 1}):
             raise ValueError(

@@ -51,6 +51,15 @@ def guarded(benchmark: Benchmark) -> Benchmark:
     def checked_questions(trace: Trace) -> Sequence[Question]:
         return _checked_questions(name, questions(trace))
 
+    facets = _reporting(name, "facets", benchmark.facets)
+
+    def checked_facets(gold: JSON) -> Mapping[str, str]:
+        found = facets(gold)
+        texts = [*found.keys(), *found.values()] if isinstance(found, Mapping) else [None]
+        if not all(isinstance(one, str) for one in texts):
+            raise fault(name, f"facets gave {found!r:.100}; expected a mapping of text to text")
+        return found
+
     def checked_milestones(trace: Trace) -> Sequence[Milestone]:
         found = milestones(trace)
         return _all(name, "milestones", found, (Milestone,))
@@ -62,6 +71,7 @@ def guarded(benchmark: Benchmark) -> Benchmark:
         score=checked_score,
         questions=checked_questions,
         milestones=checked_milestones,
+        facets=checked_facets,
         expected=_text(name, "expected", benchmark.expected),
         given=_text(name, "given", benchmark.given, optional=True),
         explain_gap=_text(name, "explain_gap", benchmark.explain_gap, optional=True),
@@ -127,7 +137,7 @@ def _checked_values(benchmark: Benchmark, episode: str, found: object) -> Values
             raise fault(benchmark.name, f"{what}; expected {allowed} or None")
         values[name] = None if parts is None else (float(parts[0]), float(parts[1]))
     for measure in benchmark.measures:
-        if measure.parts is None and measure.name not in values:
+        if measure.parts is None and not measure.mean_of and measure.name not in values:
             what = f"score gave nothing for {measure.name!r} on {episode}"
             raise fault(benchmark.name, f"{what}; expected two numbers, or None for no figure")
     return values

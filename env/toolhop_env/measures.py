@@ -64,11 +64,16 @@ class Measure:
     chooses: the share of calls that fail also rises with fewer calls that succeed."""
     family: str = ""
     """Measures whose tests are corrected together; its own name if empty."""
+    topic: str = ""
+    """What it is about, where an official and a strict measure of that stand side by side."""
+    mean_of: tuple[str, ...] = ()
+    """Measures of the benchmark whose mean it is, over all episodes: an episode has no part in it.
+    Tables show it; comparisons do not."""
 
     @property
     def heading(self) -> str:
         """What a table calls it."""
-        return self.title or self.name
+        return self.title or (f"{self.topic}, {self.scorer}" if self.topic else self.name)
 
     def of(self, score: Score) -> Parts | None:
         """The episode's part in the figure; None where it has none."""

@@ -13,7 +13,7 @@ from typing import Protocol, assert_never
 
 from toolhop_sandbox.base import Program, Session
 from toolhop_sandbox.outcome import JSON, Outcome
-from toolhop_tools.model import EpisodeAction, RecordedTable, Simulated, Tool
+from toolhop_tools.model import Described, EpisodeAction, RecordedTable, Simulated, Tool
 
 
 class Responder(Protocol):
@@ -73,6 +73,11 @@ class StandIns:
                 return None
             case Simulated():
                 return self._given(self.simulator, tool, "a model that simulates it", "simulator")
+            case Described():
+                raise MissingResponder(
+                    f"the tool {tool.name!r} is only described, and nothing answers a call of it: "
+                    "its benchmark asks for a plan"
+                )
             case EpisodeAction():
                 return self._given(self.user, tool, "a user who answers", "user")
             case _:

@@ -10,8 +10,9 @@ from __future__ import annotations
 
 import math
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import TypeAlias
 
 from toolhop_env.attempt import Attempt
 from toolhop_env.benchmark import Benchmark
@@ -45,11 +46,13 @@ class Group:
     mode: str
     feedback: Verbosity
     call_format: CallFormat
+    part: str = ""
+    """What they are split by beside, such as ``depth 2``; empty for all."""
 
     @classmethod
-    def of(cls, one: Attempt) -> Group:
+    def of(cls, one: Attempt, part: str = "") -> Group:
         """The group that an attempt belongs to."""
-        return cls(one.benchmark, one.agent, one.mode, one.feedback, one.call_format)
+        return cls(one.benchmark, one.agent, one.mode, one.feedback, one.call_format, part)
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,14 +79,20 @@ class Summary:
         return named(self.group.benchmark)
 
 
-def summarize(attempts: Iterable[Attempt]) -> list[Summary]:
+def summarize(
+    attempts: Iterable[Attempt], part: Callable[[Attempt], str] = lambda _: ""
+) -> list[Summary]:
     """Figures by benchmark, agent, mode, feedback and call format, in order of appearance.
 
     Every attempt counts: reduce them first (`toolhop_env.attempt.counting`).
+
+    Args:
+        attempts: those of which the figures are made.
+        part: what else an attempt's figures are split by.
     """
     groups: dict[Group, list[Attempt]] = defaultdict(list)
     for one in attempts:
-        groups[Group.of(one)].append(one)
+        groups[Group.of(one, part(one))].append(one)
     return [_summary(name, group) for name, group in groups.items()]
 
 
@@ -102,7 +111,7 @@ def _summary(name: Group, group: Sequence[Attempt]) -> Summary:
         group=name,
         episodes=len(group),
         errored=len(group) - len(pairs),
-        figures={m.name: estimate(m, pairs) for m in measures},
+        figures=_figures(measures, pairs),
         errors=dict(errors),
         endings=dict(Counter(one.ending for one in conducts)),
         proven=len(proven) if certified else None,
@@ -134,26 +143,64 @@ def _total(prices: Iterable[float | None]) -> float | None:
     return math.fsum(known) if len(known) == len(given) else None
 
 
+Sums: TypeAlias = Mapping[str, Parts]
+"""Numerator and denominator by item."""
+
+
+def _figures(
+    measures: Sequence[Measure], scores: Sequence[tuple[str, Score]]
+) -> dict[str, Estimate | None]:
+    sums = {one.name: _sums(one, scores) for one in measures}
+    return {one.name: _estimate([sums[name] for name in one.mean_of or (one.name,)])
+            for one in measures}  # fmt: skip
+
+
 def estimate(measure: Measure, scores: Iterable[tuple[str, Score]]) -> Estimate | None:
     """One measure over scores, each with its item; None where nothing was counted.
 
     Sums are exact before they are rounded (`math.fsum`): the order in which episodes ended
     changes no figure. An episode without a figure is left out.
     """
+    return _estimate([_sums(measure, scores)])
+
+
+def _sums(measure: Measure, scores: Iterable[tuple[str, Score]]) -> Sums:
     parts: dict[str, list[Parts]] = defaultdict(list)
     for item, one in scores:
         found = measure.of(one)
         if found is not None and found[1]:
             parts[item].append(found)
-    sums = [
-        (math.fsum(y for y, _ in group), math.fsum(x for _, x in group)) for group in parts.values()
-    ]
-    total = math.fsum(x for _, x in sums)
-    if not total:
+    return {
+        item: (math.fsum(y for y, _ in group), math.fsum(x for _, x in group))
+        for item, group in parts.items()
+    }
+
+
+def _estimate(ratios: Sequence[Sums]) -> Estimate | None:
+    """The mean of ratios of sums; of one ratio that ratio. None where one counts nothing.
+
+    The standard error is that of the mean's linear part, whose share of an item i is the mean over
+    the ratios of (y_i - R x_i) / sum(x).
+    """
+    totals = [math.fsum(x for _, x in sums.values()) for sums in ratios]
+    if not all(totals):
         return None
-    ratio = math.fsum(y for y, _ in sums) / total
+    values = [
+        math.fsum(y for y, _ in sums.values()) / total
+        for sums, total in zip(ratios, totals, strict=True)
+    ]
+    items = dict.fromkeys(item for sums in ratios for item in sums)
     stderr = None
-    if len(sums) > 1:
-        spread = math.fsum((y - ratio * x) ** 2 for y, x in sums)
-        stderr = math.sqrt(len(sums) / (len(sums) - 1) * spread) / total
-    return Estimate(ratio, stderr, round(total))
+    if len(items) > 1:
+        shares = [
+            math.fsum(
+                (sums[item][0] - value * sums[item][1]) / total
+                for sums, value, total in zip(ratios, values, totals, strict=True)
+                if item in sums
+            )
+            / len(ratios)
+            for item in items
+        ]
+        spread = math.fsum(one**2 for one in shares)
+        stderr = math.sqrt(len(items) / (len(items) - 1) * spread)
+    return Estimate(math.fsum(values) / len(values), stderr, round(min(totals)))

@@ -17,6 +17,7 @@ from toolhop_tools.errors import DataError
 from toolhop_tools.model import (
     Body,
     DataSet,
+    Described,
     EpisodeAction,
     GoldCall,
     Hop,
@@ -50,6 +51,7 @@ def to_row(item: Item) -> dict[str, JSON]:
         "domain": item.domain,
         "answer_type": item.answer_type,
         "extra": dict(item.extra),
+        "wordings": dict(item.wordings),
     }
 
 
@@ -69,6 +71,8 @@ def _body(body: Body) -> JSON:
             return {"kind": "table", "results": rows, "default": other}
         case Simulated(instruction):
             return {"kind": "simulated", "instruction": instruction}
+        case Described(facts):
+            return {"kind": "described", "facts": dict(facts)}
         case EpisodeAction():
             return {"kind": "action", "action": body.value}
 
@@ -121,6 +125,7 @@ def _item(row: Mapping[str, Any]) -> Item:
         others=tuple(tools[name] for name in row["others"]),
         order=tuple(row["order"]),
         benchmark=row["benchmark"],
+        wordings=row.get("wordings", {}),
         gold=row["gold"],
     )
 
@@ -138,6 +143,8 @@ def _read(body: Mapping[str, Any]) -> Body:
             return RecordedTable(rows, OUTCOME.validate_python(body["default"]))
         case "simulated":
             return Simulated(body["instruction"])
+        case "described":
+            return Described(body["facts"])
         case "action":
             return EpisodeAction(body["action"])
         case other:

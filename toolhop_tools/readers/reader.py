@@ -42,6 +42,8 @@ class Reader:
     """Where the data that is read without a path lies, where that is a file to be fetched."""
     wants_path: bool = False
     """It has no data of its own: it reads ``NAME:PATH`` alone."""
+    fits: Callable[[Path], bool] | None = None
+    """Whether a file is of its kind, by the first line: such a file is read by its path alone."""
 
     @property
     def ready(self) -> bool:

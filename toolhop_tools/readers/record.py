@@ -151,7 +151,10 @@ def _step(path: str, name: str) -> str:
 
 
 def collect(
-    rows: Iterable[tuple[str, JSON]], read: Callable[[str, Record], Item | None]
+    rows: Iterable[tuple[str, JSON]],
+    read: Callable[[str, Record], Item | None],
+    *,
+    id_field: str = "id",
 ) -> tuple[list[Item], list[DataProblem]]:
     """Read every row by `read`, which gets its id and fields.
 
@@ -165,7 +168,7 @@ def collect(
         record = Record(row if isinstance(row, dict) else {}, where)
         if not isinstance(row, dict):
             record.note("wrong-type", "", expected="an object", given=shown(row))
-        elif identity := _read_id(record, places):
+        elif identity := _read_id(record, places, id_field):
             places[identity] = where
             item = read(identity, replace(record, where=f"id {identity}"))
             items += [] if item is None or record.errors else [item]
@@ -173,17 +176,17 @@ def collect(
     return items, problems
 
 
-def _read_id(record: Record, places: Mapping[str, str]) -> str:
-    given = record.value.get("id")
+def _read_id(record: Record, places: Mapping[str, str], field: str) -> str:
+    given = record.value.get(field)
     whole = isinstance(given, int) and not isinstance(given, bool)
     identity = str(given) if whole else given
     if not isinstance(identity, str) or not identity.strip():
-        given_text = shown(given) if "id" in record.value else "nothing"
-        record.note("no-id", "id", expected="a whole number or text", given=given_text)
+        given_text = shown(given) if field in record.value else "nothing"
+        record.note("no-id", field, expected="a whole number or text", given=given_text)
         return ""
     if identity in places:
         seen = f"{shown(given)}, the id of {places[identity]} too"
-        record.note("duplicate-id", "id", expected="an id of its own", given=seen)
+        record.note("duplicate-id", field, expected="an id of its own", given=seen)
         return ""
     return identity
 

@@ -6,6 +6,7 @@ import threading
 
 import click
 
+from toolhop_agents.benchmarks import binding_of
 from toolhop_agents.models.loopback import FaultPlan, LoopbackServer
 from toolhop_agents.scripted.choose import choose
 from toolhop_agents.scripted.responder import metered, responder
@@ -31,7 +32,9 @@ def serve(agent: str, data: str, seed: int, fault_rate: float, capacity: int | N
     Replies state their tokens, one for each four bytes, so that limits, prices (--price) and
     estimates can be tried.
     """  # noqa: D301 -- a real backspace character tells click to keep the lines below it
-    answer = metered(responder(load(data), choose(agent), seed))
+    items = load(data)
+    own = binding_of(items.items[0].benchmark).agents
+    answer = metered(responder(items, choose(agent, own), seed))
     faults = FaultPlan(fault_rate, seed=seed) if fault_rate else None
     with LoopbackServer(answer, faults=faults, capacity=capacity) as server:
         click.echo(server.base_url)

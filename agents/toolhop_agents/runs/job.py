@@ -14,7 +14,7 @@ from toolhop_agents.runs import manifest as manifests
 from toolhop_agents.runs.certified import chosen
 from toolhop_agents.runs.resume import Prefix
 from toolhop_agents.runs.settings import RunSettings
-from toolhop_agents.runs.unit import Units, WorkUnit, left
+from toolhop_agents.runs.unit import Units, WorkUnit, left, setting
 from toolhop_agents.scripted.choose import choose
 from toolhop_env.attempt import Key
 from toolhop_env.runs.files import StoreError
@@ -69,6 +69,7 @@ def prepare(settings: RunSettings) -> Job:
     Raises:
         ToolsError: the data cannot be used as asked.
         UnknownAgent: no such agent.
+        TemplateError: the template has no place for what the benchmark shows.
         UnknownPrice: a limit on costs is asked for, and nothing tells the model's price.
     """
     found = survey(settings.data, last_wins=settings.last_wins)
@@ -81,6 +82,8 @@ def prepare(settings: RunSettings) -> Job:
     items = chosen(items, data.name, settings.certificates, only=settings.certified_only)
     shown = Perturbation.parse(settings.perturbation)
     items = perturbed(items, shown, pool=data, seed=settings.seed)
+    for mode in settings.modes:
+        setting(settings, WorkUnit(items[0], mode, 1))  # what no prompt can be made of is refused
     return Job(settings, data, items, left_out=found.errors)
 
 

@@ -53,7 +53,11 @@ def item_of(data: DataSet, messages: Sequence[Message]) -> Item:
         LookupError: none does.
     """
     said = "\n".join(message.content for message in messages if isinstance(message, UserMessage))
-    found = [item for item in data.items if item.question in said]
+    found = [
+        item
+        for item in data.items
+        if any(text in said for text in (item.question, *item.wordings.values()))
+    ]
     if not found:
         raise LookupError(f"no question of the data set {data.name} stands in the conversation")
     return max(found, key=lambda item: len(item.question))

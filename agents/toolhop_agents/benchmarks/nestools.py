@@ -1,0 +1,119 @@
+"""NesTools: plan nested calls in one reply.
+
+The shipped prompt is ours. A template with the official text (paper, table 9) and ``{tools}`` and
+``{question}`` in it gives the official prompt: the list of tools is written as the official code
+writes it, as Python's text of a list.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+
+from toolhop_agents.benchmarks.binding import Ask, Binding, Interaction, Prompt
+from toolhop_agents.prompts import TemplateError, messages, shipped
+from toolhop_env.messages import Message, Reply
+from toolhop_env.scorers.nestools import NESTOOLS as BENCHMARK
+from toolhop_env.scorers.nestools import answer_text, gold_of
+from toolhop_env.scorers.nestools_counts import UNKNOWN
+from toolhop_sandbox.outcome import JSON
+from toolhop_tools.errors import BadChoice
+from toolhop_tools.model import Item, Tool
+from toolhop_tools.readers.nestools import REWRITTEN, TYPES, WITHOUT_CONJUNCTIONS
+
+NO_TYPES = "no-types"
+OFFICIAL_TYPES = {ours: official for official, ours in TYPES.items()}
+
+
+def _prompt(ask: Ask) -> Prompt:
+    template = ask.template or shipped("nestools")
+    if "{tools}" not in template:
+        raise TemplateError(
+            "the template has no {tools}; put it where the list of tools shall stand"
+        )
+    question = ask.item.wordings.get(ask.mode, ask.item.question)
+    if ask.mode == WITHOUT_CONJUNCTIONS and ask.mode not in ask.item.wordings:
+        raise BadChoice(
+            f"mode {ask.mode}: the data has no question in other words for {ask.item.id}",
+            fix=f"put a file {REWRITTEN}.jsonl with test_id and task beside the data",
+        )
+    tools = [_shown(tool, typed=ask.mode != NO_TYPES) for tool in ask.item.tools.values()]
+    return messages(template, {"question": question, "tools": str(tools)})
+
+
+def _shown(tool: Tool, *, typed: bool) -> dict[str, JSON]:
+    """A tool as the official prompt has it, its id after its name.
+
+    Args:
+        tool: one that is described alone.
+        typed: whether its responses have types.
+    """
+    schema, responses = tool.schema.parameters, _objects(tool.facts.get("responses"))
+    parameters = {
+        name: {**one, "type": OFFICIAL_TYPES.get(str(one.get("type")), one.get("type"))}
+        for name, one in _objects(schema.get("properties")).items()
+    }
+    if not typed:
+        responses = {
+            name: {key: value for key, value in one.items() if key != "type"}
+            for name, one in responses.items()
+        }
+    return {
+        "api_name": tool.facts.get("api_name", tool.name),
+        "api_id": tool.facts.get("id"),
+        "api_description": tool.schema.description,
+        "parameters": dict(parameters),
+        "required": schema.get("required", []),
+        "responses": dict(responses),
+    }
+
+
+def _objects(value: JSON) -> dict[str, dict[str, JSON]]:
+    found = value if isinstance(value, dict) else {}
+    return {name: one for name, one in found.items() if isinstance(one, dict)}
+
+
+def _gold(item: Item, seed: int, messages: Sequence[Message], tools: bool) -> Reply:
+    """The gold calls."""
+    return Reply(answer_text(gold_of(item)))
+
+
+def _empty(item: Item, seed: int, messages: Sequence[Message], tools: bool) -> Reply:
+    """A list without calls: its format is valid."""
+    return Reply("[]")
+
+
+def _renumbered(item: Item, seed: int, messages: Sequence[Message], tools: bool) -> Reply:
+    """The gold calls, their placeholders numbered from 100 on: as right as the gold."""
+    text = answer_text(gold_of(item))
+    return Reply(re.sub(r"(?<=API_call_)\d+", lambda found: str(100 + int(found[0])), text))
+
+
+def _all_tools(item: Item, seed: int, messages: Sequence[Message], tools: bool) -> Reply:
+    """Every tool in the order shown, with nothing known of any parameter."""
+    calls: list[Mapping[str, JSON]] = []
+    count = 0
+    for tool in item.tools.values():
+        responses: dict[str, JSON] = {}
+        for name in _objects(tool.facts.get("responses")):
+            responses[name], count = f"API_call_{count}", count + 1
+        required = tool.schema.parameters.get("required")
+        names = required if isinstance(required, list) else []
+        calls.append(
+            {
+                "api_name": tool.name,
+                "api_id": tool.facts.get("id"),
+                "parameters": {str(name): UNKNOWN for name in names},
+                "responses": responses,
+            }
+        )
+    return Reply(json.dumps(calls, ensure_ascii=False))
+
+
+NESTOOLS = Binding(
+    BENCHMARK,
+    _prompt,
+    Interaction.PLANNING,
+    agents={"gold": _gold, "empty": _empty, "all-tools": _all_tools, "renumbered": _renumbered},
+)

@@ -1,0 +1,174 @@
+"""NesTools (Han et al. 2024): plan nested calls in one reply, with placeholders for responses.
+
+Each measure stands twice: official, as the released code counts, and strict. An official figure
+that the code would stop at is left out, and counted by `official_raises`.
+"""
+
+from __future__ import annotations
+
+import json
+
+from toolhop_env.benchmark import Benchmark
+from toolhop_env.measures import Measure, Scorer
+from toolhop_env.questions import Answers
+from toolhop_env.score import Parts, Values
+from toolhop_env.scorers import nestools_counts as counting
+from toolhop_env.scorers.nestools_counts import ERRORS, Count, Counts, NestedCall, OfficialRaises
+from toolhop_env.scorers.nestools_shape import depth, structure
+from toolhop_env.scorers.nestools_values import calls_in
+from toolhop_env.trace import Trace
+from toolhop_sandbox.outcome import JSON
+from toolhop_tools.model import Item
+
+STRICT = "strict_"
+"""What the names of the strict scorer's measures begin with."""
+COUNTED = {
+    "selection": "A gold call was made",
+    "order": "Two calls follow each other as they have to",
+    "param": "A parameter has the gold value",
+    "nested": "A parameter refers to the right response",
+}
+SHARES = {"p": ("P", "of those given"), "r": ("R", "of those wanted"), "f1": ("F1", "of both")}
+
+
+def gold_calls(gold: JSON) -> list[NestedCall]:
+    """The calls in a trace's gold.
+
+    Raises:
+        ValueError: it has another form.
+    """
+    match gold:
+        case {"calls": list(calls)}:
+            return [NestedCall(**call) for call in calls if isinstance(call, dict)]
+        case _:
+            raise ValueError("the gold of a NesTools trace has a list of calls")
+
+
+def gold_of(item: Item) -> JSON:
+    """An item's gold calls, under the names that its tools are shown by."""
+    names = {tool.facts.get("id"): name for name, tool in reversed([*item.tools.items()])}
+    gold = item.gold["calls"]
+    calls: list[JSON] = [
+        {**call, "name": names.get(call["id"], call["name"])}
+        for call in (gold if isinstance(gold, list) else [])
+        if isinstance(call, dict)
+    ]
+    return {"calls": calls}
+
+
+def score(trace: Trace, _: Answers) -> Values:
+    """The values of `MEASURES`, from the trace alone.
+
+    An episode that ended without a reply is skipped by the official code, as a request that
+    failed; strictly it is an answer that cannot be read.
+    """
+    gold = gold_calls(trace.started.gold)
+    predicted = calls_in(trace.final_text)
+    found: dict[str, Parts | None] = {
+        **_values(STRICT, counting.strict(gold, predicted), valid=predicted is not None),
+        "empty": (float(predicted == []), 1.0),
+    }
+    if trace.final_text is None:
+        return {**dict.fromkeys(_names()), **found}
+    try:
+        counts = counting.official(gold, predicted)
+    except OfficialRaises:
+        return {**dict.fromkeys(_names()), **found, "official_raises": (1.0, 1.0)}
+    errors = counting.errors(gold, predicted, trace.started.question)
+    wanted = {"nest": counts.nested.gold, "para": counts.param.gold}
+    return {
+        **found,
+        **_values("", counts, valid=predicted is not None),
+        **{name: (float(errors[name]), float(wanted[name[:4]])) for name in ERRORS},
+        "official_raises": (0.0, 1.0),
+    }
+
+
+def _names() -> list[str]:
+    return [one.name for one in MEASURES if not one.mean_of]
+
+
+def _values(prefix: str, counts: Counts, *, valid: bool) -> dict[str, Parts | None]:
+    found: dict[str, Parts | None] = {
+        "format": (float(valid), 1.0),
+        "tree": (float(valid and counts.tree), 1.0),
+    }
+    for name in COUNTED:
+        one: Count = getattr(counts, name)
+        found[f"{name}_p"] = (one.correct, float(one.predicted))
+        found[f"{name}_r"] = (one.correct, float(one.gold))
+        found[f"{name}_f1"] = (2 * one.correct, float(one.predicted + one.gold))
+    return {f"{prefix}{name}": parts for name, parts in found.items()}
+
+
+def facets(gold: JSON) -> dict[str, str]:
+    """The groups of the paper's figures: depth of nesting, and structure by its number."""
+    calls = gold_calls(gold)
+    return {"depth": str(depth(calls)), "structure": structure(calls)}
+
+
+def answer_text(gold: JSON) -> str:
+    """The gold answer as an agent would write it."""
+    calls = gold_calls(gold)
+    return json.dumps(
+        [
+            {
+                "api_name": one.name,
+                "api_id": one.id,
+                "parameters": one.parameters,
+                "responses": one.responses,
+            }
+            for one in calls
+        ],
+        ensure_ascii=False,
+    )
+
+
+def _measures(prefix: str, scorer: Scorer) -> list[Measure]:
+    found = [
+        Measure(f"{prefix}tree", "The whole answer is right.", topic="Tree", scorer=scorer,
+                binary=True, leads=scorer is Scorer.STRICT),
+        Measure(f"{prefix}format", "The answer is a list of calls.", topic="Format",
+                scorer=scorer),
+    ]  # fmt: skip
+    for name, says in COUNTED.items():
+        for short, (title, of) in SHARES.items():
+            found.append(
+                Measure(f"{prefix}{name}_{short}", f"{says}, {of}.", scorer=scorer,
+                        topic=f"{name.capitalize()} {title}", in_tables=short == "f1")
+            )  # fmt: skip
+    means = tuple(f"{prefix}{name}_f1" for name in COUNTED)
+    average = Measure(f"{prefix}average", "The mean of the four F1.", topic="Average",
+                      scorer=scorer, mean_of=means)  # fmt: skip
+    return [*found, average]
+
+
+MEASURES = (
+    *_measures(STRICT, Scorer.STRICT),
+    *_measures("", Scorer.OFFICIAL),
+    Measure(
+        "empty", "The answer is a list without a call, whose format is valid.", in_tables=False
+    ),
+    Measure(
+        "official_raises",
+        "The official code stops at the answer; it has no official figure.",
+        "official: raises",
+    ),
+    *(
+        Measure(name, f"Official error counter, by gold {what}.", in_tables=False)
+        for name in ERRORS
+        for what in ("reference" if name.startswith("nest") else "parameter",)
+    ),
+)
+
+NESTOOLS = Benchmark(
+    name="nestools",
+    title="NesTools",
+    version="1",
+    modes=("base", "no-types", "no-conjunctions"),
+    measures=MEASURES,
+    gold=gold_of,
+    score=score,
+    expected=answer_text,
+    facets=facets,
+)

@@ -1,0 +1,171 @@
+"""NesTools: reading an answer, and whether a value of it is right, by two scorers.
+
+The official one follows the released evaluation code (hhan1018/NesTools, evaluation/utils.py);
+its texts are compared by ROUGE-L of the package rouge 1.0.1. The paper does not describe that.
+"""
+
+from __future__ import annotations
+
+import ast
+import json
+import re
+import warnings
+from collections.abc import Sequence
+from datetime import datetime
+
+from toolhop_tools.answers import same_answer
+from toolhop_tools.dates import whole_date
+
+Predicted = dict[str, object]
+"""A call as the agent wrote it: any Python literal may stand in it."""
+
+FIELDS = ("api_name", "api_id", "parameters")
+
+
+def literal(text: str) -> object:
+    """The value of the text from the first ``[`` to the last ``]``: a Python literal, else JSON.
+
+    Raises:
+        ValueError: it is neither.
+    """
+    first, last = text.find("["), text.rfind("]")
+    within = text[first : last + 1] if 0 <= first < last else ""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of an escape that Python does not know
+            return ast.literal_eval(within)
+    except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
+        try:
+            return json.loads(within)
+        except RecursionError as error:
+            raise ValueError("nested too deeply") from error
+
+
+def calls_in(text: str | None) -> list[Predicted] | None:
+    """The calls of an answer; None where its format is invalid: one bad call voids them all."""
+    try:
+        found = literal(text or "")
+    except ValueError:
+        return None
+    if not isinstance(found, list):
+        return None
+    for call in found:
+        if not isinstance(call, dict) or not all(name in call for name in FIELDS):
+            return None
+        if not isinstance(call["parameters"], dict):
+            return None
+    return found
+
+
+def soft_score(gold: object, given: object) -> float:
+    """The official credit for a value, 0 to 1: equality, else words in common.
+
+    Equal texts score 1, and texts that differ in case alone 0.999999995: so the formula is.
+
+    Raises:
+        ValueError: a text has no words; the official code gives such a value 0.
+    """
+    if gold == given:
+        return 1.0
+    if isinstance(gold, str) and isinstance(given, str):
+        dates = iso_date(given).lower(), iso_date(gold).lower()
+        return max(rouge_l(given.lower(), gold.lower()), rouge_l(*dates))
+    if isinstance(gold, list) and isinstance(given, list):
+        if len(gold) != len(given):
+            return 0.0
+        return sum(map(soft_score, gold, given)) / len(gold)
+    if isinstance(gold, dict) and isinstance(given, dict):
+        if len(gold) != len(given):
+            return 0.0
+        pairs = zip(gold, given, strict=True)
+        alike = [(one, other) for one, other in pairs if _key(one) == _key(other)]
+        return sum(soft_score(gold[one], given[other]) for one, other in alike) / len(gold)
+    return 0.0
+
+
+def _key(name: object) -> str:
+    return str(name).lower().replace("_", "").replace(" ", "")
+
+
+def credit(gold: object, given: object) -> float:
+    """`soft_score`; 0 where it raises."""
+    try:
+        return soft_score(gold, given)
+    except (ValueError, RecursionError):
+        return 0.0
+
+
+def rouge_l(given: str, gold: str) -> float:
+    """ROUGE-L's F over texts whose sentences end with a dot, each word counted once.
+
+    Raises:
+        ValueError: a text has no sentence.
+    """
+    ours, theirs = _sentences(given), _sentences(gold)
+    if not ours or not theirs:
+        raise ValueError("a text without words cannot be compared")
+    common = {word for one in theirs for other in ours for word in _common(one, other)}
+    precision = len(common) / len({word for one in ours for word in one})
+    recall = len(common) / len({word for one in theirs for word in one})
+    return 2.0 * ((precision * recall) / (precision + recall + 1e-8))
+
+
+def _sentences(text: str) -> list[list[str]]:
+    # A sentence of blanks alone is one empty word there.
+    return [" ".join(part.split()).split(" ") for part in text.split(".") if part]
+
+
+def _common(gold: Sequence[str], given: Sequence[str]) -> list[str]:
+    """One longest common subsequence; which one of several is as in the package."""
+    lengths = [[0] * (len(given) + 1) for _ in range(len(gold) + 1)]
+    for row, one in enumerate(gold, 1):
+        for column, other in enumerate(given, 1):
+            left, above = lengths[row][column - 1], lengths[row - 1][column]
+            same = one == other
+            lengths[row][column] = lengths[row - 1][column - 1] + 1 if same else max(left, above)
+    found, row, column = [], len(gold), len(given)
+    while row and column:
+        if gold[row - 1] == given[column - 1]:
+            row, column = row - 1, column - 1
+            found.append(gold[row])
+        elif lengths[row - 1][column] > lengths[row][column - 1]:
+            row -= 1
+        else:
+            column -= 1
+    return found
+
+
+_DATE = re.compile(r"([A-Za-z]+ )(\d{1,2})(st|nd|rd|th)?(, \d{4})")
+_SUFFIXES = {
+    "st": {1, 21, 31},
+    "nd": {2, 22},
+    "rd": {3, 23},
+    "th": {*range(4, 21), *range(24, 31)},
+}
+
+
+def iso_date(text: str) -> str:
+    """``May 12th, 2022`` as ``2022-05-12``; any other text as it is, other notations too."""
+    found = _DATE.fullmatch(text)
+    if found is None or (found[3] and int(found[2]) not in _SUFFIXES[found[3]]):
+        return text
+    try:
+        date = datetime.strptime(found[1] + found[2] + found[4], "%B %d, %Y")
+    except ValueError:
+        return text
+    return date.strftime("%Y-%m-%d")
+
+
+def same_value(gold: object, given: object) -> bool:
+    """Strictly: numbers by value, texts without case and surrounding blanks, dates as dates.
+
+    Lists are equal place by place, objects key by key. Yes and no are no numbers, and no text is.
+    """
+    if isinstance(gold, str) and isinstance(given, str):
+        date = whole_date(gold)
+        return same_answer(gold, given) or (date is not None and date == whole_date(given))
+    if isinstance(gold, list) and isinstance(given, list):
+        return len(gold) == len(given) and all(map(same_value, gold, given))
+    if isinstance(gold, dict) and isinstance(given, dict):
+        return gold.keys() == given.keys() and all(same_value(gold[k], given[k]) for k in gold)
+    return isinstance(gold, bool) == isinstance(given, bool) and gold == given

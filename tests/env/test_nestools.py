@@ -1,0 +1,216 @@
+"""NesTools' scorers: against what the official code counted, and against cases of our own."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.env.made import finished, started
+from toolhop_env.benchmarks import named, score
+from toolhop_env.measures import Scorer
+from toolhop_env.score import Score
+from toolhop_env.scorers.nestools import gold_calls
+from toolhop_env.scorers.nestools_counts import ERRORS, Counts, errors, official, strict
+from toolhop_env.scorers.nestools_shape import depth, structure
+from toolhop_env.scorers.nestools_values import (
+    calls_in,
+    credit,
+    iso_date,
+    literal,
+    rouge_l,
+    same_value,
+)
+from toolhop_env.trace import Ended, Ending, Trace
+from toolhop_tools.load import load
+from toolhop_tools.model import DataSet, Item
+
+OWN: dict[str, Any] = json.loads(
+    (Path(__file__).parents[1] / "golden" / "nestools_own.json").read_text()
+)
+BENCHMARK = named("nestools")
+
+
+@pytest.fixture(scope="module")
+def own(tmp_path_factory: pytest.TempPathFactory) -> DataSet:
+    folder = tmp_path_factory.mktemp("own")
+    for name, rows in (("test_data", OWN["rows"]), ("test_api_ids", OWN["ids"])):
+        (folder / f"{name}.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    return load(f"nestools:{folder / 'test_data.jsonl'}")
+
+
+@pytest.fixture(scope="module")
+def golden(nestools_500: Path) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(
+        (nestools_500.parents[1] / "golden" / "nestools.json").read_text()
+    )
+    return found
+
+
+@pytest.fixture(scope="module")
+def rows(nestools_500: Path) -> DataSet:
+    return load(str(nestools_500))
+
+
+def answered(item: Item, text: str) -> Trace:
+    gold = BENCHMARK.gold(item)
+    return finished(text=text, benchmark="nestools", gold=gold, mode="base", question=item.question)
+
+
+def plain(counts: Counts) -> list[list[float]]:
+    four = (counts.selection, counts.order, counts.param, counts.nested)
+    return [[one.correct, one.predicted, one.gold] for one in four]
+
+
+@pytest.mark.parametrize("case", OWN["cases"], ids=[case["says"] for case in OWN["cases"]])
+def test_our_own_cases(own: DataSet, case: dict[str, Any]) -> None:
+    item = own.by_id[str(case["row"])]
+    gold, predicted = gold_calls(BENCHMARK.gold(item)), calls_in(case["answer"])
+    assert plain(strict(gold, predicted)) == case["strict"]
+    verdict = score(answered(item, case["answer"]))
+    assert isinstance(verdict, Score)
+    assert [verdict.value(name) for name in ("tree", "strict_tree")] == case["tree"]
+    assert verdict.value("strict_format") == case.get("format", 1)
+    assert verdict.value("official_raises") == (case["official"] is None)
+    if case["official"] is not None:
+        assert plain(official(gold, predicted)) == case["official"]
+        found = errors(gold, predicted, item.question)
+        assert {name: count for name, count in found.items() if count} == case.get("errors", {})
+
+
+def test_our_own_items_have_the_shapes_that_we_gave_them(own: DataSet) -> None:
+    found = [BENCHMARK.facets(BENCHMARK.gold(item)) for item in own.items]
+    assert found == [{"depth": str(deep), "structure": kind} for deep, kind in OWN["shapes"]]
+
+
+def test_an_episode_without_a_reply_is_skipped_officially_and_wrong_strictly(own: DataSet) -> None:
+    item = own.items[0]
+    trace = Trace(
+        (
+            started(benchmark="nestools", gold=BENCHMARK.gold(item), mode="base"),
+            Ended(Ending.STOPPED, 0.0),
+        )
+    )
+    verdict = score(trace)
+    assert isinstance(verdict, Score)
+    assert verdict.value("format") is None
+    assert verdict.value("strict_format") == 0
+    assert verdict.values["strict_selection_r"] == (0.0, 3.0)
+
+
+def test_every_measure_has_a_value_for_every_answer(own: DataSet) -> None:
+    names = {one.name for one in BENCHMARK.measures if not one.mean_of}
+    for case in OWN["cases"]:
+        verdict = score(answered(own.by_id[str(case["row"])], case["answer"]))
+        assert isinstance(verdict, Score)
+        assert verdict.values.keys() == names
+
+
+def test_official_and_strict_measures_stand_beside_each_other() -> None:
+    topics = {
+        scorer: [one.topic for one in BENCHMARK.measures if one.scorer is scorer and one.topic]
+        for scorer in (Scorer.OFFICIAL, Scorer.STRICT)
+    }
+    assert topics[Scorer.OFFICIAL] == topics[Scorer.STRICT]
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        "[" * 5000 + "]" * 5000,
+        "[" + "9" * 5000 + "]",
+        "[{'api_name': 1, 'api_id': {1}, 'parameters': {2: b'x', (1,): {3}}}]",
+        "[{'api_name': '\\d', 'api_id': 1e999, 'parameters': {'a': ...}}] \x00",
+        "\ud800[]",
+    ],
+    ids=["deep", "long number", "odd values", "odd texts", "half a character"],
+)
+def test_no_answer_stops_the_scorer(own: DataSet, answer: str) -> None:
+    assert isinstance(score(answered(own.items[0], answer)), Score)
+
+
+@pytest.mark.parametrize(
+    ("gold", "given", "same"),
+    [
+        (5, 5.0, True),
+        (5, "5", False),
+        (True, 1, False),
+        (1, True, False),
+        (" Oslo", "oslo.", True),
+        ("1,000", "1000", True),
+        ("May 12, 2022", "2022/05/12", True),
+        ([1, "A"], [1.0, "a"], True),
+        ([1, 2], [2, 1], False),
+        ({"a": 1, "b": "X"}, {"b": "x", "a": 1}, True),
+        ({"a": 1}, {"a": 1, "b": 2}, False),
+        (None, None, True),
+    ],
+)
+def test_strict_values(gold: object, given: object, same: bool) -> None:
+    assert same_value(gold, given) is same
+
+
+def test_rouge_of_sentences_in_another_order() -> None:
+    """Each word once, over all sentences: 4 words in common of 4 and 5."""
+    assert rouge_l("c d. a b", "a b. c d e") == pytest.approx(2 * (1 * 0.8) / 1.8)
+
+
+# What follows needs the data, and the counts that the official code made of it.
+
+
+def test_official_counts_of_every_row_of_every_scenario(
+    golden: dict[str, Any], rows: DataSet
+) -> None:
+    wrong, seen = [], 0
+    for scenario in golden["scenarios"]:
+        pairs = zip(scenario["predictions"], scenario["per_row_counts"], strict=True)
+        for (test_id, text), counts in pairs:
+            if counts is None:
+                continue
+            item = rows.by_id[str(test_id)]
+            gold, predicted = gold_calls(BENCHMARK.gold(item)), calls_in(text)
+            found, errs = official(gold, predicted), errors(gold, predicted, item.question)
+            flat = [number for three in plain(found) for number in three]
+            ours = [1, int(predicted is not None), *flat, int(found.tree), *map(errs.get, ERRORS)]
+            seen += 1
+            if [one or 0 for one in ours] != counts:
+                wrong.append((scenario["name"], test_id, ours, counts))
+    assert (seen, wrong) == (473, [])
+
+
+def test_official_values(golden: dict[str, Any]) -> None:
+    for case in golden["check_score_cases"]:
+        assert credit(case["gold"], case["pred"]) == case["effective_score"], case
+
+
+def test_official_parsing(golden: dict[str, Any]) -> None:
+    for case in golden["check_string_cases"]:
+        try:
+            found: object = literal(case["in"])
+        except ValueError:
+            assert not case["ok"], case
+            continue
+        if isinstance(found, tuple):
+            found = {"tuple": list(found)}
+        elif isinstance(case["out"], dict):
+            found = {"python_repr": repr(found)}
+        assert case["ok"], case
+        assert json.loads(json.dumps(found)) == case["out"]
+
+
+def test_official_dates(golden: dict[str, Any]) -> None:
+    assert [iso_date(given) for given, _ in golden["normalize_date_cases"]] == [
+        wanted for _, wanted in golden["normalize_date_cases"]
+    ]
+
+
+def test_official_depth_and_structure(golden: dict[str, Any], rows: DataSet) -> None:
+    golds = [gold_calls(BENCHMARK.gold(item)) for item in rows.items]
+    found = [[depth(gold), structure(gold)] for gold in golds]
+    wanted = [
+        [deep, "other" if kind is None else str(kind)]
+        for deep, kind in golden["depth_and_structure"]["values"]
+    ]
+    assert found == wanted
