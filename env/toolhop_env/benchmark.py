@@ -32,6 +32,10 @@ def _no_questions(_: Trace) -> Sequence[Question]:
     return ()
 
 
+def _no_follow_ups(_: Trace, __: Answers) -> Sequence[Question]:
+    return ()
+
+
 def _no_milestones(_: Trace) -> Sequence[Milestone]:
     return ()
 
@@ -74,6 +78,9 @@ class Benchmark:
     """The values of a trace that has ended. Without an answer that it needs a value is None."""
     questions: Callable[[Trace], Sequence[Question]] = _no_questions
     """What a judge has to answer of a trace that has ended."""
+    follow_ups: Callable[[Trace, Answers], Sequence[Question]] = _no_follow_ups
+    """What it has to answer besides, once the answers so far are known; asked until there is
+    nothing new."""
     expected: Callable[[JSON], str] = _item_answer
     """The gold answer as a person reads it, from `gold`."""
     given: Callable[[Trace], str | None] = final_text
@@ -112,6 +119,23 @@ class Benchmark:
                 f"the benchmark {self.name!r} has measures under names that are taken: "
                 f"{', '.join(twice)}; give each a name of its own"
             )
+
+    def settled(
+        self, trace: Trace, said: Callable[[Question], JSON]
+    ) -> tuple[Answers, Sequence[Question]]:
+        """The answers that hold, by question, and the questions that are open for now.
+
+        Args:
+            trace: of an episode that has ended.
+            said: the answer that is kept to a question; None for none.
+        """
+        asked, answers = {one.id: one for one in self.questions(trace)}, dict[str, JSON]()
+        while True:
+            asked |= {one.id: one for one in self.follow_ups(trace, answers)}
+            known = {name: said(one) for name, one in asked.items() if name not in answers}
+            if not (new := {name: one for name, one in known.items() if one is not None}):
+                return answers, [one for name, one in asked.items() if name not in answers]
+            answers |= new
 
     @property
     def lead(self) -> Measure:

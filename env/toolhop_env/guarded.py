@@ -14,7 +14,13 @@ from typing import ParamSpec, TypeVar
 
 from toolhop_env.benchmark import Benchmark, Milestone
 from toolhop_env.measures import Measure
-from toolhop_env.questions import Answers, LlmQuestion, Question, SimilarityQuestion
+from toolhop_env.questions import (
+    Answers,
+    LlmQuestion,
+    Question,
+    SimilaritiesQuestion,
+    SimilarityQuestion,
+)
 from toolhop_env.score import Parts, Values
 from toolhop_env.trace import Trace
 from toolhop_sandbox.outcome import JSON
@@ -22,7 +28,7 @@ from toolhop_tools.model import Item
 
 P = ParamSpec("P")
 T = TypeVar("T")
-QUESTIONS = (LlmQuestion, SimilarityQuestion)
+QUESTIONS = (LlmQuestion, SimilarityQuestion, SimilaritiesQuestion)
 
 
 class BenchmarkFault(Exception):
@@ -35,6 +41,7 @@ def guarded(benchmark: Benchmark) -> Benchmark:
     gold = _reporting(name, "gold", benchmark.gold)
     score = _reporting(name, "score", benchmark.score)
     questions = _reporting(name, "questions", benchmark.questions)
+    follow_ups = _reporting(name, "follow_ups", benchmark.follow_ups)
     milestones = _reporting(name, "milestones", benchmark.milestones)
 
     def checked_gold(item: Item) -> JSON:
@@ -60,6 +67,9 @@ def guarded(benchmark: Benchmark) -> Benchmark:
             raise fault(name, f"facets gave {found!r:.100}; expected a mapping of text to text")
         return found
 
+    def checked_follow_ups(trace: Trace, answers: Answers) -> Sequence[Question]:
+        return _checked_questions(name, follow_ups(trace, answers))
+
     def checked_milestones(trace: Trace) -> Sequence[Milestone]:
         found = milestones(trace)
         return _all(name, "milestones", found, (Milestone,))
@@ -70,6 +80,7 @@ def guarded(benchmark: Benchmark) -> Benchmark:
         gold=checked_gold,
         score=checked_score,
         questions=checked_questions,
+        follow_ups=checked_follow_ups,
         milestones=checked_milestones,
         facets=checked_facets,
         expected=_text(name, "expected", benchmark.expected),

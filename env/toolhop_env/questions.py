@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 from typing import Literal, TypeAlias
 
@@ -38,7 +38,25 @@ class SimilarityQuestion:
     kind: Literal["similarity"] = "similarity"
 
 
-Question: TypeAlias = LlmQuestion | SimilarityQuestion
+@dataclass(frozen=True, slots=True)
+class SimilaritiesQuestion:
+    """How alike a text is to each of several: the answer is a list of numbers, one for each.
+
+    A judge that answers `SimilarityQuestion` answers it too: it is asked pair by pair.
+    """
+
+    id: str
+    text: str
+    others: tuple[str, ...]
+    kind: Literal["similarities"] = "similarities"
+
+    @property
+    def pairs(self) -> Iterator[SimilarityQuestion]:
+        """The same, one question a pair."""
+        return (SimilarityQuestion(self.id, self.text, other) for other in self.others)
+
+
+Question: TypeAlias = LlmQuestion | SimilarityQuestion | SimilaritiesQuestion
 
 Answers: TypeAlias = Mapping[str, JSON]
 """By the question's id. A question without an answer is absent: what needs it is not scored."""

@@ -268,7 +268,7 @@ def test_a_plan_has_no_call_to_run_and_a_judge_is_not_asked_for_its_figure(
     (attempt,) = store.attempts()
     assert attempt.score is not None
     assert attempt.score.values["mark"] == (7.5, 1.0)
-    answers = store.judgements().answers("o")
+    answers = store.judgements().answers(trace)
     assert "mark 7.50" in verdict_text(trace, answers).plain
     assert "mark -" in verdict_text(trace).plain
 

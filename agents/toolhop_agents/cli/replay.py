@@ -31,7 +31,6 @@ from toolhop_agents.runs.replay import (
 from toolhop_agents.table import table_console
 from toolhop_agents.terminal import plain
 from toolhop_agents.trace_view import episode_lines
-from toolhop_env.benchmarks import named
 from toolhop_env.runs.files import StoreError
 from toolhop_env.runs.store import RunStore
 from toolhop_env.trace import Called, Trace, to_line
@@ -307,10 +306,7 @@ async def _show(run: _Run, opening: Opening, as_json: bool) -> None:
                 for event in again.events:
                     sys.stdout.buffer.write(to_line(event))
                 continue
-            start = trace.started
-            questions = named(start.benchmark).questions(again)
-            answers = said.answers(start.episode, questions)
-            console.print(*episode_lines(again, answers), sep="\n")
+            console.print(*episode_lines(again, said.answers(again)), sep="\n")
             for one in found:
                 console.print(difference(one))
             if not found:

@@ -8,11 +8,11 @@ from collections.abc import AsyncIterator, Callable, Mapping
 
 import jsonschema_rs
 
-from toolhop_agents.judge.judges import Judge, Said
+from toolhop_agents.judge.judges import Judge, Said, Unfit
 from toolhop_env.benchmarks import named
 from toolhop_env.guarded import fault
-from toolhop_env.questions import LlmQuestion, Question, digest
-from toolhop_env.runs.judgements import Judgement
+from toolhop_env.questions import LlmQuestion, Question, SimilaritiesQuestion, digest
+from toolhop_env.runs.judgements import Judgement, holding
 from toolhop_env.spending import Spent, cost_of, spent_on
 from toolhop_env.trace import Ending, Trace
 from toolhop_sandbox.outcome import JSON
@@ -40,22 +40,44 @@ async def judged(
     ended, start = trace.ended, trace.started
     if ended is None or ended.ending is Ending.ERRORED:
         return
-    for question in named(start.benchmark).questions(trace):
-        key, fits = digest(question), _fit(question, start.benchmark)
-        if question.id in known and known[question.id].digest == key:
-            continue
-        said = await judge.answer(question)
-        if said is None:
-            continue
-        if isinstance(said, Said) and fits(said.answer):
-            yield _judgement(start.episode, question, key, said), spent_on(said.replies)
-        else:
+    benchmark, found, tried = named(start.benchmark), dict(known), set[str]()
+    while True:
+        _, left = benchmark.settled(trace, lambda asked: holding(found, asked))
+        if not (left := [one for one in left if digest(one) not in tried]):
+            return
+        for question in left:
+            tried.add(digest(question))
+            fits = _fit(question, start.benchmark)
+            said = await _answer(judge, question)
+            if said is None:
+                continue
+            if isinstance(said, Said) and fits(said.answer):
+                found[question.id] = _judgement(start.episode, question, digest(question), said)
+                yield found[question.id], spent_on(said.replies)
+                continue
             given = said.answer if isinstance(said, Said) else said.last
             log.warning(
                 "the judge %s gave no valid answer to %r of %s (%.100r): the question stays open",
                 said.judge, question.id, start.episode, given,
             )  # fmt: skip
             yield None, spent_on(said.replies)
+
+
+async def _answer(judge: Judge, question: Question) -> Said | Unfit | None:
+    """What the judge says; several similarities one by one, where it has no answer to all."""
+    said = await judge.answer(question)
+    if said is not None or not isinstance(question, SimilaritiesQuestion):
+        return said
+    each: list[Said] = []
+    for pair in question.pairs:
+        one = await judge.answer(pair)
+        if not isinstance(one, Said):
+            return one
+        each.append(one)
+    if not each:
+        return None
+    replies = tuple(reply for one in each for reply in one.replies)
+    return Said(each[0].judge, [one.answer for one in each], replies)
 
 
 def _judgement(episode: str, question: Question, key: str, said: Said) -> Judgement:
@@ -70,11 +92,16 @@ def _judgement(episode: str, question: Question, key: str, said: Said) -> Judgem
 
 
 def _fit(question: Question, benchmark: str) -> Callable[[JSON], bool]:
-    """Tells whether an answer is one: valid under the question's schema, or a finite number.
+    """Tells whether an answer is one: valid under the question's schema, or finite numbers.
 
     Raises:
         BenchmarkFault: the question's schema is none.
     """
+    if isinstance(question, SimilaritiesQuestion):
+        length = len(question.others)
+        return lambda answer: (
+            isinstance(answer, list) and len(answer) == length and all(map(_is_number, answer))
+        )
     if not isinstance(question, LlmQuestion):
         return _is_number
     try:

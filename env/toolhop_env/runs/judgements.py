@@ -84,18 +84,16 @@ class Judgements:
         given = [one for of_one in self.found.values() for one in of_one.values()]
         return sum((Spent(cost_usd=one.cost_usd) for one in given), Spent())
 
-    def answers(self, episode: str, questions: Iterable[Question] | None = None) -> Answers:
-        """The answers by the question's id.
+    def answers(self, trace: Trace) -> Answers:
+        """The answers on a trace by the question's id, to questions that read as they did then.
 
-        Args:
-            episode: its name.
-            questions: leave out answers to questions that read otherwise now; None takes all.
+        Raises:
+            UnknownBenchmark: the trace's benchmark is not installed here.
         """
-        given = self.of(episode)
-        if questions is None:
-            return {name: one.answer for name, one in given.items()}
-        asked = {question.id: digest(question) for question in questions}
-        return {n: one.answer for n, one in given.items() if asked.get(n) == one.digest}
+        if not (given := self.of(trace.started.episode)):
+            return NO_ANSWERS
+        benchmark = named(trace.started.benchmark)
+        return benchmark.settled(trace, lambda asked: holding(given, asked))[0]
 
     def attempt(self, trace: Trace, *, file: str = "") -> Attempt:
         """The attempt of a trace, scored with the answers on it; nobody is asked.
@@ -107,10 +105,7 @@ class Judgements:
         Raises:
             UnknownBenchmark: the trace's benchmark is not installed here.
         """
-        start, answers = trace.started, NO_ANSWERS
-        if self.of(start.episode):
-            answers = self.answers(start.episode, named(start.benchmark).questions(trace))
-        return attempt_of(trace, answers, file=file)
+        return attempt_of(trace, self.answers(trace), file=file)
 
     def state(self, episode: str) -> str:
         """A digest of the answers on an episode; empty for none."""
@@ -119,6 +114,12 @@ class Judgements:
             return ""
         parts = [(name, one.digest, one.judge, one.answer) for name, one in sorted(given.items())]
         return hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:16]
+
+
+def holding(given: Mapping[str, Judgement], asked: Question) -> JSON:
+    """The answer to what is asked, None where it was asked otherwise or not at all."""
+    found = given.get(asked.id)
+    return found.answer if found is not None and found.digest == digest(asked) else None
 
 
 def _valid(lines: Iterable[bytes]) -> Iterable[Judgement]:
