@@ -14,6 +14,7 @@ COMMANDS: Mapping[str, str] = {
     # name: what `toolhop --help` says of it; the module is agents.cli.NAME, the object NAME.
     "run": "Play many episodes and print the table.",
     "play": "Play an item yourself.",
+    "runs": "List the runs in a folder, newest first.",
     "show": "Read a run, or one of its episodes.",
     "score": "Score finished runs again from their traces.",
     "compare": "Compare runs pair by pair: what changed, and whether it is chance.",

@@ -1,0 +1,127 @@
+"""`toolhop runs`: the runs in a folder, newest first, with their settings and figures."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import click
+from rich.table import Table
+from rich.text import Text
+
+from toolhop_agents.cli.json_output import json_option, write_json
+from toolhop_agents.table import shown, table_console, to_json
+from toolhop_env.runs.files import StoreError
+from toolhop_env.runs.store import MANIFEST, RunStore
+from toolhop_env.summary import Summary, summarize
+from toolhop_sandbox.outcome import JSON
+
+DEPTH = 2
+"""Folders below the one that is given in which runs are looked for: an ablation holds its arms."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Listed:
+    folder: Path
+    manifest: dict[str, Any]
+    summaries: tuple[Summary, ...]
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """What was asked for; empty where the manifest does not say."""
+        return dict(self.manifest.get("settings") or {})
+
+    @property
+    def agent(self) -> str:
+        """Who plays."""
+        return str(self.settings.get("model") or self.settings.get("agent") or "")
+
+    @property
+    def figures(self) -> str:
+        """The leading measure by mode."""
+        found = []
+        for one in self.summaries:
+            lead = one.benchmark.lead
+            figure = shown(lead, one.figures[lead.name])
+            mode = f"{one.group.mode} " if len(self.summaries) > 1 else ""
+            found.append(f"{mode}{figure}")
+        return "\n".join(found) or "-"
+
+
+@click.command()
+@click.argument("folder", default="logs", type=click.Path(path_type=Path))
+@click.option("--limit", type=click.IntRange(min=1), default=20, show_default=True,
+              help="Runs listed.")  # fmt: skip
+@json_option
+def runs(folder: Path, limit: int, as_json: bool) -> None:
+    """List the runs in FOLDER (logs), newest first, with their settings and leading figures.
+
+    Runs in a folder of that folder, such as an ablation's arms, are listed too. What cannot be read
+    is named on standard error.
+    """
+    if not folder.is_dir():
+        raise click.UsageError(f"there is no folder {folder}; give the one that holds the runs")
+    listed = [_listed(store) for store in _stores(folder)]
+    listed.sort(key=lambda one: str(one.manifest.get("started_at", "")), reverse=True)
+    if not listed:
+        raise click.UsageError(f"{folder} holds no run; `toolhop run` makes one in logs")
+    if as_json:
+        write_json([_plain(one) for one in listed[:limit]])
+        return
+    table = Table("run", "status", "agent", "played with", "episodes", "figure", box=None)
+    for one in listed[:limit]:
+        table.add_row(*map(Text, _row(one, folder)))
+    console = table_console()
+    console.print(table)
+    if (left := len(listed) - limit) > 0:
+        which = "1 older run is" if left == 1 else f"{left} older runs are"
+        console.print(f"{which} not listed; see --limit")
+
+
+def _stores(folder: Path) -> Iterator[RunStore]:
+    for depth in range(DEPTH + 1):
+        for manifest in folder.glob("/".join(["*"] * depth + [MANIFEST])):
+            yield RunStore(manifest.parent)
+
+
+def _listed(store: RunStore) -> _Listed:
+    try:
+        return _Listed(store.folder, store.manifest, tuple(summarize(store.results())))
+    except StoreError as error:
+        click.echo(f"toolhop: {error}", err=True)
+        return _Listed(store.folder, {"status": "unreadable"}, ())
+
+
+def _row(one: _Listed, folder: Path) -> tuple[str, ...]:
+    episodes = sum(summary.episodes for summary in one.summaries)
+    return (
+        str(one.folder.relative_to(folder)),
+        str(one.manifest.get("status", "")),
+        one.agent,
+        _played_with(one),
+        str(episodes),
+        one.figures,
+    )
+
+
+def _played_with(one: _Listed) -> str:
+    """The settings in which runs of one agent mostly differ."""
+    settings = one.settings
+    feedback = settings.get("feedback", "")
+    level = feedback.get("name", "") if isinstance(feedback, dict) else feedback
+    parts = [settings.get("data", ""), ",".join(settings.get("modes", ())), level]
+    if settings.get("perturbation", "as-is") != "as-is":
+        parts.append(settings["perturbation"])
+    return " ".join(filter(None, map(str, parts)))
+
+
+def _plain(one: _Listed) -> JSON:
+    return {
+        "folder": str(one.folder),
+        "status": one.manifest.get("status"),
+        "started_at": one.manifest.get("started_at"),
+        "settings": one.settings,
+        "summaries": to_json(one.summaries),
+    }
