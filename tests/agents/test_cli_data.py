@@ -244,3 +244,32 @@ def test_nested_parameters_get_rows_of_their_own() -> None:
 
 def test_control_characters_are_shown() -> None:
     assert visible("a\x1b[0m\tb\n\x9b\x00é") == "a\\x1b[0m\tb\n\\x9b\\x00é"
+
+
+# --- new and schema
+
+
+def test_a_new_data_set_works_as_it_is_and_says_how_to_go_on(tmp_path: Path) -> None:
+    mine = tmp_path / "mine"
+    said = toolhop("new", str(mine)).stdout
+    assert f"toolhop certify {mine}" in said
+    assert toolhop("validate", str(mine), "--strict").stdout == ""
+    assert "is there already" in toolhop("new", str(mine), code=2).stderr
+    played = command.toolhop(
+        *("run", "--data", str(mine), "--sandbox", "process", "--json"), cwd=tmp_path
+    )
+    (summary,) = json.loads(played.stdout)["summaries"]
+    assert (summary["strict"]["value"], summary["hops_solved"]["value"]) == (1, 1)
+
+
+def test_a_schema_is_written_from_a_source(tmp_path: Path) -> None:
+    source, out = tmp_path / "f.py", tmp_path / "f.json"
+    source.write_text('def f(day: int):\n    """Counts."""\n')
+    done = toolhop("schema", str(source), "--out", str(out))
+    assert done.stdout == ""
+    assert json.loads(out.read_text()) == json.loads(toolhop("schema", str(source)).stdout)
+    assert "still to say: the parameter day has no line" in done.stderr
+    assert "--force" in toolhop("schema", str(source), "--out", str(out), code=2).stderr
+    toolhop("schema", str(source), "--out", str(out), "--force")
+    source.write_text("def f(day): ...")
+    assert "f.py: line 1: the parameter day" in toolhop("schema", str(source), code=2).stderr

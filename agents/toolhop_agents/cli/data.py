@@ -7,7 +7,9 @@ missing on this machine (the official file, or a way to it).
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Callable, Sequence
+from importlib.resources import as_file, files
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -20,6 +22,7 @@ from toolhop_agents.cli.json_output import json_option, write_json
 from toolhop_agents.terminal import visible
 from toolhop_sandbox.outcome import JSON
 from toolhop_tools.atomic import atomic
+from toolhop_tools.draft import CannotDraft, draft
 from toolhop_tools.errors import (
     BadChoice,
     DataError,
@@ -27,6 +30,7 @@ from toolhop_tools.errors import (
     DataNotFound,
     DataProblem,
     counted,
+    why,
 )
 from toolhop_tools.load import load, readers, select, survey
 from toolhop_tools.model import DataSet, Item
@@ -226,3 +230,50 @@ def _write_file(path: Path, text: str, *, force: bool) -> None:
             beside.write_text(text, encoding="utf-8")
     except OSError as error:
         raise click.UsageError(f"{path} cannot be written: {error.strerror}") from None
+
+
+@data.command()
+@click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
+@click.option("--function", help="Of the tool; else the first public one.")
+@click.option(
+    "-o", "--out", type=click.Path(path_type=Path), help="The file to write; else stdout."
+)
+@click.option("--force", is_flag=True, help="Replace the file if it is there.")
+def schema(file: Path, function: str | None, out: Path | None, force: bool) -> None:
+    """Write the tool schema of FILE, a Python source: from signature, type hints and docstring.
+
+    The source is read and not run. What the docstring leaves open is told on stderr.
+    """
+    try:
+        found = draft(file.read_text(encoding="utf-8"), function)
+    except (OSError, UnicodeDecodeError) as error:
+        raise click.UsageError(f"{file} cannot be read: {why(error)}") from None
+    except CannotDraft as error:
+        raise click.UsageError(f"{file}: {error}") from None
+    text = json.dumps(found.schema, ensure_ascii=False, indent=2) + "\n"
+    if out is None:
+        click.echo(text.encode(), nl=False)
+    else:
+        _write_file(out, text, force=force)
+        click.echo(f"wrote {out}", err=True)
+    for one in found.missing:
+        click.echo(f"still to say: {one}", err=True)
+
+
+@data.command()
+@click.argument("folder", type=click.Path(path_type=Path))
+def new(folder: Path) -> None:
+    """Make FOLDER with one item that works, three tools and a page that explains them.
+
+    It is meant to be changed: `README.md` in it says how, command by command.
+    """
+    if folder.exists():
+        raise click.UsageError(f"{folder} is there already; name a new folder")
+    try:
+        with as_file(files("toolhop_tools") / "starter") as starter:
+            shutil.copytree(starter, folder, ignore=shutil.ignore_patterns("__pycache__"))
+    except OSError as error:
+        raise click.UsageError(f"{folder} cannot be written: {why(error)}") from None
+    click.echo(f"wrote {folder}: read {folder / 'README.md'}, then try")
+    click.echo(f"  toolhop certify {folder}")
+    click.echo(f"  toolhop play moons-1 --data {folder}")

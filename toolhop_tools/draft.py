@@ -1,0 +1,213 @@
+"""A tool schema from a tool's source: signature, type hints and docstring, read and never run."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from toolhop_sandbox.outcome import JSON
+from toolhop_tools.errors import ToolsError
+
+SCALARS = {"str": "string", "int": "integer", "float": "number", "bool": "boolean"}
+ALLOWED = (
+    "str, int, float, bool, list, list[T], dict, dict[str, T], Literal[...], or one of them | None"
+)
+"""Type hints that a schema can be made of."""
+LISTS = ("list", "List", "Sequence", "tuple")
+OBJECTS = ("dict", "Dict", "Mapping")
+
+
+class CannotDraft(ToolsError):
+    """No schema can be made of a source; says at which line, and what to write instead."""
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """A tool schema in ToolHop's form, and what its author has yet to say."""
+
+    schema: dict[str, JSON]
+    """With `name`, `description` and `parameters` (a JSON Schema)."""
+    missing: tuple[str, ...]
+    """In words, such as a parameter without a description."""
+
+
+def draft(source: str, function: str | None = None) -> Draft:
+    """Read the schema of a function.
+
+    The description is the docstring's first paragraph; a parameter's stands under ``Args:`` as
+    ``name: text``. A parameter without a default is required; a default that is JSON is stated.
+
+    Args:
+        source: of the tool.
+        function: its name; the first public one where None.
+
+    Raises:
+        CannotDraft: the source cannot be parsed, has no such function, or a parameter that no
+            JSON Schema is like.
+    """
+    found = _function(source, function)
+    text = inspect.cleandoc(ast.get_docstring(found) or "")
+    described = _described(text)
+    properties: dict[str, JSON] = {}
+    required: list[JSON] = []
+    missing = [] if text else ["the function has no docstring: it is the tool's description"]
+    for parameter, default in _parameters(found):
+        name = parameter.arg
+        schema = _typed(parameter)
+        if name in described:
+            schema["description"] = described[name]
+        else:
+            missing.append(f"the parameter {name} has no line under Args: in the docstring")
+        if default is None:
+            required.append(name)
+        elif (value := _value(default)) is not None:
+            schema["default"] = value
+        properties[name] = schema
+    return Draft(
+        {
+            "name": found.name,
+            "description": " ".join(text.split("\n\n")[0].split()),
+            "parameters": {
+                "type": "object",
+                "properties": properties,
+                "required": required,
+                "additionalProperties": False,
+            },
+        },
+        tuple(missing),
+    )
+
+
+def _function(source: str, wanted: str | None) -> ast.FunctionDef:
+    try:
+        body = ast.parse(source).body
+    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
+        line = getattr(error, "lineno", None)
+        raise CannotDraft(f"line {line}: {error.args[0]}" if line else str(error)) from error
+    found = [one for one in body if isinstance(one, ast.FunctionDef)]
+    public = [one for one in found if not one.name.startswith("_")]
+    chosen = next((one for one in found if one.name == wanted), None) if wanted else None
+    if wanted and chosen is None:
+        names = ", ".join(one.name for one in found) or "none"
+        raise CannotDraft(f"it has no function {wanted!r}; its functions are: {names}")
+    if chosen is None and not public:
+        raise CannotDraft("it has no public function; write one as `def name(...)`")
+    return chosen or public[0]
+
+
+def _parameters(function: ast.FunctionDef) -> Iterator[tuple[ast.arg, ast.expr | None]]:
+    """Parameters in order, each with its default."""
+    taken = function.args
+    for star in (taken.vararg, taken.kwarg):
+        if star is not None:
+            raise CannotDraft(
+                f"line {star.lineno}: *{star.arg} takes arguments without a name of their own; "
+                "give each a parameter"
+            )
+    if taken.posonlyargs:
+        one = taken.posonlyargs[0]
+        raise CannotDraft(
+            f"line {one.lineno}: {one.arg} is positional only; tools are called by name"
+        )
+    plain = [None] * (len(taken.args) - len(taken.defaults)) + [*taken.defaults]
+    yield from zip(taken.args, plain, strict=True)
+    yield from zip(taken.kwonlyargs, taken.kw_defaults, strict=True)
+
+
+def _typed(parameter: ast.arg) -> dict[str, JSON]:
+    if parameter.annotation is None:
+        raise CannotDraft(
+            f"line {parameter.lineno}: the parameter {parameter.arg} has no type hint; "
+            f"give it one of {ALLOWED}"
+        )
+    try:
+        return _schema(parameter.annotation)
+    except (ValueError, SyntaxError):
+        raise CannotDraft(
+            f"line {parameter.lineno}: the type hint {ast.unparse(parameter.annotation)} of "
+            f"{parameter.arg} is no JSON type; give {ALLOWED}"
+        ) from None
+
+
+def _schema(hint: ast.expr) -> dict[str, JSON]:
+    """A type hint as JSON Schema. Raises ValueError: it is none that JSON has."""
+    match hint:
+        case ast.Constant(value=str() as text):
+            return _schema(ast.parse(text, mode="eval").body)
+        case ast.Name(id=name) | ast.Attribute(attr=name) if name in SCALARS:
+            return {"type": SCALARS[name]}
+        case ast.Name(id=name) | ast.Attribute(attr=name) if name in LISTS:
+            return {"type": "array"}
+        case ast.Name(id=name) | ast.Attribute(attr=name) if name in OBJECTS:
+            return {"type": "object"}
+        case ast.Name(id="Any" | "object") | ast.Attribute(attr="Any"):
+            return {}
+        case ast.BinOp(left=left, op=ast.BitOr(), right=right):
+            return _union([left, right])
+        case ast.Subscript(value=ast.Name(id=name) | ast.Attribute(attr=name), slice=inner):
+            parts = [*inner.elts] if isinstance(inner, ast.Tuple) else [inner]
+            return _generic(name, parts)
+        case _:
+            raise ValueError
+
+
+def _generic(name: str, parts: list[ast.expr]) -> dict[str, JSON]:
+    if name in LISTS:
+        return {"type": "array", "items": _schema(parts[0])}
+    if name in OBJECTS:
+        return {"type": "object", "additionalProperties": _schema(parts[-1])}
+    if name == "Literal":
+        values = [ast.literal_eval(part) for part in parts]
+        kinds = {SCALARS.get(type(value).__name__) for value in values}
+        if len(kinds) == 1 and (kind := kinds.pop()):
+            return {"type": kind, "enum": values}
+        return {"enum": values}
+    if name in ("Optional", "Union"):
+        return _union(parts)
+    if name == "Annotated":
+        return _schema(parts[0])
+    raise ValueError
+
+
+def _union(parts: list[ast.expr]) -> dict[str, JSON]:
+    """Several types at once; None among them says that there is a default, not that it is given."""
+    found = [
+        _schema(part)
+        for part in parts
+        if not (isinstance(part, ast.Constant) and part.value is None)
+    ]
+    if not found:
+        raise ValueError
+    return found[0] if len(found) == 1 else {"anyOf": [*found]}
+
+
+def _value(default: ast.expr) -> JSON:
+    """A default as JSON; None where it is None, or not to be told from the text."""
+    try:
+        value: JSON = ast.literal_eval(default)
+    except ValueError:
+        return None
+    return value if isinstance(value, str | int | float | bool | list | dict) else None
+
+
+_ENTRY = re.compile(r"^(\s+)(\w+)(?:\s*\([^)]*\))?:\s*(.*)$")
+
+
+def _described(docstring: str) -> Mapping[str, str]:
+    """What stands under ``Args:`` (or ``Parameters:``), by name."""
+    found: dict[str, str] = {}
+    within, indent, name = False, "", ""
+    for line in docstring.splitlines():
+        if re.match(r"(Args|Arguments|Parameters):\s*$", line):
+            within = True
+        elif line and not line[0].isspace():
+            within = False
+        elif within and (entry := _ENTRY.match(line)) and entry[1] == (indent or entry[1]):
+            indent, name = entry[1], entry[2]
+            found[name] = entry[3].strip()
+        elif within and name and line.strip():
+            found[name] = f"{found[name]} {line.strip()}".strip()
+    return found
