@@ -54,6 +54,8 @@ class Attempt:
     """What the turns up to the first failed call took, whoever paid for them."""
     milestones: tuple[bool, ...] = ()
     """By milestone of the benchmark (ToolHop: by hop): whether it was reached."""
+    perturbation: str = "as-is"
+    """How the item's tools were shown (`toolhop_tools.perturb`)."""
     file: str = ""
     """The trace file's name in the run's folder; empty for a trace that is in none."""
     proven: bool | None = None
@@ -107,6 +109,7 @@ def attempt_of(trace: Trace, answers: Answers = NO_ANSWERS, *, file: str = "") -
         failure=failure,
         to_failure=spent_on(before),
         milestones=tuple(one.reached for one in named(start.benchmark).milestones(trace)),
+        perturbation=start.perturbation,
         file=file,
     )
 

@@ -45,16 +45,19 @@ class Group:
     mode: str
     feedback: Verbosity
     call_format: CallFormat
+    perturbation: str = "as-is"
 
     @classmethod
     def of(cls, one: Attempt) -> Group:
         """The group that an attempt belongs to."""
-        return cls(one.benchmark, one.agent, one.mode, one.feedback, one.call_format)
+        return cls(
+            one.benchmark, one.agent, one.mode, one.feedback, one.call_format, one.perturbation
+        )
 
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """The figures of one agent in one mode, with one feedback level and one call format."""
+    """The figures of one agent in one mode, asked and shown its tools in one way."""
 
     group: Group
     episodes: int
@@ -77,7 +80,8 @@ class Summary:
 
 
 def summarize(attempts: Iterable[Attempt]) -> list[Summary]:
-    """Figures by benchmark, agent, mode, feedback and call format, in order of appearance.
+    """Figures by benchmark, agent, mode, feedback, call format and perturbation, in order of
+    appearance.
 
     Every attempt counts: reduce them first (`toolhop_env.attempt.counting`).
     """

@@ -230,8 +230,8 @@ def test_calls_in_a_wrong_form_are_seen_as_such(
         return Reply(WRONG_FORM % data.items[0].hops[0].tool.name)
 
     with LoopbackServer(wrong) as server:
-        flags = ("--model", "openai/x", "--base-url", server.base_url, "--limit", "1")
-        flags += ("--call-format", call_format)
+        at = ("--model", "openai/x", "--base-url", server.base_url)
+        flags = (*at, "--limit", "1", "--call-format", call_format)
         code, ended = run(data, tmp_path, *flags)
         _, answered = run(data, tmp_path, *flags, "--answer-malformed", "--turn-limit", "3")
     (summary,) = ended["summaries"]
