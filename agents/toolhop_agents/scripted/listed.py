@@ -14,6 +14,7 @@ from itertools import islice, product
 
 from toolhop_agents.scripted.plan import turns
 from toolhop_env.messages import Message, RawCall, Reply
+from toolhop_env.validation import Validator
 from toolhop_sandbox.outcome import JSON
 from toolhop_tools.answers import leaves
 from toolhop_tools.failures import tells_of_error
@@ -22,7 +23,7 @@ from toolhop_tools.model import Item, ToolSchema
 MOST_CALLS = 8
 """Calls of a turn: guesses at the arguments of one tool. Eight in each turn of seven hops, the most
 that ToolHop has, stay below the limit of calls."""
-MOST_VALUES = 4
+MOST_VALUES = 5
 """Values tried for one argument."""
 
 
@@ -33,7 +34,9 @@ def as_listed(item: Item, seed: int, messages: Sequence[Message], tools: bool) -
     known = [one for one in reversed(results) if one is not None]
     if len(results) < len(listed):
         schema, turn = listed[len(results)], len(results) + 1
-        guesses = islice(_filled(schema, item.question, known), MOST_CALLS)
+        fits = Validator([schema]).fits
+        filled = (one for one in _filled(schema, item.question, known) if fits(schema.name, one))
+        guesses = [*islice(filled, MOST_CALLS)] or [{}]
         calls = [
             RawCall(f"call_{turn}_{n}", schema.name, json.dumps(one, ensure_ascii=False))
             for n, one in enumerate(guesses, start=1)
@@ -83,6 +86,8 @@ def _values(schema: JSON, question: str, known: Sequence[JSON]) -> Iterator[JSON
     """What may be meant for a parameter: earlier results, latest first, then the question's."""
     of = schema if isinstance(schema, Mapping) else {}
     kind, options = of.get("type", "string"), of.get("enum")
+    if isinstance(kind, list):
+        kind = next((one for one in kind if one != "null"), "null")
     found = [leaf for one in known for leaf in leaves(one) if leaf is not None]
     if isinstance(options, list):
         words = question.casefold()
