@@ -304,6 +304,28 @@ def test_what_the_model_wrote_is_no_fault_of_its_server(
     assert (code, summary["errored"], summary["endings"]) == (0, 0, {ending: 1})
 
 
+@pytest.mark.parametrize(
+    ("shown", "order"), [("as-is", "published"), ("order=shuffled", "shuffled")]
+)
+def test_figures_and_manifest_say_in_what_order_tools_were_listed(
+    shown: str, order: str, data: DataSet, tmp_path: Path
+) -> None:
+    _, answer = run(data, tmp_path, "--limit", "1", "--tools", shown)
+    (summary,) = answer["summaries"]
+    assert (summary["perturbation"], summary["tool_order"]) == (shown, order)
+    assert RunStore.open(Path(answer["run"])).manifest["data"]["tool_order"] == order
+    table = toolhop("score", answer["run"]).stdout
+    assert table.count(f"tools in {order} order") == 2
+
+
+def test_runs_of_two_orders_are_rows_of_their_own(data: DataSet, tmp_path: Path) -> None:
+    runs = [run(data, tmp_path / s, "--limit", "1", "--tools", s)[1]["run"]
+            for s in ("as-is", "order=shuffled")]  # fmt: skip
+    table = toolhop("score", *runs).stdout
+    assert "oracle (order=shuffled)" in table
+    assert "tools in published and shuffled order" in table
+
+
 @pytest.mark.parametrize(("given", "kept"), [((), 2048), (("--max-tokens", "none"), None)])
 def test_the_limit_of_a_reply_is_in_the_manifest(
     given: tuple[str, ...], kept: int | None, data: DataSet, tmp_path: Path
