@@ -56,9 +56,3 @@ def written(call_format: CallFormat, reply: Reply) -> Reply:
     if call_format is CallFormat.NATIVE or not reply.calls:
         return reply
     return replace(reply, content=write_calls(reply.content, reply.calls), calls=())
-
-
-def call_format_of(messages: Sequence[Message], documents: Sequence[ToolSchema]) -> CallFormat:
-    """The tool-call format in which a request was made, as a scripted server has to guess it."""
-    text = any("Action Input:" in message.content for message in messages)
-    return CallFormat.TEXT if text and not documents else CallFormat.NATIVE

@@ -14,11 +14,14 @@ from toolhop_env.measures import CONDUCT, INSTANCE_ERROR, QUERY_ERROR, Measure, 
 from toolhop_env.score import Score
 from toolhop_env.summary import Estimate, Summary
 from toolhop_sandbox.outcome import JSON
+from toolhop_tools.perturb.order import tool_order
 
 FILE_WIDTH = 120
 """Columns of a table that goes to a file or a pipe."""
-RowLabels: TypeAlias = Mapping[tuple[str, str, str], str]
-"""What a row is called, by agent, feedback level and tool-call format."""
+RowName: TypeAlias = tuple[str, str, str, str]
+"""Agent, feedback level, tool-call format and tool perturbation."""
+RowLabels: TypeAlias = Mapping[RowName, str]
+"""What a row is called."""
 
 
 def percent(estimate: Estimate | None) -> str:
@@ -58,12 +61,12 @@ def table_console() -> Console:
 
 
 def labelled(summaries: Sequence[Summary]) -> RowLabels:
-    """A label for each agent, feedback level and tool-call format, as short as tells them apart."""
+    """A label for each row: the agent, and what else tells the rows apart."""
     names = list(dict.fromkeys(_name(one) for one in summaries))
-    differ = [len({name[part] for name in names}) > 1 for part in (1, 2)]
+    differ = [len({name[part] for name in names}) > 1 for part in (1, 2, 3)]
     labels = {}
     for name in names:
-        more = [name[part] for part in (1, 2) if differ[part - 1]]
+        more = [name[part] for part in (1, 2, 3) if differ[part - 1]]
         labels[name] = f"{name[0]} ({', '.join(more)})" if more else name[0]
     return labels
 
@@ -73,8 +76,15 @@ def by_agent(summaries: Sequence[Summary]) -> RowLabels:
     return {_name(one): one.group.agent for one in summaries}
 
 
-def _name(one: Summary) -> tuple[str, str, str]:
-    return (one.group.agent, one.group.feedback.value, one.group.call_format.value)
+def _name(one: Summary) -> RowName:
+    group = one.group
+    return (group.agent, group.feedback.value, group.call_format.value, group.perturbation)
+
+
+def _order(summaries: Sequence[Summary]) -> str:
+    """In what order the tools were listed, for a table's title."""
+    orders = dict.fromkeys(tool_order(one.group.perturbation) for one in summaries)
+    return f"tools in {' and '.join(orders)} order"
 
 
 def answer_table(
@@ -86,7 +96,8 @@ def answer_table(
     invocation error needs invocations.
     """
     scale = "per cent ± standard error" if benchmark.lead.unit is Unit.SHARE else "means"
-    table = Table(title=f"{benchmark.title}, {scale}", title_justify="left")
+    title = f"{benchmark.title}, {scale}; {_order(summaries)}"
+    table = Table(title=title, title_justify="left")
     table.add_column("arm" if labels else "agent")
     table.add_column("scorer")
     for mode in benchmark.modes:
@@ -133,7 +144,7 @@ def detail_table(
     """The benchmark's other measures and what the episodes took: a row an agent and mode."""
     others = [m for m in benchmark.measures if m.in_tables and m not in benchmark.answer_measures]
     conduct = [one for one in CONDUCT if one.name in ("turns", "calls")]
-    table = Table(title="Episodes", title_justify="left")
+    table = Table(title=f"Episodes; {_order(summaries)}", title_justify="left")
     table.add_column("arm" if labels else "agent")
     table.add_column("mode")
     names = [one.heading for one in others], [one.name for one in conduct]
@@ -223,6 +234,8 @@ def _plain(one: Summary) -> dict[str, JSON]:
         "mode": one.group.mode,
         "feedback": one.group.feedback.value,
         "call_format": one.group.call_format.value,
+        "perturbation": one.group.perturbation,
+        "tool_order": tool_order(one.group.perturbation),
         "episodes": one.episodes,
         "errored": one.errored,
         **{name: _estimate(figure) for name, figure in one.figures.items()},

@@ -16,6 +16,7 @@ from toolhop_env.questions import NO_ANSWERS, Answers
 from toolhop_env.score import Errored
 from toolhop_env.trace import Called, Ended, FeedbackSet, Replied, Started, Trace
 from toolhop_env.verdicts import Rejected
+from toolhop_tools.perturb.order import tool_order
 
 
 def episode_lines(trace: Trace, answers: Answers = NO_ANSWERS) -> list[RenderableType]:
@@ -42,7 +43,8 @@ def _start(start: Started) -> Iterator[RenderableType]:
     yield Rule(plain(start.episode))
     yield plain(
         f"{start.agent}, {start.mode}, {start.call_format} calls, {start.feedback} feedback, "
-        f"epoch {start.epoch}, attempt {start.attempt}, seed {start.seed}",
+        f"epoch {start.epoch}, attempt {start.attempt}, seed {start.seed}; "
+        f"tools in {tool_order(start.perturbation)} order",
         "dim",
     )
     if start.parent:

@@ -56,6 +56,8 @@ class Attempt:
     """By milestone of the benchmark (ToolHop: by hop): whether it was reached."""
     facets: Mapping[str, str] = field(default_factory=dict)
     """Groups that the item belongs to, as the benchmark says (`Benchmark.facets`)."""
+    perturbation: str = "as-is"
+    """How the item's tools were shown (`toolhop_tools.perturb`)."""
     file: str = ""
     """The trace file's name in the run's folder; empty for a trace that is in none."""
     proven: bool | None = None
@@ -111,6 +113,7 @@ def attempt_of(trace: Trace, answers: Answers = NO_ANSWERS, *, file: str = "") -
         to_failure=spent_on(before),
         milestones=tuple(one.reached for one in benchmark.milestones(trace)),
         facets=benchmark.facets(start.gold),
+        perturbation=start.perturbation,
         file=file,
     )
 

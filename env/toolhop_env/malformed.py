@@ -97,7 +97,7 @@ def malformed_call(reply: Reply, tools: Collection[str]) -> MalformedCall | None
     """
     if not tools:
         return None
-    if reply.calls:
+    if reply.calls and not reply.content.strip():
         return MalformedCall(Form.NATIVE, reply.calls[0].name, reply.calls[0].arguments)
     if "malformed" in reply.finish_reason.lower():
         return MalformedCall(Form.PROVIDER)
@@ -125,7 +125,7 @@ def call_in(text: str, tools: Collection[str]) -> MalformedCall | None:
     outside = "".join(_between(text, found))
     after = text[max(one.end for one in found) :]
     first = found[0]
-    if _ANSWERS.search(outside) or not _stops(after, first.call):
+    if _ANSWERS.search(outside) or _told(text[: first.start]) or not _stops(after, first.call):
         return None
     form = Form.TAGS if _MARKUP.search(outside) else first.call.form
     return MalformedCall(form, first.call.name, first.call.arguments)
@@ -153,6 +153,13 @@ _ANSWERS = re.compile(
     re.IGNORECASE,
 )
 """An answer is stated in words."""
+_CLAUSE = re.compile(r"[^.;,!?\n]*\Z")
+_TELLS = re.compile(
+    r"\b(?:calls?|requests?|query|function|tool)\b.{0,20}\b(?:was|were)\b"
+    r"|\b(?:I|we) (?:\w+ )?(?:called|used|ran|made|asked|queried|issued|sent|tried)\b",
+    re.IGNORECASE,
+)
+"""A call that was made is told of."""
 _DRESSING = re.compile(r"</?[\w|▁=-]+>|<\|[^|>]*\|>|\[/?[A-Z_]+\]|[\W_]")
 _OBSERVED = re.compile(
     r"\W*(?:\d+\W+)?(?:(?:tool|function)[ _]?)?"
@@ -161,11 +168,18 @@ _OBSERVED = re.compile(
 )
 _WAITS = re.compile(
     r"\b(?:wait(?:ing)?|await(?:ing)?|I(?:'ll|’ll| will| shall| can then)"
+    r"|(?:call|function|tool|this)\b[^.]{0,40}\bwill"
     r"|please (?:run|execute|call|provide|send|give))\b",
     re.IGNORECASE,
 )
 WAITING_CHARS = 300
 """Longest remark that an agent waits for its call."""
+
+
+def _told(before: str) -> bool:
+    """Whether what stands right before a call says that it was made."""
+    clause = _CLAUSE.search(re.sub(r"[\s:`]*(?:```\w*)?[\s:`]*\Z", "", before))
+    return clause is not None and _TELLS.search(clause[0]) is not None
 
 
 def _stops(after: str, call: MalformedCall) -> bool:
@@ -201,6 +215,7 @@ _BARE_INPUT = re.compile(
     rf"^[ \t*_`#>-]*action[ _]input{_KEY}\s*(?=\{{)", re.MULTILINE | re.IGNORECASE
 )
 _OPENING = re.compile(r"\s*(?:```\w*\s*)?(?=\{)")
+_REST = re.compile(r"[ \t]*(?:\n[ \t]+\S[^\n]*)+|[^\n]*")
 _CALLED = re.compile(r"(?<=\w)\(\s*(?:[{)\"'\d\[]|\w+\s*=)|(?<=\w)\[")
 
 
@@ -243,8 +258,9 @@ def _closing(text: str, start: int) -> int:
 
 
 def _line_end(text: str, start: int) -> int:
-    found = text.find("\n", start)
-    return found if found >= 0 else len(text)
+    """The end of the line, or of the indented lines after an empty one."""
+    found = _REST.match(text, start)
+    return found.end() if found else len(text)
 
 
 # --- objects ---------------------------------------------------------------------------------
@@ -256,6 +272,8 @@ _ARGUMENT_KEYS = (
     "arguments", "parameters", "args", "tool_input", "action_input", "input", "tool_args",
     "params", "kwargs",
 )  # fmt: skip
+_NO_CALL = frozenset({"description", "output", "result", "response", "observation", "answer"})
+"""Keys of a schema, or of an account of a call."""
 _WRAPPERS = ("function", "function_call", "tool_call", "tool_calls", "calls", "action")
 
 
@@ -284,11 +302,11 @@ def _value(chunk: str, known: dict[str, str]) -> JSON:
 
 
 def _calls(value: JSON, known: dict[str, str]) -> Iterator[MalformedCall]:
-    """The calls of tools on offer in an object; a tool's schema is none."""
+    """The calls of tools on offer in an object."""
     if isinstance(value, list):
         for one in value:
             yield from _calls(one, known)
-    if not isinstance(value, dict) or "description" in value:
+    if not isinstance(value, dict) or _NO_CALL & value.keys():
         return
     for key in _WRAPPERS:
         if isinstance(value.get(key), dict | list):
@@ -317,9 +335,13 @@ _MARKUP = re.compile(
 )
 
 
+_TAG = re.compile(r"<([A-Za-z][\w.-]*)[^<>]*>")
+
+
 def _tagged(text: str, known: dict[str, str]) -> MalformedCall | None:
     """Mark-up of calls with no object of a known tool in it: a name or an object follows."""
-    found = _MARKUP.search(text)
+    own = (tag for tag in _TAG.finditer(text) if _letters(tag[1]) in known)
+    found = _MARKUP.search(text) or next(own, None)
     if found is None or _ANSWERS.search(text[: found.start()]):
         return None
     rest = text[found.start() :]
@@ -333,18 +355,29 @@ _FENCED = re.compile(r"```\w*\s*\n(?P<code>(?:(?!```).)*)```\s*\Z", re.DOTALL)
 
 
 def _python(text: str, known: dict[str, str]) -> MalformedCall | None:
-    """Nothing but calls of tools, as the whole text or as the code block that ends it."""
+    """Nothing but calls of tools: the whole text, the code block that ends it, or its last line."""
     block = _FENCED.search(text)
-    if block and _ANSWERS.search(text[: block.start()]):
+    before = text[: block.start()] if block else ""
+    if _ANSWERS.search(before) or _told(before):
         return None
     code = (block["code"] if block else text).strip().strip("`")
+    found = _python_call(code, known)
+    if found is None and block is None:
+        last = code.rpartition("\n")
+        if not _ANSWERS.search(last[0]) and not _told(last[0]):
+            found = _python_call(last[2], known)
+    return found
+
+
+def _python_call(code: str, known: dict[str, str]) -> MalformedCall | None:
+    """The first of the calls that code is, where it is nothing else."""
     if not _PYTHON_CALL.search(code):
         return None
     try:
         with warnings.catch_warnings():
             # The parser has opinions on a stranger's escapes and number suffixes.
             warnings.simplefilter("ignore")
-            body = ast.parse(code).body
+            body = ast.parse(code.strip()).body
     except (ValueError, SyntaxError, RecursionError, MemoryError):
         return None
     calls = [_call_of(value, known) for statement in body for value in _values(statement)]

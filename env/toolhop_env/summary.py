@@ -46,18 +46,22 @@ class Group:
     mode: str
     feedback: Verbosity
     call_format: CallFormat
+    perturbation: str = "as-is"
     part: str = ""
     """What they are split by beside, such as ``depth 2``; empty for all."""
 
     @classmethod
     def of(cls, one: Attempt, part: str = "") -> Group:
         """The group that an attempt belongs to."""
-        return cls(one.benchmark, one.agent, one.mode, one.feedback, one.call_format, part)
+        return cls(
+            one.benchmark, one.agent, one.mode, one.feedback, one.call_format,
+            one.perturbation, part,
+        )  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """The figures of one agent in one mode, with one feedback level and one call format."""
+    """The figures of one agent in one mode, asked and shown its tools in one way."""
 
     group: Group
     episodes: int
@@ -82,7 +86,8 @@ class Summary:
 def summarize(
     attempts: Iterable[Attempt], part: Callable[[Attempt], str] = lambda _: ""
 ) -> list[Summary]:
-    """Figures by benchmark, agent, mode, feedback and call format, in order of appearance.
+    """Figures by benchmark, agent, mode, feedback, call format and perturbation, in order of
+    appearance.
 
     Every attempt counts: reduce them first (`toolhop_env.attempt.counting`).
 

@@ -77,7 +77,9 @@ def recorded(
                         if act is not None:
                             await act(episode)
                         else:
-                            await play(episode, ScriptedModel(agent, choose(agent), item, 3))
+                            await play(
+                                episode, ScriptedModel(agent, choose(agent), item, 3, call_format)
+                            )
         return store
 
     return anyio.run(go)

@@ -9,6 +9,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +20,7 @@ from tests.agents.items import small_item
 from tests.agents.recorded import edited, invoked, recorded
 from tests.env.graded import answered, graded, marked
 from tests.env.made import called, finished, started
-from toolhop_agents.export.chat import right
+from toolhop_agents.export.chat import right, split
 from toolhop_agents.export.columns import CALLS, Column, ColumnKind, episode_columns
 from toolhop_agents.export.episodes import Exported, exported, labels
 from toolhop_agents.export.files import ExportError, MissingExtra, atomic, require
@@ -447,10 +448,17 @@ def chats(path: Path) -> list[dict[str, Any]]:
 
 def test_chats_are_the_right_episodes_with_their_tools(store: RunStore, tmp_path: Path) -> None:
     out = tmp_path / "chats.jsonl"
-    assert command(store.folder, "--to", "chat", "--out", out)[0] == 0
+    # One of its calls is no JSON object: only as text can it be written.
+    code, _, said = command(store.folder, "--to", "chat", "--out", out)
+    assert (code, chats(out)) == (0, [])
+    assert "1 left out" in said
+    texts = ("--arguments", "string", "--overwrite")
+    assert command(store.folder, "--to", "chat", "--out", out, *texts)[0] == 0
     (chat,) = chats(out)
-    assert set(chat) == {"messages", "tools"}
-    assert [tool["function"]["name"] for tool in chat["tools"]] == ["capital", "length", "power"]
+    assert set(chat) == {"item", "perturbation", "tool_order", "split", "messages", "tools"}
+    names = [tool["function"]["name"] for tool in chat["tools"]]
+    assert sorted(names) == ["capital", "length", "power"]
+    assert (chat["item"], chat["perturbation"]) == (store.items().items[0].id, "as-is")
     user, asked, *told, answer = chat["messages"]
     assert user["role"] == "user"
     assert asked["tool_calls"][0] == {
@@ -460,7 +468,7 @@ def test_chats_are_the_right_episodes_with_their_tools(store: RunStore, tmp_path
     }
     assert [one["tool_call_id"] for one in told] == ["a", "b", "c", "d"]
     assert answer == {"role": "assistant", "content": "<answer>16</answer>"}
-    command(store.folder, "--to", "chat", "--out", out, "--all", "--overwrite")
+    command(store.folder, "--to", "chat", "--out", out, "--all", *texts)
     assert len(chats(out)) == 3
 
 
@@ -468,9 +476,60 @@ def test_chats_of_the_text_call_format_are_what_the_model_saw(tmp_path: Path) ->
     store = recorded(tmp_path, ITEMS[:1], call_format=CallFormat.TEXT, sandbox=Inline())
     command(store.folder, "--to", "chat", "--out", tmp_path / "c.jsonl")
     (chat,) = chats(tmp_path / "c.jsonl")
-    assert set(chat) == {"messages"}
+    assert set(chat) == {"item", "perturbation", "tool_order", "split", "messages"}
     assert {message["role"] for message in chat["messages"]} == {"user", "assistant"}
     assert chat["messages"][2]["content"] == 'Observation: "Oslo"'
+
+
+def test_chats_list_tools_in_another_order_unless_told_otherwise(tmp_path: Path) -> None:
+    for call_format in CallFormat:
+        folder = tmp_path / call_format.value
+        items = [small_item(f"i{number}") for number in range(8)]
+        run = recorded(folder, items, call_format=call_format)
+        listed = {}
+        for order in ("shuffled", "played"):
+            out = folder / f"{order}.jsonl"
+            assert command(run.folder, "--to", "chat", "--out", out, "--tool-order", order)[0] == 0
+            listed[order] = [_listed(chat) for chat in chats(out)]
+            assert {chat["tool_order"] for chat in chats(out)} <= {order, "published"}
+        hop_order = ["capital", "length", "power"]
+        assert listed["played"] == [hop_order] * 8
+        assert len({tuple(names) for names in listed["shuffled"]}) > 2
+        assert all(sorted(names) == hop_order for names in listed["shuffled"])
+
+
+def _listed(chat: dict[str, Any]) -> list[str]:
+    """The names of a chat's tools, beside its messages or in its prompt."""
+    if "tools" in chat:
+        return [tool["function"]["name"] for tool in chat["tools"]]
+    lines = chat["messages"][0]["content"].splitlines()
+    return [json.loads(line)["name"] for line in lines if line.startswith('{"name"')]
+
+
+def test_chats_write_arguments_as_objects_or_as_texts(tmp_path: Path) -> None:
+    store = recorded(tmp_path, ITEMS[:1], sandbox=Inline())
+
+    def written(*flags: str) -> list[Any]:
+        command(store.folder, "--to", "chat", "--out", tmp_path / "c", "--overwrite", *flags)
+        return [
+            call["function"]["arguments"]
+            for chat in chats(tmp_path / "c")
+            for message in chat["messages"]
+            for call in message.get("tool_calls", ())
+        ]
+
+    objects, texts = written(), written("--arguments", "string")
+    assert objects
+    assert all(isinstance(one, dict) for one in objects)
+    assert [json.loads(text) for text in texts] == objects
+
+
+def test_an_item_is_in_one_split_whatever_is_done_to_it() -> None:
+    found = [split(f"item-{number}", None) for number in range(500)]
+    assert 25 < found.count("validation") < 80
+    assert found == [split(f"item-{number}", None) for number in range(500)]
+    marked = replace(small_item(), extra={"split": "test"})
+    assert split(marked.id, marked) == "test"
 
 
 def test_missing_extras_are_exit_code_3_with_the_command_and_a_package_adds_a_format(

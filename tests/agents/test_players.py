@@ -3,6 +3,7 @@ from __future__ import annotations
 import json
 import random
 from collections import Counter
+from dataclasses import replace
 
 import anyio
 import pytest
@@ -10,17 +11,27 @@ import pytest
 from tests.agents.items import small_item
 from tests.env.made import count
 from toolhop_agents.call_formats import restored, shown
-from toolhop_agents.prompts import Mode, prompt
+from toolhop_agents.models.loopback import Request
+from toolhop_agents.prompts import Mode, prompt, tool_lines
 from toolhop_agents.react import play
 from toolhop_agents.scripted.choose import UnknownAgent, choose
 from toolhop_agents.scripted.faults import FaultKind, spoil
+from toolhop_agents.scripted.listed import as_listed
 from toolhop_agents.scripted.model import Faulty, Play, ScriptedModel, oracle
 from toolhop_agents.scripted.plan import plan, raw_calls
+from toolhop_agents.scripted.responder import responder
 from toolhop_env.benchmarks import score
 from toolhop_env.episode import Episode, Setting
 from toolhop_env.feedback import Level
 from toolhop_env.limits import EpisodeLimits
-from toolhop_env.messages import AssistantMessage, Message, RawCall, ToolMessage, UserMessage
+from toolhop_env.messages import (
+    AssistantMessage,
+    Message,
+    RawCall,
+    Reply,
+    ToolMessage,
+    UserMessage,
+)
 from toolhop_env.reading import CallFormat
 from toolhop_env.score import Score
 from toolhop_env.trace import Ending, Trace
@@ -30,7 +41,8 @@ from toolhop_sandbox.base import Program
 from toolhop_sandbox.outcome import JSON
 from toolhop_sandbox.pool import PooledSandbox
 from toolhop_sandbox.process import ProcessLauncher
-from toolhop_tools.model import Hop, Item, Tool, ToolSchema
+from toolhop_tools.load import load
+from toolhop_tools.model import DataSet, Hop, Item, Tool, ToolSchema
 
 ITEM = small_item()
 
@@ -58,7 +70,8 @@ def played(
             PooledSandbox(ProcessLauncher()) as sandbox,
             Episode(item, sandbox, setting) as episode,
         ):
-            await play(episode, ScriptedModel("agent", agent, item, seed))
+            offered = mode is not Mode.DIRECT
+            await play(episode, ScriptedModel("agent", agent, item, seed, call_format, offered))
             return episode.trace
 
     return anyio.run(go)
@@ -196,3 +209,67 @@ def test_agents_take_rates_and_kinds() -> None:
     reply = choose("constant:a:b")(ITEM, 0, (), True)
     assert reply.content == "<answer>a:b</answer>"
     assert json.loads(raw_calls(plan(ITEM)[2], 1)[0].arguments) == {"base": 4}
+
+
+def listed(item: Item, *names: str) -> Item:
+    return replace(item, order=names or tuple(item.tools))
+
+
+def hops_made(item: Item) -> tuple[float, list[str]]:
+    trace = played(as_listed, item)
+    verdict = judged(trace)
+    return count(verdict, "hops_solved"), [call.raw.name for call in trace.calls]
+
+
+def test_as_listed_calls_the_tools_in_the_order_in_which_they_are_listed() -> None:
+    item = load("builtin").by_id["music-1"]
+    names = tuple(item.tools)
+    solved, called = hops_made(item)
+    assert tuple(dict.fromkeys(called)) == names
+    assert solved >= 2
+    solved_backwards, called = hops_made(listed(item, *reversed(names)))
+    assert tuple(dict.fromkeys(called)) == names[::-1]
+    assert solved_backwards < solved
+
+
+def test_as_listed_sees_nothing_that_a_model_does_not() -> None:
+    item = load("builtin").by_id["music-1"]
+    blind = replace(
+        item,
+        answer="other",
+        hops=tuple(replace(hop, answer="other", question="", gold=None) for hop in item.hops),
+    )
+    assert [c.raw for c in played(as_listed, blind).calls] == [
+        c.raw for c in played(as_listed, item).calls
+    ]
+
+
+def test_a_scripted_agent_is_told_its_call_format() -> None:
+    """A prompt that says nothing of the format changes nothing."""
+    message = UserMessage(ITEM.question)
+    for call_format in CallFormat:
+        model = ScriptedModel("o", oracle, ITEM, call_format=call_format)
+        schemas = [tool.schema for tool in ITEM.tools.values()]
+        offered = schemas if call_format is CallFormat.NATIVE else []
+
+        async def ask(model: ScriptedModel = model, offered: list[ToolSchema] = offered) -> Reply:
+            return await model.reply([message], offered)
+
+        reply = anyio.run(ask)
+        assert bool(reply.calls) is (call_format is CallFormat.NATIVE)
+        assert ("Action Input:" in reply.content) is (call_format is CallFormat.TEXT)
+
+
+@pytest.mark.parametrize("told", [CallFormat.TEXT, None])
+def test_a_scripted_server_writes_text_where_the_prompt_has_words_of_its_own(
+    told: CallFormat | None,
+) -> None:
+    tools = tool_lines([tool.schema for tool in ITEM.tools.values()])
+    data = DataSet("d", "", (ITEM,))
+    prompts = (f"Use these:\n{tools}\n{ITEM.question}", ITEM.question)
+    with_tools, direct = (
+        responder(data, oracle, 0, told)(Request((UserMessage(text),), (), "m", {}))
+        for text in prompts
+    )
+    assert "Action: " in with_tools.content
+    assert direct.content == f"<answer>{ITEM.answer}</answer>"

@@ -231,8 +231,8 @@ def test_calls_in_a_wrong_form_are_seen_as_such(
         return Reply(WRONG_FORM % data.items[0].hops[0].tool.name)
 
     with LoopbackServer(wrong) as server:
-        flags = ["--model", "openai/x", "--base-url", server.base_url, "--limit", "1"]
-        flags += ["--call-format", call_format]
+        at = ("--model", "openai/x", "--base-url", server.base_url)
+        flags = (*at, "--limit", "1", "--call-format", call_format)
         code, ended = run(data, tmp_path, *flags)
         _, answered = run(data, tmp_path, *flags, "--answer-malformed", "--turn-limit", "3")
     (summary,) = ended["summaries"]
@@ -303,6 +303,28 @@ def test_what_the_model_wrote_is_no_fault_of_its_server(
         assert server.requests == 1
     (summary,) = answer["summaries"]
     assert (code, summary["errored"], summary["endings"]) == (0, 0, {ending: 1})
+
+
+@pytest.mark.parametrize(
+    ("shown", "order"), [("as-is", "published"), ("order=shuffled", "shuffled")]
+)
+def test_figures_and_manifest_say_in_what_order_tools_were_listed(
+    shown: str, order: str, data: DataSet, tmp_path: Path
+) -> None:
+    _, answer = run(data, tmp_path, "--limit", "1", "--tools", shown)
+    (summary,) = answer["summaries"]
+    assert (summary["perturbation"], summary["tool_order"]) == (shown, order)
+    assert RunStore.open(Path(answer["run"])).manifest["data"]["tool_order"] == order
+    table = toolhop("score", answer["run"]).stdout
+    assert table.count(f"tools in {order} order") == 2
+
+
+def test_runs_of_two_orders_are_rows_of_their_own(data: DataSet, tmp_path: Path) -> None:
+    runs = [run(data, tmp_path / s, "--limit", "1", "--tools", s)[1]["run"]
+            for s in ("as-is", "order=shuffled")]  # fmt: skip
+    table = toolhop("score", *runs).stdout
+    assert "oracle (order=shuffled)" in table
+    assert "tools in published and shuffled order" in table
 
 
 @pytest.mark.parametrize(("given", "kept"), [((), 2048), (("--max-tokens", "none"), None)])

@@ -78,6 +78,21 @@ CALLS = {
     "a function's tag": (Form.TAGS, '<function=look_up>{"value": "x"}</function>'),
     "special tokens": (Form.TAGS, f"<|tool_call|>{CALL}<|end|>"),
     "the tag of Mistral": (Form.TAGS, f"[TOOL_CALLS] [{CALL}]"),
+    "the text format where calls are native": (
+        Form.LABELS,
+        'Thought: hm\nAction: look_up\nAction Input: {"value": "x"}',
+    ),
+    "indented": (Form.LABELS, "tool: look_up\nparameters:\n  value: France\n  more: x"),
+    "it says what the call will do": (
+        Form.JSON_OBJECT,
+        f"{CALL}\n\nThis function call will look up the capital.",
+    ),
+    "a type beside it": (
+        Form.JSON_OBJECT,
+        '{"type": "function", "name": "look_up", "parameters": {"value": "x"}}',
+    ),
+    "the tool as a tag": (Form.TAGS, "I ask.\n<look_up><value>France</value></look_up>"),
+    "a last line of code": (Form.PYTHON, 'I look it up.\nlook_up(value="France")'),
     "code": (Form.PYTHON, 'look_up(value="France")'),
     "code in a list": (Form.PYTHON, '[look_up(value="France"), sum_digits(number=12)]'),
     "a code block": (Form.PYTHON, '```python\nresult = look_up(value="x")\nprint(now())\n```'),
@@ -110,6 +125,10 @@ ANSWERS = {
     "a JSON answer with its steps": json.dumps({"city": "Paris", "steps": [json.loads(CALL)]}),
     "a JSON answer with a name": '{"name": "Ada", "arguments": {"born": 1815}}',
     "a JSON answer with the tool": '{"tool": "look_up", "result": "Paris"}',
+    "a JSON account": json.dumps({"tool": "look_up", "input": {"value": "x"}, "output": "Paris"}),
+    "a call that was made": f"Paris. I called:\n```json\n{CALL}\n```",
+    "a call that was made, within a line": f"It is Paris, as I used {CALL}.",
+    "the call that it was": f"Paris. The function call was {CALL}",
     "a JSON list": '["look_up", "sum_digits"]',
     "a tool's schema": json.dumps(
         {"name": "look_up", "description": "Looks.", "parameters": {"type": "object"}}

@@ -7,6 +7,16 @@ from dataclasses import dataclass, replace
 from toolhop_tools.model import Item
 from toolhop_tools.perturb.change import drawn
 
+SHUFFLED = "order=shuffled"
+
+
+def tool_order(perturbation: str) -> str:
+    """The order in which an item's own tools were listed, by the label of a perturbation.
+
+    The published one is hop order, which is the plan.
+    """
+    return "shuffled" if SHUFFLED in perturbation.split("+") else "published"
+
 
 @dataclass(frozen=True, slots=True)
 class ShuffledOrder:
@@ -17,7 +27,7 @@ class ShuffledOrder:
     @property
     def label(self) -> str:
         """``order=shuffled``."""
-        return "order=shuffled"
+        return SHUFFLED
 
     def __call__(self, item: Item) -> Item:
         """The item with its tools in another order."""

@@ -17,6 +17,7 @@ from toolhop_agents.runs.job import Job
 from toolhop_agents.runs.unit import WorkUnit
 from toolhop_env.runs.progress import Progress, progress
 from toolhop_sandbox.outcome import JSON
+from toolhop_tools.perturb.order import tool_order
 
 SHOWN = 5
 """Item ids that the text lists; the JSON lists all."""
@@ -54,7 +55,8 @@ def print_plan(job: Job, *, as_json: bool) -> None:
     more = f", ... {ids[-1]}" if len(ids) > SHOWN else ""
     click.echo(f"agent: {job.settings.agent_name}")
     click.echo(f"data: {job.data.name}, {len(ids)} items: {', '.join(ids[:SHOWN])}{more}")
-    click.echo(f"modes: {', '.join(left)}; epochs: {job.settings.epochs}")
+    order = tool_order(job.settings.perturbation)
+    click.echo(f"modes: {', '.join(left)}; epochs: {job.settings.epochs}; tools: {order} order")
     played = f", {len(job.work) - sum(left.values())} of them played" if job.store else ""
     click.echo(f"episodes: {len(job.work)}{played}; {facts['at_a_time']} at a time")
     click.echo("Nothing was asked and nothing was played. --estimate says what it will cost.")

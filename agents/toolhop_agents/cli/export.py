@@ -9,6 +9,7 @@ from pathlib import Path
 import click
 
 from toolhop_agents.ablate.folder import opened
+from toolhop_agents.export.chat import Arguments, ChatStyle, ToolOrder
 from toolhop_agents.export.formats import FORMATS, Order, write
 
 
@@ -21,6 +22,10 @@ from toolhop_agents.export.formats import FORMATS, Order, write
               help="Where to: a folder; for chat a file.")
 @click.option("--all", "include_wrong", is_flag=True,
               help="chat: wrong episodes as well.")
+@click.option("--tool-order", type=click.Choice([one.value for one in ToolOrder]), default=None,
+              help="chat: order in which tools are listed.  [default: shuffled]")
+@click.option("--arguments", type=click.Choice([one.value for one in Arguments]), default=None,
+              help="chat: a call's arguments as objects, or as JSON texts.  [default: object]")
 @click.option("--overwrite", is_flag=True, help="Replace files that are there.")
 @click.option("--json", "as_json", is_flag=True, help="What was written as JSON.")
 def export(
@@ -28,6 +33,8 @@ def export(
     kind: str,
     out: Path,
     include_wrong: bool,
+    tool_order: str | None,
+    arguments: str | None,
     overwrite: bool,
     as_json: bool,
 ) -> None:
@@ -46,8 +53,15 @@ def export(
     """  # noqa: D301 -- a real backspace character tells click to keep the lines below it
     if include_wrong and kind != "chat":
         raise click.UsageError("--all goes with --to chat; the other formats have every episode")
+    if (tool_order or arguments) and kind != "chat":
+        raise click.UsageError("--tool-order and --arguments go with --to chat")
+    style = ChatStyle(
+        ToolOrder(tool_order or ToolOrder.SHUFFLED),
+        Arguments(arguments or Arguments.OBJECT),
+        include_wrong,
+    )
     stores = [store for _, store in opened(runs)]
-    written = write(kind, Order(stores, out, overwrite, include_wrong))
+    written = write(kind, Order(stores, out, overwrite, style))
     if as_json:
         files = [str(path) for path in written.files]
         click.echo(json.dumps({"files": files, **written.rows}, ensure_ascii=False))

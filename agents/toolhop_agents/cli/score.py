@@ -31,9 +31,9 @@ from toolhop_sandbox.outcome import JSON
 def score(runs: Sequence[Path], as_json: bool, episodes: bool) -> None:
     """Score RUNS again from their traces and print the table over all of them.
 
-    No model is asked and no tool is run. Runs of one agent with the same mode, feedback and
-    tool-call format are pooled. The folder of an ablation has a row for each of its arms. Exit
-    code 1 where episodes are errored.
+    No model is asked and no tool is run. Runs of one agent with the same mode, feedback,
+    tool-call format and tool perturbation are pooled. The folder of an ablation has a row for
+    each of its arms. Exit code 1 where episodes are errored.
     """
     attempts = list(_attempts(runs))
     if episodes:
@@ -99,6 +99,7 @@ def _line(arm: str, one: Attempt) -> dict[str, JSON]:
         "mode": one.mode,
         "feedback": one.feedback.value,
         "call_format": one.call_format.value,
+        "perturbation": one.perturbation,
         "epoch": one.epoch,
         "attempt": one.attempt,
     }

@@ -3,44 +3,99 @@
 The shape is that of OpenAI's chat completions, which trainers take: an assistant's message has
 `tool_calls`, a tool's message answers one by its id. In the text format calls are part of the
 texts, as they were written and shown, and there are no `tools`.
+
+Published items list their tools in hop order. A model that is trained on that order learns to read
+the plan off the list, so tools are listed in another order unless told otherwise.
 """
 
 from __future__ import annotations
 
+import hashlib
 import json
-from collections.abc import Iterable, Mapping
+import random
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
 from pathlib import Path
 
 from toolhop_agents.call_formats import shown
 from toolhop_agents.export.episodes import Exported
 from toolhop_agents.export.files import atomic
 from toolhop_agents.export.parquet import Written
-from toolhop_env.messages import AssistantMessage, Message, ToolMessage
+from toolhop_agents.prompts import tool_lines
+from toolhop_env.messages import (
+    AssistantMessage,
+    Message,
+    SystemMessage,
+    ToolMessage,
+    UserMessage,
+)
 from toolhop_env.reading import CallFormat
+from toolhop_env.trace import Started
 from toolhop_sandbox.outcome import JSON
-from toolhop_tools.model import Item
+from toolhop_tools.model import Item, ToolSchema
+from toolhop_tools.perturb.order import tool_order
+
+
+class ToolOrder(StrEnum):
+    """How a chat lists its tools."""
+
+    SHUFFLED = "shuffled"
+    PLAYED = "played"
+    """As in the run; published items in hop order, unless the run was played otherwise."""
+
+
+class Arguments(StrEnum):
+    """How a chat writes a call's arguments."""
+
+    OBJECT = "object"
+    """As JSON objects: chat templates of Hugging Face's models want them, and TRL with them."""
+    STRING = "string"
+    """As JSON in a text: OpenAI's and Azure's fine-tuning want it."""
+
+
+@dataclass(frozen=True, slots=True)
+class ChatStyle:
+    """What is written of each episode."""
+
+    order: ToolOrder = ToolOrder.SHUFFLED
+    arguments: Arguments = Arguments.OBJECT
+    include_wrong: bool = False
+    """Also episodes that are wrong; never errored ones."""
+
+
+class NoObject(ValueError):
+    """A call's arguments are no JSON object, and cannot be written as one."""
 
 
 def write_chats(
-    episodes: Iterable[tuple[Exported, Item | None]], path: Path, *, include_wrong: bool = False
+    episodes: Iterable[tuple[Exported, Item | None]], path: Path, style: ChatStyle
 ) -> Written:
     """Write a line for each episode that counts and is right.
+
+    An episode with a call whose arguments are no object is left out where objects are wanted, and
+    counted.
 
     Args:
         episodes: attempts, each with its item for the tools' schemas.
         path: the file; it appears once it is whole.
-        include_wrong: also those that are wrong; never errored ones.
+        style: what is written.
 
     Raises:
         ExportError: the file cannot be written.
     """
-    lines = 0
+    lines = left_out = 0
     with atomic(path) as beside, beside.open("w", encoding="utf-8") as file:
         for one, item in episodes:
-            if one.counts and one.attempt.score and (include_wrong or right(one)):
-                file.write(json.dumps(chat(one, item), ensure_ascii=False) + "\n")
+            if one.counts and one.attempt.score and (style.include_wrong or right(one)):
+                try:
+                    line = chat(one, item, style)
+                except NoObject:
+                    left_out += 1
+                    continue
+                file.write(json.dumps(line, ensure_ascii=False) + "\n")
                 lines += 1
-    return Written((path,), {"chats": lines})
+    return Written((path,), {"chats": lines, "left out": left_out})
 
 
 def right(one: Exported) -> bool:
@@ -50,21 +105,69 @@ def right(one: Exported) -> bool:
     return parts is not None and parts[0] >= parts[1] > 0
 
 
-def chat(one: Exported, item: Item | None) -> dict[str, JSON]:
-    """An episode as a chat. Without its item there are no `tools`."""
+SPLIT_OF = 10
+"""One item in so many is held out."""
+
+
+def split(name: str, item: Item | None) -> str:
+    """The split that the data names, else ``train``, or ``validation`` for about a tenth of the
+    items, by the digest of the item's id: an item is on the same side in every run, whatever is
+    done to its tools.
+    """
+    given = item.extra.get("split") if item is not None else None
+    if isinstance(given, str):
+        return given
+    return "train" if hashlib.sha256(name.encode()).digest()[0] % SPLIT_OF else "validation"
+
+
+def chat(one: Exported, item: Item | None, style: ChatStyle) -> dict[str, JSON]:
+    """An episode as a chat. Without its item there are no `tools`.
+
+    Raises:
+        NoObject: a call has arguments that cannot be written as `style` wants them.
+    """
     start = one.trace.started
     messages, _ = shown(start.call_format, one.trace.conversation(), ())
-    line: dict[str, JSON] = {"messages": [_message(message) for message in messages]}
-    if start.call_format is CallFormat.NATIVE and start.tools and item is not None:
-        schemas: Mapping[str, JSON] = {
-            name: tool.schema.to_openai() for name, tool in item.tools.items()
-        }
-        line["tools"] = [schemas[name] for name in start.tools if name in schemas]
+    schemas: list[ToolSchema] = []
+    if item is not None:
+        schemas = [item.tools[name].schema for name in start.tools if name in item.tools]
+    listed = [*schemas]
+    if style.order is ToolOrder.SHUFFLED:
+        random.Random(f"{start.seed}/{start.item}/chat").shuffle(listed)
+    texts = {tool_lines(schemas): tool_lines(listed)} if schemas else {}
+    line: dict[str, JSON] = {
+        "item": start.item,
+        "perturbation": start.perturbation,
+        "tool_order": _order(start, schemas, listed, messages),
+        "split": split(start.item, item),
+        "messages": [_message(message, style.arguments, texts) for message in messages],
+    }
+    if start.call_format is CallFormat.NATIVE and listed:
+        line["tools"] = [schema.to_openai() for schema in listed]
     return line
 
 
-def _message(message: Message) -> dict[str, JSON]:
-    plain: dict[str, JSON] = {"role": message.role, "content": message.content}
+def _order(
+    start: Started,
+    schemas: Sequence[ToolSchema],
+    listed: Sequence[ToolSchema],
+    messages: Sequence[Message],
+) -> str:
+    """In what order the chat lists its tools: a prompt of a study's own is left as it was."""
+    described = start.call_format is CallFormat.NATIVE or any(
+        tool_lines(schemas) in message.content for message in messages
+    )
+    moved = described and [*schemas] != [*listed]
+    return ToolOrder.SHUFFLED.value if moved else tool_order(start.perturbation)
+
+
+def _message(message: Message, form: Arguments, texts: Mapping[str, str]) -> dict[str, JSON]:
+    """A message; of the text format with the tools in its prompt in another order (`texts`)."""
+    content = message.content
+    if isinstance(message, SystemMessage | UserMessage):
+        for played, listed in texts.items():
+            content = content.replace(played, listed)
+    plain: dict[str, JSON] = {"role": message.role, "content": content}
     if isinstance(message, ToolMessage):
         plain["tool_call_id"] = message.call_id
         plain["name"] = message.name
@@ -73,8 +176,20 @@ def _message(message: Message) -> dict[str, JSON]:
             {
                 "id": call.id,
                 "type": "function",
-                "function": {"name": call.name, "arguments": call.arguments},
+                "function": {"name": call.name, "arguments": _arguments(call.arguments, form)},
             }
             for call in message.calls
         ]
     return plain
+
+
+def _arguments(text: str, form: Arguments) -> JSON:
+    if form is Arguments.STRING:
+        return text
+    try:
+        value: JSON = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise NoObject(text) from error
+    if not isinstance(value, dict):
+        raise NoObject(text)
+    return value

@@ -7,11 +7,11 @@ object is an `Exporter`.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeAlias
 
-from toolhop_agents.export.chat import write_chats
+from toolhop_agents.export.chat import ChatStyle, write_chats
 from toolhop_agents.export.episodes import Exported, benchmarks_of, exported, labels
 from toolhop_agents.export.files import ExportError, check_free
 from toolhop_agents.export.huggingface import CARD, DATA, write_dataset
@@ -35,7 +35,7 @@ class Order:
     stores: Sequence[RunStore]
     out: Path
     overwrite: bool = False
-    include_wrong: bool = False
+    chats: ChatStyle = field(default_factory=ChatStyle)
 
 
 def _parquet(order: Order) -> Written:
@@ -56,7 +56,7 @@ def _inspect(order: Order) -> Written:
 
 def _chat(order: Order) -> Written:
     check_free([order.out], order.overwrite)
-    return write_chats(_with_items(order.stores), order.out, include_wrong=order.include_wrong)
+    return write_chats(_with_items(order.stores), order.out, order.chats)
 
 
 def _with_items(stores: Sequence[RunStore]) -> Iterator[tuple[Exported, Item | None]]:

@@ -16,6 +16,7 @@ from toolhop_env.runs.files import StoreError
 from toolhop_env.runs.store import EPISODES, ITEMS, RunStore, read_trace
 from toolhop_env.trace import Trace
 from toolhop_sandbox.outcome import JSON
+from toolhop_tools.perturb.order import tool_order
 
 HIDDEN_SETTINGS = frozenset({"base_url", "log_dir", "template"})
 """Settings that a report leaves out: addresses and paths of whoever ran it, and long texts."""
@@ -84,7 +85,7 @@ class RunFolder:
             "agent": str(settings.get("model") or settings.get("agent") or ""),
             "data": str(data.get("name", "")),
             "digest": str(data.get("digest", "")),
-            "settings": shown,
+            "settings": {"tool_order": tool_order(str(settings.get("perturbation"))), **shown},
             "versions": _part(self.manifest, "versions"),
             "sandbox": _part(self.manifest, "sandbox"),
             "unreadable": list(self.unreadable),

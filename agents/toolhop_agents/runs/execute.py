@@ -276,7 +276,12 @@ async def _agents(
     if settings.model is None:
         play = choose(settings.agent_name, binding.agents)
         yield lambda unit: ScriptedModel(
-            settings.agent_name, play, unit.item, unit_seed(settings, unit)
+            settings.agent_name,
+            play,
+            unit.item,
+            unit_seed(settings, unit),
+            settings.call_format,
+            binding.can_call(unit.mode),
         )
         return
     from toolhop_agents.runs.served import Served

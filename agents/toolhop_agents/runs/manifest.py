@@ -19,6 +19,7 @@ from toolhop_sandbox.outcome import JSON
 from toolhop_sandbox.pool import PooledSandbox
 from toolhop_tools.errors import DataProblem
 from toolhop_tools.model import DataSet, Item
+from toolhop_tools.perturb.order import tool_order
 
 PACKAGES = ("toolhop-env", "RestrictedPython", "docker", "litellm", "openai", "pydantic")
 Status: TypeAlias = Literal["started", "success", "error", "cancelled", "limited", "sampled"]
@@ -57,6 +58,7 @@ def manifest(
             "items": len(data.items),
             "played": [item.id for item in items],
             "played_digest": digest(items),
+            "tool_order": tool_order(settings.perturbation),
             "left_out": [{"where": one.where, "why": str(one)} for one in left_out],
         },
         "sandbox": dict(sandbox.description),

@@ -111,8 +111,8 @@ class RunSettings(BaseModel):
     agent: Annotated[
         str | None,
         Flag(
-            "Scripted agent: oracle, do-nothing, constant:TEXT, faulty[:RATE], repairing[:RATE], "
-            "or one of the benchmark's own.  [default: oracle]",
+            "Scripted agent: oracle, as-listed, do-nothing, constant:TEXT, faulty[:RATE], "
+            "repairing[:RATE], or one of the benchmark's own.  [default: oracle]",
             default="",
         ),
     ] = "oracle"

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from toolhop_agents.scripted.faults import FaultKind
+from toolhop_agents.scripted.listed import as_listed
 from toolhop_agents.scripted.model import Faulty, Play, constant, do_nothing, oracle
 
 
@@ -15,6 +16,7 @@ class UnknownAgent(Exception):
 
 AGENTS: Mapping[str, str] = {
     "oracle": "makes the gold calls (else the examples in the tools' sources), answers from them",
+    "as-listed": "calls the tools in the order listed, arguments by guess; answers the last result",
     "do-nothing": "answers that it has no answer",
     "constant:TEXT": "always answers TEXT",
     "faulty[:RATE[:KIND,...]]": "the oracle, each hop's first call spoilt at RATE (default 0.3)",
@@ -37,6 +39,8 @@ def choose(name: str, own: Mapping[str, Play] = MappingProxyType({})) -> Play:
         return own[name]
     if name == "oracle":
         return oracle
+    if name == "as-listed":
+        return as_listed
     if name == "do-nothing":
         return do_nothing
     if kind == "constant" and rest:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
-from toolhop_agents.call_formats import call_format_of, restored, written
+from toolhop_agents.call_formats import restored, written
 from toolhop_agents.scripted.faults import FaultKind, SpoiltCall, spoil
 from toolhop_agents.scripted.plan import PlannedHop, final_answer, plan, raw_calls, turns
 from toolhop_env.messages import Message, Reply, Usage
@@ -113,6 +113,10 @@ class ScriptedModel:
     play: Play
     item: Item
     seed: int = 0
+    call_format: CallFormat = CallFormat.NATIVE
+    """How it writes its calls: as the episode is set, never told from the prompt."""
+    offered: bool = True
+    """Whether tools are on offer in the text format, in which they do not go beside the prompt."""
 
     @property
     def name(self) -> str:
@@ -121,18 +125,18 @@ class ScriptedModel:
 
     async def reply(self, messages: Sequence[Message], tools: Sequence[ToolSchema]) -> Reply:
         """See `Model.reply`."""
-        return respond(self.play, self.item, self.seed, messages, tools)
+        offered = self.offered if self.call_format is CallFormat.TEXT else bool(tools)
+        return respond(self.play, self.item, self.seed, self.call_format, messages, offered)
 
 
 def respond(
     play: Play,
     item: Item,
     seed: int,
+    call_format: CallFormat,
     messages: Sequence[Message],
-    tools: Sequence[ToolSchema],
+    offered: bool,
 ) -> Reply:
-    """The agent's next reply, in the tool-call format in which it is asked."""
-    call_format = call_format_of(messages, tools)
-    offered = bool(tools) or call_format is CallFormat.TEXT
+    """The agent's next reply in a tool-call format."""
     reply = play(item, seed, restored(messages), offered)
     return written(call_format, replace(reply, usage=Usage(cost_usd=0.0)))

@@ -10,18 +10,36 @@ from math import ceil
 from toolhop_agents.models.loopback import Request, RequestResponder
 from toolhop_agents.scripted.model import Play, respond
 from toolhop_env.messages import Message, Reply, Usage, UserMessage
+from toolhop_env.reading import CallFormat
 from toolhop_tools.model import DataSet, Item
 
 TOKEN_BYTES = 4
 """Bytes of UTF-8 that count as a token: about what tokenizers make of English."""
 
 
-def responder(data: DataSet, play: Play, seed: int) -> RequestResponder:
-    """Answers each request as `play` would, for the item whose question it holds."""
+def responder(
+    data: DataSet, play: Play, seed: int, call_format: CallFormat | None = None
+) -> RequestResponder:
+    """Answers each request as `play` would, for the item whose question it holds.
+
+    A request does not say its tool-call format. Where `call_format` does not, it is told by the
+    tools: beside the messages, or described in them.
+    """
 
     def answer(request: Request) -> Reply:
         item = item_of(data, request.messages)
-        return respond(play, item, seed, request.messages, request.tools)
+        prompt = "\n".join(message.content for message in request.messages)
+        described = all(f'"{name}"' in prompt for name in item.tools)
+        called = call_format or (
+            CallFormat.TEXT if described and not request.tools else CallFormat.NATIVE
+        )
+        offered = bool(request.tools) or (described and called is CallFormat.TEXT)
+        shown = [tool.name for tool in request.tools] or sorted(
+            item.tools, key=lambda name: prompt.find(f'"{name}"')
+        )
+        if set(shown) == set(item.tools):
+            item = replace(item, order=tuple(shown))
+        return respond(play, item, seed, called, request.messages, offered)
 
     return answer
 

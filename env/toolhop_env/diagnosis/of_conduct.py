@@ -13,6 +13,7 @@ from toolhop_env.diagnosis.facts import is_baseline
 from toolhop_env.diagnosis.finding import Finding, Severity, share_severity
 from toolhop_env.score import Conduct, Score
 from toolhop_env.trace import Ending
+from toolhop_env.verdicts import ErrorCode
 
 MOSTLY = 0.5
 """Share of prompts that are too short, from which the server is taken to drop tools."""
@@ -72,7 +73,7 @@ def tools_unseen(group: Scored) -> Iterator[Finding]:
 
 def no_calls(group: Scored) -> Iterator[Finding]:
     """Agents that never call a tool where each step needs one."""
-    called = group.those(lambda conduct: conduct.calls > 0)
+    called = group.those(lambda one: one.calls > one.errors.get(ErrorCode.MALFORMED_CALL, 0))
     if group.mode in group.benchmark.must_call and not called and not is_baseline(group.agent):
         malformed = len(group.those(lambda conduct: conduct.malformed_call))
         yield Finding(

@@ -1,0 +1,133 @@
+"""An agent without understanding: it calls the tools in the order in which they are listed.
+
+Published items list their tools in hop order, which is the plan. What this agent scores so, and no
+longer scores once the tools are shuffled, is what the order alone is worth. It sees what a model
+sees: the question, the schemas and what the tools returned.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import islice, product
+
+from toolhop_agents.scripted.plan import turns
+from toolhop_env.messages import Message, RawCall, Reply
+from toolhop_env.validation import Validator
+from toolhop_sandbox.outcome import JSON
+from toolhop_tools.answers import leaves
+from toolhop_tools.failures import tells_of_error
+from toolhop_tools.model import Item, ToolSchema
+
+MOST_CALLS = 8
+"""Calls of a turn: guesses at the arguments of one tool. Eight in each turn of seven hops, the most
+that ToolHop has, stay below the limit of calls."""
+MOST_VALUES = 5
+"""Values tried for one argument."""
+
+
+def as_listed(item: Item, seed: int, messages: Sequence[Message], tools: bool) -> Reply:
+    """Calls one listed tool a turn, filled in by guess, and answers what the last one returned."""
+    results = [_result(texts, item.question) for texts in turns(messages)]
+    listed = [tool.schema for tool in item.tools.values()] if tools else []
+    known = [one for one in reversed(results) if one is not None]
+    if len(results) < len(listed):
+        schema, turn = listed[len(results)], len(results) + 1
+        fits = Validator([schema]).fits
+        filled = (one for one in _filled(schema, item.question, known) if fits(schema.name, one))
+        guesses = [*islice(filled, MOST_CALLS)] or [{}]
+        calls = [
+            RawCall(f"call_{turn}_{n}", schema.name, json.dumps(one, ensure_ascii=False))
+            for n, one in enumerate(guesses, start=1)
+        ]
+        return Reply(f"Tool {turn}.", tuple(calls))
+    answers = [leaf for one in known for leaf in leaves(one)]
+    return Reply(f"<answer>{answers[0] if answers else 'unknown'}</answer>")
+
+
+def _result(texts: Sequence[str], question: str) -> JSON:
+    """What the first successful call of a turn returned, rather what the question does not say."""
+    found: list[JSON] = []
+    for text in texts:
+        try:
+            value = json.loads(text)
+        except (ValueError, RecursionError):  # words about a failure
+            continue
+        if value is not None and not tells_of_error(value):
+            found.append(value)
+    return next((one for one in found if str(one) not in question), found[0] if found else None)
+
+
+def _filled(schema: ToolSchema, question: str, known: Sequence[JSON]) -> Iterator[dict[str, JSON]]:
+    """Arguments, the likeliest first: for what is required, and for choices that may be made."""
+    properties, required = (schema.parameters.get(key) for key in ("properties", "required"))
+    types = properties if isinstance(properties, Mapping) else {}
+    needed = required if isinstance(required, list) else []
+    choices: list[list[tuple[str, JSON] | None]] = []
+    for name, of in types.items():
+        values = islice(_values(of, question, known), MOST_VALUES)
+        if name in needed:
+            choices.append([(name, value) for value in values])
+        elif isinstance(of, Mapping) and "enum" in of:
+            choices.append([None, *((name, value) for value in values)])
+    picks = product(*map(enumerate, choices))
+    for picked in sorted(picks, key=lambda pick: sum(place for place, _ in pick) + _doubled(pick)):
+        yield dict(one for _, one in picked if one is not None)
+
+
+def _doubled(picked: Sequence[tuple[int, tuple[str, JSON] | None]]) -> int:
+    """How many arguments repeat another's value."""
+    given = [json.dumps(one[1]) for _, one in picked if one is not None]
+    return len(given) - len(set(given))
+
+
+def _values(schema: JSON, question: str, known: Sequence[JSON]) -> Iterator[JSON]:
+    """What may be meant for a parameter: earlier results, latest first, then the question's."""
+    of = schema if isinstance(schema, Mapping) else {}
+    kind, options = of.get("type", "string"), of.get("enum")
+    if isinstance(kind, list):
+        kind = next((one for one in kind if one != "null"), "null")
+    found = [leaf for one in known for leaf in leaves(one) if leaf is not None]
+    if isinstance(options, list):
+        words = question.casefold()
+        yield from sorted(options, key=lambda one: -_named(str(one), words))
+    elif kind in {"integer", "number"}:
+        for text in [*map(str, found), *re.findall(r"-?\d+(?:\.\d+)?", question)]:
+            if re.fullmatch(r"-?\d{1,15}", text):
+                yield int(text)
+            elif re.fullmatch(r"-?\d{1,15}\.\d{1,15}", text) and kind == "number":
+                yield float(text)
+    elif kind == "array":
+        yield from (one for one in known if isinstance(one, list))
+        yield [*islice(_values(of.get("items"), question, known), MOST_VALUES + 2)]
+    elif kind == "boolean":
+        yield from (True, False)
+    elif kind == "object":
+        yield from (one for one in known if isinstance(one, Mapping))
+    else:
+        yield from map(str, found)
+        yield from _entities(question)
+
+
+def _named(option: str, words: str) -> float:
+    """The share of an option's words that stand in the question."""
+    parts = re.findall(r"[^\W_]+", option.casefold())
+    return sum(part in words for part in parts) / len(parts) if parts else 0.0
+
+
+_QUOTED = re.compile(r"[\"“]([^\"“”]{2,80})[\"”]")
+_LINKS = r"of|the|de|da|do|del|der|di|du|la|le|van|von"
+_WORD = r"[A-ZÀ-Þ][\w’-]*"
+_NAMES = re.compile(rf"\b{_WORD}(?: (?:(?:{_LINKS}) ){{0,2}}{_WORD})*")
+_DATES = re.compile(r"\b\d{4}-\d{2}-\d{2}\b")
+
+
+def _entities(question: str) -> Iterator[str]:
+    """Quoted texts, names within sentences, dates, then words that begin a sentence."""
+    names = [(found[0], found.start()) for found in _NAMES.finditer(question)]
+    begin = [name for name, at in names if at == 0 or question[:at].rstrip()[-1:] in set(".?!:")]
+    inner = [name for name, _ in names if name not in begin]
+    yield from dict.fromkeys(
+        [*_QUOTED.findall(question), *inner, *_DATES.findall(question), *begin]
+    )
