@@ -49,6 +49,10 @@ def page(report: dict[str, Any]) -> Iterator[str]:
         f"{len(tools)} tools, {examples:,} executed examples: {failing} tools fail at least one "
         f"property, {len(tools) - failing} hold all that apply to them.\n"
     )
+    yield "| what was found of a tool | tools |\n|---|---:|"
+    for name, count in report["classes"].items():
+        yield f"| {name} | {count} |"
+    yield ""
     yield "## By property\n"
     yield "| property | tools hold | tools fail | not applicable | examples |"
     yield "|---|---:|---:|---:|---:|"
@@ -63,14 +67,28 @@ def page(report: dict[str, Any]) -> Iterator[str]:
             yield f"\n### {property_}\n\n{count['says']}"
         for kind, members in sorted(classes.items(), key=lambda one: (-len(one[1]), one[0])):
             yield from _class(kind, members)
+    yield from _remarks(tools)
 
 
-def _classes(tools: list[Any], property_: str) -> dict[str, list[tuple[str, Any]]]:
+def _remarks(tools: list[Any]) -> Iterator[str]:
+    """What is no failure and worth knowing, by class."""
+    found = _classes(tools, "valid-input", "remarks")
+    if not found:
+        return
+    yield "\n## No failures\n"
+    yield "What tools say of valid input in words of their own, and warnings."
+    for kind, members in sorted(found.items(), key=lambda one: (-len(one[1]), one[0])):
+        yield from _class(kind, members)
+
+
+def _classes(
+    tools: list[Any], property_: str, key: str = "found"
+) -> dict[str, list[tuple[str, Any]]]:
     """By class the tools that are in it, each with its counter-example."""
     classes: dict[str, list[tuple[str, Any]]] = {}
     for tool in tools:
         place = f"item {_plain(tool['item'])} `{_plain(tool['tool'])}`"
-        for found in tool["verdicts"].get(property_, {}).get("found", ()):
+        for found in tool["verdicts"].get(property_, {}).get(key, ()):
             classes.setdefault(found["kind"], []).append((place, found))
     return classes
 

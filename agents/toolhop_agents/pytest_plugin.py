@@ -30,6 +30,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption("--toolhop-data", metavar="FILE", help="Test the tools of this data set.")
     group.addoption("--toolhop-examples", metavar="N", type=int, default=50)
     group.addoption("--toolhop-seed", metavar="N", type=int, default=0)
+    group.addoption(
+        "--toolhop-formats",
+        action="store_true",
+        help="Texts that are not of their parameter's `format` are bad input too.",
+    )
     group.addoption("--toolhop-sandbox", default="auto", choices=["auto", "docker", "process"])
     group.addoption("--toolhop-timeout", metavar="SECONDS", type=float, default=2.0)
     group.addoption("--toolhop-certificates", metavar="FILE", help="Certified gold calls.")

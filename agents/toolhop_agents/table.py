@@ -142,7 +142,12 @@ def detail_table(
     benchmark: Benchmark, summaries: Sequence[Summary], labels: RowLabels | None = None
 ) -> Table:
     """The benchmark's other measures and what the episodes took: a row an agent and mode."""
-    others = [m for m in benchmark.measures if m.in_tables and m not in benchmark.answer_measures]
+    known = {name for one in summaries for name, figure in one.figures.items() if figure}
+    others = [
+        measure
+        for measure in benchmark.measures
+        if measure.in_tables and measure not in benchmark.answer_measures and measure.name in known
+    ]
     conduct = [one for one in CONDUCT if one.name in ("turns", "calls")]
     table = Table(title=f"Episodes; {_order(summaries)}", title_justify="left")
     table.add_column("arm" if labels else "agent")

@@ -68,7 +68,15 @@ def opened(config: pytest.Config, dataset: str) -> Workshop:
     sandbox = config.getoption("--toolhop-sandbox")
     store = Store(Path(config.getoption("--toolhop-store")), dataset)
     seed = config.getoption("--toolhop-seed")
-    job = CheckJob(Rejections, limits, sandbox, count=count, seed=seed, store=store)
+    job = CheckJob(
+        Rejections,
+        limits,
+        sandbox,
+        count=count,
+        seed=seed,
+        formats=config.getoption("--toolhop-formats"),
+        store=store,
+    )
     return Workshop(str(config.getoption("--toolhop-data")), limits, sandbox, Lane(job))
 
 
@@ -109,8 +117,9 @@ class Workshop:
             wait_for([self.lane])
             self.lane.look()
         match self.lane.verdicts[property_]:
-            case Holds(executed):
-                return TestOutcome(f"{executed} examples")
+            case Holds(executed, remarks):
+                told = [f"{executed} examples", *(f"{one.kind}: {one.told}" for one in remarks)]
+                return TestOutcome(visible("\n".join(told)))
             case NotApplicable(reason):
                 return TestOutcome(f"not applicable: {reason}", skip=True)
             case Fails(executed, found):

@@ -156,7 +156,9 @@ def test_audit_page_names_tools_and_copies_no_text(tmp_path: Path) -> None:
     (tmp_path / "report.json").write_text(report)
     script = [sys.executable, "docs/make_audit.py", str(tmp_path / "report.json")]
     page = subprocess.run(script, capture_output=True, text=True, cwd=ROOT, check=True).stdout
-    assert "**raises ValueError** (tools: 1)" in page
+    assert "| message of its own | 1 |" in page
+    assert "**message of its own: raises ValueError** (tools: 1)" in page
+    assert "**raises IndexError** (tools: 1)" in page
     assert "item 2 `g`, called with `n` = 40" in page
     assert "a text of 15 letters" in page
     assert "Rumpelstiltskin" not in page

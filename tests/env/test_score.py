@@ -8,16 +8,19 @@ from dataclasses import replace
 
 import pytest
 
+from tests.env.games import ITEM
 from tests.env.made import called, finished, started
 from toolhop_env.benchmarks import score
 from toolhop_env.messages import Reply, Usage
 from toolhop_env.results import holds_answer
 from toolhop_env.score import Errored, Score
-from toolhop_env.scorers.toolhop import TOOLHOP, Chain, hops
+from toolhop_env.scorers.toolhop import TOOLHOP, Chain, chain_of, hops
 from toolhop_env.trace import Called, Ended, Ending, Replied, Trace
 from toolhop_env.verdicts import ErrorCode, Problem, Rejected, Repair
 from toolhop_sandbox.outcome import JSON, Raised, Returned
 from toolhop_tools.answers import holds, leaves
+from toolhop_tools.model import GoldCall
+from toolhop_tools.reading import Match, Reading
 
 
 def scored(trace: Trace) -> Score:
@@ -100,8 +103,52 @@ def test_hops_that_share_a_tool_need_an_answer_each() -> None:
     assert reached(finished(called("ask", [1, 2]), hops=golds)) == [True, True]
 
 
+SAYS = "The mother of Ada is Anna Byron."
+
+
+@pytest.mark.parametrize(
+    ("answer", "place", "result", "solved"),
+    [
+        ("Anna Byron", Reading(Match.WORDS, (), (21, 31)), SAYS, True),
+        ("Anna Byron", Reading(Match.WORDS, ("says",), (21, 31)), {"says": SAYS}, True),
+        ("Anna Byron", Reading(Match.WORDS, ("says",), (21, 31)), {"other": SAYS}, False),
+        (
+            "Anna Byron",
+            Reading(Match.WORDS, (), (21, 31)),
+            "The mother of Ada is Jane Byron.",
+            False,
+        ),
+        ("Anna Byron", None, SAYS, False),
+        ("Zoé", Reading(Match.ACCENTS, ("name",)), {"name": "Zoe"}, True),
+        ("Zoé", Reading(Match.ACCENTS, ("name",)), {"name": "Zora"}, False),
+        ("1815-12-10", Reading(Match.DATE, (), notation="%Y-%m-%d"), "December 10, 1815", True),
+        ("['a', 'b']", Reading(Match.ELEMENTS, (0,), notation="python"), [["a", "b"]], True),
+    ],
+)
+def test_a_hop_whose_answer_stands_where_the_certificate_has_it(
+    answer: str, place: Reading | None, result: JSON, *, solved: bool
+) -> None:
+    first, second, *_ = ITEM.hops
+    proven = (
+        replace(first, answer=answer, gold=GoldCall({}, "search", place) if place else None),
+        replace(second, answer="36", gold=GoldCall({}, "search", Reading(Match.VALUE))),
+    )
+    gold = json.loads(json.dumps(chain_of(replace(ITEM, hops=proven))))
+    calls = called(first.tool.name, result), called(second.tool.name, 36)
+    values = scored(finished(*calls, gold=gold)).values
+    assert values["hops_solved"] == (1, 2)
+    assert values["hops_solved_at_place"] == (1 + solved, 2)
+    assert values["chain_at_place"] == (2 * solved, 2)
+
+
+def test_without_a_certificate_no_hop_has_a_place() -> None:
+    values = scored(finished(called("born", 1815), called("minus", 36))).values
+    assert (values["hops_solved_at_place"], values["chain_at_place"]) == (None, None)
+    assert values["hops_solved"] == (2, 2)
+
+
 def test_a_gold_of_another_form_is_refused() -> None:
-    assert Chain.of({"answer": "1", "hops": []}) == Chain("1", (), ())
+    assert Chain.of({"answer": "1", "hops": []}) == Chain("1", (), (), ())
     others: list[JSON] = [None, "36", {"answer": 36, "hops": []}, {"answer": "36"}]
     for gold in others:
         with pytest.raises(ValueError, match="an answer and a list of hops"):

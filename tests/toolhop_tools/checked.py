@@ -47,13 +47,22 @@ def caller(kind: Kind = "process") -> AbstractContextManager[Caller]:
     return calling(kind, limits=LIMITS)
 
 
-def case(call: Caller, one: Subject, *, count: int = 20, store: Store | None = None) -> Case:
-    return open_case(one, call, Rejections(), count=count, seed=0, store=store)
+def case(
+    call: Caller,
+    one: Subject,
+    *,
+    count: int = 20,
+    formats: bool = False,
+    store: Store | None = None,
+) -> Case:
+    return open_case(one, call, Rejections(), count=count, seed=0, formats=formats, store=store)
 
 
-def found(call: Caller, one: Subject, property_: str, *, count: int = 20) -> CounterExample:
+def found(
+    call: Caller, one: Subject, property_: str, *, count: int = 20, formats: bool = False
+) -> CounterExample:
     """The only counter-example to a property that must fail."""
-    verdict = check(case(call, one, count=count), property_)
+    verdict = check(case(call, one, count=count, formats=formats), property_)
     assert isinstance(verdict, Fails), verdict
     assert len(verdict.found) == 1, verdict.found
     return verdict.found[0]

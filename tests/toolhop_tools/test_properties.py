@@ -13,13 +13,17 @@ from toolhop_tools.batch import Arguments
 from toolhop_tools.properties.check import CHECKS, check
 from toolhop_tools.properties.model import (
     NOT_ASKED,
+    OWN_MESSAGE,
     PROPERTIES,
+    UNKNOWN_KEY,
     Caller,
     Fails,
     Gold,
     Holds,
     NotApplicable,
     SandboxSetting,
+    ToolClass,
+    ToolReport,
     judged,
 )
 
@@ -64,6 +68,91 @@ def test_valid_input_that_ends_badly(call: Caller, source: str, kind: str) -> No
     assert counter.shrunk
 
 
+OWN = "def f(text):\n    if not text:\n        {raises}\n    return {result}\n"
+
+
+@pytest.mark.parametrize(
+    ("raises", "result", "kind"),
+    [
+        ("raise ValueError(\n            'no text given')", "len(text)", "raises ValueError"),
+        ("raise KeyError('text')", "len(text)", "raises KeyError"),
+        ("assert text, 'no text given'", "len(text)", "raises AssertionError"),
+        ("error = LookupError('none'); raise error", "len(text)", "raises LookupError"),
+        ("return {'error': 'no text given'}", "len(text)", "returns an error"),
+        ("return 'Error: no text given'", "len(text)", "returns an error"),
+    ],
+)
+def test_a_message_of_its_own_is_no_failure_and_is_listed(
+    call: Caller, raises: str, result: str, kind: str
+) -> None:
+    one = subject(OWN.format(raises=raises, result=result), TEXT)
+    verdict = check(case(call, one), "valid-input")
+    assert isinstance(verdict, Holds), verdict
+    (remark,) = verdict.remarks
+    assert remark.kind == f"{OWN_MESSAGE}: {kind}"
+    assert remark.arguments == {"text": ""}
+    assert " of 20 examples; the first " in remark.told
+    assert ToolReport(one, {"valid-input": verdict}).classes == {ToolClass.OWN_MESSAGE}
+
+
+@pytest.mark.parametrize(
+    ("raises", "kind"),
+    [
+        ("return int(text)", "raises ValueError"),
+        ("raise ValueError(text[0])", "raises IndexError"),
+        ("raise", "raises RuntimeError"),
+        ("raise ValueError", "raises ValueError"),
+        ("raise SystemExit('no text given')", "raises SystemExit"),
+        ("assert text", "raises AssertionError"),
+        (
+            "\n        try: int(text)\n        except ValueError as e: raise e",
+            "raises ValueError",
+        ),
+    ],
+)
+def test_an_exception_that_was_not_meant_is_a_crash(call: Caller, raises: str, kind: str) -> None:
+    one = subject(OWN.format(raises=raises, result="1"), TEXT)
+    verdict = check(case(call, one), "valid-input")
+    assert isinstance(verdict, Fails), verdict
+    assert [found.kind for found in verdict.found] == [kind]
+    assert ToolReport(one, {"valid-input": verdict}).classes == {ToolClass.CRASH}
+
+
+def test_a_crash_is_not_taken_for_the_tools_own_message_of_the_same_type(call: Caller) -> None:
+    source = OWN.format(raises="raise ValueError('no text given')", result="int(text, 36)")
+    verdict = check(case(call, subject(source, TEXT)), "valid-input")
+    assert isinstance(verdict, Fails)
+    assert "invalid literal" in verdict.found[0].told
+    assert "no text given" in verdict.remarks[0].told
+
+
+BORN = "BORN = {'Ada': 1815, 'Alan': 1912}\n"
+
+
+@pytest.mark.parametrize(
+    ("body", "warned"),
+    [
+        ("return BORN.get(text)", True),
+        ("return next((str(y) for name, y in BORN.items() if name == text), '')", True),
+        ("return BORN.get(text, {'error': 'unknown text'})", False),
+        ("return BORN.get(text, 'nobody of that name')", False),
+        ("return ''.join(c for c in text if c in '0123456789') + text[:1]", False),
+        ("return None", False),
+    ],
+)
+def test_an_unknown_key_that_is_answered_with_nothing_is_a_warning(
+    call: Caller, body: str, *, warned: bool
+) -> None:
+    one = subject(f"{BORN}def f(text):\n    {body}\nf('0123456789')\n", TEXT)
+    verdict = check(case(call, one), "valid-input")
+    assert isinstance(verdict, Holds), verdict
+    found = [remark for remark in verdict.remarks if remark.kind == UNKNOWN_KEY]
+    assert bool(found) == warned
+    if found:
+        assert "`text`" in found[0].told
+        assert ToolReport(one, {"valid-input": verdict}).classes == {ToolClass.UNKNOWN_KEY}
+
+
 def test_a_counter_example_is_as_small_as_it_can_be(call: Caller) -> None:
     source = "def f(n, more=()):\n    return [1][n // 40]\n"
     more = {"type": "array", "items": {"type": "integer"}}
@@ -72,7 +161,7 @@ def test_a_counter_example_is_as_small_as_it_can_be(call: Caller) -> None:
 
 
 def test_two_classes_of_failure_are_both_told(call: Caller) -> None:
-    source = "def f(n):\n    if n > 90: raise KeyError(n)\n    return [1][0 if n else 1]\n"
+    source = "def f(n):\n    if n > 90: return {}[n]\n    return [1][0 if n else 1]\n"
     verdict = check(case(call, subject(source), count=99), "valid-input")
     assert isinstance(verdict, Fails)
     kinds = {(c.kind, str(c.arguments)) for c in verdict.found}
@@ -99,7 +188,7 @@ def test_results_that_are_no_json(call: Caller, result: str, kind: str) -> None:
 @pytest.mark.parametrize(
     ("body", "property_", "teller"),
     [
-        ("raise ValueError('no')", "json-result", "valid-input"),
+        ("return {}[n]", "json-result", "valid-input"),
         ("return {n}", "same-result", "json-result"),
         ("return {n}", "independent", "json-result"),
         ("return {n}", "policy", "json-result"),
@@ -206,14 +295,16 @@ def test_a_tool_that_cannot_be_called(call: Caller, source: str, kind: str) -> N
     assert found(call, subject(source), "loads").kind == kind
 
 
-def test_a_date_that_is_none_is_the_tools_to_refuse(call: Caller) -> None:
+def test_a_date_that_is_none_is_the_tools_to_refuse_where_formats_are_asked_for(
+    call: Caller,
+) -> None:
     day = {"day": {"type": "string", "format": "date"}}
     takes = subject("def f(day):\n    return day[:4]\n", day)
-    assert found(call, takes, "bad-input").kind == "takes invalid input"
+    assert found(call, takes, "bad-input", formats=True).kind == "takes invalid input"
     nameless = subject(
         "import datetime\ndef f(day):\n    return datetime.date.fromisoformat(day).year\n", day
     )
-    counter = found(call, nameless, "bad-input")
+    counter = found(call, nameless, "bad-input", formats=True)
     assert counter.kind == "error without the parameter's name"
     assert counter.about["fault"] == "format"
     good = (
@@ -221,7 +312,8 @@ def test_a_date_that_is_none_is_the_tools_to_refuse(call: Caller) -> None:
         "        return datetime.date.fromisoformat(day).year\n    except ValueError:\n"
         "        return {'error': f'day: {day!r} is no date'}\n"
     )
-    assert isinstance(check(case(call, subject(good, day)), "bad-input"), Holds)
+    assert isinstance(check(case(call, subject(good, day), formats=True), "bad-input"), Holds)
+    assert isinstance(check(case(call, takes), "bad-input"), Holds)
 
 
 def test_bad_input_is_judged_by_what_the_simulator_says(call: Caller) -> None:
@@ -300,7 +392,7 @@ def test_a_tool_that_forges_its_batch_is_called_alone(call: Caller) -> None:
     # It finds the driver by the list that it iterates over: calls of its own have none.
     source = (
         "calls = []\ndef f(n):\n    calls.append(n)\n"
-        "    if len(calls) == 1:\n        raise KeyError('alone, I raise')\n    return n\n"
+        "    if len(calls) == 1:\n        return {}['alone, I raise']\n    return n\n"
     )
     assert found(call, subject(source), "valid-input").kind == "raises KeyError"
 
@@ -317,9 +409,12 @@ HOSTILE = {
 
 @pytest.mark.parametrize("source", HOSTILE.values(), ids=HOSTILE)
 def test_hostile_exceptions_are_told_as_calls_show_them(call: Caller, source: str) -> None:
-    counter = found(call, subject(f"{source}def f(n):\n    raise E\n"), "valid-input", count=4)
-    assert counter.kind.startswith("raises ")
-    assert len(counter.told) < 300
+    one = subject(f"{source}def f(n):\n    raise E\n")
+    verdict = check(case(call, one, count=4), "valid-input")
+    assert not isinstance(verdict, NotApplicable)
+    (told,) = verdict.found if isinstance(verdict, Fails) else verdict.remarks
+    assert "raises " in told.kind
+    assert len(told.told) < 300
 
 
 def test_a_failure_is_told_only_after_a_call_of_its_own() -> None:

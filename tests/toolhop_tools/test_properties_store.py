@@ -66,13 +66,14 @@ def test_sequences_and_near_misses_are_replayed(call: Caller, tmp_path: Path) ->
     )
     for one, name in ((counts, "independent"), (day, "bad-input")):
         store = Store(tmp_path, name)
-        before = kept(case(call, one, store=store), name, store)
+        before = kept(case(call, one, formats=True, store=store), name, store)
         assert isinstance(before, Fails)
         files = store.kept(one)
         assert [(k.property, k.kind) for k in files] == [(f.property, f.kind) for f in before.found]
-        after = check(case(call, one, count=3, store=store), name)
+        after = check(case(call, one, count=3, formats=True, store=store), name)
         assert isinstance(after, Fails)
         assert after.found == before.found
+    assert isinstance(check(case(call, day, store=store), "bad-input"), Holds)
 
 
 def test_store_passes_over_what_it_cannot_read(tmp_path: Path) -> None:

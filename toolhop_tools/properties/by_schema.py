@@ -19,6 +19,7 @@ from toolhop_tools.pairing import parse_source, property_names, top_functions
 from toolhop_tools.properties import words
 from toolhop_tools.properties.case import Case, CaseFailure
 from toolhop_tools.properties.described import Promise, promises, sample_values
+from toolhop_tools.properties.harness import value_of
 from toolhop_tools.properties.model import (
     CounterExample,
     Gold,
@@ -37,12 +38,13 @@ def bad_input(case: Case) -> PropertyVerdict:
     """The answer to invalid input is an error that names the parameter.
 
     Most such calls the simulator refuses before the code runs, and then its words are judged.
-    What it lets through, such as a text that is not of the `format` that the schema wants, is
-    the tool's own to refuse: by raising, or by a result that tells of an error. A call that it
-    refuses without the fault as well says nothing of the fault, and is not judged.
+    What it lets through is the tool's own to refuse: by raising, or by a result that tells of an
+    error. A text that is not of its parameter's `format` is bad input where that was asked for. A
+    call that it refuses without the fault as well says nothing of the fault, and is not judged.
     """
     schema = case.subject.tool.schema
-    misses = [*_stored_misses(case), *case.examples.misses]
+    stored = [one for one in _stored_misses(case) if case.examples.formats or one.fault != "format"]
+    misses = [*stored, *case.examples.misses]
     passed = [miss for miss in misses if case.reject(schema, miss.arguments) is None]
     runs = case.batched([miss.arguments for miss in passed])
     bases = case.batched([miss.base or miss.arguments for miss in passed])
@@ -71,7 +73,7 @@ def bad_input(case: Case) -> PropertyVerdict:
 
 def refused(outcome: Outcome) -> bool:
     """Whether a tool's own code did not take a call."""
-    return not isinstance(outcome, Returned) or tells_of_error(_value(outcome))
+    return not isinstance(outcome, Returned) or tells_of_error(value_of(outcome))
 
 
 def _stored_misses(case: Case) -> Iterator[Miss]:
@@ -98,7 +100,7 @@ def _unanswered(case: Case, miss: Miss, outcome: Outcome | None) -> CaseFailure 
         who = "the simulator"
     elif isinstance(outcome, Returned):
         text, who = outcome.json_text, "the tool"
-        if not tells_of_error(_value(outcome)):
+        if not tells_of_error(value_of(outcome)):
             told = f"{miss.fault} at `{miss.path}`: the tool {words.told(outcome)}"
             return CaseFailure("takes invalid input", told)
     elif isinstance(outcome, Raised):
@@ -126,14 +128,6 @@ def names(parameter: str, text: str) -> bool:
         return True
     word = rf"(?<!\w){name}(?!\w)"
     return len(parameter) > SHORT_NAME and re.search(word, text, re.IGNORECASE) is not None
-
-
-def _value(outcome: Returned) -> JSON:
-    try:
-        value: JSON = json.loads(outcome.json_text)
-    except RecursionError:
-        return None
-    return value
 
 
 # -- the gold call -----------------------------------------------------------------------------
@@ -173,7 +167,7 @@ def _missed(case: Case, gold: Gold) -> CaseFailure | None:
 
 def _gives(outcome: Returned, gold: Gold) -> bool:
     if not gold.certified:
-        return holds(_value(outcome), gold.answer)
+        return holds(value_of(outcome), gold.answer)
     value = read_result(outcome.json_text)
     return judge(gold.answer, value, dict(gold.arguments)) is not None
 
@@ -267,7 +261,7 @@ def _broken(case: Case, promise: Promise) -> CaseFailure | None:
     outcome = case.alone(arguments)
     if not isinstance(outcome, Returned):
         return CaseFailure(f"example: {words.kind_of(outcome)}", words.told(outcome))
-    if promise.told and _value(outcome) != promise.result:
+    if promise.told and value_of(outcome) != promise.result:
         wanted = words.shown(promise.result)
         return CaseFailure(
             "example gives another value", f"{words.told(outcome)}; the text says {wanted}"

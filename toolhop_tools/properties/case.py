@@ -69,6 +69,7 @@ class Case:
         *,
         count: int,
         seed: int,
+        formats: bool = False,
         stored: Sequence[Stored] = (),
     ) -> None:
         """Take the tool, the sandbox, the simulator's part, and what failed in earlier runs."""
@@ -77,7 +78,7 @@ class Case:
         self.program: Program = subject.tool.program
         self._call = call
         before = [one.arguments for one in stored if one.property != "bad-input"]
-        self.examples = Examples(subject, count=count, seed=seed, before=before)
+        self.examples = Examples(subject, count=count, seed=seed, formats=formats, before=before)
 
     def alone(self, arguments: Arguments, setting: SandboxSetting = BASE) -> Outcome:
         """An ordinary call."""
@@ -136,6 +137,12 @@ class Case:
             if run is not None and fact(self.alone(self.valid[at])) != fact(run.outcome):
                 return harness.run_alone(self._call, BASE, self.program, self.valid)
         return self.raw
+
+    @cached_property
+    def made(self) -> list[tuple[Arguments, CallRun]]:
+        """The valid examples that were called, each with what it gave."""
+        pairs = zip(self.valid, self.base, strict=True)
+        return [(arguments, run) for arguments, run in pairs if run is not None]
 
     @cached_property
     def steady(self) -> list[int]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from toolhop_tools.properties import by_schema, results
+from toolhop_tools.properties import by_schema, results, valid_input
 from toolhop_tools.properties.case import Case
 from toolhop_tools.properties.model import (
     Caller,
@@ -20,7 +20,7 @@ from toolhop_tools.strategies.errors import SchemaFault
 
 CHECKS: Mapping[str, Callable[[Case], PropertyVerdict]] = {
     "loads": results.loads,
-    "valid-input": results.valid_input,
+    "valid-input": valid_input.valid_input,
     "json-result": results.json_result,
     "same-result": results.same_result,
     "bad-input": by_schema.bad_input,
@@ -43,6 +43,7 @@ def open_case(
     *,
     count: int = EXAMPLES,
     seed: int = 0,
+    formats: bool = False,
     store: Store | None = None,
 ) -> Case:
     """A tool ready to be checked.
@@ -53,10 +54,11 @@ def open_case(
         reject: the simulator's part.
         count: examples a property.
         seed: of what is drawn.
+        formats: whether a text that is not of its parameter's `format` is bad input.
         store: counter-examples of earlier runs, which are called first.
     """
     stored = store.kept(subject) if store else []
-    return Case(subject, call, reject, count=count, seed=seed, stored=stored)
+    return Case(subject, call, reject, count=count, seed=seed, formats=formats, stored=stored)
 
 
 def check(case: Case, property_: str) -> PropertyVerdict:

@@ -59,13 +59,22 @@ class Examples:
     """Valid and invalid arguments for one tool; the same for the same seed and number."""
 
     def __init__(
-        self, subject: Subject, *, count: int, seed: int, before: Iterable[Arguments] = ()
+        self,
+        subject: Subject,
+        *,
+        count: int,
+        seed: int,
+        formats: bool = False,
+        before: Iterable[Arguments] = (),
     ) -> None:
-        """Take the tool, the number of examples, the seed, and what failed in earlier runs."""
+        """Take the tool, the number of examples, the seed, and what failed in earlier runs.
+
+        With `formats`, a text that is not of its parameter's `format` is bad input.
+        """
         self._subject = subject
         self._schema = subject.tool.schema.parameters
         self._before = [dict(arguments) for arguments in before]
-        self.count, self.seed = count, seed
+        self.count, self.seed, self.formats = count, seed, formats
         self.fit = Fit(self._schema)
 
     @cached_property
@@ -91,7 +100,7 @@ class Examples:
         near = invalid.near_misses(self._schema, favoured=self._favoured).map(_miss)
         formats = [
             (name, text)
-            for name, kind in _formats(self._schema)
+            for name, kind in (_formats(self._schema) if self.formats else ())
             for text in NO_FORMATS.get(kind, ())
         ]
         if not formats:

@@ -53,7 +53,7 @@ class _Worker:
             job = self.job
             case = open_case(
                 task.subject, self.call, self.reject, count=job.count, seed=job.seed,
-                store=job.store,
+                formats=job.formats, store=job.store,
             )  # fmt: skip
             self._held = task.serial, case
         return self._held[1]

@@ -29,6 +29,8 @@ class CheckJob:
     """All that may be asked for."""
     count: int = EXAMPLES
     seed: int = 0
+    formats: bool = False
+    """Whether a text that is not of its parameter's `format` is bad input."""
     store: Store | None = None
 
 

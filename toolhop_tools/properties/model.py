@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from enum import StrEnum
 from typing import Protocol, TypeAlias
 
 from toolhop_sandbox.base import Policy, Program
@@ -15,7 +16,7 @@ from toolhop_tools.model import Hop, Item, Tool, ToolSchema
 
 PROPERTIES: Mapping[str, str] = {
     "loads": "The code compiles, its modules are there, and it defines the function.",
-    "valid-input": "Valid input never raises, hangs, exhausts memory or ends the process.",
+    "valid-input": "Valid input never crashes: it gets a result, or a message of the tool's own.",
     "json-result": "Every result is JSON: no NaN, bytes or sets, no key twice, not too large.",
     "same-result": "The same input gives the same result, across processes and hash seeds.",
     "bad-input": "Invalid input gets an answer that is an error and names the parameter.",
@@ -173,12 +174,32 @@ class CounterExample:
     """Of invalid arguments: the path, the fault, the parameter, and the call without the fault."""
 
 
+OWN_MESSAGE = "message of its own"
+"""Kind of a remark: the tool refuses input that its schema allows, and says so itself."""
+UNKNOWN_KEY = "answers an unknown key with null"
+"""Kind of a remark, and a warning: a model cannot tell such an answer from a record without a
+value. An empty text counts as well."""
+
+
+class ToolClass(StrEnum):
+    """What a check found of a tool; the first three are failures."""
+
+    CRASH = "crash"
+    """Valid input ends without a result, in no way that the tool meant."""
+    WRONG_TYPE = "wrong type of result"
+    OTHER = "other failure"
+    OWN_MESSAGE = OWN_MESSAGE
+    UNKNOWN_KEY = UNKNOWN_KEY
+
+
 @dataclass(frozen=True, slots=True)
 class Holds:
     """No example speaks against it."""
 
     executed: int
     """Examples that were judged; never 0."""
+    remarks: tuple[CounterExample, ...] = ()
+    """What is no failure and worth knowing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,6 +209,7 @@ class Fails:
     executed: int
     found: tuple[CounterExample, ...]
     """One for each class; never empty."""
+    remarks: tuple[CounterExample, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -213,16 +235,41 @@ class ToolReport:
         verdicts = self.verdicts.values()
         return tuple(c for verdict in verdicts if isinstance(verdict, Fails) for c in verdict.found)
 
+    @property
+    def remarks(self) -> tuple[CounterExample, ...]:
+        """Every remark, in the order of the properties."""
+        verdicts = [one for one in self.verdicts.values() if not isinstance(one, NotApplicable)]
+        return tuple(remark for verdict in verdicts for remark in verdict.remarks)
 
-def judged(property_: str, executed: int, found: Iterable[CounterExample]) -> PropertyVerdict:
+    @property
+    def classes(self) -> frozenset[ToolClass]:
+        """What was found of the tool."""
+        failed = {found.property for found in self.failed}
+        said = {remark.kind for remark in self.remarks}
+        found = {
+            ToolClass.CRASH: "valid-input" in failed,
+            ToolClass.WRONG_TYPE: "json-result" in failed,
+            ToolClass.OTHER: bool(failed - {"valid-input", "json-result"}),
+            ToolClass.OWN_MESSAGE: any(kind.startswith(OWN_MESSAGE) for kind in said),
+            ToolClass.UNKNOWN_KEY: UNKNOWN_KEY in said,
+        }
+        return frozenset(one for one, holds in found.items() if holds)
+
+
+def judged(
+    property_: str,
+    executed: int,
+    found: Iterable[CounterExample],
+    remarks: Iterable[CounterExample] = (),
+) -> PropertyVerdict:
     """The verdict on `executed` examples, of which `found` speak against the property.
 
     A property that judged nothing fails: a check of no examples shows nothing.
     """
     counter = tuple(found)
     if counter:
-        return Fails(executed, counter)
+        return Fails(executed, counter, tuple(remarks))
     if executed:
-        return Holds(executed)
+        return Holds(executed, tuple(remarks))
     told = "Not one example could be judged."
     return Fails(0, (CounterExample(property_, "nothing executed", told),))

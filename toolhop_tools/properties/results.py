@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 
 from toolhop_sandbox.outcome import (
     JSON,
@@ -18,7 +18,7 @@ from toolhop_sandbox.outcome import (
     TimedOut,
     TooLarge,
 )
-from toolhop_tools.batch import Arguments, CallRun
+from toolhop_tools.batch import Arguments
 from toolhop_tools.properties import words
 from toolhop_tools.properties.case import Case, CaseFailure
 from toolhop_tools.properties.harness import fact
@@ -61,42 +61,20 @@ def load_kind(fault: Outcome, function: str) -> str:
             return words.kind_of(fault)
 
 
-def valid_input(case: Case) -> PropertyVerdict:
-    """Every run ended with a result, be it one that JSON cannot hold."""
-    found = _by_outcome("valid-input", case, _made(case.valid, case.base), _no_result)
-    return judged("valid-input", _number(case.base), found)
-
-
-def _by_outcome(
-    property_: str,
-    case: Case,
-    runs: Iterable[tuple[Arguments, CallRun]],
-    fault: Callable[[Outcome], CaseFailure | None],
-) -> list[CounterExample]:
-    """Counter-examples of a property that the outcome of one call decides."""
-    suspects: dict[str, list[Arguments]] = defaultdict(list)
-    for arguments, run in runs:
-        if failure := fault(run.outcome):
-            suspects[failure.kind].append(arguments)
-    return case.settle(property_, suspects, lambda arguments: fault(case.alone(arguments)))
-
-
-def _no_result(outcome: Outcome) -> CaseFailure | None:
-    if isinstance(outcome, Returned | NotJson | TooLarge):
-        return None
-    return CaseFailure(words.kind_of(outcome), words.told(outcome))
-
-
 def json_result(case: Case) -> PropertyVerdict:
     """Every result is a JSON value that means one thing to every reader."""
     results = [
-        (arguments, run)
-        for arguments, run in _made(case.valid, case.base)
+        (arguments, run.outcome)
+        for arguments, run in case.made
         if isinstance(run.outcome, Returned | NotJson | TooLarge)
     ]
-    if not results and _number(case.base):
+    if not results and case.made:
         return NotApplicable("no call gives a result; valid-input tells why")
-    found = _by_outcome("json-result", case, results, _no_json)
+    suspects: dict[str, list[Arguments]] = defaultdict(list)
+    for arguments, outcome in results:
+        if failure := _no_json(outcome):
+            suspects[failure.kind].append(arguments)
+    found = case.settle("json-result", suspects, lambda one: _no_json(case.alone(one)))
     return judged("json-result", len(results), found)
 
 
@@ -154,7 +132,7 @@ def _compared(
     property_: str, case: Case, executed: int, found: Iterable[CounterExample]
 ) -> PropertyVerdict:
     """The verdict on a property that compares outcomes: those in JSON, and exceptions."""
-    if not case.steady and _number(case.base):
+    if not case.steady and case.made:
         return NotApplicable("no outcome can be compared; valid-input or json-result tells why")
     return judged(property_, executed, found)
 
@@ -217,7 +195,7 @@ def arguments_kept(case: Case) -> PropertyVerdict:
     """The arguments are after a call what they were before."""
     suspects: dict[str, list[Arguments]] = defaultdict(list)
     looked = 0
-    for arguments, run in _made(case.valid, case.base):
+    for arguments, run in case.made:
         kept = run.kept
         if kept is None and isinstance(run.outcome, Returned | Raised | NotJson | TooLarge):
             kept = _changed(case.after(arguments), arguments) is None
@@ -311,13 +289,3 @@ def _depends(case: Case, earlier: Sequence[Arguments], arguments: Arguments) -> 
     calls = "the same call" if list(earlier) == [arguments] else f"{len(earlier)} other"
     told = f"{words.told(alone)}; after {calls} in the same process {words.told(later)}"
     return CaseFailure(_LEFT, told, earlier=tuple(earlier))
-
-
-def _made(
-    valid: Sequence[Arguments], runs: Sequence[CallRun | None]
-) -> Iterable[tuple[Arguments, CallRun]]:
-    return [(a, run) for a, run in zip(valid, runs, strict=True) if run is not None]
-
-
-def _number(runs: Sequence[CallRun | None]) -> int:
-    return sum(run is not None for run in runs)

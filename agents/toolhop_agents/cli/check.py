@@ -51,6 +51,8 @@ from toolhop_tools.readers.record import Survey
 @click.option("--sample-id", "sample_ids", multiple=True, help="Items by id; may be repeated.")
 @click.option("--certificates", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE",
               help="Certified gold calls, as `toolhop certify` writes them, for gold-call.")
+@click.option("--formats", is_flag=True,
+              help="Texts that are not of their parameter's `format` are bad input too.")
 @click.option("--sandbox", type=click.Choice(KINDS), default="auto", help="What isolates tools.")
 @click.option("--timeout", "timeout_s", type=click.FloatRange(0.01, 3600), default=2.0,
               help="Seconds a call.")
@@ -75,13 +77,14 @@ def check(data: str, tools: tuple[str, ...], properties: tuple[str, ...], as_jso
     limits = Limits(wall_s=flags["timeout_s"], memory_mib=flags["memory_mib"])
     store = stores.Store(flags["store"], seen.dataset.name)
     job = CheckJob(
-        Rejections, limits, flags["sandbox"], names, flags["count"], flags["seed"], store
-    )
+        Rejections, limits, flags["sandbox"], names, flags["count"], flags["seed"],
+        formats=flags["formats"], store=store,
+    )  # fmt: skip
     started = time.monotonic()
     reports = _run(chosen, job, flags["lanes"])
     checked = Checked(
         data, names, reports, seen.errors, limits, flags["sandbox"], job.count, job.seed,
-        str(flags["certificates"] or ""),
+        str(flags["certificates"] or ""), flags["formats"],
     )
     if as_json:
         click.echo(json.dumps(to_json(checked), ensure_ascii=False).encode("utf-8", "replace"))

@@ -18,12 +18,14 @@ from toolhop_tools.properties import paste
 from toolhop_tools.properties.model import (
     NOT_ASKED,
     PROPERTIES,
+    UNKNOWN_KEY,
     CounterExample,
     Fails,
     Holds,
     NotApplicable,
     PropertyVerdict,
     Subject,
+    ToolClass,
     ToolReport,
 )
 
@@ -44,6 +46,8 @@ class Checked:
     seed: int
     certificates: str = ""
     """The file of certified gold calls, if one was given."""
+    formats: bool = False
+    """Whether texts that are not of their parameter's `format` were bad input."""
 
     @property
     def failed(self) -> bool:
@@ -64,6 +68,12 @@ def totals(checked: Checked) -> dict[str, Counter[str]]:
             found[name][word(verdict)] += 1
             found[name]["executed"] += executed(verdict)
     return found
+
+
+def classes(checked: Checked) -> dict[ToolClass, int]:
+    """How many tools each class was found of."""
+    found = Counter(one for report in checked.reports for one in report.classes)
+    return {one: found[one] for one in ToolClass}
 
 
 def word(verdict: PropertyVerdict) -> str:
@@ -90,6 +100,9 @@ def print_report(console: Console, checked: Checked) -> None:
     for report in checked.reports:
         for found in report.failed:
             console.print(_counter_example(checked, report.subject, found), soft_wrap=True)
+    for report in checked.reports:
+        for remark in report.remarks:
+            console.print(_remark(checked, report.subject, remark), soft_wrap=True)
     console.print(property_table(checked))
 
 
@@ -135,6 +148,14 @@ def _counter_example(checked: Checked, subject: Subject, found: CounterExample) 
     return Group(*parts, *([plain(note, "dim")] if note else []))
 
 
+def _remark(checked: Checked, subject: Subject, remark: CounterExample) -> RenderableType:
+    if remark.kind != UNKNOWN_KEY:
+        return plain(f"{subject.id}  {remark.kind}: {remark.told}", "dim")
+    head = plain(f"{subject.id}  warning: {remark.kind}", "yellow")
+    calls = [plain(f"  {line}", "cyan") for line in checked.lines(subject, remark)]
+    return Group(head, plain(f"  {remark.told}"), *calls)
+
+
 def property_table(checked: Checked) -> Table:
     """How many tools hold, by property."""
     table = Table(box=None, pad_edge=False)
@@ -148,13 +169,28 @@ def property_table(checked: Checked) -> Table:
     return table
 
 
+_FAILING = {
+    ToolClass.CRASH: "crash",
+    ToolClass.WRONG_TYPE: "give a wrong type of result",
+    ToolClass.OTHER: "fail otherwise",
+}
+_REMARKED = {
+    ToolClass.OWN_MESSAGE: "refuse valid input with a message of their own",
+    ToolClass.UNKNOWN_KEY: "answer an unknown key with null",
+}
+
+
 def summary(checked: Checked, seconds: float) -> str:
     """The last line, on standard error."""
     examples = sum(count["executed"] for count in totals(checked).values())
     failing = sum(bool(report.failed) for report in checked.reports)
+    counts = classes(checked)
+    parts = [f"{counts[one]} {text}" for one, text in _FAILING.items() if counts[one]]
+    failures = f" ({', '.join(parts)})" if parts else ""
+    said = "".join(f"; {counts[one]} {text}" for one, text in _REMARKED.items() if counts[one])
     rows = f", {counted(len(checked.problems), 'error')} in the data" if checked.problems else ""
     return (
-        f"{counted(len(checked.reports), 'tool')}, {failing} with failures{rows}; "
+        f"{counted(len(checked.reports), 'tool')}, {failing} with failures{failures}{rows}{said}; "
         f"{examples:,} examples in {seconds:.1f} s ({examples / max(seconds, 0.001):,.0f} a second)"
     )
 
@@ -181,8 +217,10 @@ def to_json(checked: Checked) -> JSON:
         "seed": checked.seed,
         "examples": checked.count,
         "certificates": checked.certificates or None,
+        "formats": checked.formats,
         "holds": not checked.failed,
         "properties": properties,
+        "classes": {one.value: count for one, count in classes(checked).items()},
         "tools": [_tool(checked, report) for report in checked.reports],
         "errors": [problem.to_json() for problem in checked.problems],
     }
@@ -196,6 +234,8 @@ def _tool(checked: Checked, report: ToolReport) -> JSON:
             shown["reason"] = verdict.reason
         if isinstance(verdict, Fails):
             shown["found"] = [_found(checked, report.subject, one) for one in verdict.found]
+        if not isinstance(verdict, NotApplicable) and verdict.remarks:
+            shown["remarks"] = [_found(checked, report.subject, one) for one in verdict.remarks]
         verdicts[name] = shown
     subject = report.subject
     return {"id": subject.id, "item": subject.item, "tool": subject.tool.name, "verdicts": verdicts}

@@ -1,6 +1,7 @@
 """ToolHop (paper section 4.1): is the final answer right, and how far did the chain of calls come.
 
-The gold of an item is its chain: the answer, and by hop the tool and the sub-answer.
+The gold of an item is its chain: the answer, and by hop the tool and the sub-answer; where a
+certificate proves the hop, also the place in the tool's result where the answer stands.
 """
 
 from __future__ import annotations
@@ -13,12 +14,22 @@ from toolhop_env.measures import Measure, Scorer, Unit
 from toolhop_env.questions import Answers
 from toolhop_env.reading import tagged_answer
 from toolhop_env.results import holds_answer
-from toolhop_env.score import Values
+from toolhop_env.score import Parts, Values
 from toolhop_env.scorers.toolhop_answers import official, strict
 from toolhop_env.scorers.toolhop_gaps import Gap, gap
 from toolhop_env.trace import Trace
-from toolhop_sandbox.outcome import JSON
-from toolhop_tools.model import Item
+from toolhop_sandbox.outcome import JSON, Returned
+from toolhop_tools.answers import plain_text, same_answer
+from toolhop_tools.certify.words import bare
+from toolhop_tools.model import Hop, Item
+from toolhop_tools.reading import (
+    Match,
+    Reading,
+    answer_at,
+    read_result,
+    reading_from_json,
+    reading_to_json,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +41,8 @@ class Chain:
     """Tool name by hop."""
     answers: tuple[str, ...]
     """Gold sub-answer by hop."""
+    places: tuple[Reading | None, ...]
+    """By hop where in the tool's result the answer stands; None where no certificate says so."""
 
     @classmethod
     def of(cls, gold: JSON) -> Chain:
@@ -40,17 +53,27 @@ class Chain:
         """
         match gold:
             case {"answer": str(answer), "hops": list(hops)}:
-                pairs = [(h["tool"], h["answer"]) for h in hops if isinstance(h, dict)]
-                tools, answers = [str(tool) for tool, _ in pairs], [str(said) for _, said in pairs]
-                return cls(answer, tuple(tools), tuple(answers))
+                given = [hop for hop in hops if isinstance(hop, dict)]
+                return cls(
+                    answer,
+                    tuple(str(hop["tool"]) for hop in given),
+                    tuple(str(hop["answer"]) for hop in given),
+                    tuple(reading_from_json(h["place"]) if "place" in h else None for h in given),
+                )
             case _:
                 raise ValueError("the gold of a ToolHop trace has an answer and a list of hops")
 
 
 def chain_of(item: Item) -> JSON:
     """An item's gold, as it goes into the trace."""
-    hops: list[JSON] = [{"tool": hop.tool.name, "answer": hop.answer} for hop in item.hops]
-    return {"answer": item.answer, "hops": hops}
+    return {"answer": item.answer, "hops": [_gold_hop(hop) for hop in item.hops]}
+
+
+def _gold_hop(hop: Hop) -> JSON:
+    plain: dict[str, JSON] = {"tool": hop.tool.name, "answer": hop.answer}
+    if hop.gold is None or hop.gold.reading is None:
+        return plain
+    return {**plain, "place": reading_to_json(hop.gold.reading)}
 
 
 def given(trace: Trace) -> str | None:
@@ -73,6 +96,33 @@ def _solved(trace: Trace, tool: str, answer: str) -> bool:
     return any(call.raw.name == tool and holds_answer(call, answer) for call in trace.calls)
 
 
+def _at_place(trace: Trace, tool: str, answer: str, place: Reading | None) -> bool:
+    """Whether a call of the tool succeeded and says the answer where the certificate has it."""
+    if place is None:
+        return False
+    results = (
+        read_result(call.outcome.json_text)
+        for call in trace.calls
+        if call.raw.name == tool and call.error is None and isinstance(call.outcome, Returned)
+    )
+    return any(_says(answer, answer_at(value, place), place) for value in results)
+
+
+def _says(answer: str, found: str | None, place: Reading) -> bool:
+    if found is None or place.match is not Match.ACCENTS:
+        return found is not None and same_answer(answer, found)
+    return bare(plain_text(found)) == bare(plain_text(answer))
+
+
+def _placed(trace: Trace, chain: Chain, solved: Sequence[bool]) -> Values:
+    """Hops solved and chain, by the certificate's places as well; no figure without any."""
+    if not any(chain.places):
+        return {"hops_solved_at_place": None, "chain_at_place": None}
+    hops = zip(chain.tools, chain.answers, chain.places, strict=True)
+    found = [plain or _at_place(trace, *hop) for plain, hop in zip(solved, hops, strict=True)]
+    return {"hops_solved_at_place": _count(found), "chain_at_place": _row(found)}
+
+
 def score(trace: Trace, _: Answers) -> Values:
     """The values of `MEASURES`, from the trace alone."""
     chain, calls = Chain.of(trace.started.gold), trace.calls
@@ -82,8 +132,9 @@ def score(trace: Trace, _: Answers) -> Values:
     return {
         "strict": _share(strict(chain.answer, trace.final_text)),
         "official": _share(bool(accepted)),
-        "hops_solved": (float(sum(solved)), float(len(solved))),
-        "chain": (float([*solved, False].index(False)), float(len(solved))),
+        "hops_solved": _count(solved),
+        "chain": _row(solved),
+        **_placed(trace, chain, solved),
         "failed_calls_by_hop": (float(sum(c.error is not None for c in calls)), float(len(solved))),
         "in_last_feedback": _share(last),
         "official_unset": _share(accepted is None),
@@ -93,6 +144,15 @@ def score(trace: Trace, _: Answers) -> Values:
 def explain_gap(trace: Trace) -> Gap | None:
     """Why the official scorer and the strict one differ on a trace; None where they agree."""
     return gap(Chain.of(trace.started.gold).answer, trace)
+
+
+def _count(solved: Sequence[bool]) -> Parts:
+    return float(sum(solved)), float(len(solved))
+
+
+def _row(solved: Sequence[bool]) -> Parts:
+    """How many from the first on, without a gap."""
+    return float([*solved, False].index(False)), float(len(solved))
 
 
 def _share(found: bool) -> tuple[float, float]:
@@ -118,6 +178,17 @@ MEASURES = (
         "chain",
         "Hops solved from the first on without a gap.",
         "hops solved in a row",
+        in_tables=False,
+    ),
+    Measure(
+        "hops_solved_at_place",
+        "The same, or the hop's gold stands where the item's certificate has it in the result.",
+        "hops solved at place",
+    ),
+    Measure(
+        "chain_at_place",
+        "Such hops from the first on without a gap.",
+        "hops solved at place in a row",
         in_tables=False,
     ),
     Measure(

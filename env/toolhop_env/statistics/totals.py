@@ -7,11 +7,11 @@ well as how the draws will scatter around it:
 - On the log scale, as if costs were lognormal: mean and variance are drawn as the sample allows
   (generalized pivots: Krishnamoorthy, Mathew 2003, Journal of Statistical Planning and Inference
   115: 103-121), and a sum of lognormals is taken for one (Fenton 1960, IRE Transactions on
-  Communications Systems 8: 57-67). One deviation more, `UNSEEN`, stands for what few and whole
-  numbers hide.
+  Communications Systems 8: 57-67).
 - Student's t on the log of the sample's mean, whatever the shape, by the sample's own spread.
 
-The wider of the two counts at each end. `python -m benchmarks.estimates` shows how often it holds.
+In both, one deviation more, `UNSEEN`, stands for what few and whole numbers hide. The wider of the
+two counts at each end. `python -m benchmarks.estimates` shows how often it holds.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from toolhop_env.statistics.tails import students_t
 
 Floats: TypeAlias = NDArray[np.float64]
 UNSEEN = 0.3
-"""A deviation on the log scale, about 30 %. Without it 10 items of a few different costs give an
+"""A deviation of 30 %. Without it 10 items of a few different costs give an
 interval that holds in 84 to 89 % where it says 90 %."""
 MOST_VARIANCE = 50.0
 """Of logs: beyond it numbers overflow, and say nothing in any case."""
@@ -68,7 +68,8 @@ def total(
 
 def _by_spread(sample: Floats, mean: float, further: int, level: float) -> tuple[float, float]:
     items = len(sample)
-    error = float(sample.std(ddof=1)) / mean * math.sqrt(1 / items + 1 / further)
+    variance = (float(((sample / mean - 1) ** 2).sum()) + UNSEEN**2) / (items - 1)
+    error = math.sqrt(variance * (1 / items + 1 / further))
     factor = math.exp(min(students_t(level, items - 1) * error, MOST_VARIANCE))
     return further * mean / factor, further * mean * factor
 

@@ -1,0 +1,109 @@
+"""What a tool says by itself: exceptions that it raises on purpose, and the keys that it knows.
+
+Found by reading the source; nothing is run.
+"""
+
+from __future__ import annotations
+
+import ast
+import builtins
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from toolhop_sandbox.outcome import Raised
+from toolhop_tools.pairing import parse_source
+
+_ENDS = frozenset({"SystemExit", "KeyboardInterrupt", "GeneratorExit"})
+"""What ends a process is no message."""
+_BUILT_IN = frozenset(
+    name
+    for name, value in vars(builtins).items()
+    if isinstance(value, type) and issubclass(value, BaseException)
+)
+
+
+@dataclass(frozen=True, slots=True)
+class RaiseSite:
+    """A statement that raises on purpose."""
+
+    first: int
+    """Its lines, from 1."""
+    last: int
+    error: str | None
+    """Name of the exception's type; None where reading does not tell it."""
+
+    def made(self, raised: Raised) -> bool:
+        """Whether an exception came from here, with words that a model can read."""
+        return (
+            raised.line is not None
+            and raised.message != ""
+            and raised.error not in _ENDS
+            and self.first <= raised.line <= self.last
+            and self.error in {None, raised.error}
+        )
+
+
+def raise_sites(source: str) -> Sequence[RaiseSite]:
+    """The statements of a source that raise on purpose.
+
+    They are `raise` with an exception, and `assert` with a message. What was caught and is raised
+    again is not the tool's own. A source that does not parse has none.
+    """
+    tree = parse_source(source)
+    return () if tree is None else tuple(_sites(tree))
+
+
+def _sites(tree: ast.Module) -> Iterator[RaiseSite]:
+    parts = list(ast.walk(tree))
+    caught = {one.name for one in parts if isinstance(one, ast.ExceptHandler)}
+    types = _BUILT_IN | {one.name for one in parts if isinstance(one, ast.ClassDef)}
+    for part in parts:
+        match part:
+            case ast.Raise(exc=ast.Name(id=again)) if again in caught:
+                continue
+            case ast.Raise(exc=ast.expr() as raised):
+                name = _name(raised.func if isinstance(raised, ast.Call) else raised)
+            case ast.Assert(msg=ast.expr()):
+                name = "AssertionError"
+            case _:
+                continue
+        error = name if name in types else None
+        yield RaiseSite(part.lineno, part.end_lineno or part.lineno, error)
+
+
+def _name(node: ast.expr) -> str | None:
+    match node:
+        case ast.Name(id=name) | ast.Attribute(attr=name):
+            return name
+        case _:
+            return None
+
+
+def known_keys(source: str) -> frozenset[str]:
+    """Texts of two characters or more that the code has in its tables or compares with for
+    equality, case-folded.
+
+    Arguments of calls are none of them: an example call at the end of a source knows no record.
+    """
+    tree = parse_source(source)
+    found: set[str] = set()
+    for part in ast.walk(tree) if tree is not None else ():
+        match part:
+            case ast.Dict(keys=keys, values=values):
+                among: Sequence[ast.AST | None] = (*keys, *values)
+            case ast.List(elts=parts) | ast.Tuple(elts=parts) | ast.Set(elts=parts):
+                among = parts
+            case ast.Compare(left=left, ops=ops, comparators=others):
+                # A text after `in` is an alphabet, or is looked through: no record.
+                equal = all(isinstance(one, ast.Eq | ast.NotEq) for one in ops)
+                among = (left, *others) if equal else ()
+            case ast.MatchValue(value=value):
+                among = (value,)
+            case _:
+                continue
+        found |= {
+            one.value.casefold()
+            for one in among
+            if isinstance(one, ast.Constant) and isinstance(one.value, str) and len(one.value) > 1
+        }
+    return frozenset(found)

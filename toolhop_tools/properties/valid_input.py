@@ -1,0 +1,150 @@
+"""Valid input: what crashes, what the tool refuses in words of its own, and unknown keys."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Collection, Iterator, Mapping, Sequence
+
+from toolhop_sandbox.outcome import (
+    JSON,
+    NotJson,
+    Outcome,
+    Raised,
+    Returned,
+    TooLarge,
+)
+from toolhop_tools.batch import Arguments
+from toolhop_tools.failures import tells_of_error
+from toolhop_tools.pairing import property_names
+from toolhop_tools.properties import words
+from toolhop_tools.properties.case import Case, CaseFailure
+from toolhop_tools.properties.harness import value_of
+from toolhop_tools.properties.model import (
+    OWN_MESSAGE,
+    UNKNOWN_KEY,
+    CounterExample,
+    PropertyVerdict,
+    judged,
+)
+from toolhop_tools.properties.own_words import known_keys, raise_sites
+
+
+def valid_input(case: Case) -> PropertyVerdict:
+    """Every run ended with a result, be it one that JSON cannot hold, or in the tool's own words.
+
+    A message of its own is what a `raise` of its source raises, or a result that tells of an
+    error. Suspects are told apart by their messages, so that a crash is not taken for a message
+    of the same type: only a call of its own knows the line.
+    """
+    sites = raise_sites(case.program.source)
+    runs = case.made
+    suspects: dict[str, list[Arguments]] = defaultdict(list)
+    for arguments, run in runs:
+        if not isinstance(run.outcome, Returned | NotJson | TooLarge):
+            suspects[_sort(run.outcome)].append(arguments)
+    own: dict[str, tuple[Arguments, Outcome]] = {}
+
+    def classify(arguments: Arguments, /) -> CaseFailure | None:
+        outcome = case.alone(arguments)
+        if isinstance(outcome, Raised) and any(site.made(outcome) for site in sites):
+            own.setdefault(_sort(outcome), (arguments, outcome))
+            return None
+        return _no_result(outcome)
+
+    found = case.settle("valid-input", suspects, classify)
+    remarks = [*_raised_messages(own, suspects, len(runs)), *_returned_messages(case)]
+    return judged("valid-input", len(runs), found, [*remarks, *_unknown_keys(case)])
+
+
+def _no_result(outcome: Outcome) -> CaseFailure | None:
+    if isinstance(outcome, Returned | NotJson | TooLarge):
+        return None
+    return CaseFailure(words.kind_of(outcome), words.told(outcome))
+
+
+def _sort(outcome: Outcome) -> str:
+    """The class of an outcome, and of an exception its text without what is quoted or counted."""
+    text = outcome.message if isinstance(outcome, Raised) else ""
+    return f"{words.kind_of(outcome)} {_PARTICULAR.sub('', text)[:SORT_CHARS]}"
+
+
+_PARTICULAR = re.compile(r"'[^']*'|\"[^\"]*\"|\d+")
+SORT_CHARS = 60
+
+
+def _raised_messages(
+    own: Mapping[str, tuple[Arguments, Outcome]],
+    suspects: Mapping[str, Sequence[Arguments]],
+    number: int,
+) -> Iterator[CounterExample]:
+    """A remark for each type of exception that the tool raises on purpose."""
+    by_kind: dict[str, list[str]] = defaultdict(list)
+    for sort, (_, outcome) in own.items():
+        by_kind[words.kind_of(outcome)].append(sort)
+    for kind, sorts in by_kind.items():
+        arguments, outcome = own[sorts[0]]
+        count = sum(len(suspects.get(sort, ())) for sort in sorts)
+        yield _own_message(kind, count, number, outcome, arguments)
+
+
+def _returned_messages(case: Case) -> Iterator[CounterExample]:
+    """A remark where the tool returns what tells of an error."""
+    told = [arguments for arguments, run in case.made if _returns_error(run.outcome)]
+    for arguments in told[:1]:
+        outcome = case.alone(arguments)
+        if _returns_error(outcome):
+            yield _own_message("returns an error", len(told), len(case.made), outcome, arguments)
+
+
+def _returns_error(outcome: Outcome) -> bool:
+    return isinstance(outcome, Returned) and tells_of_error(value_of(outcome))
+
+
+def _own_message(
+    kind: str, count: int, number: int, outcome: Outcome, arguments: Arguments
+) -> CounterExample:
+    told = f"{count} of {number} examples; the first {words.told(outcome)}"
+    return CounterExample("valid-input", f"{OWN_MESSAGE}: {kind}", told, arguments)
+
+
+NO_KEYS = ("Xqzvkj Wuphlo", "Xqzvkj", "Xq")
+"""Texts that no record goes by; the first that the schema allows is tried."""
+MOST_PROBED = 3
+"""Known keys of one parameter that are exchanged for an unknown one."""
+
+
+def _unknown_keys(case: Case) -> Iterator[CounterExample]:
+    """A warning for each parameter whose unknown keys get null or an empty text.
+
+    A key is a text that the code knows and for which a call gives something else.
+    """
+    keys = known_keys(case.program.source)
+    answered = [arguments for arguments, run in case.made if _answers(run.outcome)]
+    for name in property_names(case.subject.tool.schema.parameters):
+        known = [one for one in answered if _is_key(one.get(name), keys)]
+        for arguments in known[:MOST_PROBED]:
+            probes = ({**arguments, name: text} for text in NO_KEYS)
+            probe = next(filter(case.examples.fit, probes), None)
+            if probe is None:
+                break
+            outcome = case.alone(probe)
+            if isinstance(outcome, Returned) and _is_empty(value_of(outcome)):
+                given = words.shown(arguments[name])
+                told = f"`{name}`: {words.told(outcome)} for a text that is no key, as {given} is"
+                yield CounterExample("valid-input", UNKNOWN_KEY, told, probe)
+                break
+
+
+def _is_key(value: JSON, keys: Collection[str]) -> bool:
+    return isinstance(value, str) and value.casefold() in keys
+
+
+def _answers(outcome: Outcome) -> bool:
+    return isinstance(outcome, Returned) and not (
+        _is_empty(value_of(outcome)) or _returns_error(outcome)
+    )
+
+
+def _is_empty(value: JSON) -> bool:
+    return value is None or (isinstance(value, str) and not value.strip())
