@@ -94,7 +94,8 @@ class RunSettings(BaseModel):
         str | None,
         Flag(
             "Scripted agent: oracle, do-nothing, constant:TEXT, faulty[:RATE], repairing[:RATE], "
-            "or one of the benchmark's own.  [default: oracle]",
+            "predictions:FILE (answers out of a file), or one of the benchmark's own.  [default: "
+            "oracle]",
             default="",
         ),
     ] = "oracle"
