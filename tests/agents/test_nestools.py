@@ -14,6 +14,8 @@ import pytest
 from tests.agents.command import TOOLHOP, toolhop
 from toolhop_agents.benchmarks import binding_of
 from toolhop_agents.models.loopback import LoopbackServer, Request
+from toolhop_agents.report.collect import collect
+from toolhop_agents.report.runs import open_sources
 from toolhop_agents.scripted.responder import responder
 from toolhop_env.messages import Reply
 from toolhop_tools.load import load
@@ -193,6 +195,14 @@ def test_every_reader_of_runs_takes_it(data: Path, tmp_path: Path) -> None:
     ):
         done = toolhop(*command)
         assert done.returncode in (0, 1 if command[0] == "diagnose" else 0), (command, done.stderr)
+
+
+def test_a_report_has_the_figures_by_facet(data: Path, tmp_path: Path) -> None:
+    folder, _ = played(data, tmp_path, "--agent", "renumbered")
+    shown: Any = collect(open_sources([folder])).data
+    (group,) = shown["groups"]
+    parts = {one["value"]: one["figures"]["tree"][0] for one in group["facets"]["depth"]}
+    assert parts == {"2": 0.0, "3": 1.0}
 
 
 def test_distractors_for_each_tool_are_unlike_it_in_name(nestools_500: Path) -> None:

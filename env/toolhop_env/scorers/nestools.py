@@ -158,8 +158,13 @@ def _measures(prefix: str, scorer: Scorer) -> list[Measure]:
 
 
 MEASURES = (
-    *_measures(STRICT, Scorer.STRICT),
-    *_measures("", Scorer.OFFICIAL),
+    *(
+        one
+        for both in zip(
+            _measures(STRICT, Scorer.STRICT), _measures("", Scorer.OFFICIAL), strict=True
+        )
+        for one in both
+    ),
     Measure(
         "empty", "The answer is a list without a call, whose format is valid.", in_tables=False
     ),
