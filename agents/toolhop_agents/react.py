@@ -5,7 +5,7 @@ from __future__ import annotations
 import anyio
 
 from toolhop_agents.call_formats import shown
-from toolhop_agents.models.base import ConversationTooLong, Model, ModelFault
+from toolhop_agents.models.base import ConversationTooLong, Model, ModelFault, NoReply
 from toolhop_env.episode import Episode
 from toolhop_env.trace import Ending
 from toolhop_sandbox.errors import SandboxError
@@ -16,7 +16,7 @@ async def play(episode: Episode, model: Model) -> None:
 
     Faults of the model's infrastructure and of the sandbox end it as errored, with the reason. A
     reply that is not there at the time limit ends it as out of time; a conversation that has
-    grown too long for the model, as out of context.
+    grown too long for the model, as out of context; one that is never answered, as stopped.
 
     Raises:
         ModelFault: one that makes other episodes useless too, after the episode was ended.
@@ -33,6 +33,9 @@ async def play(episode: Episode, model: Model) -> None:
         except ModelFault as fault:
             if isinstance(fault, ConversationTooLong) and episode.trace.replies:
                 episode.end(Ending.OUT_OF_CONTEXT)
+                return
+            if isinstance(fault, NoReply):
+                episode.end(Ending.STOPPED, str(fault))
                 return
             episode.end(Ending.ERRORED, f"the model could not be asked: {fault}")
             if fault.fatal:

@@ -24,12 +24,12 @@ RowLabels: TypeAlias = Mapping[RowName, str]
 """What a row is called."""
 
 
-def percent(estimate: Estimate | None) -> str:
+def percent(estimate: Estimate | None, digits: int = 2) -> str:
     """Per cent with its standard error, such as ``87.50 ± 2.10``; a dash for none."""
     if estimate is None:
         return "-"
-    value = f"{100 * estimate.value:.2f}"
-    return value if estimate.stderr is None else f"{value} ± {100 * estimate.stderr:.2f}"
+    value = f"{100 * estimate.value:.{digits}f}"
+    return value if estimate.stderr is None else f"{value} ± {100 * estimate.stderr:.{digits}f}"
 
 
 def mean(estimate: Estimate | None, digits: int = 2) -> str:
@@ -37,9 +37,9 @@ def mean(estimate: Estimate | None, digits: int = 2) -> str:
     return "-" if estimate is None else f"{estimate.value:.{digits}f}"
 
 
-def shown(measure: Measure, estimate: Estimate | None) -> str:
+def shown(measure: Measure, estimate: Estimate | None, digits: int = 2) -> str:
     """An estimate in its measure's unit."""
-    return percent(estimate) if measure.unit is Unit.SHARE else mean(estimate)
+    return percent(estimate, digits) if measure.unit is Unit.SHARE else mean(estimate, digits)
 
 
 def value_text(measure: Measure, score: Score) -> str:
@@ -143,10 +143,11 @@ def detail_table(
 ) -> Table:
     """The benchmark's other measures and what the episodes took: a row an agent and mode."""
     known = {name for one in summaries for name, figure in one.figures.items() if figure}
+    shown_elsewhere = (*benchmark.answer_measures, *_by_scorer(benchmark))
     others = [
         measure
         for measure in benchmark.measures
-        if measure.in_tables and measure not in benchmark.answer_measures and measure.name in known
+        if measure.in_tables and measure not in shown_elsewhere and measure.name in known
     ]
     conduct = [one for one in CONDUCT if one.name in ("turns", "calls")]
     table = Table(title=f"Episodes; {_order(summaries)}", title_justify="left")
@@ -167,6 +168,55 @@ def detail_table(
             mean(one.figures["wall_s"], 3),
             "unknown" if one.spent.cost_usd is None else f"${one.spent.cost_usd:.4f}",
         )
+    return table
+
+
+def _by_scorer(benchmark: Benchmark) -> list[Measure]:
+    return [one for one in benchmark.measures if one.in_tables and one.topic]
+
+
+def scorer_table(
+    benchmark: Benchmark,
+    summaries: Sequence[Summary],
+    labels: RowLabels | None = None,
+    *,
+    by: str = "",
+) -> Table | None:
+    """Official figures and strict ones of the same topics, one row below the other.
+
+    Args:
+        benchmark: of the summaries. One without topics has its answer measures beside each other.
+        summaries: a row, or one a scorer, each.
+        labels: what rows are called.
+        by: what the summaries are split by, which is a column of its own; without it a benchmark
+            without topics has no table.
+    """
+    measures = _by_scorer(benchmark) or (benchmark.answer_measures if by else ())
+    if not measures:
+        return None
+    title = f"{benchmark.title} by {by or 'scorer'}, per cent ± standard error"
+    table = Table(title=title, title_justify="left", box=None, padding=(0, 1, 0, 0))
+    modes = len({one.group.mode for one in summaries}) > 1
+    head = ["arm" if labels else "agent", *(["mode"] if modes else []), *([by, "n"] if by else [])]
+    for column in (*head, "scorer"):
+        table.add_column(column, justify="right" if column == "n" else "left")
+    topics = list(dict.fromkeys(one.topic or one.heading for one in measures))
+    for topic in topics:
+        table.add_column(topic, justify="right")
+    labels = labels or labelled(summaries)
+    for one in summaries:
+        head = [labels[_name(one)], *([one.group.mode] if modes else [])]
+        head += [one.group.part, str(one.episodes)] if by else []
+        for scorer in dict.fromkeys(m.scorer if m.topic else "" for m in measures):
+            found = {m.topic or m.heading: m for m in measures if not scorer or m.scorer == scorer}
+            cells = [
+                shown(found[topic], one.figures[found[topic].name], digits=1)
+                if topic in found
+                else "-"
+                for topic in topics
+            ]
+            table.add_row(*map(Text, head), scorer, *cells)
+            head = [""] * len(head)
     return table
 
 
@@ -201,6 +251,9 @@ def print_tables(
     for name in dict.fromkeys(one.group.benchmark for one in summaries):
         these = [one for one in summaries if one.group.benchmark == name]
         console.print(answer_table(these[0].benchmark, these, labels))
+        by_scorer = scorer_table(these[0].benchmark, these, labels)
+        if by_scorer is not None:
+            console.print(by_scorer)
         console.print(detail_table(these[0].benchmark, these, labels))
     errors = error_table(summaries, labels)
     if errors is not None:

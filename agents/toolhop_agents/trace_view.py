@@ -84,7 +84,8 @@ def verdict_text(trace: Trace, answers: Answers = NO_ANSWERS) -> Text:
         return plain(f"errored: {verdict.reason}", "yellow")
     benchmark = named(trace.started.benchmark)
     found = [f"gold answer: {benchmark.expected(trace.started.gold)}"]
-    found += [f"{m.heading} {value_text(m, verdict)}" for m in benchmark.measures]
+    own = [one for one in benchmark.measures if not one.mean_of]
+    found += [f"{one.heading} {value_text(one, verdict)}" for one in own]
     codes = ", ".join(f"{count} {code}" for code, count in verdict.conduct.errors.items())
     text = f"{'; '.join(found)}; {verdict.conduct.calls} calls"
     return plain(f"{text}, failed: {codes}" if codes else text, "bold")

@@ -19,7 +19,7 @@ from tests.agents.command import toolhop
 from tests.agents.items import small_item
 from toolhop_agents.cli.compare import compare
 from toolhop_agents.compare import published
-from toolhop_agents.compare.report import By, ComparisonReport, ComparisonRequest, read_and_compare
+from toolhop_agents.compare.report import ComparisonReport, ComparisonRequest, read_and_compare
 from toolhop_agents.runs.execute import execute
 from toolhop_agents.runs.settings import RunSettings
 from toolhop_env.attempt import Attempt
@@ -210,16 +210,16 @@ def test_several_modes_are_split_and_several_tests_corrected(play: Play) -> None
 
 def test_pairs_are_split_by_domain_and_hops(play: Play) -> None:
     runs = [play(agent="oracle"), play(agent="faulty:0.6")]
-    by_domain = read_and_compare(runs, ComparisonRequest(by=By.DOMAIN)).comparisons[0].strata
+    by_domain = read_and_compare(runs, ComparisonRequest(by="domain")).comparisons[0].strata
     assert [group.value for group in by_domain] == ["", "Geography", "History"]
     assert [group.lines[0].pairs for group in by_domain] == [COUNT, 8, 4]
-    by_hops = read_and_compare(runs, ComparisonRequest(by=By.HOPS)).comparisons[0].strata
+    by_hops = read_and_compare(runs, ComparisonRequest(by="hops")).comparisons[0].strata
     assert [(group.value, group.lines[0].pairs) for group in by_hops[1:]] == [("2", 6), ("3", 6)]
 
 
 def test_few_items_get_no_bootstrap_interval(play: Play) -> None:
     runs = [play(agent="oracle"), play(agent="faulty:0.6")]
-    report = read_and_compare(runs, ComparisonRequest(by=By.HOPS))
+    report = read_and_compare(runs, ComparisonRequest(by="hops"))
     few, enough = (measured(report, "failed_calls", group=group) for group in ("2", ""))
     assert (few.items, few.low, few.interval) == (6, None, Method.NONE)
     assert (enough.items, enough.interval) == (COUNT, Method.BOOTSTRAP)
@@ -362,7 +362,11 @@ def test_the_table_says_what_differs_and_lists_flips(play: Play) -> None:
 
 def test_a_refusal_is_one_message_and_exit_code_2(play: Play, other: Path, tmp_path: Path) -> None:
     oracle = play(agent="oracle")
-    cases = [([oracle, tmp_path], "is no run"), ([oracle, other], "cannot be compared")]
+    cases: list[tuple[list[Path | str], str]] = [
+        ([oracle, tmp_path], "is no run"),
+        ([oracle, other], "cannot be compared"),
+        ([oracle, play(agent="do-nothing"), "--by", "weather"], "mode, domain, hops"),
+    ]
     for runs, told in cases:
         done = command(*runs)
         assert done.returncode == 2, runs
@@ -376,7 +380,6 @@ def test_bad_flags_are_told_with_what_is_allowed(play: Play) -> None:
         ([oracle], "two runs or more"),
         ([oracle, nothing, "--k", "0"], "from 1 up"),
         ([oracle, nothing, "--k", "two"], "from 1 up"),
-        ([oracle, nothing, "--by", "weather"], "'domain'"),
         ([oracle, nothing, "--confidence", "95"], "0.5<=x<=0.9999"),
     ]
     for arguments, told in cases:

@@ -83,7 +83,7 @@ def test_item_of_another_benchmark_needs_no_hops() -> None:
     one = item(TABLE)
     assert list(one.tools) == ["look_up"]
     assert findings(DataSet("made", "", (one,))) == []
-    assert Nearest([one, *builtin().items[:1]]).others(one)
+    assert list(Nearest([one, *builtin().items[:1]]).others(one))
 
 
 def test_official_format_refuses_what_it_cannot_hold() -> None:

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 import re
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -23,7 +24,7 @@ BUILTIN = load("builtin")
 SOME = BUILTIN.items[:8]
 COUNTS = st.integers(0, 6)
 WORDS = st.sampled_from(Words)
-HOWS = st.builds(Perturbation, WORDS, WORDS, WORDS, COUNTS, st.just(True), st.booleans())
+HOWS = st.builds(Perturbation, WORDS, WORDS, WORDS, COUNTS, st.just("nearest"), st.booleans())
 
 
 def shown(text: str, items: tuple[Item, ...] = SOME, seed: int = 0) -> tuple[Item, ...]:
@@ -146,6 +147,30 @@ def test_only_descriptions_of_parameters_are_touched() -> None:
     assert text.count('"description": ""') == 2
     assert text.count('"description": "kept"') == 2
     assert found.parameters["required"] == ["description"]
+
+
+@cache
+def edits(one: str, other: str) -> int:
+    """Levenshtein's distance, by its definition."""
+    if not one or not other:
+        return len(one) + len(other)
+    rest = edits(one[1:], other[1:]) + (one[0] != other[0])
+    return min(rest, edits(one[1:], other) + 1, edits(one, other[1:]) + 1)
+
+
+def test_distractors_for_each_tool_are_unlike_the_items_own_in_name() -> None:
+    pool = Nearest(BUILTIN.items)
+    for item, plain in zip(shown("distractors=2:each"), SOME, strict=True):
+        assert len(item.others) == len({tool.name for tool in item.others}) == 2 * len(plain.tools)
+        for own in plain.tools:
+            assert all(edits(own, tool.name) >= len(own) / 5 for tool in item.others)
+        first = next(iter(plain.tools.values()))
+        ranked = pool.others(plain, [first])
+        assert item.others[0] == next(
+            tool
+            for tool in ranked
+            if all(edits(own, tool.name) >= len(own) / 5 for own in plain.tools)
+        )
 
 
 def test_distractors_are_other_items_tools_at_any_place() -> None:

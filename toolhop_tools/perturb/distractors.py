@@ -2,12 +2,29 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from enum import StrEnum
 
 from toolhop_tools.errors import BadChoice
-from toolhop_tools.model import Item
+from toolhop_tools.model import Item, Tool
 from toolhop_tools.perturb.change import drawn
 from toolhop_tools.perturb.nearest import Nearest
+
+LEAST_DISTANCE = 0.2
+"""Of a distractor's name from each of the item's, in edits by the length of the item's name: the
+rule of NesTools' code (inference/build_test_prompt; its paper says "a certain distance")."""
+
+
+class Choice(StrEnum):
+    """Which of the other tools are taken."""
+
+    NEAREST = "nearest"
+    """Those most like any of the item's tools by their text."""
+    RANDOM = "random"
+    EACH = "each"
+    """As NesTools' prompts have them: so many for each tool of the item, those most like it, none
+    twice, and none whose name is close to one of the item's."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,13 +34,13 @@ class Distractors:
     count: int
     pool: Nearest
     seed: int
-    nearest: bool = True
-    """Those most like the item's tools by their text; else any."""
+    choice: Choice = Choice.NEAREST
 
     @property
     def label(self) -> str:
         """Such as ``distractors=5`` or ``distractors=5:random``."""
-        return f"distractors={self.count}" + ("" if self.nearest else ":random")
+        nearest = self.choice is Choice.NEAREST
+        return f"distractors={self.count}" + ("" if nearest else f":{self.choice}")
 
     def __call__(self, item: Item) -> Item:
         """The item with more tools on offer.
@@ -31,16 +48,45 @@ class Distractors:
         Raises:
             BadChoice: the pool has too few other tools for the item.
         """
-        found = self.pool.others(item)
-        if len(found) < self.count:
+        rng = drawn(self.seed, item, "distractors")
+        wanted = self.count * (len(item.tools) if self.choice is Choice.EACH else 1)
+        if self.choice is Choice.EACH:
+            chosen = self._for_each(item)
+        else:
+            chosen = list(self.pool.others(item))
+            random = self.choice is Choice.RANDOM and len(chosen) >= wanted
+            chosen = rng.sample(chosen, wanted) if random else chosen[:wanted]
+        if len(chosen) < wanted:
             raise BadChoice(
-                f"item {item.id} cannot get {self.count} distractors: the data set has "
-                f"{len(found)} tools of other items that are not its own",
+                f"item {item.id} cannot get {wanted} distractors: the data set has "
+                f"{len(chosen)} tools of other items that fit and are not its own",
                 fix="ask for fewer, or play a larger data set",
             )
-        rng = drawn(self.seed, item, "distractors")
-        chosen = found[: self.count] if self.nearest else tuple(rng.sample(found, self.count))
         order = [*item.tools]
         for tool in chosen:
             order.insert(rng.randint(0, len(order)), tool.name)
         return replace(item, others=(*item.others, *chosen), order=tuple(order))
+
+    def _for_each(self, item: Item) -> list[Tool]:
+        chosen: dict[str, Tool] = {}
+        for number, own in enumerate(item.tools.values(), start=1):
+            for tool in self.pool.others(item, [own]):
+                if len(chosen) == self.count * number:
+                    break
+                if tool.name.casefold() not in chosen and _unlike(tool.name, [*item.tools]):
+                    chosen[tool.name.casefold()] = tool
+        return list(chosen.values())
+
+
+def _unlike(name: str, names: Sequence[str]) -> bool:
+    return all(_edits(one, name) >= LEAST_DISTANCE * len(one) for one in names)
+
+
+def _edits(one: str, other: str) -> int:
+    """Letters to insert, delete or replace to make one text of the other (Levenshtein)."""
+    row = list(range(len(other) + 1))
+    for number, letter in enumerate(one, start=1):
+        before, row = row, [number]
+        for place, found in enumerate(other):
+            row.append(min(row[-1] + 1, before[place + 1] + 1, before[place] + (letter != found)))
+    return row[-1]

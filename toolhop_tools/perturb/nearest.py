@@ -10,7 +10,7 @@ import json
 import math
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -47,27 +47,30 @@ class Nearest:
             for word, found in postings.items()
         }
 
-    def others(self, item: Item) -> tuple[Tool, ...]:
+    def others(self, item: Item, like: Iterable[Tool] | None = None) -> Iterator[Tool]:
         """Tools that are not the item's own, the most like any of its own first.
 
         Left out are tools of the same code as one of the item's, and of a name that the item or
         a nearer tool has: a model could not tell them apart.
+
+        Args:
+            item: whose tools are left out.
+            like: the tools to be like; all of the item's where None.
         """
         taken = {name.casefold() for name in item.tools}
         bodies = {_does(tool) for tool in item.tools.values()}
-        chosen = []
-        for index in np.argsort(-self._likeness(item), kind="stable"):
+        likeness = self._likeness(item.tools.values() if like is None else like)
+        for index in np.argsort(-likeness, kind="stable"):
             tool = self._tools[index][1]
             name = tool.name.casefold()
             if name not in taken and _does(tool) not in bodies:
                 taken.add(name)
-                chosen.append(tool)
-        return tuple(chosen)
+                yield tool
 
-    def _likeness(self, item: Item) -> NDArray[np.float64]:
-        """By tool: its largest cosine with a tool of the item."""
+    def _likeness(self, tools: Iterable[Tool]) -> NDArray[np.float64]:
+        """By tool: its largest cosine with one of `tools`."""
         best = np.zeros(len(self._tools))
-        for tool in item.tools.values():
+        for tool in tools:
             sums = np.zeros(len(self._tools))
             for word, weight in self._weights(Counter(words(tool.schema))).items():
                 places, weights = self._postings[word]

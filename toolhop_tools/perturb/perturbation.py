@@ -25,8 +25,9 @@ class Perturbation:
     """Every description within the parameters' schemas; their names and types stay."""
     distractors: int = 0
     """Tools of other items, put among the item's own at random places."""
-    nearest: bool = True
-    """Distractors are those most like the item's tools by their text; else any."""
+    choice: str = "nearest"
+    """Which tools are distractors: ``nearest``, ``random``, or so many for ``each`` tool
+    (`toolhop_tools.perturb.distractors.Choice`)."""
     shuffled: bool = False
     """The item's own tools are in random order; else in hop order."""
 
@@ -35,10 +36,14 @@ class Perturbation:
         texts["parameters"] = self.parameters
         parts = [f"{name}={words}" for name, words in texts.items() if words is not Words.AS_IS]
         if self.distractors:
-            parts.append(f"distractors={self.distractors}" + ("" if self.nearest else ":random"))
+            parts.append(f"distractors={self.distractors}" + self._kind)
         if self.shuffled:
             parts.append("order=shuffled")
         return "+".join(parts) or AS_IS
+
+    @property
+    def _kind(self) -> str:
+        return "" if self.choice == "nearest" else f":{self.choice}"
 
     @classmethod
     def parse(cls, text: str) -> Perturbation:
@@ -72,11 +77,11 @@ class Perturbation:
         found: list[ItemChange] = [ShuffledOrder(seed)] if self.shuffled else []
         if self.distractors:
             # numpy, imported only when used
-            from toolhop_tools.perturb.distractors import Distractors
+            from toolhop_tools.perturb.distractors import Choice, Distractors
             from toolhop_tools.perturb.nearest import Nearest
 
             near = Nearest(pool.items)
-            found.append(Distractors(self.distractors, near, seed, nearest=self.nearest))
+            found.append(Distractors(self.distractors, near, seed, Choice(self.choice)))
         if self.descriptions is not Words.AS_IS:
             found.append(Descriptions(self.descriptions, seed))
         if self.parameters is not Words.AS_IS:
@@ -96,15 +101,15 @@ def _with(found: Perturbation, key: str, value: str, text: str) -> Perturbation:
                 return replace(found, descriptions=Words(value))
             case "parameters":
                 return replace(found, parameters=Words(value))
-    count = re.fullmatch(r"([0-9]{1,4})(?::(nearest|random))?", value)
+    count = re.fullmatch(r"([0-9]{1,4})(?::(nearest|random|each))?", value)
     if key == "distractors" and count:
-        return replace(found, distractors=int(count[1]), nearest=count[2] != "random")
+        return replace(found, distractors=int(count[1]), choice=count[2] or "nearest")
     if key == "order" and value in {AS_IS, "shuffled"}:
         return replace(found, shuffled=value == "shuffled")
     raise BadChoice(
         f"{text!r} is no tool perturbation: {key}={value} is not understood",
         fix=f"give {AS_IS}, or some of names=, descriptions=, parameters= with {', '.join(Words)}, "
-        "distractors=N, distractors=N:random and order=shuffled, joined by +",
+        "distractors=N, distractors=N:random, distractors=N:each and order=shuffled, joined by +",
     )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
+from pathlib import Path
 from typing import TypeAlias
 
 from toolhop_agents.scripted.model import Play
@@ -38,6 +39,22 @@ class Ask:
     """A text of the user's that replaces the shipped template of the mode."""
 
 
+ANY_MODE = ""
+"""The mode of answers in a file that does not say in which mode they were asked for."""
+Answers: TypeAlias = Mapping[tuple[str, str], str | None]
+"""Answers by item id and mode; None where the request failed."""
+
+
+@dataclass(frozen=True, slots=True)
+class PredictionFile:
+    """The file in which a benchmark's official code keeps answers."""
+
+    read: Callable[[Path], Answers]
+    """Raises a `DataError` that says what in the file cannot be read."""
+    write: Callable[[Answers], str]
+    """The file's text; raises a `DataError` for answers that it cannot hold."""
+
+
 def _always(_: str) -> bool:
     return True
 
@@ -54,6 +71,8 @@ class Binding:
     """Whether tools can be called in a mode; never so in planning."""
     agents: Mapping[str, Play] = field(default_factory=dict)
     """Scripted agents of its own, beside those of any benchmark, by name."""
+    predictions: PredictionFile | None = None
+    """The official file of answers, where there is one and a reply is all of an answer."""
 
     def tools_of(self, item: Item, mode: str) -> list[ToolSchema]:
         """The schemas that a prompt may describe; none where a mode has no tools."""

@@ -10,19 +10,32 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 
-from toolhop_agents.benchmarks.binding import Ask, Binding, Interaction, Prompt
+from toolhop_agents.benchmarks.binding import (
+    ANY_MODE,
+    Answers,
+    Ask,
+    Binding,
+    Interaction,
+    PredictionFile,
+    Prompt,
+)
 from toolhop_agents.prompts import TemplateError, messages, shipped
 from toolhop_env.messages import Message, Reply
 from toolhop_env.scorers.nestools import NESTOOLS as BENCHMARK
 from toolhop_env.scorers.nestools import answer_text, gold_of
 from toolhop_env.scorers.nestools_counts import UNKNOWN
 from toolhop_sandbox.outcome import JSON
-from toolhop_tools.errors import BadChoice
+from toolhop_tools.errors import BadChoice, DataError, DataProblem, shown
 from toolhop_tools.model import Item, Tool
+from toolhop_tools.readers.datafile import parse_rows, read_bytes
 from toolhop_tools.readers.nestools import REWRITTEN, TYPES, WITHOUT_CONJUNCTIONS
+from toolhop_tools.readers.record import Record
 
 NO_TYPES = "no-types"
+FAILED = -1
+"""The official file's answer where the request failed."""
 OFFICIAL_TYPES = {ours: official for official, ours in TYPES.items()}
 
 
@@ -111,9 +124,54 @@ def _all_tools(item: Item, seed: int, messages: Sequence[Message], tools: bool) 
     return Reply(json.dumps(calls, ensure_ascii=False))
 
 
+def _read(path: Path) -> Answers:
+    """Answers of the official file: ``test_id`` and ``response`` a line, -1 for a failed request.
+
+    Raises:
+        DataError: a line has another form, or an id comes twice.
+    """
+    found: dict[tuple[str, str], str | None] = {}
+    problems: list[DataProblem] = []
+    for where, row in parse_rows(read_bytes(path), lines=True, origin=str(path)):
+        record = Record(row if isinstance(row, dict) else {}, where, problems)
+        number, text = record.value.get("test_id"), record.value.get("response")
+        if isinstance(number, bool) or not isinstance(number, int | str):
+            record.note("no-id", "test_id", expected="the id of a row", given=shown(number))
+        elif (str(number), ANY_MODE) in found:
+            given = f"{number}, answered before"
+            record.note("duplicate-id", "test_id", expected="an id of its own", given=given)
+        elif not isinstance(text, str) and text != FAILED:
+            expected = f"text, or {FAILED} for a failed request"
+            record.note("wrong-type", "response", expected=expected, given=shown(text))
+        else:
+            found[str(number), ANY_MODE] = text if isinstance(text, str) else None
+    if problems:
+        raise DataError("the answers cannot be used", problems, origin=str(path))
+    return found
+
+
+def _write(answers: Answers) -> str:
+    """The official file of answers.
+
+    Raises:
+        DataError: they are of several modes.
+    """
+    if len({mode for _, mode in answers}) > 1:
+        raise DataError("the official file has no place for modes", fix="export a run of one mode")
+    rows = (
+        {
+            "test_id": int(item) if item.isdecimal() else item,
+            "response": FAILED if text is None else text,
+        }
+        for (item, _), text in answers.items()
+    )
+    return "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
+
+
 NESTOOLS = Binding(
     BENCHMARK,
     _prompt,
     Interaction.PLANNING,
     agents={"gold": _gold, "empty": _empty, "all-tools": _all_tools, "renumbered": _renumbered},
+    predictions=PredictionFile(_read, _write),
 )

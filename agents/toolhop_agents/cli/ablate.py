@@ -85,7 +85,7 @@ def ablate(ctx: click.Context, /, show: Path | None, resume: Path | None, as_jso
     \b
     The levels of --factor tools are as-is, or some of these joined by +:
         names= descriptions= parameters=   scrambled, removed
-        distractors=N  distractors=N:random
+        distractors=N  distractors=N:random  distractors=N:each
         order=shuffled
     """  # noqa: D301 -- a real backspace character tells click to keep the lines below it
     load_dotenv(Path(".env"))

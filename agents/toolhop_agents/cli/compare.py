@@ -10,7 +10,7 @@ import click
 
 from toolhop_agents.compare.plain import to_json
 from toolhop_agents.compare.published import beside
-from toolhop_agents.compare.report import By, ComparisonRequest, read_and_compare
+from toolhop_agents.compare.report import ComparisonRequest, read_and_compare
 from toolhop_agents.compare.view import print_report
 from toolhop_agents.table import table_console
 from toolhop_env.pairs.line import Options
@@ -32,9 +32,10 @@ def _ks(_: click.Context, __: click.Parameter, value: str | None) -> tuple[int, 
 @click.argument("runs", nargs=-1, required=True, type=click.Path(path_type=Path))
 @click.option(
     "--by",
-    type=click.Choice([by.value for by in By]),
+    metavar="FACET",
     default=None,
-    help="Split the pairs.  [default: by mode, where several were played]",
+    help="Split the pairs by mode, domain, hops, or a facet of the benchmark's own.  [default: by "
+    "mode, where several were played]",
 )
 @click.option("--common", is_flag=True, help="Compare the items, modes and epochs that both have.")
 @click.option("--allow-differences", is_flag=True, help="Compare although several settings differ.")
@@ -86,7 +87,7 @@ def compare(
     if len(runs) < 2 and not published:
         raise click.UsageError("give two runs or more, or one with --published")
     request = ComparisonRequest(
-        by=By(by) if by else None,
+        by=by,
         ks=ks,
         common=common,
         allow_differences=allow_differences,

@@ -14,6 +14,7 @@ from toolhop_agents.runs.estimate import NothingToGoBy
 from toolhop_agents.runs.replay import NotReplayable
 from toolhop_agents.scripted.choose import UnknownAgent
 from toolhop_env.benchmarks import UnknownBenchmark
+from toolhop_env.facets import UnknownFacet
 from toolhop_env.guarded import BenchmarkFault
 from toolhop_env.levels import LevelError
 from toolhop_env.runs.files import StoreError
@@ -30,6 +31,7 @@ _CODES: tuple[tuple[type[Exception], int], ...] = (
     (TemplateError, EXIT_USAGE),
     (StoreError, EXIT_USAGE),
     (NotComparable, EXIT_USAGE),
+    (UnknownFacet, EXIT_USAGE),
     (CacheUnusable, EXIT_USAGE),
     (UnknownPrice, EXIT_USAGE),
     (LevelError, EXIT_USAGE),

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from enum import StrEnum
 from pathlib import Path
 
 from toolhop_agents.compare.conditions import DEFAULTS
 from toolhop_agents.compare.pairing import Pairing, pair_up
 from toolhop_env.benchmark import Benchmark
+from toolhop_env.facets import DOMAIN, MODE, in_order, splitting
 from toolhop_env.measures import Measure
 from toolhop_env.pairs.line import Line, Options, compared, corrected, lines
 from toolhop_env.pairs.pair import Pair
@@ -26,21 +26,13 @@ KINDS: Mapping[str, Callable[[int, int, int], float]] = {
 }
 
 
-class By(StrEnum):
-    """What pairs are split by."""
-
-    MODE = "mode"
-    DOMAIN = "domain"
-    HOPS = "hops"
-    """The number of the item's milestones: in ToolHop, of its hops."""
-
-
 @dataclass(frozen=True, slots=True)
 class ComparisonRequest:
     """What a comparison is asked for."""
 
-    by: By | None = None
-    """None splits by mode where several were played, and else not at all."""
+    by: str | None = None
+    """A facet (`toolhop_env.facets`). None splits by mode where several were played, and else not
+    at all."""
     ks: Sequence[int] | None = None
     """Tries of pass@k and pass^k; None for powers of two up to the epochs."""
     common: bool = False
@@ -112,6 +104,7 @@ def compare(sides: Sequence[Side], request: ComparisonRequest) -> ComparisonRepo
         NotComparable: two runs are of different benchmarks, differ in more than is allowed, share
             no pair, or have fewer epochs than the tries asked for.
         StoreError: the items' domains are asked for and cannot be read.
+        UnknownFacet: the episodes are not split by what is asked for.
     """
     benchmark = benchmark_of({one.letter: one.episodes.values() for one in sides})
     if benchmark is None:
@@ -122,7 +115,7 @@ def compare(sides: Sequence[Side], request: ComparisonRequest) -> ComparisonRepo
     pairings = [pair_up(baseline, other, **asked) for other in others]
     for one in pairings:
         _check_ks(one, request.ks)
-    named_domains = domains(sides) if request.by is By.DOMAIN else {}
+    named_domains = domains(sides) if request.by == DOMAIN else {}
     found = [
         Comparison(
             pairing=one,
@@ -149,23 +142,19 @@ def _strata(
     """Every pair, and the parts they are split into where there are several."""
     by = request.by
     if by is None and len({pair.key.mode for pair in pairs}) > 1:
-        by = By.MODE
-    parts: dict[int | str, list[Pair]] = defaultdict(list)
-    for pair in pairs if by is not None else ():
-        match by:
-            case By.MODE:
-                parts[pair.key.mode].append(pair)
-            case By.DOMAIN:
-                parts[named_domains.get(pair.key.item, "unknown")].append(pair)
-            case By.HOPS:
-                parts[len(pair.before.milestones)].append(pair)
+        by = MODE
+    parts: dict[str, list[Pair]] = defaultdict(list)
+    if by is not None:
+        value = splitting(by, (pair.before for pair in pairs), named_domains)
+        for pair in pairs:
+            # A pair of two modes has a key of its own.
+            parts[pair.key.mode if by == MODE else value(pair.before)].append(pair)
     strata = [Stratum(ALL, "", lines(measures, pairs, request.options))]
     if by is None or len(parts) == 1:
         return strata
-    ordered = sorted(parts, key=lambda value: (isinstance(value, str), value))
     return strata + [
-        Stratum(by.value, str(part), lines(measures, parts[part], request.options))
-        for part in ordered
+        Stratum(by, part, lines(measures, parts[part], request.options))
+        for part in sorted(parts, key=in_order)
     ]
 
 

@@ -240,7 +240,7 @@ def _measures(benchmarks: Iterable[Benchmark]) -> Iterator[Column[Exported]]:
     """A column for each name of a measure, two where it is no yes or no."""
     found: dict[str, list[tuple[Benchmark, Measure]]] = defaultdict(list)
     for benchmark in benchmarks:
-        for measure in benchmark.measures:
+        for measure in (one for one in benchmark.measures if not one.mean_of):
             found[measure.name].append((benchmark, measure))
     taken = {column.name for column in (*PLAYED, *CONDUCT)}
     for name, these in found.items():

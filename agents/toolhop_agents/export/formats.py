@@ -11,9 +11,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeAlias
 
+from toolhop_agents.benchmarks import binding_of
 from toolhop_agents.export.chat import ChatStyle, write_chats
 from toolhop_agents.export.episodes import Exported, benchmarks_of, exported, labels
-from toolhop_agents.export.files import ExportError, check_free
+from toolhop_agents.export.files import ExportError, atomic, check_free
 from toolhop_agents.export.huggingface import CARD, DATA, write_dataset
 from toolhop_agents.export.inspect_log import write_logs
 from toolhop_agents.export.parquet import CALLS_FILE, EPISODES_FILE, Written, write_tables
@@ -67,11 +68,33 @@ def _with_items(stores: Sequence[RunStore]) -> Iterator[tuple[Exported, Item | N
             yield one, items.get(one.attempt.item)
 
 
+def _predictions(order: Order) -> Written:
+    """The official file of answers: of one run, as the file has no place for agents."""
+    check_free([order.out], order.overwrite)
+    if len(order.stores) != 1:
+        raise ExportError("--to predictions writes one run; give one")
+    (store,) = order.stores
+    place = {identity: number for number, identity in enumerate(store.items().by_id)}
+    found = [one for one in exported([store]) if one.counts]
+    found.sort(key=lambda one: (one.attempt.mode, place.get(one.attempt.item, 0)))
+    binding = binding_of(found[0].attempt.benchmark) if found else None
+    if binding is None or binding.predictions is None:
+        raise ExportError(f"{store.folder} is of no benchmark with an official file of answers")
+    if len({(one.attempt.item, one.attempt.mode) for one in found}) < len(found):
+        raise ExportError("the official file has one answer an item; the run has several epochs")
+    answers = {(o.attempt.item, o.attempt.mode): o.trace.final_text for o in found}
+    text = binding.predictions.write(answers)
+    with atomic(order.out) as beside:
+        beside.write_text(text, encoding="utf-8")
+    return Written((order.out,), {"answers": len(answers)})
+
+
 FORMATS: Mapping[str, Callable[[Order], Written]] = {
     "parquet": _parquet,
     "hf": _huggingface,
     "inspect": _inspect,
     "chat": _chat,
+    "predictions": _predictions,
 }
 
 

@@ -28,6 +28,13 @@ class ConversationTooLong(ModelFault):
     """
 
 
+class NoReply(ModelFault):
+    """Whoever answers has nothing to say, and never will: the episode ends without a reply.
+
+    That is no fault: a file of old answers may lack some.
+    """
+
+
 class NoSuchModel(ModelFault):
     """The name that was given can be no model's. Nothing was asked."""
 

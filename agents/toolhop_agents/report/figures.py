@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from toolhop_env.attempt import Attempt, counting
 from toolhop_env.benchmark import Benchmark
+from toolhop_env.facets import in_order, splitting
 from toolhop_env.measures import Measure
 from toolhop_env.summary import Estimate, Group, Summary, summarize
 from toolhop_env.trace import Trace
@@ -58,6 +59,7 @@ def measure_part(measure: Measure) -> JSON:
         "unit": str(measure.unit),
         "scorer": str(measure.scorer),
         "binary": measure.binary,
+        "in_tables": measure.in_tables,
     }
 
 
@@ -87,10 +89,23 @@ def groups(run: int, episodes: Sequence[Played]) -> list[dict[str, JSON]]:
             "call_format": str(group.call_format),
             "unfinished": open_[group],
             **_by_milestone([one for one in counts if Group.of(one.attempt) == group]),
+            "facets": _by_facet([one.attempt for one in counts if Group.of(one.attempt) == group]),
             **_summary(summaries.get(group)),
         }
         for group in dict.fromkeys([*summaries, *open_])
     ]
+
+
+def _by_facet(attempts: Sequence[Attempt]) -> dict[str, JSON]:
+    """By facet of the benchmark the figures of each of its values, in their order."""
+    found: dict[str, JSON] = {}
+    for facet in dict.fromkeys(name for one in attempts for name in one.facets):
+        parts = summarize(attempts, splitting(facet, attempts, {}))
+        found[facet] = [
+            {"value": one.group.part, **_summary(one)}
+            for one in sorted(parts, key=lambda one: in_order(one.group.part))
+        ]
+    return found
 
 
 def _by_milestone(episodes: Sequence[Played]) -> dict[str, JSON]:

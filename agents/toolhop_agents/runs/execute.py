@@ -12,6 +12,7 @@ import anyio
 
 from toolhop_agents.benchmarks import binding_of
 from toolhop_agents.benchmarks.binding import Binding
+from toolhop_agents.benchmarks.predictions import PREFIX, Predicted, read_predictions
 from toolhop_agents.judge.judges import Judge
 from toolhop_agents.judge.open_judge import open_judge
 from toolhop_agents.models.clients import open_model
@@ -198,7 +199,7 @@ class _RunSession:
                 if name and address:
                     await reach(name, address)
             sandbox = await enter_context(await _sandbox(settings, workers))
-            agents = await enter_context(_agents(settings, binding, self._connections))
+            agents = await enter_context(_agents(job, binding, self._connections))
             stand_ins, judge = StandIns(), None
             if settings.simulator is not None:
                 model = open_model(settings.simulator, base_url=settings.simulator_base_url)
@@ -270,9 +271,14 @@ def episodes_at_a_time(settings: RunSettings) -> int:
 
 @asynccontextmanager
 async def _agents(
-    settings: RunSettings, binding: Binding, connections: Connections
+    job: Job, binding: Binding, connections: Connections
 ) -> AsyncIterator[AgentSource]:
-    """Clients of a model, or a scripted agent made for each item."""
+    """Clients of a model, or a scripted agent or a file's answer for each item."""
+    settings, name = job.settings, job.settings.agent_name
+    if settings.model is None and name.startswith(PREFIX):
+        answers = read_predictions(name, binding, None)
+        yield lambda unit: Predicted(name, answers, unit.item.id, unit.mode)
+        return
     if settings.model is None:
         play = choose(settings.agent_name, binding.agents)
         yield lambda unit: ScriptedModel(

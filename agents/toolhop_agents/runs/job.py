@@ -9,6 +9,7 @@ from random import Random
 
 from toolhop_agents.benchmarks import binding_of
 from toolhop_agents.benchmarks.binding import Binding
+from toolhop_agents.benchmarks.predictions import PREFIX, read_predictions
 from toolhop_agents.models import prices
 from toolhop_agents.runs import manifest as manifests
 from toolhop_agents.runs.certified import chosen
@@ -77,7 +78,7 @@ def prepare(settings: RunSettings) -> Job:
     items = select(data, limit=settings.limit, sample_ids=settings.sample_ids)
     binding = _binding(items, data.name)
     settings = settings.model_copy(update={"modes": _modes(settings, binding)})
-    _check_agent(settings, binding)
+    _check_agent(settings, binding, data.items)
     _check_bodies(items, settings)
     items = chosen(items, data.name, settings.certificates, only=settings.certified_only)
     shown = Perturbation.parse(settings.perturbation)
@@ -106,7 +107,7 @@ def resumed(store: RunStore, settings: RunSettings, changed: Mapping[str, JSON])
             f"the items in {store.folder} are not those that the run began with: items.jsonl was "
             "changed, or this version of toolhop-env reads it otherwise; start a new run"
         )
-    _check_agent(settings, _binding(data.items, str(store.folder)))
+    _check_agent(settings, _binding(data.items, str(store.folder)), None)
     return Job(settings, data, data.items, store=store, changed=changed)
 
 
@@ -184,8 +185,10 @@ def _check_bodies(items: Sequence[Item], settings: RunSettings) -> None:
                     pass
 
 
-def _check_agent(settings: RunSettings, binding: Binding) -> None:
-    if settings.model is None:
+def _check_agent(settings: RunSettings, binding: Binding, known: Sequence[Item] | None) -> None:
+    if settings.model is None and settings.agent_name.startswith(PREFIX):
+        read_predictions(settings.agent_name, binding, known)
+    elif settings.model is None:
         choose(settings.agent_name, binding.agents)
     elif settings.run_limits.known_costs:
         prices.check(settings.model, settings.base_url, settings.price)

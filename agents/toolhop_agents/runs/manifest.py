@@ -51,6 +51,7 @@ def manifest(
         "started_at": began,
         "ended_at": None,
         "settings": settings.model_dump(mode="json"),
+        "prompt": "the user's template" if settings.template else "ours",
         "data": {
             "name": data.name,
             "origin": data.origin,

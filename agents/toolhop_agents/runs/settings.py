@@ -112,7 +112,8 @@ class RunSettings(BaseModel):
         str | None,
         Flag(
             "Scripted agent: oracle, as-listed, do-nothing, constant:TEXT, faulty[:RATE], "
-            "repairing[:RATE], or one of the benchmark's own.  [default: oracle]",
+            "repairing[:RATE], predictions:FILE (answers out of a file), or one of the benchmark's "
+            "own.  [default: oracle]",
             default="",
         ),
     ] = "oracle"

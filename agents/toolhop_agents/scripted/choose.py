@@ -20,6 +20,7 @@ AGENTS: Mapping[str, str] = {
     "do-nothing": "answers that it has no answer",
     "constant:TEXT": "always answers TEXT",
     "faulty[:RATE[:KIND,...]]": "the oracle, each hop's first call spoilt at RATE (default 0.3)",
+    "predictions:FILE": "the answers in the benchmark's official file of answers",
     "repairing[:RATE[:KIND,...]]": "faulty, and fixes a call where the feedback tells it how",
 }
 

@@ -101,6 +101,20 @@ def _values(prefix: str, counts: Counts, *, valid: bool) -> dict[str, Parts | No
     return {f"{prefix}{name}": parts for name, parts in found.items()}
 
 
+def explain_gap(trace: Trace) -> str | None:
+    """What of the answer one scorer has as wholly right and the other has not; None where their
+    trees agree, or the official code stops.
+    """
+    gold, predicted = gold_calls(trace.started.gold), calls_in(trace.final_text)
+    try:
+        ours, theirs = counting.strict(gold, predicted), counting.official(gold, predicted)
+    except OfficialRaises:
+        return None
+    parts = ("selection", "order", "nested", "param")
+    unlike = [name for name in parts if getattr(ours, name).whole != getattr(theirs, name).whole]
+    return unlike[0] if unlike and ours.tree != theirs.tree else None
+
+
 def facets(gold: JSON) -> dict[str, str]:
     """The groups of the paper's figures: depth of nesting, and structure by its number."""
     calls = gold_calls(gold)
@@ -144,8 +158,13 @@ def _measures(prefix: str, scorer: Scorer) -> list[Measure]:
 
 
 MEASURES = (
-    *_measures(STRICT, Scorer.STRICT),
-    *_measures("", Scorer.OFFICIAL),
+    *(
+        one
+        for both in zip(
+            _measures(STRICT, Scorer.STRICT), _measures("", Scorer.OFFICIAL), strict=True
+        )
+        for one in both
+    ),
     Measure(
         "empty", "The answer is a list without a call, whose format is valid.", in_tables=False
     ),
@@ -171,4 +190,5 @@ NESTOOLS = Benchmark(
     score=score,
     expected=answer_text,
     facets=facets,
+    explain_gap=explain_gap,
 )

@@ -17,6 +17,7 @@ const figures = () =>
     { class: "overview" },
     heading(),
     answersSection(),
+    facetSections(),
     findingsSection(),
     report.ablations.map(ablationSection),
     levelsSection(),
@@ -170,6 +171,24 @@ const measureTable = (measures, counted = false) => {
     ].filter((cell) => cell !== false),
   );
   return table(null, columns, rows, { wide: true });
+};
+
+// The figures by each facet that a benchmark names.
+const facetSections = () => {
+  const measures = ownMeasures().filter((measure) => measure.in_tables);
+  const columns = measures.map((one) => ({ name: headingOf(one), number: true, title: one.says }));
+  return [...new Set(report.groups.flatMap((group) => Object.keys(group.facets)))].map((facet) => {
+    const rows = report.groups.flatMap((group) =>
+      (group.facets[facet] ?? []).map((part) => [
+        groupCell(group),
+        oneLine(part.value),
+        count(part.episodes),
+        ...measures.map((measure) => figureOf(measure, part.figures[measure.name])),
+      ]),
+    );
+    const head = [groupColumn, { name: words(facet) }, { name: "episodes", number: true }];
+    return section(`by-${facet}`, `By ${words(facet)}`, null, table(null, [...head, ...columns], rows, { wide: true }));
+  });
 };
 
 const episodesText = (group) => {
