@@ -11,7 +11,7 @@ from pathlib import Path
 from toolhop_tools.errors import BadChoice, DataError, DataNotFound
 from toolhop_tools.model import DataSet, Item
 from toolhop_tools.packages import BadPackage
-from toolhop_tools.readers import folder, native, toolbehonest, toolhop
+from toolhop_tools.readers import folder, native, relytoolbench, toolbehonest, toolhop
 from toolhop_tools.readers.reader import Reader, from_package, from_packages
 from toolhop_tools.readers.record import Survey
 
@@ -20,6 +20,7 @@ READERS: dict[str, Reader] = {
     "toolhop": toolhop.READER,
     "folder": folder.FOLDER,
     "toolbehonest": toolbehonest.READER,
+    "relytoolbench": relytoolbench.READER,
 }
 """Readers of the product's own, by name. No entry point replaces one of these."""
 

@@ -79,8 +79,12 @@ def prompt(
         "answer_format": shipped("answer_format"),
         "tool_format": shipped("tool_format") + "\n" if text_tools else "",
     }
-    text = template if template is not None else shipped(mode.value)
-    system, user = _sections(text)
+    return filled(template if template is not None else shipped(mode.value), values)
+
+
+def filled(template: str, values: Mapping[str, str]) -> tuple[SystemMessage | UserMessage, ...]:
+    """The messages of a template, its places filled (`fill`)."""
+    system, user = _sections(template)
     parts: list[SystemMessage | UserMessage] = []
     if system:
         parts.append(SystemMessage(fill(system, values)))

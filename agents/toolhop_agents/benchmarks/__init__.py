@@ -10,13 +10,16 @@ from collections.abc import Mapping
 from functools import cache
 
 from toolhop_agents.benchmarks.binding import Binding
+from toolhop_agents.benchmarks.relytoolbench import RELYTOOLBENCH
 from toolhop_agents.benchmarks.toolbehonest import TOOLBEHONEST
 from toolhop_agents.benchmarks.toolhop import TOOLHOP
 from toolhop_env.benchmarks import UnknownBenchmark, from_package
 from toolhop_tools.packages import added, loaded
 
 GROUP = "toolhop.bindings"
-BUILT_IN: Mapping[str, Binding] = {one.benchmark.name: one for one in (TOOLHOP, TOOLBEHONEST)}
+BUILT_IN: Mapping[str, Binding] = {
+    one.benchmark.name: one for one in (TOOLHOP, TOOLBEHONEST, RELYTOOLBENCH)
+}
 
 
 @cache

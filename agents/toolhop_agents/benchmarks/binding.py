@@ -54,6 +54,8 @@ class Binding:
     """Whether tools can be called in a mode; never so in planning."""
     agents: Mapping[str, Play] = field(default_factory=dict)
     """Scripted agents of its own, beside those of any benchmark, by name."""
+    turn_limit: int | None = None
+    """Replies an episode has, unless a run says otherwise; None for the limit of any run."""
 
     def tools_of(self, item: Item, mode: str) -> list[ToolSchema]:
         """The schemas that a prompt may describe; none where a mode has no tools."""
