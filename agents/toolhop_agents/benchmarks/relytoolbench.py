@@ -45,7 +45,8 @@ def _gold(item: Item, seed: int, messages: Sequence[Message], tools: bool) -> Re
         return _finish(PROPER[kind])
     names: JSON = item.gold["relevant"]
     schemas = [item.tools[str(name)].schema for name in names] if isinstance(names, list) else []
-    calls = [(one.name, found) for one in schemas if (found := _from_query(one, item.question))]
+    each = [(one.name, _from_query(one, item.question)) for one in schemas]
+    calls = [(name, arguments) for name, arguments in each if arguments is not None]
     done = len(turns(messages))
     return _call(*calls[done], done) if done < len(calls) else _answer(done)
 
