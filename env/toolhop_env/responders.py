@@ -82,8 +82,9 @@ class StandIns:
             key = call_key(tool, arguments)
             if key in self.earlier:
                 return self.earlier[key], ResultOrigin.EARLIER
-            self.earlier[key] = await self.simulator.respond(tool, arguments)
-            return self.earlier[key], ResultOrigin.SIMULATED
+            outcome = await self.simulator.respond(tool, arguments)
+            # Of two calls at once the first to be answered holds for both.
+            return self.earlier.setdefault(key, outcome), ResultOrigin.SIMULATED
         return table.default, ResultOrigin.TEMPLATE if table.made else ResultOrigin.DEFAULT
 
     def of(self, tool: Tool) -> Responder | None:
