@@ -11,7 +11,7 @@ from pathlib import Path
 from toolhop_tools.errors import BadChoice, DataError, DataNotFound
 from toolhop_tools.model import DataSet, Item
 from toolhop_tools.packages import BadPackage
-from toolhop_tools.readers import folder, native, nestools, toolbehonest, toolhop
+from toolhop_tools.readers import folder, native, nestools, relytoolbench, toolbehonest, toolhop
 from toolhop_tools.readers.reader import Reader, from_package, from_packages
 from toolhop_tools.readers.record import Survey
 
@@ -21,6 +21,7 @@ READERS: dict[str, Reader] = {
     "folder": folder.FOLDER,
     "nestools": nestools.READER,
     "toolbehonest": toolbehonest.READER,
+    "relytoolbench": relytoolbench.READER,
 }
 """Readers of the product's own, by name. No entry point replaces one of these."""
 

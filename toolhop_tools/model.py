@@ -52,10 +52,15 @@ class RecordedTable:
     """By the `canonical` text of the arguments."""
     default: Outcome
     """What a call with any other arguments gives."""
+    instruction: str = ""
+    """Where given, a model may answer such calls in the place of the default, if a run has one:
+    instructions to it, as of `Simulated`."""
+    made: bool = False
+    """The default is a result made up in the form of the tool's own, and none that it gave."""
 
-    def answer(self, arguments: Mapping[str, JSON]) -> Outcome:
-        """The outcome that was recorded for these arguments, else the default."""
-        return self.results.get(canonical(dict(arguments)), self.default)
+    def recorded(self, arguments: Mapping[str, JSON]) -> Outcome | None:
+        """The outcome that was recorded for these arguments, if one was."""
+        return self.results.get(canonical(dict(arguments)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +92,17 @@ class Described:
     """What its benchmark says of it beside the schema, such as an id and its responses."""
 
 
-Body: TypeAlias = Program | RecordedTable | Simulated | Described | EpisodeAction
+@dataclass(frozen=True, slots=True)
+class ActionChoice:
+    """An action of the episode that an argument of the call chooses."""
+
+    argument: str
+    actions: Mapping[str, EpisodeAction]
+    """`EpisodeAction.FINISH` or `GIVE_UP` by the argument's value. The tool's schema has to require
+    one of these values."""
+
+
+Body: TypeAlias = Program | RecordedTable | Simulated | Described | EpisodeAction | ActionChoice
 """What answers a tool's calls. A `Program` runs in the sandbox."""
 
 
@@ -128,15 +143,20 @@ class Tool:
         match self.body:
             case Program(source, function):
                 return [source, function]
-            case RecordedTable(results, default):
+            case RecordedTable(results, default, instruction, made):
                 rows: JSON = {key: _outcome_json(one) for key, one in results.items()}
-                return [{"recorded": rows, "default": _outcome_json(default)}]
+                more: dict[str, JSON] = {"instruction": instruction} if instruction else {}
+                more |= {"made": True} if made else {}
+                return [{"recorded": rows, "default": _outcome_json(default), **more}]
             case Simulated(instruction):
                 return [{"simulated": instruction}]
             case Described(facts):
                 return [{"described": dict(facts)}]
             case EpisodeAction():
                 return [{"action": self.body.value}]
+            case ActionChoice(argument, actions):
+                chosen: JSON = {value: one.value for value, one in actions.items()}
+                return [{"argument": argument, "actions": chosen}]
             case _:
                 assert_never(self.body)
 

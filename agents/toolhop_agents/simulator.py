@@ -10,7 +10,7 @@ from toolhop_agents.models.base import Model, ModelFault
 from toolhop_env.messages import SystemMessage, UserMessage
 from toolhop_sandbox.errors import SandboxFault
 from toolhop_sandbox.outcome import JSON, Outcome, Returned
-from toolhop_tools.model import Simulated, Tool
+from toolhop_tools.model import RecordedTable, Simulated, Tool
 
 ASKED = """You stand in for a tool. Reply with what the tool returns for this call: JSON alone, with
 no word around it.
@@ -31,7 +31,7 @@ class ModelSimulator:
         Raises:
             SandboxFault: the model could not be asked: a fault of ours, not the tool's.
         """
-        if not isinstance(tool.body, Simulated):
+        if not isinstance(tool.body, Simulated | RecordedTable):
             raise TypeError(f"{tool.name} is not simulated")
         shown = json.dumps(tool.schema.to_openai()["function"], ensure_ascii=False)
         given = json.dumps(dict(arguments), ensure_ascii=False)

@@ -26,7 +26,7 @@ from toolhop_env.messages import Message, RawCall, Reply, SystemMessage, UserMes
 from toolhop_env.offered import shown_chars
 from toolhop_env.reading import CallFormat, read_calls
 from toolhop_env.repair import repair
-from toolhop_env.responders import Programs, StandIns, Tables
+from toolhop_env.responders import Programs, StandIns
 from toolhop_env.trace import (
     Called,
     Ended,
@@ -34,6 +34,7 @@ from toolhop_env.trace import (
     Event,
     FeedbackSet,
     Replied,
+    ResultOrigin,
     Started,
     Trace,
     messages_of,
@@ -43,7 +44,7 @@ from toolhop_env.verdicts import Call, Rejected
 from toolhop_sandbox.base import Program, Sandbox, Session
 from toolhop_sandbox.errors import SandboxError
 from toolhop_sandbox.outcome import Outcome, Returned
-from toolhop_tools.model import EpisodeAction, Item, RecordedTable, Tool
+from toolhop_tools.model import ActionChoice, EpisodeAction, Item, RecordedTable, Tool
 
 Sink = Callable[[Event], None]
 """Takes each event as it happens, for instance to write it to a file."""
@@ -144,8 +145,8 @@ class Episode:
         self._level: Verbosity = resume_from.level if resume_from else self.setting.feedback
         self._tools: dict[str, Tool] = item.tools if self.setting.offer_tools else {}
         self._validator = Validator([tool.schema for tool in self._tools.values()])
-        given = stand_ins or StandIns()
-        self._given = {name: given.of(tool) for name, tool in self._tools.items()}
+        self._stand_ins = stand_ins or StandIns()
+        self._given = {name: self._stand_ins.of(tool) for name, tool in self._tools.items()}
         self._lease: AbstractAsyncContextManager[Session] | None = None
         self._session: Session | None = None
         self._entered = False
@@ -355,10 +356,11 @@ class Episode:
         malformed = malformed or in_name(raw, self._tools)
         verdict = self._verdict(raw, malformed)
         outcome: Outcome | None = None
+        origin: ResultOrigin | None = None
         wall_s = 0.0
         if isinstance(verdict, Call):
             began = time.perf_counter()
-            outcome = await self._run(verdict)
+            outcome, origin = await self._run(verdict)
             wall_s = round(time.perf_counter() - began, 6)
             if self.ending is not None:
                 raise EpisodeOver(f"the episode ended ({self.ending}) while a call was under way")
@@ -373,31 +375,35 @@ class Episode:
             error=feedback.error,
             hop=self._hop(malformed.name if malformed else raw.name),
             wall_s=wall_s,
-            action=self._action(raw.name),
+            action=self._action(raw.name, verdict),
+            origin=origin,
         )
         self._record(called)
         if called.error is None and called.ends is not None:
             self.end(called.ends)
         return called
 
-    async def _run(self, call: Call) -> Outcome:
+    async def _run(self, call: Call) -> tuple[Outcome, ResultOrigin | None]:
         tool = self._tools[call.tool]
         given = self._given[call.tool]
         if given is not None:
-            return await given.respond(tool, call.arguments)
+            return await given.respond(tool, call.arguments), None
         match tool.body:
-            case EpisodeAction():
-                return Returned('"done"')
-            case RecordedTable():
-                return await Tables().respond(tool, call.arguments)
+            case EpisodeAction() | ActionChoice():
+                return Returned('"done"'), None
+            case RecordedTable() as table:
+                return await self._stand_ins.look_up(tool, table, call.arguments)
             case _:
                 if self._session is None:
                     raise EpisodeOver("the episode was left while a call was under way")
-                return await Programs(self._session).respond(tool, call.arguments)
+                return await Programs(self._session).respond(tool, call.arguments), None
 
-    def _action(self, tool: str) -> EpisodeAction | None:
-        """The action of the episode that a tool is, None for any other tool."""
+    def _action(self, tool: str, verdict: Call | Rejected) -> EpisodeAction | None:
+        """The action of the episode that a call is, None for any other tool."""
         body = self._tools[tool].body if tool in self._tools else None
+        if isinstance(body, ActionChoice):
+            chosen = verdict.arguments.get(body.argument) if isinstance(verdict, Call) else None
+            return body.actions.get(str(chosen))
         return body if isinstance(body, EpisodeAction) else None
 
     def _hop(self, tool: str) -> int | None:

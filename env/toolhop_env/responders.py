@@ -8,12 +8,21 @@ asks nobody itself.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Protocol, assert_never
 
+from toolhop_env.trace import ResultOrigin
 from toolhop_sandbox.base import Program, Session
 from toolhop_sandbox.outcome import JSON, Outcome
-from toolhop_tools.model import Described, EpisodeAction, RecordedTable, Simulated, Tool
+from toolhop_tools.model import (
+    ActionChoice,
+    Described,
+    EpisodeAction,
+    RecordedTable,
+    Simulated,
+    Tool,
+    canonical,
+)
 
 
 class Responder(Protocol):
@@ -43,14 +52,9 @@ class Programs:
         return await self.session.call(tool.program, arguments)
 
 
-class Tables:
-    """Looks calls of recorded tools up; nothing runs."""
-
-    async def respond(self, tool: Tool, arguments: Mapping[str, JSON]) -> Outcome:
-        """See `Responder.respond`."""
-        if not isinstance(tool.body, RecordedTable):
-            raise TypeError(f"{tool.name} is no recorded table")
-        return tool.body.answer(arguments)
+def call_key(tool: Tool, arguments: Mapping[str, JSON]) -> str:
+    """One text for all calls that mean the same, in whatever item the tool stands."""
+    return canonical([tool.name, tool.body_parts, dict(arguments)])
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +65,28 @@ class StandIns:
     """Answers in the place of tools that are simulated."""
     user: Responder | None = None
     """Answers `ask_user` and `change_tools`."""
+    earlier: dict[str, Outcome] = field(default_factory=dict)
+    """What the simulator answered before in the place of recorded tools, by `call_key`: a call is
+    answered alike whenever it is made."""
+
+    async def look_up(
+        self, tool: Tool, table: RecordedTable, arguments: Mapping[str, JSON]
+    ) -> tuple[Outcome, ResultOrigin]:
+        """The result of a call of a recorded tool, and where it came from; nothing runs.
+
+        Raises:
+            SandboxError: the simulator could not answer.
+        """
+        if (found := table.recorded(arguments)) is not None:
+            return found, ResultOrigin.RECORDED
+        if table.instruction and self.simulator is not None:
+            key = call_key(tool, arguments)
+            if key in self.earlier:
+                return self.earlier[key], ResultOrigin.EARLIER
+            outcome = await self.simulator.respond(tool, arguments)
+            # Of two calls at once the first to be answered holds for both.
+            return self.earlier.setdefault(key, outcome), ResultOrigin.SIMULATED
+        return table.default, ResultOrigin.TEMPLATE if table.made else ResultOrigin.DEFAULT
 
     def of(self, tool: Tool) -> Responder | None:
         """Who answers a tool that neither runs nor is looked up; None for the episode itself.
@@ -69,7 +95,9 @@ class StandIns:
             MissingResponder: who should is not there.
         """
         match tool.body:
-            case Program() | RecordedTable() | EpisodeAction.FINISH | EpisodeAction.GIVE_UP:
+            case Program() | RecordedTable() | ActionChoice():
+                return None
+            case EpisodeAction.FINISH | EpisodeAction.GIVE_UP:
                 return None
             case Simulated():
                 return self._given(self.simulator, tool, "a model that simulates it", "simulator")

@@ -59,6 +59,21 @@ class Ending(StrEnum):
     """A fault of ours: not scored, may be played again."""
 
 
+class ResultOrigin(StrEnum):
+    """Where the result of a recorded tool came from (`toolhop_tools.model.RecordedTable`)."""
+
+    RECORDED = "recorded"
+    """It was recorded for these arguments."""
+    EARLIER = "earlier"
+    """A model made it up for the same call, earlier in the run."""
+    SIMULATED = "simulated"
+    """A model made it up."""
+    TEMPLATE = "template"
+    """It is made up in the form of the tool's results."""
+    DEFAULT = "default"
+    """What the tool gives for any other arguments."""
+
+
 @dataclass(frozen=True, slots=True)
 class Started:
     """The first event."""
@@ -129,6 +144,8 @@ class Called:
     """Seconds until it was answered; 0 where nothing ran."""
     action: EpisodeAction | None = None
     """Where the tool is an action of the episode itself: which."""
+    origin: ResultOrigin | None = None
+    """Of a recorded tool's result; None for other tools, and where the call was rejected."""
     kind: Literal["called"] = "called"
 
     @property
@@ -218,7 +235,8 @@ class Trace:
             return None
         last = self.events[-2]
         if isinstance(last, Called) and isinstance(last.verdict, Call):
-            return str(last.verdict.arguments.get("answer", ""))
+            given = last.verdict.arguments
+            return str(given.get("answer", given.get("final_answer", "")))
         return self.replies[-1].reply.content
 
     def after(self, *events: Event) -> Trace:

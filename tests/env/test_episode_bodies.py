@@ -15,6 +15,7 @@ from toolhop_env.trace import Ending, Trace, from_lines, to_line
 from toolhop_sandbox.canned import CannedSandbox
 from toolhop_sandbox.outcome import JSON, Outcome, Raised, Returned
 from toolhop_tools.model import (
+    ActionChoice,
     Body,
     EpisodeAction,
     Item,
@@ -70,6 +71,55 @@ def test_a_recorded_table_is_looked_up_and_nothing_runs() -> None:
     assert [call.error for call in trace.calls] == [None, "raised"]
     assert trace.calls[0].feedback == "4"
     assert (box.calls, box.open_sessions) == ([], 0)
+
+
+def origins(trace: Trace) -> list[str | None]:
+    return [call.origin for call in trace.calls]
+
+
+def test_a_result_has_its_origin_and_a_model_answers_a_call_once() -> None:
+    table = RecordedTable(
+        {canonical({"n": 2}): Returned("4")}, Returned("0"), "Doubles.", made=True
+    )
+    calls = [calling(raw("double", {"n": n}, f"c{turn}")) for turn, n in enumerate((2, 3, 3.0))]
+    alone = played(item(double=table), *calls)
+    assert origins(alone) == ["recorded", "template", "template"]
+    assert [call.feedback for call in alone.calls] == ["4", "0", "0"]
+    model = Says("six")
+    stand_ins = StandIns(simulator=model)
+    simulated = played(item(double=table), *calls, stand_ins=stand_ins)
+    assert origins(simulated) == ["recorded", "simulated", "earlier"]
+    assert [call.feedback for call in simulated.calls] == ["4", '"six"', '"six"']
+    again = played(item(double=table), calls[1], stand_ins=stand_ins)
+    assert (origins(again), model.asked) == (["earlier"], [{"n": 3}])
+    assert from_lines(to_line(event) for event in simulated.events) == simulated
+
+
+def test_a_table_without_an_instruction_asks_no_model() -> None:
+    table = RecordedTable({}, Raised("KeyError", "n"))
+    stand_ins = StandIns(simulator=Says("six"))
+    trace = played(item(double=table), calling(raw("double", {"n": 3})), stand_ins=stand_ins)
+    assert origins(trace) == ["default"]
+
+
+@pytest.mark.parametrize(
+    ("way", "ending", "said"),
+    [("done", Ending.ANSWERED, "4"), ("cannot", Ending.GAVE_UP, None)],
+)
+def test_an_argument_chooses_how_the_episode_ends(
+    way: str, ending: Ending, said: str | None
+) -> None:
+    body = ActionChoice("way", {"done": EpisodeAction.FINISH, "cannot": EpisodeAction.GIVE_UP})
+    shapes: dict[str, JSON] = {"way": {"enum": ["done", "cannot"]}, "final_answer": {}}
+    schema: dict[str, JSON] = {"type": "object", "required": ["way"], "properties": shapes}
+    tool = Tool(ToolSchema("end", "", schema), body)
+    one = Item("i", "Q?", "4", (), "d", "number", others=(tool,))
+    wrong = calling(raw("end", {"way": "else"}))
+    right = calling(raw("end", {"way": way, "final_answer": "4"} if said else {"way": way}))
+    trace = played(one, wrong, right)
+    assert trace.calls[0].ends is None
+    assert trace.ended is not None
+    assert (trace.ended.ending, trace.final_text) == (ending, said)
 
 
 def test_a_finish_action_ends_the_episode_with_its_answer() -> None:

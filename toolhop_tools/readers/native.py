@@ -15,6 +15,7 @@ from toolhop_sandbox.base import Program
 from toolhop_sandbox.outcome import JSON, OUTCOME
 from toolhop_tools.errors import DataError
 from toolhop_tools.model import (
+    ActionChoice,
     Body,
     DataSet,
     Described,
@@ -65,16 +66,20 @@ def _body(body: Body) -> JSON:
     match body:
         case Program(source, function):
             return {"kind": "program", "source": source, "function": function}
-        case RecordedTable(results, default):
+        case RecordedTable(results, default, instruction, made):
             rows = {key: OUTCOME.dump_python(one, mode="json") for key, one in results.items()}
             other = OUTCOME.dump_python(default, mode="json")
-            return {"kind": "table", "results": rows, "default": other}
+            more: dict[str, JSON] = {"instruction": instruction, "made": made}
+            return {"kind": "table", "results": rows, "default": other, **more}
         case Simulated(instruction):
             return {"kind": "simulated", "instruction": instruction}
         case Described(facts):
             return {"kind": "described", "facts": dict(facts)}
         case EpisodeAction():
             return {"kind": "action", "action": body.value}
+        case ActionChoice(argument, actions):
+            chosen: JSON = {value: one.value for value, one in actions.items()}
+            return {"kind": "choice", "argument": argument, "actions": chosen}
 
 
 def _hop(hop: Hop) -> JSON:
@@ -140,13 +145,18 @@ def _read(body: Mapping[str, Any]) -> Body:
             return Program(body["source"], body["function"])
         case "table":
             rows = {key: OUTCOME.validate_python(one) for key, one in body["results"].items()}
-            return RecordedTable(rows, OUTCOME.validate_python(body["default"]))
+            default = OUTCOME.validate_python(body["default"])
+            more = body.get("instruction", ""), body.get("made", False)
+            return RecordedTable(rows, default, *more)
         case "simulated":
             return Simulated(body["instruction"])
         case "described":
             return Described(body["facts"])
         case "action":
             return EpisodeAction(body["action"])
+        case "choice":
+            chosen = {value: EpisodeAction(one) for value, one in body["actions"].items()}
+            return ActionChoice(body["argument"], chosen)
         case other:
             raise ValueError(f"a body of kind {other!r}")
 

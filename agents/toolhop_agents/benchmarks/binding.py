@@ -73,6 +73,8 @@ class Binding:
     """Scripted agents of its own, beside those of any benchmark, by name."""
     predictions: PredictionFile | None = None
     """The official file of answers, where there is one and a reply is all of an answer."""
+    turn_limit: int | None = None
+    """Replies an episode has, unless a run says otherwise; None for the limit of any run."""
 
     def tools_of(self, item: Item, mode: str) -> list[ToolSchema]:
         """The schemas that a prompt may describe; none where a mode has no tools."""

@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from toolhop_agents.benchmarks.binding import Ask, Binding, Interaction, Prompt
-from toolhop_agents.prompts import fill, shipped
-from toolhop_env.messages import Message, Reply, UserMessage
+from toolhop_agents.prompts import filled, shipped
+from toolhop_env.messages import Message, Reply
 from toolhop_env.scorers.toolbehonest import TOOLBEHONEST as BENCHMARK
 from toolhop_env.scorers.toolbehonest import Gold
 from toolhop_tools.model import Item
@@ -22,7 +22,7 @@ def _prompt(ask: Ask) -> Prompt:
     language = str(ask.item.extra.get("language", "en"))
     text = ask.template or shipped(f"toolbehonest/{language}-{ask.mode}")
     values = {"question": ask.item.question, "tools": "", "answer_format": "", "tool_format": ""}
-    return (UserMessage(fill(text, values)),)
+    return filled(text, values)
 
 
 def _asked_level(messages: Sequence[Message]) -> int:

@@ -72,6 +72,8 @@ def run(
     load_dotenv(Path(".env"))
     if estimate and not dry_run:
         raise click.UsageError("--estimate goes with --dry-run")
+    if ctx.get_parameter_source("turn_limit") is ParameterSource.DEFAULT:
+        del flags["turn_limit"]  # a benchmark may have a limit of its own
     job = _resumed(ctx, resume, flags) if resume else prepare(settings_of(flags))
     errors = Console(stderr=True)
     if job.left_out:

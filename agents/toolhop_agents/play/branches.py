@@ -23,7 +23,7 @@ from toolhop_env.levels import Verbosity
 from toolhop_env.messages import Reply
 from toolhop_env.runs.store import RunStore
 from toolhop_sandbox.outcome import JSON, Outcome, Returned
-from toolhop_tools.model import Simulated, Tool
+from toolhop_tools.model import RecordedTable, Simulated, Tool
 
 INTERRUPTED = "the call was interrupted"
 
@@ -59,7 +59,7 @@ class Typist:
         asked = PendingCall(tool, arguments, anyio.Event())
         self.asked.put(asked)
         await asked.given.wait()
-        plain = isinstance(tool.body, Simulated) and _is_json(asked.text)
+        plain = isinstance(tool.body, Simulated | RecordedTable) and _is_json(asked.text)
         return Returned(asked.text if plain else json.dumps(asked.text, ensure_ascii=False))
 
 

@@ -27,7 +27,7 @@ from toolhop_env.messages import SystemMessage, UserMessage
 from toolhop_env.score import Errored, Score, Verdict
 from toolhop_env.trace import Called, Ending
 from toolhop_sandbox.outcome import JSON
-from toolhop_tools.model import Item, Simulated, Tool, ToolSchema
+from toolhop_tools.model import Item, RecordedTable, Simulated, Tool, ToolSchema
 
 SHOWN_CHARS = 4_000
 """Letters of a result that are shown; the trace has them all."""
@@ -157,12 +157,12 @@ class Screen:
 
     def stand_in(self, tool: Tool, arguments: Mapping[str, JSON]) -> None:
         """A call that whoever types has to answer."""
-        simulated = isinstance(tool.body, Simulated)
+        simulated = isinstance(tool.body, Simulated | RecordedTable)
         place = "this tool, which is simulated" if simulated else "the user, who is asked"
         text = json.dumps(dict(arguments), ensure_ascii=False)
         self.write(Text.assemble(foreign(tool.name, "cyan"), " ", foreign(text)), indent=2)
         self.write(Text(f"You answer in the place of {place}."), indent=2)
-        if isinstance(tool.body, Simulated):
+        if isinstance(tool.body, Simulated | RecordedTable):
             self.write(foreign(tool.body.instruction, "dim"), indent=2)
 
     def history(self, turns: Sequence[TakenTurn]) -> None:

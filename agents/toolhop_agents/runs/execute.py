@@ -31,13 +31,15 @@ from toolhop_agents.scripted.choose import choose
 from toolhop_agents.scripted.model import ScriptedModel
 from toolhop_agents.simulator import ModelSimulator
 from toolhop_env.attempt import Attempt
-from toolhop_env.responders import StandIns
+from toolhop_env.responders import StandIns, call_key
 from toolhop_env.runs.files import StoreError
 from toolhop_env.runs.progress import Progress, progress
 from toolhop_env.runs.store import RunStore
 from toolhop_env.spending import Spent
+from toolhop_env.trace import ResultOrigin
+from toolhop_env.verdicts import Call
 from toolhop_sandbox.choose import open_sandbox
-from toolhop_sandbox.outcome import JSON
+from toolhop_sandbox.outcome import JSON, Outcome
 from toolhop_sandbox.pool import PooledSandbox
 from toolhop_tools.model import Item
 
@@ -203,7 +205,8 @@ class _RunSession:
             stand_ins, judge = StandIns(), None
             if settings.simulator is not None:
                 model = open_model(settings.simulator, base_url=settings.simulator_base_url)
-                stand_ins = StandIns(ModelSimulator(await enter_context(model)))
+                simulator = ModelSimulator(await enter_context(model))
+                stand_ins = StandIns(simulator, earlier=_simulated_before(job))
             if settings.judge is not None:
                 opening = open_judge(settings.judge, base_url=settings.judge_base_url)
                 judge = await enter_context(opening)
@@ -225,6 +228,18 @@ class _RunSession:
         store = RunStore.create(job.settings.log_dir, name, facts, job.items)
         self._stack.enter_context(store.held())
         return store, facts
+
+
+def _simulated_before(job: Job) -> dict[str, Outcome]:
+    """What the simulator answered in earlier sessions in the place of recorded tools."""
+    tools = {item.id: item.tools for item in job.items}
+    return {
+        call_key(tools[trace.started.item][call.verdict.tool], call.verdict.arguments): call.outcome
+        for trace in (job.store.traces() if job.store else ())
+        for call in trace.calls
+        if call.origin is ResultOrigin.SIMULATED
+        if isinstance(call.verdict, Call) and call.outcome is not None
+    }
 
 
 async def _sandbox(settings: RunSettings, workers: int) -> PooledSandbox:

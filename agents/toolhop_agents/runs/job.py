@@ -77,7 +77,10 @@ def prepare(settings: RunSettings) -> Job:
     data = found.usable(skip_broken=settings.skip_broken)
     items = select(data, limit=settings.limit, sample_ids=settings.sample_ids)
     binding = _binding(items, data.name)
-    settings = settings.model_copy(update={"modes": _modes(settings, binding)})
+    own: dict[str, object] = {"modes": _modes(settings, binding)}
+    if binding.turn_limit is not None and "turn_limit" not in settings.model_fields_set:
+        own["turn_limit"] = binding.turn_limit
+    settings = settings.model_copy(update=own)
     _check_agent(settings, binding, data.items)
     _check_bodies(items, settings)
     items = chosen(items, data.name, settings.certificates, only=settings.certified_only)

@@ -22,13 +22,25 @@ from toolhop_env.episode import Episode, EpisodeOver, Setting
 from toolhop_env.feedback import render
 from toolhop_env.limits import EpisodeLimits
 from toolhop_env.responders import StandIns
-from toolhop_env.trace import EVENT, Called, Ended, Ending, FeedbackSet, Replied, Started, Trace
+from toolhop_env.trace import (
+    EVENT,
+    Called,
+    Ended,
+    Ending,
+    FeedbackSet,
+    Replied,
+    ResultOrigin,
+    Started,
+    Trace,
+)
 from toolhop_env.verdicts import Call
 from toolhop_sandbox.base import Sandbox
 from toolhop_sandbox.errors import SandboxFault
 from toolhop_sandbox.outcome import JSON, Outcome
-from toolhop_tools.model import EpisodeAction, Item, Simulated, Tool
+from toolhop_tools.model import EpisodeAction, Item, RecordedTable, Simulated, Tool
 
+MADE_UP = frozenset({ResultOrigin.SIMULATED, ResultOrigin.EARLIER})
+"""Results of recorded tools that no table holds."""
 CUT_ENDINGS = frozenset({Ending.OUT_OF_CALLS, Ending.OUT_OF_TIME, Ending.STOPPED, Ending.ERRORED})
 """Endings after which the last turn may have calls that were never run."""
 BY_KIND = frozenset({"timed_out", "out_of_memory"})
@@ -124,7 +136,8 @@ async def rerun(trace: Trace, item: Item, sandbox: Sandbox) -> Trace:
         limits = EpisodeLimits(turns=None, calls=len(trace.calls) or None)
         setting = replace(setting, limits=limits)
     said = RecordedAnswers(trace, item)
-    stand_ins = StandIns(simulator=said, user=said)
+    looked_up = [call for call in trace.calls if call.origin is not None]
+    stand_ins = RecordedLookUps(simulator=said, user=said, left=looked_up)
     try:
         again = Episode(item, sandbox, setting, name=started.episode, stand_ins=stand_ins)
         async with again as episode:
@@ -188,6 +201,23 @@ class RecordedAnswers:
                 "nobody is asked again"
             )
         return call.outcome
+
+
+@dataclass(frozen=True, slots=True)
+class RecordedLookUps(StandIns):
+    """Looks recorded tools up; what a model made up for such a call is taken from the trace."""
+
+    left: list[Called] = field(default_factory=list)
+    """The calls of a trace that were looked up, in order."""
+
+    async def look_up(
+        self, tool: Tool, table: RecordedTable, arguments: Mapping[str, JSON]
+    ) -> tuple[Outcome, ResultOrigin]:
+        """See `StandIns.look_up`."""
+        call = self.left.pop(0) if self.left else None
+        if call is not None and call.origin in MADE_UP and call.outcome and call.origin:
+            return call.outcome, call.origin
+        return await StandIns().look_up(tool, table, arguments)
 
 
 async def _give(episode: Episode, event: Replied | FeedbackSet) -> None:

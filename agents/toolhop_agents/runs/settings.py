@@ -210,7 +210,9 @@ class RunSettings(BaseModel):
     ] = "auto"
     tool_timeout_s: Annotated[float, Field(ge=0.01, le=3600), Flag("Seconds a call.")] = 10.0
     tool_memory_mib: Annotated[int, Field(ge=16, le=65536), Flag("MiB a call.")] = 256
-    turn_limit: Annotated[Count, Flag("Replies an episode.")] = 9
+    turn_limit: Annotated[
+        Count, Flag("Replies an episode; a benchmark may have a default of its own.")
+    ] = 9
     call_limit: Annotated[Count, Flag("Calls an episode.")] = 64
     token_limit: Annotated[Count, Flag("Tokens an episode.")] = None
     time_limit_s: Annotated[Amount, Flag("Seconds an episode.")] = None

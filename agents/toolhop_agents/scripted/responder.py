@@ -11,7 +11,7 @@ from toolhop_agents.models.loopback import Request, RequestResponder
 from toolhop_agents.scripted.model import Play, respond
 from toolhop_env.messages import Message, Reply, Usage, UserMessage
 from toolhop_env.reading import CallFormat
-from toolhop_tools.model import DataSet, Item
+from toolhop_tools.model import DataSet, Item, ToolSchema
 
 TOKEN_BYTES = 4
 """Bytes of UTF-8 that count as a token: about what tokenizers make of English."""
@@ -27,7 +27,7 @@ def responder(
     """
 
     def answer(request: Request) -> Reply:
-        item = item_of(data, request.messages)
+        item = item_of(data, request.messages, request.tools)
         prompt = "\n".join(message.content for message in request.messages)
         described = all(f'"{name}"' in prompt for name in item.tools)
         called = call_format or (
@@ -64,12 +64,15 @@ def _tokens(text: str) -> int:
     return ceil(len(text.encode(errors="replace")) / TOKEN_BYTES)
 
 
-def item_of(data: DataSet, messages: Sequence[Message]) -> Item:
+def item_of(data: DataSet, messages: Sequence[Message], tools: Sequence[ToolSchema] = ()) -> Item:
     """The item whose question stands in the user's messages; the longest, if several do.
+
+    Of items with one question it is the one whose tools are on offer.
 
     Raises:
         LookupError: none does.
     """
+    offered = {tool.name for tool in tools}
     said = "\n".join(message.content for message in messages if isinstance(message, UserMessage))
     found = [
         item
@@ -78,4 +81,4 @@ def item_of(data: DataSet, messages: Sequence[Message]) -> Item:
     ]
     if not found:
         raise LookupError(f"no question of the data set {data.name} stands in the conversation")
-    return max(found, key=lambda item: len(item.question))
+    return max(found, key=lambda item: (len(item.question), item.tools.keys() == offered))

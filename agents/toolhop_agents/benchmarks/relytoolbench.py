@@ -1,0 +1,123 @@
+"""RelyToolBench's binding: episodes of up to 50 replies that end with Finish.
+
+The prompt is in our words; it names the ways to give up, as the official one does.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+
+from toolhop_agents.benchmarks.binding import Ask, Binding, Prompt
+from toolhop_agents.prompts import filled, shipped, tool_lines
+from toolhop_agents.scripted.model import Play
+from toolhop_agents.scripted.plan import turns
+from toolhop_env.messages import Message, RawCall, Reply
+from toolhop_env.reading import CallFormat
+from toolhop_env.scorers.relytoolbench import PROPER
+from toolhop_env.scorers.relytoolbench import RELYTOOLBENCH as BENCHMARK
+from toolhop_sandbox.outcome import JSON
+from toolhop_tools.model import Item, ToolSchema
+
+TURNS = 50
+"""As in the official runs."""
+
+
+def _prompt(ask: Ask) -> Prompt:
+    is_text = ask.call_format is CallFormat.TEXT
+    values = {
+        "question": ask.item.question,
+        "tools": tool_lines(ask.schemas),
+        "answer_format": "",
+        "tool_format": shipped("relytoolbench/tool_format") if is_text else "",
+    }
+    return filled(ask.template or shipped("relytoolbench/finish"), values)
+
+
+def _gold(item: Item, seed: int, messages: Sequence[Message], tools: bool) -> Reply:
+    """Calls each relevant tool with values out of the query, then answers; defers properly.
+
+    A tool whose numbers the query does not have is left out.
+    """
+    kind = str(item.gold["kind"])
+    if kind in PROPER:
+        return _finish(PROPER[kind])
+    names: JSON = item.gold["relevant"]
+    schemas = [item.tools[str(name)].schema for name in names] if isinstance(names, list) else []
+    each = [(one.name, _from_query(one, item.question)) for one in schemas]
+    calls = [(name, arguments) for name, arguments in each if arguments is not None]
+    done = len(turns(messages))
+    return _call(*calls[done], done) if done < len(calls) else _answer(done)
+
+
+def _from_query(schema: ToolSchema, query: str) -> dict[str, JSON] | None:
+    """Arguments whose values stand in the query; None where it has no number for one."""
+    numbers, words = re.findall(r"\d+", query), query.split()
+    found: dict[str, JSON] = {}
+    for name, kind in _required(schema).items():
+        if kind == "boolean" or (kind == "integer" and not numbers):
+            return None
+        found[name] = int(numbers[0]) if kind == "integer" else max(words, key=len)
+    return found
+
+
+def _required(schema: ToolSchema) -> dict[str, str]:
+    """The type of each required parameter."""
+    shapes, required = (schema.parameters.get(name) for name in ("properties", "required"))
+    if not isinstance(shapes, dict) or not isinstance(required, list):
+        return {}
+    types: dict[str, str] = {}
+    for name in required:
+        shape = shapes.get(str(name))
+        types[str(name)] = str(shape.get("type")) if isinstance(shape, dict) else "string"
+    return types
+
+
+VALUES: Mapping[str, JSON] = {"integer": 7, "boolean": True}
+
+
+def _all_tools(item: Item, seed: int, messages: Sequence[Message], tools: bool) -> Reply:
+    """Calls every tool once, in order, with values of the right types; then answers."""
+    done, offered = len(turns(messages)), [one.schema for one in item.others[:-1]]
+    if done >= len(offered):
+        return _answer(done)
+    schema = offered[done]
+    arguments = {name: VALUES.get(kind, "anything") for name, kind in _required(schema).items()}
+    return _call(schema.name, arguments, done)
+
+
+def _empty(item: Item, seed: int, messages: Sequence[Message], tools: bool) -> Reply:
+    return Reply("")
+
+
+def _always(way: str) -> Play:
+    return lambda item, seed, messages, tools: _finish(way)
+
+
+def _call(name: str, arguments: Mapping[str, JSON], turn: int) -> Reply:
+    text = json.dumps(dict(arguments), ensure_ascii=False)
+    return Reply("", (RawCall(f"call_{turn + 1}", name, text),))
+
+
+def _finish(way: str) -> Reply:
+    return _call("Finish", {"return_type": way}, 0)
+
+
+def _answer(turn: int) -> Reply:
+    given = {"return_type": "give_answer", "final_answer": "This is what the tools returned."}
+    return _call("Finish", dict(given), turn)
+
+
+RELYTOOLBENCH = Binding(
+    BENCHMARK,
+    _prompt,
+    agents={
+        "gold": _gold,
+        "empty": _empty,
+        "always-ask": _always(PROPER["missing"]),
+        "always-give-up": _always("give_up_and_restart"),
+        "all-tools": _all_tools,
+    },
+    turn_limit=TURNS,
+)

@@ -1,0 +1,278 @@
+"""RelyToolBench's sets of queries (`solvable_queries/test_instruction`): one list of rows a file.
+
+``relytoolbench:PATH`` reads a set, or the sets ``G*.json`` of a folder; PATH may be followed by
+options: ``?set=NAME`` where the file's name is not the set's, ``&schemas=fixed`` for schemas with
+all optional parameters, ``&replies=FOLDER`` for recorded replies of the services
+(``CATEGORY/TOOL/API.json``, an object of reply by the ``str()`` of the arguments' dict).
+
+The APIs are services that cannot be called here. Schemas have the official form, one bug included:
+an API shows its optional parameters only if it has required ones.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from itertools import count
+from pathlib import Path
+from urllib.parse import parse_qsl
+
+from toolhop_sandbox.outcome import JSON, Returned
+from toolhop_tools.errors import DataError, DataNotFound, DataProblem, shown
+from toolhop_tools.model import (
+    ActionChoice,
+    DataSet,
+    EpisodeAction,
+    Item,
+    RecordedTable,
+    Tool,
+    ToolSchema,
+)
+from toolhop_tools.readers.datafile import parse_rows, read_bytes
+from toolhop_tools.readers.reader import Reader
+from toolhop_tools.readers.record import Record, Survey, collect
+from toolhop_tools.readers.relytoolbench_replies import filled, recorded, response, service_name
+
+NAME = "relytoolbench"
+KINDS = {"with_unmatched_tools": "unmatched", "missing_all_arguments": "missing"}
+"""Sets whose tasks cannot be solved, by a part of their name; all others can (official rule)."""
+GROUPS = ("G1_instruction", "G2_category", "G3_instruction")
+TYPES = {"NUMBER": "integer", "STRING": "string", "BOOLEAN": "boolean"}
+"""Official: type in the schema by the data's; a text for any other."""
+DESCRIPTION_CHARS, NAME_CHARS = 256, 64
+RETURNS = {
+    "give_answer": EpisodeAction.FINISH,
+    "give_up_and_restart": EpisodeAction.GIVE_UP,
+    "give_up_and_change_tools": EpisodeAction.GIVE_UP,
+    "give_up_and_talk_to_user": EpisodeAction.GIVE_UP,
+}
+"""What ``Finish`` may return; each ends the episode, as in the official runs."""
+FINISH = Tool(
+    ToolSchema(
+        "Finish",
+        "Call this to end the task: with the answer for the user, or to give up. Give up where "
+        "the query cannot be handled: restart, ask for other tools, or ask the user for what is "
+        "missing.",
+        {
+            "type": "object",
+            "properties": {
+                "return_type": {"type": "string", "enum": list(RETURNS)},
+                "final_answer": {
+                    "type": "string",
+                    "description": "What the user is told; wanted with give_answer.",
+                },
+            },
+            "required": ["return_type"],
+        },
+    ),
+    ActionChoice("return_type", RETURNS),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """What follows the path."""
+
+    set: str = ""
+    schemas: str = "published"
+    replies: Path | None = None
+
+
+def kind_of(name: str) -> str:
+    """``solvable``, ``missing`` or ``unmatched``: what a set's name says of its tasks."""
+    return next((kind for part, kind in KINDS.items() if part in name), "solvable")
+
+
+def group_of(name: str) -> str:
+    """The group of sets that a set belongs to; its own name for one of no group."""
+    return next((group for group in GROUPS if name.startswith(group)), name)
+
+
+def survey(path: Path, options: Options) -> Survey:
+    """Read a set, or those of a folder, broken rows included.
+
+    Raises:
+        DataError: nothing could be read.
+    """
+    files = sorted(path.glob("G*.json")) if path.is_dir() else [path]
+    if not files:
+        raise DataNotFound("no set G*.json in this folder", origin=str(path))
+    if options.set and len(files) > 1:
+        message = f"?set={options.set} names one set, and there are {len(files)}"
+        raise DataError(message, origin=str(path), fix="leave the option out")
+    items: list[Item] = []
+    problems: list[DataProblem] = []
+    for file in files:
+        name = options.set or file.stem
+        rows = parse_rows(read_bytes(file), lines=file.suffix.lower() == ".jsonl", origin=str(file))
+        numbered = [(where, _with_id(row)) for where, row in rows]
+        found, noted = collect(numbered, lambda one, row, name=name: _item(one, row, name, options))  # type: ignore[misc]
+        items += found
+        prefix = f"{name} " if len(files) > 1 else ""
+        problems += [replace(one, where=f"{prefix}{one.where}") for one in noted]
+    return Survey(DataSet(NAME, str(path), tuple(items)), tuple(problems))
+
+
+def _with_id(row: JSON) -> JSON:
+    """The row with its query's id as the id that readers look for."""
+    if not isinstance(row, dict):
+        return row
+    rest = {key: value for key, value in row.items() if key != "id"}
+    return {**rest, "id": row["query_id"]} if "query_id" in row else rest
+
+
+def _item(identity: str, row: Record, name: str, options: Options) -> Item | None:
+    query, kind = row.text("query"), kind_of(name)
+    tools: dict[tuple[str, str], Tool] = {}
+    taken, numbers = {FINISH.name}, dict[str, JSON]()
+    for number, api in enumerate(row.sequence("api_list")):
+        place = f"api_list[{number}]"
+        if not isinstance(api, dict):
+            row.note("wrong-type", place, expected="an API", given=shown(api))
+            continue
+        entry = row.within(place, api)
+        tool = _tool(entry, options, taken)
+        taken.add(tool.name)
+        key = str(api.get("tool_name")), str(api.get("api_name"))
+        if key in tools:
+            expected, given = "an API of its own", f"{key[1]} of {key[0]} again, left out"
+            entry.note("same-api", "api_name", expected=expected, given=given, level="finding")
+            continue
+        tools[key] = tool
+        numbers[tool.name] = _numbers(api)
+    relevant = _relevant(row)
+    unknown = [one for one in relevant if one not in tools]
+    if kind != "unmatched" and unknown and not row.errors:
+        given = f"{unknown[0][0]}: {unknown[0][1]}"
+        row.note("unknown-api", "relevant APIs", expected="APIs of api_list", given=given)
+    if row.errors:
+        return None
+    gold: dict[str, JSON] = {
+        "set": name,
+        "kind": kind,
+        "relevant": [tools[one].name for one in relevant if one in tools],
+        "numbers": numbers,
+    }
+    extra = {key: row.value[key] for key in ("orig_query",) if key in row.value}
+    return Item(
+        f"{name}-{identity}", query, "", (), group_of(name), kind, extra=extra,
+        others=(*tools.values(), FINISH), benchmark=NAME, gold=gold,
+    )  # fmt: skip
+
+
+def _relevant(row: Record) -> list[tuple[str, str]]:
+    found = []
+    for number, one in enumerate(row.sequence("relevant APIs")):
+        if isinstance(one, list) and len(one) == 2 and all(isinstance(part, str) for part in one):
+            found.append((str(one[0]), str(one[1])))
+        else:
+            place = f"relevant APIs[{number}]"
+            row.note("wrong-type", place, expected="a tool's and an API's name", given=shown(one))
+    return found
+
+
+def _tool(api: Record, options: Options, taken: set[str]) -> Tool:
+    category, tool_name = api.label("category_name"), api.text("tool_name")
+    api_name, description = api.text("api_name"), api.label("api_description", wanted=False)
+    tool, function = service_name(tool_name), service_name(api_name, reserved=True)
+    name = f"{function}_for_{tool}"[-NAME_CHARS:]
+    if name in taken:
+        expected, given = "a name of its own", f"the name {name} again"
+        api.note("same-name", "api_name", expected=expected, given=given, level="finding")
+        others = (f"{name[: NAME_CHARS - 4]}_{number}" for number in count(2))
+        name = next(other for other in others if other not in taken)
+    text = f"An API of the tool {tool}."
+    if description.strip():
+        text += f" {description.strip().replace(api_name, name)[:DESCRIPTION_CHARS]}"
+    required, optional = (
+        _parameters(api, field) for field in ("required_parameters", "optional_parameters")
+    )
+    if options.schemas == "published" and not required:
+        optional = {}
+    parameters: dict[str, JSON] = {
+        "type": "object",
+        "properties": {**optional, **required},
+        "required": list(required),
+        "optional": [one for one in optional if one not in required],
+    }
+    form = api.value.get("template_response")
+    made = form is not None
+    reply: JSON = response(filled(form)) if made else {"error": NO_REPLY, "response": ""}
+    known = {}
+    if options.replies is not None and tool_name:
+        known = recorded(options.replies, (category, tool, function, service_name(api_name)), api)
+    instruction = SIMULATE.format(api=api_name, tool=tool_name, category=category)
+    table = RecordedTable(known, Returned(json.dumps(reply, ensure_ascii=False)), instruction, made)
+    return Tool(ToolSchema(name, text, parameters), table)
+
+
+NO_REPLY = "No reply of this service to these arguments is known."
+SIMULATE = (
+    "You stand in for the service {api} of {tool} (category {category}). Reply with an object "
+    "of two fields: `error`, empty where the call is good, and `response`, what the service "
+    "gives. Where the arguments make no sense, say so in `error`."
+)
+
+
+def _parameters(api: Record, field: str) -> dict[str, JSON]:
+    """Schemas by name, in the order of the data."""
+    found: dict[str, JSON] = {}
+    given = api.value.get(field)
+    if not isinstance(given, list):
+        api.note("wrong-type", field, expected="a list", given=shown(given))
+        return {}
+    for number, one in enumerate(given):
+        if not isinstance(one, dict):
+            api.note("wrong-type", f"{field}[{number}]", expected="a parameter", given=shown(one))
+            continue
+        entry = api.within(f"{field}[{number}]", one)
+        name, kind = service_name(entry.text("name"), reserved=True), entry.text("type")
+        text = entry.label("description", wanted=False)
+        shape: dict[str, JSON] = {
+            "type": TYPES.get(kind, "string"), "description": text[:DESCRIPTION_CHARS],
+        }  # fmt: skip
+        if str(one.get("default", "")):
+            shape["example_value"] = one.get("default")
+        found[name] = shape
+    return found
+
+
+def _numbers(api: Mapping[str, JSON]) -> list[JSON]:
+    """Names of an API's parameters of type NUMBER, which official schemas call integers."""
+    given = [api.get(field) for field in ("required_parameters", "optional_parameters")]
+    each = [one for found in given if isinstance(found, list) for one in found]
+    return [
+        service_name(str(one.get("name")), reserved=True)
+        for one in each
+        if isinstance(one, dict) and one.get("type") == "NUMBER"
+    ]
+
+
+def options_of(text: str) -> tuple[Path, Options]:
+    """The path and the options in what follows the colon.
+
+    Raises:
+        DataError: an option that is none, or has no such value.
+    """
+    path, _, query = text.partition("?")
+    given = dict(parse_qsl(query, keep_blank_values=True))
+    if unknown := sorted(given.keys() - {"set", "schemas", "replies"}):
+        raise DataError(f"no option {unknown[0]!r}", origin=text, fix="give set, schemas, replies")
+    if given.get("schemas", "published") not in ("published", "fixed"):
+        raise DataError(f"schemas={given['schemas']}", origin=text, fix="give published or fixed")
+    replies = Path(given["replies"]) if given.get("replies") else None
+    if replies is not None and not replies.is_dir():
+        raise DataNotFound("there is no such folder of replies", origin=str(replies))
+    return Path(path), Options(given.get("set", ""), given.get("schemas", "published"), replies)
+
+
+def _survey(path: str, *, last_wins: bool) -> Survey:
+    del last_wins
+    if not path:
+        fix = f"give {NAME}:FILE or a folder of sets, such as {NAME}:G1_instruction.json"
+        raise DataError("RelyToolBench's data is not shipped", fix=fix)
+    return survey(*options_of(path))
+
+
+READER = Reader("RelyToolBench's sets, such as G1_instruction.json", _survey, wants_path=True)

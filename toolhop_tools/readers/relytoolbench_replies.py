@@ -1,0 +1,114 @@
+"""Replies of services that cannot be called: recorded ones, and ones in the form of the data's
+`template_response`. Names follow ToolBench's code, which RelyToolBench's is built on.
+"""
+
+from __future__ import annotations
+
+import ast
+import json
+import re
+from collections.abc import Sequence
+from pathlib import Path
+
+from toolhop_sandbox.outcome import JSON, Outcome, Returned
+from toolhop_tools.errors import DataError, shown
+from toolhop_tools.model import canonical
+from toolhop_tools.readers.datafile import parse, read_bytes
+from toolhop_tools.readers.record import Record
+
+RESPONSE_CHARS = 1024
+"""Characters of a response that an agent is shown; the official code cuts there too."""
+ELEMENTS = 3
+"""Elements of a list that is made up, at most."""
+RESERVED = frozenset({"from", "class", "return", "false", "true", "id", "and"})
+"""Names that get ``is_`` before them."""
+SAMPLES: dict[str, JSON] = {
+    "str": "sample", "int": 1, "float": 1.5, "bool": True, "NoneType": None, "list": [], "dict": {},
+}  # fmt: skip
+
+_LIST = re.compile(r"list of (\w+) with length (\d+)")
+
+
+def service_name(text: str, *, reserved: bool = False) -> str:
+    """A name as functions, parameters and cache files have it: small letters, digits and ``_``."""
+    name = re.sub(r"_+", "_", re.sub(r"[^\u4e00-\u9fa5^a-zA-Z0-9_]", "_", text)).lower().strip("_")
+    name = f"get_{name}" if name[:1].isdigit() else name
+    return f"is_{name}" if reserved and name in RESERVED else name
+
+
+def filled(form: JSON) -> JSON:
+    """A value in the form of a template, whose leaves name types: ``{"a": "int"}`` is ``{"a": 1}``.
+
+    A template may be a text that holds JSON; any other text is taken as it is.
+    """
+    match form:
+        case dict():
+            return {key: filled(value) for key, value in form.items() if key != "_list_length"}
+        case [dict() as element, *_]:
+            length = element.get("_list_length", 1)
+            count = min(length, ELEMENTS) if isinstance(length, int) else 1
+            return [filled(element) for _ in range(count)]
+        case [str() as text] if found := _LIST.fullmatch(text):
+            return [SAMPLES.get(found[1], found[1])] * min(int(found[2]), ELEMENTS)
+        case list():
+            return [filled(one) for one in form if one != "empty list"]
+        case str() if form in SAMPLES:
+            return SAMPLES[form]
+        case str() if form.lstrip()[:1] in ("{", "["):
+            try:
+                inner: JSON = json.loads(form)
+            except (ValueError, RecursionError):
+                return form
+            return filled(inner)
+        case str() if found := _LIST.fullmatch(form):
+            return [SAMPLES.get(found[1], found[1])] * min(int(found[2]), ELEMENTS)
+        case "empty list":
+            return []
+        case _:
+            return form
+
+
+def response(value: JSON, error: str = "") -> dict[str, JSON]:
+    """A reply in the services' form; a response longer than `RESPONSE_CHARS` is cut, as text."""
+    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    cut = f"{text[:RESPONSE_CHARS]}..." if len(text) > RESPONSE_CHARS else value
+    return {"error": error, "response": cut}
+
+
+def recorded(folder: Path, names: Sequence[str], api: Record) -> dict[str, Outcome]:
+    """The replies that a cache has of an API, by the canonical text of the arguments.
+
+    Args:
+        folder: the cache.
+        names: category, tool, and the names that the API's file may have.
+        api: where faults are noted: a file that is no JSON object, a key that is no dict's text.
+    """
+    category = re.sub(r"[ ,/]", "_", names[0]).replace("__", "_")
+    home = folder / category / names[1]
+    path = next((p for name in names[2:] if (p := home / f"{name}.json").is_file()), None)
+    if path is None:
+        return {}
+    try:
+        content = parse(read_bytes(path), str(path))
+    except DataError as error:
+        api.note("bad-replies", "api_name", expected="a cache file of JSON", given=str(error))
+        return {}
+    if not isinstance(content, dict):
+        api.note("bad-replies", "api_name", expected=f"an object in {path}", given=shown(content))
+        return {}
+    found: dict[str, Outcome] = {}
+    for key, reply in content.items():
+        try:
+            arguments = ast.literal_eval(key) if key.strip() else {}
+            text = canonical(arguments)
+        except (ValueError, SyntaxError, TypeError, RecursionError):
+            arguments, text = None, ""
+        if not isinstance(arguments, dict):
+            given = f"{shown(key)} in {path}"
+            expected = "a dict of arguments as Python writes it"
+            api.note("bad-key", "api_name", expected=expected, given=given, level="finding")
+            continue
+        parts = reply if isinstance(reply, dict) else {"response": reply}
+        whole = response(parts.get("response", ""), str(parts.get("error") or ""))
+        found[text] = Returned(json.dumps(whole, ensure_ascii=False))
+    return found
