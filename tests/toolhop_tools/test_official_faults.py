@@ -50,7 +50,7 @@ def test_json_lines_and_a_byte_order_mark_are_read(tmp_path: Path) -> None:
         (b'{"id": 1}', "expected one JSON list of rows; given an object"),
         (b'{"id": 1}\n{"id": 2}\n', "given an object a line; name the file .jsonl"),
         (b'"text"', 'expected one JSON list of rows; given "text"'),
-        (b"[]", "expected at least one row; given none"),
+        (b"[]", "has no items; give a file with at least one"),
     ],
 )
 def test_what_is_no_data_file_says_so(tmp_path: Path, content: bytes, message: str) -> None:

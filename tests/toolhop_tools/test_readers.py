@@ -93,7 +93,7 @@ def test_a_reader_of_another_package_is_used_by_name(quiz: Path, tmp_path: Path)
     checked = cli(quiz, tmp_path, "data", "validate", "quiz:rows.jsonl")
     assert "id 2: answer: expected an answer as text; given nothing" in checked.stdout
     shown = cli(quiz, tmp_path, "data", "show", "1", "--data", "quiz:rows.jsonl", "--code")
-    assert shown.returncode == 1  # the set has an error, and every command but validate says so
+    assert shown.returncode == 2  # the set has an error, and every command but validate says so
     certified = cli(quiz, tmp_path, "certify", "quiz:rows.jsonl")
     assert certified.returncode == 2
     assert "1 item cannot be certified, 1 first" in certified.stderr

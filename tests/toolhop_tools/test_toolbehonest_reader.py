@@ -160,7 +160,7 @@ def test_a_row_that_stands_twice_is_a_finding(tmp_path: Path) -> None:
     [
         ("", "not a JSON file"),
         ("{", "not a JSON file"),
-        ("[]", "at least one row"),
+        ("[]", "has no items"),
         ('{"os": {"level_1": []}}', "one JSON list of rows"),
         ('{"subtask": "os"}\n{"subtask": "os"}\n', "name the file .jsonl"),
         ('[{"subtask": NaN}]', "a number that JSON and Python can hold"),
