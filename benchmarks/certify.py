@@ -56,12 +56,11 @@ def main() -> int:
     print(f"wall               {wall_s:.1f} s (load {os.getloadavg()[0]:.1f})")
     print(f"processor time     {cpu_s:.1f} s")
     print(f"memory at most     {after.ru_maxrss / 1024:.0f} MiB")
-    print(f"calls              {told['executions']:,} in searches, {chance['runs']:,} in audits")
+    print(f"calls              {told['executions']:,}, {chance['runs']:,} with random values")
     print(f"items              {told['verdicts']}")
     print(f"hops               {hops}, {proven:.1%} proven")
     print(f"gold calls         {told['provenance']}")
     print(f"random arguments   {chance['hits']} of {chance['runs']} reach the gold")
-    print(f"near-constant      {sum(told['near_constant'].values())} tools")
     print(f"defects            {told['defects']}")
     print(f"file               {size / 1024:.0f} KiB")
     return 0

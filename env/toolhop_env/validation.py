@@ -18,7 +18,7 @@ import jsonschema_rs
 from toolhop_env.problems import missing, schema_problems, shown
 from toolhop_env.verdicts import Call, ErrorCode, Problem, Rejected
 from toolhop_sandbox.outcome import JSON
-from toolhop_tools.declared import declared, required, undeclared
+from toolhop_tools.declared import compiled, declared, fits, required, undeclared
 from toolhop_tools.model import ToolSchema
 
 MOST_PROBLEMS = 50
@@ -84,28 +84,12 @@ class Validator:
 
     def fits(self, name: str, arguments: Mapping[str, JSON]) -> bool:
         """Whether `problems` would find none; quick also where it would find thousands."""
-        schema, validator = self.documents[name].parameters, self._validator(name)
-        if undeclared(schema, arguments) or not arguments.keys() >= set(required(schema)):
-            return False
-        try:
-            return validator is None or validator.is_valid(dict(arguments))
-        except ValueError:
-            return False
+        return fits(self._validator(name), self.documents[name].parameters, arguments)
 
     def _validator(self, name: str) -> jsonschema_rs.Validator | None:
-        """The compiled schema; None for one that is itself invalid.
-
-        Of an invalid schema only `required` and the names in `properties` are held against a
-        call: `toolhop data validate` names such schemas; a model cannot fix them.
-        """
+        """The compiled schema; see `compiled`."""
         if name not in self._compiled:
-            try:
-                # offline: a document must not make the harness fetch a `$ref`.
-                self._compiled[name] = jsonschema_rs.Draft202012Validator(
-                    dict(self.documents[name].parameters), offline=True
-                )
-            except (jsonschema_rs.ValidationError, ValueError):
-                self._compiled[name] = None
+            self._compiled[name] = compiled(self.documents[name].parameters)
         return self._compiled[name]
 
 

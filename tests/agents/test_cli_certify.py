@@ -76,8 +76,8 @@ def certify(rows: str, folder: Path, *more: str, code: int = 0) -> dict[str, Any
 
 def test_certify_then_play_what_is_proven(rows: str, tmp_path: Path) -> None:
     told = certify(rows, tmp_path)
-    assert told["verdicts"] == {"proven": 2, "defective": 1, "unproven": 0}
-    assert told["hops"] == {"proven": 5, "defective": 1, "unproven": 0}
+    assert {k: n for k, n in told["verdicts"].items() if n} == {"proven": 2, "defective": 1}
+    assert {k: n for k, n in told["hops"].items() if n} == {"proven": 5, "defective": 1}
     assert told["defects"] == {"code returns another value": 1}
     assert told["not_proven"] == [
         '2/2 square: code returns another value: the right call returns 8, the gold is "16"'
@@ -110,7 +110,7 @@ def test_a_run_without_certificates_shows_no_line_for_them(rows: str, tmp_path: 
 def test_tables_and_one_certificate(rows: str, tmp_path: Path) -> None:
     done = toolhop("certify", rows, "--sandbox", "process", "--out", "c.jsonl", folder=tmp_path)
     assert "code returns another value" in done.stdout
-    assert "random arguments" in done.stdout
+    assert "other values" in done.stdout
     assert "c.jsonl" in done.stderr
     page = toolhop("certify", rows, "--out", "c.jsonl", "--show", "3", folder=tmp_path).stdout
     assert 'word_length(word="Oslo")' in page

@@ -72,7 +72,7 @@ def test_parameters_are_filled_from_the_question() -> None:
 
 def test_another_choice_than_the_one_asked_for_is_no_proof() -> None:
     one = proof(made(MOTHERS, WHO, "George Byron", PERSON))
-    assert (one.verdict, one.defect) == (HopVerdict.DEFECTIVE, Defect.OTHER_VALUE)
+    assert (one.verdict, one.defect) == (HopVerdict.DEFECTIVE, Defect.OTHER_LABEL)
     assert one.evidence[0].arguments == {"person": "Ada Lovelace", "relation": "mother"}
     assert one.evidence[0].outcome["json_text"] == '{"name": "Anne Isabella"}'
 
@@ -87,25 +87,28 @@ def test_other_options_of_the_right_example_are() -> None:
     properties: dict[str, JSON] = {"text": TEXT, "upper": {"type": "boolean"}}
     asked = "What is the code of 's' in upper case?"
     hop = made(source, asked, "83", properties, required=["text"])
-    assert found(hop) == ("proven", Provenance.OPTIONS, {"text": "s", "upper": True})
+    assert found(hop) == ("proven", Provenance.QUESTION, {"text": "s", "upper": True})
 
 
 def test_an_option_that_is_not_asked_for_proves_nothing() -> None:
     source = "def f(text, upper=False):\n    return ord(text.upper() if upper else text)\nf('s')"
     properties: dict[str, JSON] = {"text": TEXT, "upper": {"type": "boolean"}}
     one = proof(made(source, "What is the code of 's'?", "83", properties, required=["text"]))
-    assert (one.verdict, one.defect) == (HopVerdict.UNPROVEN, None)
-    assert "upper" in one.why
+    assert (one.verdict, one.defect) == (HopVerdict.DEFECTIVE, Defect.OTHER_VALUE)
     assert [evidence.arguments for evidence in one.evidence] == [
-        {"text": "s", "upper": True},
         {"text": "s"},
+        {"text": "s", "upper": True},
     ]
 
 
-def test_arguments_in_another_order_are() -> None:
+def test_an_order_that_the_question_leaves_open_is_ambiguous() -> None:
     source = "def f(a, b):\n    return a - b\nf(1887, 2024)"
-    hop = made(source, "How far apart are 1887 and 2024?", "137", {"a": NUMBER, "b": NUMBER})
-    assert found(hop) == ("proven", Provenance.OPTIONS, {"a": 2024, "b": 1887})
+    one = proof(made(source, "How far apart are 1887 and 2024?", "137", {"a": NUMBER, "b": NUMBER}))
+    assert (one.verdict, one.arguments) == (HopVerdict.AMBIGUOUS, None)
+    assert [evidence.arguments for evidence in one.evidence] == [
+        {"a": 2024, "b": 1887},
+        {"a": 1887, "b": 2024},
+    ]
 
 
 def test_a_tool_that_has_to_be_told_the_answer() -> None:
@@ -136,33 +139,41 @@ def test_a_gold_that_the_chain_does_not_go_on_with() -> None:
     assert certificate.hops[0].defect is Defect.OTHER_LABEL
 
 
-BROKEN: dict[str, tuple[str, Defect]] = {
-    "does not compile": ("def f(text:\n    return 4", Defect.NOT_PYTHON),
-    "no entry": ("def g(text):\n    return 4", Defect.NO_FUNCTION),
-    "a missing module": ("import numpy\ndef f(text):\n    return 4", Defect.NO_MODULE),
-    "a module missing inside": ("def f(text):\n    import os\n    return 4", Defect.NO_MODULE),
-    "refused": ("async def f(text):\n    return 4", Defect.REFUSED),
-    "other parameters": ("def f(params):\n    return 4", Defect.SIGNATURE),
-    "raises": ("def f(text):\n    return 1 / 0", Defect.RAISES),
-    "raises above": ("1 / 0\ndef f(text):\n    return 4", Defect.RAISES),
-    "no JSON": ("def f(text):\n    return b'4'", Defect.NO_RESULT),
-    "no end": ("def f(text):\n    while True:\n        pass", Defect.NO_RESULT),
-    "another value": ("def f(text):\n    return 5", Defect.OTHER_VALUE),
-    "a huge value": ("def f(text):\n    return 10 ** 4000", Defect.OTHER_VALUE),
+BROKEN: dict[str, tuple[str, HopVerdict, Defect | None]] = {
+    "does not compile": ("def f(text:\n    return 4", HopVerdict.DEFECTIVE, Defect.NOT_CALLABLE),
+    "no entry": ("def g(text):\n    return 4", HopVerdict.DEFECTIVE, Defect.NOT_CALLABLE),
+    "other parameters": ("def f(params):\n    return 4", HopVerdict.DEFECTIVE, Defect.NOT_CALLABLE),
+    "raises": ("def f(text):\n    return 1 / 0", HopVerdict.DEFECTIVE, Defect.NOT_CALLABLE),
+    "raises above": (
+        "1 / 0\ndef f(text):\n    return 4",
+        HopVerdict.DEFECTIVE,
+        Defect.NOT_CALLABLE,
+    ),
+    "no JSON": ("def f(text):\n    return b'4'", HopVerdict.DEFECTIVE, Defect.NOT_CALLABLE),
+    "another value": ("def f(text):\n    return 5", HopVerdict.DEFECTIVE, Defect.OTHER_VALUE),
+    "a huge value": (
+        "def f(text):\n    return 10 ** 4000",
+        HopVerdict.DEFECTIVE,
+        Defect.OTHER_VALUE,
+    ),
+    "a missing module": ("import numpy\ndef f(text):\n    return 4", HopVerdict.REFUSED, None),
+    "a module inside": (
+        "def f(text):\n    import os\n    return len(text)",
+        HopVerdict.REFUSED,
+        None,
+    ),
+    "not in the policy": ("async def f(text):\n    return 4", HopVerdict.REFUSED, None),
+    "no end": ("def f(text):\n    while True:\n        pass", HopVerdict.REFUSED, None),
 }
 
 
 @pytest.mark.parametrize("name", BROKEN)
 def test_what_is_wrong_has_a_class_and_evidence(name: str) -> None:
-    source, defect = BROKEN[name]
+    source, verdict, defect = BROKEN[name]
     hop = made(source, "How many letters has Oslo?", "4")
     [certificate] = certificates(item(hop), basis=replace(BASIS, wall_s=0.2))
     one = certificate.hops[0]
-    assert (certificate.verdict, one.verdict, one.defect) == (
-        HopVerdict.DEFECTIVE,
-        HopVerdict.DEFECTIVE,
-        defect,
-    )
+    assert (certificate.verdict, one.verdict, one.defect) == (verdict, verdict, defect)
     assert len(one.evidence) == 1
     assert from_line(to_line(certificate)) == certificate
 
@@ -183,12 +194,11 @@ def test_finding_nothing_is_unproven() -> None:
     assert one.executions > 0
 
 
-def test_a_tool_that_gives_the_answer_whoever_is_asked_about_is_told_by_its_rate() -> None:
+def test_a_tool_that_gives_the_answer_whoever_is_asked_about_proves_nothing() -> None:
     source = "def f(text):\n    return f'{text} was built by Ada' if text else None"
     one = proof(made(source, "Who built Stanley Park?", "Ada"))
-    assert one.verdict is HopVerdict.PROVEN
-    assert one.chance is not None
-    assert (one.chance.rate or 0) >= 0.9
+    assert one.verdict is HopVerdict.UNPROVEN
+    assert "calls with other values give the answer as well" in one.why
 
 
 def test_luck_is_no_proof() -> None:
@@ -219,7 +229,7 @@ def chain() -> tuple[Hop, ...]:
     upper = "def g(text):\n    return text.split()[0].upper()"
     first = made(upper, "The first name of Anne Isabella?", "Anne", name="g")
     long = made("def h(text):\n    return len(text)", "How long is Anne?", "4", name="h")
-    spelled = "def k(text):\n    return 65 if text == 'ANNE' else 97\nk('Anne')"
+    spelled = "def k(text):\n    return 65 if text == 'ANNE' else None\nk('Anne')"
     code = made(spelled, "What is the code of Anne?", "65", name="k")
     last = "def s(numbers):\n    return sum(numbers)"
     numbers: dict[str, JSON] = {"numbers": {"type": "array", "items": {"type": "integer"}}}
@@ -335,7 +345,7 @@ def test_real_items_are_proven_or_have_a_class(toolhop_60: Path) -> None:
     items = load(toolhop_60).items[::10]
     found = certificates(*items)
     hops = [hop for one in found for hop in one.hops]
-    proven = sum(hop.verdict is HopVerdict.PROVEN for hop in hops)
-    assert proven / len(hops) >= 0.9
+    sound = (HopVerdict.PROVEN, HopVerdict.AMBIGUOUS)
+    assert sum(hop.verdict in sound for hop in hops) / len(hops) >= 0.9
     assert all(hop.defect and hop.evidence for hop in hops if hop.verdict is HopVerdict.DEFECTIVE)
     assert all(hop.chance is not None for hop in hops if hop.verdict is HopVerdict.PROVEN)

@@ -1,4 +1,4 @@
-"""What a question names, what a call gives away, and whether a result is the gold."""
+"""What a question names, and whether a result is the gold."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 
 from toolhop_sandbox.outcome import JSON
 from toolhop_tools.answers import same_answer
-from toolhop_tools.certify.honesty import Asked, leaked, missing, other_choice, own_words
 from toolhop_tools.certify.judging import judge, literal, official_holds
 from toolhop_tools.certify.mentions import mentions
 from toolhop_tools.certify.words import words
@@ -92,120 +91,6 @@ def test_any_question_can_be_read(question: str, earlier: list[str]) -> None:
     assert all(earlier[hop] == answer for hop, answer in found.answers)
 
 
-def asked(question: str, gold: str, *earlier: str, item: str = "") -> Asked:
-    return Asked(gold, mentions(question, earlier), earlier, item)
-
-
-LEAKS: dict[str, tuple[Asked, dict[str, JSON], str]] = {
-    "the gold": (asked("Which novel?", "Moby-Dick"), {"query": "Moby-Dick"}, "query"),
-    "the gold in more words": (
-        asked("Which novel?", "Moby-Dick"),
-        {"query": "the novel Moby Dick"},
-        "query",
-    ),
-    "other capitals": (asked("Who?", "Ada Byron"), {"a": ["ada BYRON"]}, "a.0"),
-    "backwards": (asked("Reverse it.", "olso"), {"text": "oslo"}, "text"),
-    "a number as an option": (asked("How long?", "4"), {"precision": 4}, "precision"),
-    "a truth value is none": (asked("Is it?", "true"), {"strict": True}, ""),
-    "an earlier answer": (asked("The sum of 8?", "8", "8"), {"number": 8}, ""),
-    "an earlier answer that is not named": (asked("Who wrote?", "Ann", "Ann"), {"a": "Ann"}, "a"),
-    "one of two names": (asked("Longer: Ada or Bo?", "Ada"), {"a": "Ada", "b": "Bo"}, ""),
-    "a part of the question's name": (
-        asked("The longest word of University of Oslo?", "University"),
-        {"text": "University of Oslo", "skip": "University"},
-        "skip",
-    ),
-    "a number of the question": (asked("What is 5 times 1?", "5"), {"a": 5, "b": 1}, ""),
-    "an ordinal": (asked("The first digit of 1234?", "1", "1234"), {"position": 1}, ""),
-    "a part of a name is the answer": (
-        asked("What is the first name of Ada Byron?", "Ada", "Ada Byron"),
-        {"full_name": "Ada"},
-        "full_name",
-    ),
-    "the whole name is not": (
-        asked("What is the first name of Ada Byron?", "Ada", "Ada Byron"),
-        {"full_name": "Ada Byron"},
-        "full_name",
-    ),
-    "a choice among what is given": (
-        asked("The middle of [1851, 1925, 1953]?", "1925", "[1851, 1925, 1953]"),
-        {"numbers": [1851, 1925, 1953]},
-        "",
-    ),
-    "no choice of one": (asked("The middle?", "1925", "[1851, 1925]"), {"n": [1925]}, "n.0"),
-    "spelled in parts": (asked("Which letters?", "os"), {"parts": ["o", "s"]}, "parts"),
-    "parts that are earlier answers": (
-        asked("Join o and s.", "os", "o", "s"),
-        {"parts": ["o", "s"]},
-        "",
-    ),
-}
-
-
-@pytest.mark.parametrize("name", [name for name in LEAKS if name != "the whole name is not"])
-def test_what_gives_the_answer_away(name: str) -> None:
-    one, arguments, path = LEAKS[name]
-    assert leaked(one, arguments) == path
-
-
-def test_a_whole_earlier_answer_holds_its_part_and_gives_nothing_away() -> None:
-    one, arguments, _ = LEAKS["the whole name is not"]
-    assert leaked(one, arguments) == ""
-
-
-MISSING: dict[str, tuple[Asked, dict[str, JSON], bool]] = {
-    "the earlier answer is there": (
-        asked("Born when, Ada Byron?", "1815", "Ada Byron"),
-        {"name": "ada byron"},
-        False,
-    ),
-    "another name": (asked("Born when, Ada Byron?", "1815", "Ada Byron"), {"name": "Bo"}, True),
-    "most of a name": (
-        asked("Who built Stanley Park?", "X", "Stanley Park, Blackpool"),
-        {"place": "Stanley Park"},
-        False,
-    ),
-    "one of two answers": (asked("8 minus 6?", "2", "8", "6"), {"a": 8}, True),
-    "both, as a list of texts": (asked("8 minus 6?", "2", "8", "6"), {"a": ["8", "6"]}, False),
-    "the number beside an answer": (asked("6 before 1999?", "1993", "1999"), {"y": 1999}, True),
-    "in another sign": (asked("6 before 1999?", "1993", "1999"), {"y": 1999, "n": -6}, False),
-    "a quoted letter": (
-        asked('How many "s" in Oslo?', "1", "Oslo"),
-        {"text": "Oslo", "letter": "l"},
-        True,
-    ),
-    "a number in place of a name": (asked("Who won the 82nd Oscar?", "X"), {"n": 82}, False),
-    "nothing named": (asked("who has been the longest reigning monarch", "X"), {}, False),
-}
-
-
-@pytest.mark.parametrize("case", MISSING.values(), ids=MISSING)
-def test_what_a_call_leaves_out(case: tuple[Asked, dict[str, JSON], bool]) -> None:
-    one, arguments, lacks = case
-    assert bool(missing(one, arguments)) is lacks
-
-
-def test_a_choice_that_the_question_names_is_taken() -> None:
-    schema: dict[str, JSON] = {
-        "properties": {
-            "relation": {"enum": ["father", "mother"]},
-            "output_format": {"enum": ["name", "text"]},
-        }
-    }
-    one = asked("What is the name of the mother of Ada Byron?", "X")
-    assert other_choice(one, schema, {"relation": "father"}) == "relation"
-    assert other_choice(one, schema, {"relation": "mother"}) == ""
-    assert other_choice(one, schema, {"output_format": "text"}) == ""
-    assert other_choice(asked("Who raised Ada Byron?", "X"), schema, {"relation": "father"}) == ""
-
-
-def test_own_words_of_a_question() -> None:
-    one = asked("Which films are shown on Fridays?", "X")
-    assert own_words(one, {"day": "Friday", "all": True})
-    assert not own_words(one, {"day": "Monday"})
-    assert not own_words(one, {"all": True})
-
-
 # --- judging
 
 RESULTS: dict[str, tuple[str, object, Match | None]] = {
@@ -238,6 +123,10 @@ RESULTS: dict[str, tuple[str, object, Match | None]] = {
     "half of a name": ("Ada", "It was Ada Byron.", None),
     "the family name": ("Byron", {"name": "Ada Byron"}, None),
     "half of a name that is all": ("Ada", ["Ada of Ockham"], None),
+    "before a hyphen": ("Ada Byron", "By Ada Byron-King.", None),
+    "after a hyphen": ("Cyr", "It is Saint-Cyr.", None),
+    "after an apostrophe": ("Neill", "It was O'Neill.", None),
+    "someone's": ("Ada Byron", "It was Ada Byron's idea.", Match.WORDS),
     "the greater part of a name": ("Ada Byron", "By Countess Ada Byron in 1843.", Match.WORDS),
     "a name behind a capital that is none": ("Ada", "Writer Ada, of Ockham.", Match.WORDS),
     "a place with what it is in": ("Holt Park", "Holt Park, Dunmere", Match.WORDS),

@@ -205,6 +205,9 @@ FALSE = {
         "Ida Marsh",
         PERSON,
     ),
+    "a tool without parameters": Case(
+        "def f():\n    return 'Ida Marsh'", "who has reigned the longest", "Ida Marsh", {}
+    ),
     "another operation": Case(
         "def f(a, b, how):\n    return {'add': a + b, 'multiply': a * b}[how]",
         "What is the result of multiplying 6 by 4?",
@@ -368,9 +371,6 @@ TRUE = {
         "What is the place of the letter 'q' in the alphabet?",
         "17",
         {"letter": TEXT},
-    ),
-    "a tool without parameters": Case(
-        "def f():\n    return 'Ida Marsh'", "who has reigned the longest", "Ida Marsh", {}
     ),
 }
 

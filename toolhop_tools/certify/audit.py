@@ -1,7 +1,7 @@
 """How often chance gets to the answer: random arguments of a gold call's shape. Pure.
 
-Random arguments keep the call's parameters and their types, and the choices that the schema names.
-Names and numbers are always others than the call's: half of the texts are made up, half are
+Random arguments keep the call's parameters, its options, and the types of its values. Names and
+numbers are always others than the call's: half of the texts are made up, of any length, half are
 others of the tool's own texts, for which it may well have an entry.
 """
 
@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from toolhop_sandbox.outcome import JSON
 from toolhop_tools.answers import plain_number
 from toolhop_tools.certify.candidates import Task
-from toolhop_tools.certify.pools import resolved
+from toolhop_tools.certify.readable import Leaf, leaves, with_value
 from toolhop_tools.dates import whole_date
 
 TRIES = 40
@@ -42,64 +42,46 @@ class Chance:
 def randomised(
     task: Task, arguments: Mapping[str, JSON], count: int, seed: str
 ) -> list[dict[str, JSON]]:
-    """At most `count` distinct random variants of a call, none of them the call itself."""
+    """At most `count` distinct random variants of a call, none of them the call itself.
+
+    Its options stay. A call of options alone is given others, and one without arguments its
+    optional ones.
+    """
     rng = random.Random(seed)
+    own = leaves(task.schema, arguments)
+    content = [leaf for leaf in own if not leaf.is_option]
     found: dict[str, dict[str, JSON]] = {}
-    own = json.dumps(arguments, sort_keys=True)
-    for _ in range(TRIES * count if arguments else 0):
+    known = json.dumps(arguments, sort_keys=True)
+    for _ in range(TRIES * count):
         if len(found) == count:
             break
-        variant = {
-            name: _other(task, task.properties.get(name), value, rng)
-            for name, value in arguments.items()
-        }
+        variant: JSON = dict(arguments)
+        for leaf in content:
+            variant = with_value(variant, leaf.path, _other(task, leaf, rng))
+        if not content:
+            variant = {**arguments, **_options(task, arguments, rng)}
         key = json.dumps(variant, sort_keys=True)
-        if key != own and task.fits(variant):
+        if key != known and isinstance(variant, dict) and task.accepts(variant):
             found.setdefault(key, variant)
     return list(found.values())
 
 
-def empty_ones(task: Task, arguments: Mapping[str, JSON]) -> Iterator[dict[str, JSON]]:
-    """Changes of one parameter to an empty value, or of one that is left out to its first ones."""
-    for name in task.properties:
-        if name not in arguments:
-            yield from ({name: choice.value} for choice in task.pool(name)[:2])
-            continue
-        match arguments[name]:
-            case bool(value):
-                yield {name: not value}
-            case str():
-                yield {name: ""}
-            case list():
-                yield {name: []}
-            case dict():
-                yield {name: {}}
-            case int() | float():
-                yield {name: 0}
-                yield {name: -1}
+def _options(task: Task, arguments: Mapping[str, JSON], rng: random.Random) -> dict[str, JSON]:
+    """Other options for a call that has nothing else."""
+    names = list(task.properties)
+    chosen = rng.sample(names, min(len(names), rng.randint(1, 2)))
+    pools = {name: task.pool(name) for name in {*chosen, *arguments} if name in task.properties}
+    return {name: rng.choice(choices).value for name, choices in pools.items() if choices}
 
 
-def _other(task: Task, schema: JSON, value: JSON, rng: random.Random) -> JSON:
+def _other(task: Task, leaf: Leaf, rng: random.Random) -> JSON:
     """Another value of the same kind."""
-    known = resolved(schema, task.schema) if isinstance(schema, dict) else {}
-    choices = known.get("enum")
-    if isinstance(choices, list) and choices:
-        return rng.choice(choices)
-    if isinstance(value, bool) or value is None:
-        return rng.random() < 0.5 if isinstance(value, bool) else None
-    if isinstance(value, int | float):
-        return _number(known, value, rng)
-    if isinstance(value, str):
-        return _text(task, value, rng)
-    if isinstance(value, list):
-        items = known.get("items")
-        return [_other(task, items, part, rng) for part in value]
-    properties = known.get("properties")
-    inner = properties if isinstance(properties, dict) else {}
-    return {key: _other(task, inner.get(key), part, rng) for key, part in value.items()}
+    if isinstance(leaf.value, str):
+        return _text(task, leaf.value, rng)
+    return _number(leaf.schema, float(str(leaf.value)), rng, whole=isinstance(leaf.value, int))
 
 
-def _number(schema: Mapping[str, JSON], value: float, rng: random.Random) -> JSON:
+def _number(schema: Mapping[str, JSON], value: float, rng: random.Random, *, whole: bool) -> JSON:
     low, high = schema.get("minimum"), schema.get("maximum")
     digits = len(str(abs(int(value)))) if abs(value) < 10**15 else 15
     least = low if isinstance(low, int) else (10 ** (digits - 1) if digits > 1 else 0)
@@ -108,7 +90,7 @@ def _number(schema: Mapping[str, JSON], value: float, rng: random.Random) -> JSO
     drawn = drawn if value >= 0 else -drawn
     if drawn == value:
         drawn += 1
-    return drawn if isinstance(value, int) else drawn + rng.randint(0, 9) / 10
+    return drawn if whole else drawn + rng.randint(0, 9) / 10
 
 
 def _text(task: Task, value: str, rng: random.Random) -> str:
@@ -122,7 +104,12 @@ def _text(task: Task, value: str, rng: random.Random) -> str:
     texts = [text for text in task.source.texts if len(text) > 2 and text != value]
     if texts and rng.random() < 0.5:
         return rng.choice(texts)
-    return " ".join(_name(len(word), rng) for word in value.split()[:6]) or _name(5, rng)
+    return " ".join(_name(rng.randint(2, 11), rng) for _ in range(_size(value, rng)))
+
+
+def _size(value: str, rng: random.Random) -> int:
+    """Words of a made-up text: as many as the call's has, give or take one."""
+    return max(1, min(6, len(value.split()) + rng.randint(-1, 1)))
 
 
 def _name(length: int, rng: random.Random) -> str:

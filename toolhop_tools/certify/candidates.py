@@ -1,8 +1,9 @@
 """Calls that may be a hop's gold call, the likeliest first. Pure and deterministic.
 
-Four streams: the call that the data set's author wrote; example calls of the source, as they are
-or fitted to the schema; an example on the right names with other options; and parameters filled
-from what the question names, the required ones first, then with one or two optional ones.
+The call that the data set's author wrote; example calls of the source, as they are or fitted to the
+schema; an example with other options; and parameters filled from what the question names, the
+required ones first, then with one or two optional ones. Where a call comes from proves nothing:
+`conditions` judges each in the same way.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from __future__ import annotations
 import heapq
 import itertools
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import cached_property
@@ -19,11 +20,11 @@ import jsonschema_rs
 
 from toolhop_sandbox.outcome import JSON
 from toolhop_tools.answers import plain_number, plain_text, same_answer
-from toolhop_tools.certify.honesty import Asked, covered, leaked
 from toolhop_tools.certify.literals import Source, read_source
-from toolhop_tools.certify.pools import Choice, Offers, offers, pool, resolved
-from toolhop_tools.certify.words import as_text, scalars
-from toolhop_tools.declared import declared, required, undeclared
+from toolhop_tools.certify.pools import Choice, Offers, offers, pool
+from toolhop_tools.certify.readable import Asked, inner, resolved
+from toolhop_tools.certify.words import as_text, bare, scalars
+from toolhop_tools.declared import compiled, declared, fits, required
 from toolhop_tools.examples import example_calls
 from toolhop_tools.model import Hop
 
@@ -34,7 +35,7 @@ ONE_MORE, TWO_MORE = 0.6, 1.5
 
 
 class Provenance(StrEnum):
-    """Where a call came from, from the surest to the least sure."""
+    """Where a call came from."""
 
     WRITTEN = "written"
     """The data set's author gives it as the gold call."""
@@ -43,7 +44,7 @@ class Provenance(StrEnum):
     FITTED = "example, fitted"
     """An example that the schema does not accept, with arguments cast, dropped or added."""
     OPTIONS = "example, other options"
-    """An example's names and numbers with other options, or in another order."""
+    """An example with another value, or in another order."""
     QUESTION = "question"
     """Parameters filled from what the question says and what the schema offers."""
     SEARCH = "search"
@@ -67,7 +68,7 @@ class Candidate:
 
 @dataclass(frozen=True)
 class Task:
-    """A hop with all that candidates are made of."""
+    """A hop with all that candidates are made of, and judged by."""
 
     hop: Hop
     asked: Asked
@@ -101,25 +102,33 @@ class Task:
         return tuple(name for name in self.properties if name in wanted)
 
     @cached_property
-    def _validator(self) -> jsonschema_rs.Validator | None:
-        try:
-            return jsonschema_rs.Draft202012Validator(dict(self.schema), offline=True)
-        except (jsonschema_rs.ValidationError, ValueError):
-            return None
+    def choices(self) -> frozenset[str]:
+        """All texts that the schema lists as choices or has as defaults, case folded."""
+        found, left = set(), [self.schema]
+        while left:
+            for key, part in left.pop().items():
+                listed = part if isinstance(part, list) and key == "enum" else [part]
+                if key in {"enum", "default"}:
+                    found |= {bare(one) for one in listed if isinstance(one, str)}
+                elif isinstance(part, dict):
+                    left.append(part)
+        return frozenset(found)
 
-    @property
-    def schema_is_valid(self) -> bool:
-        """Whether the schema can be used to check arguments at all."""
-        return self._validator is not None
+    @cached_property
+    def validator(self) -> jsonschema_rs.Validator | None:
+        """The compiled schema; None for one that is itself invalid."""
+        return compiled(self.schema)
 
-    def fits(self, arguments: Mapping[str, JSON]) -> bool:
-        """Whether the schema accepts the arguments, read as `undeclared` says."""
-        if undeclared(self.schema, arguments) or not arguments.keys() >= set(self.required):
-            return False
-        try:
-            return self._validator is None or self._validator.is_valid(dict(arguments))
-        except ValueError:
-            return False
+    def accepts(self, arguments: Mapping[str, JSON]) -> bool:
+        """Whether the simulator takes the arguments."""
+        return fits(self.validator, self.schema, arguments)
+
+    def schema_of(self, *path: str | int) -> dict[str, JSON]:
+        """The schema at a place in the arguments, references resolved."""
+        found = dict(self.schema)
+        for step in path:
+            found = inner(found, step, self.schema)
+        return found
 
     def pool(self, name: str) -> list[Choice]:
         """Values for a parameter."""
@@ -136,11 +145,11 @@ def written(task: Task) -> Iterator[Candidate]:
 def examples(task: Task) -> Iterator[Candidate]:
     """The source's example calls, fitted to the schema where it does not accept them."""
     for arguments in example_calls(task.hop.tool.program):
-        if task.fits(arguments):
+        if task.accepts(arguments):
             yield Candidate(arguments, Provenance.EXAMPLE)
             continue
         for fitted in _fitted(task, arguments):
-            if task.fits(fitted):
+            if task.accepts(fitted):
                 yield Candidate(fitted, Provenance.FITTED)
                 break
 
@@ -163,7 +172,7 @@ def _cast(task: Task, name: str, value: JSON) -> JSON:
     schema = task.properties.get(name)
     if not isinstance(schema, dict):
         return value
-    schema = resolved(schema, task.schema)
+    schema = dict(resolved(schema, task.schema))
     kinds = schema.get("type")
     kind = kinds[0] if isinstance(kinds, list) and kinds else kinds
     if kind == "array" and not isinstance(value, list):
@@ -183,21 +192,24 @@ def _cast(task: Task, name: str, value: JSON) -> JSON:
 
 
 def other_options(task: Task, example: Mapping[str, JSON]) -> Iterator[Candidate]:
-    """The example's names and numbers with other options: one, two, or in another order."""
-    fixed = fixed_names(task.asked, example)
-    for respelled in _respelled(task.asked, example):
-        yield Candidate(respelled, Provenance.OPTIONS, cost=0.1)
-    for swapped in _swapped(example, fixed):
-        yield Candidate(swapped, Provenance.OPTIONS, cost=0.4)
-    changes = list(_changes(task, example, fixed))
+    """An example with another value in one or two places, or in another order."""
+    for name, value in example.items():
+        if isinstance(value, list) and len(value) == 2:
+            yield Candidate({**example, name: value[::-1]}, Provenance.OPTIONS)
+    for first, last in itertools.combinations(example, 2):
+        if type(example[first]) is type(example[last]):
+            swapped = {**example, first: example[last], last: example[first]}
+            yield Candidate(swapped, Provenance.OPTIONS)
+    changes = [
+        (name, choice)
+        for name in task.properties
+        for choice in task.pool(name)[:8]
+        if name not in example or example[name] != choice.value
+    ]
     changes.sort(key=lambda change: change[1].cost)
     for name, choice in changes:
         changed = {**example, name: choice.value}
         yield Candidate(changed, Provenance.OPTIONS, {name: choice.source}, choice.cost)
-    for name in example:
-        if name not in fixed and name not in task.required:
-            rest = {key: value for key, value in example.items() if key != name}
-            yield Candidate(rest, Provenance.OPTIONS, cost=0.5)
     pairs = itertools.combinations(changes[:24], 2)
     for (name, one), (second, other) in sorted(pairs, key=lambda p: p[0][1].cost + p[1][1].cost):
         if name != second:
@@ -206,60 +218,14 @@ def other_options(task: Task, example: Mapping[str, JSON]) -> Iterator[Candidate
             yield Candidate(changed, Provenance.OPTIONS, sources, one.cost + other.cost)
 
 
-def fixed_names(asked: Asked, arguments: Mapping[str, JSON]) -> set[str]:
-    """Parameters whose values the question names; they say what is asked about."""
-    named = [answer for _, answer in asked.mentions.answers]
-    named += [*asked.mentions.names, *asked.mentions.numbers, *asked.mentions.dates]
-    named += [text for text in asked.mentions.quoted if text not in named]
-    return {
-        name
-        for name, value in arguments.items()
-        if not isinstance(value, bool) and any(covered(text, {name: value}) for text in named)
-    }
+def filled(task: Task, more: Sequence[str] = ()) -> Iterator[Candidate]:
+    """Parameters filled from pools: the required ones, then with one or two optional ones.
 
-
-def _respelled(asked: Asked, example: Mapping[str, JSON]) -> Iterator[dict[str, JSON]]:
-    """With an earlier answer as the earlier tool spelled it, and not as the data set does."""
-    for hop, answer in asked.mentions.answers:
-        if hop in asked.returned:
-            spelled = replaced(dict(example), answer, asked.returned[hop])
-            if isinstance(spelled, dict) and spelled != example:
-                yield spelled
-
-
-def replaced(value: JSON, old: str, new: str) -> JSON:
-    """The value with each text that is `old` made `new`."""
-    if isinstance(value, dict):
-        return {key: replaced(part, old, new) for key, part in value.items()}
-    if isinstance(value, list):
-        return [replaced(part, old, new) for part in value]
-    return new if isinstance(value, str) and same_answer(value, old) else value
-
-
-def _swapped(example: Mapping[str, JSON], fixed: set[str]) -> Iterator[dict[str, JSON]]:
-    for one, other in itertools.combinations([name for name in example if name in fixed], 2):
-        if type(example[one]) is type(example[other]):
-            yield {**example, one: example[other], other: example[one]}
-    for name in example:
-        value = example[name]
-        if name in fixed and isinstance(value, list) and len(value) == 2:
-            yield {**example, name: value[::-1]}
-
-
-def _changes(
-    task: Task, example: Mapping[str, JSON], fixed: set[str]
-) -> Iterator[tuple[str, Choice]]:
-    for name in task.properties:
-        if name in fixed:
-            continue
-        for choice in task.pool(name)[:8]:
-            if name not in example or example[name] != choice.value:
-                yield name, choice
-
-
-def filled(task: Task) -> Iterator[Candidate]:
-    """Parameters filled from pools: the required ones, then with one or two optional ones."""
-    names = task.required
+    Args:
+        task: the hop.
+        more: optional parameters to be filled like required ones.
+    """
+    names = (*task.required, *more)
     pools = {name: task.pool(name) for name in task.properties}
     if any(not pools[name] for name in names):
         return
@@ -314,15 +280,6 @@ def distinct(candidates: Iterable[Candidate]) -> Iterator[Candidate]:
             yield candidate
 
 
-def lean(task: Task, arguments: Mapping[str, JSON]) -> list[dict[str, JSON]]:
-    """The call with each optional argument left out in turn, the last one first."""
-    return [
-        {key: value for key, value in arguments.items() if key != name}
-        for name in reversed(list(arguments))
-        if name not in task.required
-    ]
-
-
 def given_away(task: Task) -> Iterator[Candidate]:
     """Calls that are given the gold itself: whether the tool wants its answer as an input.
 
@@ -330,25 +287,31 @@ def given_away(task: Task) -> Iterator[Candidate]:
     may be left out passes whatever it finds, and shows nothing.
     """
     for name in task.required:
-        schema, compared = task.properties.get(name), task.source.compared.get(name, ())
+        compared = task.source.compared.get(name, ())
         if not any(same_answer(task.asked.gold, as_text(one)) for one in compared):
             continue
-        known = resolved(schema, task.schema) if isinstance(schema, dict) else {}
-        kinds = known.get("type", "string")
-        if not {"string", "array"}.intersection(kinds if isinstance(kinds, list) else [str(kinds)]):
-            continue
-        value: JSON = [task.asked.gold] if "array" in str(kinds) else task.asked.gold
-        gold = [Choice(value, 0.0, "filler")]
-        pools = [gold if one == name else _silent(task, one)[:4] for one in task.required]
-        for _, chosen in itertools.islice(cheapest(pools), 8):
-            pairs = zip(task.required, chosen, strict=True)
-            arguments = {one: choice.value for one, choice in pairs}
-            yield Candidate(arguments, Provenance.SEARCH)
+        for value in _either(task.asked.gold):
+            gold = [Choice(value, 0.0, "filler")]
+            pools = [gold if one == name else _silent(task, one)[:4] for one in task.required]
+            for _, chosen in itertools.islice(cheapest(pools), 8):
+                pairs = zip(task.required, chosen, strict=True)
+                arguments = {one: choice.value for one, choice in pairs}
+                if task.accepts(arguments):
+                    yield Candidate(arguments, Provenance.SEARCH)
 
 
 def _silent(task: Task, name: str) -> list[Choice]:
     """Values for a parameter that do not give the gold away."""
-    return [one for one in task.pool(name) if not leaked(task.asked, {name: one.value})]
+    gold = task.asked.gold
+    return [one for one in task.pool(name) if not any(map(_is(gold), texts_of({name: one.value})))]
+
+
+def _either(text: str) -> tuple[JSON, JSON]:
+    return text, [text]
+
+
+def _is(gold: str) -> Callable[[str], bool]:
+    return lambda text: same_answer(gold, text)
 
 
 def texts_of(arguments: Mapping[str, JSON]) -> list[str]:

@@ -6,54 +6,30 @@ import html
 import re
 from collections.abc import Container, Sequence
 from dataclasses import dataclass
+from typing import assert_never
 
-from toolhop_sandbox.outcome import JSON, NotJson, Outcome, Raised, Refused, Returned
+from toolhop_sandbox.outcome import (
+    JSON,
+    Died,
+    NotJson,
+    Outcome,
+    OutOfMemory,
+    Raised,
+    Refused,
+    Returned,
+    TimedOut,
+    TooLarge,
+)
 from toolhop_tools.answers import same_answer
 from toolhop_tools.certify.candidates import Candidate, Task, texts_of
-from toolhop_tools.certify.honesty import Asked
-from toolhop_tools.certify.model import Defect
-from toolhop_tools.certify.words import (
-    as_text,
-    bare,
-    name_words,
-    runs,
-    scalars,
-    stands_in,
-    words,
-)
+from toolhop_tools.certify.model import Defect, HopVerdict
+from toolhop_tools.certify.readable import Asked
+from toolhop_tools.certify.words import bare, name_words, scalars, stands_in, words
 from toolhop_tools.errors import shown
-from toolhop_tools.failures import tells_of_error
 from toolhop_tools.reading import read_result
-
-EXACT_COST = 0.3
-"""Cost up to which an enumerated value is what the question, or the schema's default, says."""
 
 SHOWN_CHARS = 60
 """Letters of a result that a reason quotes."""
-
-_NOTHING = re.compile(
-    r"\b(?:not? (?:\w+ ){0,4}(?:found|available|known|exist|recogni[sz]ed|supported|match|data)"
-    r"|unknown|unavailable|n/?a|none|null|nothing|invalid|unsupported|undefined|empty"
-    r"|un(?:able|identified|specified)|can(?:not|'t)|does(?: not|n't)|is not|no \w+"
-    r"|insufficient|missing|please)\b",
-    re.IGNORECASE,
-)
-
-
-def definite(value: JSON, arguments: dict[str, JSON]) -> bool:
-    """Whether a result says something: no error, no "not found", more than its own input."""
-    if tells_of_error(value) or value == -1:
-        # Alone, minus one says that nothing was found.
-        return False
-    given = {bare(text) for text in texts_of(arguments)}
-    for _, leaf in scalars(value):
-        if leaf is None or isinstance(leaf, bool):
-            continue
-        text = as_text(leaf)
-        if not text.strip() or bare(text) in given or _NOTHING.search(text):
-            continue
-        return True
-    return False
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,54 +42,77 @@ class Tried:
     """Whether the call had a process to itself."""
 
 
-def exact(tried: Tried) -> bool:
-    """Whether a made-up call has nothing in it but what the question or a default says."""
-    sources = tried.candidate.sources
-    told = {"answer", "question", "date", "enum", "default"}
-    # An optional parameter is a guess; a choice that nothing speaks for costs more than this.
-    return told.issuperset(sources.values()) and tried.candidate.cost <= EXACT_COST
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """What it means that the right call gives no result."""
+
+    verdict: HopVerdict
+    why: str
+    defect: Defect | None = None
 
 
-def static_defect(task: Task) -> tuple[Defect, str] | None:
-    """What reading alone shows to be wrong, with the reason."""
+def static_failure(task: Task) -> Failure | None:
+    """What reading alone shows to be wrong."""
     source, name = task.source, task.hop.tool.program.function
     if not task.hop.answer.strip():
-        return Defect.NO_ANSWER, "the data set gives no answer to this sub-question"
-    if not task.schema_is_valid:
-        return Defect.BAD_SCHEMA, "the tool's schema is no valid JSON Schema"
-    if not source.parses:
-        return Defect.NOT_PYTHON, "the source is not Python"
-    if not source.defined:
-        return Defect.NO_FUNCTION, f"the source defines no function {shown(name)}"
+        why = "the data set gives no answer to this sub-question"
+        return Failure(HopVerdict.DEFECTIVE, why, Defect.NO_ANSWER)
     unknown = [one for one in source.needed if one not in task.properties]
-    if unknown:
-        listed = ", ".join(unknown)
-        return Defect.SIGNATURE, f"the function requires {listed}, which the schema does not name"
-    return None
+    if task.validator is None:
+        why = "the tool's schema is no valid JSON Schema"
+    elif not source.parses:
+        why = "the source is not Python"
+    elif not source.defined:
+        why = f"the source defines no function {shown(name)}"
+    elif unknown:
+        why = f"the function requires {', '.join(unknown)}, which the schema does not name"
+    else:
+        return None
+    return Failure(HopVerdict.DEFECTIVE, why, Defect.NOT_CALLABLE)
 
 
-def failure(outcome: Outcome, function: str) -> tuple[Defect, str] | None:
-    """The class of an outcome that is no result, with the reason; None for a result."""
+def failure(outcome: Outcome) -> Failure | None:
+    """What an outcome that is no result means; None for a result.
+
+    What the policy refuses, what runs out of a limit, and a module that the sandbox does not have
+    are no fault of the item.
+    """
     match outcome:
         case Returned():
             return None
         case Refused(reason=reason):
-            missing = re.search(r"module '?[\w.]+'? is not available", reason)
-            return (Defect.NO_MODULE if missing else Defect.REFUSED), reason
-        case Raised(error="ImportError" | "ModuleNotFoundError", message=message):
-            return Defect.NO_MODULE, message
-        case Raised(error="SyntaxError" | "IndentationError" | "TabError", message=message):
-            return Defect.NOT_PYTHON, message
-        case Raised(error="NameError", message=message) if f"'{function}'" in message:
-            return Defect.NO_FUNCTION, message
-        case Raised(error="TypeError", message=message) if f"{function}()" in message:
-            return Defect.SIGNATURE, message
+            return Failure(HopVerdict.REFUSED, reason)
+        case TimedOut() | OutOfMemory() | TooLarge() | Died():
+            return Failure(HopVerdict.REFUSED, outcome.kind.replace("_", " "))
+        case Raised(error="ImportError" | "ModuleNotFoundError" as error, message=message):
+            return Failure(HopVerdict.REFUSED, f"{error}: {message}")
         case Raised(error=error, message=message):
-            return Defect.RAISES, f"{error}: {message}"
+            why = f"{error}: {message}"
         case NotJson(reason=reason):
-            return Defect.NO_RESULT, f"its result is no JSON: {reason}"
+            why = f"its result is no JSON: {reason}"
         case _:
-            return Defect.NO_RESULT, outcome.kind.replace("_", " ")
+            assert_never(outcome)
+    return Failure(HopVerdict.DEFECTIVE, why, Defect.NOT_CALLABLE)
+
+
+def asked_for(task: Task, tried: Sequence[Tried]) -> tuple[str, ...]:
+    """Optional parameters that the tool's own error messages name."""
+    told = [_complaint(one.outcome) for one in tried]
+    optional = [name for name in task.properties if name not in task.required]
+    return tuple(name for name in optional if any(_names(name, text) for text in told))
+
+
+def _complaint(outcome: Outcome) -> str:
+    if isinstance(outcome, Raised):
+        return f"{outcome.error}: {outcome.message}"
+    text = outcome.json_text if isinstance(outcome, Returned) else ""
+    return text if re.search(r"(?i)error|require|missing|must|specif|provide", text[:400]) else ""
+
+
+def _names(name: str, text: str) -> bool:
+    return bool(re.search(rf"(?<!\w){re.escape(name)}(?!\w)", text)) or (
+        name.replace("_", " ") in text.lower() and "_" in name
+    )
 
 
 def is_left_out(outcome: Outcome, documented: Container[str]) -> bool:
@@ -124,8 +123,8 @@ def is_left_out(outcome: Outcome, documented: Container[str]) -> bool:
     return bool(names) and all(name in documented for name in names)
 
 
-def other_result(asked: Asked, tried: Tried, later: Sequence[str]) -> tuple[Defect, str] | None:
-    """What it means that the right call returned something definite that is not the gold.
+def other_result(asked: Asked, tried: Tried, later: Sequence[str]) -> Failure | None:
+    """What it means that the right call returned another answer than the gold.
 
     Args:
         asked: the hop.
@@ -133,36 +132,30 @@ def other_result(asked: Asked, tried: Tried, later: Sequence[str]) -> tuple[Defe
         later: the sub-questions of the hops after it.
     """
     if not isinstance(tried.outcome, Returned):
-        return None
+        return failure(tried.outcome)
     value = read_result(tried.outcome.json_text)
     arguments = tried.candidate.arguments
-    if not definite(value, arguments):
-        return None
     gold = html.unescape(asked.gold)
+    followed = [leaf for leaf in _texts(value, arguments) if any(stands_in(leaf, q) for q in later)]
+    label = ""
     if _keyed(gold, value):
-        return Defect.OTHER_LABEL, "the gold is the name under which the result is listed"
-    if _subject(asked, gold):
-        return Defect.OTHER_LABEL, "the gold repeats the question"
-    followed = [leaf for leaf in _names(value, arguments) if any(stands_in(leaf, q) for q in later)]
-    if followed and not any(stands_in(gold, question) for question in later):
-        return Defect.OTHER_LABEL, f"the next hop resumes {shown(followed[0])}, not the gold"
+        label = "the gold is the name under which the result is listed"
+    elif _subject(asked, gold):
+        label = "the gold repeats the question"
+    elif followed and not any(stands_in(gold, question) for question in later):
+        label = f"the next hop resumes {shown(followed[0])}, not the gold"
+    if label:
+        return Failure(HopVerdict.DEFECTIVE, label, Defect.OTHER_LABEL)
     text = tried.outcome.json_text
     short = text if len(text) <= SHOWN_CHARS else f"{text[: SHOWN_CHARS - 1]}…"
-    return Defect.OTHER_VALUE, f"the right call returns {short}, the gold is {shown(gold)}"
+    why = f"the right call returns {short}, the gold is {shown(gold)}"
+    return Failure(HopVerdict.DEFECTIVE, why, Defect.OTHER_VALUE)
 
 
 def _subject(asked: Asked, gold: str) -> bool:
-    """Whether the gold is, whole, the one name that the question asks about.
-
-    Not a part of it, as a first name is, and not one of several names to choose from.
-    """
-    named = [*(answer for _, answer in asked.mentions.answers), *asked.mentions.names]
+    """Whether the gold is, whole, the one name that the question asks about."""
     wanted = name_words(gold)
-    if sum(map(str.isalpha, gold)) < 2:
-        return False
-    apart = [name for name in named if not runs(name_words(name), wanted)]
-    apart = [name for name in apart if not runs(wanted, name_words(name))]
-    return not apart and any(name_words(name) == wanted for name in named)
+    return sum(map(str.isalpha, gold)) > 1 and [*map(name_words, asked.named)] == [wanted]
 
 
 def _keyed(gold: str, value: JSON) -> bool:
@@ -178,7 +171,7 @@ def _keyed(gold: str, value: JSON) -> bool:
     return False
 
 
-def _names(value: JSON, arguments: dict[str, JSON]) -> list[str]:
+def _texts(value: JSON, arguments: dict[str, JSON]) -> list[str]:
     given = {bare(text) for text in texts_of(arguments)}
     found = [leaf for _, leaf in scalars(value) if isinstance(leaf, str)]
     return [text for text in found if len(words(text)) > 1 and bare(text) not in given]

@@ -152,7 +152,8 @@ def said(gold: str, text: str, given: Sequence[str]) -> tuple[int, int] | None:
 
 def _pattern(text: str) -> str:
     parts = [re.escape(part) for part in text.split()]
-    return r"(?<!\w)" + r"\s+".join(parts) + r"(?!\w)"
+    # A hyphen or an apostrophe makes one name of two: no part of it is said.
+    return r"(?<![\w])(?<!\w['’-])" + r"\s+".join(parts) + r"(?!\w|-\w|['’](?!s\b)\w)"
 
 
 def _without(given: Sequence[str], wanted: Sequence[str], text: str) -> str:

@@ -167,3 +167,15 @@ def described(description: str) -> list[str]:
     for listing in _SUCH_AS.findall(description):
         found += [part.strip(" '\"") for part in re.split(r",| or | and ", listing)]
     return [text for text in dict.fromkeys(found) if 0 < len(text) <= 60][:8]
+
+
+_UNIT = "YYYY|MMMM|MMM|MM|DD|Month|YY"
+_FORM = re.compile(rf"\b(?:{_UNIT})(?:[-/., ]{{1,2}}(?:{_UNIT})){{2}}\b|\bYYYYMMDD\b|\bDDMMYYYY\b")
+_CODE = re.compile(r"%[dmYbBy](?:[-/., ]{0,2}%[dmYbBy]){2}")
+_CODES = {"YYYY": "%Y", "MMMM": "%B", "Month": "%B", "MMM": "%b", "MM": "%m", "DD": "%d"}
+
+
+def notations_named(about: str) -> list[str]:
+    """The date notations that a description names (``DD/MM/YYYY``), as `strftime` has them."""
+    found = [re.sub(_UNIT, lambda one: _CODES.get(one[0], "%y"), f) for f in _FORM.findall(about)]
+    return list(dict.fromkeys([*found, *_CODE.findall(about)]))

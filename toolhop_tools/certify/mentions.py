@@ -43,11 +43,11 @@ _YEAR = re.compile(r"\bin (\d{4})\b(?!\s+[A-Z])")
 """The year of an event, which no name ends with: ``the census of Wells in 1901``."""
 _LETTER = re.compile(r"\b[Ll]etters? ([a-zA-Z])\b")
 _LETTERS = re.compile(r"(?<![\w.'’])([A-Z]),? (?:and|or|to) ([A-Z])(?![\w'’]|\.\w)")
-_ORDINALS = (
+ORDINALS = (
     *("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth"),
     "tenth",
 )
-_COUNTS = {
+COUNTS = {
     name: str(number)
     for number, name in enumerate(
         ("two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"), 2
@@ -93,8 +93,8 @@ def mentions(question: str, earlier: Sequence[str] = ()) -> Mentions:
     answered = {word for words_of in known for word in words_of}
     plain += [year for year in _YEAR.findall(question) if year not in answered]
     numbered = tuple(found.group(1) for found in _NUMBERED.finditer(question))
-    ordinals = [str(_ORDINALS.index(word) + 1) for word in words(question) if word in _ORDINALS]
-    counts = [*(_COUNTS[word] for word in rest if word in _COUNTS), *bases(question)]
+    ordinals = [str(ORDINALS.index(word) + 1) for word in words(question) if word in ORDINALS]
+    counts = [*(COUNTS[word] for word in rest if word in COUNTS), *bases(question)]
     return Mentions(
         text=question,
         answers=tuple(named),

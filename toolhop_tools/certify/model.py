@@ -14,7 +14,7 @@ from toolhop_tools.certify.audit import Chance
 from toolhop_tools.certify.candidates import Provenance
 from toolhop_tools.reading import Reading
 
-VERSION = 3
+VERSION = 4
 """Version of the search. It goes up with every change that can change a certificate; certificates
 of another version are stale."""
 
@@ -27,31 +27,29 @@ class HopVerdict(StrEnum):
     """What is known of a hop or an item."""
 
     PROVEN = "proven"
-    """A call that answers the question gives the gold answer."""
+    """A call meets the five conditions of `conditions`."""
+    AMBIGUOUS = "ambiguous"
+    """Another call can be read as well, and gives another answer; both are shown."""
     DEFECTIVE = "defective"
     """The right call gives something else: the data is wrong, and the evidence shows it."""
+    REFUSED = "refused by our policy or limits"
+    """The right call needs what this sandbox does not give: the item may be sound."""
     UNPROVEN = "unproven"
-    """The search found neither."""
+    """The search found none of these."""
 
 
 class Defect(StrEnum):
     """What is wrong with a hop whose right call does not give its gold answer."""
 
-    OTHER_LABEL = "gold labels another thing"
-    """The gold repeats the question, is what the result is listed under, or the chain itself goes
-    on with another part of the result."""
     OTHER_VALUE = "code returns another value"
-    NEEDS_ANSWER = "answer must be supplied"
+    OTHER_LABEL = "gold labels another thing"
+    """The gold repeats the question, is what the result is listed under, is the result of another
+    call than the one asked for, or the chain itself goes on with another part of the result."""
+    NEEDS_ANSWER = "answer has to be supplied"
     """Only calls that are given the gold as an argument return it."""
-    RAISES = "tool raises"
-    NO_RESULT = "tool gives no result"
-    """It times out, runs out of memory, dies, or its result is no JSON."""
-    NOT_PYTHON = "does not compile"
-    NO_FUNCTION = "no entry function"
-    NO_MODULE = "missing module"
-    REFUSED = "refused by the policy"
-    BAD_SCHEMA = "invalid schema"
-    SIGNATURE = "signature is not the document's"
+    NOT_CALLABLE = "tool cannot be called"
+    """It does not compile, has no such function, wants what its schema does not name, raises, or
+    gives nothing that JSON can say."""
     NO_ANSWER = "no gold answer"
     OTHER_ANSWER = "last answer is not the item's"
     """Of an item: its last hop answers something else than its question."""
@@ -172,10 +170,17 @@ def to_line(certificate: Certificate) -> bytes:
 def from_line(line: bytes) -> Certificate:
     """Read a line.
 
+    One of an older version is read as far as `Certificate.stale` needs it.
+
     Raises:
         ValueError: it is no certificate.
     """
-    return _ADAPTER.validate_json(line)
+    plain = json.loads(line)
+    basis = plain.get("basis") if isinstance(plain, dict) else None
+    version = basis.get("version") if isinstance(basis, dict) else None
+    if isinstance(version, int) and version < VERSION:
+        plain |= {"hops": [], "defect": None, "verdict": HopVerdict.UNPROVEN.value}
+    return _ADAPTER.validate_python(plain)
 
 
 def to_json(certificate: Certificate) -> dict[str, Any]:

@@ -7,6 +7,7 @@ as far as they are simple; the call as a whole is validated afterwards.
 
 from __future__ import annotations
 
+import datetime as dt
 import itertools
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -15,11 +16,11 @@ from typing import TypeAlias
 
 from toolhop_sandbox.outcome import JSON
 from toolhop_tools.answers import plain_number, plain_text
-from toolhop_tools.certify.honesty import Asked, choice_named
-from toolhop_tools.certify.literals import Source, described, named_in
+from toolhop_tools.certify.literals import Source, described, named_in, notations_named
 from toolhop_tools.certify.mentions import listed, mentions, tail
+from toolhop_tools.certify.readable import Asked, resolved, said
 from toolhop_tools.certify.words import name_words, runs, words
-from toolhop_tools.dates import dates_in
+from toolhop_tools.dates import dates_in, in_notation
 
 MOST_VALUES = 24
 """Values of one parameter that are tried."""
@@ -200,19 +201,7 @@ def pool(
     """Values for the parameter `name`, the cheapest first; `root` resolves references."""
     if not isinstance(schema, dict):
         return list(offer.texts[:MOST_VALUES])
-    return _once(_choices(name, resolved(schema, root), offer, root, depth))[:MOST_VALUES]
-
-
-def resolved(schema: dict[str, JSON], root: ArgumentSchema) -> dict[str, JSON]:
-    """The schema that a local reference leads to, else the schema itself."""
-    target = schema.get("$ref")
-    if not isinstance(target, str) or not target.startswith("#/"):
-        return schema
-    part: JSON = dict(root)
-    for step in target[2:].split("/"):
-        step = step.replace("~1", "/").replace("~0", "~")
-        part = part.get(step) if isinstance(part, dict) else None
-    return part if isinstance(part, dict) and part.get("$ref") != target else {}
+    return _once(_choices(name, dict(resolved(schema, root)), offer, root, depth))[:MOST_VALUES]
 
 
 def _choices(
@@ -240,25 +229,16 @@ def _choices(
 def _enumerated(
     name: str, choices: list[JSON], schema: ArgumentSchema, offer: Offers
 ) -> Iterator[Choice]:
-    asked_words = words(offer.asked.mentions.text)
     compared = offer.source.compared.get(name, ())
     for at, value in enumerate(choices):
         cost = 0.6 + 0.03 * at
-        if isinstance(value, str) and choice_named(value, asked_words):
-            cost = 0.0
-        elif isinstance(value, str) and shares_word(value, asked_words):
-            cost = 0.2
+        if isinstance(value, str) and (told := said(value, offer.asked)):
+            cost = 0.4 - 0.4 * told
         elif schema.get("default") == value:
             cost = 0.3
         elif value in compared:
             cost -= 0.1
         yield Choice(value, cost, "enum")
-
-
-def shares_word(choice: str, asked_words: Sequence[str]) -> bool:
-    """Whether a word of the question begins as one of the choice does (``opening``, ``open``)."""
-    parts = words(choice.replace("_", " "))
-    return any(len(part) > 3 and part[:4] == word[:4] for part in parts for word in asked_words)
 
 
 def _typed(
@@ -295,15 +275,18 @@ def _strings(name: str, schema: dict[str, JSON], offer: Offers) -> Iterator[Choi
         yield Choice(choice.value, cost, choice.source)
     for choice in offer.dates:
         yield Choice(choice.value, choice.cost + 0.8 * ("date" not in name), choice.source)
-    asked_words = words(offer.asked.mentions.text)
     for at, value in enumerate(offer.source.compared.get(name, ())):
-        if isinstance(value, str) and choice_named(value, asked_words):
+        if isinstance(value, str) and said(value, offer.asked) == 1:
             yield Choice(value, 0.2 + 0.04 * at, "question")
         elif isinstance(value, str):
             yield Choice(value, 1.2 + 0.04 * at, "literal")
-    about = schema.get("description")
-    for at, text in enumerate(described(about) if isinstance(about, str) else ()):
-        told = choice_named(text, asked_words)
+    about = f"{name} {schema.get('description', '')}"
+    for choice in offer.dates:
+        for at, form in enumerate(notations_named(about)):
+            written = in_notation(dt.date.fromisoformat(str(choice.value)), form)
+            yield Choice(written, choice.cost + 0.01 * at, "date")
+    for at, text in enumerate(described(about)):
+        told = said(text, offer.asked) == 1
         yield Choice(
             text, (0.2 if told else 1.25) + 0.05 * at, "question" if told else "description"
         )

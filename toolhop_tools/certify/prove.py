@@ -11,12 +11,11 @@ from toolhop_sandbox.base import Sandbox
 from toolhop_sandbox.errors import SandboxFault
 from toolhop_tools.answers import same_answer
 from toolhop_tools.certify.candidates import Task
-from toolhop_tools.certify.honesty import Asked
 from toolhop_tools.certify.mentions import mentions
 from toolhop_tools.certify.model import Basis, Certificate, Defect, HopProof, HopVerdict
+from toolhop_tools.certify.readable import Asked
 from toolhop_tools.certify.search import Search
 from toolhop_tools.certify.shapes import shape
-from toolhop_tools.certify.words import name_words, words
 from toolhop_tools.model import Item
 
 log = logging.getLogger(__name__)
@@ -33,11 +32,8 @@ def tasks(item: Item) -> list[Task]:
 def asked(item: Item, at: int, returned: Mapping[int, str]) -> Asked:
     """What hop `at` (from 0) asks; `returned` are earlier answers as tools spelled them."""
     hop, earlier = item.hops[at], tuple(hop.answer for hop in item.hops[:at])
-    names = mentions(item.question).names
-    own = set(words(hop.question))
-    left_out = tuple(name for name in names if len(name) > 3 and not set(name_words(name)) & own)
     found = mentions(hop.question, earlier)
-    return Asked(hop.answer, found, earlier, item.question, left_out, dict(returned))
+    return Asked(hop.answer, found, earlier, item.question, dict(returned))
 
 
 async def certify(item: Item, sandbox: Sandbox, basis: Basis) -> Certificate:
@@ -75,8 +71,13 @@ def concluded(item: Item, basis: Basis, proofs: Sequence[HopProof]) -> Certifica
     )
 
 
+_WORST_FIRST = (
+    *(HopVerdict.DEFECTIVE, HopVerdict.REFUSED, HopVerdict.UNPROVEN, HopVerdict.AMBIGUOUS),
+)
+
+
 def _verdict(item: Item, proofs: Sequence[HopProof]) -> tuple[HopVerdict, str, Defect | None]:
-    for wanted in (HopVerdict.DEFECTIVE, HopVerdict.UNPROVEN):
+    for wanted in _WORST_FIRST:
         for number, proof in enumerate(proofs, 1):
             if proof.verdict is wanted:
                 return wanted, f"hop {number} ({proof.tool}): {proof.why}", None

@@ -8,8 +8,8 @@ from enum import StrEnum
 
 from toolhop_sandbox.outcome import JSON
 from toolhop_tools.answers import plain_number, plain_text, same_answer
-from toolhop_tools.certify.honesty import Asked
 from toolhop_tools.certify.model import Edge
+from toolhop_tools.certify.readable import Asked
 from toolhop_tools.certify.words import as_text, bare, name_words, runs, scalars, words
 
 SHORTEST = 3

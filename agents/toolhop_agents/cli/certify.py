@@ -42,11 +42,11 @@ PRINTED = 20
 @click.option("--limit", default=None, help="10 for the first ten items, 10-20 for a range.")
 @click.option("--sample-id", "sample_ids", multiple=True, help="Items by id; may be repeated.")
 @click.option("--show", default=None, metavar="ID", help="Show the certificate of one item.")
-@click.option("--seed", type=int, default=0, help="Of the random arguments of the audit.")
+@click.option("--seed", type=int, default=0, help="Of the other values that calls are tried with.")
 @click.option("--executions", type=click.IntRange(1, 100_000), default=300,
               help="Made-up calls that a hop may take.")
 @click.option("--audit", type=click.IntRange(0, 10_000), default=20,
-              help="Random calls that each gold call is compared with.")
+              help="Calls with other values that each gold call is compared with.")
 @click.option("--timeout", "wall_s", type=click.FloatRange(0.01, 3600), default=2.0,
               help="Seconds a call.")
 @click.option("--memory", "memory_mib", type=click.IntRange(16, 65536), default=256,

@@ -19,9 +19,6 @@ from toolhop_tools.certify.model import Certificate, Defect, HopProof, HopVerdic
 from toolhop_tools.errors import DataProblem, counted
 from toolhop_tools.model import Hop, Item
 
-HALF = 0.5
-"""Share of random arguments that reach the gold answer, above which a tool is nearly constant."""
-
 
 @dataclass
 class Tally:
@@ -35,7 +32,6 @@ class Tally:
     provenance: Counter[Provenance] = field(default_factory=Counter)
     defects: Counter[Defect] = field(default_factory=Counter)
     shapes: Counter[str] = field(default_factory=Counter)
-    near_constant: Counter[Provenance] = field(default_factory=Counter)
     chance: Counter[str] = field(default_factory=Counter)
     """Random runs and hits, and gold calls audited."""
     official: int = 0
@@ -67,8 +63,6 @@ class Tally:
         self.official += bool(proof.official)
         if proof.chance is not None and proof.chance.runs:
             self.chance.update(calls=1, runs=proof.chance.runs, hits=proof.chance.hits)
-            if (proof.chance.rate or 0) > HALF:
-                self.near_constant[proof.provenance] += 1
 
     @property
     def made_up(self) -> int:
@@ -84,7 +78,6 @@ def to_json(tally: Tally) -> dict[str, JSON]:
         "verdicts": {one.value: tally.verdicts[one] for one in HopVerdict},
         "hops": {one.value: tally.hops[one] for one in HopVerdict},
         "provenance": {one.value: tally.provenance[one] for one in Provenance},
-        "near_constant": {one.value: tally.near_constant[one] for one in Provenance},
         "chance": {name: tally.chance[name] for name in ("calls", "runs", "hits")},
         "official_containment": tally.official,
         "defects": {one.value: count for one, count in tally.defects.most_common()},
@@ -106,14 +99,12 @@ def print_tally(console: Console, tally: Tally) -> None:
     for column in ("items", "", "hops", ""):
         table.add_column(column, justify="right")
     for one in HopVerdict:
+        if not (tally.verdicts[one] or tally.hops[one]) and one is not HopVerdict.PROVEN:
+            continue
         in_items, in_hops = tally.verdicts[one], tally.hops[one]
         shares = (_share(in_items, items), _share(in_hops, hops))
         table.add_row(one.value, str(in_items), shares[0], str(in_hops), shares[1])
     console.print(table)
-    if near := sum(tally.near_constant.values()):
-        proven = tally.hops[HopVerdict.PROVEN] - near
-        told = f"proven without near-constant tools: {proven} ({_share(proven, hops)})"
-        console.print(told, markup=False, highlight=False)
     if tally.provenance:
         console.print(_provenance_table(tally))
     if tally.defects:
@@ -137,16 +128,13 @@ def print_tally(console: Console, tally: Tally) -> None:
 
 
 def _provenance_table(tally: Tally) -> Table:
-    title = "Gold calls by where they come from, and how many random arguments reach as well"
-    table = Table("source", title=title, title_justify="left")
-    for column in ("hops", "near-constant tools"):
-        table.add_column(column, justify="right")
+    table = Table("source", title="Gold calls by where they come from", title_justify="left")
+    table.add_column("hops", justify="right")
     for kind in Provenance:
         if tally.provenance[kind]:
-            counts = (tally.provenance[kind], tally.near_constant[kind])
-            table.add_row(kind.value, *map(str, counts))
+            table.add_row(kind.value, str(tally.provenance[kind]))
     runs, hits = tally.chance["runs"], tally.chance["hits"]
-    table.caption = f"random arguments: {hits} of {runs} reach the gold ({_share(hits, runs)})"
+    table.caption = f"other values: {hits} of {runs} give the gold as well ({_share(hits, runs)})"
     table.caption_justify = "left"
     return table
 
@@ -183,7 +171,7 @@ def _hop_lines(number: int, hop: Hop, proof: HopProof) -> Iterator[RenderableTyp
         yield plain(f"  nests:   {where} {how} the answer of hop {edge.hop}")
     if proof.chance is not None and proof.chance.runs:
         hits, runs = proof.chance.hits, proof.chance.runs
-        yield plain(f"  chance:  {hits} of {runs} random argument sets give the gold as well")
+        yield plain(f"  chance:  {hits} of {runs} calls with other values give the gold as well")
     for evidence in proof.evidence:
         outcome = json.dumps(evidence.outcome, ensure_ascii=False)[:500]
         yield plain(f"  seen:    {_call(proof.tool, evidence.arguments)}")

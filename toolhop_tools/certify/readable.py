@@ -1,0 +1,378 @@
+"""What somebody can read who has the question, the sub-question, schemas and the answers so far.
+
+`ground` says where a value of a call can be had, `said` how far the sub-question says a choice.
+Changes that are allowed: case, accents, plural, date and number notation, a unit, a part of a name,
+the sign of a number. Nothing here knows where a call came from. Pure.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from decimal import Decimal
+from enum import IntEnum
+from functools import lru_cache
+
+from toolhop_sandbox.outcome import JSON
+from toolhop_tools.answers import plain_number
+from toolhop_tools.certify.judging import literal
+from toolhop_tools.certify.literals import notations_named
+from toolhop_tools.certify.mentions import COUNTS, ORDINALS, Mentions, listed
+from toolhop_tools.certify.words import as_text, bare, name_words, runs, scalars, words
+from toolhop_tools.dates import NOTATIONS, dates_in, in_notation, whole_date
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A hop's question as somebody meets it who follows the chain."""
+
+    gold: str
+    mentions: Mentions
+    """Of the sub-question."""
+    earlier: tuple[str, ...]
+    """Answers of the hops before it."""
+    item_question: str = ""
+    returned: Mapping[int, str] = field(default_factory=dict)
+    """By earlier hop (from 0): its answer as its tool spelled it, where that differs."""
+
+    @property
+    def text(self) -> str:
+        """The sub-question."""
+        return self.mentions.text
+
+    @property
+    def named(self) -> tuple[str, ...]:
+        """What the sub-question names, each thing once: answers, names, quoted texts."""
+        found = self.mentions
+        pieces = [piece for name in found.names for piece in listed(name)]
+        answers = [one for _, answer in found.answers for one in _elements(answer)]
+        every = [*answers, *found.quoted, *(one for one in pieces if one.strip("[](){}"))]
+        longest = [one for one in every if not any(_part(one, other) for other in every)]
+        return tuple({name_words(one): one for one in longest[::-1] if words(one)}.values())
+
+
+def _elements(answer: str) -> list[str]:
+    """The scalars of an answer that is a list or an object; any other answer itself."""
+    value = literal(answer)
+    return [answer] if value is None else [as_text(leaf) for _, leaf in scalars(value)]
+
+
+def _part(name: str, whole: str) -> bool:
+    one, other = name_words(name), words(whole)
+    return len(other) > len(words(name)) and bool(runs(one, other))
+
+
+@dataclass(frozen=True, slots=True)
+class Leaf:
+    """A scalar in a call, with what the schema says of its place."""
+
+    path: tuple[str | int, ...]
+    value: JSON
+    schema: Mapping[str, JSON]
+    about: str
+    """The parameter's name, and the descriptions on the way to the leaf."""
+
+    @property
+    def name(self) -> str:
+        """The name nearest to the leaf."""
+        return next(str(step) for step in reversed(self.path) if isinstance(step, str))
+
+    @property
+    def choices(self) -> list[JSON]:
+        """The values that the schema lists for it."""
+        found = self.schema.get("enum")
+        return found if isinstance(found, list) else []
+
+    @property
+    def is_option(self) -> bool:
+        """Whether it says how to ask, and not about what: a choice, a truth value, nothing."""
+        chosen = bool(self.choices) and not isinstance(self.value, int | float)
+        return chosen or isinstance(self.value, bool) or self.value is None
+
+
+def resolved(schema: Mapping[str, JSON], root: Mapping[str, JSON]) -> Mapping[str, JSON]:
+    """The schema that a local reference leads to, else the schema itself."""
+    target = schema.get("$ref")
+    if not isinstance(target, str) or not target.startswith("#/"):
+        return schema
+    part: JSON = dict(root)
+    for step in target[2:].split("/"):
+        step = step.replace("~1", "/").replace("~0", "~")
+        part = part.get(step) if isinstance(part, dict) else None
+    return part if isinstance(part, dict) and part.get("$ref") != target else {}
+
+
+def inner(schema: Mapping[str, JSON], step: str | int, root: Mapping[str, JSON]) -> dict[str, JSON]:
+    """The schema of a property or of a list's elements."""
+    known = resolved(schema, root)
+    found = known.get("items")
+    if isinstance(step, str):
+        properties = known.get("properties")
+        found = properties.get(step) if isinstance(properties, dict) else None
+    return dict(resolved(found, root)) if isinstance(found, dict) else {}
+
+
+def leaves(schema: Mapping[str, JSON], arguments: Mapping[str, JSON]) -> list[Leaf]:
+    """The scalars of a call, in order."""
+    found: list[Leaf] = []
+    left: list[tuple[tuple[str | int, ...], JSON, Mapping[str, JSON], str]]
+    left = [((), dict(arguments), schema, "")]
+    while left:
+        path, value, own, about = left.pop()
+        text = own.get("description")
+        about = f"{about} {text}" if path and isinstance(text, str) else about
+        steps: Sequence[str | int] = ()
+        if isinstance(value, dict):
+            steps = list(value)
+        elif isinstance(value, list):
+            steps = range(len(value))
+        else:
+            found.append(Leaf(path, value, own, about))
+            continue
+        for step in reversed(steps):
+            under = inner(own, step, schema)
+            left.append(((*path, step), value[step], under, f"{about} {step}"))  # type: ignore[index]
+    return found
+
+
+def with_value(arguments: JSON, path: Sequence[str | int], value: JSON) -> JSON:
+    """The arguments with another value at a path."""
+    if not path:
+        return value
+    if isinstance(arguments, list):
+        at = int(path[0])
+        return [*arguments[:at], with_value(arguments[at], path[1:], value), *arguments[at + 1 :]]
+    held = arguments if isinstance(arguments, dict) else {}
+    return {**held, str(path[0]): with_value(held.get(str(path[0])), path[1:], value)}
+
+
+# -- grounds -----------------------------------------------------------------------------------
+
+
+class Ground(IntEnum):
+    """Where a value can be had, the nearest first."""
+
+    SAID = 0
+    """The sub-question says it."""
+    SCHEMA = 1
+    """The schema offers it: a choice, a default, a description."""
+    CHANGED = 2
+    """A part of what the sub-question says, or the same in other capitals or with another sign."""
+    ELSEWHERE = 3
+    """The item's question or an answer that the sub-question does not name has it."""
+    NOWHERE = 4
+
+
+def ground(asked: Asked, leaf: Leaf) -> Ground:
+    """Where the value of a leaf can be had."""
+    value = leaf.value
+    if value in leaf.choices or value == leaf.schema.get("default") or leaf.is_option:
+        return Ground.SCHEMA
+    if isinstance(value, str):
+        return _ground_of_text(asked, leaf, value)
+    number = plain_number(as_text(value)) or Decimal(str(value))
+    if abs(number) in _numbers(asked.text) or str(abs(number)) in asked.mentions.numbers:
+        below = backwards(asked, leaf.name) or _MINUS.search(asked.text) is not None
+        return Ground.SAID if (number < 0) == below else Ground.CHANGED
+    if abs(number) in _numbers(leaf.about):
+        return Ground.SCHEMA
+    near = any(abs(number) in _numbers(text) for text in _elsewhere(asked))
+    return Ground.ELSEWHERE if near else Ground.NOWHERE
+
+
+def _ground_of_text(asked: Asked, leaf: Leaf, text: str) -> Ground:
+    spelled = [asked.returned[hop] for hop, _ in asked.mentions.answers if hop in asked.returned]
+    exact = [*asked.named, *asked.mentions.names, *asked.mentions.quoted, *spelled]
+    if text in exact and not any(_part(text, name) for name in asked.named):
+        return Ground.SAID
+    found = _stems(name_words(text.replace("_", " ")))
+    if _says(asked.text, leaf.about, text):
+        quoted = plain_number(text) is not None or not runs(found, _stems(words(asked.text)))
+        return Ground.SAID if quoted or _whole(asked, text, found) else Ground.CHANGED
+    if found and len(text) > 1 and runs(found, _stems(words(leaf.about))):
+        return Ground.SCHEMA
+    pieces = [piece.strip() for piece in text.split(",")]
+    if len(pieces) > 1 and "comma" in leaf.about:
+        return max(ground(asked, Leaf(leaf.path, one, leaf.schema, "")) for one in pieces)
+    apart = {*found} - {"of", "the"} <= {*_stems(words(asked.text))}
+    if any(bare(text) == bare(one) for one in exact) or (len(found) > 1 and apart):
+        return Ground.CHANGED
+    near = any(_says(other, leaf.about, text) for other in _elsewhere(asked))
+    return Ground.ELSEWHERE if near else Ground.NOWHERE
+
+
+def _says(where: str, about: str, text: str) -> bool:
+    """Whether a text stands somewhere: as a number, as a date, as words."""
+    number, found = plain_number(text), _stems(name_words(text.replace("_", " ")))
+    if number is not None:
+        return abs(number) in _numbers(where)
+    return _is_date(where, about, text, whole_date(text)) or bool(
+        found and runs(found, _stems(words(where)))
+    )
+
+
+def _whole(asked: Asked, text: str, found: Sequence[str]) -> bool:
+    """Whether the sub-question says a text in these capitals, and not as part of a name."""
+    if len(text) == 1 and text.isalpha():
+        return text in asked.mentions.quoted
+    left = list(_stems(words(asked.text)))
+    for name in asked.named:
+        whole = _stems(name_words(name))
+        if len(whole) > len(found) and runs(found, whole):
+            for at in reversed(runs(whole, left)):
+                left[at : at + len(whole)] = [""]
+    cased = text.replace("_", " ") in asked.text or text.islower()
+    return bool(runs(found, left)) and cased
+
+
+def _is_date(where: str, about: str, text: str, day: dt.date | None) -> bool:
+    """Whether a text is one of the dates there, in a notation that is plain or that is named."""
+    known = [date for _, date in dates_in(where)]
+    if day is not None:
+        return day in known
+    forms = (*NOTATIONS, *notations_named(about))
+    return any(in_notation(date, form) == text for date in known for form in forms)
+
+
+def _elsewhere(asked: Asked) -> tuple[str, ...]:
+    return (asked.item_question, *asked.earlier, *asked.returned.values())
+
+
+_COUNTS = {**COUNTS, "one": "1", "ones": "1", "once": "1", "twice": "2", "zero": "0", "zeros": "0"}
+
+
+@lru_cache(maxsize=4096)
+def _numbers(text: str) -> frozenset[Decimal]:
+    """The numbers of a text, in digits or in words, signs aside."""
+    found = {plain_number(word) for word in words(text)}
+    found |= {Decimal(_COUNTS[word]) for word in words(text) if word in _COUNTS}
+    found |= {Decimal(ORDINALS.index(one) + 1) for one in words(text) if one in ORDINALS}
+    found |= {Decimal(part) for _, day in dates_in(text) for part in (day.year, day.month, day.day)}
+    return frozenset(abs(one) for one in found if one is not None)
+
+
+def _stems(found: Sequence[str]) -> tuple[str, ...]:
+    return tuple(_stem(word) for word in found)
+
+
+def _stem(word: str) -> str:
+    return word.removesuffix("s") if len(word) > 3 else word
+
+
+# -- what a word says --------------------------------------------------------------------------
+
+_MINUS = re.compile(r"\b(?:minus|negative) \w+|(?<!\w)-\d")
+_BACK = frozenset({"before", "ago", "earlier", "prior", "back", "preceding", "less", "minus"})
+_MOVES = frozenset({"add", "offset", "shift", "delta", "change", "amount", "increment", "step"})
+
+
+def backwards(asked: Asked, name: str) -> bool:
+    """Whether a number is to be given with a minus: ``years_to_add`` for "6 years before"."""
+    back = not _BACK.isdisjoint(words(asked.text))
+    return back and not _MOVES.isdisjoint(words(name.replace("_", " ")))
+
+
+_ALIKE = (
+    "father mother parent parents parentage paternal maternal",
+    "husband wife spouse marriage married",
+    "son daughter child children",
+    "brother sister sibling",
+    "born birth",
+    "die dies died death",
+    "wrote written author writer authored playwright",
+    "directed director",
+    "founded founding foundation founder established establishment",
+    "published publication publisher",
+    "stars starred starring actor actress actors cast plays played",
+    "studied study educated education attended",
+    "opened open opening",
+    "who whom whose person",
+    "where place location city country",
+    "when date year time",
+    "year years annual",
+    "sum total add addition plus adding",
+    "difference subtract subtraction minus before fewer less more",
+    "product multiply multiplication times multiplying multiplied",
+    "quotient divide division ratio divided",
+    "power exponent exponentiate exponentiation raised",
+    "letters alphabets alphabetic letter characters",
+    "different distinct unique",
+    "largest biggest size highest greatest maximum longest",
+    "smallest lowest least minimum shortest",
+    "earliest oldest first start started began begin",
+    "latest newest last end ended final",
+    "lower lowercase small",
+    "middle median",
+    "average mean",
+    "upper uppercase capital capitals",
+)
+"""Words that stand for one another in a choice's name and in a question."""
+_GROUPS = tuple(frozenset(group.split()) for group in _ALIKE)
+_EMPTY = frozenset(
+    (
+        *("of", "the", "a", "an", "in", "on", "for", "to", "and", "or", "is", "by", "only", "with"),
+        *("include", "including", "includes", "ignore", "ignoring", "exclude", "excluding", "use"),
+        *("handle", "consider", "return", "show", "allow", "enable", "output", "get", "info"),
+    )
+)
+_LEAST_STEM = 4
+
+
+def said(choice: str, asked: Asked) -> float:
+    """How far the sub-question says a choice, or the name of a switch: 0 to 1.
+
+    The share of its words that the sub-question has; a word that merely stands for one of them
+    counts a little less.
+    """
+    spaced = choice.replace("_", " ").replace("-", " ")
+    parts = [word for word in words(spaced) if word not in _EMPTY]
+    found = words(asked.text.replace("-", " "))
+    return sum(_told(part, found) for part in parts) / len(parts) if parts else 0.0
+
+
+def _told(part: str, asked: Sequence[str]) -> float:
+    if part in asked or _stem(part) in map(_stem, asked):
+        return 1.0
+    if len(part) >= _LEAST_STEM and any(part[:_LEAST_STEM] == word[:_LEAST_STEM] for word in asked):
+        return 0.9
+    near = (group for group in _GROUPS if part in group)
+    return 0.8 if any(not group.isdisjoint(asked) for group in near) else 0.0
+
+
+def places(asked: Asked, values: Sequence[JSON], *, anywhere: bool = False) -> list[int]:
+    """Where the sub-question says values, each after the one before it where that can be.
+
+    In words from its start; none where it does not say one of them. An earlier answer that its
+    tool spelled otherwise stands where the sub-question names it. `anywhere` looks in the earlier
+    answers and the item's question as well.
+    """
+    texts = (asked.text, *(asked.earlier[::-1] if anywhere else ()), asked.item_question)
+    for text in texts[: None if anywhere else 1]:
+        found, whole = [-1], _stems(words(text))
+        for value in values:
+            at = runs(_stems(name_words(_as_answered(asked, value))), whole)
+            if not at:
+                break
+            found.append(next((one for one in at if one > found[-1]), at[0]))
+        else:
+            return found[1:]
+    return []
+
+
+def _as_answered(asked: Asked, value: JSON) -> str:
+    text = as_text(abs(value) if isinstance(value, int | float) else value)
+    for hop, answer in asked.mentions.answers:
+        if bare(asked.returned.get(hop, answer)) == bare(text):
+            return answer
+    return text
+
+
+def beside(asked: Asked, leaf: Leaf) -> Sequence[str]:
+    """The words next to where the sub-question says a leaf: ``6 years`` for ``years_to_add``."""
+    at, found = places(asked, [leaf.value]), words(asked.text)
+    size = max(1, len(name_words(as_text(leaf.value))))
+    if not at:
+        return ()
+    return (*found[max(0, at[0] - 2) : at[0]], *found[at[0] + size : at[0] + size + 1])
