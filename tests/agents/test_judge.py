@@ -10,7 +10,7 @@ import pytest
 
 from tests.env.made import finished
 from toolhop_agents.judge import ask
-from toolhop_agents.judge.judges import Judge, ModelJudge, Overlap, Panel, Said, Unfit
+from toolhop_agents.judge.judges import Judge, ModelJudge, NoAnswer, Overlap, Panel, Said
 from toolhop_agents.models.base import ModelFault
 from toolhop_env.benchmark import Benchmark
 from toolhop_env.guarded import BenchmarkFault
@@ -130,7 +130,7 @@ def test_a_model_that_gives_no_valid_answer_leaves_it_open_and_is_paid_for(
 def test_an_unreadable_reply_is_no_answer_of_text() -> None:
     asked = LlmQuestion("word", "Which?", {"type": "string"})
     said = anyio.run(ModelJudge(Writing("no", "JSON", "here")).answer, asked)
-    assert isinstance(said, Unfit)
+    assert isinstance(said, NoAnswer)
     assert said.last == "here"
 
 
