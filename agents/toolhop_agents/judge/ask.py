@@ -9,6 +9,7 @@ from collections.abc import AsyncIterator, Callable, Mapping
 import jsonschema_rs
 
 from toolhop_agents.judge.judges import Judge, Said
+from toolhop_agents.models.base import ConversationTooLong
 from toolhop_env.benchmarks import named
 from toolhop_env.guarded import fault
 from toolhop_env.questions import LlmQuestion, Question, digest
@@ -25,8 +26,9 @@ async def judged(
 ) -> AsyncIterator[tuple[Judgement | None, Spent]]:
     """The answers that are missing, one by one as the judge gives them, and what each took.
 
-    An answer that does not fit its question is none: the question stays open, with a warning,
-    and is asked again when the run is resumed.
+    An answer that does not fit its question is none, nor is there one to a question that is too
+    long for a model: the question stays open, with a warning, and is asked again when the run is
+    resumed.
 
     Args:
         trace: of an episode that has ended; an errored one has no questions.
@@ -44,7 +46,11 @@ async def judged(
         key, fits = digest(question), _fit(question, start.benchmark)
         if question.id in known and known[question.id].digest == key:
             continue
-        said = await judge.answer(question)
+        try:
+            said = await judge.answer(question)
+        except ConversationTooLong as fault:
+            log.warning("%r of %s stays open: %s", question.id, start.episode, fault)
+            continue
         if said is None:
             continue
         if isinstance(said, Said) and fits(said.answer):
