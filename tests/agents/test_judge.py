@@ -11,7 +11,7 @@ import pytest
 from tests.env.made import finished
 from toolhop_agents.judge import ask
 from toolhop_agents.judge.judges import Judge, ModelJudge, NoAnswer, Overlap, Panel, Said
-from toolhop_agents.models.base import ModelFault
+from toolhop_agents.models.base import ConversationTooLong, ModelFault
 from toolhop_env.benchmark import Benchmark
 from toolhop_env.guarded import BenchmarkFault
 from toolhop_env.measures import Measure
@@ -90,6 +90,17 @@ def test_answers_before_a_fault_are_not_lost(monkeypatch: pytest.MonkeyPatch) ->
         ("first", {"ok": True}), ("second", {"ok": False}),
     ]  # fmt: skip
     assert isinstance(fault, ModelFault)
+
+
+def test_a_question_too_long_for_the_judge_stays_open_alone(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    long = ConversationTooLong("9,000 tokens")
+    judge = Saying({"first": {"ok": True}, "second": long, "third": {"ok": True}})
+    found, _, fault = judged(judge, ASKED, monkeypatch)
+    assert ([one.question for one in found], fault) == (["first", "third"], None)
+    assert "'second' of" in caplog.text
+    assert "stays open: 9,000 tokens" in caplog.text
 
 
 def test_what_does_not_fit_the_schema_is_no_answer(
