@@ -327,7 +327,7 @@ TOOLS = (
 
 
 def test_plugin_makes_a_test_of_each_tool_and_property_for_all_workers_alike(data: Path) -> None:
-    done = pytest_run(data.parent, *TOOLS, "-n", "2", "-v", every_plugin=True)
+    done = pytest_run(data.parent, "-p", "xdist", *TOOLS, "-n", "2", "-v")
     assert done.returncode == 1, done.stdout + done.stderr
     assert "1 failed, 17 passed, 4 skipped" in done.stdout
     assert "tools.json::2::g::valid-input" in done.stdout
