@@ -25,7 +25,9 @@ $(BIN)/.installed-dev: $(BIN)/.installed
 run: $(BIN)/.installed
 	$(BIN)/toolhop run $(ARGS)
 
+# The tests start many processes: without bytecode each would compile our files anew.
 test: setup
+	$(BIN)/python -m compileall -q sandbox toolhop_tools env agents
 	$(BIN)/python -m pytest -n auto $(ARGS)
 
 # No process is started, no engine, browser or network asked: tests/pure.py sees to it.

@@ -22,6 +22,7 @@ from toolhop_tools.perturb.order import tool_order
 def episode_lines(trace: Trace, answers: Answers = NO_ANSWERS) -> list[RenderableType]:
     """Everything that happened, in order, and the verdict; `answers` are a judge's."""
     lines: list[RenderableType] = []
+    milestone = named(trace.started.benchmark).milestone
     for event in trace.events:
         match event:
             case Started():
@@ -29,7 +30,7 @@ def episode_lines(trace: Trace, answers: Answers = NO_ANSWERS) -> list[Renderabl
             case Replied():
                 lines.extend(_reply(event))
             case Called():
-                lines.append(Padding(_call(event), (0, 0, 0, 4)))
+                lines.append(Padding(_call(event, milestone), (0, 0, 0, 4)))
             case FeedbackSet(level):
                 lines.append(Text(f"feedback is {level} from here on", style="yellow"))
             case Ended(ending, wall_s, reason):
@@ -63,9 +64,9 @@ def _reply(event: Replied) -> Iterator[RenderableType]:
         yield Padding(plain(event.reply.content), (0, 0, 0, 4))
 
 
-def _call(event: Called) -> RenderableType:
-    hop = "" if event.hop is None else f"  [hop {event.hop + 1}]"
-    lines = [plain(f"{event.raw.name}({event.raw.arguments}){hop}", "cyan")]
+def _call(event: Called, milestone: str) -> RenderableType:
+    step = "" if event.hop is None else f"  [{milestone} {event.hop + 1}]"
+    lines = [plain(f"{event.raw.name}({event.raw.arguments}){step}", "cyan")]
     if event.error is None:
         lines.append(plain(event.feedback, "green"))
         return Group(*lines)

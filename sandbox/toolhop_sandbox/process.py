@@ -68,6 +68,8 @@ class ProcessLauncher:
     facts: Mapping[str, JSON] = field(default_factory=dict)
     hash_seed: int = 0
     """Of the order of sets; runs keep the default."""
+    _first: ProcessWorker | None = None
+    """The one that told the facts, until it is asked for."""
 
     @property
     def description(self) -> Mapping[str, JSON]:
@@ -85,13 +87,15 @@ class ProcessLauncher:
                 f"the process sandbox needs Linux, this is {sys.platform}",
                 fix="start a Docker engine and pass --sandbox docker",
             )
-        worker = await self.start()
-        self.facts = worker.link.facts
-        with anyio.CancelScope(shield=True):
-            await worker.stop()
+        self._first = await self._start()
+        self.facts = self._first.link.facts
 
     async def start(self) -> ProcessWorker:
         """See `Launcher.start`."""
+        worker, self._first = self._first, None
+        return worker or await self._start()
+
+    async def _start(self) -> ProcessWorker:
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         with theirs:
             process = _start_worker(theirs.fileno(), self.hash_seed)
@@ -105,7 +109,10 @@ class ProcessLauncher:
         return worker
 
     async def close(self) -> None:
-        """See `Launcher.close`; a process leaves nothing open."""
+        """See `Launcher.close`."""
+        if self._first is not None:
+            await self._first.stop()
+            self._first = None
 
 
 def _start_worker(control: int, hash_seed: int) -> subprocess.Popen[bytes]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import signal
 import subprocess
 import time
 from collections import Counter
@@ -13,8 +12,9 @@ from typing import Any
 
 import pytest
 
-from tests.agents.command import TOOLHOP, toolhop
+from tests.agents.command import toolhop
 from tests.agents.items import small_item
+from tests.launcher import SERVED, Launched
 from toolhop_agents.ablate.folder import AblationFolder
 from toolhop_agents.models.loopback import FaultPlan, LoopbackServer, Request, RequestFault
 from toolhop_agents.runs.settings import RunSettings
@@ -327,18 +327,15 @@ def test_data_that_was_changed_between_sessions_is_told(data: DataSet, tmp_path:
 def _killed(server: LoopbackServer, flags: tuple[str, ...], more: int) -> None:
     """Run the command and kill it once it has asked `more` times."""
     wanted = server.requests + more
-    child = subprocess.Popen(
-        [*TOOLHOP, "ablate", *flags],
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-        env=environment(),
-        start_new_session=True,
-    )
+    child = Launched(
+        *("ablate", *flags), env=environment(), imports=SERVED,
+        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+    )  # fmt: skip
     limit = time.monotonic() + 60
     while server.requests < wanted and child.poll() is None:
         assert time.monotonic() < limit
         time.sleep(0.005)
-    os.killpg(child.pid, signal.SIGKILL)
+    child.kill()
     child.wait()
 
 

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from tests.agents import command
-from tests.agents.command import TOOLHOP
+from tests.launcher import Launched
 from tests.toolhop_tools.rows import write
 
 LENGTH = "def word_length(word):\n    return len(word)\n"
@@ -168,8 +168,8 @@ def test_a_kill_loses_no_finished_certificate(tmp_path: Path) -> None:
     many = [{**made(number), "functions": [slow, SQUARE]} for number in range(1, 9)]
     rows = str(write(tmp_path, many))
     path = tmp_path / "c.jsonl"
-    command = [*TOOLHOP, "certify", rows, "--sandbox", "process", "--out", str(path)]
-    process = subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.PIPE, text=True)
+    flags = ("--sandbox", "process", "--out", str(path))
+    process = Launched("certify", rows, *flags, cwd=tmp_path)
     deadline = time.monotonic() + 120
     while time.monotonic() < deadline and (not path.exists() or not path.stat().st_size):
         time.sleep(0.05)

@@ -16,6 +16,7 @@ import pytest
 
 from tests.agents import command
 from tests.agents.command import TOOLHOP
+from tests.attacks.process_tree import children, lives
 from tests.toolhop_tools.checked import row, rows_text, subject
 from toolhop_tools.properties.model import NOT_ASKED, PROPERTIES
 
@@ -184,25 +185,10 @@ def test_a_call_shows_what_a_counter_example_needs(tmp_path: Path) -> None:
 
 
 def lanes_of(parent: int) -> set[int]:
-    """The processes of the lanes that a command has started."""
-    found = set()
-    for folder in Path("/proc").glob("[0-9]*"):
-        try:
-            ids = (folder / "stat").read_text().rpartition(")")[2].split()
-            line = (folder / "cmdline").read_bytes()
-        except OSError:
-            continue
-        if int(ids[1]) == parent and b"spawn_main" in line and ids[0] != "Z":
-            found.add(int(folder.name))
-    return found
-
-
-def alive(process: int) -> bool:
-    try:
-        state = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0]
-    except OSError:
-        return False
-    return state not in {"Z", "X"}
+    """The processes of the lanes that a command has started, by the server that forks them."""
+    named = {one: Path(f"/proc/{one}/cmdline").read_bytes() for one in children(parent)}
+    (server,) = [one for one, line in named.items() if b"forkserver" in line]
+    return set(children(server))
 
 
 @pytest.mark.parametrize("sent", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
@@ -220,7 +206,7 @@ def test_no_process_is_left_when_it_is_ended(tmp_path: Path, sent: signal.Signal
     assert running.returncode == (-sent if sent is signal.SIGKILL else 130)
     assert "Traceback" not in told
     deadline = time.monotonic() + 10
-    while any(map(alive, lanes)):
+    while any(map(lives, lanes)):
         assert time.monotonic() < deadline
         time.sleep(0.05)
 
@@ -343,7 +329,7 @@ TOOLS = (
 
 
 def test_plugin_makes_a_test_of_each_tool_and_property_for_all_workers_alike(data: Path) -> None:
-    done = pytest_run(data.parent, *TOOLS, "-n", "2", "-v", every_plugin=True)
+    done = pytest_run(data.parent, "-p", "xdist", *TOOLS, "-n", "2", "-v")
     assert done.returncode == 1, done.stdout + done.stderr
     assert "1 failed, 17 passed, 4 skipped" in done.stdout
     assert "tools.json::2::g::valid-input" in done.stdout

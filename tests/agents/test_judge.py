@@ -10,8 +10,8 @@ import pytest
 
 from tests.env.made import finished
 from toolhop_agents.judge import ask
-from toolhop_agents.judge.judges import Judge, ModelJudge, Overlap, Panel, Said, Unfit
-from toolhop_agents.models.base import ModelFault
+from toolhop_agents.judge.judges import Judge, ModelJudge, NoAnswer, Overlap, Panel, Said
+from toolhop_agents.models.base import ConversationTooLong, ModelFault
 from toolhop_env.benchmark import Benchmark
 from toolhop_env.guarded import BenchmarkFault
 from toolhop_env.measures import Measure
@@ -92,6 +92,17 @@ def test_answers_before_a_fault_are_not_lost(monkeypatch: pytest.MonkeyPatch) ->
     assert isinstance(fault, ModelFault)
 
 
+def test_a_question_too_long_for_the_judge_stays_open_alone(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    long = ConversationTooLong("9,000 tokens")
+    judge = Saying({"first": {"ok": True}, "second": long, "third": {"ok": True}})
+    found, _, fault = judged(judge, ASKED, monkeypatch)
+    assert ([one.question for one in found], fault) == (["first", "third"], None)
+    assert "'second' of" in caplog.text
+    assert "stays open: 9,000 tokens" in caplog.text
+
+
 def test_what_does_not_fit_the_schema_is_no_answer(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -130,7 +141,7 @@ def test_a_model_that_gives_no_valid_answer_leaves_it_open_and_is_paid_for(
 def test_an_unreadable_reply_is_no_answer_of_text() -> None:
     asked = LlmQuestion("word", "Which?", {"type": "string"})
     said = anyio.run(ModelJudge(Writing("no", "JSON", "here")).answer, asked)
-    assert isinstance(said, Unfit)
+    assert isinstance(said, NoAnswer)
     assert said.last == "here"
 
 

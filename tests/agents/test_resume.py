@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import shutil
 import signal
-import subprocess
 import time
 from collections import Counter
 from collections.abc import Sequence
@@ -17,7 +16,7 @@ import pytest
 
 from tests.agents.command import toolhop
 from tests.agents.items import small_item
-from tests.agents.test_runs import command, environment, flags_for, run
+from tests.agents.test_runs import environment, flags_for, run, started
 from toolhop_agents.models.loopback import FaultPlan, LoopbackServer, Request, RequestFault
 from toolhop_agents.scripted.choose import choose
 from toolhop_agents.scripted.responder import item_of, responder
@@ -207,10 +206,7 @@ def test_an_interrupted_run_goes_on_where_it_was(data: DataSet, tmp_path: Path) 
         return talker(request)
 
     with LoopbackServer(slow) as server:
-        process = subprocess.Popen(
-            command(data, tmp_path, "--json", *asked(server), "--max-samples", "2"),
-            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment(),
-        )  # fmt: skip
+        process = started(data, tmp_path, *asked(server), "--max-samples", "2")
         deadline = time.monotonic() + 30
         while len(talker.asked) < 9 and time.monotonic() < deadline:
             time.sleep(0.01)

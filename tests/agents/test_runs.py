@@ -6,7 +6,6 @@ import json
 import os
 import re
 import signal
-import subprocess
 import time
 from dataclasses import replace
 from pathlib import Path
@@ -14,8 +13,9 @@ from typing import Any
 
 import pytest
 
-from tests.agents.command import TOOLHOP, toolhop
+from tests.agents.command import toolhop
 from tests.agents.items import small_item
+from tests.launcher import SERVED, Launched
 from toolhop_agents.models.loopback import FaultPlan, LoopbackServer, Request, RequestFault
 from toolhop_agents.runs.settings import RunSettings
 from toolhop_agents.scripted.choose import choose
@@ -47,8 +47,10 @@ def flags_for(data: DataSet, log_dir: Path, *flags: str) -> tuple[str, ...]:
     return ("run", *where, *flags)
 
 
-def command(data: DataSet, log_dir: Path, *flags: str) -> list[str]:
-    return [*TOOLHOP, *flags_for(data, log_dir, *flags)]
+def started(data: DataSet, log_dir: Path, *flags: str) -> Launched:
+    """A run of a served model as a process of its own."""
+    given = flags_for(data, log_dir, "--json", *flags)
+    return Launched(*given, env=environment(), imports=SERVED)
 
 
 def environment(**more: str) -> dict[str, str]:
@@ -363,15 +365,9 @@ def test_a_run_of_before_there_was_a_limit_of_a_reply_is_resumed_without(
     assert not any("max_tokens" in request.body for request in asked)
 
 
-def started_run(data: DataSet, log_dir: Path, url: str) -> tuple[subprocess.Popen[str], Path]:
+def started_run(data: DataSet, log_dir: Path, url: str) -> tuple[Launched, Path]:
     flags = ("--model", "openai/x", "--base-url", url, "--max-samples", "2", "--timeout", "60")
-    process = subprocess.Popen(
-        command(data, log_dir, "--json", *flags),
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        env=environment(),
-    )
+    process = started(data, log_dir, *flags)
     assert process.stderr is not None
     line = process.stderr.readline()
     assert line.startswith("run: "), line + process.stderr.read()

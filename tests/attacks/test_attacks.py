@@ -8,6 +8,7 @@ import re
 import threading
 import time
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -38,20 +39,24 @@ def _marks(kind: str, policy: str) -> list[pytest.MarkDecorator]:
     return [*marks, pytest.mark.docker] if kind == "docker" else marks
 
 
-def _settings() -> Iterator[object]:
-    for kind, policy in suite.SETTINGS:
-        yield pytest.param((kind, policy), id=f"{kind}-{policy}", marks=_marks(kind, policy))
+@pytest.fixture(scope="module")
+def place_of(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[str, Policy], Arena]]:
+    """The place of a setting, where all its attacks are played; the one before it is closed."""
+    opened: dict[tuple[str, Policy], Arena] = {}
+    with ExitStack() as stack:
 
+        def place(kind: str, policy: Policy) -> Arena:
+            if (kind, policy) not in opened:
+                if kind == "docker":
+                    require_engine()
+                stack.close()
+                opened.clear()
+                folder = tmp_path_factory.mktemp("attacked")
+                made = stack.enter_context(arena(suite.MAKERS[kind], policy, folder))
+                opened[kind, policy] = made
+            return opened[kind, policy]
 
-@pytest.fixture(scope="module", params=_settings())
-def place(
-    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[Arena]:
-    kind, policy = request.param
-    if kind == "docker":
-        require_engine()
-    with arena(suite.MAKERS[kind], policy, tmp_path_factory.mktemp("attacked")) as found:
-        yield found
+        yield place
 
 
 def _played(kind: str, policy: str, name: str) -> bool:
@@ -66,17 +71,18 @@ def _played(kind: str, policy: str, name: str) -> bool:
 
 
 @pytest.mark.parametrize(
-    ("place", "name"),
+    ("kind", "policy", "name"),
     [
-        pytest.param((kind, policy), name, id=f"{kind}-{policy}-{name}", marks=_marks(kind, policy))
+        pytest.param(kind, policy, name, id=f"{kind}-{policy}-{name}", marks=_marks(kind, policy))
         for kind, policy in suite.SETTINGS
         for name in ATTACKS
         if _played(kind, policy, name)
     ],
-    indirect=["place"],
 )
-def test_attack_is_contained(place: Arena, name: str) -> None:
-    verdict = place.play(ATTACKS[name])
+def test_attack_is_contained(
+    kind: str, policy: Policy, name: str, place_of: Callable[[str, Policy], Arena]
+) -> None:
+    verdict = place_of(kind, policy).play(ATTACKS[name])
     assert not verdict.problems, "\n".join(verdict.problems)
 
 

@@ -6,7 +6,6 @@ import json
 import os
 import signal
 import subprocess
-import sys
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -15,6 +14,7 @@ from typing import Any
 
 from tests.agents import command
 from tests.faults.engines import CEILING_S, until
+from tests.launcher import Launched
 from toolhop_env.benchmarks import score
 from toolhop_env.runs.store import RunStore
 from toolhop_env.score import Score
@@ -64,7 +64,7 @@ def data(
 class Played:
     """A run under way as a process of its own."""
 
-    process: subprocess.Popen[str]
+    process: Launched
     log_dir: Path
 
     @property
@@ -124,16 +124,12 @@ def start(
     **environment: str,
 ) -> Played:
     """Start a run of the oracle on `items`; `patch` is code that runs before it."""
-    code = f"{patch}\nfrom toolhop_agents.cli import main; main()"
     keep = {name: text for name, text in os.environ.items() if not name.startswith("TOOLHOP")}
     if address:
         keep["DOCKER_HOST"] = address
-    command = [sys.executable, "-c", code, "run", "--sandbox", "docker", "--policy", "none"]
+    command = ["run", "--sandbox", "docker", "--policy", "none"]
     command += ["--json", "--data", str(items), "--log-dir", str(log_dir), *flags]
-    process = subprocess.Popen(
-        command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-        env={**keep, **environment},
-    )  # fmt: skip
+    process = Launched(*command, cwd=ROOT, env={**keep, **environment}, patch=patch)
     return Played(process, log_dir)
 
 
@@ -155,10 +151,7 @@ model.ScriptedModel.reply = reply
 def toolhop(*arguments: str, address: str = "") -> subprocess.CompletedProcess[str]:
     """Another command of the product, run to its end."""
     environment = {**os.environ, **({"DOCKER_HOST": address} if address else {})}
-    return subprocess.run(
-        [sys.executable, "-c", "from toolhop_agents.cli import main; main()", *arguments],
-        cwd=ROOT, capture_output=True, text=True, env=environment, timeout=CEILING_S,
-    )  # fmt: skip
+    return command.toolhop(*arguments, cwd=ROOT, env=environment)
 
 
 def check_whole(folder: Path, *, items: int | None = None) -> int:

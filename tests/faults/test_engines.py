@@ -85,7 +85,7 @@ def test_a_slow_engine_makes_a_run_slow_and_nothing_else(
     assert own.containers() == []
 
 
-@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.parametrize("seed", range(4))
 def test_a_connection_that_breaks_now_and_then(
     seed: int, own: Engine, path: Path, tmp_path: Path
 ) -> None:

@@ -17,7 +17,7 @@ from tests.faults.engines import Engine, until
 from tests.faults.runs import Played
 from toolhop_sandbox.docker import containers, folders, image
 
-KILLS = 9
+KILLS = 21
 AT_ONCE = 3
 LONG_S = 1000
 """What a call would take: far longer than a test waits."""
@@ -136,7 +136,7 @@ def test_ctrl_c_while_the_image_is_made(own: Engine, tmp_path: Path) -> None:
     assert not (tmp_path / "logs").exists()
 
 
-@pytest.mark.parametrize("after_s", [0.0, 0.3])
+@pytest.mark.parametrize("after_s", [0.0, 0.1, 0.2, 0.4])
 def test_ctrl_c_while_a_container_starts(after_s: float, own: Engine, tmp_path: Path) -> None:
     items = runs.data(tmp_path, 2, pause_s=LONG_S)
     run = runs.start(items, tmp_path / "logs", *LONG, address=own.address)

@@ -9,13 +9,10 @@ import json
 import os
 import random
 import signal
-import subprocess
-import sys
 import threading
 import time
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
@@ -23,6 +20,7 @@ from typing import Any
 
 from tests.agents.items import small_item
 from tests.faults.engines import until
+from tests.launcher import SERVED, Launched
 from toolhop_agents.models.loopback import LoopbackServer, Request, RequestResponder
 from toolhop_agents.scripted.choose import choose
 from toolhop_agents.scripted.responder import item_of, responder
@@ -34,7 +32,7 @@ from toolhop_tools.model import DataSet
 from toolhop_tools.readers.toolhop import to_rows
 
 ROOT = Path(__file__).parents[2]
-ITEMS, KILLS, AT_A_TIME = 16, 24, 2
+ITEMS, KILLS, AT_A_TIME = 32, 50, 2
 AGENT, SEED = "repairing:0.4", 5
 
 Turn = tuple[str, int]
@@ -61,49 +59,13 @@ class Log:
         return self._answer(request)
 
 
-class Launcher:
-    """See `tests.faults.launcher`."""
-
-    def __init__(self, output: Path) -> None:
-        self._output = output
-        self._process = subprocess.Popen(
-            [sys.executable, "-m", "tests.faults.launcher"], cwd=ROOT, text=True,
-            stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-            env={**os.environ, "OPENAI_API_KEY": "none"},
+def start(output: Path, *arguments: str) -> Launched:
+    """The command as a process of its own, which adds what it prints to a file."""
+    with output.open("a") as file:
+        return Launched(
+            *arguments, cwd=ROOT, env={**os.environ, "OPENAI_API_KEY": "none"}, imports=SERVED,
+            stdout=file.fileno(), stderr=file.fileno(),
         )  # fmt: skip
-
-    def start(self, *arguments: str) -> int:
-        """The id of a process that runs the command."""
-        assert self._process.stdin
-        self._process.stdin.write(json.dumps([str(self._output), *arguments]) + "\n")
-        self._process.stdin.flush()
-        return int(self._answer())
-
-    def end(self) -> int:
-        """Wait for it: its wait status."""
-        return int(self._answer())
-
-    def _answer(self) -> str:
-        assert self._process.stdout
-        line = self._process.stdout.readline()
-        assert line, self._output.read_text()
-        return line
-
-    def close(self) -> None:
-        assert self._process.stdin
-        assert self._process.stdout
-        self._process.stdin.close()
-        self._process.wait(20)
-        self._process.stdout.close()
-
-
-@contextmanager
-def launcher(output: Path) -> Iterator[Launcher]:
-    made = Launcher(output)
-    try:
-        yield made
-    finally:
-        made.close()
 
 
 def begun(log_dir: Path) -> Path | None:
@@ -138,39 +100,36 @@ def test_nothing_finished_is_paid_for_twice_and_nothing_is_lost(tmp_path: Path) 
     path.write_text(json.dumps(to_rows(data)), encoding="utf-8")
     log, rng = Log(data), random.Random(11)
     output = tmp_path / "said"
-    with LoopbackServer(log) as server, launcher(output) as commands:
+    with LoopbackServer(log) as server:
         flags = ["run", "--data", str(path), "--sandbox", "process", "--model", "openai/x"]
         flags += ["--base-url", server.base_url, "--max-samples", str(AT_A_TIME), "--seed", "5"]
         flags += ["--turn-limit", "20"]
-        commands.start(*flags, "--log-dir", str(tmp_path / "whole"))
-        assert os.waitstatus_to_exitcode(commands.end()) == 0, output.read_text()
+        undisturbed = start(output, *flags, "--log-dir", str(tmp_path / "whole"))
+        assert undisturbed.wait() == 0, output.read_text()
         whole, log.asked = list(log.asked), []
-        folder = killed(commands, flags, tmp_path / "killed", log, rng)
-        commands.start("run", "--resume", str(folder))
-        assert os.waitstatus_to_exitcode(commands.end()) == 0, output.read_text()
+        folder = killed(output, flags, tmp_path / "killed", log, rng)
+        assert start(output, "run", "--resume", str(folder)).wait() == 0, output.read_text()
         assert not server.errors
     assert "Traceback" not in output.read_text()
-    undisturbed = begun(tmp_path / "whole")
-    assert undisturbed
-    check(folder, undisturbed, log.asked, whole)
+    other = begun(tmp_path / "whole")
+    assert other
+    check(folder, other, log.asked, whole)
 
 
-def killed(
-    commands: Launcher, flags: list[str], log_dir: Path, log: Log, rng: random.Random
-) -> Path:
+def killed(output: Path, flags: list[str], log_dir: Path, log: Log, rng: random.Random) -> Path:
     """Kill the run over and over; each time, see that what it has is never asked for again."""
     have: set[Turn] = set()
     for number in range(KILLS):
         folder, before = begun(log_dir), len(log.asked)
         again = ("--resume", str(folder)) if folder else (*flags[1:], "--log-dir", str(log_dir))
-        pid = commands.start("run", *again)
+        run = start(output, "run", *again)
         if number % 2:
             time.sleep(rng.random() * 0.25)  # while it starts, or soon after
         else:
             until(partial(log.has, before + rng.randrange(1, 5)), "requests")
             time.sleep(rng.random() * 0.02)
-        os.kill(pid, signal.SIGKILL)
-        assert os.waitstatus_to_exitcode(commands.end()) == -signal.SIGKILL
+        run.kill()
+        assert run.wait() == -signal.SIGKILL
         assert not have & set(log.asked[before:]), (
             "a reply that was on the disk was asked for again"
         )

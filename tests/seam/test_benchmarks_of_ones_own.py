@@ -21,7 +21,7 @@ from pathlib import Path
 import pytest
 
 from tests.agents.command import TOOLHOP, toolhop
-from toolhop_agents.models.loopback import LoopbackServer, Request
+from toolhop_agents.models.loopback import FaultPlan, LoopbackServer, Request, RequestFault
 from toolhop_env.messages import Reply
 from toolhop_env.runs.store import RunStore
 
@@ -66,6 +66,25 @@ def errands(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, o
         found = played(*ERRANDS, *judge, to=folder)
         assert sum(server.counts.values()) == 6
     return found
+
+
+def test_a_judge_that_cannot_be_asked_stops_no_episode(
+    errands: tuple[Path, dict[str, object]], tmp_path: Path
+) -> None:
+    down = FaultPlan(rate=1.0, kinds=(RequestFault.UNAUTHORIZED,), consecutive_max=10**6)
+    with LoopbackServer(judge_says_polite, faults=down) as server:
+        judge = ("--judge", "openai/judge", "--judge-base-url", server.base_url)
+        where = ("--sandbox", "process", "--log-dir", str(tmp_path), "--json")
+        done = toolhop("run", *ERRANDS, *judge, *where, "--max-samples", "1")
+        assert sum(server.counts.values()) == 1
+    told = json.loads(done.stdout)
+    assert (done.returncode, told["status"], told["summaries"][0]["episodes"]) == (1, "error", 6)
+    assert "the judge openai/judge could not be asked" in told["fault"]
+    with LoopbackServer(judge_says_polite) as server:
+        again = ("--judge-base-url", server.base_url, "--json")
+        done = toolhop("run", "--resume", told["run"], *again)
+    summary, whole = json.loads(done.stdout)["summaries"][0], errands[1]
+    assert (done.returncode, summary["polite"]) == (0, whole["polite"])
 
 
 def value(summary: dict[str, object], measure: str) -> float:

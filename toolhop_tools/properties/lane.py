@@ -7,7 +7,9 @@ to do is here: ending with the parent, and signs of life.
 
 from __future__ import annotations
 
+import fcntl
 import importlib
+import multiprocessing
 import os
 import signal
 import time
@@ -19,7 +21,6 @@ from pathlib import Path
 from toolhop_sandbox.base import Program
 from toolhop_sandbox.errors import SandboxError, SandboxUnavailable
 from toolhop_sandbox.outcome import Outcome
-from toolhop_sandbox.worker.lockdown import die_with_parent
 from toolhop_tools.batch import Arguments
 from toolhop_tools.errors import ToolsError
 from toolhop_tools.properties.bench import calling, settings_for
@@ -28,6 +29,9 @@ from toolhop_tools.properties.check import kept, open_case
 from toolhop_tools.properties.messages import CheckJob, CheckTask, LaneAnswer, Stopped, TaskVerdict
 from toolhop_tools.properties.model import Caller, CounterExample, Fails, SandboxSetting
 
+LOADED = tuple(f"toolhop_tools.strategies.{name}" for name in ("invalid", "literals", "valid"))
+"""Hypothesis draws constants of the modules that are loaded, among others: with all of ours loaded
+before the first draw, all lanes draw the same."""
 _CACHES = "HYPOTHESIS_STORAGE_DIRECTORY"
 
 
@@ -77,23 +81,34 @@ _held: list[_Worker] = []
 """The process's one worker: tasks of an executor are functions, and share what is global."""
 
 
-def begin(
-    job: CheckJob, parent: int, heard_s: Synchronized[float], stop: Synchronized[int]
-) -> None:
-    """Get the process ready; `parent` is the id of the process that it must not outlive."""
+def begin(job: CheckJob, heard_s: Synchronized[float], stop: Synchronized[int]) -> None:
+    """Get the process ready."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    # For a process that a pattern without an end keeps from seeing that its parent is gone.
-    die_with_parent()
-    if os.getppid() != parent:
-        os._exit(1)
+    _die_with_asker()
     if job.store is not None:
         # Hypothesis's caches go beside the store and not into a folder of their own.
         os.environ.setdefault(_CACHES, str(job.store.folder.parent / "hypothesis"))
-    # Hypothesis draws constants of the modules that are loaded, among others: with all of ours
-    # loaded before the first draw, all lanes draw the same.
-    for name in ("invalid", "literals", "valid"):
-        importlib.import_module(f"toolhop_tools.strategies.{name}")
+    for name in LOADED:
+        importlib.import_module(name)
     _held.append(_Worker(job, heard_s, stop))
+
+
+def _die_with_asker() -> None:
+    """Have the kernel kill this process when the one that asked for it is gone.
+
+    A pattern without an end would keep this one from seeing that. Its parent is the server that
+    forked it, which lasts as long as the lanes do.
+    """
+    asker = multiprocessing.parent_process()
+    if asker is None:
+        return
+    # A pipe whose other end the asker holds.
+    end = asker.sentinel
+    fcntl.fcntl(end, fcntl.F_SETSIG, signal.SIGKILL)
+    fcntl.fcntl(end, fcntl.F_SETOWN, os.getpid())
+    fcntl.fcntl(end, fcntl.F_SETFL, fcntl.fcntl(end, fcntl.F_GETFL) | os.O_ASYNC)
+    if not asker.is_alive():
+        os._exit(1)
 
 
 def judge(task: CheckTask) -> LaneAnswer:

@@ -16,7 +16,7 @@ from collections.abc import Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass, field
-from multiprocessing.context import SpawnProcess
+from multiprocessing.context import ForkServerProcess
 from multiprocessing.sharedctypes import Synchronized
 from pathlib import Path
 from typing import cast
@@ -35,17 +35,19 @@ EXAMPLE_S = 0.05
 """Seconds that are allowed more for each example that was asked for."""
 GRACE_S = 10.0
 """Seconds that a lane has to put its sandboxes away, before it is killed."""
-_SPAWN = multiprocessing.get_context("spawn")
+_FORKED = multiprocessing.get_context("forkserver")
+"""A server imports what lanes need, once for all of them, and forks their processes."""
+_FORKED.set_forkserver_preload([lane.__name__, *lane.LOADED])
 
 
 class _Pool:
     """An executor with its one process, started."""
 
     def __init__(self, job: CheckJob) -> None:
-        self.heard_s: Synchronized[float] = _SPAWN.Value("d", time.monotonic())
-        self.stop: Synchronized[int] = _SPAWN.Value("i", 0)
-        given = job, os.getpid(), self.heard_s, self.stop
-        self.executor = ProcessPoolExecutor(1, _SPAWN, lane.begin, given)
+        self.heard_s: Synchronized[float] = _FORKED.Value("d", time.monotonic())
+        self.stop: Synchronized[int] = _FORKED.Value("i", 0)
+        given = job, self.heard_s, self.stop
+        self.executor = ProcessPoolExecutor(1, _FORKED, lane.begin, given)
         before = set(multiprocessing.active_children())
         # Ctrl-C is for the parent alone, which ends its lanes in order: the process inherits this.
         mask = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
@@ -56,7 +58,7 @@ class _Pool:
         started = set(multiprocessing.active_children()) - before
         if len(started) != 1:
             raise SandboxUnavailable("the process that checks tools did not start", fix="try again")
-        self.process = cast("SpawnProcess", started.pop())
+        self.process = cast("ForkServerProcess", started.pop())
 
     def ask_to_end(self) -> None:
         """Have the process drop its task, put its sandboxes away and end; wait for nothing."""
@@ -102,7 +104,7 @@ class Lane:
         self.end()
 
     def give(self, serial: int, subject: Subject, properties: Sequence[str]) -> None:
-        """Have properties of a tool judged; to be called from a thread that outlives the lane.
+        """Have properties of a tool judged.
 
         Args:
             serial: the same for the same tool, whose examples are then kept from call to call.

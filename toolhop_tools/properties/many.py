@@ -20,8 +20,6 @@ def check_all(
 ) -> list[ToolReport]:
     """A report for each subject, in their order, whatever the number of lanes.
 
-    To be called from the main thread: the lanes end with the thread that started them.
-
     Args:
         subjects: what to check.
         job: how thoroughly, and where.

@@ -6,7 +6,7 @@ import json
 import math
 import random
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -18,8 +18,8 @@ from toolhop_sandbox.outcome import JSON
 from toolhop_tools.declared import declared, undeclared
 from toolhop_tools.model import canonical
 from toolhop_tools.strategies import containers, scalars
-from toolhop_tools.strategies.errors import Place, UnsatisfiableSchema, UnsupportedSchema
-from toolhop_tools.strategies.flat import TYPES, Flat, flatten
+from toolhop_tools.strategies.errors import UnsatisfiableSchema, UnsupportedSchema
+from toolhop_tools.strategies.flat import TYPES, Flat, Spot, flatten
 from toolhop_tools.strategies.schema import RootSchema, Schema, Value
 
 Strategy = st.SearchStrategy[Any]
@@ -40,31 +40,6 @@ _TRY = settings(
     suppress_health_check=list(HealthCheck),
 )  # fmt: skip
 _TEXT_RULES = ("minLength", "maxLength", "pattern", "format")
-
-
-@dataclass(frozen=True, slots=True)
-class Spot:
-    """Where in the arguments a strategy is for."""
-
-    place: Place
-    budget: int
-    parameter: str = ""
-    """The top-level parameter that it belongs to."""
-    name: str = ""
-    """The nearest name above."""
-    levels: int = 0
-
-    def below(self, keyword: str, step: str | int, budget: int) -> Spot:
-        """One level further in."""
-        name = step if isinstance(step, str) and step else self.name
-        place = (*self.place, keyword) if step == "" else (*self.place, keyword, step)
-        parameter = self.parameter if self.levels else name
-        return Spot(place, budget, parameter, name, self.levels + 1)
-
-    @property
-    def day(self) -> bool:
-        """A date seems to be wanted, going by the name."""
-        return any(word in self.name.lower() for word in ("date", "birthday"))
 
 
 class Compiler:

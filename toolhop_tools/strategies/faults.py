@@ -11,9 +11,9 @@ from typing import Any, TypeAlias
 from hypothesis import strategies as st
 
 from toolhop_tools.model import canonical
-from toolhop_tools.strategies.compiler import Compiler, Spot, ensured, is_plain
+from toolhop_tools.strategies.compiler import Compiler, ensured, is_plain
 from toolhop_tools.strategies.errors import SchemaFault
-from toolhop_tools.strategies.flat import TYPES, Alternatives, Flat, governing
+from toolhop_tools.strategies.flat import TYPES, Alternatives, Flat, Spot, governing
 from toolhop_tools.strategies.schema import Schema, Value
 
 Strategy: TypeAlias = st.SearchStrategy[Any]

@@ -15,6 +15,31 @@ TYPES = ("null", "boolean", "integer", "number", "string", "array", "object")
 
 
 @dataclass(frozen=True, slots=True)
+class Spot:
+    """Where in the arguments a strategy is for."""
+
+    place: Place
+    budget: int
+    parameter: str = ""
+    """The top-level parameter that it belongs to."""
+    name: str = ""
+    """The nearest name above."""
+    levels: int = 0
+
+    def below(self, keyword: str, step: str | int, budget: int) -> Spot:
+        """One level further in."""
+        name = step if isinstance(step, str) and step else self.name
+        place = (*self.place, keyword) if step == "" else (*self.place, keyword, step)
+        parameter = self.parameter if self.levels else name
+        return Spot(place, budget, parameter, name, self.levels + 1)
+
+    @property
+    def day(self) -> bool:
+        """A date seems to be wanted, going by the name."""
+        return any(word in self.name.lower() for word in ("date", "birthday"))
+
+
+@dataclass(frozen=True, slots=True)
 class Alternatives:
     """Alternatives of which a value takes one, or with `anyOf` more."""
 

@@ -11,10 +11,10 @@ from typing import Any, TypeAlias
 from hypothesis import strategies as st
 
 from toolhop_sandbox.outcome import JSON
-from toolhop_tools.strategies.compiler import Compiler, Spot, ensured, is_plain, named
+from toolhop_tools.strategies.compiler import Compiler, ensured, is_plain, named
 from toolhop_tools.strategies.errors import SchemaFault
 from toolhop_tools.strategies.faults import BROKEN, Flaw, SchemaFaultKind, flaws
-from toolhop_tools.strategies.flat import Flat, governing, item
+from toolhop_tools.strategies.flat import Flat, Spot, governing, item
 from toolhop_tools.strategies.schema import Schema, Value
 
 MOST_DEPTH = 4

@@ -8,7 +8,8 @@ from collections.abc import AsyncIterator, Callable, Mapping
 
 import jsonschema_rs
 
-from toolhop_agents.judge.judges import Judge, Said, Unfit
+from toolhop_agents.judge.judges import Judge, NoAnswer, Said
+from toolhop_agents.models.base import ConversationTooLong
 from toolhop_env.benchmarks import named
 from toolhop_env.guarded import fault
 from toolhop_env.questions import LlmQuestion, Question, SimilaritiesQuestion, digest
@@ -25,8 +26,9 @@ async def judged(
 ) -> AsyncIterator[tuple[Judgement | None, Spent]]:
     """The answers that are missing, one by one as the judge gives them, and what each took.
 
-    An answer that does not fit its question is none: the question stays open, with a warning,
-    and is asked again when the run is resumed.
+    An answer that does not fit its question is none, nor is there one to a question that is too
+    long for a model: the question stays open, with a warning, and is asked again when the run is
+    resumed.
 
     Args:
         trace: of an episode that has ended; an errored one has no questions.
@@ -48,7 +50,11 @@ async def judged(
         for question in left:
             tried.add(digest(question))
             fits = _fit(question, start.benchmark)
-            said = await _answer(judge, question)
+            try:
+                said = await _answer(judge, question)
+            except ConversationTooLong as too_long:
+                log.warning("%r of %s stays open: %s", question.id, start.episode, too_long)
+                continue
             if said is None:
                 continue
             if isinstance(said, Said) and fits(said.answer):
@@ -63,7 +69,7 @@ async def judged(
             yield None, spent_on(said.replies)
 
 
-async def _answer(judge: Judge, question: Question) -> Said | Unfit | None:
+async def _answer(judge: Judge, question: Question) -> Said | NoAnswer | None:
     """What the judge says; several similarities one by one, where it has no answer to all."""
     said = await judge.answer(question)
     if said is not None or not isinstance(question, SimilaritiesQuestion):

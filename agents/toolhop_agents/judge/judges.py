@@ -41,7 +41,7 @@ class Said:
 
 
 @dataclass(frozen=True, slots=True)
-class Unfit:
+class NoAnswer:
     """Replies of a model of which none is an answer: the question stays open."""
 
     judge: str
@@ -59,7 +59,7 @@ class Judge(Protocol):
         """Who it is, as the judgements name it."""
         ...
 
-    async def answer(self, question: Question) -> Said | Unfit | None:
+    async def answer(self, question: Question) -> Said | NoAnswer | None:
         """The answer, or None where this judge has none: the question stays open.
 
         Raises:
@@ -73,7 +73,7 @@ class Overlap:
 
     name = "overlap"
 
-    async def answer(self, question: Question) -> Said | Unfit | None:
+    async def answer(self, question: Question) -> Said | NoAnswer | None:
         """See `Judge.answer`. Questions in words stay open."""
         if not isinstance(question, SimilarityQuestion):
             return None
@@ -95,7 +95,7 @@ class Labels:
     name: str
     answers: Mapping[str, JSON]
 
-    async def answer(self, question: Question) -> Said | Unfit | None:
+    async def answer(self, question: Question) -> Said | NoAnswer | None:
         """See `Judge.answer`. What the file does not hold stays open."""
         key = digest(question)
         return Said(self.name, self.answers[key]) if key in self.answers else None
@@ -112,10 +112,10 @@ class ModelJudge:
         """The model's."""
         return self.model.name
 
-    async def answer(self, question: Question) -> Said | Unfit | None:
+    async def answer(self, question: Question) -> Said | NoAnswer | None:
         """See `Judge.answer`. An answer that does not fit the schema is asked for again.
 
-        One question that a model cannot answer stops no run: what was replied is `Unfit`.
+        One question that a model cannot answer stops no run: what was replied is `NoAnswer`.
         """
         if not isinstance(question, LlmQuestion):
             return None
@@ -131,7 +131,7 @@ class ModelJudge:
                 continue
             if fits(found):
                 return Said(self.name, found, tuple(replies))
-        return Unfit(self.name, replies[-1].content, tuple(replies))
+        return NoAnswer(self.name, replies[-1].content, tuple(replies))
 
 
 def _bare(text: str) -> str:
@@ -151,19 +151,19 @@ class Panel:
         """All their names."""
         return ",".join(judge.name for judge in self.judges)
 
-    async def answer(self, question: Question) -> Said | Unfit | None:
+    async def answer(self, question: Question) -> Said | NoAnswer | None:
         """See `Judge.answer`."""
-        unfit: Unfit | None = None
+        none: NoAnswer | None = None
         for judge in self.judges:
             said = await judge.answer(question)
             if said is None:
                 continue
-            if unfit is not None:  # what its replies took counts as well
-                said = replace(said, replies=unfit.replies + said.replies)
+            if none is not None:  # what its replies took counts as well
+                said = replace(said, replies=none.replies + said.replies)
             if isinstance(said, Said):
                 return said
-            unfit = said
-        return unfit
+            none = said
+        return none
 
 
 def labels(path: Path) -> Labels:

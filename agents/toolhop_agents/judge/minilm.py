@@ -24,7 +24,7 @@ import numpy as np
 import numpy.typing as npt
 from anyio import to_thread
 
-from toolhop_agents.judge.judges import JudgeError, Said, Unfit
+from toolhop_agents.judge.judges import JudgeError, NoAnswer, Said
 from toolhop_env.questions import Question, SimilarityQuestion
 
 if TYPE_CHECKING:
@@ -67,7 +67,7 @@ class MiniLM:
             ) from error
         self.vector = lru_cache(KEPT_TEXTS)(self._vector)
 
-    async def answer(self, question: Question) -> Said | Unfit | None:
+    async def answer(self, question: Question) -> Said | NoAnswer | None:
         """See `Judge.answer`."""
         if not isinstance(question, SimilarityQuestion):
             return None

@@ -18,7 +18,8 @@ class Executor(Protocol):
 
         Raises:
             RunLimitReached: after the replies under way were taken; other episodes are cut off.
-            ModelFault: the model cannot be asked at all; the episodes so far are kept.
+            ModelFault: the model cannot be asked at all; the episodes so far are kept. Or a judge
+                could not, once all are played.
             SandboxUnavailable: no worker can be started any more.
             StoreError: traces cannot be written.
         """

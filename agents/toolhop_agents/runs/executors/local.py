@@ -47,6 +47,8 @@ class LocalExecutor:
         agents, ledger = self.means.agents, self.ledger
         self._means = replace(self.means, agents=lambda unit: Metered(agents(unit), ledger))
         self._said = self.store.judgements()
+        self._unasked: ModelFault | None = None
+        """Why the judge is no longer asked."""
 
     async def run(self, work: Iterable[WorkUnit], at_a_time: int) -> None:
         """See `Executor.run`."""
@@ -78,6 +80,8 @@ class LocalExecutor:
                 tasks.start_soon(take)
         if fault or stopped:
             raise (fault or stopped)[0]
+        if self._unasked is not None:
+            raise self._unasked
 
     async def play(self, unit: WorkUnit) -> WorkUnit | None:
         """Play one unit; the unit to play again where it was errored and may be repeated.
@@ -119,15 +123,24 @@ class LocalExecutor:
                 await self._judge(trace)
 
     async def _judge(self, trace: Trace) -> None:
-        if self.judge is None:
+        """Have a trace's open questions answered. A judge that cannot be asked stops no episode:
+        its questions stay open, and it is given up until the run is resumed.
+        """
+        if self.judge is None or self._unasked is not None:
             return
         self.ledger.check()
         known = self._said.of(trace.started.episode)
-        async for found, took in judged(trace, self.judge, known):
-            self.ledger.add_spent(took)
-            if found is not None:
-                self.store.add_judgements([found])
-                self._said.add([found])
+        try:
+            async for found, took in judged(trace, self.judge, known):
+                self.ledger.add_spent(took)
+                if found is not None:
+                    self.store.add_judgements([found])
+                    self._said.add([found])
+        except ModelFault as fault:
+            self._unasked = ModelFault(
+                f"the judge {self.judge.name} could not be asked: {fault}; the episodes are kept, "
+                "and resuming the run asks it what is open"
+            )
 
     @contextmanager
     def _sink(self, unit: WorkUnit, prefix: Prefix, events: list[Event]) -> Iterator[Sink]:
