@@ -110,8 +110,8 @@ def _own_message(
 
 NO_KEYS = ("Xqzvkj Wuphlo", "Xqzvkj", "Xq")
 """Texts that no record goes by; the first that the schema allows is tried."""
-MOST_PROBED = 3
-"""Known keys of one parameter that are exchanged for an unknown one."""
+MOST_PROBED = 10
+"""Calls with a known key that are made again with an unknown one, for each parameter."""
 
 
 def _unknown_keys(case: Case) -> Iterator[CounterExample]:
