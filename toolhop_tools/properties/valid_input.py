@@ -81,10 +81,11 @@ def _raised_messages(
     """A remark for each type of exception that the tool raises on purpose."""
     by_kind: dict[str, list[str]] = defaultdict(list)
     for sort, (_, outcome) in own.items():
-        by_kind[words.kind_of(outcome)].append(sort)
+        if sort in suspects:  # not so where a smaller counter-example was looked for
+            by_kind[words.kind_of(outcome)].append(sort)
     for kind, sorts in by_kind.items():
         arguments, outcome = own[sorts[0]]
-        count = sum(len(suspects.get(sort, ())) for sort in sorts)
+        count = sum(len(suspects[sort]) for sort in sorts)
         yield _own_message(kind, count, number, outcome, arguments)
 
 
