@@ -86,6 +86,10 @@ LONGEST_CHARS = 20_000
 """Of a longer reply its end is looked at."""
 MOST_OBJECTS = 20
 """Braces at which an object is looked for."""
+MOST_LENIENT = 3
+LENIENT_CHARS = 4_000
+"""How often a text that is no JSON is read leniently, which takes up to 5 ms, and up to what
+length."""
 
 
 def malformed_call(reply: Reply, tools: Collection[str]) -> MalformedCall | None:
@@ -153,7 +157,6 @@ _ANSWERS = re.compile(
     re.IGNORECASE,
 )
 """An answer is stated in words."""
-_CLAUSE = re.compile(r"[^.;,!?\n]*\Z")
 _TELLS = re.compile(
     r"\b(?:calls?|requests?|query|function|tool)\b.{0,20}\b(?:was|were)\b"
     r"|\b(?:I|we) (?:\w+ )?(?:called|used|ran|made|asked|queried|issued|sent|tried)\b",
@@ -178,8 +181,8 @@ WAITING_CHARS = 300
 
 def _told(before: str) -> bool:
     """Whether what stands right before a call says that it was made."""
-    clause = _CLAUSE.search(re.sub(r"[\s:`]*(?:```\w*)?[\s:`]*\Z", "", before))
-    return clause is not None and _TELLS.search(clause[0]) is not None
+    text = re.sub(r"```\w*\Z", "", before.rstrip()).rstrip(" \t\r\n:`")
+    return _TELLS.search(re.split(r"[.;,!?\n]", text)[-1]) is not None
 
 
 def _stops(after: str, call: MalformedCall) -> bool:
@@ -278,11 +281,14 @@ _WRAPPERS = ("function", "function_call", "tool_call", "tool_calls", "calls", "a
 
 
 def _objects(text: str, known: dict[str, str]) -> Iterator[_Found]:
-    start, tried = text.find("{"), 0
+    start, tried, lenient = text.find("{"), 0, MOST_LENIENT
     while start >= 0 and tried < MOST_OBJECTS:
         tried += 1
         chunk = first_object(text[start:])
-        value = _value(chunk, known)
+        value = _strict(chunk)
+        if value is None and lenient and len(chunk) <= LENIENT_CHARS:
+            lenient -= 1
+            value = _lenient(chunk, known)
         calls = list(_calls(value, known))
         if calls:
             yield _Found(start, start + len(chunk), calls[0])
@@ -290,15 +296,20 @@ def _objects(text: str, known: dict[str, str]) -> Iterator[_Found]:
         start = text.find("{", start + (1 if value is None else len(chunk)))
 
 
-def _value(chunk: str, known: dict[str, str]) -> JSON:
+def _strict(chunk: str) -> JSON:
     try:
         value: JSON = json.loads(chunk, strict=False)
     except (ValueError, RecursionError):
-        letters = _letters(chunk)
-        if not any(name in letters for name in known):
-            return None
-        return next((value for value, _ in objects(chunk)), None)
+        return None
     return value
+
+
+def _lenient(chunk: str, known: dict[str, str]) -> JSON:
+    """What is cut, or a Python literal, where it names a tool."""
+    letters = re.sub(r"[\W_]", "", chunk).casefold()
+    if not any(name in letters for name in known):
+        return None
+    return next((value for value, _ in objects(chunk)), None)
 
 
 def _calls(value: JSON, known: dict[str, str]) -> Iterator[MalformedCall]:

@@ -295,3 +295,11 @@ def test_other_roles_are_understood() -> None:
         ToolMessage("a", "f", "1"),
         ToolMessage("", "g", "2"),
     )
+
+
+def test_a_reply_that_was_cut_before_it_said_anything_is_a_reply() -> None:
+    body = {"choices": [{"message": None, "finish_reason": "length"}]}
+    assert wire.reply_from_wire(body) == Reply(finish_reason="length")
+    body = {"choices": [{"message": None, "finish_reason": "stop"}]}
+    with pytest.raises(wire.Unreadable):
+        wire.reply_from_wire(body)

@@ -60,7 +60,7 @@ CALLS = {
         json.dumps({"tool_calls": [{"type": "function", "function": json.loads(CALL)}]}),
     ),
     "several": (Form.JSON_OBJECT, f"[{CALL}, {CALL}]"),
-    "a Python literal": (Form.JSON_OBJECT, "{'name': 'look_up', 'arguments': {'value': 'x'}}"),
+    "a Python literal": (Form.JSON_OBJECT, "{'name': 'look_up', 'arguments': {'value': 3.5}}"),
     "a prefix": (Form.JSON_OBJECT, '{"name": "functions.look_up", "arguments": {"value": "x"}}'),
     "cut object": (Form.JSON_OBJECT, CALL[:-8]),
     "it waits": (Form.JSON_OBJECT, f"```json\n{CALL}\n```\nI will wait for the result."),
@@ -214,3 +214,4 @@ def test_any_text_is_read(pieces: list[str]) -> None:
 )
 def test_long_texts_are_read(piece: str) -> None:
     malformed_call(Reply(piece * 20_000), TOOLS)
+    malformed_call(Reply(f"{piece * 20_000}.\n{CALL}"), TOOLS)

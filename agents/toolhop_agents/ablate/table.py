@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import groupby
 
 from rich.box import SIMPLE_HEAD
@@ -10,13 +10,14 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from toolhop_agents.ablate.design import Ablation
+from toolhop_agents.ablate.design import Ablation, Factor
 from toolhop_agents.ablate.plain import model_calls, path_of
 from toolhop_agents.ablate.result import Discordant, Result, Row, Saving, code
 from toolhop_agents.compare.cells import amount, change, interval, p_value
 from toolhop_agents.terminal import plain
 from toolhop_env.measures import Measure, Unit
 from toolhop_env.pairs.line import Line, disagreements
+from toolhop_tools.perturb.order import tool_order
 
 CAVEAT = (
     "Independent runs: these episodes were chosen because a call failed under the prefix level, "
@@ -31,8 +32,7 @@ def print_result(console: Console, ablation: Ablation, found: Result, *, most: i
     for row in found.rows:
         one = row.contrast
         tables.setdefault((one.first, one.second, one.design, row.population), []).append(row)
-    if not tables:
-        console.print("There is nothing to compare yet.")
+    console.print(_head(ablation, tables))
     main = "forked" if ablation.forks else "independent"
     for (_, _, design, population), rows in tables.items():
         _print_effects(console, ablation, rows)
@@ -54,6 +54,18 @@ def print_result(console: Console, ablation: Ablation, found: Result, *, most: i
     for name, (_, errored) in found.arms.items():
         if errored:
             console.print(plain(f"{errored} episodes of {name} are errored: in no pair."))
+
+
+def _head(ablation: Ablation, tables: Mapping[tuple[str, str, str, str], list[Row]]) -> str:
+    """What holds for all tables."""
+    if not tables:
+        return "There is nothing to compare yet."
+    order = (
+        "each level's"
+        if ablation.factor is Factor.TOOLS
+        else tool_order(ablation.base.perturbation)
+    )
+    return f"Tools in {order} order."
 
 
 def _table(title: str, texts: Sequence[str], numbers: Iterable[str]) -> Table:

@@ -64,17 +64,10 @@ class ChatStyle:
     """Also episodes that are wrong; never errored ones."""
 
 
-class NoObject(ValueError):
-    """A call's arguments are no JSON object, and cannot be written as one."""
-
-
 def write_chats(
     episodes: Iterable[tuple[Exported, Item | None]], path: Path, style: ChatStyle
 ) -> Written:
     """Write a line for each episode that counts and is right.
-
-    An episode with a call whose arguments are no object is left out where objects are wanted, and
-    counted.
 
     Args:
         episodes: attempts, each with its item for the tools' schemas.
@@ -84,18 +77,13 @@ def write_chats(
     Raises:
         ExportError: the file cannot be written.
     """
-    lines = left_out = 0
+    lines = 0
     with atomic(path) as beside, beside.open("w", encoding="utf-8") as file:
         for one, item in episodes:
             if one.counts and one.attempt.score and (style.include_wrong or right(one)):
-                try:
-                    line = chat(one, item, style)
-                except NoObject:
-                    left_out += 1
-                    continue
-                file.write(json.dumps(line, ensure_ascii=False) + "\n")
+                file.write(json.dumps(chat(one, item, style), ensure_ascii=False) + "\n")
                 lines += 1
-    return Written((path,), {"chats": lines, "left out": left_out})
+    return Written((path,), {"chats": lines})
 
 
 def right(one: Exported) -> bool:
@@ -121,11 +109,7 @@ def split(name: str, item: Item | None) -> str:
 
 
 def chat(one: Exported, item: Item | None, style: ChatStyle) -> dict[str, JSON]:
-    """An episode as a chat. Without its item there are no `tools`.
-
-    Raises:
-        NoObject: a call has arguments that cannot be written as `style` wants them.
-    """
+    """An episode as a chat. Without its item there are no `tools`."""
     start = one.trace.started
     messages, _ = shown(start.call_format, one.trace.conversation(), ())
     schemas: list[ToolSchema] = []
@@ -184,12 +168,11 @@ def _message(message: Message, form: Arguments, texts: Mapping[str, str]) -> dic
 
 
 def _arguments(text: str, form: Arguments) -> JSON:
+    """What is no JSON object stands as `wire` sends it to servers that parse the history."""
     if form is Arguments.STRING:
         return text
     try:
         value: JSON = json.loads(text)
-    except (ValueError, RecursionError) as error:
-        raise NoObject(text) from error
-    if not isinstance(value, dict):
-        raise NoObject(text)
-    return value
+    except (ValueError, RecursionError):
+        value = None
+    return value if isinstance(value, dict) else {"unparsed": text}

@@ -12,6 +12,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import TypeGuard, assert_never
 
 from toolhop_env.messages import (
+    CUT_REASONS,
     AssistantMessage,
     Message,
     RawCall,
@@ -167,7 +168,10 @@ def reply_from_wire(body: object, *, taken: Collection[str] = ()) -> Reply:
     choice = choices[0]
     if choice.get("error"):  # OpenRouter, when the provider behind it broke off.
         raise _instead(choice, "the choice carries an error")
+    finish_reason = _text(choice.get("finish_reason"))
     message = choice.get("message")
+    if message is None and finish_reason.lower() in CUT_REASONS:
+        message = {}  # a reply that was cut before it said anything
     if not isinstance(message, Mapping):
         raise Unreadable(f"the choice has no message: {_shown(choice)}")
     return Reply(
@@ -175,7 +179,7 @@ def reply_from_wire(body: object, *, taken: Collection[str] = ()) -> Reply:
         calls=tuple(_with_ids(_calls(message), taken)),
         usage=_usage(body.get("usage")),
         model=_text(body.get("model")),
-        finish_reason=_text(choice.get("finish_reason")),
+        finish_reason=finish_reason,
     )
 
 
