@@ -110,7 +110,7 @@ def _summary(name: Group, group: Sequence[Attempt]) -> Summary:
         group=name,
         episodes=len(group),
         errored=len(group) - len(pairs),
-        figures=_figures((*benchmark.measures, *CONDUCT), pairs),
+        figures=figures((*benchmark.measures, *CONDUCT), pairs),
         errors=dict(errors),
         endings=dict(Counter(one.ending for one in conducts)),
         proven=len(proven) if certified else None,
@@ -146,9 +146,10 @@ Sums: TypeAlias = Mapping[str, Parts]
 """Numerator and denominator by item."""
 
 
-def _figures(
+def figures(
     measures: Sequence[Measure], scores: Sequence[tuple[str, Score]]
 ) -> dict[str, Estimate | None]:
+    """Each measure over scores, each with its item, by its name."""
     sums = {one.name: _sums(one, scores) for one in measures}
     return {one.name: _estimate([sums[name] for name in one.mean_of or (one.name,)])
             for one in measures}  # fmt: skip

@@ -226,7 +226,8 @@ def _of_prompt(row: Record, own: Sequence[Tool]) -> Sequence[Tool]:
             apis = [row.within(f"prompt[{place}]", one) for place, one in enumerate(found)]
             numbers = ((one, one.value["api_id"]) for one in apis)
             tools = [_tool(one, number) for one, number in numbers if isinstance(number, int)]
-            missing = {tool.name for tool in own if tool not in tools}
+            shown_ids = {tool.facts["id"] for tool in tools}
+            missing = {tool.name for tool in own if tool.facts["id"] not in shown_ids}
             if missing:
                 given = f"a list without {', '.join(sorted(missing))}"
                 row.note("no-tool", "prompt", expected="the row's own tools", given=given)
