@@ -182,7 +182,8 @@ def scorer_table(
     table = Table(title=title, title_justify="left", box=None, padding=(0, 1, 0, 0))
     modes = len({one.group.mode for one in summaries}) > 1
     head = ["arm" if labels else "agent", *(["mode"] if modes else []), *([by, "n"] if by else [])]
-    for column in (*head, "scorer"):
+    split = any(one.topic for one in measures)
+    for column in (*head, *(["scorer"] if split else [])):
         table.add_column(column, justify="right" if column == "n" else "left")
     topics = list(dict.fromkeys(one.topic or one.heading for one in measures))
     for topic in topics:
@@ -199,7 +200,7 @@ def scorer_table(
                 else "-"
                 for topic in topics
             ]
-            table.add_row(*map(Text, head), scorer, *cells)
+            table.add_row(*map(Text, head), *([scorer] if split else []), *cells)
             head = [""] * len(head)
     return table
 

@@ -47,7 +47,7 @@ class Group:
     feedback: Verbosity
     call_format: CallFormat
     part: str = ""
-    """What they are split by beside, such as ``depth 2``; empty for all."""
+    """The value of a facet that they are split by; empty where they are not."""
 
     @classmethod
     def of(cls, one: Attempt, part: str = "") -> Group:
