@@ -93,7 +93,7 @@ def answer_table(
     """Whether answers are right: a row an agent and answer measure, a column a mode.
 
     Query and Instance (ToolHop, table 4) are those of the first mode played with calls: an
-    invocation error needs invocations.
+    invocation error needs invocations. Where nothing was called they are left out.
     """
     scale = "per cent ± standard error" if benchmark.lead.unit is Unit.SHARE else "means"
     title = f"{benchmark.title}, {scale}; {_order(summaries)}"
@@ -102,23 +102,28 @@ def answer_table(
     table.add_column("scorer")
     for mode in benchmark.modes:
         table.add_column(mode.capitalize(), justify="right")
-    for column in ("Query", "Instance"):
+    called = any(one.figures[INSTANCE_ERROR.name] is not None for one in summaries)
+    for column in ("Query", "Instance") if called else ():
         table.add_column(column, justify="right")
     for name, agent in (labels or labelled(summaries)).items():
         by_mode = {s.group.mode: s for s in summaries if _name(s) == name}
-        _add_rows(table, benchmark, agent, by_mode)
+        _add_rows(table, benchmark, agent, by_mode, called=called)
     return table
 
 
 def _add_rows(
-    table: Table, benchmark: Benchmark, agent: str, by_mode: Mapping[str, Summary]
+    table: Table,
+    benchmark: Benchmark,
+    agent: str,
+    by_mode: Mapping[str, Summary],
+    *,
+    called: bool,
 ) -> None:
     played = [by_mode[mode] for mode in benchmark.modes if mode in by_mode]
-    called = [one for one in played if one.figures[INSTANCE_ERROR.name] is not None]
-    first = next(iter(called or played), None)
-    errors = [
-        percent(first.figures[one.name] if first else None) for one in (QUERY_ERROR, INSTANCE_ERROR)
-    ]
+    calling = [one for one in played if one.figures[INSTANCE_ERROR.name] is not None]
+    first = next(iter(calling or played), None)
+    rates = (QUERY_ERROR, INSTANCE_ERROR) if called else ()
+    errors = [percent(first.figures[one.name] if first else None) for one in rates]
     for number, measure in enumerate(benchmark.answer_measures):
         cells = [
             shown(measure, by_mode[mode].figures[measure.name]) if mode in by_mode else "-"
@@ -128,7 +133,7 @@ def _add_rows(
     if any(one.proven is not None for one in by_mode.values()):
         for measure in benchmark.answer_measures:
             cells = [_proven(by_mode.get(mode), measure) for mode in benchmark.modes]
-            table.add_row("", f"{measure.heading}, proven items", *cells, "", "")
+            table.add_row("", f"{measure.heading}, proven items", *cells, *("" for _ in errors))
 
 
 def _proven(one: Summary | None, measure: Measure) -> str:
@@ -198,7 +203,8 @@ def scorer_table(
     table = Table(title=title, title_justify="left", box=None, padding=(0, 1, 0, 0))
     modes = len({one.group.mode for one in summaries}) > 1
     head = ["arm" if labels else "agent", *(["mode"] if modes else []), *([by, "n"] if by else [])]
-    for column in (*head, "scorer"):
+    split = any(one.topic for one in measures)
+    for column in (*head, *(["scorer"] if split else [])):
         table.add_column(column, justify="right" if column == "n" else "left")
     topics = list(dict.fromkeys(one.topic or one.heading for one in measures))
     for topic in topics:
@@ -215,7 +221,7 @@ def scorer_table(
                 else "-"
                 for topic in topics
             ]
-            table.add_row(*map(Text, head), scorer, *cells)
+            table.add_row(*map(Text, head), *([scorer] if split else []), *cells)
             head = [""] * len(head)
     return table
 

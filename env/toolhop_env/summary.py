@@ -48,7 +48,7 @@ class Group:
     call_format: CallFormat
     perturbation: str = "as-is"
     part: str = ""
-    """What they are split by beside, such as ``depth 2``; empty for all."""
+    """The value of a facet that they are split by; empty where they are not."""
 
     @classmethod
     def of(cls, one: Attempt, part: str = "") -> Group:
@@ -116,7 +116,7 @@ def _summary(name: Group, group: Sequence[Attempt]) -> Summary:
         group=name,
         episodes=len(group),
         errored=len(group) - len(pairs),
-        figures=_figures(measures, pairs),
+        figures=figures(measures, pairs),
         errors=dict(errors),
         endings=dict(Counter(one.ending for one in conducts)),
         proven=len(proven) if certified else None,
@@ -152,9 +152,10 @@ Sums: TypeAlias = Mapping[str, Parts]
 """Numerator and denominator by item."""
 
 
-def _figures(
+def figures(
     measures: Sequence[Measure], scores: Sequence[tuple[str, Score]]
 ) -> dict[str, Estimate | None]:
+    """Each measure over scores, each with its item, by its name."""
     sums = {one.name: _sums(one, scores) for one in measures}
     return {one.name: _estimate([sums[name] for name in one.mean_of or (one.name,)])
             for one in measures}  # fmt: skip

@@ -81,6 +81,16 @@ def test_a_template_of_the_users_has_the_official_list_of_tools(data: Path, tmp_
     assert (done.returncode, "{tools}" in done.stderr) == (2, True)
 
 
+def test_a_type_that_json_schema_has_not_is_shown_as_it_is(data: Path, tmp_path: Path) -> None:
+    rows = json.loads(json.dumps(OWN["rows"]))
+    rows[0]["api"][0]["parameters"]["day"]["type"] = "datetime"
+    data.write_text("\n".join(map(json.dumps, rows)))
+    folder, _ = played(data, tmp_path, "--agent", "gold")
+    first = json.loads(next((folder / "episodes").glob("1_*")).read_text().splitlines()[0])
+    wanted = str(rows[0]["api"][0]["parameters"])
+    assert f"'parameters': {wanted}" in first["messages"][0]["content"]
+
+
 def test_a_mode_that_the_data_lacks_is_refused_before_anything_is_played(
     data: Path, tmp_path: Path
 ) -> None:

@@ -66,6 +66,7 @@ CALLS: dict[str, Callable[[Benchmark], object]] = {
     "score": lambda one: one.score(TRACE, {}),
     "questions": lambda one: one.questions(TRACE),
     "milestones": lambda one: one.milestones(TRACE),
+    "facets": lambda one: one.facets({}),
     "expected": lambda one: one.expected({}),
     "given": lambda one: one.given(TRACE),
     "explain_gap": lambda one: one.explain_gap(TRACE),
@@ -84,6 +85,11 @@ def test_what_a_function_may_not_give_is_reported(part: str) -> None:
         CALLS[part](guarded(benchmark(**{part: lambda _: 7})))
 
 
+def test_a_mean_of_measures_needs_no_value_of_its_own() -> None:
+    measures = (*MEASURES, Measure("both", "The mean.", mean_of=("paid", "points")))
+    assert guarded(benchmark(measures=measures)).score(TRACE, {}) == GOOD
+
+
 def test_two_questions_have_two_ids() -> None:
     twice = [SimilarityQuestion("alike", "a", "b"), SimilarityQuestion("alike", "a", "c")]
     with pytest.raises(BenchmarkFault, match="one id twice"):
@@ -93,7 +99,8 @@ def test_two_questions_have_two_ids() -> None:
 @pytest.mark.parametrize(
     "changes",
     [{"modes": ()}, {"measures": (*MEASURES, MEASURES[1])},
-     {"measures": (*MEASURES, Measure("turns", "Taken by those of conduct."))}],
+     {"measures": (*MEASURES, Measure("turns", "Taken by those of conduct."))},
+     {"measures": (*MEASURES, Measure("all", "A mean.", mean_of=("paid", "gone")))}],
 )  # fmt: skip
 def test_a_benchmark_that_tables_cannot_show_is_refused(changes: dict[str, Any]) -> None:
     with pytest.raises(ValueError, match="'shop' has"):

@@ -31,6 +31,7 @@ OWN: dict[str, Any] = json.loads(
     (Path(__file__).parents[1] / "golden" / "nestools_own.json").read_text()
 )
 BENCHMARK = named("nestools")
+CALL = '[{"api_name": "find_ferry", "api_id": 11, "parameters": {"harbour": %s}}]'
 
 
 @pytest.fixture(scope="module")
@@ -124,8 +125,13 @@ def test_official_and_strict_measures_stand_beside_each_other() -> None:
         "[{'api_name': 1, 'api_id': {1}, 'parameters': {2: b'x', (1,): {3}}}]",
         "[{'api_name': '\\d', 'api_id': 1e999, 'parameters': {'a': ...}}] \x00",
         "\ud800[]",
+        CALL % ("[" * 900 + "]" * 900),
+        CALL % ("0x" + "f" * 5000),
     ],
-    ids=["deep", "long number", "odd values", "odd texts", "half a character"],
+    ids=[
+        *("deep", "long number", "odd values", "odd texts", "half a character"),
+        *("deep value", "long value"),
+    ],
 )
 def test_no_answer_stops_the_scorer(own: DataSet, answer: str) -> None:
     assert isinstance(score(answered(own.items[0], answer)), Score)

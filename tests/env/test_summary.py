@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import random
 import statistics
 from dataclasses import fields, replace
 from typing import Any
@@ -15,9 +16,10 @@ from tests.env.made import called, finished
 from toolhop_env.attempt import Attempt, attempt_of, counting
 from toolhop_env.benchmarks import score
 from toolhop_env.feedback import Level
+from toolhop_env.measures import Measure
 from toolhop_env.reading import CallFormat
-from toolhop_env.score import Conduct, Errored, Score, Verdict
-from toolhop_env.summary import Estimate, Summary, summarize
+from toolhop_env.score import Conduct, Errored, Parts, Score, Verdict
+from toolhop_env.summary import Estimate, Summary, figures, summarize
 from toolhop_env.trace import Ended, Ending, Trace
 from toolhop_env.verdicts import ErrorCode
 
@@ -214,3 +216,45 @@ def test_a_trace_is_an_attempt_with_its_labels() -> None:
     errored = attempt_of(Trace((*trace.events[:-1], Ended(Ending.ERRORED, 0.0, "x"))))
     assert (errored.verdict, errored.score, errored.errored) == (Errored("x"), None, "x")
     assert attempt_of(Trace(trace.events[:-1])).ended is False
+
+
+def mean_of(*names: str, scores: list[dict[str, tuple[float, float]]]) -> Estimate | None:
+    """The mean of measures over made episodes, one an item."""
+    assert isinstance(SCORE, Score)
+    measures = [Measure(name, "One of them.") for name in names]
+    measures.append(Measure("mean", "Their mean.", mean_of=names))
+    made = [
+        (str(n), replace(SCORE, values=dict[str, Parts | None](values)))
+        for n, values in enumerate(scores)
+    ]
+    return figures(measures, made)["mean"]
+
+
+def test_the_mean_of_a_measure_with_itself_is_the_measure() -> None:
+    scores = [{"a": (1.0, 2.0)}, {"a": (3.0, 3.0)}, {"a": (0.0, 4.0)}]
+    assert mean_of("a", scores=scores) == mean_of("a", "a", scores=scores)
+
+
+def test_the_mean_of_measures_is_of_their_ratios_and_errors_may_cancel() -> None:
+    scores = [{"a": (1.0, 1.0), "b": (0.0, 1.0)}, {"a": (0.0, 1.0), "b": (1.0, 1.0)}]
+    found = mean_of("a", "b", scores=scores)
+    assert found is not None
+    assert (found.value, found.stderr) == (0.5, 0.0)
+
+
+def test_the_error_of_a_mean_is_that_of_leaving_items_out() -> None:
+    """The jackknife's, to within what is not linear."""
+    rng = random.Random(4)
+    scores = [
+        {"a": (rng.random() * 3, 3.0), "b": (rng.random(), rng.uniform(1, 2))} for _ in range(200)
+    ]
+    found = mean_of("a", "b", scores=scores)
+    assert found is not None
+    left = [mean_of("a", "b", scores=scores[:n] + scores[n + 1 :]) for n in range(200)]
+    values = [one.value for one in left if one is not None]
+    jackknife = math.sqrt(199 / 200 * sum((v - statistics.fmean(values)) ** 2 for v in values))
+    assert found.stderr == pytest.approx(jackknife, rel=0.02)
+
+
+def test_a_mean_needs_every_one_of_its_measures() -> None:
+    assert mean_of("a", "b", scores=[{"a": (1.0, 1.0), "b": (0.0, 0.0)}]) is None

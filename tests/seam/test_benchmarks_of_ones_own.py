@@ -123,6 +123,21 @@ def test_scoring_again_asks_nobody_and_gives_the_same(
     assert json.loads(again.stdout) == [summary]
 
 
+def test_figures_are_shown_by_the_groups_that_it_names(
+    plans: tuple[Path, dict[str, object]], tmp_path: Path
+) -> None:
+    folder, _ = plans
+    whole, *parts = json.loads(toolhop("score", "--json", "--by", "length", str(folder)).stdout)
+    assert [(one["part"], one["episodes"]) for one in (whole | {"part": ""}, *parts)] == [
+        ("", 6),
+        *((text, 2) for text in "123"),
+    ]
+    other, _ = played("--data", "wordplan", "--agent", "do-nothing", to=tmp_path)
+    done = toolhop("compare", "--by", "length", "--allow-differences", str(folder), str(other))
+    assert done.returncode == 0, done.stderr
+    assert "length" in done.stdout
+
+
 @pytest.mark.parametrize("which", ["plans", "errands"])
 def test_every_reader_of_runs_takes_it(
     which: str, request: pytest.FixtureRequest, tmp_path: Path

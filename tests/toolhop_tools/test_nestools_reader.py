@@ -52,7 +52,7 @@ def test_without_ids_tools_have_numbers_of_their_own(tmp_path: Path) -> None:
 
 
 FAULTS = [
-    (("api", 0, "parameters", "day", "type"), "date", "api[0].parameters.day"),
+    (("api", 0, "parameters", "day", "type"), 7, "api[0].parameters.day"),
     (("api", 1, "required"), ["ferry", "price"], "api[1].required"),
     (("api", 1, "api_name"), "find_ferry", "api[1]"),
     (("api", 2), 7, "api[2]"),

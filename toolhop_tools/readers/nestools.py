@@ -165,13 +165,24 @@ def _tool(api: Record, number: int) -> Tool:
             api.note("unknown-name", "required", expected="names of parameters", given=shown(one))
     schema: dict[str, JSON] = {
         "type": "object",
-        "properties": {
-            key: {**value, "type": TYPES[str(value["type"])]} for key, value in parameters.items()
-        },
+        "properties": {key: _schema(value) for key, value in parameters.items()},
         "required": list(required),
     }
     facts: dict[str, JSON] = {"id": number, "responses": dict(responses)}
+    odd: dict[str, JSON] = {
+        key: value["type"] for key, value in parameters.items() if value["type"] not in TYPES
+    }
+    if odd:
+        facts["types"] = odd
     return Tool(ToolSchema(name, description, schema), Described(facts))
+
+
+def _schema(parameter: Mapping[str, JSON]) -> dict[str, JSON]:
+    """In JSON Schema; of a type that this has not, without one."""
+    kind = TYPES.get(str(parameter["type"]))
+    if kind is None:
+        return {key: value for key, value in parameter.items() if key != "type"}
+    return {**parameter, "type": kind}
 
 
 def _fields(api: Record, name: str) -> dict[str, dict[str, JSON]]:
@@ -179,11 +190,12 @@ def _fields(api: Record, name: str) -> dict[str, dict[str, JSON]]:
     found: dict[str, dict[str, JSON]] = {}
     for key, value in api.mapping(name).items():
         kind = value.get("type") if isinstance(value, dict) else None
-        if isinstance(value, dict) and kind in TYPES:
+        if isinstance(value, dict) and isinstance(kind, str):
             found[key] = value
         else:
-            place, wanted = api.within(name, {}), f"an object whose type is {', '.join(TYPES)}"
-            place.note("wrong-type", key, expected=wanted, given=shown(kind or value))
+            given = shown(kind) if kind is not None else shown(value)
+            place, wanted = api.within(name, {}), "an object with a type, such as str"
+            place.note("wrong-type", key, expected=wanted, given=given)
     return found
 
 
@@ -226,7 +238,8 @@ def _of_prompt(row: Record, own: Sequence[Tool]) -> Sequence[Tool]:
             apis = [row.within(f"prompt[{place}]", one) for place, one in enumerate(found)]
             numbers = ((one, one.value["api_id"]) for one in apis)
             tools = [_tool(one, number) for one, number in numbers if isinstance(number, int)]
-            missing = {tool.name for tool in own if tool not in tools}
+            shown_ids = {tool.facts["id"] for tool in tools}
+            missing = {tool.name for tool in own if tool.facts["id"] not in shown_ids}
             if missing:
                 given = f"a list without {', '.join(sorted(missing))}"
                 row.note("no-tool", "prompt", expected="the row's own tools", given=given)

@@ -63,8 +63,10 @@ def _shown(tool: Tool, *, typed: bool) -> dict[str, JSON]:
         typed: whether its responses have types.
     """
     schema, responses = tool.schema.parameters, _objects(tool.facts.get("responses"))
+    odd = tool.facts.get("types")
+    types = odd if isinstance(odd, dict) else {}
     parameters = {
-        name: {**one, "type": OFFICIAL_TYPES.get(str(one.get("type")), one.get("type"))}
+        name: {"type": types.get(name, OFFICIAL_TYPES.get(str(one.pop("type", ""))))} | one
         for name, one in _objects(schema.get("properties")).items()
     }
     if not typed:
@@ -84,7 +86,7 @@ def _shown(tool: Tool, *, typed: bool) -> dict[str, JSON]:
 
 def _objects(value: JSON) -> dict[str, dict[str, JSON]]:
     found = value if isinstance(value, dict) else {}
-    return {name: one for name, one in found.items() if isinstance(one, dict)}
+    return {name: dict(one) for name, one in found.items() if isinstance(one, dict)}
 
 
 def _gold(item: Item, seed: int, messages: Sequence[Message], tools: bool) -> Reply:

@@ -98,7 +98,15 @@ Value: TypeAlias = Callable[[Matching, int, JSON, object], float]
 
 def nested(value: object) -> bool:
     """Whether a value refers to a response."""
-    return MARK in str(value)
+    return MARK in _text(value)
+
+
+def _text(value: object) -> str:
+    """Python's text of a value; empty for a number too long, or lists too deep, to be written."""
+    try:
+        return str(value)
+    except (ValueError, RecursionError):
+        return ""
 
 
 def nothing(gold: Sequence[NestedCall], order: int) -> Counts:
@@ -309,7 +317,7 @@ def _value_error(value: JSON, given: object, task: str) -> str:
         return "para_error_omission"
     if credit(value, given) == 1:
         return ""
-    if str(value) == str(given):
+    if str(value) == _text(given):
         return "para_error_type"
     extracted = str(value).lower() in task.lower()
     return "para_error_extraction" if extracted else "para_error_transformation"

@@ -56,6 +56,7 @@ BENCHMARK = Benchmark(
         SimilarityQuestion("alike", json.dumps(t.started.gold["plan"]), t.final_text or "")
     ],
     expected=lambda gold: " ".join(gold["plan"]),
+    facets=lambda gold: {"length": str(len(gold["plan"]))},
 )  # fmt: skip
 
 
