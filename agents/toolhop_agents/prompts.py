@@ -79,11 +79,11 @@ def prompt(
         "answer_format": shipped("answer_format"),
         "tool_format": shipped("tool_format") + "\n" if text_tools else "",
     }
-    return filled(template if template is not None else shipped(mode.value), values)
+    return messages(template if template is not None else shipped(mode.value), values)
 
 
-def filled(template: str, values: Mapping[str, str]) -> tuple[SystemMessage | UserMessage, ...]:
-    """The messages of a template, its places filled (`fill`)."""
+def messages(template: str, values: Mapping[str, str]) -> tuple[SystemMessage | UserMessage, ...]:
+    """The messages of a template with its places filled."""
     system, user = _sections(template)
     parts: list[SystemMessage | UserMessage] = []
     if system:
@@ -99,11 +99,11 @@ def tool_lines(documents: Sequence[ToolSchema]) -> str:
 
 
 def fill(template: str, values: Mapping[str, str]) -> str:
-    """Replace the places in a template, `{tool_format}` first, as it holds `{tools}` itself.
+    """Replace the places in a template, `{tool_format}` first, as it may hold `{tools}` itself.
 
     Other braces stay as they are, and what was put in is not looked at again.
     """
-    text = template.replace("{tool_format}", values["tool_format"])
+    text = template.replace("{tool_format}", values.get("tool_format", ""))
     names = "|".join(name for name in values if name != "tool_format")
     text = re.sub(rf"\{{({names})\}}", lambda found: values[found[1]], text)
     return re.sub(r"\n{3,}", "\n\n", text).strip("\n")

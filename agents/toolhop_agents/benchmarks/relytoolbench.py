@@ -9,8 +9,8 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 
+from toolhop_agents import prompts
 from toolhop_agents.benchmarks.binding import Ask, Binding, Prompt
-from toolhop_agents.prompts import filled, shipped, tool_lines
 from toolhop_agents.scripted.model import Play
 from toolhop_agents.scripted.plan import turns
 from toolhop_env.messages import Message, RawCall, Reply
@@ -28,11 +28,10 @@ def _prompt(ask: Ask) -> Prompt:
     is_text = ask.call_format is CallFormat.TEXT
     values = {
         "question": ask.item.question,
-        "tools": tool_lines(ask.schemas),
-        "answer_format": "",
-        "tool_format": shipped("relytoolbench/tool_format") if is_text else "",
+        "tools": prompts.tool_lines(ask.schemas),
+        "tool_format": prompts.shipped("relytoolbench/tool_format") if is_text else "",
     }
-    return filled(ask.template or shipped("relytoolbench/finish"), values)
+    return prompts.messages(ask.template or prompts.shipped("relytoolbench/finish"), values)
 
 
 def _gold(item: Item, seed: int, messages: Sequence[Message], tools: bool) -> Reply:
