@@ -80,11 +80,11 @@ def prompt(
         "answer_format": shipped("answer_format"),
         "tool_format": shipped("tool_format") + "\n" if text_tools else "",
     }
-    return filled(template if template is not None else shipped(mode.value), values)
+    return messages(template if template is not None else shipped(mode.value), values)
 
 
-def filled(template: str, values: Mapping[str, str]) -> tuple[SystemMessage | UserMessage, ...]:
-    """The messages of a template, its places filled (`fill`)."""
+def messages(template: str, values: Mapping[str, str]) -> tuple[SystemMessage | UserMessage, ...]:
+    """The messages of a template with its places filled."""
     system, user = _sections(template)
     parts: list[SystemMessage | UserMessage] = []
     if system:

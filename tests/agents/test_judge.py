@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from typing import TypeAlias
 
 import anyio
 import pytest
@@ -16,9 +17,16 @@ from toolhop_env.benchmark import Benchmark
 from toolhop_env.guarded import BenchmarkFault
 from toolhop_env.measures import Measure
 from toolhop_env.messages import Message, Reply, Usage
-from toolhop_env.questions import LlmQuestion, Question, SimilarityQuestion
+from toolhop_env.questions import (
+    Answers,
+    LlmQuestion,
+    Question,
+    SimilaritiesQuestion,
+    SimilarityQuestion,
+)
 from toolhop_env.runs.judgements import Judgement, Judgements
 from toolhop_env.spending import Spent
+from toolhop_env.trace import Trace
 from toolhop_sandbox.outcome import JSON
 from toolhop_tools.model import ToolSchema
 
@@ -29,6 +37,7 @@ SCHEMA: dict[str, JSON] = {
 }
 ASKED = [LlmQuestion(name, f"Is {name} right?", SCHEMA) for name in ("first", "second", "third")]
 TRACE = finished()
+FollowUps: TypeAlias = Callable[[Trace, Answers], Sequence[Question]]
 
 
 class Saying:
@@ -59,12 +68,15 @@ class Writing:
 
 
 def judged(
-    judge: Judge, questions: Sequence[Question], monkeypatch: pytest.MonkeyPatch
+    judge: Judge,
+    questions: Sequence[Question],
+    monkeypatch: pytest.MonkeyPatch,
+    follow_ups: FollowUps = lambda trace, answers: (),
 ) -> tuple[list[Judgement], Spent, Exception | None]:
     lead = Measure("right", "It is right.", binary=True, leads=True)
     one = Benchmark(
         "made", "Made", "1", ("m",), (lead,), lambda item: None, lambda t, a: {},
-        questions=lambda trace: questions,
+        questions=lambda trace: questions, follow_ups=follow_ups,
     )  # fmt: skip
     monkeypatch.setattr(ask, "named", lambda name: one)
     found: list[Judgement] = []
@@ -172,3 +184,41 @@ def test_a_mistyped_judge_is_a_message(tmp_path: Path) -> None:
     assert done.returncode == 2, done.stderr
     assert "there is no judge 'overlpa'; give overlap" in done.stderr
     assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize("said", [[0.5], [0.5, True], [0.5, "1"], 0.5, [0.5, float("nan")], None])
+def test_similarities_are_as_many_finite_numbers_as_there_are_texts(
+    said: JSON, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    alike = [SimilaritiesQuestion("alike", "a", ("b", "c"))]
+    assert judged(Saying({"alike": said}), alike, monkeypatch)[0] == []
+    (found,) = judged(Saying({"alike": [0.5, -1]}), alike, monkeypatch)[0]
+    assert found.answer == [0.5, -1]
+
+
+def test_a_judge_of_similarity_is_asked_for_several_pair_by_pair(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    alike = [SimilaritiesQuestion("alike", "a b", ("a b", "b", "c"))]
+    (found,) = judged(Overlap(), alike, monkeypatch)[0]
+    assert (found.judge, found.answer) == ("overlap", [1.0, pytest.approx(2 / 3), 0.0])
+
+
+def test_what_is_asked_next_follows_from_the_answers(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A chain of three; the second answer ends it or goes on."""
+    first, second, third = ASKED[:3]
+    chain = {first.id: second, second.id: third}
+
+    def follow_ups(_: Trace, answers: Answers) -> Sequence[Question]:
+        return [after for before, after in chain.items() if answers.get(before) == {"ok": True}]
+
+    asked: dict[str, JSON | Exception] = {
+        "first": {"ok": True},
+        "second": {"ok": False},
+        "third": {"ok": True},
+    }
+    found = judged(Saying(asked), [first], monkeypatch, follow_ups=follow_ups)[0]
+    assert [one.question for one in found] == ["first", "second"]
+    asked["second"] = {"ok": True}
+    found = judged(Saying(asked), [first], monkeypatch, follow_ups=follow_ups)[0]
+    assert [one.question for one in found] == ["first", "second", "third"]

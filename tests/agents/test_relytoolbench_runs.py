@@ -16,6 +16,7 @@ import pytest
 from tests.agents.command import TOOLHOP, toolhop
 from tests.conftest import SHARED
 from toolhop_agents.benchmarks import binding_of
+from toolhop_agents.models.fault_plan import FaultPlan, RequestFault
 from toolhop_agents.models.loopback import LoopbackServer, Request
 from toolhop_agents.scripted.responder import responder
 from toolhop_env.messages import Reply, SystemMessage
@@ -48,8 +49,9 @@ def judge(request: Request) -> Reply:
     return Reply(json.dumps({"reason": "a rule", "verdict": verdict}))
 
 
-def served(data: str, agent: str) -> LoopbackServer:
-    return LoopbackServer(responder(load(data), binding_of("relytoolbench").agents[agent], 0))
+def served(data: str, agent: str, *faults: RequestFault) -> LoopbackServer:
+    play = binding_of("relytoolbench").agents[agent]
+    return LoopbackServer(responder(load(data), play, 0), faults=FaultPlan(sequence=faults))
 
 
 def flags(agent: LoopbackServer, judge: LoopbackServer, folder: Path) -> tuple[str, ...]:
@@ -107,6 +109,30 @@ def test_gold_solves_a_whole_published_set(tmp_path: Path) -> None:
     # call is officially a hallucinated one.
     assert found["reliable_pass"] == pytest.approx(157 / 163)
     assert found["reply_template"] + found["reply_default"] == 1.0
+
+
+def test_only_what_is_meant_to_fail_is_errored(data: str, tmp_path: Path) -> None:
+    """Where a server is overloaded it is asked again; where it answers no JSON an episode is not
+    scored, and is played again when the run is resumed."""
+    overloaded = (RequestFault.RATE_LIMITED, RequestFault.SERVER_ERROR)
+    for faults, errored in ((overloaded, 0), ((RequestFault.SERVER_ERROR,) * 2, 1)):
+        with served(data, "gold", *faults) as server, LoopbackServer(judge) as judges:
+            given = flags(server, judges, tmp_path / str(errored))
+            retries = ("--max-retries", str(5 - 4 * errored), "--retry-on-error", "0")
+            done = toolhop("run", "--data", data, *given, *retries, "--max-samples", "1")
+            (summary,) = json.loads(done.stdout)["summaries"]
+            assert (done.returncode, summary["errored"]) == (errored, errored)
+            again = toolhop("run", "--resume", json.loads(done.stdout)["run"], "--json")
+        (summary,) = json.loads(again.stdout)["summaries"]
+        assert (summary["episodes"], summary["errored"], summary["strict"]["value"]) == (4, 0, 1.0)
+
+
+def test_scripted_agents_finish_whatever_the_tools_are_called(data: str, tmp_path: Path) -> None:
+    done = toolhop("run", "--data", data, "--agent", "always-ask", "--tools", "names=scrambled",
+                   "--log-dir", str(tmp_path / "logs"), "--json")  # fmt: skip
+    (summary,) = json.loads(done.stdout)["summaries"]
+    assert summary["give_up_and_talk_to_user"]["value"] == 1.0
+    assert summary["tool_calls"]["value"] == 0.0
 
 
 def test_a_killed_run_resumes_to_the_same_table(data: str, tmp_path: Path) -> None:

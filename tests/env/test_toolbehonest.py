@@ -144,10 +144,10 @@ def test_every_published_sample_has_the_released_codes_values(published: Publish
     found = published.all()
     for name, level, wanted, values in found:
         if level == 1:
-            measure = "official" if "-unsolvable" in name else "solvable_official"
+            measure = "score" if "-unsolvable" in name else "score_solvable"
             same = first(values, measure) == wanted
         elif not name.endswith("-unsolvable"):
-            same = published.soft or first(values, "solvable_official") == wanted["progress_rate"]
+            same = published.soft or first(values, "score_solvable") == wanted["progress_rate"]
         else:
             rate = first(values, "progress_soft" if published.soft else "progress")
             said = wanted["condition"].replace("hallu", "hallucination")
@@ -170,13 +170,13 @@ def test_groups_total_and_error_counts_are_the_released_codes(tmp_path: Path) ->
     errors: Counter[tuple[str, Condition]] = Counter()
     found = published.all()
     for name, level, _, values in found:
-        group = facets(published.items[name])
+        group = facets(dict(published.items[name].gold))
         if group["twin"] == "solvable":
             continue
         named_ = ["Level 1 Exact Match", "Level 2 Progress Rate", "Level 3 Progress Rate"][
             level - 1
         ]
-        main = first(values, "official" if level == 1 else "progress")
+        main = first(values, "score" if level == 1 else "progress")
         assert main is not None
         sums[group["scenario"], named_].append(main)
         if level == 3:
@@ -212,9 +212,9 @@ def test_reference_agents_have_the_released_codes_group_figures(tmp_path: Path) 
                     name = f"{subtask}-{number}-unsolvable"
                     played = trace(published.items[name], LEVELS[level - 1], texts["unsolvable"])
                     values = score(played, {})
-                    main = first(values, "official" if level == 1 else "progress")
+                    main = first(values, "score" if level == 1 else "progress")
                     assert main is not None
-                    sums[facets(published.items[name])["scenario"], level].append(main)
+                    sums[facets(dict(published.items[name].gold))["scenario"], level].append(main)
         for (scenario, level), each in sums.items():
             kind = "Exact Match" if level == 1 else "Progress Rate"
             wanted = reference["group_results"][scenario][f"Level {level} {kind}"]
@@ -284,7 +284,7 @@ def test_without_a_judge_level_3_has_no_official_value_and_its_progress_stands(
     item = items["single_step-0-unsolvable"]
     text = "<answer>Subgoal 1: Ring a bell. Planned tool: UnsolvableQuery</answer>"
     values = score(trace(item, "level-3", text), {})
-    assert (values["official"], values["matching"]) == (None, None)
+    assert (values["score"], values["matching"]) == (None, None)
     assert values["progress"] == (1.0, 1.0)
 
 
@@ -343,6 +343,24 @@ def test_strict_judges_by_the_tools_that_were_shown(own: tuple[dict[str, Item], 
     removed = score(trace(items["single_step-0-unsolvable"], "level-2", text), {})
     assert condition_of(removed) is Condition.WRONG_TOOLS
     assert condition_of(removed, "strict_") is Condition.NON_EXISTENT_TOOLS
+
+
+@pytest.mark.parametrize(
+    ("item", "mode", "text", "gap"),
+    [
+        ("single_step-0-unsolvable", "level-1", "<answer>\nunsolvable</answer>",
+         "officially in another form"),
+        ("single_step-0-unsolvable", "level-1", "<answer>solvable</answer>", None),
+        ("multi_step_wo_rep-0-unsolvable", "level-2",
+         "<answer>Saw\nUnsolvableQuery\nBrush\nBrush</answer>", "strictly wrong reasoning"),
+        ("multi_step_wo_rep-0-unsolvable", "level-2",
+         "<answer>Saw \nUnsolvableQuery\nBrush</answer>", "officially non existent tools"),
+    ],
+)  # fmt: skip
+def test_why_the_scorers_differ(
+    item: str, mode: str, text: str, gap: str | None, own: tuple[dict[str, Item], Any]
+) -> None:
+    assert TOOLBEHONEST.explain_gap(trace(own[0][item], mode, text)) == gap
 
 
 def test_a_match_needs_its_similarity_under_the_strict_rule() -> None:

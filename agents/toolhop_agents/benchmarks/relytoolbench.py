@@ -9,8 +9,8 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 
+from toolhop_agents import prompts
 from toolhop_agents.benchmarks.binding import Ask, Binding, Prompt
-from toolhop_agents.prompts import filled, shipped, tool_lines
 from toolhop_agents.scripted.model import Play
 from toolhop_agents.scripted.plan import turns
 from toolhop_env.messages import Message, RawCall, Reply
@@ -18,7 +18,7 @@ from toolhop_env.reading import CallFormat
 from toolhop_env.scorers.relytoolbench import PROPER
 from toolhop_env.scorers.relytoolbench import RELYTOOLBENCH as BENCHMARK
 from toolhop_sandbox.outcome import JSON
-from toolhop_tools.model import Item, ToolSchema
+from toolhop_tools.model import ActionChoice, Item, ToolSchema
 
 TURNS = 50
 """As in the official runs."""
@@ -28,11 +28,10 @@ def _prompt(ask: Ask) -> Prompt:
     is_text = ask.call_format is CallFormat.TEXT
     values = {
         "question": ask.item.question,
-        "tools": tool_lines(ask.schemas),
-        "answer_format": "",
-        "tool_format": shipped("relytoolbench/tool_format") if is_text else "",
+        "tools": prompts.tool_lines(ask.schemas),
+        "tool_format": prompts.shipped("relytoolbench/tool_format") if is_text else "",
     }
-    return filled(ask.template or shipped("relytoolbench/finish"), values)
+    return prompts.messages(ask.template or prompts.shipped("relytoolbench/finish"), values)
 
 
 def _gold(item: Item, seed: int, messages: Sequence[Message], tools: bool) -> Reply:
@@ -42,13 +41,14 @@ def _gold(item: Item, seed: int, messages: Sequence[Message], tools: bool) -> Re
     """
     kind = str(item.gold["kind"])
     if kind in PROPER:
-        return _finish(PROPER[kind])
+        return _finish(item, PROPER[kind])
     names: JSON = item.gold["relevant"]
-    schemas = [item.tools[str(name)].schema for name in names] if isinstance(names, list) else []
+    relevant = [str(name) for name in names] if isinstance(names, list) else []
+    schemas = [item.tools[name].schema for name in relevant if name in item.tools]
     each = [(one.name, _from_query(one, item.question)) for one in schemas]
     calls = [(name, arguments) for name, arguments in each if arguments is not None]
     done = len(turns(messages))
-    return _call(*calls[done], done) if done < len(calls) else _answer(done)
+    return _call(*calls[done], done) if done < len(calls) else _answer(item, done)
 
 
 def _from_query(schema: ToolSchema, query: str) -> dict[str, JSON] | None:
@@ -79,9 +79,9 @@ VALUES: Mapping[str, JSON] = {"integer": 7, "boolean": True}
 
 def _all_tools(item: Item, seed: int, messages: Sequence[Message], tools: bool) -> Reply:
     """Calls every tool once, in order, with values of the right types; then answers."""
-    done, offered = len(turns(messages)), [one.schema for one in item.others[:-1]]
-    if done >= len(offered):
-        return _answer(done)
+    offered = [one.schema for one in item.others if not isinstance(one.body, ActionChoice)]
+    if (done := len(turns(messages))) >= len(offered):
+        return _answer(item, done)
     schema = offered[done]
     arguments = {name: VALUES.get(kind, "anything") for name, kind in _required(schema).items()}
     return _call(schema.name, arguments, done)
@@ -92,7 +92,7 @@ def _empty(item: Item, seed: int, messages: Sequence[Message], tools: bool) -> R
 
 
 def _always(way: str) -> Play:
-    return lambda item, seed, messages, tools: _finish(way)
+    return lambda item, seed, messages, tools: _finish(item, way)
 
 
 def _call(name: str, arguments: Mapping[str, JSON], turn: int) -> Reply:
@@ -100,13 +100,14 @@ def _call(name: str, arguments: Mapping[str, JSON], turn: int) -> Reply:
     return Reply("", (RawCall(f"call_{turn + 1}", name, text),))
 
 
-def _finish(way: str) -> Reply:
-    return _call("Finish", {"return_type": way}, 0)
+def _finish(item: Item, way: str, turn: int = 0, **more: JSON) -> Reply:
+    """Ends by the tool that does, whatever it is called here."""
+    name = next(one.name for one in item.others if isinstance(one.body, ActionChoice))
+    return _call(name, {"return_type": way, **more}, turn)
 
 
-def _answer(turn: int) -> Reply:
-    given = {"return_type": "give_answer", "final_answer": "This is what the tools returned."}
-    return _call("Finish", dict(given), turn)
+def _answer(item: Item, turn: int) -> Reply:
+    return _finish(item, "give_answer", turn, final_answer="This is what the tools returned.")
 
 
 RELYTOOLBENCH = Binding(

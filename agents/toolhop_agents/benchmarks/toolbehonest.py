@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from toolhop_agents import prompts
 from toolhop_agents.benchmarks.binding import Ask, Binding, Interaction, Prompt
-from toolhop_agents.prompts import filled, shipped
 from toolhop_env.messages import Message, Reply
 from toolhop_env.scorers.toolbehonest import TOOLBEHONEST as BENCHMARK
 from toolhop_env.scorers.toolbehonest import Gold
@@ -20,9 +20,8 @@ from toolhop_tools.readers.toolbehonest import UNSOLVABLE
 
 def _prompt(ask: Ask) -> Prompt:
     language = str(ask.item.extra.get("language", "en"))
-    text = ask.template or shipped(f"toolbehonest/{language}-{ask.mode}")
-    values = {"question": ask.item.question, "tools": "", "answer_format": "", "tool_format": ""}
-    return filled(text, values)
+    text = ask.template or prompts.shipped(f"toolbehonest/{language}-{ask.mode}")
+    return prompts.messages(text, {"question": ask.item.question})
 
 
 def _asked_level(messages: Sequence[Message]) -> int:

@@ -37,7 +37,7 @@ from toolhop_env.scorers.relytoolbench_rules import (
 from toolhop_env.trace import Called, ResultOrigin, Trace
 from toolhop_env.verdicts import Call
 from toolhop_sandbox.outcome import JSON, Returned
-from toolhop_tools.model import Item
+from toolhop_tools.model import ActionChoice, Item
 from toolhop_tools.readers.relytoolbench import NAME, RETURNS, group_of, kind_of
 
 T = TypeVar("T")
@@ -72,21 +72,23 @@ def gold_of(item: Item) -> JSON:
             "description": tool.schema.description, "parameters": dict(tool.schema.parameters),
         }
         for tool in item.others
-        if tool.name not in NOT_COUNTED
+        if not isinstance(tool.body, ActionChoice)
     }  # fmt: skip
-    return {**item.gold, "functions": shown}
+    ends: list[JSON] = [one.name for one in item.others if isinstance(one.body, ActionChoice)]
+    return {**item.gold, "functions": shown, "ends": ends}
 
 
-def facets(item: Item) -> Mapping[str, str]:
+def facets(gold: JSON) -> Mapping[str, str]:
     """What items can be grouped by: set, group of sets, kind of task."""
-    name = str(item.gold["set"])
-    return {"set": name, "group": group_of(name), "kind": str(item.gold["kind"])}
+    found: Any = gold
+    return {"set": found["set"], "group": group_of(found["set"]), "kind": found["kind"]}
 
 
 def played(trace: Trace) -> Played:
     """What the rules need of a trace."""
     gold: Any = trace.started.gold
-    calls = [call for call in trace.calls if call.raw.name not in NOT_COUNTED]
+    not_counted = NOT_COUNTED | set(gold["ends"])
+    calls = [call for call in trace.calls if call.raw.name not in not_counted]
     last = trace.calls[-1] if trace.calls else None
     finish = last if last is not None and last.error is None and last.ends is not None else None
     said = finish.raw.arguments if finish else (trace.final_text or "")

@@ -13,7 +13,7 @@ from typing import Any, TypeAlias
 
 from toolhop_env.benchmark import Benchmark, Milestone
 from toolhop_env.measures import Measure, Scorer
-from toolhop_env.questions import Answers, SimilaritiesQuestion
+from toolhop_env.questions import NO_ANSWERS, Answers, SimilaritiesQuestion
 from toolhop_env.score import Parts, Values
 from toolhop_env.scorers.toolbehonest_plans import (
     Condition,
@@ -30,7 +30,6 @@ from toolhop_env.scorers.toolbehonest_plans import (
 )
 from toolhop_env.trace import Trace
 from toolhop_sandbox.outcome import JSON
-from toolhop_tools.model import Item
 from toolhop_tools.readers.toolbehonest import NAME, SCENARIOS, UNSOLVABLE
 
 MODES = ("level-1", "level-2", "level-3", "level-3-fixed")
@@ -75,10 +74,10 @@ def level_of(mode: str) -> int:
     return int(mode.split("-")[1])
 
 
-def facets(item: Item) -> Mapping[str, str]:
+def facets(gold: JSON) -> Mapping[str, str]:
     """What items can be grouped by: the paper's scenario, the subtask, and which twin it is."""
-    subtask = str(item.gold["subtask"])
-    twin = "solvable" if item.gold["solvable"] else "unsolvable"
+    found: Any = gold
+    subtask, twin = found["subtask"], Gold.of(found).verdict
     return {"scenario": SCENARIOS[subtask], "subtask": subtask, "twin": twin}
 
 
@@ -150,28 +149,33 @@ def score(trace: Trace, answers: Answers) -> Values:
     """The values of `MEASURES`; level 3's matching score needs a judge of similarity."""
     gold, level = Gold.of(trace.started.gold), level_of(trace.started.mode)
     text, values = trace.final_text or "", dict[str, Parts | None].fromkeys(NAMES)
-    twin = "solvable_" if gold.solvable else ""
     if level == 1:
-        values[f"{twin}official"] = _share(official_verdict(text) == gold.verdict)
-        values[f"{twin}strict"] = _share(strict_verdict(text) == gold.verdict)
-        values["balanced"] = values[f"{twin}strict"]
+        right = official_verdict(text) == gold.verdict, strict_verdict(text) == gold.verdict
+        values["official"], values["strict"] = (_share(one) for one in right)
+        values[_of(gold, "score")], values[_of(gold, "score_strict")] = map(_share, right)
         return values
     ours = strict_plan(text, level)
     rate, condition = strict(ours.tools, gold.plan, gold.own_tools)
-    values["plan"] = _share(condition is Condition.CORRECT)
+    values["strict"] = _share(condition is Condition.CORRECT)
     values["misspelt"] = _share(ours.misspelt > 0)
     theirs = official_plan(text, level)
     if gold.solvable:
-        values["solvable_official"] = (progress(theirs.tools, gold.plan), 1.0)
-        values["solvable_strict"] = (rate, 1.0)
+        officially = progress(theirs.tools, gold.plan)
+        values["official"] = _share(officially == 1.0)
+        values["score_solvable"], values["score_solvable_strict"] = (officially, 1.0), (rate, 1.0)
         return values
     values |= {f"strict_{one}": _share(one is condition) for one in Condition}
     alike = _alike(_compared(trace), answers)
     match = None if level == 2 else matching_mean(ours, gold, alike, least=LEAST_COSINE)
-    values["strict"] = _with_match(rate, match, level)
+    values["score_strict"] = _with_match(rate, match, level)
     values["strict_matching"] = None if match is None else (match, 1.0)
     values.update(_official(theirs, gold, level, alike))
     return values
+
+
+def _of(gold: Gold, measure: str) -> str:
+    """The name under which a twin has a measure's value."""
+    return measure.replace("score", "score_solvable") if gold.solvable else measure
 
 
 def _official(plan: Plan, gold: Gold, level: int, alike: Similarities) -> Values:
@@ -183,13 +187,25 @@ def _official(plan: Plan, gold: Gold, level: int, alike: Similarities) -> Values
     except OfficialRaises:
         return {"official_raises": _share(True)}
     return {
-        "official": _with_match(rate, match, level),
+        "official": _share(condition is Condition.CORRECT),
+        "score": _with_match(rate, match, level),
         "progress": (rate, 1.0),
         "progress_soft": (soft, 1.0),
         "matching": None if match is None else (match, 1.0),
         "official_raises": _share(False),
         **{one.value: _share(one is condition) for one in Condition},
     }
+
+
+def explain_gap(trace: Trace) -> str | None:
+    """What one scorer finds wrong with a plan or verdict that the other finds right."""
+    values = score(trace, NO_ANSWERS)
+    right = {name: values[name] == (1.0, 1.0) for name in ("official", "strict")}
+    if right["official"] == right["strict"]:
+        return None
+    found = [one for one in Condition if values["strict_" * right["official"] + one] == (1.0, 1.0)]
+    wrong = "strictly" if right["official"] else "officially"
+    return f"{wrong} {found[0].replace('_', ' ') if found else 'in another form'}"
 
 
 def matching_mean(
@@ -228,7 +244,7 @@ def overall(values: Iterable[Values]) -> float | None:
     """The official total over episodes of all levels: the mean of one list of every exact match
     and progress rate of levels 1 and 2, and of both values of level 3; None for none.
     """
-    found = [parts for one in values if (parts := one.get("official")) is not None]
+    found = [parts for one in values if (parts := one.get("score")) is not None]
     below = sum(count for _, count in found)
     return sum(total for total, _ in found) / below if below else None
 
@@ -270,39 +286,43 @@ def _conditions(prefix: str, scorer: Scorer) -> list[Measure]:
 
 MEASURES = (
     Measure(
-        "official",
-        "Unsolvable twins: exact match at level 1, progress rate at level 2, both values of "
-        "level 3 (paper table 2).",
-        scorer=Scorer.OFFICIAL,
+        "strict",
+        "The verdict, or the whole plan, is the gold's, read strictly, over both twins; at level "
+        "1 this is balanced accuracy.",
+        scorer=Scorer.STRICT,
+        binary=True,
         leads=True,
     ),
     Measure(
-        "balanced",
-        "Level 1, strict: the verdict is right, over both twins: balanced accuracy.",
-        scorer=Scorer.STRICT,
+        "official",
+        "The same by the official code: exact match, or a plan without an error.",
+        scorer=Scorer.OFFICIAL,
         binary=True,
     ),
     Measure(
-        "plan",
-        "Levels 2 and 3, strict: the plan is the gold's, step by step, over both twins.",
-        scorer=Scorer.STRICT,
-        binary=True,
-    ),
-    Measure(
-        "strict",
-        "As official, read strictly: no step is dropped or passed over, and further ones count.",
-        scorer=Scorer.STRICT,
-    ),
-    Measure(
-        "solvable_official",
-        "Solvable twins: exact match, or progress rate (paper table 3).",
-        "solvable",
+        "score",
+        "Unsolvable twins, the paper's table 2: exact match at level 1, progress rate at level 2, "
+        "progress rate and matching score at level 3.",
+        "paper's score",
         scorer=Scorer.OFFICIAL,
     ),
     Measure(
-        "solvable_strict",
+        "score_strict",
+        "The same, read strictly: no step is dropped or passed over, and further ones count.",
+        "the same, strict",
+        scorer=Scorer.STRICT,
+    ),
+    Measure(
+        "score_solvable",
+        "Solvable twins, the paper's table 3: exact match, or progress rate.",
+        "solvable",
+        scorer=Scorer.OFFICIAL,
+        in_tables=False,
+    ),
+    Measure(
+        "score_solvable_strict",
         "The same, read strictly.",
-        "strict, solvable",
+        "solvable, strict",
         scorer=Scorer.STRICT,
         in_tables=False,
     ),
@@ -356,5 +376,6 @@ TOOLBEHONEST = Benchmark(
     questions=questions,
     expected=expected,
     milestones=steps,
+    explain_gap=explain_gap,
     milestone="step",
 )
