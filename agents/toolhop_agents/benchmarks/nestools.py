@@ -21,7 +21,7 @@ from toolhop_agents.benchmarks.binding import (
     PredictionFile,
     Prompt,
 )
-from toolhop_agents.prompts import TemplateError, filled, shipped
+from toolhop_agents.prompts import TemplateError, messages, shipped
 from toolhop_env.messages import Message, Reply
 from toolhop_env.scorers.nestools import NESTOOLS as BENCHMARK
 from toolhop_env.scorers.nestools import answer_text, gold_of
@@ -52,7 +52,7 @@ def _prompt(ask: Ask) -> Prompt:
             fix=f"put a file {REWRITTEN}.jsonl with test_id and task beside the data",
         )
     tools = [_shown(tool, typed=ask.mode != NO_TYPES) for tool in ask.item.tools.values()]
-    return filled(template, {"question": question, "tools": str(tools)})
+    return messages(template, {"question": question, "tools": str(tools)})
 
 
 def _shown(tool: Tool, *, typed: bool) -> dict[str, JSON]:
