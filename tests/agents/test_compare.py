@@ -336,6 +336,9 @@ def test_the_same_seed_gives_the_same_bytes(play: Play) -> None:
     (comparison,) = found["comparisons"]
     assert (comparison["before"], comparison["after"]) == ("A", "B")
     assert {"strict", "official"} <= {one["measure"] for one in comparison["groups"][0]["measures"]}
+    first = comparison["groups"][0]["measures"][0]
+    assert {"counts", "disagreement", "p_value"} <= first.keys()
+    assert first["counts"][1][0] / first["counts"][1][1] == first["after"]
     flip = comparison["flips"][0]
     assert Path(flip["before"]["trace"]).is_file()
     assert flip["after"]["answer"] == "16"

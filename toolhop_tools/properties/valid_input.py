@@ -116,7 +116,7 @@ MOST_PROBED = 10
 
 
 def _unknown_keys(case: Case) -> Iterator[CounterExample]:
-    """A warning for each parameter whose unknown keys get null or an empty text.
+    """A warning where the unknown keys of a parameter get null or an empty text.
 
     A key is a text that the code knows and for which a call gives something else.
     """
@@ -134,7 +134,7 @@ def _unknown_keys(case: Case) -> Iterator[CounterExample]:
                 given = words.shown(arguments[name])
                 told = f"`{name}`: {words.told(outcome)} for a text that is no key, as {given} is"
                 yield CounterExample("valid-input", UNKNOWN_KEY, told, probe)
-                break
+                return
 
 
 def _is_key(value: JSON, keys: Collection[str]) -> bool:

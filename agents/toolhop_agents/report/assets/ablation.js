@@ -109,7 +109,7 @@ const withInterval = (measure, e) => [
     : el("span", { class: "error-of" }, ` ${signed(measure, e.low)} to ${signed(measure, e.high)}`),
 ];
 
-const chance = (p) => (p < 0.001 ? "< 0.001" : p.toFixed(3));
+const chance = (p) => (p === null ? "–" : p < 0.001 ? "< 0.001" : p.toFixed(3));
 
 const breakdown = (one, kind, word) => {
   const rows = one.rows.flatMap((row) =>
