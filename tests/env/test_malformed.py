@@ -204,7 +204,7 @@ PIECES = (
 )
 
 
-@given(st.lists(st.sampled_from(PIECES) | st.text(max_size=4), max_size=40))
+@given(st.lists(st.sampled_from((*PIECES, "x", ": ", "7")), max_size=30))
 def test_any_text_is_read(pieces: list[str]) -> None:
     malformed_call(Reply("".join(pieces)), TOOLS)
 
