@@ -7,6 +7,7 @@ import shutil
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from tests.pure import Pure
 
@@ -27,7 +28,10 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """See `tests.pure`."""
+    """Leave time to a busy machine; for the pure half see `tests.pure`."""
+    patient = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
+    settings.register_profile("patient", patient)
+    settings.load_profile("patient")
     if config.getoption("--pure"):
         config.pluginmanager.register(Pure(config))
 

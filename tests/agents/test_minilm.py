@@ -6,24 +6,22 @@ sentence-transformers.
 
 from __future__ import annotations
 
-import json
 import math
 import os
-import re
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
 
 import anyio
 import numpy as np
 import pytest
 
-from tests.conftest import SHARED
+from tests.env.test_toolbehonest import Published, trace
 from toolhop_agents.judge import minilm
 from toolhop_agents.judge.judges import JudgeError, Said
 from toolhop_agents.judge.minilm import MiniLM, gelu, open_minilm
 from toolhop_env.questions import LlmQuestion, SimilarityQuestion
+from toolhop_env.scorers.toolbehonest import questions, score
 
 TOLERANCE = 1e-6
 """A hundredth of what the golden file allows."""
@@ -36,33 +34,26 @@ def model() -> MiniLM:
     return open_minilm()
 
 
-def described(table: str) -> list[str]:
-    return re.findall(r"^\d+\. ?[^:\n]+: ?(.*)$", table, flags=re.MULTILINE)
-
-
 @pytest.mark.data
 @pytest.mark.heavy
-def test_cosines_are_those_of_the_official_model() -> None:
-    golden: dict[str, Any] = json.loads((SHARED / "golden" / "toolbh.json").read_text())
-    items: dict[str, list[dict[str, str]]] = {}
-    for item in golden["items"]:
-        items.setdefault(item["subtask"], []).append(item)
-    compared = 0
-    for subtask, levels in golden["official"]["hard"]["per_sample"].items():
-        answers = golden["results"][subtask]["level_3"]
-        for item, scores, answer in zip(items[subtask], levels["level_3"], answers, strict=True):
-            # Where it is neither 0 nor 1 the score is the cosine of a described step and of the
-            # tool that it stands for.
-            for cosine in (one for one in scores["unsolvable"]["scorers"] if one not in (0, 1)):
-                steps = re.findall(r"Subgoal \d+: ?(.*?) Planned tool", answer["unsolvable"])
-                found = [
-                    model().similarity(step, text)
-                    for step in steps
-                    for text in described(item["tools"])
-                ]
-                assert min(abs(one - cosine) for one in found) < TOLERANCE
-                compared += 1
-    assert compared == 5
+def test_matching_scores_are_those_of_the_official_model(tmp_path: Path) -> None:
+    published = Published(tmp_path, "hard")
+    compared, cosines = 0, 0
+    for name, level, wanted, _ in published.all():
+        if level < 3 or not name.endswith("-unsolvable"):
+            continue
+        subtask, number, _ = name.rsplit("-", 2)
+        text = published.case["results"][subtask]["level_3"][int(number)]["unsolvable"]
+        played = trace(published.items[name], "level-3", text)
+        said = {one.id: anyio.run(model().answer, one) for one in questions(played)}
+        answers = {key: one.answer for key, one in said.items() if isinstance(one, Said)}
+        found = score(played, answers)["matching"]
+        assert found is not None
+        mean = sum(wanted["scorers"]) / len(wanted["scorers"])
+        assert found[0] == pytest.approx(mean, abs=TOLERANCE), name
+        compared += 1
+        cosines += any(one not in (0, 1) for one in wanted["scorers"])
+    assert (compared, cosines) == (56, 4)
 
 
 def test_the_activation_is_the_exact_one() -> None:

@@ -25,7 +25,8 @@ import numpy.typing as npt
 from anyio import to_thread
 
 from toolhop_agents.judge.judges import JudgeError, NoAnswer, Said
-from toolhop_env.questions import Question, SimilarityQuestion
+from toolhop_env.questions import Question, SimilaritiesQuestion, SimilarityQuestion
+from toolhop_sandbox.outcome import JSON
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
@@ -69,10 +70,16 @@ class MiniLM:
 
     async def answer(self, question: Question) -> Said | NoAnswer | None:
         """See `Judge.answer`."""
-        if not isinstance(question, SimilarityQuestion):
-            return None
-        texts = question.first, question.second
-        return Said(self.name, await to_thread.run_sync(self.similarity, *texts))
+        match question:
+            case SimilarityQuestion(_, first, second):
+                answer: JSON = await to_thread.run_sync(self.similarity, first, second)
+            case SimilaritiesQuestion(_, text, others):
+                answer = await to_thread.run_sync(
+                    lambda: [self.similarity(text, other) for other in others]
+                )
+            case _:
+                return None
+        return Said(self.name, answer)
 
     def similarity(self, first: str, second: str) -> float:
         """The cosine of two texts."""

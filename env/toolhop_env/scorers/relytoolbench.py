@@ -466,6 +466,7 @@ RELYTOOLBENCH = Benchmark(
     gold=gold_of,
     score=score,
     follow_ups=follow_ups,
+    facets=facets,
     expected=expected,
     milestones=relevant_calls,
     milestone="relevant tool",

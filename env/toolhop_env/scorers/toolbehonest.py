@@ -374,6 +374,7 @@ TOOLBEHONEST = Benchmark(
     gold=lambda item: dict(item.gold),
     score=score,
     questions=questions,
+    facets=facets,
     expected=expected,
     milestones=steps,
     explain_gap=explain_gap,
