@@ -5,8 +5,8 @@
 DATA is the 60 real items beside the project if they are there, else builtin. Each plant changes one
 hop that is proven as it is, so that its gold is not what the call that is asked for gives, or so
 that a call which gives it proves nothing. The plants are the same each time: every one that a kind
-has room for, at most `MOST` of a kind, spread over the items. None may be proven. `WRITTEN_FIRST`
-names the kinds that the rules were written with; the others came after the rules.
+has room for, at most `MOST` of a kind, spread over the items. None may be proven. `AFTER_THE_RULES`
+names the kinds that were written when the rules stood.
 
 Exit code 0: done, 1: more than 2 % are proven, or an order that was reversed is, 3: no data here.
 """
@@ -43,7 +43,7 @@ from toolhop_tools.reading import read_result
 
 ROOT = Path(__file__).resolve().parent.parent
 DATA = ROOT.parent / "shared" / "data" / "toolhop" / "ToolHop-60.json"
-MOST = 25
+MOST = 15
 """Plants of one kind."""
 MOST_PROVEN = 0.02
 BASIS = Basis(VERSION, 0, 300, 20, 2.0, 256, "restricted")
@@ -312,6 +312,119 @@ def cut_name(spot: Spot) -> Iterator[Hop]:
         yield spot.wrapped(body)
 
 
+# -- kinds that were written after the rules ---------------------------------------------------
+
+
+def kept_state(spot: Spot) -> Iterator[Hop]:
+    """The tool gives the gold from its second call on."""
+    body = f"""
+    seen.append(1)
+    return {spot.hop.answer!r} if len(seen) > 1 and "error" not in str(inner(**given)) else None
+"""
+    made = spot.wrapped(body)
+    source = "seen = []\n" + made.tool.program.source
+    yield replace(made, tool=replace(made.tool, body=Program(source, made.tool.program.function)))
+
+
+def denied(spot: Spot) -> Iterator[Hop]:
+    """The result says that the answer is not the gold."""
+    if spot.kind is Kind.TEXT:
+        gold = spot.hop.answer
+        yield spot.wrapped(f"""
+    known = inner(**given)
+    return "It is Ilse Marchetti, not {gold}." if {gold!r} in str(known) else known
+""")
+
+
+def another_unit(spot: Spot) -> Iterator[Hop]:
+    """The question names a unit that the tool takes, and the gold is in its usual one."""
+    if (spot.proof.result or "").strip('"').isdecimal():
+        unit: JSON = {
+            "type": "string",
+            "enum": ["miles", "kilometres"],
+            "default": "miles",
+            "description": "The unit. (optional)",
+        }
+        made = spot.wrapped(
+            """
+    unit = given.pop("unit", "miles")
+    value = int(inner(**given))
+    return value if unit == "miles" else round(value * 1.609, 2)
+""",
+            {"unit": unit},
+        )
+        yield replace(made, question=spot.hop.question.rstrip("? ") + ", in kilometres?")
+
+
+def _own_tool(asks: str, gold: str, source: str, parameters: dict[str, JSON]) -> Hop:
+    needed: list[JSON] = [name for name in parameters if name != "order"]
+    schema: dict[str, JSON] = {"type": "object", "properties": parameters, "required": needed}
+    return Hop(asks, gold, Tool(ToolSchema("work", "A tool.", schema), Program(source, "work")))
+
+
+def _names(spot: Spot) -> list[str]:
+    earlier = [hop.answer for hop in spot.item.hops[: spot.at]]
+    return [one for one in earlier if " " in one and one.replace(" ", "").isalpha()]
+
+
+def first_word(spot: Spot) -> Iterator[Hop]:
+    """How many letters a name has; the gold counts its first word alone."""
+    for name in _names(spot)[-1:]:
+        source = "def work(text):\n    return sum(one.isalpha() for one in text)\n"
+        gold = str(len(name.split()[0]))
+        asks = f"How many letters does the full name {name} have?"
+        yield _own_tool(asks, gold, source, {"text": {"type": "string"}})
+
+
+def next_letter(spot: Spot) -> Iterator[Hop]:
+    """The third letter of a name where the second is asked for."""
+    for name in _names(spot)[-1:]:
+        source = "def work(text, position):\n    return text[position - 1]\n"
+        known: dict[str, JSON] = {"text": {"type": "string"}, "position": {"type": "integer"}}
+        if name[1] != name[2]:
+            yield _own_tool(f"What is the second letter of {name}?", name[2], source, known)
+
+
+def other_extreme(spot: Spot) -> Iterator[Hop]:
+    """The longest of two names where the shortest is asked for."""
+    names = list(dict.fromkeys(_names(spot)))[-2:]
+    if len(names) == 2 and len(names[0]) != len(names[1]):
+        source = (
+            "def work(names, order='longest'):\n"
+            "    return sorted(names, key=len)[-1 if order == 'longest' else 0]\n"
+        )
+        known: dict[str, JSON] = {
+            "names": {"type": "array", "items": {"type": "string"}},
+            "order": {"type": "string", "enum": ["longest", "shortest"], "default": "longest"},
+        }
+        asks = f"Which is the shortest name, {names[0]} or {names[1]}?"
+        yield _own_tool(asks, max(names, key=len), source, known)
+
+
+def earlier_record(spot: Spot) -> Iterator[Hop]:
+    """The tool knows an earlier answer that the question does not name, with the gold."""
+    named = asked(spot.item, spot.at, spot.returned).named
+    names = [one for one in _names(spot) if one not in named]
+    if names and named and spot.kind is Kind.TEXT:
+        yield spot.wrapped(f"""
+    if {names[-1]!r} in str(given):
+        return {{"found": {spot.hop.answer!r}}}
+    return {{"found": "Ilse Marchetti"}} if {named[0]!r} in str(given) else {{"found": None}}
+""")
+
+
+def namesake(spot: Spot) -> Iterator[Hop]:
+    """The tool knows the first word of the name, with the gold, and the whole with another."""
+    texts = [leaf for _, leaf in scalars(spot.arguments) if isinstance(leaf, str) and " " in leaf]
+    if texts and spot.kind is Kind.TEXT:
+        first = texts[0].split()[0]
+        yield spot.wrapped(f"""
+    if {texts[0]!r} in str(given):
+        return "Ilse Marchetti"
+    return {spot.hop.answer!r} if {first!r} in str(given) else "not found"
+""")
+
+
 KINDS: Mapping[str, Callable[[Spot], Iterator[Hop]]] = {
     "order reversed": reversed_order,
     "order of a pair reversed": reversed_pair,
@@ -325,9 +438,17 @@ KINDS: Mapping[str, Callable[[Spot], Iterator[Hop]]] = {
     "echo": echo,
     "near-constant": near_constant,
     "part of a joined name": cut_name,
+    "state that is kept": kept_state,
+    "denied in the result": denied,
+    "another unit": another_unit,
+    "first word alone": first_word,
+    "next letter": next_letter,
+    "other extreme": other_extreme,
+    "earlier answer's record": earlier_record,
+    "namesake's record": namesake,
 }
-WRITTEN_FIRST = tuple(KINDS)
-"""Kinds that the rules were written with."""
+AFTER_THE_RULES = tuple(KINDS)[12:]
+"""Kinds that were written when the rules stood; the others were there as they were written."""
 
 
 async def spots(items: list[Item], sandbox_kind: SandboxKind) -> list[tuple[Spot, str, Hop]]:
@@ -433,7 +554,7 @@ def main() -> int:
     print(f"{'planted':30}{'hops':>6}" + "".join(f"{one.split(' ')[0]:>12}" for one in verdicts))
     for title, kinds in (
         ("together", KINDS),
-        ("kinds after the rules", set(KINDS) - {*WRITTEN_FIRST}),
+        ("kinds written after the rules", {*AFTER_THE_RULES}),
     ):
         for kind in (*(KINDS if title == "together" else ()), title):
             wanted = set(kinds) if kind == title else {kind}

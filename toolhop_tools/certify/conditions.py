@@ -25,10 +25,12 @@ from toolhop_tools.certify.readable import (
     Leaf,
     backwards,
     beside,
+    crowded,
     ground,
     leaves,
     places,
     said,
+    spelled_in,
     with_value,
 )
 from toolhop_tools.certify.words import as_text, bare, name_words, runs, same_number, scalars, words
@@ -60,7 +62,17 @@ def accepted(task: Task, arguments: Arguments) -> bool:
 def ungrounded(task: Task, arguments: Arguments) -> list[Leaf]:
     """The values of a call that nothing gives to somebody who does not see the source."""
     own = leaves(task.schema, arguments)
-    return [leaf for leaf in own if ground(task.asked, leaf) is Ground.NOWHERE]
+    out_of_place = crowded(task.asked, own)
+    return [
+        leaf for leaf in own if leaf in out_of_place or ground(task.asked, leaf) is Ground.NOWHERE
+    ]
+
+
+def says_nothing(task: Task, arguments: Arguments) -> bool:
+    """Whether a call has nothing of what is asked, though the sub-question names something."""
+    content = [leaf for leaf in leaves(task.schema, arguments) if not leaf.is_option]
+    own = standing(task, arguments)
+    return bool(wanted(task)) and not content and own.held == 0 and own.told == 0
 
 
 _TEXTS = ("Qorvellan Thrys", "database", "x")
@@ -150,8 +162,12 @@ def _key_said(task: Task, path: Path) -> float:
 
 
 def _at(value: JSON, path: Path) -> JSON:
+    """What stands at a path; None where it leads nowhere."""
     for step in path:
-        value = value[step]  # type: ignore[index]
+        try:
+            value = value[step]  # type: ignore[index]
+        except (TypeError, KeyError, IndexError):
+            return None
     return value
 
 
@@ -310,7 +326,7 @@ def _holds(own: Sequence[Leaf], name: str) -> bool:
 
 def _option(task: Task, leaf: Leaf) -> float:
     """What the sub-question has for an option that a call takes: its default counts for nothing."""
-    default = leaf.schema.get("default", task.source.defaults.get(leaf.name))
+    default = leaf.schema.get("default")
     if not leaf.is_option or leaf.value is None:
         return 0.0
     if isinstance(leaf.value, bool):
@@ -516,7 +532,7 @@ def _other_values(task: Task, own: Sequence[Leaf], leaf: Leaf) -> Iterator[JSON]
         if backwards(task.asked, leaf.name) or leaf.value < 0:
             yield -leaf.value
         if ground(task.asked, leaf) > Ground.SCHEMA:
-            for text in wanted(task):
+            for text in (*wanted(task), *task.asked.mentions.ordinals):
                 if not _holds(own, text):
                     yield from _as_type(leaf.schema, text)
 
@@ -524,11 +540,14 @@ def _other_values(task: Task, own: Sequence[Leaf], leaf: Leaf) -> Iterator[JSON]
 def _other_texts(asked: Asked, value: str, others: Sequence[JSON]) -> Iterator[str]:
     """An answer as its tool spelled it or as the data does, and what else the question names."""
     for hop, answer in asked.mentions.answers:
-        pair = (answer, asked.returned.get(hop, answer))
+        pair = (answer, asked.returned.get(hop, answer), spelled_in(asked.text, answer))
         if bare(value) in map(bare, pair):
             yield from (one for one in pair if one != value)
     taken = {name_words(as_text(other)) for other in others}
-    yield from (name for name in asked.named if name != value and name_words(name) not in taken)
+    cased = str.lower if value.islower() else str.upper if value.isupper() else str
+    for name in asked.named:
+        if name_words(name) not in taken:
+            yield from (one for one in {name: 0, cased(name): 0} if one != value)
 
 
 # -- discriminating ----------------------------------------------------------------------------
@@ -573,7 +592,8 @@ def follows(task: Task, leaf: Leaf, ran: Iterable[tuple[Arguments, Outcome]]) ->
     followed = other = 0
     for arguments, outcome in ran:
         value = read_result(outcome.json_text) if isinstance(outcome, Returned) else None
-        if judge(as_text(_at(dict(arguments), leaf.path)), value, {}) is not None:
+        given = _at(dict(arguments), leaf.path)
+        if given is not None and judge(as_text(given), value, {}) is not None:
             followed += 1
         elif _says_something(value):
             other += 1

@@ -152,7 +152,8 @@ class Search:
     async def _hits(self) -> AsyncIterator[Candidate]:
         """The calls that reach the gold, from the likeliest on."""
         given = list(distinct(chain(written(self.task), examples(self.task))))
-        for tried in await self._run([one for one in given if self.task.accepts(one.arguments)]):
+        taken = [one for one in given if conditions.accepted(self.task, one.arguments)]
+        for tried in await self._run(taken):
             if self._reads(tried):
                 yield tried.candidate
         room = self.basis.executions
@@ -173,7 +174,7 @@ class Search:
         # Errors are read once the first calls are made: what they ask for is given then.
         told = (one for _ in (0,) for one in filled(task, asked_for(task, self.tried)))
         for one in chain(islice(plain, first), islice(told, first), islice(examples_, 120), plain):
-            if task.accepts(one.arguments):
+            if conditions.accepted(task, one.arguments):
                 yield one
 
     # -- a hit before the conditions
@@ -198,6 +199,9 @@ class Search:
         instead = [one for one in ran if one.candidate.arguments in others]
         if unknown and (not instead or not all(map(self._reads, instead))):
             return self._no_ground(tried, unknown)
+        if conditions.says_nothing(task, arguments):
+            why = "the call says nothing of what is asked"
+            return Rejected(HopVerdict.UNPROVEN, why, (tried,))
         same = conditions.repeated(task, arguments)
         varied = [one for one in ran if one.candidate.arguments in random]
         pairs = [(one.candidate.arguments, one.outcome) for one in ran]
@@ -265,6 +269,7 @@ class Search:
             ]
             worth = standing(self.task, own)
             fewer = [one for one in fewer if not worth.over(standing(self.task, one))]
+            fewer = [one for one in fewer if not conditions.says_nothing(self.task, one)]
             found = [one for one in await self._beside(fewer) if self._reads(one)]
             if not found:
                 return candidate
