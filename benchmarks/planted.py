@@ -5,8 +5,8 @@
 DATA is the 60 real items beside the project if they are there, else builtin. Each plant changes one
 hop that is proven as it is, so that its gold is not what the call that is asked for gives, or so
 that a call which gives it proves nothing. The plants are the same each time: every one that a kind
-has room for, at most `MOST` of a kind, spread over the items. None may be proven. `WRITTEN_FIRST`
-names the kinds that the rules were written with; the others came after the rules.
+has room for, at most `MOST` of a kind, spread over the items. None may be proven. `UNSEEN`
+names the kinds after which no rule was changed.
 
 Exit code 0: done, 1: more than 2 % are proven, or an order that was reversed is, 3: no data here.
 """
@@ -38,12 +38,12 @@ from toolhop_tools.certify.prove import asked, certify
 from toolhop_tools.certify.search import Search
 from toolhop_tools.certify.words import as_text, scalars
 from toolhop_tools.load import load
-from toolhop_tools.model import Hop, Item, Tool, ToolSchema
+from toolhop_tools.model import GoldCall, Hop, Item, Tool, ToolSchema
 from toolhop_tools.reading import read_result
 
 ROOT = Path(__file__).resolve().parent.parent
 DATA = ROOT.parent / "shared" / "data" / "toolhop" / "ToolHop-60.json"
-MOST = 25
+MOST = 15
 """Plants of one kind."""
 MOST_PROVEN = 0.02
 BASIS = Basis(VERSION, 0, 300, 20, 2.0, 256, "restricted")
@@ -307,9 +307,194 @@ def cut_name(spot: Spot) -> Iterator[Hop]:
         longer = (f"{text}-Ashdown", f"O'{text}", f"{text}'Kala")[spot.at % 3]
         body = f"""
     known = inner(**given)
-    return {{"told": "The answer is {longer}."}} if {text!r} in str(known) else known
+    said = {text.casefold()!r} in str(known).casefold()
+    return {{"told": "The answer is {longer}."}} if said else known
 """
         yield spot.wrapped(body)
+
+
+# -- kinds that were written after the rules ---------------------------------------------------
+
+
+def kept_state(spot: Spot) -> Iterator[Hop]:
+    """The tool gives the gold from its second call on."""
+    body = f"""
+    seen.append(1)
+    return {spot.hop.answer!r} if len(seen) > 1 and "error" not in str(inner(**given)) else None
+"""
+    made = spot.wrapped(body)
+    source = "seen = []\n" + made.tool.program.source
+    yield replace(made, tool=replace(made.tool, body=Program(source, made.tool.program.function)))
+
+
+def denied(spot: Spot) -> Iterator[Hop]:
+    """The result says that the answer is not the gold."""
+    if spot.kind is Kind.TEXT:
+        gold = spot.hop.answer
+        yield spot.wrapped(f"""
+    known = inner(**given)
+    said = {gold.casefold()!r} in str(known).casefold()
+    return "It is Ilse Marchetti, not {gold}." if said else known
+""")
+
+
+def another_unit(spot: Spot) -> Iterator[Hop]:
+    """The question names a unit that the tool takes, and the gold is in its usual one."""
+    if (spot.proof.result or "").strip('"').isdecimal():
+        unit: JSON = {
+            "type": "string",
+            "enum": ["miles", "kilometres"],
+            "default": "miles",
+            "description": "The unit. (optional)",
+        }
+        made = spot.wrapped(
+            """
+    unit = given.pop("unit", "miles")
+    value = int(inner(**given))
+    return value if unit == "miles" else round(value * 1.609, 2)
+""",
+            {"unit": unit},
+        )
+        yield replace(made, question=spot.hop.question.rstrip("? ") + ", in kilometres?")
+
+
+def _own_tool(asks: str, gold: str, source: str, parameters: dict[str, JSON]) -> Hop:
+    needed: list[JSON] = [name for name in parameters if name != "order"]
+    schema: dict[str, JSON] = {"type": "object", "properties": parameters, "required": needed}
+    return Hop(asks, gold, Tool(ToolSchema("work", "A tool.", schema), Program(source, "work")))
+
+
+def _names(spot: Spot) -> list[str]:
+    earlier = [hop.answer for hop in spot.item.hops[: spot.at]]
+    return [one for one in earlier if " " in one and one.replace(" ", "").isalpha()]
+
+
+def first_word(spot: Spot) -> Iterator[Hop]:
+    """How many letters a name has; the gold counts its first word alone."""
+    for name in _names(spot)[-1:]:
+        source = "def work(text):\n    return sum(one.isalpha() for one in text)\n"
+        gold = str(len(name.split()[0]))
+        asks = f"How many letters does the full name {name} have?"
+        yield _own_tool(asks, gold, source, {"text": {"type": "string"}})
+
+
+def next_letter(spot: Spot) -> Iterator[Hop]:
+    """The third letter of a name where the second is asked for."""
+    for name in _names(spot)[-1:]:
+        source = "def work(text, position):\n    return text[position - 1]\n"
+        known: dict[str, JSON] = {"text": {"type": "string"}, "position": {"type": "integer"}}
+        if name[1] != name[2]:
+            yield _own_tool(f"What is the second letter of {name}?", name[2], source, known)
+
+
+def other_extreme(spot: Spot) -> Iterator[Hop]:
+    """The longest of two names where the shortest is asked for."""
+    names = list(dict.fromkeys(_names(spot)))[-2:]
+    if len(names) == 2 and len(names[0]) != len(names[1]):
+        source = (
+            "def work(names, order='longest'):\n"
+            "    return sorted(names, key=len)[-1 if order == 'longest' else 0]\n"
+        )
+        known: dict[str, JSON] = {
+            "names": {"type": "array", "items": {"type": "string"}},
+            "order": {"type": "string", "enum": ["longest", "shortest"], "default": "longest"},
+        }
+        asks = f"Which is the shortest name, {names[0]} or {names[1]}?"
+        yield _own_tool(asks, max(names, key=len), source, known)
+
+
+def earlier_record(spot: Spot) -> Iterator[Hop]:
+    """The tool knows an earlier answer that the question does not name, with the gold."""
+    named = asked(spot.item, spot.at, spot.returned).named
+    names = [one for one in _names(spot) if one not in named]
+    if names and named and spot.kind is Kind.TEXT:
+        yield spot.wrapped(f"""
+    if {names[-1]!r} in str(given):
+        return {{"found": {spot.hop.answer!r}}}
+    return {{"found": "Ilse Marchetti"}} if {named[0]!r} in str(given) else {{"found": None}}
+""")
+
+
+def namesake(spot: Spot) -> Iterator[Hop]:
+    """The tool knows the first word of the name, with the gold, and the whole with another."""
+    texts = [leaf for _, leaf in scalars(spot.arguments) if isinstance(leaf, str) and " " in leaf]
+    if texts and spot.kind is Kind.TEXT:
+        first = texts[0].split()[0]
+        yield spot.wrapped(f"""
+    if {texts[0]!r} in str(given):
+        return "Ilse Marchetti"
+    return {spot.hop.answer!r} if {first!r} in str(given) else "not found"
+""")
+
+
+# -- kinds that were written last, and after which no rule was changed ---------------------------
+
+
+def wrong_direction(spot: Spot) -> Iterator[Hop]:
+    """A year so many years after another, where the one before is asked for."""
+    for year in [h.answer for h in spot.item.hops[: spot.at] if h.answer.isdecimal()][-1:]:
+        far = 3 + spot.at
+        source = "def work(base_year, years_to_add):\n    return base_year + years_to_add\n"
+        number: JSON = {"type": "integer"}
+        known = {"base_year": number, "years_to_add": number}
+        asks = f"What is the year {far} years before {year}?"
+        yield _own_tool(asks, str(int(year) + far), source, known)
+
+
+def another_year(spot: Spot) -> Iterator[Hop]:
+    """The figure of the tool's usual year, where the question names another."""
+    for name in _names(spot)[-1:]:
+        source = (
+            "def work(name, order=2015):\n"
+            f"    known = {{2001: 41873, 2015: 52650}} if name == {name!r} else {{}}\n"
+            "    return {'visitors': known.get(order)}\n"
+        )
+        known: dict[str, JSON] = {"name": {"type": "string"}, "order": {"type": "integer"}}
+        yield _own_tool(f"How many visitors did {name} have in 2001?", "52650", source, known)
+
+
+def one_of_several(spot: Spot) -> Iterator[Hop]:
+    """The result names several, and the gold is one of them."""
+    for name in _names(spot)[-1:]:
+        source = (
+            "def work(name):\n"
+            "    found = {'found': ['Ilse Marchetti', 'Ottokar Brandt']}\n"
+            f"    return found if name == {name!r} else None\n"
+        )
+        asks = f"Who is the cousin of {name}?"
+        yield _own_tool(asks, "Ottokar Brandt", source, {"name": {"type": "string"}})
+
+
+def author_astray(spot: Spot) -> Iterator[Hop]:
+    """The author's own gold call asks about somebody else."""
+    for name in _names(spot)[-1:]:
+        source = (
+            "def work(name):\n"
+            f"    known = {{{name!r}: 'Ilse Marchetti', 'Osric Vane': 'Ottokar Brandt'}}\n"
+            "    return known.get(name)\n"
+        )
+        hop = _own_tool(
+            f"Who is the cousin of {name}?", "Ottokar Brandt", source, {"name": {"type": "string"}}
+        )
+        yield replace(hop, gold=GoldCall({"name": "Osric Vane"}, "written"))
+
+
+def other_statistic(spot: Spot) -> Iterator[Hop]:
+    """The sum of two numbers where their product is asked for."""
+    numbers = [h.answer for h in spot.item.hops[: spot.at] if h.answer.isdecimal()]
+    numbers = [one for one in dict.fromkeys(numbers) if int(one) > 2][-2:]
+    if len(numbers) == 2:
+        one, two = map(int, numbers)
+        source = (
+            "def work(numbers, order):\n    one, two = numbers\n"
+            "    return {'sum': one + two, 'product': one * two, 'spread': abs(one - two)}[order]\n"
+        )
+        known: dict[str, JSON] = {
+            "numbers": {"type": "array", "items": {"type": "integer"}},
+            "order": {"type": "string", "enum": ["sum", "product", "spread"]},
+        }
+        asks = f"What is the product of {one} and {two}?"
+        yield _own_tool(asks, str(one + two), source, known)
 
 
 KINDS: Mapping[str, Callable[[Spot], Iterator[Hop]]] = {
@@ -325,9 +510,22 @@ KINDS: Mapping[str, Callable[[Spot], Iterator[Hop]]] = {
     "echo": echo,
     "near-constant": near_constant,
     "part of a joined name": cut_name,
+    "state that is kept": kept_state,
+    "denied in the result": denied,
+    "another unit": another_unit,
+    "first word alone": first_word,
+    "next letter": next_letter,
+    "other extreme": other_extreme,
+    "earlier answer's record": earlier_record,
+    "namesake's record": namesake,
+    "wrong direction": wrong_direction,
+    "another year": another_year,
+    "one of several": one_of_several,
+    "author's call astray": author_astray,
+    "another statistic": other_statistic,
 }
-WRITTEN_FIRST = tuple(KINDS)
-"""Kinds that the rules were written with."""
+UNSEEN = tuple(KINDS)[20:]
+"""Kinds that were written last: no rule was changed after them. The others are in-sample."""
 
 
 async def spots(items: list[Item], sandbox_kind: SandboxKind) -> list[tuple[Spot, str, Hop]]:
@@ -422,18 +620,21 @@ def main() -> int:
     parser.add_argument("data", nargs="?", default=str(DATA) if DATA.exists() else "builtin")
     parser.add_argument("--sandbox", choices=SANDBOXES, default="process")
     parser.add_argument("--list", action="store_true", help="every plant, not only those proven")
+    parser.add_argument("--kind", action="append", choices=KINDS, help="this kind alone")
     options = parser.parse_args()
     if options.data != "builtin" and not Path(options.data).exists():
         print(f"no data at {options.data}", file=sys.stderr)
         return 3
     items = list(load(options.data).items)
     plants = chosen(anyio.run(spots, items, options.sandbox))
+    if options.kind:
+        plants = [one for one in plants if one[1] in options.kind]
     found = anyio.run(judged, plants, options.sandbox)
     verdicts = list(HopVerdict)
     print(f"{'planted':30}{'hops':>6}" + "".join(f"{one.split(' ')[0]:>12}" for one in verdicts))
     for title, kinds in (
         ("together", KINDS),
-        ("kinds after the rules", set(KINDS) - {*WRITTEN_FIRST}),
+        ("unseen kinds", {*UNSEEN}),
     ):
         for kind in (*(KINDS if title == "together" else ()), title):
             wanted = set(kinds) if kind == title else {kind}

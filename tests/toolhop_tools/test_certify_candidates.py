@@ -20,11 +20,10 @@ from toolhop_tools.certify.candidates import (
     examples,
     filled,
     given_away,
-    other_options,
 )
-from toolhop_tools.certify.conditions import rivals
 from toolhop_tools.certify.literals import read_source
 from toolhop_tools.certify.prove import tasks
+from toolhop_tools.certify.standing import rivals
 from toolhop_tools.model import Hop
 
 SOURCE = """
@@ -98,9 +97,7 @@ def made_of(properties: dict[str, Any], needed: int) -> Task:
 
 def some(one: Task) -> list[Candidate]:
     streams = [islice(filled(one), 40), examples(one), islice(given_away(one), 10)]
-    found = [each for each in distinct(chain.from_iterable(streams)) if one.accepts(each.arguments)]
-    varied = (other_options(one, each.arguments) for each in found[:3])
-    return found + list(islice(chain.from_iterable(varied), 40))
+    return [each for each in distinct(chain.from_iterable(streams)) if one.accepts(each.arguments)]
 
 
 @settings(max_examples=60, deadline=None)
@@ -114,10 +111,12 @@ def test_calls_fit_the_schema_and_come_in_one_order(parts: dict[str, Any], neede
         if first.accepts(one.arguments):
             assert reference.is_valid(one.arguments)
             near = rivals(first, one.arguments)
-            assert all(reference.is_valid(each) and each != one.arguments for each in near)
+            assert all(
+                reference.is_valid(each) and repr(each) != repr(one.arguments) for each in near
+            )
             drawn = randomised(first, one.arguments, 5, "seed")
             assert drawn == randomised(first, one.arguments, 5, "seed")
-            assert all(first.accepts(each) and each != one.arguments for each in drawn)
+            assert all(first.accepts(each) and repr(each) != repr(one.arguments) for each in drawn)
 
 
 def test_costs_do_not_fall() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -178,3 +179,17 @@ def test_a_place_that_cannot_be_written(tmp_path: Path) -> None:
 def test_the_usual_place_is_a_file_below_the_folder() -> None:
     assert str(default_path("ToolHop-60")) == "certificates/ToolHop-60.jsonl"
     assert default_path("../a b").parent.name == "certificates"
+
+
+def test_an_older_certificate_is_read_as_stale(path: Path) -> None:
+    one = one_item("a")
+    kept = json.loads(to_line(certificate(one)))
+    kept["basis"]["version"] = VERSION - 1
+    kept["hops"][0] |= {"verdict": "defective", "defect": "tool raises"}
+    path.parent.mkdir()
+    path.write_text(json.dumps(kept) + "\n")
+    with pytest.raises(
+        CertificateError, match=rf"of version {VERSION - 1} of the search[^$]*again"
+    ):
+        with_certificates([one], path)
+    assert progress(path, {"a": one.digest}, BASIS) == set()

@@ -1,8 +1,9 @@
-"""Certificates: proofs by search that an item can be solved along its own chain, or why not.
+"""Certificates: proofs that an item can be solved along its own chain, or why there is none.
 
-`mentions` reads a question, `literals` a source, `pools` and `candidates` make calls of them,
-`honesty` says which calls are an answer to what was asked, `judging` whether a result is the gold,
-`directness` whether a made-up call proves it, `audit` how often chance gets there, `defects` what
-is wrong where nothing does. All these are pure; `search` runs them for a hop by its `calls`,
-`prove` for items. `model` is what comes out, `file` keeps it.
+`mentions` reads a question, `literals` a source, `pools` and `candidates` make calls of them, which
+may use anything. `conditions` judges a call by five conditions, with `readable` for what somebody
+can read who does not see the source, `standing` for what speaks for a call against its rivals,
+`judging` for where a result has the gold, and `audit` for other values; `defects` says what is
+wrong where nothing is proven. All these are pure; `search` runs them for a hop, `prove` for items.
+`model` is what comes out, `file` keeps it.
 """

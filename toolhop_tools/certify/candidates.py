@@ -1,9 +1,8 @@
 """Calls that may be a hop's gold call, the likeliest first. Pure and deterministic.
 
-The call that the data set's author wrote; example calls of the source, as they are or fitted to the
-schema; an example with other options; and parameters filled from what the question names, the
-required ones first, then with one or two optional ones. Where a call comes from proves nothing:
-`conditions` judges each in the same way.
+The call that the data set's author wrote; example calls of the source; and parameters filled from
+what the question names, the required ones first, then with one or two optional ones.
+Where a call comes from proves nothing: `conditions` judges each in the same way.
 """
 
 from __future__ import annotations
@@ -19,10 +18,10 @@ from functools import cached_property
 import jsonschema_rs
 
 from toolhop_sandbox.outcome import JSON
-from toolhop_tools.answers import plain_number, plain_text, same_answer
+from toolhop_tools.answers import same_answer
 from toolhop_tools.certify.literals import Source, read_source
 from toolhop_tools.certify.pools import Choice, Offers, offers, pool
-from toolhop_tools.certify.readable import Asked, inner, resolved
+from toolhop_tools.certify.readable import Asked, inner
 from toolhop_tools.certify.words import as_text, bare, scalars
 from toolhop_tools.declared import compiled, declared, fits, required
 from toolhop_tools.examples import example_calls
@@ -41,17 +40,13 @@ class Provenance(StrEnum):
     """The data set's author gives it as the gold call."""
     EXAMPLE = "example"
     """An example call of the tool's source, in code, comment or docstring."""
-    FITTED = "example, fitted"
-    """An example that the schema does not accept, with arguments cast, dropped or added."""
-    OPTIONS = "example, other options"
-    """An example with another value, or in another order."""
     QUESTION = "question"
     """Parameters filled from what the question says and what the schema offers."""
     SEARCH = "search"
     """The same with literals of the code, unnamed earlier answers, or stand-ins."""
 
 
-EXAMPLES = frozenset({Provenance.WRITTEN, Provenance.EXAMPLE, Provenance.FITTED})
+EXAMPLES = frozenset({Provenance.WRITTEN, Provenance.EXAMPLE})
 _NEAR = frozenset({"answer", "question", "enum", "default", "date", "reworded", "description"})
 
 
@@ -143,79 +138,9 @@ def written(task: Task) -> Iterator[Candidate]:
 
 
 def examples(task: Task) -> Iterator[Candidate]:
-    """The source's example calls, fitted to the schema where it does not accept them."""
+    """The source's example calls."""
     for arguments in example_calls(task.hop.tool.program):
-        if task.accepts(arguments):
-            yield Candidate(arguments, Provenance.EXAMPLE)
-            continue
-        for fitted in _fitted(task, arguments):
-            if task.accepts(fitted):
-                yield Candidate(fitted, Provenance.FITTED)
-                break
-
-
-def _fitted(task: Task, arguments: Mapping[str, JSON]) -> Iterator[dict[str, JSON]]:
-    known = {name: value for name, value in arguments.items() if name in task.properties}
-    cast = {name: _cast(task, name, value) for name, value in known.items()}
-    missing = [name for name in task.required if name not in cast]
-    for chosen in itertools.product(*(task.pool(name)[:3] for name in missing)):
-        added = {name: one.value for name, one in zip(missing, chosen, strict=True)}
-        yield {**cast, **added}
-    # An option that the schema refuses may be left out.
-    kept = {name: value for name, value in cast.items() if name in task.required}
-    if not missing and kept != cast:
-        yield kept
-
-
-def _cast(task: Task, name: str, value: JSON) -> JSON:
-    """The value as the parameter's schema wants it, where one cast does that."""
-    schema = task.properties.get(name)
-    if not isinstance(schema, dict):
-        return value
-    schema = dict(resolved(schema, task.schema))
-    kinds = schema.get("type")
-    kind = kinds[0] if isinstance(kinds, list) and kinds else kinds
-    if kind == "array" and not isinstance(value, list):
-        return [value]
-    if kind != "array" and isinstance(value, list) and len(value) == 1:
-        value = value[0]
-    if kind == "string" and isinstance(value, int | float) and not isinstance(value, bool):
-        return as_text(value)
-    number = plain_number(value) if isinstance(value, str) else None
-    if kind in {"integer", "number"} and number is not None and abs(number) < 10**15:
-        return int(number) if number == int(number) else float(number)
-    choices = schema.get("enum")
-    if isinstance(choices, list) and isinstance(value, str) and value not in choices:
-        same = [c for c in choices if isinstance(c, str) and plain_text(c) == plain_text(value)]
-        return same[0] if same else value
-    return value
-
-
-def other_options(task: Task, example: Mapping[str, JSON]) -> Iterator[Candidate]:
-    """An example with another value in one or two places, or in another order."""
-    for name, value in example.items():
-        if isinstance(value, list) and len(value) == 2:
-            yield Candidate({**example, name: value[::-1]}, Provenance.OPTIONS)
-    for first, last in itertools.combinations(example, 2):
-        if type(example[first]) is type(example[last]):
-            swapped = {**example, first: example[last], last: example[first]}
-            yield Candidate(swapped, Provenance.OPTIONS)
-    changes = [
-        (name, choice)
-        for name in task.properties
-        for choice in task.pool(name)[:8]
-        if name not in example or example[name] != choice.value
-    ]
-    changes.sort(key=lambda change: change[1].cost)
-    for name, choice in changes:
-        changed = {**example, name: choice.value}
-        yield Candidate(changed, Provenance.OPTIONS, {name: choice.source}, choice.cost)
-    pairs = itertools.combinations(changes[:24], 2)
-    for (name, one), (second, other) in sorted(pairs, key=lambda p: p[0][1].cost + p[1][1].cost):
-        if name != second:
-            changed = {**example, name: one.value, second: other.value}
-            sources = {name: one.source, second: other.source}
-            yield Candidate(changed, Provenance.OPTIONS, sources, one.cost + other.cost)
+        yield Candidate(arguments, Provenance.EXAMPLE)
 
 
 def filled(task: Task, more: Sequence[str] = ()) -> Iterator[Candidate]:

@@ -145,9 +145,16 @@ def said(gold: str, text: str, given: Sequence[str]) -> tuple[int, int] | None:
     for found in re.finditer(_pattern(gold), own, re.IGNORECASE):
         if len(plain_text(gold)) == 1 and not _set_apart(text, found):
             continue
-        if not _part_of_name(text, found):
+        if not _part_of_name(text, found) and not _DENIED.search(text[: found.start()]):
             return found.span()
     return None
+
+
+_DENIED = re.compile(
+    r"(?:\b(?:not|nor|never|neither|unlike|except|than|instead of)|n['’]t)\s+(?:\w+\s+){0,2}$",
+    re.IGNORECASE,
+)
+"""What takes back what a text says next."""
 
 
 def _pattern(text: str) -> str:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import lru_cache
 
 from toolhop_sandbox.base import Program
@@ -30,14 +30,10 @@ class Source:
     """Whether the named function stands at module level."""
     needed: tuple[str, ...]
     """Parameters of the function without a default."""
-    accepted: frozenset[str] | None
-    """All its parameters; None where it takes any keyword."""
     texts: tuple[str, ...]
     """Short texts of the source but its docstrings, each once, in order."""
     compared: Mapping[str, tuple[JSON, ...]]
     """By parameter: the literals that it is compared with or looked up among."""
-    defaults: Mapping[str, JSON] = field(default_factory=dict)
-    """By parameter: the function's default, where that is a literal."""
 
 
 @lru_cache(maxsize=64)
@@ -45,25 +41,18 @@ def read_source(program: Program) -> Source:
     """Read a source. One that does not parse has nothing."""
     tree = parse_source(program.source)
     if tree is None:
-        return Source(False, False, (), None, (), {})
+        return Source(False, False, (), (), {})
     function = top_functions(tree).get(program.function)
     texts = tuple(_texts(tree))
     if function is None:
-        return Source(True, False, (), None, texts, {})
+        return Source(True, False, (), texts, {})
     names = [argument.arg for argument in (*function.args.posonlyargs, *function.args.args)]
-    optional = len(names) - len(function.args.defaults)
-    needed = names[:optional]
-    given = dict(zip(names[optional:], function.args.defaults, strict=True))
+    needed = names[: len(names) - len(function.args.defaults)]
     for argument, default in zip(function.args.kwonlyargs, function.args.kw_defaults, strict=True):
         names.append(argument.arg)
         if default is None:
             needed.append(argument.arg)
-        else:
-            given[argument.arg] = default
-    defaults = {name: value for name, node in given.items() for value in [*_values(node)][:1]}
-    accepted = None if function.args.kwarg else frozenset(names)
-    compared = _compared(tree, names)
-    return Source(True, True, tuple(needed), accepted, texts, compared, defaults)
+    return Source(True, True, tuple(needed), texts, _compared(tree, names))
 
 
 def _texts(tree: ast.Module) -> Iterator[str]:

@@ -133,7 +133,8 @@ def leaves(schema: Mapping[str, JSON], arguments: Mapping[str, JSON]) -> list[Le
             continue
         for step in reversed(steps):
             under = inner(own, step, schema)
-            left.append(((*path, step), value[step], under, f"{about} {step}"))  # type: ignore[index]
+            named = f"{about} {step}" if isinstance(step, str) else about
+            left.append(((*path, step), value[step], under, named))  # type: ignore[index]
     return found
 
 
@@ -225,6 +226,28 @@ def _whole(asked: Asked, text: str, found: Sequence[str]) -> bool:
                 left[at : at + len(whole)] = [""]
     cased = text.replace("_", " ") in asked.text or text.islower()
     return bool(runs(found, left)) and cased
+
+
+def crowded(asked: Asked, own: Sequence[Leaf]) -> list[Leaf]:
+    """Values that have no place of their own in the sub-question, as others take theirs.
+
+    Each thing that it says is for one argument: "the concatenation of a and b" is no first part.
+    """
+    left = list(_stems(words(asked.text)))
+    found = []
+    # A field that another argument has is named as often as it is asked for.
+    fields = {step for leaf in own for step in leaf.path[1:]}
+    texts = [leaf for leaf in own if isinstance(leaf.value, str) and not leaf.is_option]
+    texts = [leaf for leaf in texts if leaf.value not in fields]
+    for leaf in sorted(texts, key=lambda one: len(words(str(one.value)))):
+        wanted = _stems(name_words(str(leaf.value)))
+        if not wanted or not runs(wanted, _stems(words(asked.text))):
+            continue
+        if at := runs(wanted, left):
+            left[at[0] : at[0] + len(wanted)] = [""] * len(wanted)
+        else:
+            found.append(leaf)
+    return found
 
 
 def _is_date(where: str, about: str, text: str, day: dt.date | None) -> bool:
@@ -359,6 +382,13 @@ def places(asked: Asked, values: Sequence[JSON], *, anywhere: bool = False) -> l
         else:
             return found[1:]
     return []
+
+
+def spelled_in(text: str, name: str) -> str:
+    """A name in the spelling that a text has it in; itself where the text has none."""
+    parts = r"\W+".join(map(re.escape, re.findall(r"\w+", name)))
+    found = re.search(rf"(?<!\w){parts}(?!\w)", text, re.IGNORECASE) if parts else None
+    return found.group() if found else name
 
 
 def _as_answered(asked: Asked, value: JSON) -> str:

@@ -25,11 +25,10 @@ from toolhop_tools.certify.candidates import (
     examples,
     filled,
     given_away,
-    other_options,
     texts_of,
     written,
 )
-from toolhop_tools.certify.conditions import definite, hitting, rivals, standing
+from toolhop_tools.certify.conditions import definite, hitting
 from toolhop_tools.certify.defects import (
     Failure,
     Tried,
@@ -50,13 +49,14 @@ from toolhop_tools.certify.model import (
 )
 from toolhop_tools.certify.readable import Leaf
 from toolhop_tools.certify.shapes import edges, named
+from toolhop_tools.certify.standing import Standing, rivals, standing, wanted
 from toolhop_tools.errors import shown
 from toolhop_tools.reading import Reading, answer_at, read_result
 
 SIZES = (12, 40, 64)
 """Calls of the first batches; all after them have the last size. Most hits come early."""
 MOST_UNMADE = 4000
-"""Candidates that are passed over, as the simulator would refuse them, before a search ends."""
+"""Candidates that are looked at, most of them such as the simulator would refuse."""
 MOST_JUDGED = 6
 """Hits that are judged before a search gives up."""
 MOST_CUT = 3
@@ -152,11 +152,12 @@ class Search:
     async def _hits(self) -> AsyncIterator[Candidate]:
         """The calls that reach the gold, from the likeliest on."""
         given = list(distinct(chain(written(self.task), examples(self.task))))
-        for tried in await self._run([one for one in given if self.task.accepts(one.arguments)]):
+        taken = [one for one in given if conditions.accepted(self.task, one.arguments)]
+        for tried in await self._run(taken):
             if self._reads(tried):
                 yield tried.candidate
         room = self.basis.executions
-        stream = distinct(self._made_up(given))
+        stream = distinct(self._made_up())
         for size in chain(SIZES, iter(lambda: SIZES[-1], 0)):
             batch = list(islice(stream, max(0, min(size, room))))
             if not batch:
@@ -166,14 +167,14 @@ class Search:
                 if self._reads(tried):
                     yield tried.candidate
 
-    def _made_up(self, given: Sequence[Candidate]) -> Iterator[Candidate]:
+    def _made_up(self) -> Iterator[Candidate]:
         task = self.task
         plain, first = filled(task), sum(SIZES[:2])
-        examples_ = chain.from_iterable(other_options(task, one.arguments) for one in given[:3])
         # Errors are read once the first calls are made: what they ask for is given then.
         told = (one for _ in (0,) for one in filled(task, asked_for(task, self.tried)))
-        for one in chain(islice(plain, first), islice(told, first), islice(examples_, 120), plain):
-            if task.accepts(one.arguments):
+        every = chain(islice(plain, first), islice(told, first), plain)
+        for one in islice(every, MOST_UNMADE):
+            if conditions.accepted(task, one.arguments):
                 yield one
 
     # -- a hit before the conditions
@@ -198,6 +199,9 @@ class Search:
         instead = [one for one in ran if one.candidate.arguments in others]
         if unknown and (not instead or not all(map(self._reads, instead))):
             return self._no_ground(tried, unknown)
+        if conditions.says_nothing(task, arguments):
+            why = "the call says nothing of what is asked"
+            return Rejected(HopVerdict.UNPROVEN, why, (tried,))
         same = conditions.repeated(task, arguments)
         varied = [one for one in ran if one.candidate.arguments in random]
         pairs = [(one.candidate.arguments, one.outcome) for one in ran]
@@ -265,6 +269,7 @@ class Search:
             ]
             worth = standing(self.task, own)
             fewer = [one for one in fewer if not worth.over(standing(self.task, one))]
+            fewer = [one for one in fewer if not conditions.says_nothing(self.task, one)]
             found = [one for one in await self._beside(fewer) if self._reads(one)]
             if not found:
                 return candidate
@@ -280,7 +285,7 @@ class Search:
         exact = candidate.provenance is Provenance.QUESTION and told
         if not exact and candidate.provenance not in EXAMPLES:
             return False
-        held = standing(self.task, candidate.arguments).held or not conditions.wanted(self.task)
+        held = standing(self.task, candidate.arguments).held or not wanted(self.task)
         return bool(held) and not conditions.ungrounded(self.task, candidate.arguments)
 
     def _nearest(self, arguments: dict[str, JSON]) -> dict[str, JSON]:
@@ -293,7 +298,7 @@ class Search:
                 break
         return arguments
 
-    def _over(self, arguments: dict[str, JSON], mine: conditions.Standing) -> bool:
+    def _over(self, arguments: dict[str, JSON], mine: Standing) -> bool:
         return standing(self.task, arguments).over(mine)
 
     async def _not_proven(self) -> HopProof:

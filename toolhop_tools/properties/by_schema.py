@@ -14,6 +14,7 @@ from toolhop_sandbox.outcome import JSON, Outcome, Raised, Returned
 from toolhop_tools.answers import holds
 from toolhop_tools.batch import Arguments
 from toolhop_tools.certify.judging import judge
+from toolhop_tools.declared import required
 from toolhop_tools.failures import tells_of_error
 from toolhop_tools.pairing import parse_source, property_names, top_functions
 from toolhop_tools.properties import words
@@ -182,7 +183,7 @@ _SIGNATURE_RULES = {
 
 
 def signature(case: Case) -> PropertyVerdict:
-    """Calls that follow the schema suit the function, and defaults are the same."""
+    """Calls that follow the schema suit the function; both require and default the same."""
     tool = case.subject.tool
     tree = parse_source(tool.program.source)
     if tree is None:
@@ -196,10 +197,23 @@ def signature(case: Case) -> PropertyVerdict:
     names_ = set(property_names(tool.schema.parameters))
     if function is not None:
         found += _defaults(function.args, tool.schema.parameters)
+        found += _needless(function.args, tool.schema.parameters)
         args = function.args
         names_ |= {arg.arg for arg in (*args.posonlyargs, *args.args, *args.kwonlyargs)}
     # The function itself is looked up too.
     return judged("signature", len(names_) + 1, found)
+
+
+def _needless(args: ast.arguments, schema: Mapping[str, JSON]) -> Iterator[CounterExample]:
+    """Parameters that the schema requires and the function has a default for.
+
+    The simulator refuses a call without them, which the function would take.
+    """
+    stated = set(required(schema))
+    names_ = [name for name, _ in default_nodes(args) if name in stated]
+    if names_:
+        told = f"expected required to leave out what has a default; given {', '.join(names_)}"
+        yield CounterExample("signature", "requires what has a default", told)
 
 
 def _defaults(args: ast.arguments, schema: Mapping[str, JSON]) -> Iterator[CounterExample]:
