@@ -12,8 +12,6 @@ table into docs/runs.md.
 
 from __future__ import annotations
 
-import argparse
-import re
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import TypeAlias
@@ -21,6 +19,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from benchmarks.pages import print_or_put
 from tests.env.made import attempt
 from toolhop_agents.runs.estimate import estimate
 from toolhop_env.attempt import Attempt
@@ -116,18 +115,5 @@ def table(count: int = COUNT) -> Iterator[str]:
             yield f"| {name} | {pilots} | {cells} |"
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--write", action="store_true", help="put the table into the page")
-    wanted = parser.parse_args()
-    found = "\n".join(table())
-    print(found)
-    if wanted.write:
-        text = PAGE.read_text(encoding="utf-8")
-        marked = r"(<!-- estimates -->\n\n).*?(<!-- end -->)"
-        text = re.sub(marked, rf"\g<1>{found}\n\n\g<2>", text, flags=re.DOTALL)
-        PAGE.write_text(text, encoding="utf-8")
-
-
 if __name__ == "__main__":
-    main()
+    print_or_put(table(), PAGE, "estimates", __doc__)

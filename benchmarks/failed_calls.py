@@ -12,14 +12,13 @@ share of rejections is power. `--write` puts the table into docs/comparing.md.
 
 from __future__ import annotations
 
-import argparse
-import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 
+from benchmarks.pages import print_or_put
 from tests.env.made import attempt
 from toolhop_env.attempt import Attempt
 from toolhop_env.measures import CODES, CONDUCT, Measure
@@ -112,18 +111,5 @@ def table() -> Iterator[str]:
         yield f"| {habit.items} | {habit.epochs} | {calls} | {failures} | {shares} |"
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--write", action="store_true", help="put the table into the page")
-    wanted = parser.parse_args()
-    found = "\n".join(table())
-    print(found)
-    if wanted.write:
-        text = PAGE.read_text(encoding="utf-8")
-        marked = r"(<!-- failed calls -->\n\n).*?(<!-- end -->)"
-        text = re.sub(marked, rf"\g<1>{found}\n\n\g<2>", text, flags=re.DOTALL)
-        PAGE.write_text(text, encoding="utf-8")
-
-
 if __name__ == "__main__":
-    main()
+    print_or_put(table(), PAGE, "failed calls", __doc__)

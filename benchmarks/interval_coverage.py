@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import argparse
 import math
-import re
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
@@ -19,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks import studies
+from benchmarks.pages import put
 from benchmarks.studies import Effect, Study
 from toolhop_env.statistics import bootstrap, paired, permutation
 
@@ -149,11 +149,8 @@ def main() -> None:
     tables = {"exact": "\n".join(exact()), "simulated": "\n".join(simulated())}
     print(*tables.values(), sep="\n\n")
     if wanted.write:
-        text = PAGE.read_text(encoding="utf-8")
         for name, table in tables.items():
-            marked = rf"(<!-- {name} -->\n\n).*?(<!-- end -->)"
-            text = re.sub(marked, rf"\g<1>{table}\n\n\g<2>", text, flags=re.DOTALL)
-        PAGE.write_text(text, encoding="utf-8")
+            put(PAGE, name, table)
 
 
 if __name__ == "__main__":
