@@ -105,7 +105,8 @@ def malformed_call(reply: Reply, tools: Collection[str]) -> MalformedCall | None
         return MalformedCall(Form.NATIVE, reply.calls[0].name, reply.calls[0].arguments)
     if "malformed" in reply.finish_reason.lower():
         return MalformedCall(Form.PROVIDER)
-    text = _THOUGHTS.sub("", reply.content)[-LONGEST_CHARS:]
+    # DeepSeek's special tokens have a full-width bar.
+    text = _THOUGHTS.sub("", reply.content)[-LONGEST_CHARS:].replace("｜", "|")
     tagged = tagged_answer(text)
     return call_in(text if tagged is None else tagged, tools)
 
@@ -275,7 +276,9 @@ _ARGUMENT_KEYS = (
     "arguments", "parameters", "args", "tool_input", "action_input", "input", "tool_args",
     "params", "kwargs",
 )  # fmt: skip
-_NO_CALL = frozenset({"description", "output", "result", "response", "observation", "answer"})
+_NO_CALL = frozenset({
+    "description", "output", "result", "response", "observation", "answer", "final_answer", "value",
+})  # fmt: skip
 """Keys of a schema, or of an account of a call."""
 _WRAPPERS = ("function", "function_call", "tool_call", "tool_calls", "calls", "action")
 
@@ -339,14 +342,15 @@ def _are_arguments(value: JSON) -> bool:
 # --- mark-up and code ------------------------------------------------------------------------
 
 _MARKUP = re.compile(
-    r"<\|?(?:tool|function)[_▁ -]?(?:calls?|use)\b[^>]*>|<\|tool▁calls?[^>]*>|<\|python_tag\|>"
+    r"<\|?(?:\w+[|:])?(?:tool|function)[_▁ -]?(?:calls?|use)(?:[▁_]\w+)?\b[^>]*>|<\|python_tag\|>"
     r"|<(?:function|invoke|tool)(?:=| name=)[\"']?[\w.-]+[\"']?>|\[TOOL_CALLS?\]"
     r"|\bto=functions\.",
     re.IGNORECASE,
 )
 
 
-_TAG = re.compile(r"<([A-Za-z][\w.-]*)[^<>]*>")
+_TAG = re.compile(r"(?<!\w)<([A-Za-z][\w.-]*)(?:\s[^<>]*=[^<>]*>|\s*/>|>(?=\s*[<{]))")
+"""With arguments in it or right behind it: `<year>1997</year>` is an answer."""
 
 
 def _tagged(text: str, known: dict[str, str]) -> MalformedCall | None:
@@ -356,7 +360,7 @@ def _tagged(text: str, known: dict[str, str]) -> MalformedCall | None:
     if found is None or _ANSWERS.search(text[: found.start()]):
         return None
     rest = text[found.start() :]
-    names = [word for word in re.findall(r"[\w.-]+", rest) if _letters(word) in known]
+    names = [word for word in re.findall(r"[\w-]+", rest) if _letters(word) in known]
     if names:
         return MalformedCall(Form.TAGS, known[_letters(names[0])], rest.partition(names[0])[2])
     return MalformedCall(Form.TAGS, "", rest) if "{" in rest else None

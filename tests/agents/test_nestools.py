@@ -101,6 +101,15 @@ def test_a_mode_that_the_data_lacks_is_refused_before_anything_is_played(
     assert not (tmp_path / "logs").exists()
 
 
+@pytest.mark.parametrize("agent", ["oracle", "faulty:1", "repairing"])
+def test_an_agent_that_goes_by_hops_is_refused(data: Path, tmp_path: Path, agent: str) -> None:
+    done = toolhop("run", "--data", str(data), "--agent", agent, "--log-dir", str(tmp_path / "l"))
+    assert done.returncode == 2
+    assert "NesTools has none" in done.stderr
+    assert "one of gold, empty" in done.stderr
+    assert not (tmp_path / "l").exists()
+
+
 def test_figures_by_depth_beside_those_of_all(data: Path, tmp_path: Path) -> None:
     folder, summary = played(data, tmp_path, "--agent", "renumbered")
     assert [value(summary, name) for name in ("tree", "strict_tree")] == [0.5, 1.0]

@@ -93,6 +93,17 @@ CALLS = {
     ),
     "the tool as a tag": (Form.TAGS, "I ask.\n<look_up><value>France</value></look_up>"),
     "a last line of code": (Form.PYTHON, 'I look it up.\nlook_up(value="France")'),
+    "the tool as an empty tag": (Form.TAGS, "<now/>"),
+    "full-width bars": (
+        Form.TAGS,
+        '<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>look_up<｜tool▁sep｜>{"value": "x"}',
+    ),
+    "a prefix in the bars": (Form.TAGS, '<｜DSML｜function_calls>\n<｜DSML｜invoke name="now">'),
+    "a section": (
+        Form.TAGS,
+        '<|tool_calls_section_begin|><|tool_call_begin|>functions.look_up:0{"value": "x"}',
+    ),
+    "a method": (Form.TAGS, '<|python_tag|>look_up.call(value="x")'),
     "code": (Form.PYTHON, 'look_up(value="France")'),
     "code in a list": (Form.PYTHON, '[look_up(value="France"), sum_digits(number=12)]'),
     "a code block": (Form.PYTHON, '```python\nresult = look_up(value="x")\nprint(now())\n```'),
@@ -147,6 +158,12 @@ ANSWERS = {
     "a table": "| tool | result |\n|---|---|\n| look_up | Paris |",
     "an observation": "Observation: Paris",
     "a label without a call": "Thought: I know it.\nFinal Answer: Paris",
+    "a JSON account with the final answer": json.dumps(
+        {"tool": "look_up", "input": {"value": "x"}, "final_answer": "Paris"}
+    ),
+    "an answer in the tool's tag": "<look_up>Paris</look_up>",
+    "the tool's tag in a sentence": "The <look_up> element is {5}.",
+    "a type": "Vector<look_up> {5}",
     "HTML": "<p>It is <b>Paris</b></p>",
 }  # fmt: skip
 

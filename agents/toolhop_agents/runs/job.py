@@ -16,7 +16,7 @@ from toolhop_agents.runs.certified import chosen
 from toolhop_agents.runs.resume import Prefix
 from toolhop_agents.runs.settings import RunSettings
 from toolhop_agents.runs.unit import Units, WorkUnit, left, setting
-from toolhop_agents.scripted.choose import choose
+from toolhop_agents.scripted.choose import PLANNED, choose
 from toolhop_env.attempt import Key
 from toolhop_env.runs.files import StoreError
 from toolhop_env.runs.progress import Progress
@@ -82,6 +82,7 @@ def prepare(settings: RunSettings) -> Job:
         own["turn_limit"] = binding.turn_limit
     settings = settings.model_copy(update=own)
     _check_agent(settings, binding, data.items)
+    _check_planned(settings, binding, items)
     _check_bodies(items, settings)
     items = chosen(items, data.name, settings.certificates, only=settings.certified_only)
     shown = Perturbation.parse(settings.perturbation)
@@ -186,6 +187,22 @@ def _check_bodies(items: Sequence[Item], settings: RunSettings) -> None:
                     )
                 case _:
                     pass
+
+
+def _check_planned(settings: RunSettings, binding: Binding, items: Sequence[Item]) -> None:
+    """See that an agent that makes the gold calls of hops has hops to go by.
+
+    Raises:
+        BadChoice: items have neither hops nor an answer; names the benchmark's own agents.
+    """
+    agent = settings.agent_name
+    if settings.model is not None or agent.partition(":")[0] not in PLANNED:
+        return
+    if any(not item.hops and not item.answer for item in items):
+        raise BadChoice(
+            f"the agent {agent!r} makes the calls of hops, and {binding.benchmark.title} has none",
+            fix=f"pass --model, or --agent with one of {', '.join(binding.agents)}",
+        )
 
 
 def _check_agent(settings: RunSettings, binding: Binding, known: Sequence[Item] | None) -> None:

@@ -24,6 +24,9 @@ AGENTS: Mapping[str, str] = {
     "repairing[:RATE[:KIND,...]]": "faulty, and fixes a call where the feedback tells it how",
 }
 
+PLANNED = frozenset({"oracle", "faulty", "repairing"})
+"""Those that go by an item's hops."""
+
 
 def choose(name: str, own: Mapping[str, Play] = MappingProxyType({})) -> Play:
     """The agent that `name` describes.

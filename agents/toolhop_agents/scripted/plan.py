@@ -62,7 +62,7 @@ def final_answer(item: Item, feedback: Sequence[str]) -> str:
     Where a certificate says where in the result the answer stands, what stands there. Else the
     gold where a result holds it; else what the first result says, right or not.
     """
-    gold = item.hops[-1].gold
+    gold = item.hops[-1].gold if item.hops else None
     if gold is not None and gold.reading is not None and len(feedback) == 1:
         read = answer_at(read_result(feedback[0]), gold.reading)
         if read is not None:
