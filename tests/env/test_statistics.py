@@ -299,6 +299,17 @@ def test_sign_flip_of_right_and_wrong_is_mcnemar(gained: int, lost: int) -> None
     assert found == pytest.approx(paired.mcnemar_exact(gained, lost))
 
 
+def test_a_test_does_not_depend_on_the_unit() -> None:
+    values = [-1.5, 2.0, 3.0, 4.0, 5.0, 6.0]
+    tiny = [value * 1e-12 for value in values]
+    sums = [
+        bootstrap.cluster_sums({at: [((0.0, 1.0), (value, 1.0))] for at, value in enumerate(made)})
+        for made in (values, tiny)
+    ]
+    assert permutation.sign_flip(tiny, seed=1) == permutation.sign_flip(values, seed=1) == 4 / 64
+    assert [permutation.swap_sums(one, seed=1) for one in sums] == [4 / 64] * 2
+
+
 def test_sign_flip_of_many_is_near_scipys() -> None:
     values = np.random.default_rng(3).normal(0.25, 1, size=60)
     found = permutation.sign_flip(list(values), seed=1, resamples=20_000)

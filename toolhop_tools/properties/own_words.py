@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import ast
 import builtins
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from toolhop_sandbox.outcome import Raised
@@ -15,11 +15,26 @@ from toolhop_tools.pairing import parse_source
 
 _ENDS = frozenset({"SystemExit", "KeyboardInterrupt", "GeneratorExit"})
 """What ends a process is no message."""
-_BUILT_IN = frozenset(
-    name
+_BUILT_IN = {
+    name: value.__name__  # of IOError: OSError
     for name, value in vars(builtins).items()
     if isinstance(value, type) and issubclass(value, BaseException)
-)
+}
+_BY_NUMBER = {
+    name
+    for name, value in vars(builtins).items()
+    if isinstance(value, type) and issubclass(value, OSError)
+}
+"""What `OSError(2, ...)` may be made of."""
+_NOT_DERIVED = "must derive from BaseException"
+"""What Python says of a `raise` of a text or None."""
+_LOOKED_UP: Mapping[type[ast.AST], frozenset[str]] = {
+    ast.Name: frozenset({"NameError", "UnboundLocalError"}),
+    ast.Attribute: frozenset({"AttributeError"}),
+    ast.Subscript: frozenset({"KeyError", "IndexError"}),
+    ast.Call: frozenset({"TypeError"}),
+}
+"""By what stands in a `raise` how making its exception fails."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +46,9 @@ class RaiseSite:
     last: int
     error: str | None
     """Name of the exception's type; None where reading does not tell it."""
+    faults: frozenset[str] = frozenset()
+    """Where reading does not tell the type: those that a type that is not there, or takes other
+    arguments, raises in this place."""
 
     def made(self, raised: Raised) -> bool:
         """Whether an exception came from here, with words that a model can read."""
@@ -39,8 +57,14 @@ class RaiseSite:
             and raised.message != ""
             and raised.error not in _ENDS
             and self.first <= raised.line <= self.last
-            and self.error in {None, raised.error}
+            and self._fits(raised)
         )
+
+    def _fits(self, raised: Raised) -> bool:
+        if self.error is None:
+            return raised.error not in self.faults and _NOT_DERIVED not in raised.message
+        by_number = self.error == "OSError" and raised.error in _BY_NUMBER
+        return by_number or self.error == raised.error
 
 
 def raise_sites(source: str) -> Sequence[RaiseSite]:
@@ -55,20 +79,40 @@ def raise_sites(source: str) -> Sequence[RaiseSite]:
 
 def _sites(tree: ast.Module) -> Iterator[RaiseSite]:
     parts = list(ast.walk(tree))
-    caught = {one.name for one in parts if isinstance(one, ast.ExceptHandler)}
-    types = _BUILT_IN | {one.name for one in parts if isinstance(one, ast.ClassDef)}
+    handlers = [one for one in parts if isinstance(one, ast.ExceptHandler)]
+    again = {part for one in handlers for part in ast.walk(one) if _raises_again(part, one.name)}
+    types = _BUILT_IN | {one.name: one.name for one in parts if isinstance(one, ast.ClassDef)}
     for part in parts:
         match part:
-            case ast.Raise(exc=ast.Name(id=again)) if again in caught:
-                continue
-            case ast.Raise(exc=ast.expr() as raised):
-                name = _name(raised.func if isinstance(raised, ast.Call) else raised)
+            case ast.Raise(exc=ast.expr() as raised) if part not in again:
+                made = list(_choices(raised))
             case ast.Assert(msg=ast.expr()):
-                name = "AssertionError"
+                made = [ast.Name("AssertionError")]
             case _:
                 continue
-        error = name if name in types else None
-        yield RaiseSite(part.lineno, part.end_lineno or part.lineno, error)
+        for one in made:
+            error = types.get(_name(one.func if isinstance(one, ast.Call) else one) or "")
+            faults = (_LOOKED_UP.get(type(inner), frozenset()) for inner in ast.walk(one))
+            yield RaiseSite(
+                part.lineno, part.end_lineno or part.lineno, error, frozenset().union(*faults)
+            )
+
+
+def _raises_again(part: ast.AST, caught: str | None) -> bool:
+    """Whether this raises what its handler caught; outside of it the name is another's."""
+    match part:
+        case ast.Raise(exc=ast.Name(id=name)):
+            return name == caught
+        case _:
+            return False
+
+
+def _choices(raised: ast.expr) -> Iterator[ast.expr]:
+    if isinstance(raised, ast.IfExp):
+        yield from _choices(raised.body)
+        yield from _choices(raised.orelse)
+    else:
+        yield raised
 
 
 def _name(node: ast.expr) -> str | None:

@@ -87,7 +87,8 @@ class MiniLM:
 
     def _vector(self, text: str) -> Floats:
         """A text as 384 numbers of length 1."""
-        return self._encoder.vector(self._tokenizer.encode(text).ids)
+        whole = text.encode(errors="replace").decode()  # half a character has no token
+        return self._encoder.vector(self._tokenizer.encode(whole).ids)
 
 
 class Encoder:

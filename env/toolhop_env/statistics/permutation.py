@@ -107,5 +107,5 @@ def _drawn_ways(count: int, seed: int, resamples: int) -> NDArray[np.int8]:
 
 
 def _share(sums: NDArray[np.float64], observed: float, *, exact: bool) -> float:
-    reached = int(np.count_nonzero(sums >= observed - SLACK * max(1.0, observed)))
+    reached = int(np.count_nonzero(sums >= observed - SLACK * max(float(sums.max()), observed)))
     return reached / len(sums) if exact else (reached + 1) / (len(sums) + 1)
