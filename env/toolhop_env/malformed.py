@@ -154,7 +154,9 @@ def _between(text: str, found: list[_Found]) -> Iterator[str]:
 
 _ANSWERS = re.compile(
     r"\banswer[\"'` \t*_]*(?:is|was|:|=)[ \t*_]*(?!not\b|unknown|still|yet\b|to\b|found)[^\s*_]"
-    r"|\bfinal answer[ \t*_]*:",
+    r"|\bfinal (?:answer[ \t*_]*:|result[ \t]+is\b)"
+    r"|\b(?:antwort|ergebnis)\b.{0,20}?\b(?:ist|lautet)\b|\br[ée]ponse\b.{0,10}?\best\b"
+    r"|\brespuesta\b.{0,10}?\bes\b|\brisposta\b.{0,10}?\bè\b|答案(?:是|为|：|:)|\bответ\s*[:—-]",
     re.IGNORECASE,
 )
 """An answer is stated in words."""

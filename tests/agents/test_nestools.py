@@ -184,6 +184,16 @@ def test_a_wrong_file_of_answers_is_told(data: Path, tmp_path: Path, line: str, 
     assert told in done.stderr
 
 
+def test_a_run_is_not_resumed_with_another_file_of_answers(data: Path, tmp_path: Path) -> None:
+    file = tmp_path / "answers.jsonl"
+    file.write_text('{"test_id": 1, "response": "[]"}')
+    folder, _ = played(data, tmp_path, "--agent", f"predictions:{file}")
+    assert toolhop("run", "--resume", str(folder)).returncode == 0
+    file.write_text('{"test_id": 1, "response": "[1]"}')
+    done = toolhop("run", "--resume", str(folder))
+    assert (done.returncode, "its content differs" in done.stderr) == (2, True)
+
+
 def test_an_answer_that_stops_the_official_code_is_counted_and_left_out(
     data: Path, tmp_path: Path
 ) -> None:

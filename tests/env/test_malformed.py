@@ -110,6 +110,11 @@ CALLS = {
 }  # fmt: skip
 
 ANSWERS = {
+    "in German": f"Die Antwort lautet 1997.\n\n{CALL}",
+    "in French": f"La réponse est 1997.\n\n{CALL}",
+    "in Spanish": f"La respuesta correcta es 1997.\n\n{CALL}",
+    "in Chinese": f"答案是 1997。\n\n{CALL}",
+    "a final result": f"The final result is 1997.\n\n{CALL}",
     "a number": "42",
     "nothing": "",
     "a tag": "The capital is Paris. <answer>Paris</answer>",

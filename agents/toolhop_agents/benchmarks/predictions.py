@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
@@ -42,6 +43,17 @@ def read_predictions(name: str, binding: Binding, items: Sequence[Item] | None) 
             fix="give the data that was asked about (--data)",
         )
     return found
+
+
+def file_digest(name: str) -> str | None:
+    """SHA-256 of the file that an agent answers out of; None for any other agent.
+
+    Raises:
+        OSError: it cannot be read.
+    """
+    if not name.startswith(PREFIX):
+        return None
+    return hashlib.sha256(Path(name.removeprefix(PREFIX)).read_bytes()).hexdigest()
 
 
 @dataclass(frozen=True, slots=True)

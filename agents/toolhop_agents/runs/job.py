@@ -9,7 +9,7 @@ from random import Random
 
 from toolhop_agents.benchmarks import binding_of
 from toolhop_agents.benchmarks.binding import Binding
-from toolhop_agents.benchmarks.predictions import PREFIX, read_predictions
+from toolhop_agents.benchmarks.predictions import PREFIX, file_digest, read_predictions
 from toolhop_agents.models import prices
 from toolhop_agents.runs import manifest as manifests
 from toolhop_agents.runs.certified import chosen
@@ -112,6 +112,12 @@ def resumed(store: RunStore, settings: RunSettings, changed: Mapping[str, JSON])
             "changed, or this version of toolhop-env reads it otherwise; start a new run"
         )
     _check_agent(settings, _binding(data.items, str(store.folder)), None)
+    begun_with = store.manifest.get("predictions_digest")
+    if begun_with is not None and begun_with != file_digest(settings.agent_name):
+        raise StoreError(
+            f"{settings.agent_name} is not the file that {store.folder} began with: its content "
+            "differs; put the old one back, or start a new run"
+        )
     return Job(settings, data, data.items, store=store, changed=changed)
 
 

@@ -10,6 +10,7 @@ from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any, Literal, TypeAlias
 
+from toolhop_agents.benchmarks.predictions import file_digest
 from toolhop_agents.models.rate import Rates
 from toolhop_agents.runs.ledger import as_json
 from toolhop_agents.runs.settings import RunSettings
@@ -52,6 +53,7 @@ def manifest(
         "ended_at": None,
         "settings": settings.model_dump(mode="json"),
         "prompt": "the user's template" if settings.template else "ours",
+        "predictions_digest": file_digest(settings.agent_name),
         "data": {
             "name": data.name,
             "origin": data.origin,

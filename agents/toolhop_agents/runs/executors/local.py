@@ -89,7 +89,7 @@ class LocalExecutor:
         It begins with what earlier attempts left (`toolhop_agents.runs.resume`).
         """
         unit, prefix = self._next_attempt(unit)
-        fatal: ModelFault | None = None
+        fatal: ModelFault | RunLimitReached | None = None
         events: list[Event] = []
         with self._sink(unit, prefix, events) as sink:
             try:
@@ -97,7 +97,10 @@ class LocalExecutor:
             except ModelFault as error:
                 fatal = error
         trace = Trace(tuple(events))
-        await self._judge(trace)
+        try:
+            await self._judge(trace)
+        except RunLimitReached as reached:  # what was played counts, judged or not
+            fatal = fatal or reached
         result = await self._scored(unit, trace)
         self.on_result(result)
         if fatal is not None:
