@@ -22,8 +22,9 @@ from toolhop_sandbox.errors import SandboxUnavailable
 from toolhop_sandbox.link import WorkerLink
 from toolhop_sandbox.outcome import JSON
 
-START_S = 10.0
-"""A worker is ready within 0.2 s on an idle machine; a loaded one gets this long."""
+START_S = 60.0
+"""A worker is ready within 0.2 s on an idle machine; a loaded one gets this long. One that ends
+before is noticed at once."""
 STOP_S = 3.0
 """How long a worker may take to end by itself; it does in milliseconds."""
 WORKER_ENVIRONMENT = {
