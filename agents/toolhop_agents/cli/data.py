@@ -242,7 +242,7 @@ def _write_file(path: Path, text: str, *, force: bool) -> None:
 def schema(file: Path, function: str | None, out: Path | None, force: bool) -> None:
     """Write the tool schema of FILE, a Python source: from signature, type hints and docstring.
 
-    The source is read and not run. What the docstring leaves open is told on stderr.
+    The source is read and not run. What the docstring leaves open is printed to stderr.
     """
     try:
         found = draft(file.read_text(encoding="utf-8"), function)
