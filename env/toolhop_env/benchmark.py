@@ -88,7 +88,7 @@ class Benchmark:
     milestones: Callable[[Trace], Sequence[Milestone]] = _no_milestones
     """The steps of the way, each reached or not."""
     must_call: frozenset[str] = frozenset()
-    """Modes in which an agent is told to call tools: one that never does is a finding."""
+    """Modes in which the prompt asks for calls of tools: one that never does is a finding."""
     milestone: str = "milestone"
     """What one of them is called, in the singular."""
     facets: Callable[[JSON], Mapping[str, str]] = _no_facets

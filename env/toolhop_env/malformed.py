@@ -6,7 +6,7 @@ it says what the reply was.
 
 A reply is a malformed call where it gives no answer of its own, holds a call in one of the forms
 of `Form`, and stops there: what follows may be more calls, an observation that it made up, or the
-word that it waits. A call that is told of in the middle of an answer is none.
+word that it waits. A call that an answer mentions is none.
 """
 
 from __future__ import annotations

@@ -22,8 +22,8 @@ def responder(
 ) -> RequestResponder:
     """Answers each request as `play` would, for the item whose question it holds.
 
-    A request does not say its tool-call format. Where `call_format` does not, it is told by the
-    tools: beside the messages, or described in them.
+    A request does not say its tool-call format. Where `call_format` does not, the tools show
+    it: they stand beside the messages, or are described in them.
     """
 
     def answer(request: Request) -> Reply:
