@@ -3,6 +3,8 @@ VENV ?= .venv
 PYTHON ?= $(firstword $(foreach p,python3 python3.13 python3.12 python3.11,$(shell $(p) -c 'import sys; sys.version_info >= (3, 11) and print(sys.executable)' 2>/dev/null)))
 BIN := $(VENV)/bin
 ARGS ?=
+# Without bytecode every process compiles our files anew, and pytest rewrites each test.
+unexport PYTHONDONTWRITEBYTECODE
 
 PIP := $(BIN)/python -m pip --quiet --disable-pip-version-check
 
@@ -25,7 +27,6 @@ $(BIN)/.installed-dev: $(BIN)/.installed
 run: $(BIN)/.installed
 	$(BIN)/toolhop run $(ARGS)
 
-# The tests start many processes: without bytecode each would compile our files anew.
 test: setup
 	$(BIN)/python -m compileall -q sandbox toolhop_tools env agents
 	$(BIN)/python -m pytest -n auto $(ARGS)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import shutil
 from pathlib import Path
@@ -43,6 +44,11 @@ def pytest_itemcollected(item: pytest.Item) -> None:
         item.add_marker(NEEDS[fixture])
     if item.get_closest_marker("data") and not SHARED.exists():
         item.add_marker(pytest.mark.skip(reason="needs the benchmark data in ../shared/data"))
+
+
+def pytest_collection_finish() -> None:
+    """What was collected stays to the end: no garbage collection goes through it again."""
+    gc.freeze()
 
 
 @pytest.fixture(scope="session")

@@ -149,6 +149,7 @@ def rows(path: Path) -> list[dict[str, Any]]:
 
 
 @pytest.mark.usefixtures("pyarrow")
+@pytest.mark.heavy  # importing the library is
 def test_parquet_holds_every_attempt_and_call_typed(store: RunStore, tmp_path: Path) -> None:
     code, out, _ = command(store.folder, "--to", "parquet", "--out", tmp_path / "out", "--json")
     told = json.loads(out)
@@ -330,6 +331,7 @@ def test_datasets_loads_both_tables_with_the_features_of_the_card(
     assert found == [True, '"Oslo"', 16, 12, True, "timestamp[ms, tz=UTC]"]
 
 
+@pytest.mark.heavy  # importing the library is
 def test_inspect_reads_the_log_as_it_was_meant(eval_log: Path) -> None:
     from inspect_ai.log import list_eval_logs, read_eval_log
 
@@ -360,6 +362,7 @@ def test_inspect_reads_the_log_as_it_was_meant(eval_log: Path) -> None:
     assert log.stats.model_usage["someone"].output_tokens == 20 * 4 + 10 * 2
 
 
+@pytest.mark.heavy
 def test_inspect_has_the_calls_in_their_messages(eval_log: Path) -> None:
     from inspect_ai.log import read_eval_log
     from inspect_ai.model import ChatMessageAssistant, ChatMessageTool

@@ -89,6 +89,7 @@ def test_it_answers_how_alike_two_texts_are_and_nothing_in_words() -> None:
     assert in_words is None
 
 
+@pytest.mark.heavy
 def test_half_a_character_is_no_fault() -> None:
     assert model().similarity("\ud800", "?") == pytest.approx(1, abs=1e-5)
 

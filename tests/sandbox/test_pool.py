@@ -91,6 +91,7 @@ async def until_alive(launcher: Launcher, wanted: int) -> None:
             await anyio.sleep(0.01)
 
 
+@pytest.mark.heavy  # without its processes it waits for long
 def test_workers_are_started_before_anybody_asks(launcher: Launcher) -> None:
     async def run() -> None:
         async with PooledSandbox(launcher, policy="none", max_workers=3, ahead=2) as pool:

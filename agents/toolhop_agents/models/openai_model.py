@@ -27,6 +27,7 @@ from toolhop_agents.models.exchange import (
 )
 from toolhop_agents.models.prices import BASE_URL, is_openai, listed
 from toolhop_agents.models.retry import RequestFailed, failed_with
+from toolhop_agents.models.tls import trusted
 from toolhop_env.messages import Message, Reply
 from toolhop_tools.model import ToolSchema
 
@@ -65,7 +66,11 @@ class OpenAIModel:
         self._parameters = options.parameters(max_tokens_name=limit_name)
         # The limit on time is ours (`repeated`); the client's stands behind it.
         self._client = openai.AsyncOpenAI(
-            api_key=key, base_url=base_url, max_retries=0, timeout=options.timeout_s + 30
+            api_key=key,
+            base_url=base_url,
+            max_retries=0,
+            timeout=options.timeout_s + 30,
+            http_client=openai.DefaultAsyncHttpxClient(verify=trusted()),
         )
 
     @property

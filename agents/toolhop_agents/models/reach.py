@@ -7,6 +7,7 @@ import os
 import httpx
 
 from toolhop_agents.models.base import ModelFault
+from toolhop_agents.models.tls import trusted
 
 LIMIT_S = 5.0
 """A server that takes the connection and is busy for longer is there."""
@@ -27,7 +28,7 @@ async def reach(model: str, address: str) -> None:
     """
     url = f"{address.rstrip('/')}/models"
     try:
-        async with httpx.AsyncClient(timeout=LIMIT_S) as client:
+        async with httpx.AsyncClient(timeout=LIMIT_S, verify=trusted()) as client:
             answer = await client.get(url)
     except (httpx.ReadTimeout, httpx.PoolTimeout):
         return
