@@ -99,7 +99,8 @@ def test_a_connection_that_breaks_now_and_then(
             client.api.kill(own.containers()[0])
         ended = run.end()
         assert proxy.cuts > 0
-    runs.check_all_right(ended, 3, allowed=[1])
+    # None where the kill came between two sessions; two where a start was cut as well.
+    runs.check_all_right(ended, 3, allowed=[0, 1, 2])
     until(lambda: own.containers("running") == [], "no worker outlives the run")
     swept = runs.toolhop("sandbox", "clean", address=own.address)
     assert swept.returncode == 0, swept.stderr

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
 from functools import partial
 from typing import Any
 
-import anyio
+from anyio.from_thread import BlockingPortal, start_blocking_portal
 
-from toolhop_sandbox.base import Limits, Program
+from toolhop_sandbox.base import Limits, Program, Sandbox
 from toolhop_sandbox.choose import open_sandbox
 from toolhop_sandbox.outcome import JSON
 from toolhop_tools.certify.model import VERSION, Basis, Certificate, HopProof
@@ -42,17 +43,41 @@ def item(*hops: Hop, identity: str = "1", question: str = "") -> Item:
     return Item(identity, question or hops[0].question, hops[-1].answer, hops, "test", "text")
 
 
+class Shared:
+    """Process sandboxes by the time that a call may take, each opened once for all tests."""
+
+    def __init__(self) -> None:
+        self._open = ExitStack()
+        self._portal: BlockingPortal | None = None
+        self._sandboxes: dict[float, Sandbox] = {}
+
+    def run(self, items: Sequence[Item], basis: Basis) -> list[Certificate]:
+        """The items' certificates, in the order in which they were done."""
+        if self._portal is None:
+            self._portal = self._open.enter_context(start_blocking_portal())
+        if basis.wall_s not in self._sandboxes:
+            limits = Limits(wall_s=basis.wall_s)
+            opened = self._portal.call(
+                partial(open_sandbox, "process", limits=limits, max_workers=2)
+            )
+            sandbox = self._open.enter_context(self._portal.wrap_async_context_manager(opened))
+            self._sandboxes[basis.wall_s] = sandbox
+        found: list[Certificate] = []
+        work = partial(certify_all, at_a_time=2, on_done=found.append)
+        self._portal.call(work, items, self._sandboxes[basis.wall_s], basis)
+        return found
+
+    def close(self) -> None:
+        """End them."""
+        self._open.close()
+
+
+SHARED = Shared()
+
+
 def certificates(*items: Item, basis: Basis = BASIS) -> list[Certificate]:
     """The items' certificates, from the process sandbox."""
-    found: list[Certificate] = []
-
-    async def run() -> None:
-        limits = Limits(wall_s=basis.wall_s)
-        async with await open_sandbox("process", limits=limits, max_workers=2) as sandbox:
-            work = partial(certify_all, at_a_time=2, on_done=found.append)
-            await work(items, sandbox, basis)
-
-    anyio.run(run)
+    found = SHARED.run(items, basis)
     order = {one.id: at for at, one in enumerate(items)}
     return sorted(found, key=lambda certificate: order[certificate.item])
 
