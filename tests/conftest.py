@@ -19,6 +19,8 @@ NEEDS = {
     "nestools_500": "data",
     "docker_engine": "docker",
     "chromium": "browser",
+    "archive": "heavy",
+    "inspect_ai": "heavy",
 }
 """The mark that a fixture gives to the tests that ask for it."""
 

@@ -331,7 +331,7 @@ def test_datasets_loads_both_tables_with_the_features_of_the_card(
     assert found == [True, '"Oslo"', 16, 12, True, "timestamp[ms, tz=UTC]"]
 
 
-@pytest.mark.heavy  # importing the library is
+@pytest.mark.heavy
 def test_inspect_reads_the_log_as_it_was_meant(eval_log: Path) -> None:
     from inspect_ai.log import list_eval_logs, read_eval_log
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from functools import partial
 from typing import Any
 
@@ -53,6 +53,15 @@ class Shared:
 
     def run(self, items: Sequence[Item], basis: Basis) -> list[Certificate]:
         """The items' certificates, in the order in which they were done."""
+        try:
+            return self._run(items, basis)
+        except BaseException:
+            # The next test starts anew, whatever this one left.
+            with suppress(Exception):
+                self.close()
+            raise
+
+    def _run(self, items: Sequence[Item], basis: Basis) -> list[Certificate]:
         if self._portal is None:
             self._portal = self._open.enter_context(start_blocking_portal())
         if basis.wall_s not in self._sandboxes:
@@ -69,7 +78,9 @@ class Shared:
 
     def close(self) -> None:
         """End them."""
-        self._open.close()
+        opened, self._open = self._open, ExitStack()
+        self._portal, self._sandboxes = None, {}
+        opened.close()
 
 
 SHARED = Shared()
