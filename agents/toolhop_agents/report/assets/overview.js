@@ -17,6 +17,7 @@ const figures = () =>
     { class: "overview" },
     heading(),
     answersSection(),
+    totalsSection(),
     facetSections(),
     findingsSection(),
     report.ablations.map(ablationSection),
@@ -171,6 +172,33 @@ const measureTable = (measures, counted = false) => {
     ].filter((cell) => cell !== false),
   );
   return table(null, columns, rows, { wide: true });
+};
+
+// Figures over all modes of an agent in a run, which each of its groups carries.
+const totalsSection = () => {
+  const found = new Map();
+  for (const group of report.groups)
+    found.set(JSON.stringify([group.run, group.benchmark, group.agent, group.level, group.call_format]), group);
+  const groups = [...found.values()].filter((group) => Object.keys(group.totals).length);
+  if (!groups.length) return null;
+  const measures = ownMeasures().filter(({ name }) =>
+    groups.some((group) => Object.values(group.totals).some((total) => name in total)),
+  );
+  const rows = groups.flatMap((group) =>
+    Object.entries(group.totals).map(([total, figures]) => [
+      oneLine(group.agent),
+      ...(report.runs.length > 1 ? [oneLine(report.runs[group.run].label)] : []),
+      el("span", { title: benchmarkOf(group).totals[total] }, total),
+      ...measures.map((measure) => figureOf(measure, figures[measure.name])),
+    ]),
+  );
+  const columns = [
+    { name: "agent" },
+    ...(report.runs.length > 1 ? [{ name: "run" }] : []),
+    { name: "total" },
+    ...measures.map((one) => ({ name: headingOf(one), number: true, title: one.says })),
+  ];
+  return section("totals", "Totals", null, table(null, columns, rows, { wide: true }));
 };
 
 // The figures by each facet that a benchmark names.
