@@ -313,6 +313,12 @@ def print_tables(
     if errors is not None:
         console.print(errors)
     _print_cached(console, summaries)
+    if left_out := sum(summary.no_official for summary in summaries):
+        console.print(
+            f"Official figures leave out {left_out} of {sum(s.episodes for s in summaries)} "
+            "episodes: no reply, a reply at which the official code stops, or a judge that has "
+            "not answered."
+        )
     errored = sum(summary.errored for summary in summaries)
     if errored:
         are = "episode is" if errored == 1 else "episodes are"
@@ -350,6 +356,7 @@ def _plain(one: Summary) -> dict[str, JSON]:
         "tool_order": tool_order(one.group.perturbation),
         "episodes": one.episodes,
         "errored": one.errored,
+        "no_official": one.no_official,
         **{name: _estimate(figure) for name, figure in one.figures.items()},
         "totals": {
             total: {name: _estimate(figure) for name, figure in found.items()}

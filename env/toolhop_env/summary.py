@@ -15,7 +15,7 @@ from toolhop_env.benchmark import Benchmark
 from toolhop_env.benchmarks import named
 from toolhop_env.estimates import Estimate, Totals, estimate, figures, totals
 from toolhop_env.levels import Verbosity
-from toolhop_env.measures import CONDUCT, MALFORMED_CALL
+from toolhop_env.measures import CONDUCT, MALFORMED_CALL, Scorer
 from toolhop_env.reading import CallFormat
 from toolhop_env.score import Conduct, Score
 from toolhop_env.spending import Spent
@@ -60,6 +60,8 @@ class Summary:
     """What the scored episodes took in all, turns of a resumed prefix included."""
     proven: int | None = None
     """Scored episodes of items that certificates prove; None where none is known."""
+    no_official: int = 0
+    """Scored episodes without any official figure, though the benchmark has such measures."""
     figures_proven: Mapping[str, Estimate | None] = field(default_factory=dict)
     """The answer measures over those."""
     totals: Totals = field(default_factory=dict)
@@ -115,9 +117,16 @@ def _summary(name: Group, group: Sequence[Attempt]) -> Summary:
         errors=dict(errors),
         endings=dict(Counter(one.ending for one in conducts)),
         proven=len(proven) if certified else None,
+        no_official=_no_official(benchmark, [score for _, score in pairs]),
         figures_proven={m.name: estimate(m, proven) for m in benchmark.answer_measures},
         spent=_spent(conducts),
     )
+
+
+def _no_official(benchmark: Benchmark, scores: Iterable[Score]) -> int:
+    measures = [one for one in benchmark.measures if one.scorer is Scorer.OFFICIAL]
+    left_out = sum(all(one.of(score) is None for one in measures) for score in scores)
+    return left_out if measures else 0
 
 
 def _spent(conducts: Sequence[Conduct]) -> Spent:

@@ -72,6 +72,8 @@ class ResultOrigin(StrEnum):
     """It is made up in the form of the tool's results."""
     DEFAULT = "default"
     """What the tool gives for any other arguments."""
+    FILE = "file"
+    """It stands in the file of answers that is played."""
 
 
 @dataclass(frozen=True, slots=True)

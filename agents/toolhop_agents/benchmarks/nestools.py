@@ -20,12 +20,14 @@ from toolhop_agents.benchmarks.binding import (
     Interaction,
     PredictionFile,
     Prompt,
+    Turn,
 )
 from toolhop_agents.prompts import TemplateError, messages, shipped
 from toolhop_env.messages import Message, Reply
 from toolhop_env.scorers.nestools import NESTOOLS as BENCHMARK
 from toolhop_env.scorers.nestools import answer_text, gold_of
 from toolhop_env.scorers.nestools_counts import UNKNOWN
+from toolhop_env.trace import Trace
 from toolhop_sandbox.outcome import JSON
 from toolhop_tools.errors import BadChoice, DataError, DataProblem, shown
 from toolhop_tools.model import Item, Tool
@@ -132,7 +134,7 @@ def _read(path: Path) -> Answers:
     Raises:
         DataError: a line has another form, or an id comes twice.
     """
-    found: dict[tuple[str, str], str | None] = {}
+    found: dict[tuple[str, str], Sequence[Turn]] = {}
     problems: list[DataProblem] = []
     for where, row in parse_rows(read_bytes(path), lines=True, origin=str(path)):
         record = Record(row if isinstance(row, dict) else {}, where, problems)
@@ -146,28 +148,28 @@ def _read(path: Path) -> Answers:
             expected = f"text, or {FAILED} for a failed request"
             record.note("wrong-type", "response", expected=expected, given=shown(text))
         else:
-            found[str(number), ANY_MODE] = text if isinstance(text, str) else None
+            found[str(number), ANY_MODE] = [Turn(Reply(text))] if isinstance(text, str) else ()
     if problems:
         raise DataError("the answers cannot be used", problems, origin=str(path))
     return found
 
 
-def _write(answers: Answers) -> str:
+def _write(traces: Sequence[Trace]) -> Mapping[str, str]:
     """The official file of answers.
 
     Raises:
         DataError: they are of several modes.
     """
-    if len({mode for _, mode in answers}) > 1:
+    if len({trace.started.mode for trace in traces}) > 1:
         raise DataError("the official file has no place for modes", fix="export a run of one mode")
     rows = (
         {
             "test_id": int(item) if item.isdecimal() else item,
             "response": FAILED if text is None else text,
         }
-        for (item, _), text in answers.items()
+        for item, text in ((trace.started.item, trace.final_text) for trace in traces)
     )
-    return "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
+    return {"": "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)}
 
 
 NESTOOLS = Binding(

@@ -39,7 +39,7 @@ from toolhop_sandbox.errors import SandboxFault
 from toolhop_sandbox.outcome import JSON, Outcome
 from toolhop_tools.model import EpisodeAction, Item, RecordedTable, Simulated, Tool
 
-MADE_UP = frozenset({ResultOrigin.SIMULATED, ResultOrigin.EARLIER})
+GIVEN = frozenset({ResultOrigin.SIMULATED, ResultOrigin.EARLIER, ResultOrigin.FILE})
 """Results of recorded tools that no table holds."""
 CUT_ENDINGS = frozenset({Ending.OUT_OF_CALLS, Ending.OUT_OF_TIME, Ending.STOPPED, Ending.ERRORED})
 """Endings after which the last turn may have calls that were never run."""
@@ -205,7 +205,7 @@ class RecordedAnswers:
 
 @dataclass(frozen=True, slots=True)
 class RecordedLookUps(StandIns):
-    """Looks recorded tools up; what a model made up for such a call is taken from the trace."""
+    """Looks recorded tools up; what a model or a file gave is taken from the trace."""
 
     left: list[Called] = field(default_factory=list)
     """The calls of a trace that were looked up, in order."""
@@ -215,7 +215,7 @@ class RecordedLookUps(StandIns):
     ) -> tuple[Outcome, ResultOrigin]:
         """See `StandIns.look_up`."""
         call = self.left.pop(0) if self.left else None
-        if call is not None and call.origin in MADE_UP and call.outcome and call.origin:
+        if call is not None and call.origin in GIVEN and call.outcome and call.origin:
             return call.outcome, call.origin
         return await StandIns().look_up(tool, table, arguments)
 

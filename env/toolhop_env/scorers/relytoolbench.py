@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 from toolhop_env.benchmark import Benchmark, Milestone
+from toolhop_env.feedback import result_value
 from toolhop_env.measures import Measure, Scorer, Total, Unit
 from toolhop_env.questions import Answers, LlmQuestion, Question
 from toolhop_env.score import Parts, Values
@@ -91,7 +92,7 @@ def played(trace: Trace) -> Played:
     last = trace.calls[-1] if trace.calls else None
     finish = last if last is not None and last.error is None and last.ends is not None else None
     said = finish.raw.arguments if finish else (trace.final_text or "")
-    counted = [ToolCall(call.raw.name, call.raw.arguments, _response(call)) for call in calls]
+    counted = [ToolCall(call.raw.name, call.raw.arguments, response_of(call)) for call in calls]
     whole: dict[str, JSON] = {
         "calls": [
             {"name": one.name, "arguments": one.arguments, "response": one.response}
@@ -113,10 +114,14 @@ def played(trace: Trace) -> Played:
     )
 
 
-def _response(call: Called) -> str:
-    """A call's response as the services give it; what failed here has an error and no response."""
+def response_of(call: Called) -> str:
+    """A call's response as the services give it; what failed here has an error and no response.
+
+    A text is one that was no JSON where it came from (`toolhop_agents.benchmarks.predictions`).
+    """
     if isinstance(call.outcome, Returned):
-        return call.outcome.json_text
+        value = result_value(call.outcome)
+        return value if isinstance(value, str) else call.outcome.json_text
     return json.dumps({"error": call.feedback, "response": ""}, ensure_ascii=False)
 
 
