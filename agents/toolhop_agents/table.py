@@ -316,8 +316,8 @@ def print_tables(
     if left_out := sum(summary.no_official for summary in summaries):
         console.print(
             f"Official figures leave out {left_out} of {sum(s.episodes for s in summaries)} "
-            "episodes: no reply, a reply at which the official code stops, or a judge that has "
-            "not answered."
+            "episodes: no reply, a reply at which the official code stops, a judge that has not "
+            "answered, or a mode that is not official."
         )
     errored = sum(summary.errored for summary in summaries)
     if errored:

@@ -60,7 +60,7 @@ class Ending(StrEnum):
 
 
 class ResultOrigin(StrEnum):
-    """Where the result of a recorded tool came from (`toolhop_tools.model.RecordedTable`)."""
+    """Where the result of a recorded or described tool came from (`toolhop_tools.model.Body`)."""
 
     RECORDED = "recorded"
     """It was recorded for these arguments."""
@@ -147,7 +147,7 @@ class Called:
     action: EpisodeAction | None = None
     """Where the tool is an action of the episode itself: which."""
     origin: ResultOrigin | None = None
-    """Of a recorded tool's result; None for other tools, and where the call was rejected."""
+    """Of a recorded or described tool's result; None for others, and for rejected calls."""
     kind: Literal["called"] = "called"
 
     @property

@@ -141,3 +141,10 @@ def test_every_prompt_shows_the_task_and_asks_for_its_form(
     assert wanted.get(mode, "Planned tool") in asked
     assert ("UnsovlableQuery" in asked) == (mode == "level-3")
     assert "{" not in asked
+
+
+def test_what_is_done_to_tools_is_refused_where_there_are_none(data: str, tmp_path: Path) -> None:
+    done = toolhop("run", "--data", data, "--agent", "gold", "--tools", "names=scrambled",
+                   "--log-dir", str(tmp_path / "logs"))  # fmt: skip
+    assert (done.returncode, "tools are in its question alone" in done.stderr) == (2, True)
+    assert not (tmp_path / "logs").exists()

@@ -12,6 +12,7 @@ from toolhop_agents.scripted.model import Play
 from toolhop_env.benchmark import Benchmark
 from toolhop_env.messages import Reply, SystemMessage, UserMessage
 from toolhop_env.reading import CallFormat
+from toolhop_env.responders import Responder
 from toolhop_env.trace import Trace
 from toolhop_tools.model import Item, ToolSchema
 
@@ -89,10 +90,19 @@ class Binding:
     turn_limit: int | None = None
     """Replies an episode has, unless a run says otherwise; None for the limit of any run."""
 
+    episode_modes: frozenset[str] = frozenset()
+    """Modes of a benchmark by planning that are played by episodes all the same."""
+    described: Responder | None = None
+    """Who answers calls of tools that are only described; None where no mode has such calls."""
+
+    def way(self, mode: str) -> Interaction:
+        """How agents are asked in a mode."""
+        return Interaction.EPISODES if mode in self.episode_modes else self.asked
+
     def tools_of(self, item: Item, mode: str) -> list[ToolSchema]:
         """The schemas that a prompt may describe; none where a mode has no tools."""
         return [tool.schema for tool in item.tools.values()] if self.offers_tools(mode) else []
 
     def can_call(self, mode: str) -> bool:
         """Whether calls are read and run."""
-        return self.asked is Interaction.EPISODES and self.offers_tools(mode)
+        return self.way(mode) is Interaction.EPISODES and self.offers_tools(mode)

@@ -22,11 +22,13 @@ from toolhop_agents.benchmarks.binding import (
     Prompt,
     Turn,
 )
-from toolhop_agents.prompts import TemplateError, messages, shipped
-from toolhop_env.messages import Message, Reply
+from toolhop_agents.prompts import TemplateError, messages, shipped, tool_lines
+from toolhop_env.messages import AssistantMessage, Message, RawCall, Reply
+from toolhop_env.reading import CallFormat
+from toolhop_env.scorers.nestools import CALLS, answer_text, gold_calls, gold_of, gold_types
 from toolhop_env.scorers.nestools import NESTOOLS as BENCHMARK
-from toolhop_env.scorers.nestools import answer_text, gold_of
 from toolhop_env.scorers.nestools_counts import UNKNOWN
+from toolhop_env.scorers.nestools_stub import Stub, resolved
 from toolhop_env.trace import Trace
 from toolhop_sandbox.outcome import JSON
 from toolhop_tools.errors import BadChoice, DataError, DataProblem, shown
@@ -42,6 +44,8 @@ OFFICIAL_TYPES = {ours: official for official, ours in TYPES.items()}
 
 
 def _prompt(ask: Ask) -> Prompt:
+    if ask.mode == CALLS:
+        return _by_calls(ask)
     template = ask.template or shipped("nestools")
     if "{tools}" not in template:
         raise TemplateError(
@@ -55,6 +59,17 @@ def _prompt(ask: Ask) -> Prompt:
         )
     tools = [_shown(tool, typed=ask.mode != NO_TYPES) for tool in ask.item.tools.values()]
     return messages(template, {"question": question, "tools": str(tools)})
+
+
+def _by_calls(ask: Ask) -> Prompt:
+    """Of the mode by calls: tools are offered as any other benchmark's."""
+    is_text = ask.call_format is CallFormat.TEXT
+    values = {
+        "question": ask.item.question,
+        "tools": tool_lines(ask.schemas),
+        "tool_format": shipped("tool_format") if is_text else "",
+    }
+    return messages(ask.template or shipped("nestools-calls"), values)
 
 
 def _shown(tool: Tool, *, typed: bool) -> dict[str, JSON]:
@@ -92,23 +107,46 @@ def _objects(value: JSON) -> dict[str, dict[str, JSON]]:
 
 
 def _gold(item: Item, seed: int, messages: Sequence[Message], tools: bool) -> Reply:
-    """The gold calls."""
+    """The gold calls: as a plan, or one after the other with the values that come back."""
+    if tools:
+        gold = gold_of(item)
+        calls = gold_calls(gold)
+        arguments = resolved(calls, gold_types(gold))
+        made = [(one.name, values) for one, values in zip(calls, arguments, strict=True)]
+        return _next(made, messages)
     return Reply(answer_text(gold_of(item)))
 
 
+def _next(calls: Sequence[tuple[str, Mapping[str, JSON]]], messages: Sequence[Message]) -> Reply:
+    """The call after those that were made; done after all."""
+    done = sum(isinstance(one, AssistantMessage) for one in messages)
+    if done >= len(calls):
+        return Reply("done")
+    name, arguments = calls[done]
+    text = json.dumps(dict(arguments), ensure_ascii=False)
+    return Reply("", (RawCall(f"call_{done + 1}", name, text),))
+
+
 def _empty(item: Item, seed: int, messages: Sequence[Message], tools: bool) -> Reply:
-    """A list without calls: its format is valid."""
+    """A list without calls: its format is valid. No call where calls can be made."""
     return Reply("[]")
 
 
 def _renumbered(item: Item, seed: int, messages: Sequence[Message], tools: bool) -> Reply:
     """The gold calls, their placeholders numbered from 100 on: as right as the gold."""
+    if tools:
+        return _gold(item, seed, messages, tools)
     text = answer_text(gold_of(item))
     return Reply(re.sub(r"(?<=API_call_)\d+", lambda found: str(100 + int(found[0])), text))
 
 
 def _all_tools(item: Item, seed: int, messages: Sequence[Message], tools: bool) -> Reply:
-    """Every tool in the order shown, with nothing known of any parameter."""
+    """Every tool in the order shown, with nothing known of any parameter; where calls are made,
+    with values of the right types.
+    """
+    if tools:
+        made = [(one.name, _typed(one)) for one in item.tools.values()]
+        return _next(made, messages)
     calls: list[Mapping[str, JSON]] = []
     count = 0
     for tool in item.tools.values():
@@ -126,6 +164,21 @@ def _all_tools(item: Item, seed: int, messages: Sequence[Message], tools: bool) 
             }
         )
     return Reply(json.dumps(calls, ensure_ascii=False))
+
+
+VALUES: Mapping[str, JSON] = {
+    "integer": 7, "number": 7.5, "boolean": True, "array": [], "object": {},
+}  # fmt: skip
+
+
+def _typed(tool: Tool) -> dict[str, JSON]:
+    """Each required parameter with a value of its type."""
+    shapes = _objects(tool.schema.parameters.get("properties"))
+    required = tool.schema.parameters.get("required")
+    names = required if isinstance(required, list) else []
+    return {
+        str(name): VALUES.get(str(shapes.get(str(name), {}).get("type")), UNKNOWN) for name in names
+    }
 
 
 def _read(path: Path) -> Answers:
@@ -160,8 +213,12 @@ def _write(traces: Sequence[Trace]) -> Mapping[str, str]:
     Raises:
         DataError: they are of several modes.
     """
-    if len({trace.started.mode for trace in traces}) > 1:
-        raise DataError("the official file has no place for modes", fix="export a run of one mode")
+    modes = {trace.started.mode for trace in traces}
+    if len(modes) > 1 or CALLS in modes:
+        raise DataError(
+            f"the official file has no place for {'modes' if len(modes) > 1 else CALLS}",
+            fix="export a run of one mode by planning",
+        )
     rows = (
         {
             "test_id": int(item) if item.isdecimal() else item,
@@ -178,4 +235,6 @@ NESTOOLS = Binding(
     Interaction.PLANNING,
     agents={"gold": _gold, "empty": _empty, "all-tools": _all_tools, "renumbered": _renumbered},
     predictions=PredictionFile(_read, _write),
+    episode_modes=frozenset({CALLS}),
+    described=Stub(),
 )

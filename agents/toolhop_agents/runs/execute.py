@@ -210,11 +210,12 @@ class _RunSession:
                     await reach(name, address)
             sandbox = await enter_context(await _sandbox(settings, workers))
             agents = await enter_context(_agents(job, binding, answers, self._connections))
-            stand_ins, judge = StandIns(), None
+            stand_ins, judge = StandIns(described=binding.described), None
             if settings.simulator is not None:
                 model = open_model(settings.simulator, base_url=settings.simulator_base_url)
                 simulator = ModelSimulator(await enter_context(model))
-                stand_ins = StandIns(simulator, earlier=_simulated_before(job))
+                earlier = _simulated_before(job)
+                stand_ins = replace(stand_ins, simulator=simulator, earlier=earlier)
             if settings.judge is not None:
                 opening = open_judge(settings.judge, base_url=settings.judge_base_url)
                 judge = await enter_context(opening)
