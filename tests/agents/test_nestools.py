@@ -85,6 +85,7 @@ def test_calls_are_made_and_compared_with_the_golds_resolved(
     assert found == CALLED[agent]
     assert [value(summary, name) for name in ("tree", "average", "format")] == [None] * 3
     assert toolhop("replay", str(folder), "--verify").returncode == 0
+    assert "wrong by Tree, official" not in toolhop("diagnose", str(folder)).stdout
     refused = toolhop("export", str(folder), "--to", "predictions", "--out", str(tmp_path / "f"))
     assert (refused.returncode, "no place for calls" in refused.stderr) == (2, True)
 

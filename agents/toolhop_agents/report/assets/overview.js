@@ -87,10 +87,21 @@ const answersSection = () =>
     "Answers",
     null,
     Object.entries(report.benchmarks).map(([name, benchmark]) => answerCharts(name, benchmark)),
-    measureTable(ownMeasures(), true),
+    measureTable(ownMeasures().filter((measure) => measure.in_tables), true),
+    otherMeasures(),
     el("h3", { class: "of-table" }, "Conduct"),
     measureTable(report.conduct),
   );
+
+// Those that tables leave out, such as counters of kinds of errors.
+const otherMeasures = () => {
+  const others = ownMeasures().filter((measure) => !measure.in_tables && known(measure));
+  return others.length
+    ? el("details", { class: "others" }, el("summary", {}, plural(others.length, "other measure")), measureTable(others))
+    : null;
+};
+
+const known = ({ name }) => report.groups.some((group) => group.figures[name]);
 
 // Shares share an axis; a figure of another unit has one of its own.
 const answerCharts = (name, benchmark) => {
@@ -186,16 +197,16 @@ const totalsSection = () => {
   );
   const rows = groups.flatMap((group) =>
     Object.entries(group.totals).map(([total, figures]) => [
+      el("span", { title: benchmarkOf(group).totals[total] }, total),
       oneLine(group.agent),
       ...(report.runs.length > 1 ? [oneLine(report.runs[group.run].label)] : []),
-      el("span", { title: benchmarkOf(group).totals[total] }, total),
       ...measures.map((measure) => figureOf(measure, figures[measure.name])),
     ]),
   );
   const columns = [
+    { name: "total" },
     { name: "agent" },
     ...(report.runs.length > 1 ? [{ name: "run" }] : []),
-    { name: "total" },
     ...measures.map((one) => ({ name: headingOf(one), number: true, title: one.says })),
   ];
   return section("totals", "Totals", null, table(null, columns, rows, { wide: true }));
@@ -203,7 +214,7 @@ const totalsSection = () => {
 
 // The figures by each facet that a benchmark names.
 const facetSections = () => {
-  const measures = ownMeasures().filter((measure) => measure.in_tables);
+  const measures = ownMeasures().filter((measure) => measure.in_tables && known(measure));
   const columns = measures.map((one) => ({ name: headingOf(one), number: true, title: one.says }));
   return [...new Set(report.groups.flatMap((group) => Object.keys(group.facets)))].map((facet) => {
     const rows = report.groups.flatMap((group) =>
