@@ -205,7 +205,7 @@ def scorer_table(
     measures = [one for one in measures if one.name in known]
     if not measures:
         return None
-    modes = len({one.group.mode for one in summaries}) > 1
+    modes = by != "mode" and len({one.group.mode for one in summaries}) > 1
     head = [*(["mode"] if modes else []), *([by, "n"] if by else [])]
     title = f"{benchmark.title} by {by or 'scorer'}"
     table = _scorer_columns(title, ["arm" if labels else "agent", *head], measures)

@@ -61,12 +61,13 @@ def test_the_gold_is_right_by_every_measure_in_every_mode(data: Path, tmp_path: 
         wanted = [None, None, None, 1.0, None, 1.0] if calls else [1.0] * 6
         assert [value(summary, name) for name in WHOLE] == wanted
     prompts = {
-        path.name[:6]: json.loads(path.read_text().splitlines()[0])["messages"][0]["content"]
+        path.name[:10]: json.loads(path.read_text().splitlines()[0])["messages"][0]["content"]
         for path in (Path(answer["run"]) / "episodes").glob("1_*")
     }
-    assert "'ferry': {'type': 'str', 'description': 'the ferry'}" in prompts["1_base"]
-    assert "'ferry': {'description': 'the ferry'}" in prompts["1_no-t"]
-    assert "Task: In other words 1." in prompts["1_no-c"]
+    assert "'ferry': {'type': 'str', 'description': 'the ferry'}" in prompts["1_base_e1_"]
+    assert "'ferry': {'description': 'the ferry'}" in prompts["1_no-types"]
+    assert "Task: In other words 1." in prompts["1_no-conju"]
+    assert f"Task: {OWN['rows'][0]['task']}"[:30] in prompts["1_no-conne"]
 
 
 CALLED = {

@@ -33,11 +33,12 @@ from toolhop_env.trace import Trace
 from toolhop_sandbox.outcome import JSON
 from toolhop_tools.errors import BadChoice, DataError, DataProblem, shown
 from toolhop_tools.model import Item, Tool
+from toolhop_tools.perturb.connectives import without_connectives
 from toolhop_tools.readers.datafile import parse_rows, read_bytes
 from toolhop_tools.readers.nestools import REWRITTEN, TYPES, WITHOUT_CONJUNCTIONS
 from toolhop_tools.readers.record import Record
 
-NO_TYPES = "no-types"
+NO_TYPES, NO_CONNECTIVES = "no-types", "no-connectives"
 FAILED = -1
 """The official file's answer where the request failed."""
 OFFICIAL_TYPES = {ours: official for official, ours in TYPES.items()}
@@ -55,8 +56,13 @@ def _prompt(ask: Ask) -> Prompt:
     if ask.mode == WITHOUT_CONJUNCTIONS and ask.mode not in ask.item.wordings:
         raise BadChoice(
             f"mode {ask.mode}: the data has no question in other words for {ask.item.id}",
-            fix=f"put a file {REWRITTEN}.jsonl with test_id and task beside the data",
+            fix=f"put a file {REWRITTEN}.jsonl with test_id and task beside the data, or take the "
+            f"mode {NO_CONNECTIVES}, in which a rule of ours takes out words of order",
         )
+    if ask.mode == NO_CONNECTIVES:
+        calls = gold_calls(gold_of(ask.item))
+        values = (str(value) for call in calls for value in call.parameters.values())
+        question = without_connectives(question, values)
     tools = [_shown(tool, typed=ask.mode != NO_TYPES) for tool in ask.item.tools.values()]
     return messages(template, {"question": question, "tools": str(tools)})
 
