@@ -10,9 +10,10 @@ from rich.table import Table
 from rich.text import Text
 
 from toolhop_env.benchmark import Benchmark
-from toolhop_env.measures import CONDUCT, INSTANCE_ERROR, QUERY_ERROR, Measure, Unit
+from toolhop_env.estimates import Estimate
+from toolhop_env.measures import CONDUCT, INSTANCE_ERROR, QUERY_ERROR, Measure, Scorer, Unit
 from toolhop_env.score import Score
-from toolhop_env.summary import Estimate, Summary
+from toolhop_env.summary import Summary
 from toolhop_sandbox.outcome import JSON
 from toolhop_tools.perturb.order import tool_order
 
@@ -197,32 +198,76 @@ def scorer_table(
             without topics has no table.
     """
     measures = _by_scorer(benchmark) or (benchmark.answer_measures if by else ())
+    if by:
+        more = (one for one in benchmark.measures if one.in_tables and not one.topic)
+        measures = list(dict.fromkeys((*measures, *more)))
+    known = {name for one in summaries for name, figure in one.figures.items() if figure}
+    measures = [one for one in measures if one.name in known]
     if not measures:
         return None
-    title = f"{benchmark.title} by {by or 'scorer'}, per cent ± standard error"
+    modes = by != "mode" and len({one.group.mode for one in summaries}) > 1
+    head = [*(["mode"] if modes else []), *([by, "n"] if by else [])]
+    title = f"{benchmark.title} by {by or 'scorer'}"
+    table = _scorer_columns(title, ["arm" if labels else "agent", *head], measures)
+    labels = labels or labelled(summaries)
+    for one in summaries:
+        cells = [labels[_name(one)], *([one.group.mode] if modes else [])]
+        cells += [one.group.part, str(one.episodes)] if by else []
+        _add_by_scorer(table, cells, measures, one.figures)
+    return table
+
+
+def _scorer_columns(title: str, head: Sequence[str], measures: Sequence[Measure]) -> Table:
+    units = {one.topic or one.heading: one.unit for one in measures}
+    others = [f"{name} in {unit}" for name, unit in units.items() if unit is not Unit.SHARE]
+    title = ", ".join([title, "; ".join(["per cent ± standard error", *others])])
     table = Table(title=title, title_justify="left", box=None, padding=(0, 1, 0, 0))
-    modes = len({one.group.mode for one in summaries}) > 1
-    head = ["arm" if labels else "agent", *(["mode"] if modes else []), *([by, "n"] if by else [])]
     split = any(one.topic for one in measures)
     for column in (*head, *(["scorer"] if split else [])):
         table.add_column(column, justify="right" if column == "n" else "left")
-    topics = list(dict.fromkeys(one.topic or one.heading for one in measures))
-    for topic in topics:
+    for topic in units:
         table.add_column(topic, justify="right")
+    return table
+
+
+def _add_by_scorer(
+    table: Table,
+    head: Sequence[str],
+    measures: Sequence[Measure],
+    figures: Mapping[str, Estimate | None],
+) -> None:
+    """A row for each scorer; measures of no topic stand in the first."""
+    topics = dict.fromkeys(one.topic or one.heading for one in measures)
+    scorers = list(dict.fromkeys(one.scorer for one in measures if one.topic))
+    for number, scorer in enumerate(scorers or [Scorer.NEITHER]):
+        found = {
+            one.topic or one.heading: one
+            for one in measures
+            if (one.scorer == scorer if one.topic else not number)
+        }
+        cells = [
+            shown(found[topic], figures.get(found[topic].name), digits=1) if topic in found else "-"
+            for topic in topics
+        ]
+        start = ["" for _ in head] if number else head
+        table.add_row(*map(Text, start), *([scorer] if scorers else []), *cells)
+
+
+def total_table(
+    benchmark: Benchmark, summaries: Sequence[Summary], labels: RowLabels | None = None
+) -> Table | None:
+    """The benchmark's totals: figures over several modes or groups of items."""
+    of_row = {_name(one): one.totals for one in summaries}
+    names = {name for found in of_row.values() for one in found.values() for name in one}
+    measures = [one for one in benchmark.measures if one.name in names]
+    if not measures:
+        return None
+    head = ["arm" if labels else "agent", "total"]
+    table = _scorer_columns(f"{benchmark.title}, totals", head, measures)
     labels = labels or labelled(summaries)
-    for one in summaries:
-        head = [labels[_name(one)], *([one.group.mode] if modes else [])]
-        head += [one.group.part, str(one.episodes)] if by else []
-        for scorer in dict.fromkeys(m.scorer if m.topic else "" for m in measures):
-            found = {m.topic or m.heading: m for m in measures if not scorer or m.scorer == scorer}
-            cells = [
-                shown(found[topic], one.figures[found[topic].name], digits=1)
-                if topic in found
-                else "-"
-                for topic in topics
-            ]
-            table.add_row(*map(Text, head), *([scorer] if split else []), *cells)
-            head = [""] * len(head)
+    for row, found in of_row.items():
+        for number, (total, figures) in enumerate(found.items()):
+            _add_by_scorer(table, ["" if number else labels[row], total], measures, figures)
     return table
 
 
@@ -260,11 +305,20 @@ def print_tables(
         by_scorer = scorer_table(these[0].benchmark, these, labels)
         if by_scorer is not None:
             console.print(by_scorer)
+        totals = total_table(these[0].benchmark, these, labels)
+        if totals is not None:
+            console.print(totals)
         console.print(detail_table(these[0].benchmark, these, labels))
     errors = error_table(summaries, labels)
     if errors is not None:
         console.print(errors)
     _print_cached(console, summaries)
+    if left_out := sum(summary.no_official for summary in summaries):
+        console.print(
+            f"Official figures leave out {left_out} of {sum(s.episodes for s in summaries)} "
+            "episodes: no reply, a reply at which the official code stops, a judge that has not "
+            "answered, or a mode that is not official."
+        )
     errored = sum(summary.errored for summary in summaries)
     if errored:
         are = "episode is" if errored == 1 else "episodes are"
@@ -302,7 +356,12 @@ def _plain(one: Summary) -> dict[str, JSON]:
         "tool_order": tool_order(one.group.perturbation),
         "episodes": one.episodes,
         "errored": one.errored,
+        "no_official": one.no_official,
         **{name: _estimate(figure) for name, figure in one.figures.items()},
+        "totals": {
+            total: {name: _estimate(figure) for name, figure in found.items()}
+            for total, found in one.totals.items()
+        },
         "errors": {code.value: count for code, count in one.errors.items()},
         "endings": {ending.value: count for ending, count in one.endings.items()},
         "input_tokens": spent.input_tokens,

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from toolhop_env.measures import CODES, CONDUCT, MALFORMED_CALL, Measure, Scorer, leading
+from toolhop_env.measures import CODES, CONDUCT, MALFORMED_CALL, Measure, Scorer, Total, leading
 from toolhop_env.questions import Answers, Question
 from toolhop_env.score import Values
 from toolhop_env.trace import Trace
@@ -94,6 +94,8 @@ class Benchmark:
     facets: Callable[[JSON], Mapping[str, str]] = _no_facets
     """From the gold: the groups that an item belongs to, such as ``{"depth": "3"}``. Figures can be
     shown by each of them."""
+    totals: tuple[Total, ...] = ()
+    """Figures over groups of episodes, or over several modes, as published tables have them."""
     explain_gap: Callable[[Trace], str | None] = _no_gap
     """Why two answer measures differ on a trace, in a word; None where they agree, or where the
     benchmark cannot tell. The diagnosis groups such episodes by it."""
@@ -102,7 +104,8 @@ class Benchmark:
         """Check what every reader relies on.
 
         Raises:
-            ValueError: no mode, no leading measure, or a measure under a name that is taken.
+            ValueError: no mode, no leading measure, a measure under a name that is taken, or a
+                mean or total of measures or modes that it has not.
         """
         leading(self.measures)
         if not self.modes:
@@ -113,6 +116,12 @@ class Benchmark:
                 f"the benchmark {self.name!r} has a mean of measures that it has not: "
                 f"{', '.join(unknown)}"
             )
+        for total in self.totals:
+            if unknown := sorted({*total.measures, *total.modes} - {*own, *self.modes}):
+                raise ValueError(
+                    f"the benchmark {self.name!r} has no measure or mode {', '.join(unknown)} for "
+                    f"its total {total.name!r}"
+                )
         names = [one.name for one in (*CONDUCT, *CODES, MALFORMED_CALL, *self.measures)]
         if twice := sorted({one for one in names if names.count(one) > 1}):
             raise ValueError(

@@ -44,7 +44,7 @@ from toolhop_env.verdicts import Call, Rejected
 from toolhop_sandbox.base import Program, Sandbox, Session
 from toolhop_sandbox.errors import SandboxError
 from toolhop_sandbox.outcome import Outcome, Returned
-from toolhop_tools.model import ActionChoice, EpisodeAction, Item, RecordedTable, Tool
+from toolhop_tools.model import ActionChoice, Described, EpisodeAction, Item, RecordedTable, Tool
 
 Sink = Callable[[Event], None]
 """Takes each event as it happens, for instance to write it to a file."""
@@ -387,7 +387,8 @@ class Episode:
         tool = self._tools[call.tool]
         given = self._given[call.tool]
         if given is not None:
-            return await given.respond(tool, call.arguments), None
+            made_up = ResultOrigin.TEMPLATE if isinstance(tool.body, Described) else None
+            return await given.respond(tool, call.arguments), made_up
         match tool.body:
             case EpisodeAction() | ActionChoice():
                 return Returned('"done"'), None

@@ -7,7 +7,7 @@ or compares figures reads measures, and names none of them.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -83,6 +83,29 @@ class Measure:
         """Whether the episode has a binary measure's property; not so where it has no figure."""
         parts = self.of(score)
         return parts is not None and parts[0] > 0
+
+
+@dataclass(frozen=True, slots=True)
+class Total:
+    """A figure over groups of episodes, as a benchmark's published tables have it."""
+
+    name: str
+    says: str
+    """What it is the mean of, in one sentence."""
+    measures: tuple[str, ...]
+    """Those that it is made of, by their names."""
+    modes: tuple[str, ...] = ()
+    """It is over these modes, and has no figure while one of them has none. Empty for any."""
+    over: str = ""
+    """A facet: the mean of the means over its values, each with the same weight; it has no figure
+    while one of them has none. Empty for one mean over all episodes."""
+    where: tuple[str, str] | None = None
+    """A facet and the value of it that episodes must have; None for all of them."""
+
+    def takes(self, mode: str, facets: Mapping[str, str]) -> bool:
+        """Whether it is over episodes of that mode and those facets."""
+        fits = self.where is None or facets.get(self.where[0]) == self.where[1]
+        return fits and (not self.modes or mode in self.modes)
 
 
 def share(of: Callable[[Score], bool]) -> Callable[[Score], Parts]:

@@ -65,6 +65,8 @@ class StandIns:
     """Answers in the place of tools that are simulated."""
     user: Responder | None = None
     """Answers `ask_user` and `change_tools`."""
+    described: Responder | None = None
+    """Answers tools that are only described, by results that it makes up."""
     earlier: dict[str, Outcome] = field(default_factory=dict)
     """What the simulator answered before in the place of recorded tools, by `call_key`: a call is
     answered alike whenever it is made."""
@@ -101,11 +103,13 @@ class StandIns:
                 return None
             case Simulated():
                 return self._given(self.simulator, tool, "a model that simulates it", "simulator")
-            case Described():
+            case Described() if self.described is None:
                 raise MissingResponder(
                     f"the tool {tool.name!r} is only described, and nothing answers a call of it: "
                     "its benchmark asks for a plan"
                 )
+            case Described():
+                return self.described
             case EpisodeAction():
                 return self._given(self.user, tool, "a user who answers", "user")
             case _:

@@ -1,9 +1,6 @@
 """From the attempts of many episodes to the figures of a report, with standard errors.
 
-Errored episodes enter no mean; they are counted. Episodes of one item (its epochs) are not
-independent, so errors are clustered by item: with m items, the standard error of a ratio of sums
-R = sum(y) / sum(x) is sqrt(m / (m - 1) * sum((y_i - R x_i)^2)) / sum(x), where i runs over items.
-For one episode an item and x = 1 this is the usual standard error of a mean.
+Errored episodes enter no mean; they are counted.
 """
 
 from __future__ import annotations
@@ -11,30 +8,19 @@ from __future__ import annotations
 import math
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import TypeAlias
+from dataclasses import dataclass, field, replace
 
 from toolhop_env.attempt import Attempt
 from toolhop_env.benchmark import Benchmark
 from toolhop_env.benchmarks import named
+from toolhop_env.estimates import Estimate, Totals, estimate, figures, totals
 from toolhop_env.levels import Verbosity
-from toolhop_env.measures import CONDUCT, MALFORMED_CALL, Measure
+from toolhop_env.measures import CONDUCT, MALFORMED_CALL, Scorer
 from toolhop_env.reading import CallFormat
-from toolhop_env.score import Conduct, Parts, Score
+from toolhop_env.score import Conduct, Score
 from toolhop_env.spending import Spent
 from toolhop_env.trace import Ending
 from toolhop_env.verdicts import ErrorCode
-
-
-@dataclass(frozen=True, slots=True)
-class Estimate:
-    """A share or mean with its standard error."""
-
-    value: float
-    stderr: float | None
-    """None where a single item gives none."""
-    count: int
-    """What was averaged over: episodes, calls or hops."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,8 +60,12 @@ class Summary:
     """What the scored episodes took in all, turns of a resumed prefix included."""
     proven: int | None = None
     """Scored episodes of items that certificates prove; None where none is known."""
+    no_official: int = 0
+    """Scored episodes without any official figure, though the benchmark has such measures."""
     figures_proven: Mapping[str, Estimate | None] = field(default_factory=dict)
     """The answer measures over those."""
+    totals: Totals = field(default_factory=dict)
+    """Of the same agent over all its modes: the same in each mode's summary."""
 
     @property
     def benchmark(self) -> Benchmark:
@@ -98,7 +88,14 @@ def summarize(
     groups: dict[Group, list[Attempt]] = defaultdict(list)
     for one in attempts:
         groups[Group.of(one, part(one))].append(one)
-    return [_summary(name, group) for name, group in groups.items()]
+    whole: dict[Group, list[Attempt]] = defaultdict(list)
+    for name, group in groups.items():
+        whole[replace(name, mode="")] += group
+    found = {name: totals(named(name.benchmark), group) for name, group in whole.items()}
+    return [
+        replace(_summary(name, group), totals=found[replace(name, mode="")])
+        for name, group in groups.items()
+    ]
 
 
 def _summary(name: Group, group: Sequence[Attempt]) -> Summary:
@@ -120,9 +117,16 @@ def _summary(name: Group, group: Sequence[Attempt]) -> Summary:
         errors=dict(errors),
         endings=dict(Counter(one.ending for one in conducts)),
         proven=len(proven) if certified else None,
+        no_official=_no_official(benchmark, [score for _, score in pairs]),
         figures_proven={m.name: estimate(m, proven) for m in benchmark.answer_measures},
         spent=_spent(conducts),
     )
+
+
+def _no_official(benchmark: Benchmark, scores: Iterable[Score]) -> int:
+    measures = [one for one in benchmark.measures if one.scorer is Scorer.OFFICIAL]
+    left_out = sum(all(one.of(score) is None for one in measures) for score in scores)
+    return left_out if measures else 0
 
 
 def _spent(conducts: Sequence[Conduct]) -> Spent:
@@ -146,67 +150,3 @@ def _total(prices: Iterable[float | None]) -> float | None:
     given = list(prices)
     known = [price for price in given if price is not None]
     return math.fsum(known) if len(known) == len(given) else None
-
-
-Sums: TypeAlias = Mapping[str, Parts]
-"""Numerator and denominator by item."""
-
-
-def figures(
-    measures: Sequence[Measure], scores: Sequence[tuple[str, Score]]
-) -> dict[str, Estimate | None]:
-    """Each measure over scores, each with its item, by its name."""
-    sums = {one.name: _sums(one, scores) for one in measures}
-    return {one.name: _estimate([sums[name] for name in one.mean_of or (one.name,)])
-            for one in measures}  # fmt: skip
-
-
-def estimate(measure: Measure, scores: Iterable[tuple[str, Score]]) -> Estimate | None:
-    """One measure over scores, each with its item; None where nothing was counted.
-
-    Sums are exact before they are rounded (`math.fsum`): the order in which episodes ended
-    changes no figure. An episode without a figure is left out.
-    """
-    return _estimate([_sums(measure, scores)])
-
-
-def _sums(measure: Measure, scores: Iterable[tuple[str, Score]]) -> Sums:
-    parts: dict[str, list[Parts]] = defaultdict(list)
-    for item, one in scores:
-        found = measure.of(one)
-        if found is not None and found[1]:
-            parts[item].append(found)
-    return {
-        item: (math.fsum(y for y, _ in group), math.fsum(x for _, x in group))
-        for item, group in parts.items()
-    }
-
-
-def _estimate(ratios: Sequence[Sums]) -> Estimate | None:
-    """The mean of ratios of sums; of one ratio that ratio. None where one counts nothing.
-
-    The standard error is that of the mean's linear part, whose share of an item i is the mean over
-    the ratios of (y_i - R x_i) / sum(x).
-    """
-    totals = [math.fsum(x for _, x in sums.values()) for sums in ratios]
-    if not all(totals):
-        return None
-    values = [
-        math.fsum(y for y, _ in sums.values()) / total
-        for sums, total in zip(ratios, totals, strict=True)
-    ]
-    items = dict.fromkeys(item for sums in ratios for item in sums)
-    stderr = None
-    if len(items) > 1:
-        shares = [
-            math.fsum(
-                (sums[item][0] - value * sums[item][1]) / total
-                for sums, value, total in zip(ratios, values, totals, strict=True)
-                if item in sums
-            )
-            / len(ratios)
-            for item in items
-        ]
-        spread = math.fsum(one**2 for one in shares)
-        stderr = math.sqrt(len(items) / (len(items) - 1) * spread)
-    return Estimate(math.fsum(values) / len(values), stderr, round(min(totals)))

@@ -60,7 +60,7 @@ class Ending(StrEnum):
 
 
 class ResultOrigin(StrEnum):
-    """Where the result of a recorded tool came from (`toolhop_tools.model.RecordedTable`)."""
+    """Where the result of a recorded or described tool came from (`toolhop_tools.model.Body`)."""
 
     RECORDED = "recorded"
     """It was recorded for these arguments."""
@@ -72,6 +72,8 @@ class ResultOrigin(StrEnum):
     """It is made up in the form of the tool's results."""
     DEFAULT = "default"
     """What the tool gives for any other arguments."""
+    FILE = "file"
+    """It stands in the file of answers that is played."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,7 +147,7 @@ class Called:
     action: EpisodeAction | None = None
     """Where the tool is an action of the episode itself: which."""
     origin: ResultOrigin | None = None
-    """Of a recorded tool's result; None for other tools, and where the call was rejected."""
+    """Of a recorded or described tool's result; None for others, and for rejected calls."""
     kind: Literal["called"] = "called"
 
     @property

@@ -34,7 +34,7 @@ def toolhop(
     """
     if env is None:
         env = {key: value for key, value in os.environ.items() if not key.startswith("TOOLHOP")}
-    before, arguments_before = dict(os.environ), sys.argv
+    env, before, arguments_before = dict(env), dict(os.environ), sys.argv
     with chdir(cwd or Path.cwd()), CliRunner().isolation() as (out, err, _):
         try:
             os.environ.clear()

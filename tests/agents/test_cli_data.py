@@ -3,8 +3,13 @@ from __future__ import annotations
 import json
 import os
 import subprocess
-from collections.abc import Sequence
+import threading
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -13,7 +18,7 @@ from tests.toolhop_tools.rows import row, same_names, write
 from toolhop_agents.data_view import parameter_rows
 from toolhop_agents.terminal import visible
 from toolhop_sandbox.outcome import JSON
-from toolhop_tools.readers import fetch
+from toolhop_tools.readers import fetch, nestools
 from toolhop_tools.readers.toolhop import read
 
 
@@ -53,6 +58,9 @@ def test_list_names_the_data_sets() -> None:
     assert [(one["name"], one["ready"]) for one in listed] == [
         ("builtin", True),
         ("toolhop", False),
+        ("nestools", False),
+        ("toolbehonest", False),
+        ("relytoolbench", False),
     ]
 
 
@@ -177,10 +185,10 @@ def test_validate_of_nothing_is_a_fault_of_usage(tmp_path: Path) -> None:
 
 
 def test_fetch_prints_where_the_file_is(rows: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(fetch, "adopt", lambda file: file)
-    assert toolhop("fetch", "--from", rows).stdout == f"{rows}\n"
-    monkeypatch.setattr(fetch, "fetch", lambda *, url, progress: progress(1, 2) or url)
-    assert toolhop("fetch", "--url", "x").stdout == "x\n"
+    monkeypatch.setattr(fetch, "adopt", lambda file, *, target, pin: target)
+    assert toolhop("fetch", "--from", rows).stdout == f"{fetch.cached_file()}\n"
+    monkeypatch.setattr(fetch, "fetch", lambda *, progress, **_: progress(1, 2))
+    assert toolhop("fetch", "--url", "x").stdout == f"{fetch.cached_file()}\n"
 
 
 def test_fetch_says_what_to_do_without_a_network(rows: str) -> None:
@@ -189,6 +197,181 @@ def test_fetch_says_what_to_do_without_a_network(rows: str) -> None:
     assert failed.stdout == ""
     assert "not 19,720,396" in toolhop("fetch", "--from", rows, code=3).stderr
     assert "not both" in toolhop("fetch", "--from", rows, "--url", "x", code=2).stderr
+
+
+FILES = {name: {pin.name for pin in one.pins} for name, one in fetch.SOURCES.items()}
+GOLDEN = Path(__file__).parents[1] / "golden"
+
+
+def official_copies(folder: Path) -> None:
+    """Files of our own under the official names, in the official forms."""
+    own = {
+        name: json.loads((GOLDEN / f"{name}_own.json").read_text())
+        for name in ("nestools", "toolbehonest", "relytoolbench")
+    }
+    sets = own["relytoolbench"]["sets"]
+    for name in FILES["relytoolbench"]:
+        rows = sets.get(name.removesuffix(".json"), sets["G1_instruction"])
+        (folder / name).write_text(json.dumps(rows))
+    for name in FILES["toolbehonest"]:
+        (folder / name).write_text(json.dumps(own["toolbehonest"]["rows"]))
+    for name, rows in (
+        ("test_data", own["nestools"]["rows"]),
+        ("test_api_ids", own["nestools"]["ids"]),
+    ):
+        (folder / f"{name}.jsonl").write_text("\n".join(map(json.dumps, rows)))
+
+
+class Files(SimpleHTTPRequestHandler):
+    def translate_path(self, path: str) -> str:
+        """By the name alone, as a proxy is asked for whole addresses."""
+        return super().translate_path(f"/{path.rpartition('/')[2]}")
+
+    def log_message(self, *_: object) -> None:
+        """Quiet."""
+
+
+@pytest.fixture
+def mirror(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    """A server with files under the official names; the pinned sizes are theirs."""
+    folder = tmp_path / "mirror"
+    folder.mkdir()
+    official_copies(folder)
+    sized = [replace(p, size_bytes=None) for p in fetch.SOURCES["nestools"].pins]
+    known = dict(fetch.SOURCES)
+    known["nestools"] = replace(known["nestools"], pins=tuple(sized))
+    monkeypatch.setattr(fetch, "SOURCES", known)
+    monkeypatch.setattr(nestools, "SOURCE", known["nestools"])
+    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+    handler = partial(Files, directory=str(folder))
+    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
+        thread.start()
+        yield f"http://127.0.0.1:{server.server_port}"
+        server.shutdown()
+        thread.join()
+
+
+@pytest.mark.parametrize("name", ["nestools", "toolbehonest", "relytoolbench"])
+def test_data_without_a_published_digest_is_recorded_and_then_checked(
+    name: str, mirror: str, tmp_path: Path
+) -> None:
+    assert f"data fetch {name}" in toolhop("validate", name, code=3).stderr
+    first = toolhop("fetch", name, "--url", mirror)
+    assert first.stderr.count("no published digest is known") == len(FILES[name])
+    assert Path(first.stdout.strip()).exists()
+    assert toolhop("validate", name).stderr.startswith(f"{name}: ")
+    items = told("list", "--data", name)
+    assert isinstance(items, list)
+    one = told("show", items[0]["id"], "--data", name)
+    assert isinstance(one, dict)
+    assert one["id"] == items[0]["id"]
+    again = toolhop("fetch", name, "--url", "http://127.0.0.1:1")
+    assert "digest" not in again.stderr, "nothing is asked for what is there"
+
+    damaged = fetch.SOURCES[name].file(fetch.SOURCES[name].pins[-1])
+    whole = damaged.read_bytes()
+    damaged.write_bytes(whole[:-1] + b" ")
+    assert "its SHA-256 differs" in toolhop("validate", name, code=3).stderr
+    (tmp_path / "mirror" / damaged.name).write_bytes(b"[" + b" " * (len(whole) - 2) + b"]")
+    other = toolhop("fetch", name, "--url", mirror, code=3)
+    assert "which holds the digest of the first" in other.stderr
+    (tmp_path / "mirror" / damaged.name).write_bytes(whole)
+    toolhop("fetch", name, "--url", mirror)
+    assert damaged.read_bytes() == whole
+
+
+def test_a_page_in_the_place_of_data_is_not_kept(mirror: str, tmp_path: Path) -> None:
+    (tmp_path / "mirror" / "test_en.json").write_text("<html>log in first</html>")
+    failed = toolhop("fetch", "toolbehonest", "--url", mirror, code=3)
+    assert "is no JSON file; nothing was kept" in failed.stderr
+    assert not fetch.SOURCES["toolbehonest"].path.exists()
+
+
+def test_a_folder_of_copies_is_imported(mirror: str, tmp_path: Path) -> None:
+    toolhop("fetch", "relytoolbench", "--from", str(tmp_path / "mirror"))
+    items = told("list", "--data", "relytoolbench")
+    assert isinstance(items, list)
+    assert len({one["id"].rpartition("-")[0] for one in items}) == 9
+    one = tmp_path / "mirror" / "G1_instruction.json"
+    assert "give the folder" in toolhop("fetch", "relytoolbench", "--from", str(one), code=2).stderr
+    one.unlink()
+    assert (
+        "G1_instruction.json"
+        in toolhop("fetch", "relytoolbench", "--from", str(tmp_path / "mirror"), code=3).stderr
+    )
+
+
+@pytest.mark.parametrize("name", ["nestools", "toolbehonest", "relytoolbench"])
+def test_without_a_network_one_line_says_so(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    for proxy in ("HTTPS_PROXY", "https_proxy"):
+        monkeypatch.setenv(proxy, "http://127.0.0.1:1")
+    failed = toolhop("fetch", name, code=3)
+    (line, fix) = failed.stderr.strip().splitlines()
+    assert "no download from https://" in line
+    assert fix.startswith("  fix: download https://")
+
+
+def test_proxies_are_those_of_the_usual_variables(
+    mirror: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HTTP_PROXY", mirror)
+    monkeypatch.setenv("http_proxy", mirror)
+    toolhop("fetch", "toolbehonest", "--url", "http://data.example")
+
+
+# --- wrong files
+
+SET, EN = "relytoolbench:G1_instruction.json", "toolbehonest:test_en.json"
+ROWS = "nestools:test_data.jsonl"
+WRONG: dict[str, tuple[str, Any, str]] = {
+    "answers for queries": (SET, {"7": {"query": "q", "answer": {}}}, "converted answers"),
+    "ids for queries": (SET, {"7": 0}, "test_query_ids"),
+    "results for tasks": (EN, {"os": {"level_1": []}}, "results by subtask"),
+    "answers for tasks": (ROWS, [{"test_id": 1, "response": "[]"}], "answers: play"),
+    "ids for tasks": (ROWS, [{"test_id": 1, "api_ids": [1]}], "ids of tools"),
+    "prompts for tasks": (ROWS, [{"test_id": 1, "prompt": "p"}], "prompts"),
+}
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_a_file_of_another_kind_is_named(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source, content, said = WRONG[name]
+    monkeypatch.chdir(tmp_path)
+    path = Path(source.partition(":")[2])
+    lines = path.suffix == ".jsonl"
+    path.write_text("\n".join(map(json.dumps, content)) if lines else json.dumps(content))
+    assert said in toolhop("validate", source, code=1).stdout
+
+
+def test_a_part_of_the_data_and_another_language_are_findings(tmp_path: Path) -> None:
+    rows = json.loads((GOLDEN / "toolbehonest_own.json").read_text())["rows"]
+    path = tmp_path / "test_zh.json"
+    path.write_text(json.dumps(rows))
+    found = toolhop("validate", f"toolbehonest:{path}").stdout
+    assert "other-language" in found
+    assert "not-the-whole" in found
+    assert "50 pairs of each subtask" in found
+
+
+def test_ids_of_another_part_of_the_data_are_told_at_once(tmp_path: Path) -> None:
+    official_copies(tmp_path)
+    ids = tmp_path / "test_api_ids.jsonl"
+    ids.write_text(ids.read_text().splitlines()[0])
+    found = toolhop("validate", f"nestools:{tmp_path / 'test_data.jsonl'}", code=1).stdout
+    assert "no ids of 1 row of 2, such as test_id 2" in found
+
+
+def test_a_set_that_is_none_is_refused_or_a_finding(tmp_path: Path) -> None:
+    official_copies(tmp_path)
+    path = tmp_path / "G1_instruction.json"
+    refused = toolhop("validate", f"relytoolbench:{path}?set=xyz", code=1)
+    assert "?set=xyz is no set" in refused.stdout
+    path.rename(tmp_path / "mine.json")
+    found = toolhop("validate", f"relytoolbench:{tmp_path / 'mine.json'}").stdout
+    assert "mine: its tasks are taken for solvable" in found
 
 
 # --- export

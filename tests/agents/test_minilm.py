@@ -20,6 +20,7 @@ from tests.env.test_toolbehonest import Published, trace
 from toolhop_agents.judge import minilm
 from toolhop_agents.judge.judges import JudgeError, Said
 from toolhop_agents.judge.minilm import MiniLM, gelu, open_minilm
+from toolhop_agents.judge.open_judge import open_judge
 from toolhop_env.questions import LlmQuestion, SimilarityQuestion
 from toolhop_env.scorers.toolbehonest import questions, score
 
@@ -113,3 +114,15 @@ def test_a_broken_file_is_named(tmp_path: Path, content: bytes) -> None:
     (tmp_path / "model.safetensors").write_bytes(content)
     with pytest.raises(JudgeError, match=f"the model in {tmp_path} cannot be read"):
         MiniLM(tmp_path)
+
+
+def test_without_sentence_transformers_the_judge_says_what_to_install() -> None:
+    if find_spec("sentence_transformers") is not None:
+        pytest.skip("sentence-transformers is installed here")
+
+    async def opened() -> None:
+        async with open_judge("sentence-transformers"):
+            raise AssertionError("it was opened")
+
+    with pytest.raises(JudgeError, match=r"toolhop-env\[sentence-transformers\].*minilm"):
+        anyio.run(opened)

@@ -57,14 +57,47 @@ def test_the_gold_is_right_by_every_measure_in_every_mode(data: Path, tmp_path: 
     answer = json.loads(done.stdout)
     assert {one["mode"] for one in answer["summaries"]} == set(BINDING.benchmark.modes)
     for summary in answer["summaries"]:
-        assert [value(summary, name) for name in WHOLE] == [1.0] * 6
+        calls = summary["mode"] == "calls"
+        wanted = [None, None, None, 1.0, None, 1.0] if calls else [1.0] * 6
+        assert [value(summary, name) for name in WHOLE] == wanted
     prompts = {
-        path.name[:6]: json.loads(path.read_text().splitlines()[0])["messages"][0]["content"]
+        path.name[:10]: json.loads(path.read_text().splitlines()[0])["messages"][0]["content"]
         for path in (Path(answer["run"]) / "episodes").glob("1_*")
     }
-    assert "'ferry': {'type': 'str', 'description': 'the ferry'}" in prompts["1_base"]
-    assert "'ferry': {'description': 'the ferry'}" in prompts["1_no-t"]
-    assert "Task: In other words 1." in prompts["1_no-c"]
+    assert "'ferry': {'type': 'str', 'description': 'the ferry'}" in prompts["1_base_e1_"]
+    assert "'ferry': {'description': 'the ferry'}" in prompts["1_no-types"]
+    assert "Task: In other words 1." in prompts["1_no-conju"]
+    assert f"Task: {OWN['rows'][0]['task']}"[:30] in prompts["1_no-conne"]
+
+
+CALLED = {
+    "gold": {"tree": 1.0, "nested_f1": 1.0, "order_f1": 1.0, "param_f1": 1.0},
+    "all-tools": {"tree": 0.0, "selection_f1": 1.0, "order_f1": 1.0, "param_f1": 0.0},
+    "empty": {"tree": 0.0, "selection_f1": 0.0},
+}
+
+
+@pytest.mark.parametrize("agent", CALLED)
+def test_calls_are_made_and_compared_with_the_golds_resolved(
+    data: Path, tmp_path: Path, agent: str
+) -> None:
+    folder, summary = played(data, tmp_path, "--agent", agent, "--mode", "calls")
+    found = {name: value(summary, f"strict_{name}") for name in CALLED[agent]}
+    assert found == CALLED[agent]
+    assert [value(summary, name) for name in ("tree", "average", "format")] == [None] * 3
+    assert toolhop("replay", str(folder), "--verify").returncode == 0
+    assert "wrong by Tree, official" not in toolhop("diagnose", str(folder)).stdout
+    refused = toolhop("export", str(folder), "--to", "predictions", "--out", str(tmp_path / "f"))
+    assert (refused.returncode, "no place for calls" in refused.stderr) == (2, True)
+
+
+def test_calls_over_the_wire_in_both_formats(data: Path, tmp_path: Path) -> None:
+    play = BINDING.agents["gold"]
+    with LoopbackServer(responder(load(str(data)), play, 0)) as server:
+        model = ("--model", "openai/scripted", "--base-url", server.base_url, "--mode", "calls")
+        _, native = played(data, tmp_path, *model)
+    assert value(native, "strict_tree") == 1.0
+    assert native["calls"]["value"] > 1
 
 
 def test_a_template_of_the_users_has_the_official_list_of_tools(data: Path, tmp_path: Path) -> None:

@@ -141,3 +141,32 @@ def test_every_prompt_shows_the_task_and_asks_for_its_form(
     assert wanted.get(mode, "Planned tool") in asked
     assert ("UnsovlableQuery" in asked) == (mode == "level-3")
     assert "{" not in asked
+
+
+def test_what_is_done_to_tools_is_refused_where_there_are_none(data: str, tmp_path: Path) -> None:
+    done = toolhop("run", "--data", data, "--agent", "gold", "--tools", "names=scrambled",
+                   "--log-dir", str(tmp_path / "logs"))  # fmt: skip
+    assert (done.returncode, "tools are in its question alone" in done.stderr) == (2, True)
+    assert not (tmp_path / "logs").exists()
+
+
+def test_totals_and_groups_stand_in_every_table(data: str, tmp_path: Path) -> None:
+    runs = []
+    for agent in ("gold", "always-unsolvable"):
+        done = toolhop("run", "--data", data, "--agent", agent, "--judge", "overlap", "--json",
+                       "--mode", "level-1,level-2,level-3", "--log-dir", str(tmp_path))  # fmt: skip
+        runs.append(json.loads(done.stdout)["run"])
+    (first, *_) = json.loads(toolhop("score", runs[1], "--json").stdout)
+    half = first["totals"]["overall"]["score"]["value"]
+    assert first["totals"]["overall, solvable"]["score_solvable"]["value"] == 0.0
+    compared = json.loads(toolhop("compare", *runs, "--json").stdout)["comparisons"][0]
+    line = compared["totals"][0]
+    assert (line["total"], line["measure"], line["before"]) == ("overall", "score", 1.0)
+    assert line["after"] == pytest.approx(half)
+    assert line["low"] < line["difference"] < line["high"]
+    assert "Totals" in toolhop("compare", *runs).stdout
+    text = toolhop("score", runs[1], "--by", "scenario").stdout
+    assert f"{100 * half:.1f}" in text
+    _, groups = text.split("ToolBeHonest by scenario")
+    assert all(name in groups for name in ("strict", "official", "score,", "PR", "MS", "LFT"))
+    assert "level-1" in toolhop("score", runs[1], "--by", "mode").stdout

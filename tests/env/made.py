@@ -7,11 +7,12 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from toolhop_env.attempt import Attempt
+from toolhop_env.benchmarks import named, score
 from toolhop_env.episode import Episode, Setting, Step
 from toolhop_env.feedback import Level
 from toolhop_env.messages import RawCall, Reply, Usage, UserMessage
 from toolhop_env.reading import CallFormat
-from toolhop_env.score import Errored, Score, Verdict
+from toolhop_env.score import Errored, Score, Values, Verdict
 from toolhop_env.trace import Called, Ended, Ending, Event, Replied, Started, Trace
 from toolhop_env.validation import Validator
 from toolhop_env.verdicts import Call, ErrorCode, Rejected
@@ -130,3 +131,12 @@ def attempt(item: str = "i1", verdict: Verdict | None = None, **changes: Any) ->
         "verdict": verdict or Errored("broken"),
     }
     return Attempt(**fields | changes)
+
+
+def scored(benchmark: str, item: str, mode: str, values: Values, **changes: Any) -> Attempt:  # noqa: ANN401 -- fields of `Attempt`
+    """An attempt of a benchmark with these values; those of its other measures are None."""
+    one = score(finished(called("born", 1815), called("minus", 36)))
+    assert isinstance(one, Score)
+    unknown = dict.fromkeys(measure.name for measure in named(benchmark).measures)
+    verdict = Score(one.conduct, {**unknown, **values})
+    return attempt(item, verdict, benchmark=benchmark, mode=mode, **changes)

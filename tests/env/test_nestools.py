@@ -65,6 +65,26 @@ def plain(counts: Counts) -> list[list[float]]:
     return [[one.correct, one.predicted, one.gold] for one in four]
 
 
+@pytest.mark.parametrize("number", ["True", "11.0", "'11'", "[11]", "11"])
+def test_strictly_an_id_is_the_whole_number_that_the_tool_has(own: DataSet, number: str) -> None:
+    gold = gold_calls(BENCHMARK.gold(own.by_id["1"]))
+    text = f'[{{"api_name": "find_ferry", "api_id": {number}, "parameters": {{}}}}]'
+    assert strict(gold, calls_in(text)).selection.correct == (number == "11")
+
+
+def test_a_number_without_a_text_stops_the_official_code_and_not_ours(own: DataSet) -> None:
+    for value in ("0x1" + "0" * 20_000, f"[{{1: 0x1{'0' * 20_000}}}]"):
+        verdict = score(answered(own.by_id["1"], CALL % value))
+        assert isinstance(verdict, Score)
+        assert verdict.value("official_raises") == 1.0
+        assert verdict.value("tree") is None
+        assert verdict.value("strict_selection_p") == 1.0
+    # In decimal neither Python nor JSON reads it: the format is invalid.
+    verdict = score(answered(own.by_id["1"], CALL % ("1" * 20_000)))
+    assert isinstance(verdict, Score)
+    assert (verdict.value("official_raises"), verdict.value("format")) == (0.0, 0.0)
+
+
 @pytest.mark.parametrize("case", OWN["cases"], ids=[case["says"] for case in OWN["cases"]])
 def test_our_own_cases(own: DataSet, case: dict[str, Any]) -> None:
     item = own.by_id[str(case["row"])]

@@ -23,7 +23,6 @@ from toolhop_env.scorers.relytoolbench import (
     NAMES,
     PROMPTS,
     RELYTOOLBENCH,
-    aggregate,
     facets,
     played,
     score,
@@ -276,17 +275,6 @@ def test_utility(
 ) -> None:
     found = utility(result, hallucinated=hallucinated, calls=calls, solvable=solvable, most=most)
     assert found == worth
-
-
-def test_official_tables_are_unweighted_means_over_sets() -> None:
-    sets = {"G1_instruction": [1, 1, 1, 0], "G1_instruction_with_unmatched_tools": [0],
-            "G2_category": [1]}  # fmt: skip
-    scored = [(name, {"m": (float(v), 1.0)}) for name, each in sets.items() for v in each]
-    found = aggregate([*scored, ("G2_category", {"m": None})], "m")
-    assert found["G1_instruction"] == 0.75
-    assert found["G1_instruction (group)"] == 0.375
-    assert found["solvable"] == 0.875
-    assert found["all"] == pytest.approx((0.75 + 0 + 1) / 3)
 
 
 def test_it_is_known_by_name_and_items_have_facets(tmp_path: Path) -> None:

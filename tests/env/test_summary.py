@@ -15,11 +15,12 @@ from hypothesis import strategies as st
 from tests.env.made import called, finished
 from toolhop_env.attempt import Attempt, attempt_of, counting
 from toolhop_env.benchmarks import score
+from toolhop_env.estimates import Estimate, figures
 from toolhop_env.feedback import Level
 from toolhop_env.measures import Measure
 from toolhop_env.reading import CallFormat
 from toolhop_env.score import Conduct, Errored, Parts, Score, Verdict
-from toolhop_env.summary import Estimate, Summary, figures, summarize
+from toolhop_env.summary import Summary, summarize
 from toolhop_env.trace import Ended, Ending, Trace
 from toolhop_env.verdicts import ErrorCode
 

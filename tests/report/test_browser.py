@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import socket
 from dataclasses import replace
 from pathlib import Path
@@ -12,6 +13,8 @@ import pytest
 from selenium.webdriver import Chrome
 from selenium.webdriver.support.ui import Select
 
+from tests.agents.command import toolhop
+from tests.faults.test_benchmark_kills import written as rows_of
 from tests.report.browser import Keys, Page
 from tests.report.conftest import fresh
 from tests.report.made import SLIP, SOLVED, Script, trace, write_run
@@ -485,10 +488,10 @@ def test_a_benchmark_with_measures_of_its_own_stands_beside_another(
     ]
     page = fresh(driver, written(collect(open_sources(folders)), tmp_path / "page.html"))
     page.open()
-    heads = page.texts("[aria-labelledby=h-answers] table:first-of-type th[scope=col]")
+    heads = page.texts("[aria-labelledby=h-answers] > .scroll:first-of-type table th[scope=col]")
     assert heads[2:5] == ["depth reached", "polite %", "terse %"]
     assert "strict %" in heads
-    rows = page.texts("[aria-labelledby=h-answers] table:first-of-type tbody tr")
+    rows = page.texts("[aria-labelledby=h-answers] > .scroll:first-of-type table tbody tr")
     (detailed,) = (row for row in rows if "points · detailed" in row)
     assert "2.25 ± 2.25100.0" in detailed, "a mean over the two that have a figure"
     assert page.texts("[aria-labelledby=h-answers] figcaption")[0].startswith("Points: Right")
@@ -511,4 +514,35 @@ def test_a_benchmark_with_measures_of_its_own_stands_beside_another(
         assert set(page.texts(".row b")) == listed, verdict
     page.filtered("benchmark", "points")
     page.until_text("#total", "4 of 5 episodes")
+    assert page.errors() == []
+
+
+@pytest.mark.parametrize("name", ["nestools", "toolbehonest", "relytoolbench"])
+def test_a_benchmark_of_many_measures_is_reachable_whole(
+    name: str, driver: Chrome, tmp_path: Path
+) -> None:
+    data, agent = rows_of(name, tmp_path / "data"), "all-tools"
+    flags = {"toolbehonest": ("--agent", "gold", "--mode", "level-1,level-2,level-3",
+                              "--judge", "overlap")}  # fmt: skip
+    done = toolhop("run", "--data", data, *flags.get(name, ("--agent", agent)), "--json",
+                   "--log-dir", str(tmp_path / "logs"))  # fmt: skip
+    folder, out = json.loads(done.stdout)["run"], tmp_path / "page.html"
+    assert toolhop("report", folder, "--out", str(out)).returncode == 0
+    page = Page(driver, out)
+    for width in (390, 1400):
+        page.resize(width, 900)
+        page.open()
+        page.js(OPEN_ALL)
+        assert page.js("return document.documentElement.scrollWidth") <= width
+        cut = page.js(
+            """
+            return [...document.querySelectorAll('td, th')]
+              .filter((e) => e.checkVisibility() && !e.closest('thead'))
+              .filter((e) => !e.closest('.scroll') || innerWidth < 1000)
+              .filter((e) => e.getBoundingClientRect().right > innerWidth + 1)
+              .map((e) => e.textContent);
+            """
+        )
+        assert cut == []
+    assert page.count("#h-totals") == (name != "nestools")
     assert page.errors() == []

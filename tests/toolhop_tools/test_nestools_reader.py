@@ -81,21 +81,15 @@ def test_a_fault_is_named_by_row_and_field(
     assert (done.returncode, field in done.stdout) == (1, True)
 
 
-@pytest.mark.parametrize(
-    ("ids", "given"),
-    [([], "nothing"), ([{"test_id": 1, "api_ids": [1, 2, 2]}, OWN["ids"][1]], "list of 3")],
-    ids=["none", "one twice"],
-)
-def test_ids_that_do_not_fit_are_errors(tmp_path: Path, ids: Rows, given: str) -> None:
-    path = written(tmp_path, {"test_api_ids-2": [*ids, {"test_id": 9, "api_ids": [1]}]})
-    errors = survey(str(path)).errors
-    assert errors[0].where == "id 1"
-    assert "test_api_ids.api_ids" in {one.field for one in errors}
-    assert any(given in str(one) for one in errors) or given == "nothing"
+def test_ids_that_do_not_fit_are_errors(tmp_path: Path) -> None:
+    ids = [{"test_id": 1, "api_ids": [1, 2, 2]}, OWN["ids"][1]]
+    errors = survey(str(written(tmp_path, {"test_api_ids-2": ids}))).errors
+    assert [(one.where, one.field) for one in errors] == [("id 1", "test_api_ids.api_ids")]
+    assert "list of 3" in str(errors[0])
 
 
 def test_a_wrong_file_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match="give nestools:PATH"):
+    with pytest.raises(DataError, match="data fetch nestools"):
         survey("nestools:")
     done = toolhop("data", "validate", f"nestools:{tmp_path / 'absent.jsonl'}")
     assert done.returncode == 2

@@ -201,7 +201,7 @@ def test_replies_without_a_template_are_errors(tmp_path: Path) -> None:
         ("x.json?sets=a", "no option 'sets'"),
         ("x.json?schemas=mine", "give published or fixed"),
         ("x.json?replies=/nowhere/at/all", "no such folder"),
-        ("", "not shipped"),
+        ("", "data fetch relytoolbench"),
     ],
 )
 def test_what_is_no_option_is_refused(text: str, said: str) -> None:

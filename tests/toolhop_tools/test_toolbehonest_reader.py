@@ -22,7 +22,7 @@ TEXTS = ("subtask", "task", "tools", "unsolvable_task", "unsolvable_tools")
 PLANS = ("planning_tools", "planning_tools_unsolvable")
 
 
-def written(folder: Path, rows: object, name: str = "test_en.json") -> Path:
+def written(folder: Path, rows: object, name: str = "rows.json") -> Path:
     path = folder / name
     path.write_text(rows if isinstance(rows, str) else json.dumps(rows, ensure_ascii=False))
     return path
@@ -161,7 +161,8 @@ def test_a_row_that_stands_twice_is_a_finding(tmp_path: Path) -> None:
         ("", "not a JSON file"),
         ("{", "not a JSON file"),
         ("[]", "has no items"),
-        ('{"os": {"level_1": []}}', "one JSON list of rows"),
+        ('{"os": {"level_1": []}}', "results by subtask"),
+        ('{"tasks": []}', "one JSON list of rows"),
         ('{"subtask": "os"}\n{"subtask": "os"}\n', "name the file .jsonl"),
         ('[{"subtask": NaN}]', "a number that JSON and Python can hold"),
     ],
@@ -182,5 +183,5 @@ def test_rows_of_other_kinds_are_named(tmp_path: Path) -> None:
 def test_the_data_is_not_shipped() -> None:
     with pytest.raises(DataError):
         survey_any("toolbehonest")
-    with pytest.raises(DataError, match="give toolbehonest:FILE"):
+    with pytest.raises(DataError, match="data fetch toolbehonest"):
         survey_any("toolbehonest:")

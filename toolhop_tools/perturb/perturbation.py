@@ -119,9 +119,15 @@ def perturbed(
     """The items as they are shown; the arguments are those of `Perturbation.changes`.
 
     Raises:
-        BadChoice: the pool has too few other tools for an item.
+        BadChoice: the pool has too few other tools for an item, or an item has no tools to change.
     """
     changes = how.changes(pool=pool, seed=seed)
+    bare = [item.id for item in items if not item.tools]
+    if changes and bare:
+        raise BadChoice(
+            f"{how} changes tools, and {bare[0]} has none: tools are in its question alone",
+            fix="leave the perturbation out",
+        )
     return tuple(_after(item, changes) for item in items)
 
 

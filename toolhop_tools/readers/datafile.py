@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import math
 import re
+from collections.abc import Callable
 from pathlib import Path
 from typing import NoReturn, cast
 
@@ -59,6 +60,27 @@ def parse_rows(data: bytes, *, lines: bool, origin: str) -> list[tuple[str, JSON
     if not rows:
         raise DataError("has no items; give a file with at least one", origin=origin)
     return rows
+
+
+def parse_list(path: Path, mistaken: Callable[[dict[str, JSON]], str]) -> list[tuple[str, JSON]]:
+    """The rows of a file: a value a line of a ``.jsonl``, else one list.
+
+    Args:
+        path: the file.
+        mistaken: what an object that stands in the place of the list is; empty where unknown.
+
+    Raises:
+        DataError: see `parse_rows`.
+    """
+    data, origin, lines = read_bytes(path), str(path), path.suffix.lower() == ".jsonl"
+    try:
+        return parse_rows(data, lines=lines, origin=origin)
+    except DataError:
+        value, _ = _loads(decode(data, origin))
+        what = mistaken(value) if isinstance(value, dict) else ""
+        if what:
+            raise DataError(f"this file is no list of tasks but {what}", origin=origin) from None
+        raise
 
 
 def parse(data: bytes, origin: str) -> JSON:

@@ -1,6 +1,7 @@
-"""ToolHop's official data file: downloaded or imported, and kept only if it is the pinned one.
+"""The benchmarks' official data files: downloaded or imported, and checked. None is shipped here.
 
-The data is CC-BY-4.0 (bytedance-research/ToolHop on Hugging Face). None of it is shipped here.
+A file whose digest is known is kept only if it has it. Of another one the digest is recorded beside
+it when it first comes, as ``FILE.sha256``, and checked from then on.
 """
 
 from __future__ import annotations
@@ -8,12 +9,12 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TypeAlias
 
 from toolhop_tools.atomic import atomic
-from toolhop_tools.errors import FetchError
+from toolhop_tools.errors import DataNotFetched, FetchError
 
 OnProgress: TypeAlias = Callable[[int, int], None]
 """Called with the bytes that have come and the bytes that will have come in the end."""
@@ -23,20 +24,34 @@ READ_S = 60.0
 """Longest silence of a server between two pieces."""
 
 
+MOST_BYTES = 200_000_000
+"""Of a file whose size is not known."""
+HUGGING_FACE, GITHUB = "https://huggingface.co", "https://raw.githubusercontent.com"
+
+
 @dataclass(frozen=True, slots=True)
 class Pin:
-    """A file on Hugging Face, down to its content."""
+    """A file of a repository, down to its content where that is known."""
 
     repository: str
     revision: str
     path: str
-    size_bytes: int
-    sha256: str
+    size_bytes: int | None = None
+    sha256: str = ""
+    """Empty where no digest is published."""
+    host: str = HUGGING_FACE
 
-    def url(self, endpoint: str) -> str:
-        """Where `endpoint`, such as ``https://huggingface.co`` or a mirror, serves it."""
-        place = f"datasets/{self.repository}/resolve/{self.revision}/{self.path}"
-        return f"{endpoint.rstrip('/')}/{place}"
+    @property
+    def name(self) -> str:
+        """The file's name."""
+        return Path(self.path).name
+
+    def url(self, endpoint: str = "") -> str:
+        """Where `endpoint`, such as a mirror, serves it; by default its own host."""
+        place = f"{self.repository}/{self.revision}/{self.path}"
+        if self.host == HUGGING_FACE:
+            place = f"datasets/{self.repository}/resolve/{self.revision}/{self.path}"
+        return f"{(endpoint or self.host).rstrip('/')}/{place}"
 
 
 TOOLHOP_FILE = Pin(
@@ -49,8 +64,109 @@ TOOLHOP_FILE = Pin(
 """The file that its Git LFS pointer names at this revision (spec METRICS.md 3.1)."""
 
 
-def cache_folder(environ: Mapping[str, str] = os.environ) -> Path:
+@dataclass(frozen=True, slots=True)
+class Source:
+    """The official files of a data set."""
+
+    name: str
+    """As in ``--data`` and `toolhop data fetch`."""
+    pins: tuple[Pin, ...]
+    licence: str
+    main: str = ""
+    """The file that is read; the folder of all of them where empty."""
+
+    @property
+    def folder(self) -> Path:
+        """Where several files are kept."""
+        return cache_folder() / f"{self.name}-{self.pins[0].revision[:8]}"
+
+    def file(self, pin: Pin) -> Path:
+        """Where one of the files is kept, whether it is there or not."""
+        return cached_file(pin) if pin == TOOLHOP_FILE else self.folder / pin.name
+
+    @property
+    def path(self) -> Path:
+        """What is read: a file, or the folder of all."""
+        known = {pin.name: self.file(pin) for pin in self.pins}
+        return known[self.main] if self.main else self.folder
+
+    def here(self) -> Path:
+        """The path to be read.
+
+        Raises:
+            DataNotFetched: a file is missing, or is not the one that was fetched.
+        """
+        for pin in self.pins:
+            path = self.file(pin)
+            if path.exists() and is_pinned(path, pin):
+                continue
+            missing = f"the official data of {self.name} is not on this machine"
+            other = (
+                "this is not the pinned file, or the first that was fetched: its SHA-256 differs"
+            )
+            raise DataNotFetched(
+                other if path.exists() else missing,
+                origin=str(path),
+                fix=f"run `toolhop data fetch {self.name}` (--from PATH imports a copy), or read a "
+                f"file of your own by {self.name}:PATH",
+            )
+        return self.path
+
+
+_NESTOOLS = Pin(
+    "hhan1018/NesTools",
+    "fb617f396d61ead9f857a48f9ea7cf12fa522450",
+    "data/test_data.jsonl",
+    size_bytes=2_683_323,
+    host=GITHUB,
+)
+_TOOLBEHONEST = Pin("Joelzhang/ToolBeHonest", "main", "test_en.json")
+_RELYTOOLBENCH = Pin(
+    "X-LANCE/ToolHallucination",
+    "f89158c471c806a9c12229cf91165a4132780411",
+    "solvable_queries/test_instruction",
+    host=GITHUB,
+)
+SOURCES: Mapping[str, Source] = {
+    one.name: one
+    for one in (
+        Source("toolhop", (TOOLHOP_FILE,), "CC-BY-4.0", main="ToolHop.json"),
+        Source(
+            "nestools",
+            (
+                _NESTOOLS,
+                replace(
+                    _NESTOOLS,
+                    path="inference/build_test_prompt/test_api_ids.jsonl",
+                    size_bytes=None,
+                ),
+            ),
+            "Apache-2.0",
+            main="test_data.jsonl",
+        ),
+        Source(
+            "toolbehonest",
+            (_TOOLBEHONEST, replace(_TOOLBEHONEST, path="test_zh.json")),
+            "MIT",
+            main="test_en.json",
+        ),
+        Source(
+            "relytoolbench",
+            tuple(
+                replace(_RELYTOOLBENCH, path=f"{_RELYTOOLBENCH.path}/{group}{part}.json")
+                for group in ("G1_instruction", "G2_category", "G3_instruction")
+                for part in ("", "_missing_all_arguments", "_with_unmatched_tools")
+            ),
+            "Apache-2.0; the queries stem from ToolBench",
+        ),
+    )
+}
+"""By name. Of the files but ToolHop's no digest is published."""
+
+
+def cache_folder(environ: Mapping[str, str] | None = None) -> Path:
     """``TOOLHOP_CACHE``, or ``toolhop`` in ``XDG_CACHE_HOME`` (if absolute) or ``~/.cache``."""
+    environ = os.environ if environ is None else environ
     if own := environ.get("TOOLHOP_CACHE"):
         return Path(own).expanduser()
     base = environ.get("XDG_CACHE_HOME", "")
@@ -64,16 +180,34 @@ def cached_file(pin: Pin = TOOLHOP_FILE) -> Path:
 
 
 def default_url(pin: Pin = TOOLHOP_FILE, environ: Mapping[str, str] = os.environ) -> str:
-    """The file at ``HF_ENDPOINT``, or at huggingface.co."""
-    return pin.url(environ.get("HF_ENDPOINT") or "https://huggingface.co")
+    """The file at its host; of Hugging Face at ``HF_ENDPOINT`` where that is set."""
+    mirror = environ.get("HF_ENDPOINT", "") if pin.host == HUGGING_FACE else ""
+    return pin.url(mirror)
+
+
+def record_of(path: Path) -> Path:
+    """Where a file's digest is recorded, in the form of ``sha256sum``."""
+    return path.with_name(f"{path.name}.sha256")
+
+
+def wanted_digest(path: Path, pin: Pin = TOOLHOP_FILE) -> str:
+    """The SHA-256 that the file must have: the pin's, or the one recorded; empty for none."""
+    if pin.sha256:
+        return pin.sha256
+    try:
+        return record_of(path).read_text(encoding="utf-8").split(maxsplit=1)[0]
+    except (OSError, UnicodeDecodeError, IndexError):
+        return ""
 
 
 def is_pinned(path: Path, pin: Pin = TOOLHOP_FILE) -> bool:
-    """Whether the file's size and SHA-256 are the pinned ones (20 MB take 20 ms)."""
-    if not path.is_file() or path.stat().st_size != pin.size_bytes:
+    """Whether the file's SHA-256 is the pinned one, or the one recorded (20 MB take 20 ms)."""
+    if not path.is_file():
+        return False
+    if pin.size_bytes is not None and path.stat().st_size != pin.size_bytes:
         return False
     with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest() == pin.sha256
+        return hashlib.file_digest(file, "sha256").hexdigest() == wanted_digest(path, pin)
 
 
 def fetch(
@@ -83,10 +217,10 @@ def fetch(
     pin: Pin = TOOLHOP_FILE,
     progress: OnProgress | None = None,
 ) -> Path:
-    """Download the pinned file unless it is there already; gives its path.
+    """Download a file unless it is there already; gives its path.
 
     Args:
-        url: another place than `default_url`, such as a mirror's; the content must be the same.
+        url: another place than `default_url`, such as a mirror's.
         target: where to keep it, instead of `cached_file`.
         pin: the file.
         progress: told of every piece that comes.
@@ -143,9 +277,9 @@ def _unwritable(target: Path, error: OSError) -> FetchError:
 
 def _by_hand(pin: Pin) -> str:
     return (
-        f"download {pin.url('https://huggingface.co')} in a browser or on another machine and run "
-        "`toolhop data fetch --from FILE`; or set HTTPS_PROXY; or name a mirror by --url URL or "
-        "HF_ENDPOINT"
+        f"download {pin.url()} in a browser or on another machine and run `toolhop data fetch "
+        "NAME --from FILE` (of several files their folder); or set HTTPS_PROXY; or name a mirror "
+        "by --url URL or HF_ENDPOINT"
     )
 
 
@@ -153,24 +287,37 @@ def _keep(
     pieces: Iterable[bytes], target: Path, pin: Pin, progress: OnProgress | None, what: str
 ) -> None:
     """Write aside, check, rename. A file that grows past the pinned size is not read on."""
-    digest, size = hashlib.sha256(), 0
+    digest, size, most = hashlib.sha256(), 0, pin.size_bytes or MOST_BYTES
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise _unwritable(target, error) from None
     with atomic(target) as beside, beside.open("wb") as file:
         for piece in pieces:
+            if not size and not pin.sha256 and piece.lstrip()[:1] not in {b"", b"[", b"{"}:
+                raise FetchError(f"{what} is no JSON file; nothing was kept", fix=_by_hand(pin))
             size += len(piece)
-            if size > pin.size_bytes:
+            if size > most:
                 break
             digest.update(piece)
             file.write(piece)
             if progress:
-                progress(size, pin.size_bytes)
-        if size != pin.size_bytes:
-            more = "more than " if size > pin.size_bytes else ""
-            given = f"has {more}{min(size, pin.size_bytes):,} bytes, not {pin.size_bytes:,}"
+                progress(size, pin.size_bytes or size)
+        if size > most or (pin.size_bytes is not None and size != pin.size_bytes):
+            more = "more than " if size > most else ""
+            given = f"has {more}{min(size, most):,} bytes, not {most:,}"
             raise FetchError(f"{what} {given}; nothing was kept", fix=_by_hand(pin))
-        if digest.hexdigest() != pin.sha256:
-            given = f"has SHA-256 {digest.hexdigest()}, not {pin.sha256}"
-            raise FetchError(f"{what} {given}; nothing was kept", fix=_by_hand(pin))
+        _check_digest(digest.hexdigest(), target, pin, what)
+    if not wanted_digest(target, pin):
+        record_of(target).write_text(f"{digest.hexdigest()}  {target.name}\n", encoding="utf-8")
+
+
+def _check_digest(found: str, target: Path, pin: Pin, what: str) -> None:
+    wanted = wanted_digest(target, pin)
+    if not wanted or found == wanted:
+        return
+    fix = _by_hand(pin)
+    if not pin.sha256:
+        fix = f"{fix}; where the published file has changed and you want it, remove "
+        fix += f"{record_of(target)}, which holds the digest of the first"
+    raise FetchError(f"{what} has SHA-256 {found}, not {wanted}; nothing was kept", fix=fix)

@@ -18,9 +18,10 @@ from dataclasses import replace
 from pathlib import Path
 
 from toolhop_sandbox.outcome import JSON
-from toolhop_tools.errors import DataError, DataProblem, shown
+from toolhop_tools.errors import DataError, DataProblem, counted, shown
 from toolhop_tools.model import DataSet, Described, Item, Tool, ToolSchema
 from toolhop_tools.readers.datafile import parse_rows, read_bytes
+from toolhop_tools.readers.fetch import SOURCES
 from toolhop_tools.readers.reader import Reader
 from toolhop_tools.readers.record import Record, Survey, collect
 
@@ -28,6 +29,7 @@ DATA = "test_data"
 IDS, PROMPTS, REWRITTEN = "test_api_ids", "test_prompt", "test_no_conjunctions"
 WITHOUT_CONJUNCTIONS = "no-conjunctions"
 """The mode that asks the question as `REWRITTEN` has it."""
+SOURCE = SOURCES["nestools"]
 FIELDS = ("test_id", "api", "task", "call", "field")
 TYPES = {
     "str": "string",
@@ -41,17 +43,20 @@ TYPES = {
 
 
 def survey(path: str, *, last_wins: bool = False) -> Survey:
-    """Read the files.
+    """Read the files; without a path those that were fetched.
 
     Raises:
-        DataError: no path is given, or a file holds no rows.
+        DataNotFetched: no path is given, and they are not in the cache folder.
+        DataError: a file holds no rows.
     """
     del last_wins  # tools are told apart by their ids
-    if not path:
-        raise DataError("no file is given", fix=f"give nestools:PATH of a {DATA}.jsonl")
+    path = path or str(SOURCE.here())
     home = Path(path)
     beside = {name: _beside(home, name) for name in (IDS, PROMPTS, REWRITTEN)}
     rows = parse_rows(read_bytes(home), lines=True, origin=path)
+    _check_kind(rows[0][1], path)
+    if (ids := beside[IDS]) is not None:
+        _check_ids(rows, ids, home)
     numbers: dict[str, int] = {}
     items, problems = collect(
         rows, lambda identity, row: _item(identity, row, beside, numbers), id_field="test_id"
@@ -60,6 +65,46 @@ def survey(path: str, *, last_wins: bool = False) -> Survey:
         given = "none: tools have numbers of their own, and published answers do not fit"
         problems.append(DataProblem("no-ids", path, "", f"{IDS}*.jsonl beside", given, "finding"))
     return Survey(DataSet(home.stem, path, tuple(items)), tuple(problems))
+
+
+KINDS = {
+    "response": "answers: play them by --agent predictions:FILE",
+    "api_ids": f"ids of tools: they go beside {DATA}.jsonl",
+    "prompt": f"prompts: they go beside {DATA}.jsonl",
+}
+"""What files of other rows of NesTools hold, by a field of theirs."""
+
+
+def _check_kind(row: JSON, path: str) -> None:
+    """See that rows are tasks.
+
+    Raises:
+        DataError: they are what another file of NesTools holds.
+    """
+    given = row if isinstance(row, dict) else {}
+    for field, what in KINDS.items():
+        if field in given and "api" not in given:
+            fix = f"give {DATA}.jsonl, whose rows have {', '.join(FIELDS)}"
+            raise DataError(f"these rows are no tasks but {what}", origin=path, fix=fix)
+
+
+def _check_ids(
+    rows: Sequence[tuple[str, JSON]], ids: Mapping[str, Mapping[str, JSON]], home: Path
+) -> None:
+    """See that the ids beside the data are of its rows.
+
+    Raises:
+        DataError: they are of other ones, as where one file is a part of the published one.
+    """
+    wanted = [str(row.get("test_id")) for _, row in rows if isinstance(row, dict)]
+    missing = [one for one in wanted if one not in ids]
+    if missing:
+        raise DataError(
+            f"{IDS}*.jsonl beside it has no ids of {counted(len(missing), 'row')} of "
+            f"{len(wanted)}, such as test_id {missing[0]}: it is of another part of the data",
+            origin=str(home),
+            fix="put the file of the same rows beside it",
+        )
 
 
 def is_official(path: Path) -> bool:
@@ -75,7 +120,7 @@ def is_official(path: Path) -> bool:
 READER = Reader(
     "NesTools' test_data.jsonl, with test_api_ids.jsonl beside it",
     survey,
-    wants_path=True,
+    own_file=lambda: SOURCE.path,
     fits=is_official,
 )
 

@@ -29,7 +29,8 @@ from toolhop_tools.model import (
     Tool,
     ToolSchema,
 )
-from toolhop_tools.readers.datafile import parse_rows, read_bytes
+from toolhop_tools.readers.datafile import parse_list
+from toolhop_tools.readers.fetch import SOURCES
 from toolhop_tools.readers.reader import Reader
 from toolhop_tools.readers.record import Record, Survey, collect
 from toolhop_tools.readers.relytoolbench_replies import filled, recorded, response, service_name
@@ -38,6 +39,14 @@ NAME = "relytoolbench"
 KINDS = {"with_unmatched_tools": "unmatched", "missing_all_arguments": "missing"}
 """Sets whose tasks cannot be solved, by a part of their name; all others can (official rule)."""
 GROUPS = ("G1_instruction", "G2_category", "G3_instruction")
+SETS = tuple(
+    f"{group}{part}"
+    for group in GROUPS
+    for part in ("", "_missing_all_arguments", "_with_unmatched_tools")
+)
+"""The official names of sets."""
+OTHER_SETS = ("G1_category", "G1_tool", "G2_instruction")
+"""Those of StableToolBench in the same folder; they are in no official table."""
 TYPES = {"NUMBER": "integer", "STRING": "string", "BOOLEAN": "boolean"}
 """Official: type in the schema by the data's; a text for any other."""
 DESCRIPTION_CHARS, NAME_CHARS = 256, 64
@@ -98,6 +107,11 @@ def survey(path: Path, options: Options) -> Survey:
     files = sorted(path.glob("G*.json")) if path.is_dir() else [path]
     if not files:
         raise DataNotFound("no set G*.json in this folder", origin=str(path))
+    names = [options.set or file.stem for file in files]
+    if unknown := [one for one in names if options.set and one not in (*SETS, *OTHER_SETS)]:
+        raise DataError(
+            f"?set={unknown[0]} is no set", origin=str(path), fix=f"give one of {', '.join(SETS)}"
+        )
     if options.set and len(files) > 1:
         message = f"?set={options.set} names one set, and there are {len(files)}"
         raise DataError(message, origin=str(path), fix="leave the option out")
@@ -105,13 +119,28 @@ def survey(path: Path, options: Options) -> Survey:
     problems: list[DataProblem] = []
     for file in files:
         name = options.set or file.stem
-        rows = parse_rows(read_bytes(file), lines=file.suffix.lower() == ".jsonl", origin=str(file))
+        rows = parse_list(file, _mistaken)
         numbered = [(where, _with_id(row)) for where, row in rows]
         found, noted = collect(numbered, lambda one, row, name=name: _item(one, row, name, options))  # type: ignore[misc]
         items += found
         prefix = f"{name} " if len(files) > 1 else ""
+        if name not in (*SETS, *OTHER_SETS):
+            expected, given = (
+                "the name of a set",
+                f"{name}: its tasks are taken for {kind_of(name)}",
+            )
+            noted.append(DataProblem("unknown-set", file.name, "", expected, given, "finding"))
         problems += [replace(one, where=f"{prefix}{one.where}") for one in noted]
     return Survey(DataSet(NAME, str(path), tuple(items)), tuple(problems))
+
+
+def _mistaken(whole: dict[str, JSON]) -> str:
+    """What stands in the files of the same names in other folders of the official code."""
+    if whole and all(isinstance(one, dict) and "answer" in one for one in whole.values()):
+        return "converted answers: play them by --agent predictions:FILE"
+    if whole and all(isinstance(one, int) for one in whole.values()):
+        return "ids of queries (test_query_ids): give the file of that name in test_instruction"
+    return ""
 
 
 def _with_id(row: JSON) -> JSON:
@@ -269,10 +298,9 @@ def options_of(text: str) -> tuple[Path, Options]:
 
 def _survey(path: str, *, last_wins: bool) -> Survey:
     del last_wins
-    if not path:
-        fix = f"give {NAME}:FILE or a folder of sets, such as {NAME}:G1_instruction.json"
-        raise DataError("RelyToolBench's data is not shipped", fix=fix)
-    return survey(*options_of(path))
+    file, options = options_of(path)
+    return survey(SOURCE.here() if file == Path() else file, options)
 
 
-READER = Reader("RelyToolBench's sets, such as G1_instruction.json", _survey, wants_path=True)
+SOURCE = SOURCES[NAME]
+READER = Reader("RelyToolBench's nine sets", _survey, own_file=lambda: SOURCE.path)

@@ -19,9 +19,10 @@ from pathlib import Path
 from typing import Any
 
 from toolhop_sandbox.outcome import JSON
-from toolhop_tools.errors import DataError, DataProblem, shown
+from toolhop_tools.errors import DataProblem, counted, shown
 from toolhop_tools.model import DataSet, Item
-from toolhop_tools.readers.datafile import parse_rows, read_bytes
+from toolhop_tools.readers.datafile import parse_list
+from toolhop_tools.readers.fetch import SOURCES
 from toolhop_tools.readers.reader import Reader
 from toolhop_tools.readers.record import Record, Survey
 
@@ -72,7 +73,7 @@ def survey(path: Path, *, name: str = "") -> Survey:
         DataError: no rows could be read from the file at all.
     """
     origin = str(path)
-    rows = parse_rows(read_bytes(path), lines=path.suffix.lower() == ".jsonl", origin=origin)
+    rows = parse_list(path, _mistaken)
     pairs: list[_Pair] = []
     problems: list[DataProblem] = []
     places: Counter[str] = Counter()
@@ -89,9 +90,42 @@ def survey(path: Path, *, name: str = "") -> Survey:
         else:
             record.note("wrong-type", "", expected="an object", given=shown(row))
         problems += record.notes
+    problems += _whole_file(path, pairs)
     known = _subtask_tools(pairs)
     items = [item for pair in pairs for item in _twins(pair, known[pair.subtask])]
     return Survey(DataSet(name or path.stem, origin, tuple(items)), tuple(problems))
+
+
+PUBLISHED_PAIRS = 50
+"""Of each subtask, in the published files."""
+
+
+def _mistaken(whole: dict[str, JSON]) -> str:
+    found = whole.keys() & SCENARIOS.keys()
+    return "results by subtask: play them by --agent predictions:FILE" if found else ""
+
+
+def _language(text: str) -> str:
+    return "zh" if _HAN.search(text) else "en"
+
+
+def _whole_file(path: Path, pairs: Sequence[_Pair]) -> list[DataProblem]:
+    """What of a file under a published name is not as published."""
+    found = []
+    named = path.stem.removeprefix("test_")
+    if path.stem not in {"test_en", "test_zh"}:
+        return []
+    other = [one.family for one in pairs if _language(one.texts["task"]) != named]
+    if other:
+        given = f"{counted(len(other), 'task')} in the other language, such as {other[0]}"
+        expected = f"tasks in the language of the file's name ({named})"
+        found.append(DataProblem("other-language", "", "task", expected, given, "finding"))
+    counts = {name: sum(one.subtask == name for one in pairs) for name in SCENARIOS}
+    if any(count != PUBLISHED_PAIRS for count in counts.values()):
+        given = ", ".join(f"{name} {count}" for name, count in counts.items())
+        expected = f"{PUBLISHED_PAIRS} pairs of each subtask, as published"
+        found.append(DataProblem("not-the-whole", "", "subtask", expected, given, "finding"))
+    return found
 
 
 def _pair(row: Record, places: Counter[str]) -> _Pair:
@@ -180,8 +214,7 @@ def _twins(pair: _Pair, subtask_tools: list[JSON]) -> list[Item]:
         }
         # As the official prompts show both.
         question = f"<task>\n{task}\n</task>\n<provided_tools>\n{tools}\n</provided_tools>"
-        language = "zh" if _HAN.search(task) else "en"
-        extra = {**pair.extra, "language": language}
+        extra = {**pair.extra, "language": _language(task)}
         twins.append(
             Item(f"{pair.family}-{twin}", question, "", (), pair.subtask, twin,
                  extra=extra, benchmark=NAME, gold=gold)
@@ -191,10 +224,8 @@ def _twins(pair: _Pair, subtask_tools: list[JSON]) -> list[Item]:
 
 def _survey(path: str, *, last_wins: bool) -> Survey:
     del last_wins
-    if not path:
-        fix = f"give {NAME}:FILE, such as {NAME}:test_en.json"
-        raise DataError("ToolBeHonest's data is not shipped", fix=fix)
-    return survey(Path(path), name=NAME)
+    return survey(Path(path) if path else SOURCE.here(), name=NAME)
 
 
-READER = Reader("ToolBeHonest's test_en.json or test_zh.json", _survey, wants_path=True)
+SOURCE = SOURCES[NAME]
+READER = Reader("ToolBeHonest's test_en.json", _survey, own_file=lambda: SOURCE.path)

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from toolhop_sandbox.base import Program
 from toolhop_sandbox.outcome import JSON
-from toolhop_tools.errors import DataError, DataNotFetched, DataProblem, counted, shown
+from toolhop_tools.errors import DataError, DataProblem, counted, shown
 from toolhop_tools.model import TOOLHOP, DataSet, GoldCall, Hop, Item, Tool, ToolSchema
 from toolhop_tools.pairing import Slot, pair, property_names
 from toolhop_tools.readers import fetch
@@ -51,24 +51,7 @@ def survey_data(path: str, *, last_wins: bool) -> Survey:
     """
     if path:
         return survey(Path(path), last_wins=last_wins)
-    return survey(_fetched(), last_wins=last_wins, name="toolhop")
-
-
-def _fetched() -> Path:
-    path = fetch.cached_file()
-    if not path.exists():
-        raise DataNotFetched(
-            "ToolHop's data file is not on this machine",
-            origin=str(path),
-            fix="run `toolhop data fetch` (19.7 MB), or `toolhop data fetch --from FILE`",
-        )
-    if not fetch.is_pinned(path):
-        raise DataNotFetched(
-            "this is not the pinned file: its SHA-256 differs",
-            origin=str(path),
-            fix="run `toolhop data fetch`; a file of your own is read by its path",
-        )
-    return path
+    return survey(fetch.SOURCES["toolhop"].here(), last_wins=last_wins, name="toolhop")
 
 
 READER = Reader(

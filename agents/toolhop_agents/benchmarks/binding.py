@@ -10,8 +10,10 @@ from typing import TypeAlias
 
 from toolhop_agents.scripted.model import Play
 from toolhop_env.benchmark import Benchmark
-from toolhop_env.messages import SystemMessage, UserMessage
+from toolhop_env.messages import Reply, SystemMessage, UserMessage
 from toolhop_env.reading import CallFormat
+from toolhop_env.responders import Responder
+from toolhop_env.trace import Trace
 from toolhop_tools.model import Item, ToolSchema
 
 Prompt: TypeAlias = tuple[SystemMessage | UserMessage, ...]
@@ -41,18 +43,30 @@ class Ask:
 
 ANY_MODE = ""
 """The mode of answers in a file that does not say in which mode they were asked for."""
-Answers: TypeAlias = Mapping[tuple[str, str], str | None]
-"""Answers by item id and mode; None where the request failed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """A reply that a file of answers holds, and what its calls gave."""
+
+    reply: Reply
+    results: tuple[str, ...] = ()
+    """The text that each call of the reply gave, in their order."""
+
+
+Answers: TypeAlias = Mapping[tuple[str, str], Sequence[Turn]]
+"""By item id and mode the replies in order; none where the request failed."""
 
 
 @dataclass(frozen=True, slots=True)
 class PredictionFile:
-    """The file in which a benchmark's official code keeps answers."""
+    """The file, or folder of files, in which a benchmark's official code keeps answers."""
 
     read: Callable[[Path], Answers]
     """Raises a `DataError` that says what in the file cannot be read."""
-    write: Callable[[Answers], str]
-    """The file's text; raises a `DataError` for answers that it cannot hold."""
+    write: Callable[[Sequence[Trace]], Mapping[str, str]]
+    """From the traces of a run in the order of its items the texts by file name; that of a single
+    file under an empty name. Raises a `DataError` for traces that they cannot hold."""
 
 
 def _always(_: str) -> bool:
@@ -72,9 +86,18 @@ class Binding:
     agents: Mapping[str, Play] = field(default_factory=dict)
     """Scripted agents of its own, beside those of any benchmark, by name."""
     predictions: PredictionFile | None = None
-    """The official file of answers, where there is one and a reply is all of an answer."""
+    """The official file of answers, where there is one."""
     turn_limit: int | None = None
     """Replies an episode has, unless a run says otherwise; None for the limit of any run."""
+
+    episode_modes: frozenset[str] = frozenset()
+    """Modes of a benchmark by planning that are played by episodes all the same."""
+    described: Responder | None = None
+    """Who answers calls of tools that are only described; None where no mode has such calls."""
+
+    def way(self, mode: str) -> Interaction:
+        """How agents are asked in a mode."""
+        return Interaction.EPISODES if mode in self.episode_modes else self.asked
 
     def tools_of(self, item: Item, mode: str) -> list[ToolSchema]:
         """The schemas that a prompt may describe; none where a mode has no tools."""
@@ -82,4 +105,4 @@ class Binding:
 
     def can_call(self, mode: str) -> bool:
         """Whether calls are read and run."""
-        return self.asked is Interaction.EPISODES and self.offers_tools(mode)
+        return self.way(mode) is Interaction.EPISODES and self.offers_tools(mode)

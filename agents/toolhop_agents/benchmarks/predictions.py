@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+import json
+from collections import defaultdict, deque
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from pathlib import Path
 
-from toolhop_agents.benchmarks.binding import ANY_MODE, Answers, Binding
+from toolhop_agents.benchmarks.binding import ANY_MODE, Answers, Binding, Turn
 from toolhop_agents.models.base import NoReply
-from toolhop_env.messages import Message, Reply, Usage
+from toolhop_env.messages import AssistantMessage, Message, Reply, Usage
+from toolhop_env.responders import StandIns
+from toolhop_env.trace import ResultOrigin
+from toolhop_sandbox.outcome import JSON, Outcome, Returned
 from toolhop_tools.errors import BadChoice, counted
-from toolhop_tools.model import Item, ToolSchema
+from toolhop_tools.model import Item, RecordedTable, Tool, ToolSchema, canonical
 
 PREFIX = "predictions:"
 """What an agent is called whose answers stand in a file: this, and the file's path."""
@@ -46,14 +52,25 @@ def read_predictions(name: str, binding: Binding, items: Sequence[Item] | None) 
 
 
 def file_digest(name: str) -> str | None:
-    """SHA-256 of the file that an agent answers out of; None for any other agent.
+    """SHA-256 of the file, or of a folder's files in a row, that an agent answers out of; None for
+    any other agent.
 
     Raises:
         OSError: it cannot be read.
     """
     if not name.startswith(PREFIX):
         return None
-    return hashlib.sha256(Path(name.removeprefix(PREFIX)).read_bytes()).hexdigest()
+    path = Path(name.removeprefix(PREFIX))
+    files = sorted(path.glob("*.json")) if path.is_dir() else [path]
+    whole = hashlib.sha256()
+    for file in files:
+        whole.update(file.read_bytes())
+    return whole.hexdigest()
+
+
+def turns_of(answers: Answers, item: str, mode: str) -> Sequence[Turn] | None:
+    """An item's turns in a file of answers; None where it has none."""
+    return answers.get((item, mode), answers.get((item, ANY_MODE)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,20 +78,56 @@ class Predicted:
     """A file's answer to one item, as a `Model`."""
 
     name: str
-    answers: Mapping[tuple[str, str], str | None]
-    item: str
-    mode: str
+    turns: Sequence[Turn] | None
+    """None where the file has no answer; none of them where it says that the request failed."""
 
     async def reply(self, messages: Sequence[Message], tools: Sequence[ToolSchema]) -> Reply:
         """See `Model.reply`.
 
         Raises:
-            NoReply: the file has no answer, or says that the request for it failed.
+            NoReply: the file has no answer, or none further, or says that the request failed.
         """
-        for key in ((self.item, self.mode), (self.item, ANY_MODE)):
-            if key in self.answers:
-                text = self.answers[key]
-                if text is None:
-                    raise NoReply("the file says that the request failed")
-                return Reply(text, usage=Usage(cost_usd=0.0))
-        raise NoReply("the file has no answer")
+        done = sum(isinstance(one, AssistantMessage) for one in messages)
+        if self.turns is None:
+            raise NoReply("the file has no answer")
+        if done < len(self.turns):
+            return replace(self.turns[done].reply, usage=Usage(cost_usd=0.0))
+        raise NoReply("the file's answer ends here" if done else "the file says: request failed")
+
+
+@dataclass(frozen=True, slots=True)
+class FileResults(StandIns):
+    """Gives a call of a recorded tool what a file of answers has for it; else as `StandIns`."""
+
+    results: Mapping[str, deque[str]] = field(default_factory=dict)
+    """What calls that mean the same gave, one after the other, by `_call`."""
+
+    async def look_up(
+        self, tool: Tool, table: RecordedTable, arguments: Mapping[str, JSON]
+    ) -> tuple[Outcome, ResultOrigin]:
+        """See `StandIns.look_up`. A text that is no JSON is a result that is a text."""
+        if left := self.results.get(_call(tool.name, dict(arguments))):
+            return Returned(_as_json(left.popleft())), ResultOrigin.FILE
+        return await StandIns.look_up(self, tool, table, arguments)
+
+
+def file_results(given: StandIns, turns: Iterable[Turn]) -> FileResults:
+    """The stand-ins given, with the results of the turns that are still to be played."""
+    results: dict[str, deque[str]] = defaultdict(deque)
+    for turn in turns:
+        for call, text in zip(turn.reply.calls, turn.results, strict=True):
+            with suppress(ValueError, RecursionError):
+                results[_call(call.name, json.loads(call.arguments))].append(text)
+    return FileResults(given.simulator, given.user, given.described, given.earlier, results)
+
+
+def _call(tool: str, arguments: JSON) -> str:
+    return canonical([tool, arguments])
+
+
+def _as_json(text: str) -> str:
+    try:
+        json.loads(text)
+    except (ValueError, RecursionError):
+        return json.dumps(text, ensure_ascii=False)
+    return text

@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 
 from toolhop_agents import prompts
 from toolhop_agents.benchmarks.binding import Ask, Binding, Prompt
+from toolhop_agents.benchmarks.relytoolbench_answers import ANSWERS
 from toolhop_agents.scripted.model import Play
 from toolhop_agents.scripted.plan import turns
 from toolhop_env.messages import Message, RawCall, Reply
@@ -120,5 +121,6 @@ RELYTOOLBENCH = Binding(
         "always-give-up": _always("give_up_and_restart"),
         "all-tools": _all_tools,
     },
+    predictions=ANSWERS,
     turn_limit=TURNS,
 )

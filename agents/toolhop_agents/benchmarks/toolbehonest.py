@@ -7,15 +7,30 @@ two defects: in English no word on steps that no tool can do, and ``UnsovlableQu
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
 
 from toolhop_agents import prompts
-from toolhop_agents.benchmarks.binding import Ask, Binding, Interaction, Prompt
+from toolhop_agents.benchmarks.binding import (
+    Answers,
+    Ask,
+    Binding,
+    Interaction,
+    PredictionFile,
+    Prompt,
+    Turn,
+)
 from toolhop_env.messages import Message, Reply
+from toolhop_env.scorers.toolbehonest import MODES, Gold
 from toolhop_env.scorers.toolbehonest import TOOLBEHONEST as BENCHMARK
-from toolhop_env.scorers.toolbehonest import Gold
+from toolhop_env.trace import Trace
+from toolhop_sandbox.outcome import JSON
+from toolhop_tools.errors import DataError, DataProblem, shown
 from toolhop_tools.model import Item
-from toolhop_tools.readers.toolbehonest import UNSOLVABLE
+from toolhop_tools.readers.datafile import parse, read_bytes
+from toolhop_tools.readers.record import Record
+from toolhop_tools.readers.toolbehonest import SCENARIOS, UNSOLVABLE
 
 
 def _prompt(ask: Ask) -> Prompt:
@@ -64,9 +79,84 @@ def _answer(lines: Iterable[str]) -> Reply:
     return Reply("<answer>" + "\n".join(lines) + "</answer>")
 
 
+TWINS = ("solvable", "unsolvable")
+OFFICIAL_LEVELS = {f"level_{level}": mode for level, mode in enumerate(MODES[:3], 1)}
+"""The official file's names, and ours."""
+
+
+def _read(path: Path) -> Answers:
+    """Answers of the official result file, which goes by place:
+    ``{subtask: {level_1: [{solvable: text, unsolvable: text}]}}``.
+
+    Raises:
+        DataError: it has another form; names each place.
+    """
+    found: dict[tuple[str, str], Sequence[Turn]] = {}
+    problems: list[DataProblem] = []
+    whole = Record(_object(parse(read_bytes(path), str(path))), "", problems)
+    for subtask in whole.value:
+        levels = whole.within(subtask, _object(whole.value[subtask]))
+        if subtask not in SCENARIOS or not levels.value:
+            expected = f"a subtask ({', '.join(SCENARIOS)}) with an object of levels"
+            whole.note("no-subtask", subtask, expected=expected, given=shown(whole.value[subtask]))
+            continue
+        for level in levels.value:
+            if level not in OFFICIAL_LEVELS:
+                expected = " or ".join(OFFICIAL_LEVELS)
+                levels.note("no-level", level, expected=expected, given=level)
+                continue
+            for place, pair in enumerate(levels.sequence(level)):
+                texts = levels.within(f"{level}[{place}]", _object(pair))
+                for twin, text in texts.value.items():
+                    if twin not in TWINS or not isinstance(text, str):
+                        expected = "the text of the twin solvable or unsolvable"
+                        texts.note("wrong-type", twin, expected=expected, given=shown(text))
+                        continue
+                    key = f"{subtask}-{place}-{twin}", OFFICIAL_LEVELS[level]
+                    found[key] = [Turn(Reply(text))]
+    if not found and not problems:
+        expected = "an object by subtask, as the official code writes it"
+        problems.append(DataProblem("no-answer", "", "", expected, "none"))
+    if problems:
+        raise DataError("the answers cannot be used", problems, origin=str(path))
+    return found
+
+
+def _object(value: JSON) -> dict[str, JSON]:
+    return value if isinstance(value, dict) else {}
+
+
+def _write(traces: Sequence[Trace]) -> Mapping[str, str]:
+    """The official result file. Where nothing was answered the text is empty, which scores the
+    same; of a twin that was not played there is none.
+
+    Raises:
+        DataError: a mode or an item has no place in it.
+    """
+    official = {ours: level for level, ours in OFFICIAL_LEVELS.items()}
+    found: dict[str, dict[str, list[dict[str, str]]]] = {}
+    for trace in traces:
+        start = trace.started
+        subtask, place, twin = start.item.rsplit("-", 2)
+        if start.mode not in official:
+            message = f"the official file has no place for {start.mode}"
+            raise DataError(message, fix=f"export a run of {', '.join(official)} alone")
+        pairs = found.setdefault(subtask, {}).setdefault(official[start.mode], [])
+        if int(place) > len(pairs):
+            raise DataError(
+                f"the official file goes by place, and {subtask}-{len(pairs)} was not played in "
+                f"{start.mode}, while {start.item} was",
+                fix="play all items of a subtask, or the first ones",
+            )
+        pairs += [{}] if int(place) == len(pairs) else []
+        pairs[int(place)][twin] = trace.final_text or ""
+    return {"": json.dumps(found, ensure_ascii=False, indent=1) + "\n"}
+
+
 TOOLBEHONEST = Binding(
     BENCHMARK,
     _prompt,
     Interaction.PLANNING,
     agents={"gold": _gold, "empty": _empty, "always-unsolvable": _always_unsolvable},
+    predictions=PredictionFile(_read, _write),
 )

@@ -172,35 +172,60 @@ def _examine(source: str) -> tuple[Sequence[Item], list[DataProblem]]:
 
 
 @data.command()
+@click.argument("name", type=click.Choice([*fetching.SOURCES]), default="toolhop")
 @click.option(
     "--from",
-    "file",
-    type=click.Path(exists=True, dir_okay=False, path_type=Path),
-    help="Import this copy instead of downloading; it must be the pinned file.",
+    "place",
+    type=click.Path(exists=True, path_type=Path),
+    help="Import this copy instead of downloading: the file, or the folder of several.",
 )
-@click.option("--url", help="Download from here, for example a mirror. HF_ENDPOINT works too.")
-def fetch(file: Path | None, url: str | None) -> None:
-    """Fetch ToolHop's official data file (19.7 MB, CC-BY-4.0) into the cache folder.
+@click.option("--url", help="Download from here, for example a mirror; of several files the folder "
+              "that they are in. HF_ENDPOINT works too.")  # fmt: skip
+def fetch(name: str, place: Path | None, url: str | None) -> None:
+    """Fetch the official data files of NAME into the cache folder; ToolHop's for none.
 
-    The file is pinned by revision and SHA-256; another one is refused. Prints its path.
+    ToolHop's file (19.7 MB) is pinned by revision and SHA-256; another one is refused. Of the
+    others no digest is published: they are pinned by revision (ToolBeHonest's to its newest), and
+    the digest of what first comes is recorded and checked from then on. Proxies are those of
+    HTTPS_PROXY and so on. Prints the path; `--data NAME` reads it.
     """
-    if file and url:
+    if place and url:
         raise click.UsageError("give --from or --url, not both")
-    path = fetching.adopt(file) if file else _download(url)
-    click.echo(path)
+    source = fetching.SOURCES[name]
+    if len(source.pins) > 1 and place and not place.is_dir():
+        files = ", ".join(pin.name for pin in source.pins)
+        raise click.UsageError(f"{name} has several files; give the folder with {files}")
+    for pin in source.pins:
+        target, new = source.file(pin), not fetching.wanted_digest(source.file(pin), pin)
+        if place:
+            fetching.adopt(place / pin.name if place.is_dir() else place, target=target, pin=pin)
+        else:
+            _download(pin, target, f"{url}/{pin.name}" if url and len(source.pins) > 1 else url)
+        if new:
+            digest = fetching.wanted_digest(target, pin)
+            click.echo(
+                f"{pin.name}: no published digest is known; SHA-256 {digest} was recorded and is "
+                "checked from now on",
+                err=True,
+            )
+    click.echo(source.path)
+    click.echo(f"licence: {source.licence}", err=True)
 
 
-def _download(url: str | None) -> Path:
+def _download(pin: fetching.Pin, target: Path, url: str | None) -> Path:
     columns = (
-        TextColumn("ToolHop.json"),
+        TextColumn(pin.name),
         BarColumn(),
         DownloadColumn(),
         TransferSpeedColumn(),
     )
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task("download", total=fetching.TOOLHOP_FILE.size_bytes)
+        task = bar.add_task("download", total=pin.size_bytes)
         return fetching.fetch(
-            url=url, progress=lambda done, total: bar.update(task, completed=done, total=total)
+            url=url,
+            target=target,
+            pin=pin,
+            progress=lambda done, total: bar.update(task, completed=done, total=total),
         )
 
 

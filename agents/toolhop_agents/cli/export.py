@@ -19,7 +19,7 @@ from toolhop_agents.export.formats import FORMATS, Order, write
 @click.option("--to", "kind", metavar=f"[{'|'.join(FORMATS)}|NAME]", required=True,
               help="What to write; NAME is a format that an installed package adds.")
 @click.option("--out", type=click.Path(path_type=Path), required=True,
-              help="Where to: a folder; for chat and predictions a file.")
+              help="Where to: a folder; for chat a file, for predictions either.")
 @click.option("--all", "include_wrong", is_flag=True,
               help="chat: wrong episodes as well.")
 @click.option("--tool-order", type=click.Choice([one.value for one in ToolOrder]), default=None,
@@ -47,7 +47,8 @@ def export(
     hf        the same as a folder for Hugging Face's `load_dataset`
     inspect   a folder of logs for `inspect view`
     chat      a file of chats with tools for fine-tuning, the right ones
-    predictions  one run's answers as its benchmark's official code keeps them
+    predictions  one run's answers as its benchmark's official code keeps them: a file, of
+              RelyToolBench a folder with a file for each set
 
     parquet and hf need the extra `export`, inspect the extra `inspect`. docs/export.md says how
     a package of one's own adds a format.

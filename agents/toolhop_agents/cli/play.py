@@ -136,6 +136,7 @@ def run(settings: RunSettings, dataset: DataSet, item: Item, *, show_gold: bool)
     # rich and prompt_toolkit are imported for a game alone: help has to be instant.
     from anyio.from_thread import start_blocking_portal
 
+    from toolhop_agents.benchmarks import binding_of
     from toolhop_agents.play.branches import Branches, Typist
     from toolhop_agents.play.game import Game
     from toolhop_agents.serve.seat import Seat
@@ -162,7 +163,7 @@ def run(settings: RunSettings, dataset: DataSet, item: Item, *, show_gold: bool)
                 setting(settings, unit),
                 sink=store.sink,
                 name=lambda branch: replace(unit, attempt=branch).name,
-                stand_ins=StandIns(simulator=typist, user=typist),
+                stand_ins=StandIns(typist, typist, binding_of(item.benchmark).described),
             )
             with portal.wrap_async_context_manager(seat):
                 branches = Branches(seat, portal, store, typist)

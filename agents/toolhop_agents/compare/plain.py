@@ -69,6 +69,18 @@ def _comparison(benchmark: Benchmark, comparison: Comparison, confidence: float)
             }
             for one in comparison.strata
         ],
+        "totals": [
+            {
+                "total": one.total.name,
+                "measure": one.measure.name,
+                "before": one.before,
+                "after": one.after,
+                "difference": one.difference,
+                "low": one.low,
+                "high": one.high,
+            }
+            for one in comparison.totals
+        ],
         "tries": [_passing(one) for one in comparison.passes],
         "flips": [_discordant(benchmark, comparison, pair) for pair in comparison.discordant],
     }

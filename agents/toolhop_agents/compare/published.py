@@ -9,8 +9,9 @@ from importlib.resources import files
 
 from pydantic import BaseModel, ConfigDict
 
+from toolhop_env.estimates import Estimate
 from toolhop_env.runs.sides import NotComparable
-from toolhop_env.summary import Estimate, Summary
+from toolhop_env.summary import Summary
 
 PUBLISHED: Mapping[str, str] = {"toolhop": "published_toolhop.json"}
 """By benchmark the file of its published table."""

@@ -14,6 +14,7 @@ from toolhop_env.facets import DOMAIN, MODE, in_order, splitting
 from toolhop_env.measures import Measure
 from toolhop_env.pairs.line import Line, Options, compared, corrected, lines
 from toolhop_env.pairs.pair import Pair
+from toolhop_env.pairs.totals import TotalLine, total_lines
 from toolhop_env.runs.sides import NotComparable, Side, benchmark_of, domains, read_sides
 from toolhop_env.statistics import bootstrap, passing
 from toolhop_env.statistics.passing import PassRate
@@ -75,6 +76,7 @@ class Comparison:
     passes: Sequence[Passing]
     discordant: Sequence[Pair]
     """Pairs that one side has right and the other wrong by any of the answer measures."""
+    totals: Sequence[TotalLine] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,6 +124,7 @@ def compare(sides: Sequence[Side], request: ComparisonRequest) -> ComparisonRepo
             strata=_strata(compared(benchmark), one.pairs, request, named_domains),
             passes=list(_passes(benchmark, one, request)),
             discordant=[p for p in one.pairs if p.discordant(benchmark.answer_measures)],
+            totals=total_lines(benchmark, one.pairs, confidence=request.options.confidence),
         )
         for one in pairings
     ]

@@ -18,6 +18,7 @@ from toolhop_agents.terminal import plain, visible
 from toolhop_env.measures import Unit
 from toolhop_env.pairs.line import Line, Method, disagreements
 from toolhop_env.pairs.pair import Pair
+from toolhop_env.pairs.totals import TotalLine
 from toolhop_env.statistics.bootstrap import LEAST_CLUSTERS
 from toolhop_env.statistics.passing import PassRate
 from toolhop_env.summary import summarize
@@ -76,6 +77,8 @@ def _comparison(
         yield plain(f"Made otherwise: {'; '.join(map(str, pairing.remarks))}", "dim")
     yield _figures(comparison.strata, pairing, report)
     yield from _disagreements(comparison.strata, report)
+    if comparison.totals:
+        yield _totals(comparison.totals, pairing, report)
     yield from _counts(comparison, report)
     if comparison.passes:
         yield _passes(comparison.passes, pairing, report)
@@ -106,6 +109,22 @@ def _figures(strata: Sequence[Stratum], pairing: Pairing, report: ComparisonRepo
             corrected = [p_value(line.adjusted)] if holm else []
             table.add_row(*([first] if split else []), *_cells(line), *corrected, _turned(line))
         table.add_section()
+    return table
+
+
+def _totals(found: Sequence[TotalLine], pairing: Pairing, report: ComparisonReport) -> Table:
+    table = _table("Totals", ("total", "measure"), _columns(pairing, report))
+    last = ""
+    for one in found:
+        unit = one.measure.unit
+        table.add_row(
+            plain("" if one.total.name == last else one.total.name),
+            one.measure.heading,
+            *(amount(unit, value) for value in (one.before, one.after)),
+            amount(unit, one.difference, sign=True),
+            interval(unit, one.low, one.high),
+        )
+        last = one.total.name
     return table
 
 
@@ -239,6 +258,8 @@ def _legend(report: ComparisonReport) -> Iterator[str]:
             f"{', '.join(dict.fromkeys(shown))}: not tested, as it also rises where fewer good "
             "calls are made. Failed calls an episode are tested; in brackets their number."
         )
+    if any(one.totals for one in report.comparisons):
+        yield "Totals: not tested; intervals by Student's t, clustered by item."
     if report.corrected:
         yield "p (Holm): over all tests of one measure shown here; error codes are one family."
 

@@ -70,23 +70,24 @@ def _with_items(stores: Sequence[RunStore]) -> Iterator[tuple[Exported, Item | N
 
 def _predictions(order: Order) -> Written:
     """The official file of answers: of one run, as the file has no place for agents."""
-    check_free([order.out], order.overwrite)
     if len(order.stores) != 1:
         raise ExportError("--to predictions writes one run; give one")
     (store,) = order.stores
     place = {identity: number for number, identity in enumerate(store.items().by_id)}
-    found = [one for one in exported([store]) if one.counts]
+    found = [one for one in exported([store]) if one.counts and not one.attempt.errored]
     found.sort(key=lambda one: (one.attempt.mode, place.get(one.attempt.item, 0)))
     binding = binding_of(found[0].attempt.benchmark) if found else None
     if binding is None or binding.predictions is None:
         raise ExportError(f"{store.folder} is of no benchmark with an official file of answers")
     if len({(one.attempt.item, one.attempt.mode) for one in found}) < len(found):
         raise ExportError("the official file has one answer an item; the run has several epochs")
-    answers = {(o.attempt.item, o.attempt.mode): o.trace.final_text for o in found}
-    text = binding.predictions.write(answers)
-    with atomic(order.out) as beside:
-        beside.write_text(text, encoding="utf-8")
-    return Written((order.out,), {"answers": len(answers)})
+    texts = binding.predictions.write([one.trace for one in found])
+    files = {order.out / name if name else order.out: text for name, text in texts.items()}
+    check_free(files, order.overwrite)
+    for path, text in files.items():
+        with atomic(path) as beside:
+            beside.write_text(text, encoding="utf-8")
+    return Written(tuple(files), {"answers": len(found)})
 
 
 FORMATS: Mapping[str, Callable[[Order], Written]] = {

@@ -12,7 +12,7 @@ from toolhop_tools.packages import added, object_of, wrong_kind
 
 GROUP = "toolhop.judges"
 """Entry points of judges in packages of one's own: each gives a `Judge`."""
-MINILM = "minilm"
+MINILM, SENTENCE_TRANSFORMERS = "minilm", "sentence-transformers"
 
 
 @asynccontextmanager
@@ -20,8 +20,8 @@ async def open_judge(names: str, *, base_url: str | None = None) -> AsyncIterato
     """The judges of a list with commas, each for what those before it leave open.
 
     Args:
-        names: ``overlap``, ``minilm``, ``file:PATH``, ``PROVIDER/MODEL``, or the name of an
-            entry point.
+        names: ``overlap``, ``minilm``, ``sentence-transformers``, ``file:PATH``,
+            ``PROVIDER/MODEL``, or the name of an entry point.
         base_url: where models are asked instead of their providers' own addresses.
 
     Raises:
@@ -40,6 +40,10 @@ async def _opened(name: str, base_url: str | None, stack: AsyncExitStack) -> Jud
         from toolhop_agents.judge.minilm import open_minilm  # numpy takes its time
 
         return open_minilm()
+    if name == SENTENCE_TRANSFORMERS:
+        from toolhop_agents.judge.sentence_transformers import SentenceTransformers
+
+        return SentenceTransformers()
     if name.startswith("file:"):
         return labels(Path(name.removeprefix("file:")))
     if "/" in name:
@@ -51,5 +55,6 @@ async def _opened(name: str, base_url: str | None, stack: AsyncExitStack) -> Jud
         if not isinstance(judge, Judge):
             raise wrong_kind(more[name], judge, "Judge")
         return judge
-    known = ", ".join([Overlap.name, MINILM, "file:PATH", "PROVIDER/MODEL", *sorted(more)])
+    own = (Overlap.name, MINILM, SENTENCE_TRANSFORMERS, "file:PATH", "PROVIDER/MODEL")
+    known = ", ".join([*own, *sorted(more)])
     raise JudgeError(f"there is no judge {name!r}; give {known}, several with commas")

@@ -8,9 +8,10 @@ from dataclasses import dataclass
 
 from toolhop_env.attempt import Attempt, counting
 from toolhop_env.benchmark import Benchmark
+from toolhop_env.estimates import Estimate, Totals
 from toolhop_env.facets import in_order, splitting
 from toolhop_env.measures import Measure
-from toolhop_env.summary import Estimate, Group, Summary, summarize
+from toolhop_env.summary import Group, Summary, summarize
 from toolhop_env.trace import Trace
 from toolhop_sandbox.outcome import JSON
 
@@ -47,6 +48,7 @@ def benchmark_part(benchmark: Benchmark) -> JSON:
         "lead": benchmark.lead.name,
         "answers": [one.name for one in benchmark.answer_measures],
         "measures": [measure_part(one) for one in benchmark.measures],
+        "totals": {one.name: one.says for one in benchmark.totals},
     }
 
 
@@ -91,6 +93,7 @@ def groups(run: int, episodes: Sequence[Played]) -> list[dict[str, JSON]]:
             **_by_milestone([one for one in counts if Group.of(one.attempt) == group]),
             "facets": _by_facet([one.attempt for one in counts if Group.of(one.attempt) == group]),
             **_summary(summaries.get(group)),
+            "totals": _totals(summaries.get(group)),
         }
         for group in dict.fromkeys([*summaries, *open_])
     ]
@@ -133,6 +136,15 @@ def _summary(one: Summary | None) -> dict[str, JSON]:
         "tokens": [one.spent.input_tokens, one.spent.output_tokens],
         "cost": one.spent.cost_usd,
         "retries": one.spent.requests - one.spent.replies,
+    }
+
+
+def _totals(one: Summary | None) -> JSON:
+    """Of the group's agent in the run, over all modes: the same for each mode's group."""
+    found: Totals = {} if one is None else one.totals
+    return {
+        total: {name: estimate(figure) for name, figure in by_measure.items()}
+        for total, by_measure in found.items()
     }
 
 

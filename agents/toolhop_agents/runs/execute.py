@@ -7,12 +7,19 @@ import os
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 import anyio
 
 from toolhop_agents.benchmarks import binding_of
-from toolhop_agents.benchmarks.binding import Binding
-from toolhop_agents.benchmarks.predictions import PREFIX, Predicted, read_predictions
+from toolhop_agents.benchmarks.binding import Answers, Binding
+from toolhop_agents.benchmarks.predictions import (
+    PREFIX,
+    Predicted,
+    file_results,
+    read_predictions,
+    turns_of,
+)
 from toolhop_agents.judge.judges import Judge
 from toolhop_agents.judge.open_judge import open_judge
 from toolhop_agents.models.clients import open_model
@@ -191,6 +198,7 @@ class _RunSession:
         settings = job.settings
         workers = max(1, min(self._at_a_time, self._episodes))
         binding = binding_of(job.items[0].benchmark)
+        answers = _answers(settings, binding)
 
         async def enter() -> None:
             enter_context = self._stack.enter_async_context
@@ -201,16 +209,20 @@ class _RunSession:
                 if name and address:
                     await reach(name, address)
             sandbox = await enter_context(await _sandbox(settings, workers))
-            agents = await enter_context(_agents(job, binding, self._connections))
-            stand_ins, judge = StandIns(), None
+            agents = await enter_context(_agents(job, binding, answers, self._connections))
+            stand_ins, judge = StandIns(described=binding.described), None
             if settings.simulator is not None:
                 model = open_model(settings.simulator, base_url=settings.simulator_base_url)
                 simulator = ModelSimulator(await enter_context(model))
-                stand_ins = StandIns(simulator, earlier=_simulated_before(job))
+                earlier = _simulated_before(job)
+                stand_ins = replace(stand_ins, simulator=simulator, earlier=earlier)
             if settings.judge is not None:
                 opening = open_judge(settings.judge, base_url=settings.judge_base_url)
                 judge = await enter_context(opening)
-            opened.append((sandbox, Means(sandbox, agents, stand_ins), judge))
+            own = None
+            if answers is not None:
+                own = partial(_from_file, answers, stand_ins)
+            opened.append((sandbox, Means(sandbox, agents, stand_ins, own), judge))
 
         if await until_signal(enter):
             raise Interrupted
@@ -228,6 +240,19 @@ class _RunSession:
         store = RunStore.create(job.settings.log_dir, name, facts, job.items)
         self._stack.enter_context(store.held())
         return store, facts
+
+
+def _answers(settings: RunSettings, binding: Binding) -> Answers | None:
+    """Those of the file that is played; None where no file is."""
+    name = settings.agent_name
+    if settings.model is not None or not name.startswith(PREFIX):
+        return None
+    return read_predictions(name, binding, None)
+
+
+def _from_file(answers: Answers, stand_ins: StandIns, unit: WorkUnit, begun: int) -> StandIns:
+    turns = turns_of(answers, unit.item.id, unit.mode) or ()
+    return file_results(stand_ins, turns[begun:])
 
 
 def _simulated_before(job: Job) -> dict[str, Outcome]:
@@ -286,13 +311,12 @@ def episodes_at_a_time(settings: RunSettings) -> int:
 
 @asynccontextmanager
 async def _agents(
-    job: Job, binding: Binding, connections: Connections
+    job: Job, binding: Binding, answers: Answers | None, connections: Connections
 ) -> AsyncIterator[AgentSource]:
     """Clients of a model, or a scripted agent or a file's answer for each item."""
     settings, name = job.settings, job.settings.agent_name
-    if settings.model is None and name.startswith(PREFIX):
-        answers = read_predictions(name, binding, None)
-        yield lambda unit: Predicted(name, answers, unit.item.id, unit.mode)
+    if answers is not None:
+        yield lambda unit: Predicted(name, turns_of(answers, unit.item.id, unit.mode))
         return
     if settings.model is None:
         play = choose(settings.agent_name, binding.agents)

@@ -8,7 +8,7 @@ from itertools import pairwise
 from random import Random
 
 from toolhop_agents.benchmarks import binding_of
-from toolhop_agents.benchmarks.binding import Binding
+from toolhop_agents.benchmarks.binding import Binding, Interaction
 from toolhop_agents.benchmarks.predictions import PREFIX, file_digest, read_predictions
 from toolhop_agents.models import prices
 from toolhop_agents.runs import manifest as manifests
@@ -18,6 +18,7 @@ from toolhop_agents.runs.settings import RunSettings
 from toolhop_agents.runs.unit import Units, WorkUnit, left, setting
 from toolhop_agents.scripted.choose import PLANNED, choose
 from toolhop_env.attempt import Key
+from toolhop_env.reading import CallFormat
 from toolhop_env.runs.files import StoreError
 from toolhop_env.runs.progress import Progress
 from toolhop_env.runs.store import RunStore
@@ -214,6 +215,11 @@ def _check_planned(settings: RunSettings, binding: Binding, items: Sequence[Item
 def _check_agent(settings: RunSettings, binding: Binding, known: Sequence[Item] | None) -> None:
     if settings.model is None and settings.agent_name.startswith(PREFIX):
         read_predictions(settings.agent_name, binding, known)
+        if binding.asked is Interaction.EPISODES and settings.call_format is not CallFormat.NATIVE:
+            raise BadChoice(
+                f"--call-format {settings.call_format}: calls of a file of answers are native",
+                fix="leave the option out",
+            )
     elif settings.model is None:
         choose(settings.agent_name, binding.agents)
     elif settings.run_limits.known_costs:

@@ -28,6 +28,8 @@ class Means:
     sandbox: Sandbox
     agents: AgentSource
     stand_ins: StandIns = field(default_factory=StandIns)
+    own_stand_ins: Callable[[WorkUnit, int], StandIns] | None = None
+    """Those of a unit, given the turns that it begins with, where each has its own."""
 
 
 async def play(
@@ -47,7 +49,9 @@ async def play(
         RunLimitReached: a limit of the run stops it; the trace was cut off.
         SandboxUnavailable: no worker can be started any more.
     """
-    begun = prefix or Prefix()
+    begun, stand_ins = prefix or Prefix(), means.stand_ins
+    if means.own_stand_ins is not None:
+        stand_ins = means.own_stand_ins(unit, len(begun.turns.replies) if begun.turns else 0)
     episode = Episode(
         unit.item,
         means.sandbox,
@@ -55,7 +59,7 @@ async def play(
         sink=sink,
         name=unit.name,
         resume_from=begun.turns,
-        stand_ins=means.stand_ins,
+        stand_ins=stand_ins,
     )
     try:
         async with episode:

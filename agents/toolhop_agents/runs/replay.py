@@ -37,9 +37,11 @@ from toolhop_env.verdicts import Call
 from toolhop_sandbox.base import Sandbox
 from toolhop_sandbox.errors import SandboxFault
 from toolhop_sandbox.outcome import JSON, Outcome
-from toolhop_tools.model import EpisodeAction, Item, RecordedTable, Simulated, Tool
+from toolhop_tools.model import Described, EpisodeAction, Item, RecordedTable, Simulated, Tool
 
-MADE_UP = frozenset({ResultOrigin.SIMULATED, ResultOrigin.EARLIER})
+ANSWERED = (Simulated, Described, EpisodeAction)
+"""Bodies of tools that somebody answers."""
+GIVEN = frozenset({ResultOrigin.SIMULATED, ResultOrigin.EARLIER, ResultOrigin.FILE})
 """Results of recorded tools that no table holds."""
 CUT_ENDINGS = frozenset({Ending.OUT_OF_CALLS, Ending.OUT_OF_TIME, Ending.STOPPED, Ending.ERRORED})
 """Endings after which the last turn may have calls that were never run."""
@@ -137,7 +139,7 @@ async def rerun(trace: Trace, item: Item, sandbox: Sandbox) -> Trace:
         setting = replace(setting, limits=limits)
     said = RecordedAnswers(trace, item)
     looked_up = [call for call in trace.calls if call.origin is not None]
-    stand_ins = RecordedLookUps(simulator=said, user=said, left=looked_up)
+    stand_ins = RecordedLookUps(simulator=said, user=said, described=said, left=looked_up)
     try:
         again = Episode(item, sandbox, setting, name=started.episode, stand_ins=stand_ins)
         async with again as episode:
@@ -162,14 +164,14 @@ def _setting(started: Started) -> Setting:
         messages=started.messages,
         offer_tools=bool(started.tools),
         answer_malformed=started.answer_malformed,
-        single_reply=_is_planning(started.benchmark),
+        single_reply=_is_planning(started),
         limits=EpisodeLimits(turns=None, calls=None),
     )
 
 
-def _is_planning(benchmark: str) -> bool:
+def _is_planning(started: Started) -> bool:
     try:
-        return binding_of(benchmark).asked is Interaction.PLANNING
+        return binding_of(started.benchmark).way(started.mode) is Interaction.PLANNING
     except UnknownBenchmark:  # without a binding it was played step by step
         return False
 
@@ -184,7 +186,9 @@ class RecordedAnswers:
             for call in trace.calls
             if isinstance(call.verdict, Call)
             and call.verdict.tool in item.tools
-            and isinstance(item.tools[call.verdict.tool].body, Simulated | EpisodeAction)
+            and isinstance(
+                item.tools[call.verdict.tool].body, Simulated | Described | EpisodeAction
+            )
             and call.ends is None
         ]
 
@@ -205,7 +209,7 @@ class RecordedAnswers:
 
 @dataclass(frozen=True, slots=True)
 class RecordedLookUps(StandIns):
-    """Looks recorded tools up; what a model made up for such a call is taken from the trace."""
+    """Looks recorded tools up; what a model or a file gave is taken from the trace."""
 
     left: list[Called] = field(default_factory=list)
     """The calls of a trace that were looked up, in order."""
@@ -215,7 +219,7 @@ class RecordedLookUps(StandIns):
     ) -> tuple[Outcome, ResultOrigin]:
         """See `StandIns.look_up`."""
         call = self.left.pop(0) if self.left else None
-        if call is not None and call.origin in MADE_UP and call.outcome and call.origin:
+        if call is not None and call.origin in GIVEN and call.outcome and call.origin:
             return call.outcome, call.origin
         return await StandIns().look_up(tool, table, arguments)
 

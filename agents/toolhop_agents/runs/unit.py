@@ -95,7 +95,7 @@ def setting(settings: RunSettings, unit: WorkUnit) -> Setting:
         messages=binding.prompt(ask),
         offer_tools=binding.can_call(unit.mode),
         answer_malformed=settings.answer_malformed,
-        single_reply=binding.asked is Interaction.PLANNING,
+        single_reply=binding.way(unit.mode) is Interaction.PLANNING,
         perturbation=settings.perturbation,
         limits=settings.episode_limits,
     )

@@ -59,8 +59,14 @@ def scorer_gaps(seen: Sequence[Seen]) -> Iterator[Finding]:
     for name, scored in groups.items():
         measures = [one for one in named(name).answer_measures if one.binary]
         for first, other in product(measures[:1], measures[1:]):
-            yield from _one_way(scored, other, first)
-            yield from _one_way(scored, first, other)
+            both = [one for one in scored if _has_figure(one, first) and _has_figure(one, other)]
+            yield from _one_way(both, other, first)
+            yield from _one_way(both, first, other)
+
+
+def _has_figure(one: Seen, measure: Measure) -> bool:
+    score = one.attempt.score
+    return score is not None and measure.of(score) is not None
 
 
 def _one_way(scored: Sequence[Seen], by: Measure, against: Measure) -> Iterator[Finding]:

@@ -13,13 +13,17 @@ from toolhop_env.measures import Measure, Scorer
 from toolhop_env.questions import Answers
 from toolhop_env.score import Parts, Values
 from toolhop_env.scorers import nestools_counts as counting
+from toolhop_env.scorers import nestools_stub as stub
 from toolhop_env.scorers.nestools_counts import ERRORS, Count, Counts, NestedCall, OfficialRaises
 from toolhop_env.scorers.nestools_shape import depth, structure
+from toolhop_env.scorers.nestools_stub import types_of
 from toolhop_env.scorers.nestools_values import calls_in
 from toolhop_env.trace import Trace
 from toolhop_sandbox.outcome import JSON
 from toolhop_tools.model import Item
 
+CALLS = "calls"
+"""The mode that is played by calls, with results that are made up (`nestools_stub`)."""
 STRICT = "strict_"
 """What the names of the strict scorer's measures begin with."""
 COUNTED = {
@@ -53,7 +57,35 @@ def gold_of(item: Item) -> JSON:
         for call in (gold if isinstance(gold, list) else [])
         if isinstance(call, dict)
     ]
-    return {"calls": calls}
+    wanted = {str(call["id"]) for call in calls if isinstance(call, dict)}
+    tools = {str(tool.facts.get("id")): tool for tool in item.tools.values()}
+    types: dict[str, JSON] = {
+        number: types_of(tool) for number, tool in tools.items() if number in wanted
+    }
+    return {"calls": calls, "types": types}
+
+
+def gold_types(gold: JSON) -> dict[str, dict[str, str]]:
+    """The types of the gold tools' responses, by id; none in traces that are older than them."""
+    match gold:
+        case {"types": dict(types)}:
+            return {
+                number: {name: str(kind) for name, kind in one.items()}
+                for number, one in types.items()
+                if isinstance(one, dict)
+            }
+        case _:
+            return {}
+
+
+def _by_calls(trace: Trace) -> Values:
+    """Of a run by calls: strict values alone, as the official code has no such way."""
+    gold = trace.started.gold
+    counts = stub.counts(gold_calls(gold), gold_types(gold), trace)
+    found = _values(STRICT, counts, valid=True)
+    calls = stub.made_calls(trace)
+    empty = {f"{STRICT}format": None, "empty": (float(not calls), 1.0)}
+    return {**dict.fromkeys(_names()), **found, **empty}
 
 
 def score(trace: Trace, _: Answers) -> Values:
@@ -62,6 +94,8 @@ def score(trace: Trace, _: Answers) -> Values:
     An episode that ended without a reply is skipped by the official code, as a request that
     failed; strictly it is an answer that cannot be read.
     """
+    if trace.started.mode == CALLS:
+        return _by_calls(trace)
     gold = gold_calls(trace.started.gold)
     predicted = calls_in(trace.final_text)
     found: dict[str, Parts | None] = {
@@ -105,6 +139,8 @@ def explain_gap(trace: Trace) -> str | None:
     """What of the answer one scorer has as wholly right and the other has not; None where their
     trees agree, or the official code stops.
     """
+    if trace.started.mode == CALLS:
+        return None
     gold, predicted = gold_calls(trace.started.gold), calls_in(trace.final_text)
     try:
         ours, theirs = counting.strict(gold, predicted), counting.official(gold, predicted)
@@ -113,6 +149,14 @@ def explain_gap(trace: Trace) -> str | None:
     parts = ("selection", "order", "nested", "param")
     unlike = [name for name in parts if getattr(ours, name).whole != getattr(theirs, name).whole]
     return unlike[0] if unlike and ours.tree != theirs.tree else None
+
+
+def given(trace: Trace) -> str | None:
+    """The plan; of a run by calls the calls that it made."""
+    if trace.started.mode != CALLS:
+        return trace.final_text
+    calls = stub.made_calls(trace)
+    return json.dumps([{one.tool: dict(one.arguments)} for one in calls], ensure_ascii=False)
 
 
 def facets(gold: JSON) -> dict[str, str]:
@@ -184,11 +228,12 @@ NESTOOLS = Benchmark(
     name="nestools",
     title="NesTools",
     version="1",
-    modes=("base", "no-types", "no-conjunctions"),
+    modes=("base", "no-types", "no-conjunctions", "no-connectives", CALLS),
     measures=MEASURES,
     gold=gold_of,
     score=score,
     expected=answer_text,
+    given=given,
     facets=facets,
     explain_gap=explain_gap,
 )

@@ -129,7 +129,12 @@ def official(gold: Sequence[NestedCall], predicted: Sequence[Predicted] | None) 
     counts = nothing(gold, len(gold) - 1)
     if predicted is None:
         return counts
-    _match(counts, Matching(gold, predicted), lambda one, call: one.id == call["api_id"], _soft)
+    try:
+        for call in predicted:
+            str(call["parameters"])
+    except (ValueError, RecursionError) as error:
+        raise OfficialRaises(f"{type(error).__name__}: a value has no text: {error}") from error
+    match(counts, Matching(gold, predicted), lambda one, call: one.id == call["api_id"], _soft)
     if len(predicted) > 1:
         ids = [call["api_id"] for call in predicted]
         try:
@@ -176,7 +181,7 @@ def strict(gold: Sequence[NestedCall], predicted: Sequence[Predicted] | None) ->
     matching = Matching(gold, predicted or ())
     edges = dependencies(gold)
     counts = nothing(gold, len(edges))
-    _match(counts, matching, _same_call, _exact)
+    match(counts, matching, _same_call, _exact)
     places = matching.matched
     both = [(places[a], places[b]) for a, b in edges if a in places and b in places]
     counts.order.predicted, counts.order.correct = len(both), sum(a < b for a, b in both)
@@ -201,7 +206,9 @@ def _texts(value: JSON) -> list[JSON]:
 
 
 def _same_call(one: NestedCall, call: Predicted) -> bool:
-    return one.id == call["api_id"] and one.name == call["api_name"]
+    number = call["api_id"]
+    whole = isinstance(number, int) and not isinstance(number, bool)
+    return whole and one.id == number and one.name == call["api_name"]
 
 
 def _exact(matching: Matching, place: int, value: JSON, given: object) -> float:
@@ -232,7 +239,7 @@ def _refers(matching: Matching, place: int, source: tuple[int, str, int], given:
     return False
 
 
-def _match(
+def match(
     counts: Counts,
     matching: Matching,
     same_call: Callable[[NestedCall, Predicted], bool],
@@ -281,7 +288,7 @@ def errors(
     """
     found: Counter[str] = Counter()
     matching = Matching(gold, predicted or ())
-    _match(nothing(gold, 0), matching, lambda one, call: one.id == call["api_id"], _soft)
+    match(nothing(gold, 0), matching, lambda one, call: one.id == call["api_id"], _soft)
     for number in sorted(matching.matched):
         place = matching.matched[number]
         given, wanted = _parameters(matching.predicted[place]), gold[number].parameters

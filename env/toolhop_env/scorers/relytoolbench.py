@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 from toolhop_env.benchmark import Benchmark, Milestone
-from toolhop_env.measures import Measure, Scorer, Unit
+from toolhop_env.feedback import result_value
+from toolhop_env.measures import Measure, Scorer, Total, Unit
 from toolhop_env.questions import Answers, LlmQuestion, Question
 from toolhop_env.score import Parts, Values
 from toolhop_env.scorers.relytoolbench_rules import (
@@ -38,7 +38,7 @@ from toolhop_env.trace import Called, ResultOrigin, Trace
 from toolhop_env.verdicts import Call
 from toolhop_sandbox.outcome import JSON, Returned
 from toolhop_tools.model import ActionChoice, Item
-from toolhop_tools.readers.relytoolbench import NAME, RETURNS, group_of, kind_of
+from toolhop_tools.readers.relytoolbench import GROUPS, KINDS, NAME, RETURNS, group_of
 
 T = TypeVar("T")
 OFFICIAL_COST, STRICT_COST = 9, 10
@@ -92,7 +92,7 @@ def played(trace: Trace) -> Played:
     last = trace.calls[-1] if trace.calls else None
     finish = last if last is not None and last.error is None and last.ends is not None else None
     said = finish.raw.arguments if finish else (trace.final_text or "")
-    counted = [ToolCall(call.raw.name, call.raw.arguments, _response(call)) for call in calls]
+    counted = [ToolCall(call.raw.name, call.raw.arguments, response_of(call)) for call in calls]
     whole: dict[str, JSON] = {
         "calls": [
             {"name": one.name, "arguments": one.arguments, "response": one.response}
@@ -114,10 +114,14 @@ def played(trace: Trace) -> Played:
     )
 
 
-def _response(call: Called) -> str:
-    """A call's response as the services give it; what failed here has an error and no response."""
+def response_of(call: Called) -> str:
+    """A call's response as the services give it; what failed here has an error and no response.
+
+    A text is one that was no JSON where it came from (`toolhop_agents.benchmarks.predictions`).
+    """
     if isinstance(call.outcome, Returned):
-        return call.outcome.json_text
+        value = result_value(call.outcome)
+        return value if isinstance(value, str) else call.outcome.json_text
     return json.dumps({"error": call.feedback, "response": ""}, ensure_ascii=False)
 
 
@@ -324,30 +328,6 @@ def _of_type(reasons: Sequence[Reason], kinds: Iterable[Reason]) -> Parts:
     return (found / len(reasons) if reasons else 0.0, 1.0)
 
 
-def aggregate(scored: Iterable[tuple[str, Values]], measure: str) -> dict[str, float]:
-    """One measure as the official tables have it: unweighted means over sets.
-
-    Args:
-        scored: set and values of each episode.
-        measure: the measure's name; episodes without a figure are left out.
-
-    Returns:
-        Means by set; by group of sets; ``solvable``, ``missing`` and ``unmatched`` over all
-        groups; and ``all``.
-    """
-    values: dict[str, list[float]] = defaultdict(list)
-    for name, one in scored:
-        parts = one[measure]
-        if parts is not None and parts[1]:
-            values[name].append(parts[0] / parts[1])
-    sets = {name: sum(found) / len(found) for name, found in values.items()}
-    wider: dict[str, list[float]] = defaultdict(list)
-    for name, mean in sets.items():
-        for group in {group_of(name) + " (group)", kind_of(name), "all"}:
-            wider[group].append(mean)
-    return {**sets, **{group: sum(found) / len(found) for group, found in wider.items()}}
-
-
 def expected(gold: JSON) -> str:
     """What a good agent does: the relevant tools, or the way to defer."""
     found: Any = gold
@@ -371,7 +351,7 @@ MEASURES = (
     Measure(
         "reliable_pass",
         "The answer passes and rests on no hallucinated call (RePR); half where it is unsure.",
-        "RePR",
+        topic="RePR",
         scorer=Scorer.OFFICIAL,
         leads=True,
     ),
@@ -379,23 +359,26 @@ MEASURES = (
         "strict",
         "Solved without hallucinated calls, or deferred in the one right way: changed tools where "
         "they do not match, asked the user where a value is missing.",
+        topic="RePR",
         scorer=Scorer.STRICT,
         binary=True,
     ),
     Measure(
         "pass",
         "The answer passes; of an unsolvable task every answer that ends in Finish does.",
+        topic="pass",
         scorer=Scorer.OFFICIAL,
     ),
     Measure(
         "hallucination",
         "The share of an episode's tool calls that are hallucinated.",
-        "H",
+        topic="H",
         scorer=Scorer.OFFICIAL,
     ),
     Measure(
         "utility",
         "Reward less cost: 20 for a reliable pass, -10 for a hallucinated answer, 1 a call.",
+        topic="utility",
         unit=Unit.POINTS,
         scorer=Scorer.OFFICIAL,
     ),
@@ -425,17 +408,15 @@ MEASURES = (
     Measure(
         "strict_hallucination",
         "As H; a parameter of type NUMBER takes any number.",
-        "H, strict",
+        topic="H",
         scorer=Scorer.STRICT,
-        in_tables=False,
     ),
     Measure(
         "strict_utility",
         "As utility, of strict passes, with calls costing up to 10.",
-        "utility, strict",
+        topic="utility",
         unit=Unit.POINTS,
         scorer=Scorer.STRICT,
-        in_tables=False,
     ),
     Measure("unknown_names", "A call names no tool on offer.", in_tables=False),
     Measure("malformed", "A call's arguments are not as the schema says.", in_tables=False),
@@ -456,6 +437,25 @@ MEASURES = (
     ),
 )
 NAMES = tuple(measure.name for measure in MEASURES)
+TOTALLED = tuple(one.name for one in MEASURES if one.topic)
+PARTS = (
+    *(("kind", kind) for kind in ("solvable", *reversed(KINDS.values()))),
+    *(("group", group) for group in GROUPS),
+)
+TOTALS = (
+    *(
+        Total(
+            part,
+            f"The mean of the means of the {part} sets.",
+            TOTALLED,
+            over="set",
+            where=(facet, part),
+        )
+        for facet, part in PARTS
+    ),
+    Total("all sets", "The mean of the means of all sets.", TOTALLED, over="set"),
+)
+"""As the official tables: each set has the same weight, whatever its size."""
 
 RELYTOOLBENCH = Benchmark(
     name=NAME,
@@ -467,6 +467,7 @@ RELYTOOLBENCH = Benchmark(
     score=score,
     follow_ups=follow_ups,
     facets=facets,
+    totals=TOTALS,
     expected=expected,
     milestones=relevant_calls,
     milestone="relevant tool",

@@ -7,12 +7,12 @@ tools (progress rate and matching score). The official figures are those of the 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from toolhop_env.benchmark import Benchmark, Milestone
-from toolhop_env.measures import Measure, Scorer
+from toolhop_env.measures import Measure, Scorer, Total
 from toolhop_env.questions import NO_ANSWERS, Answers, SimilaritiesQuestion
 from toolhop_env.score import Parts, Values
 from toolhop_env.scorers.toolbehonest_plans import (
@@ -167,7 +167,7 @@ def score(trace: Trace, answers: Answers) -> Values:
     values |= {f"strict_{one}": _share(one is condition) for one in Condition}
     alike = _alike(_compared(trace), answers)
     match = None if level == 2 else matching_mean(ours, gold, alike, least=LEAST_COSINE)
-    values["score_strict"] = _with_match(rate, match, level)
+    values["score_strict"], values["strict_progress"] = _with_match(rate, match, level), (rate, 1.0)
     values["strict_matching"] = None if match is None else (match, 1.0)
     values.update(_official(theirs, gold, level, alike))
     return values
@@ -240,15 +240,6 @@ def _alike(compared: Mapping[str, str], answers: Answers) -> Similarities:
     return alike
 
 
-def overall(values: Iterable[Values]) -> float | None:
-    """The official total over episodes of all levels: the mean of one list of every exact match
-    and progress rate of levels 1 and 2, and of both values of level 3; None for none.
-    """
-    found = [parts for one in values if (parts := one.get("score")) is not None]
-    below = sum(count for _, count in found)
-    return sum(total for total, _ in found) / below if below else None
-
-
 def expected(gold: JSON) -> str:
     """The verdict, and the plan's tools in order."""
     found = Gold.of(gold)
@@ -289,6 +280,7 @@ MEASURES = (
         "strict",
         "The verdict, or the whole plan, is the gold's, read strictly, over both twins; at level "
         "1 this is balanced accuracy.",
+        topic="right",
         scorer=Scorer.STRICT,
         binary=True,
         leads=True,
@@ -296,6 +288,7 @@ MEASURES = (
     Measure(
         "official",
         "The same by the official code: exact match, or a plan without an error.",
+        topic="right",
         scorer=Scorer.OFFICIAL,
         binary=True,
     ),
@@ -303,42 +296,45 @@ MEASURES = (
         "score",
         "Unsolvable twins, the paper's table 2: exact match at level 1, progress rate at level 2, "
         "progress rate and matching score at level 3.",
-        "paper's score",
+        topic="score",
         scorer=Scorer.OFFICIAL,
     ),
     Measure(
         "score_strict",
         "The same, read strictly: no step is dropped or passed over, and further ones count.",
-        "the same, strict",
+        topic="score",
         scorer=Scorer.STRICT,
     ),
     Measure(
         "score_solvable",
         "Solvable twins, the paper's table 3: exact match, or progress rate.",
-        "solvable",
+        topic="score, solvable",
         scorer=Scorer.OFFICIAL,
-        in_tables=False,
     ),
     Measure(
         "score_solvable_strict",
         "The same, read strictly.",
-        "solvable, strict",
+        topic="score, solvable",
         scorer=Scorer.STRICT,
-        in_tables=False,
     ),
-    Measure("progress", "Unsolvable twins: progress rate.", "PR", scorer=Scorer.OFFICIAL),
+    Measure("progress", "Unsolvable twins: progress rate.", topic="PR", scorer=Scorer.OFFICIAL),
+    Measure(
+        "strict_progress",
+        "The same, read strictly: the common beginning by the longer of plan and gold.",
+        topic="PR",
+        scorer=Scorer.STRICT,
+    ),
     Measure(
         "matching",
         "Level 3: how well the missing tools are described; open without a judge of similarity.",
-        "MS",
+        topic="MS",
         scorer=Scorer.OFFICIAL,
     ),
     Measure(
         "strict_matching",
         f"The same, from 0 to 1; the nearest tool matches from a similarity of {LEAST_COSINE} on.",
-        "MS, strict",
+        topic="MS",
         scorer=Scorer.STRICT,
-        in_tables=False,
     ),
     Measure(
         "progress_soft",
@@ -358,23 +354,45 @@ MEASURES = (
         "The official code ends with an exception on the plan: the episode has no official value.",
         "official: raises",
         binary=True,
-        in_tables=False,
     ),
     *_conditions("", Scorer.OFFICIAL),
     *_conditions("strict_", Scorer.STRICT),
 )
 NAMES = tuple(measure.name for measure in MEASURES)
+LEVELS = MODES[:3]
+TOTALS = (
+    Total(
+        "overall",
+        "Unsolvable twins (the paper's table 2): the mean of one list of the scores of all three "
+        "levels, of which level 3 has two each.",
+        ("score", "score_strict"),
+        modes=LEVELS,
+    ),
+    Total(
+        "overall, fixed",
+        "The same with level-3-fixed in the place of level 3.",
+        ("score", "score_strict"),
+        modes=(*LEVELS[:2], MODES[3]),
+    ),
+    Total(
+        "overall, solvable",
+        "Solvable twins (the paper's table 3): the mean over all three levels.",
+        ("score_solvable", "score_solvable_strict"),
+        modes=LEVELS,
+    ),
+)
 
 TOOLBEHONEST = Benchmark(
     name=NAME,
     title="ToolBeHonest",
-    version="1",
+    version="2",
     modes=MODES,
     measures=MEASURES,
     gold=lambda item: dict(item.gold),
     score=score,
     questions=questions,
     facets=facets,
+    totals=TOTALS,
     expected=expected,
     milestones=steps,
     explain_gap=explain_gap,

@@ -61,7 +61,7 @@ const table = (caption, columns, rows, { wide = false } = {}) => {
     const { number, label, name } = columns[index];
     return el("td", { role: "cell", class: number && "number", "data-label": label ?? name }, content);
   };
-  return el(
+  const made = el(
     "table",
     { class: wide ? "stack wide" : "stack", role: "table" },
     caption && el("caption", {}, caption),
@@ -72,4 +72,6 @@ const table = (caption, columns, rows, { wide = false } = {}) => {
       rows.map((cells) => el("tr", { role: "row" }, cells.map(cell))),
     ),
   );
+  // Where there are more columns than fit, the table is moved within its own place.
+  return wide ? el("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": "table" }, made) : made;
 };

@@ -17,6 +17,7 @@ const figures = () =>
     { class: "overview" },
     heading(),
     answersSection(),
+    totalsSection(),
     facetSections(),
     findingsSection(),
     report.ablations.map(ablationSection),
@@ -86,10 +87,21 @@ const answersSection = () =>
     "Answers",
     null,
     Object.entries(report.benchmarks).map(([name, benchmark]) => answerCharts(name, benchmark)),
-    measureTable(ownMeasures(), true),
+    measureTable(ownMeasures().filter((measure) => measure.in_tables), true),
+    otherMeasures(),
     el("h3", { class: "of-table" }, "Conduct"),
     measureTable(report.conduct),
   );
+
+// Those that tables leave out, such as counters of kinds of errors.
+const otherMeasures = () => {
+  const others = ownMeasures().filter((measure) => !measure.in_tables && known(measure));
+  return others.length
+    ? el("details", { class: "others" }, el("summary", {}, plural(others.length, "other measure")), measureTable(others))
+    : null;
+};
+
+const known = ({ name }) => report.groups.some((group) => group.figures[name]);
 
 // Shares share an axis; a figure of another unit has one of its own.
 const answerCharts = (name, benchmark) => {
@@ -173,9 +185,36 @@ const measureTable = (measures, counted = false) => {
   return table(null, columns, rows, { wide: true });
 };
 
+// Figures over all modes of an agent in a run, which each of its groups carries.
+const totalsSection = () => {
+  const found = new Map();
+  for (const group of report.groups)
+    found.set(JSON.stringify([group.run, group.benchmark, group.agent, group.level, group.call_format]), group);
+  const groups = [...found.values()].filter((group) => Object.keys(group.totals).length);
+  if (!groups.length) return null;
+  const measures = ownMeasures().filter(({ name }) =>
+    groups.some((group) => Object.values(group.totals).some((total) => name in total)),
+  );
+  const rows = groups.flatMap((group) =>
+    Object.entries(group.totals).map(([total, figures]) => [
+      el("span", { title: benchmarkOf(group).totals[total] }, total),
+      oneLine(group.agent),
+      ...(report.runs.length > 1 ? [oneLine(report.runs[group.run].label)] : []),
+      ...measures.map((measure) => figureOf(measure, figures[measure.name])),
+    ]),
+  );
+  const columns = [
+    { name: "total" },
+    { name: "agent" },
+    ...(report.runs.length > 1 ? [{ name: "run" }] : []),
+    ...measures.map((one) => ({ name: headingOf(one), number: true, title: one.says })),
+  ];
+  return section("totals", "Totals", null, table(null, columns, rows, { wide: true }));
+};
+
 // The figures by each facet that a benchmark names.
 const facetSections = () => {
-  const measures = ownMeasures().filter((measure) => measure.in_tables);
+  const measures = ownMeasures().filter((measure) => measure.in_tables && known(measure));
   const columns = measures.map((one) => ({ name: headingOf(one), number: true, title: one.says }));
   return [...new Set(report.groups.flatMap((group) => Object.keys(group.facets)))].map((facet) => {
     const rows = report.groups.flatMap((group) =>

@@ -1,0 +1,153 @@
+"""Figures over many scores, with standard errors.
+
+Episodes of one item (its epochs, its modes) are not independent, so errors are clustered by item:
+with m items, the standard error of a ratio of sums R = sum(y) / sum(x) is
+sqrt(m / (m - 1) * sum((y_i - R x_i)^2)) / sum(x), where i runs over items. For one episode an item
+and x = 1 this is the usual standard error of a mean.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from toolhop_env.attempt import Attempt
+from toolhop_env.benchmark import Benchmark
+from toolhop_env.measures import Measure, Total
+from toolhop_env.score import Parts, Score
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """A share or mean with its standard error."""
+
+    value: float
+    stderr: float | None
+    """None where a single item gives none."""
+    count: int
+    """What was averaged over: episodes, calls or hops."""
+
+
+Sums: TypeAlias = Mapping[str, Parts]
+"""Numerator and denominator by item."""
+Totals: TypeAlias = Mapping[str, Mapping[str, Estimate | None]]
+"""By total, by measure."""
+
+
+@dataclass(frozen=True, slots=True)
+class Linear:
+    """A figure, and the share that each item has in its error, to first order."""
+
+    value: float
+    shares: Mapping[str, float]
+    count: int
+
+    @property
+    def estimate(self) -> Estimate:
+        """With its standard error."""
+        return Estimate(self.value, standard_error(self.shares.values()), self.count)
+
+
+def standard_error(shares: Iterable[float]) -> float | None:
+    """Of a figure, by what each item has in its error; None for fewer than two items."""
+    squares = [one**2 for one in shares]
+    if len(squares) < 2:
+        return None
+    return math.sqrt(len(squares) / (len(squares) - 1) * math.fsum(squares))
+
+
+def figures(
+    measures: Sequence[Measure], scores: Sequence[tuple[str, Score]]
+) -> dict[str, Estimate | None]:
+    """Each measure over scores, each with its item, by its name."""
+    sums = {one.name: _sums(one, scores) for one in measures}
+    found = {one.name: _mean([sums[name] for name in one.mean_of or (one.name,)])
+             for one in measures}  # fmt: skip
+    return {name: one.estimate if one else None for name, one in found.items()}
+
+
+def estimate(measure: Measure, scores: Iterable[tuple[str, Score]]) -> Estimate | None:
+    """One measure over scores, each with its item; None where nothing was counted.
+
+    Sums are exact before they are rounded (`math.fsum`): the order in which episodes ended
+    changes no figure. An episode without a figure is left out.
+    """
+    found = _mean([_sums(measure, scores)])
+    return found.estimate if found else None
+
+
+def totals(benchmark: Benchmark, attempts: Sequence[Attempt]) -> Totals:
+    """The benchmark's totals over attempts of one agent; those without any figure are left out.
+
+    Args:
+        benchmark: of the attempts.
+        attempts: of every mode. Errored ones are passed over.
+    """
+    found = {
+        total.name: {
+            name: linear.estimate if linear else None
+            for name, linear in linear_total(benchmark, total, attempts)
+        }
+        for total in benchmark.totals
+    }
+    return {name: one for name, one in found.items() if any(one.values())}
+
+
+def linear_total(
+    benchmark: Benchmark, total: Total, attempts: Sequence[Attempt]
+) -> Iterator[tuple[str, Linear | None]]:
+    """A total of each of its measures.
+
+    None where a mode, or a value of the facet, that it is over has no figure at all.
+    """
+    these = [one for one in attempts if one.score and total.takes(one.mode, one.facets)]
+    values = {one.facets.get(total.over, "") for one in these}
+    for measure in (benchmark.measure(name) for name in total.measures):
+        parts: dict[str, list[tuple[str, Score]]] = defaultdict(list)
+        modes = set()
+        for one in these:
+            if one.score is not None and (found := measure.of(one.score)) and found[1]:
+                parts[one.facets.get(total.over, "")].append((one.item, one.score))
+                modes.add(one.mode)
+        whole = parts and parts.keys() >= values and modes >= set(total.modes)
+        linear = _mean([_sums(measure, group) for group in parts.values()]) if whole else None
+        yield measure.name, linear
+
+
+def _sums(measure: Measure, scores: Iterable[tuple[str, Score]]) -> Sums:
+    parts: dict[str, list[Parts]] = defaultdict(list)
+    for item, one in scores:
+        found = measure.of(one)
+        if found is not None and found[1]:
+            parts[item].append(found)
+    return {
+        item: (math.fsum(y for y, _ in group), math.fsum(x for _, x in group))
+        for item, group in parts.items()
+    }
+
+
+def _mean(ratios: Sequence[Sums]) -> Linear | None:
+    """The mean of ratios of sums; of one ratio that ratio. None where one counts nothing.
+
+    Its share of an item i is the mean over the ratios of (y_i - R x_i) / sum(x).
+    """
+    totals = [math.fsum(x for _, x in sums.values()) for sums in ratios]
+    if not all(totals):
+        return None
+    values = [
+        math.fsum(y for y, _ in sums.values()) / total
+        for sums, total in zip(ratios, totals, strict=True)
+    ]
+    shares = {
+        item: math.fsum(
+            (sums[item][0] - value * sums[item][1]) / total
+            for sums, value, total in zip(ratios, values, totals, strict=True)
+            if item in sums
+        )
+        / len(ratios)
+        for item in dict.fromkeys(item for sums in ratios for item in sums)
+    }
+    return Linear(math.fsum(values) / len(values), shares, round(min(totals)))
