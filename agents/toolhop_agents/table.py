@@ -14,7 +14,7 @@ from toolhop_env.measures import CONDUCT, INSTANCE_ERROR, QUERY_ERROR, Measure, 
 from toolhop_env.score import Score
 from toolhop_env.summary import Estimate, Summary
 from toolhop_sandbox.outcome import JSON
-from toolhop_tools.perturb.order import tool_order
+from toolhop_tools.perturb.order import tool_order, tool_orders
 
 FILE_WIDTH = 120
 """Columns of a table that goes to a file or a pipe."""
@@ -83,8 +83,7 @@ def _name(one: Summary) -> RowName:
 
 def _order(summaries: Sequence[Summary]) -> str:
     """In what order the tools were listed, for a table's title."""
-    orders = dict.fromkeys(tool_order(one.group.perturbation) for one in summaries)
-    return f"tools in {' and '.join(orders)} order"
+    return tool_orders(one.group.perturbation for one in summaries)
 
 
 def answer_table(
@@ -199,7 +198,7 @@ def scorer_table(
     measures = _by_scorer(benchmark) or (benchmark.answer_measures if by else ())
     if not measures:
         return None
-    title = f"{benchmark.title} by {by or 'scorer'}, per cent ± standard error"
+    title = f"{benchmark.title} by {by or 'scorer'}, per cent ± standard error; {_order(summaries)}"
     table = Table(title=title, title_justify="left", box=None, padding=(0, 1, 0, 0))
     modes = len({one.group.mode for one in summaries}) > 1
     head = ["arm" if labels else "agent", *(["mode"] if modes else []), *([by, "n"] if by else [])]
@@ -230,7 +229,7 @@ def error_table(summaries: Sequence[Summary], labels: RowLabels | None = None) -
     """Failed calls by code; None where none failed."""
     if not any(summary.errors for summary in summaries):
         return None
-    table = Table(title="Failed calls by code", title_justify="left")
+    table = Table(title=f"Failed calls by code; {_order(summaries)}", title_justify="left")
     table.add_column("code")
     labels = labels or labelled(summaries)
     for one in summaries:

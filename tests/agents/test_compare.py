@@ -350,10 +350,12 @@ def test_the_table_says_what_differs_and_lists_flips(play: Play) -> None:
     )
     assert done.returncode == 0
     for told in (
-        "B against A",
+        "Runs; tools in published order",
+        "B against A; tools in published order",
+        "malformed calls",
         "agent: oracle / faulty:0.6",
         "invocation error rate by call",
-        "exact McNemar test",
+        "Exact McNemar test",
         "Discordant pairs (1 of",
         "strict right → wrong",
         "_mandatory_e1_a1.jsonl",

@@ -319,6 +319,8 @@ def test_figures_and_manifest_say_in_what_order_tools_were_listed(
     assert RunStore.open(Path(answer["run"])).manifest["data"]["tool_order"] == order
     table = toolhop("score", answer["run"]).stdout
     assert table.count(f"tools in {order} order") == 2
+    table = toolhop("score", answer["run"], "--by", "hops").stdout
+    assert table.count(f"tools in {order} order") == 3
 
 
 def test_runs_of_two_orders_are_rows_of_their_own(data: DataSet, tmp_path: Path) -> None:

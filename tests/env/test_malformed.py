@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from toolhop_env.malformed import Form, malformed_call
+from toolhop_env.call_forms import Form
+from toolhop_env.malformed import malformed_call
 from toolhop_env.messages import RawCall, Reply
 
 TOOLS = ("look_up", "sum_digits", "now")
@@ -183,6 +185,22 @@ def test_a_call_in_a_wrong_form(form: Form, text: str) -> None:
 @pytest.mark.parametrize("text", ANSWERS.values(), ids=ANSWERS)
 def test_an_answer_is_no_call(text: str) -> None:
     assert malformed_call(Reply(text), TOOLS) is None
+
+
+GOLDEN = json.loads((Path(__file__).parents[1] / "golden/calls_in_text.json").read_text("utf-8"))
+"""The rules were changed with the first two sets in view, and not with the third."""
+
+
+@pytest.mark.parametrize("forms", GOLDEN)
+def test_forms_that_were_written_without_the_rules(forms: dict[str, list[str]]) -> None:
+    read = {
+        kind: [malformed_call(Reply(text), forms["tools"]) is not None for text in texts]
+        for kind, texts in forms.items()
+    }
+    assert all(read["calls"])
+    assert not any(read["answers"])
+    assert len(forms["missed"]) <= len(forms["calls"]) / 7
+    assert len(forms["falsely_taken"]) <= len(forms["answers"]) / 16
 
 
 def test_what_can_be_made_out() -> None:

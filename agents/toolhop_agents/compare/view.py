@@ -18,9 +18,11 @@ from toolhop_agents.terminal import plain, visible
 from toolhop_env.measures import Unit
 from toolhop_env.pairs.line import Line, Method, disagreements
 from toolhop_env.pairs.pair import Pair
+from toolhop_env.runs.sides import Side
 from toolhop_env.statistics.bootstrap import LEAST_CLUSTERS
 from toolhop_env.statistics.passing import PassRate
 from toolhop_env.summary import summarize
+from toolhop_tools.perturb.order import tool_orders
 
 ANSWER_CHARS = 70
 """Of an answer in the list of discordant pairs."""
@@ -54,12 +56,18 @@ def _table(title: str, texts: Sequence[str], numbers: Sequence[str]) -> Table:
 
 def _runs(report: ComparisonReport) -> Table:
     texts = ("", "agent", "modes", "run", "status")
-    table = _table("Runs", texts, ("items", "epochs", "episodes", "errored"))
+    table = _table(
+        f"Runs; {_order(report.sides)}", texts, ("items", "epochs", "episodes", "errored")
+    )
     for side in report.sides:
         words = (side.agent, ", ".join(side.modes), side.folder, side.facts.get("status"))
         counts = (len(side.asked), side.epochs, len(side.episodes), side.errored)
         table.add_row(side.letter, *(plain(str(word)) for word in words), *map(str, counts))
     return table
+
+
+def _order(sides: Sequence[Side]) -> str:
+    return tool_orders(side.perturbation for side in sides)
 
 
 def _comparison(
@@ -68,7 +76,7 @@ def _comparison(
     pairing = comparison.pairing
     first, other = (side.letter for side in pairing.sides)
     yield Text()
-    yield Text(f"{other} against {first}", style="bold")
+    yield Text(f"{other} against {first}; {_order(pairing.sides)}", style="bold")
     differs = "; ".join(map(str, pairing.differs)) or "no setting"
     yield plain(f"What differs ({first} / {other}): {differs}")
     yield from _resumes(pairing)
@@ -226,7 +234,7 @@ def _legend(report: ComparisonReport) -> Iterator[str]:
     if exact:
         ordered = dict.fromkeys(one.measure.heading for one in report.lines)
         names = ", ".join(name for name in ordered if name in exact)
-        yield f"{names}: exact McNemar test, Tango score interval."
+        yield f"Exact McNemar test, Tango score interval: {names}."
     if any(line.test is Method.PERMUTATION for line in report.lines):
         yield (
             f"{'Other measures' if exact else 'All measures'}: permutation test "
@@ -246,7 +254,7 @@ def _legend(report: ComparisonReport) -> Iterator[str]:
 def _published(report: ComparisonReport, reference: Reference) -> Table:
     """The runs in the columns of a published table, then its rows, marked as such."""
     table, columns = reference.table, reference.table.columns
-    title = f"{report.benchmark.title}, {table.rule} scorer, {table.unit}"
+    title = f"{report.benchmark.title}, {table.rule} scorer, {table.unit}; {_order(report.sides)}"
     found = _table(title, ("", "agent"), [name.capitalize() for name in columns])
     for side in report.sides:
         for agent, figures in reference.own(summarize(side.episodes.values())).items():
