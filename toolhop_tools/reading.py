@@ -76,7 +76,7 @@ def answer_at(value: JSON, reading: Reading) -> str | None:
         if not isinstance(part, dict | list):  # a text has letters, and no parts
             return None
         try:
-            part = part[step]  # type: ignore[index,call-overload]
+            part = part[step]  # type: ignore[index]
         except (TypeError, KeyError, IndexError):
             return None
     if isinstance(part, list | dict):

@@ -22,7 +22,7 @@ import anyio
 import anyio.to_thread
 
 from tests.attacks import process_tree, suite
-from toolhop_sandbox import json_text, replies
+from toolhop_sandbox import json_text
 from toolhop_sandbox.base import Program
 from toolhop_sandbox.docker import folders
 from toolhop_sandbox.docker.meeting import meeting
@@ -107,7 +107,10 @@ async def others_go_on_while_a_result_is_read(bench: Bench, attacks: Attacks) ->
         loop.call_soon_threadsafe(turned.set)
         read.append(turned.wait(SOON_S))
 
-    with patch.object(json_text, "check", reads), patch.object(replies.json, "loads", reads):
+    with (
+        patch.object(json_text, "check", reads),
+        patch("toolhop_sandbox.replies.json.loads", reads),
+    ):
         await bench.session.call(LONG, {})
     return [] if read == [True] else [f"it turned while a result was read: {read}"]
 
