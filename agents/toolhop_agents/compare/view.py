@@ -24,6 +24,8 @@ from toolhop_env.statistics.passing import PassRate
 from toolhop_env.summary import summarize
 from toolhop_tools.perturb.order import tool_orders
 
+MEASURE_CHARS = 10
+"""Room that a measure's name has in a narrow terminal: its longest usual word."""
 ANSWER_CHARS = 70
 """Of an answer in the list of discordant pairs."""
 
@@ -108,6 +110,10 @@ def _figures(strata: Sequence[Stratum], pairing: Pairing, report: ComparisonRepo
     split = [one.by for one in strata if one.by != ALL][:1]
     holm = ["p (Holm)"] if report.corrected else []
     table = _table("", [*split, "measure"], [*_columns(pairing, report), "p", *holm, "+ / -"])
+    table.columns[len(split)].min_width = MEASURE_CHARS
+    for column in table.columns[len(split) + 1 :]:
+        # Where there is no room figures go on below: one that is cut is none.
+        column.no_wrap, column.overflow = False, "fold"
     for one in strata:
         for number, line in enumerate(one.lines):
             first = plain(one.value or ALL) if number == 0 else Text()
