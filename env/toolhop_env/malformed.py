@@ -100,14 +100,16 @@ _LEADS_IN = re.compile(r"[^\w\s]*[^\W\d][^.!?。\n]{0,80}[:：]\W*|(?:\*\*|__|#+
 _STATES = re.compile(
     r"(?:[^\W\d][^\n:：=]{0,40}[:：=])?[\W_]*(\d[\d.,:/-]*(?:\s+[^\W\d]+){0,2})[\W_]*"
     r"|.*\b(?:is|are|was|were|ist|war|sind|est|était|es|era|è|é|är)\b[\W_]*"
-    r"([\d\"“«'A-ZÀ-ÖØ-ÞА-Я]\S*(?:\s+\S+){0,4}?)[\W_]*"
+    r"((?-i:[\d\"“«'A-ZÀ-ÖØ-ÞА-Я])\S*(?:\s+\S+){0,4}?)[\W_]*"
     r"|.*(?:是|为|は)\s*(\w{1,12})(?:です)?[\W_]*"
-    r"|(?!(?:sure|ok|okay|certainly|right|good|yes|plan|goal|task|step|question|reason|tool|function"
-    r"|action|call|observation|searching|calling|looking|using)\w*\b)"
+    r"|(?!(?:sure|ok|okay|certainly|right|good|great|yes|hm|understood|thank|think|plan|goal|task"
+    r"|step|question|reason|tool|function|action|call|observation|searching|calling|looking|using)\w*\b)"
     r"(?:[^\W\d][^\n:：=]{0,40}[:：]\s*)?((?:(?=[^\W\d_])(?-i:[^a-zà-öø-ÿа-я])[\w'’.-]*\s?){1,3})",
     re.DOTALL | re.IGNORECASE,
 )
 """A sentence that is a number or a name, or that ends in `is` and one."""
+STATED_CHARS = 300
+"""A longer sentence states nothing."""
 
 
 def _told(before: str) -> bool:
@@ -125,7 +127,7 @@ def _gives(before: str, call: MalformedCall) -> bool:
         piece = re.sub(r"</?\w+>", "", piece)
         if not re.sub(r"```\w*|^\W*\d+[.):]+\W*$|[\W_]", "", piece):
             continue
-        if _PLANS.search(piece) or piece.rstrip().endswith("?"):
+        if len(piece) > STATED_CHARS or _PLANS.search(piece) or piece.rstrip().endswith("?"):
             return False
         if _LEADS_IN.fullmatch(piece.strip()):
             continue
