@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from toolhop_agents.benchmarks import BUILT_IN
+
 ROOT = Path(__file__).parents[1]
 PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
 
@@ -21,6 +23,13 @@ def test_help_page_is_what_the_parser_says() -> None:
     )
     page = (ROOT / "docs" / "help.md").read_text(encoding="utf-8")
     assert page == done.stdout, "run `make docs`"
+
+
+def test_help_names_the_agents_of_every_benchmark() -> None:
+    page = (ROOT / "docs" / "help.md").read_text(encoding="utf-8")
+    told = page.partition("## toolhop run")[2].partition("--model")[0].replace("-\n", "-")
+    words = set(re.findall(r"[\w-]+", re.sub(r"-\s+", "-", told)))
+    assert {agent for one in BUILT_IN.values() for agent in one.agents} <= words
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)

@@ -73,6 +73,8 @@ def answer_at(value: JSON, reading: Reading) -> str | None:
     """The answer that a result gives where `reading` says it stands; None where it has none."""
     part = value
     for step in reading.path:
+        if not isinstance(part, dict | list):  # a text has letters, and no parts
+            return None
         try:
             part = part[step]  # type: ignore[index]
         except (TypeError, KeyError, IndexError):

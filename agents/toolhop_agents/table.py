@@ -15,7 +15,7 @@ from toolhop_env.measures import CONDUCT, INSTANCE_ERROR, QUERY_ERROR, Measure, 
 from toolhop_env.score import Score
 from toolhop_env.summary import Summary
 from toolhop_sandbox.outcome import JSON
-from toolhop_tools.perturb.order import tool_order
+from toolhop_tools.perturb.order import tool_order, tool_orders
 
 FILE_WIDTH = 120
 """Columns of a table that goes to a file or a pipe."""
@@ -84,8 +84,7 @@ def _name(one: Summary) -> RowName:
 
 def _order(summaries: Sequence[Summary]) -> str:
     """In what order the tools were listed, for a table's title."""
-    orders = dict.fromkeys(tool_order(one.group.perturbation) for one in summaries)
-    return f"tools in {' and '.join(orders)} order"
+    return tool_orders(one.group.perturbation for one in summaries)
 
 
 def answer_table(
@@ -208,7 +207,9 @@ def scorer_table(
     modes = by != "mode" and len({one.group.mode for one in summaries}) > 1
     head = [*(["mode"] if modes else []), *([by, "n"] if by else [])]
     title = f"{benchmark.title} by {by or 'scorer'}"
-    table = _scorer_columns(title, ["arm" if labels else "agent", *head], measures)
+    table = _scorer_columns(
+        title, _order(summaries), ["arm" if labels else "agent", *head], measures
+    )
     labels = labels or labelled(summaries)
     for one in summaries:
         cells = [labels[_name(one)], *([one.group.mode] if modes else [])]
@@ -217,10 +218,12 @@ def scorer_table(
     return table
 
 
-def _scorer_columns(title: str, head: Sequence[str], measures: Sequence[Measure]) -> Table:
+def _scorer_columns(
+    title: str, order: str, head: Sequence[str], measures: Sequence[Measure]
+) -> Table:
     units = {one.topic or one.heading: one.unit for one in measures}
     others = [f"{name} in {unit}" for name, unit in units.items() if unit is not Unit.SHARE]
-    title = ", ".join([title, "; ".join(["per cent ± standard error", *others])])
+    title = ", ".join([title, "; ".join(["per cent ± standard error", *others, order])])
     table = Table(title=title, title_justify="left", box=None, padding=(0, 1, 0, 0))
     split = any(one.topic for one in measures)
     for column in (*head, *(["scorer"] if split else [])):
@@ -263,7 +266,7 @@ def total_table(
     if not measures:
         return None
     head = ["arm" if labels else "agent", "total"]
-    table = _scorer_columns(f"{benchmark.title}, totals", head, measures)
+    table = _scorer_columns(f"{benchmark.title}, totals", _order(summaries), head, measures)
     labels = labels or labelled(summaries)
     for row, found in of_row.items():
         for number, (total, figures) in enumerate(found.items()):
@@ -275,7 +278,7 @@ def error_table(summaries: Sequence[Summary], labels: RowLabels | None = None) -
     """Failed calls by code; None where none failed."""
     if not any(summary.errors for summary in summaries):
         return None
-    table = Table(title="Failed calls by code", title_justify="left")
+    table = Table(title=f"Failed calls by code; {_order(summaries)}", title_justify="left")
     table.add_column("code")
     labels = labels or labelled(summaries)
     for one in summaries:

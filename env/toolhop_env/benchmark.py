@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from toolhop_env.measures import CODES, CONDUCT, MALFORMED_CALL, Measure, Scorer, Total, leading
+from toolhop_env.measures import CODES, CONDUCT, Measure, Scorer, Total, leading
 from toolhop_env.questions import Answers, Question
 from toolhop_env.score import Values
 from toolhop_env.trace import Trace
@@ -122,7 +122,7 @@ class Benchmark:
                     f"the benchmark {self.name!r} has no measure or mode {', '.join(unknown)} for "
                     f"its total {total.name!r}"
                 )
-        names = [one.name for one in (*CONDUCT, *CODES, MALFORMED_CALL, *self.measures)]
+        names = [one.name for one in (*CONDUCT, *CODES, *self.measures)]
         if twice := sorted({one for one in names if names.count(one) > 1}):
             raise ValueError(
                 f"the benchmark {self.name!r} has measures under names that are taken: "

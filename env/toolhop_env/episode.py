@@ -19,9 +19,10 @@ from uuid import uuid4
 import anyio
 
 from toolhop_env import benchmarks
+from toolhop_env.call_forms import MalformedCall
 from toolhop_env.feedback import Feedback, Level, Verbosity, render
 from toolhop_env.limits import EpisodeLimits, Used
-from toolhop_env.malformed import MalformedCall, in_name, malformed_call
+from toolhop_env.malformed import in_name, malformed_call
 from toolhop_env.messages import Message, RawCall, Reply, SystemMessage, UserMessage
 from toolhop_env.offered import shown_chars
 from toolhop_env.reading import CallFormat, read_calls

@@ -150,18 +150,13 @@ INSTANCE_ERROR = Measure(
     parts=lambda s: (float(s.conduct.failed_calls), float(s.conduct.calls)),
     tested=False,
 )
-MALFORMED_CALL = Measure(
-    "malformed_call",
-    "A reply of the episode holds a call in a form that is not read.",
-    title="malformed calls",
-    parts=share(lambda s: s.conduct.malformed_call),
-    binary=True,
-)
 CONDUCT: tuple[Measure, ...] = (
     QUERY_ERROR,
     INSTANCE_ERROR,
     Measure("failed_calls", "Failed calls of an episode.", "failed calls an episode", Unit.CALLS,
             mean(lambda s: s.conduct.failed_calls)),
+    Measure("malformed_call", "A reply of the episode holds a call in a form that is not read.",
+            "malformed calls", parts=share(lambda s: s.conduct.malformed_call), binary=True),
     Measure("turns", "Replies of an episode.", "turns an episode", Unit.TURNS,
             mean(lambda s: s.conduct.turns)),
     Measure("calls", "Tool calls of an episode.", "calls an episode", Unit.CALLS,

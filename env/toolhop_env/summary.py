@@ -15,7 +15,7 @@ from toolhop_env.benchmark import Benchmark
 from toolhop_env.benchmarks import named
 from toolhop_env.estimates import Estimate, Totals, estimate, figures, totals
 from toolhop_env.levels import Verbosity
-from toolhop_env.measures import CONDUCT, MALFORMED_CALL, Scorer
+from toolhop_env.measures import CONDUCT, Scorer
 from toolhop_env.reading import CallFormat
 from toolhop_env.score import Conduct, Score
 from toolhop_env.spending import Spent
@@ -100,7 +100,7 @@ def summarize(
 
 def _summary(name: Group, group: Sequence[Attempt]) -> Summary:
     benchmark = named(name.benchmark)
-    measures = (*benchmark.measures, *CONDUCT, MALFORMED_CALL)
+    measures = (*benchmark.measures, *CONDUCT)
     pairs = [(one.item, one.verdict) for one in group if isinstance(one.verdict, Score)]
     certain = {one.item for one in group if one.proven}
     proven = [(item, one) for item, one in pairs if item in certain]

@@ -8,18 +8,21 @@ import shutil
 import subprocess
 from collections.abc import Callable
 from dataclasses import replace
+from io import StringIO
 from pathlib import Path
 from typing import Any
 
 import anyio
 import pytest
 from click.testing import CliRunner
+from rich.console import Console
 
 from tests.agents.command import toolhop
 from tests.agents.items import small_item
 from toolhop_agents.cli.compare import compare
 from toolhop_agents.compare import published
 from toolhop_agents.compare.report import ComparisonReport, ComparisonRequest, read_and_compare
+from toolhop_agents.compare.view import print_report
 from toolhop_agents.runs.execute import execute
 from toolhop_agents.runs.settings import RunSettings
 from toolhop_env.attempt import Attempt
@@ -350,10 +353,12 @@ def test_the_table_says_what_differs_and_lists_flips(play: Play) -> None:
     )
     assert done.returncode == 0
     for told in (
-        "B against A",
+        "Runs; tools in published order",
+        "B against A; tools in published order",
+        "malformed calls",
         "agent: oracle / faulty:0.6",
         "invocation error rate by call",
-        "exact McNemar test",
+        "Exact McNemar test",
         "Discordant pairs (1 of",
         "strict right → wrong",
         "_mandatory_e1_a1.jsonl",
@@ -361,6 +366,18 @@ def test_the_table_says_what_differs_and_lists_flips(play: Play) -> None:
         "These runs were over other numbers of items: A 12, B 12.",
     ):
         assert told in done.stdout, done.stdout
+
+
+def test_no_figure_and_no_measure_is_cut_in_a_narrow_terminal(play: Play) -> None:
+    report = read_and_compare([play(agent="oracle"), play(agent="faulty:0.6")], ComparisonRequest())
+    console = Console(width=80, file=StringIO(), color_system=None)
+    print_report(console, report, most=0, reference=None)
+    lines = console.file.getvalue().splitlines()  # type: ignore[attr-defined]
+    table = [line for line in lines if line[:1] in "┃│"]
+    assert not [line for line in table if "…" in line]
+    names = " ".join(line.split("│")[1].strip() for line in table if line[:1] == "│")
+    assert "malformed calls" in names
+    assert all(len(line) <= 80 for line in table)
 
 
 def test_a_refusal_is_one_message_and_exit_code_2(play: Play, other: Path, tmp_path: Path) -> None:

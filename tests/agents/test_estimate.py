@@ -13,9 +13,11 @@ from toolhop_env.score import Conduct, Score
 from toolhop_env.trace import Ending
 
 
-def judged(item: str, tokens: int, mode: str = "free", *, cost: float | None = 0.5) -> Attempt:
+def judged(
+    item: str, tokens: int, mode: str = "free", *, cost: float | None = 0.5, turns: int = 4
+) -> Attempt:
     conduct = Conduct(
-        ending=Ending.ANSWERED, turns=4, calls=3, errors={}, repairable=0, input_tokens=tokens,
+        ending=Ending.ANSWERED, turns=turns, calls=3, errors={}, repairable=0, input_tokens=tokens,
         output_tokens=7, cost_usd=cost, wall_s=2.0, tool_s=0.1, retries=1,
     )  # fmt: skip
     return attempt(item, Score(conduct, {"strict": (1.0, 1.0)}), mode=mode)
@@ -59,6 +61,15 @@ def test_nothing_left_costs_nothing_and_nothing_played_tells_nothing() -> None:
         [errored, judged("2", 5), judged("3", 5)], {"free": 3}, items_left=3, at_a_time=1, seed=0
     )
     assert (made.errored, made.items) == (1, 2)
+
+
+def test_no_more_is_asked_than_turns_allow() -> None:
+    some = [judged("1", 100, turns=1), judged("2", 100, turns=8)]
+    free = estimate(some, {"free": 50}, items_left=50, at_a_time=1, seed=0)
+    assert (free.requests.high or 0) > 50 * 9
+    made = estimate(some, {"free": 50}, items_left=50, at_a_time=1, seed=0, turn_limit=9)
+    assert made.requests.high == 50 * 9
+    assert made.input_tokens == free.input_tokens
 
 
 def test_one_unknown_price_makes_the_cost_unknown_and_nothing_else() -> None:

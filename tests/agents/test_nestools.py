@@ -124,6 +124,13 @@ def test_a_type_that_json_schema_has_not_is_shown_as_it_is(data: Path, tmp_path:
     assert f"'parameters': {wanted}" in first["messages"][0]["content"]
 
 
+def test_one_reply_is_announced_to_who_plays(data: Path, tmp_path: Path) -> None:
+    flags = ("--data", str(data), "--log-dir", str(tmp_path), "--sandbox", "process")
+    out = toolhop("play", *flags).stdout
+    assert "You have one turn" in out
+    assert "9 turns" not in out
+
+
 def test_a_mode_that_the_data_lacks_is_refused_before_anything_is_played(
     data: Path, tmp_path: Path
 ) -> None:

@@ -353,6 +353,16 @@ def test_an_estimate_is_part_of_the_run_and_paid_for_once(data: DataSet, tmp_pat
     assert answer["spent"]["cost_usd"] == pytest.approx(16 * 0.008)
 
 
+def test_an_estimate_of_nothing_says_so(data: DataSet, tmp_path: Path) -> None:
+    flags = ("--data", data.origin, "--log-dir", str(tmp_path), "--sandbox", "process")
+    done = toolhop(
+        "run", "--agent", "do-nothing", *flags, "--limit", "2", "--dry-run", "--estimate"
+    )
+    assert done.returncode == 0
+    assert "No episode is left to play" in done.stdout
+    assert "estimated from" not in done.stdout
+
+
 def test_an_estimate_needs_a_dry_run(data: DataSet, tmp_path: Path) -> None:
     code, answer = run(data, tmp_path, "--estimate")
     assert code == 2

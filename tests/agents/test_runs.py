@@ -11,6 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import anyio
 import pytest
 
 from tests.agents.command import toolhop
@@ -18,6 +19,7 @@ from tests.agents.items import small_item
 from tests.launcher import SERVED, Launched
 from toolhop_agents.models.loopback import FaultPlan, LoopbackServer, Request, RequestFault
 from toolhop_agents.runs.settings import RunSettings
+from toolhop_agents.runs.signals import until_signal
 from toolhop_agents.scripted.choose import choose
 from toolhop_agents.scripted.responder import metered, responder
 from toolhop_env.attempt import attempt_of
@@ -319,6 +321,8 @@ def test_figures_and_manifest_say_in_what_order_tools_were_listed(
     assert RunStore.open(Path(answer["run"])).manifest["data"]["tool_order"] == order
     table = toolhop("score", answer["run"]).stdout
     assert table.count(f"tools in {order} order") == 2
+    table = " ".join(toolhop("score", answer["run"], "--by", "hops").stdout.split())
+    assert table.count(f"tools in {order} order") == 3
 
 
 def test_runs_of_two_orders_are_rows_of_their_own(data: DataSet, tmp_path: Path) -> None:
@@ -372,6 +376,17 @@ def started_run(data: DataSet, log_dir: Path, url: str) -> tuple[Launched, Path]
     line = process.stderr.readline()
     assert line.startswith("run: "), line + process.stderr.read()
     return process, Path(line.removeprefix("run: ").strip())
+
+
+def test_a_signal_at_the_first_step_of_work_ends_it() -> None:
+    async def work() -> None:
+        os.kill(os.getpid(), signal.SIGINT)
+        await anyio.sleep_forever()
+
+    async def twice() -> list[bool]:  # the first one leaves Python's own handler behind
+        return [await until_signal(work) for _ in range(2)]
+
+    assert anyio.run(twice) == [True, True]
 
 
 @pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])

@@ -5,6 +5,7 @@ Each returns what it found wrong: nothing where the step that it looks at is in 
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import os
 import signal
@@ -12,13 +13,16 @@ import socket
 import struct
 import subprocess
 import sys
+import threading
 from collections.abc import Awaitable, Callable, Mapping
 from typing import TYPE_CHECKING
+from unittest.mock import patch
 
 import anyio
 import anyio.to_thread
 
 from tests.attacks import process_tree, suite
+from toolhop_sandbox import json_text
 from toolhop_sandbox.base import Program
 from toolhop_sandbox.docker import folders
 from toolhop_sandbox.docker.meeting import meeting
@@ -29,6 +33,7 @@ if TYPE_CHECKING:
 
 SOON_S = 2.0
 """Within this what has to end has ended."""
+LONG = Program("def f():\n    return 'x' * 500_000", "f")
 DRAWING = Program("import random\ndef f():\n    return random.random()", "f")
 STRANGER = """
 import os, socket, sys
@@ -93,6 +98,23 @@ async def ended_calls_are_gone(bench: Bench, attacks: Attacks) -> list[str]:
     return [] if gone else ["a call that has replied computes on"]
 
 
+async def others_go_on_while_a_result_is_read(bench: Bench, attacks: Attacks) -> list[str]:
+    """The reader of a long result waits for the event loop, which has to turn meanwhile."""
+    turned, read = threading.Event(), []
+    loop = asyncio.get_running_loop()
+
+    def reads(_: str, **__: object) -> None:
+        loop.call_soon_threadsafe(turned.set)
+        read.append(turned.wait(SOON_S))
+
+    with (
+        patch.object(json_text, "check", reads),
+        patch("toolhop_sandbox.replies.json.loads", reads),
+    ):
+        await bench.session.call(LONG, {})
+    return [] if read == [True] else [f"it turned while a result was read: {read}"]
+
+
 async def nobody_keeps_what_is_printed(bench: Bench, attacks: Attacks) -> list[str]:
     """A container prints, and the engine has kept nothing of it."""
     from docker.errors import APIError
@@ -155,6 +177,7 @@ PROBES: dict[str, Callable[[Bench, Attacks], Awaitable[list[str]]]] = {
         children_end_with_their_call,
         calls_draw_other_numbers,
         ended_calls_are_gone,
+        others_go_on_while_a_result_is_read,
         another_user_is_turned_away,
         nobody_keeps_what_is_printed,
     )

@@ -337,6 +337,18 @@ def _host() -> Iterator[Step]:
         *(control.Control, "kill_now", lambda *_: None),
     )
     yield step(
+        "patience with who hangs up",
+        "holding up the worker by hanging up and computing on",
+        ("frames/hangs_up",),
+        *(link, "HANG_UP_S", 3600.0),
+    )
+    yield step(
+        "long results are read beside",
+        "holding up every other episode by a long result",
+        ("others_go_on_while_a_result_is_read",),
+        *(replies, "READ_AT_ONCE_CHARS", 1 << 40),
+    )
+    yield step(
         "peer credentials",
         "another user's process that gives itself out for the worker",
         ("another_user_is_turned_away",),

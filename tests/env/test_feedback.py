@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.env.made import object_schema, validator
+from toolhop_env.call_forms import Form, MalformedCall
 from toolhop_env.feedback import (
     MINIMAL_TEXT,
     REPORT_CHARS,
@@ -15,7 +16,6 @@ from toolhop_env.feedback import (
     error_code,
     render,
 )
-from toolhop_env.malformed import Form, MalformedCall
 from toolhop_env.reading import CallFormat
 from toolhop_env.verdicts import BEFORE_RUNNING, Call, ErrorCode, Problem, Rejected
 from toolhop_sandbox.outcome import (

@@ -178,7 +178,8 @@ def test_a_result_of_another_form_has_no_answer_there() -> None:
     found = judge("Ada", {"names": ["Ada"]}, {})
     assert found is not None
     others: list[JSON] = [{}, [], "Ada", {"names": []}, None]
-    assert [answer_at(value, found) for value in others] == [None] * 5
+    others += [{"names": "Ada"}, {"names": {"0": "Ada"}}]
+    assert [answer_at(value, found) for value in others] == [None] * 7
 
 
 @given(

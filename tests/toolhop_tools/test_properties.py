@@ -68,7 +68,10 @@ def test_valid_input_that_ends_badly(call: Caller, source: str, kind: str) -> No
     assert counter.shrunk
 
 
-OWN = "def f(text):\n    if not text:\n        {raises}\n    return {result}\n"
+OWN = (
+    "TABLE = {{'x': 'y'}}\nROW = []\n"
+    "def f(text):\n    if not text:\n        {raises}\n    return {result}\n"
+)
 
 
 @pytest.mark.parametrize(
@@ -76,6 +79,11 @@ OWN = "def f(text):\n    if not text:\n        {raises}\n    return {result}\n"
     [
         ("raise ValueError(\n            'no text given')", "len(text)", "raises ValueError"),
         ("raise KeyError('text')", "len(text)", "raises KeyError"),
+        ("raise KeyError(f'no {TABLE[\"x\"]}')", "len(text)", "raises KeyError"),
+        ("raise KeyError('no ' + TABLE['x'] + '!')", "len(text)", "raises KeyError"),
+        ("raise KeyError('{{}} %s' % TABLE['x'])", "len(text)", "raises KeyError"),
+        ("raise KeyError('{{{{}}}} {{}}!'.format(text))", "len(text)", "raises KeyError"),
+        ("raise ValueError(f'{{text!r:>9}} is no {{int}}')", "len(text)", "raises ValueError"),
         ("assert text, 'no text given'", "len(text)", "raises AssertionError"),
         ("error = LookupError('none'); raise error", "len(text)", "raises LookupError"),
         (
@@ -109,6 +117,13 @@ def test_a_message_of_its_own_is_no_failure_and_is_listed(
     [
         ("return int(text)", "raises ValueError"),
         ("raise ValueError(text[0])", "raises IndexError"),
+        ("raise KeyError(f'no {TABLE[text]}')", "raises KeyError"),
+        ("raise KeyError('no ' + TABLE[text])", "raises KeyError"),
+        ("raise KeyError('no %s here' % TABLE[text])", "raises KeyError"),
+        ("raise KeyError('{{}} {}!'.format(TABLE[text]))", "raises KeyError"),
+        ("raise KeyError(TABLE[text])", "raises KeyError"),
+        ("raise IndexError(f'{ROW[len(text)]} is short')", "raises IndexError"),
+        ("raise ValueError(f'{int(text)} is no year')", "raises ValueError"),
         ("raise", "raises RuntimeError"),
         ("raise ValueError", "raises ValueError"),
         ("raise 'no text given'", "raises TypeError"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from toolhop_tools.model import Item
@@ -16,6 +17,11 @@ def tool_order(perturbation: str) -> str:
     The published one is hop order, which is the plan.
     """
     return "shuffled" if SHUFFLED in perturbation.split("+") else "published"
+
+
+def tool_orders(perturbations: Iterable[str]) -> str:
+    """The same of several, in words for a table's title."""
+    return f"tools in {' and '.join(dict.fromkeys(map(tool_order, perturbations)))} order"
 
 
 @dataclass(frozen=True, slots=True)

@@ -124,6 +124,10 @@ def main() -> None:
     except click.ClickException as error:
         click.echo(f"toolhop: {error.format_message()}", err=True)
         sys.exit(error.exit_code)
+    except BaseExceptionGroup as group:
+        if group.subgroup(KeyboardInterrupt) is None:
+            raise
+        sys.exit(INTERRUPTED)
     except Exception as error:
         from toolhop_agents.cli.faults import exit_code
 

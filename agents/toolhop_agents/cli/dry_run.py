@@ -76,6 +76,7 @@ def print_estimate(job: Job, ended: Run, *, as_json: bool, console: Console) -> 
         items_left=len({unit.item.id for unit in left}),
         at_a_time=episodes_at_a_time(job.settings),
         seed=job.settings.seed,
+        turn_limit=job.settings.turn_limit,
     )
     if as_json:
         plain = {
@@ -84,6 +85,9 @@ def print_estimate(job: Job, ended: Run, *, as_json: bool, console: Console) -> 
             "fault": ended.fault or None,
         }
         click.echo(json.dumps({**plain, "level": LEVEL, "left": asdict(made)}))
+        return
+    if not left:
+        console.print("No episode is left to play, so that nothing more will be asked or paid for.")
         return
     console.print(_table(made))
     if made.errored:

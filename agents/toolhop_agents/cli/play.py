@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Literal
 
 import click
 
+from toolhop_agents.benchmarks import binding_of
 from toolhop_agents.runs.manifest import ended, folder_name, manifest
 from toolhop_agents.runs.settings import RunSettings
 from toolhop_agents.runs.unit import WorkUnit, setting
@@ -50,7 +51,10 @@ AGENT = "person"
 @click.option("--sandbox", type=click.Choice(KINDS), default="auto", help="What isolates tools.")
 @click.option("--policy", type=click.Choice(["restricted", "none"]), default="restricted")
 @click.option(
-    "--turn-limit", type=click.IntRange(min=1), default=9, help="Turns, the answer included."
+    "--turn-limit",
+    type=click.IntRange(min=1),
+    default=None,
+    help="Turns, the answer included.  [default: the benchmark's, mostly 9]",
 )
 @click.option("--seed", type=int, default=None, help="Picks the same random item again.")
 @click.option("--show-gold", is_flag=True, help="Let :score and the end tell the gold answers.")
@@ -62,7 +66,7 @@ def play(
     mode: str | None,
     sandbox: Literal["auto", "docker", "process"],
     policy: Literal["restricted", "none"],
-    turn_limit: int,
+    turn_limit: int | None,
     seed: int | None,
     show_gold: bool,
     log_dir: Path,
@@ -79,6 +83,7 @@ def play(
     drawn = random.randrange(10_000) if seed is None else seed
     dataset = load(data)
     chosen = choose(dataset, item, drawn)
+    usual = binding_of(chosen.benchmark).turn_limit or RunSettings().turn_limit
     settings = RunSettings(
         data=data,
         agent=AGENT,
@@ -88,7 +93,7 @@ def play(
         seed=drawn,
         sandbox=sandbox,
         policy=policy,
-        turn_limit=turn_limit,
+        turn_limit=turn_limit or usual,
         log_dir=log_dir,
     )
     if chosen.id != item:

@@ -12,6 +12,7 @@ from toolhop_env.pairs.line import Line
 from toolhop_env.pairs.pair import Pair
 from toolhop_env.runs.sides import Side
 from toolhop_sandbox.outcome import JSON
+from toolhop_tools.perturb.order import tool_order
 
 FORMAT = 3
 """Version of this shape. In format 2 lines name measures by their names, not by headings. In format
@@ -44,6 +45,7 @@ def _side(side: Side) -> dict[str, JSON]:
         "status": side.facts.get("status"),
         "agent": side.agent,
         "modes": list(side.modes),
+        "tool_order": tool_order(side.perturbation),
         "items": len(side.asked),
         "epochs": side.epochs,
         "episodes": len(side.episodes),

@@ -19,10 +19,14 @@ from toolhop_env.measures import Unit
 from toolhop_env.pairs.line import Line, Method, disagreements
 from toolhop_env.pairs.pair import Pair
 from toolhop_env.pairs.totals import TotalLine
+from toolhop_env.runs.sides import Side
 from toolhop_env.statistics.bootstrap import LEAST_CLUSTERS
 from toolhop_env.statistics.passing import PassRate
 from toolhop_env.summary import summarize
+from toolhop_tools.perturb.order import tool_orders
 
+MEASURE_CHARS = 10
+"""Room that a measure's name has in a narrow terminal: its longest usual word."""
 ANSWER_CHARS = 70
 """Of an answer in the list of discordant pairs."""
 
@@ -55,12 +59,18 @@ def _table(title: str, texts: Sequence[str], numbers: Sequence[str]) -> Table:
 
 def _runs(report: ComparisonReport) -> Table:
     texts = ("", "agent", "modes", "run", "status")
-    table = _table("Runs", texts, ("items", "epochs", "episodes", "errored"))
+    table = _table(
+        f"Runs; {_order(report.sides)}", texts, ("items", "epochs", "episodes", "errored")
+    )
     for side in report.sides:
         words = (side.agent, ", ".join(side.modes), side.folder, side.facts.get("status"))
         counts = (len(side.asked), side.epochs, len(side.episodes), side.errored)
         table.add_row(side.letter, *(plain(str(word)) for word in words), *map(str, counts))
     return table
+
+
+def _order(sides: Sequence[Side]) -> str:
+    return tool_orders(side.perturbation for side in sides)
 
 
 def _comparison(
@@ -69,7 +79,7 @@ def _comparison(
     pairing = comparison.pairing
     first, other = (side.letter for side in pairing.sides)
     yield Text()
-    yield Text(f"{other} against {first}", style="bold")
+    yield Text(f"{other} against {first}; {_order(pairing.sides)}", style="bold")
     differs = "; ".join(map(str, pairing.differs)) or "no setting"
     yield plain(f"What differs ({first} / {other}): {differs}")
     yield from _resumes(pairing)
@@ -103,6 +113,10 @@ def _figures(strata: Sequence[Stratum], pairing: Pairing, report: ComparisonRepo
     split = [one.by for one in strata if one.by != ALL][:1]
     holm = ["p (Holm)"] if report.corrected else []
     table = _table("", [*split, "measure"], [*_columns(pairing, report), "p", *holm, "+ / -"])
+    table.columns[len(split)].min_width = MEASURE_CHARS
+    for column in table.columns[len(split) + 1 :]:
+        # Where there is no room figures go on below: one that is cut is none.
+        column.no_wrap, column.overflow = False, "fold"
     for one in strata:
         for number, line in enumerate(one.lines):
             first = plain(one.value or ALL) if number == 0 else Text()
@@ -245,7 +259,7 @@ def _legend(report: ComparisonReport) -> Iterator[str]:
     if exact:
         ordered = dict.fromkeys(one.measure.heading for one in report.lines)
         names = ", ".join(name for name in ordered if name in exact)
-        yield f"{names}: exact McNemar test, Tango score interval."
+        yield f"Exact McNemar test, Tango score interval: {names}."
     if any(line.test is Method.PERMUTATION for line in report.lines):
         yield (
             f"{'Other measures' if exact else 'All measures'}: permutation test "
@@ -267,7 +281,7 @@ def _legend(report: ComparisonReport) -> Iterator[str]:
 def _published(report: ComparisonReport, reference: Reference) -> Table:
     """The runs in the columns of a published table, then its rows, marked as such."""
     table, columns = reference.table, reference.table.columns
-    title = f"{report.benchmark.title}, {table.rule} scorer, {table.unit}"
+    title = f"{report.benchmark.title}, {table.rule} scorer, {table.unit}; {_order(report.sides)}"
     found = _table(title, ("", "agent"), [name.capitalize() for name in columns])
     for side in report.sides:
         for agent, figures in reference.own(summarize(side.episodes.values())).items():

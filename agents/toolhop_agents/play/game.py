@@ -75,14 +75,14 @@ class Game:
             SandboxError: the sandbox can run nothing any more. What was played is kept.
             StoreError: the trace cannot be written.
         """
-        limit = self._seat.progress.turn_limit
-        turns = (
-            "There is no limit of turns."
-            if limit is None
-            else f"You have {limit} turns, the answer included."
-        )
-        place = f"{turns} Feedback: {self._episode.feedback_level}."
-        setting = self._episode.setting
+        setting, limit = self._episode.setting, self._seat.progress.turn_limit
+        if setting.single_reply:
+            place = "You have one turn: what you type is your answer, and no call is run."
+        else:
+            allowed = "There is no limit of turns."
+            if limit is not None:
+                allowed = f"You have {limit} turn{'s' * (limit > 1)}, the answer included."
+            place = f"{allowed} Feedback: {self._episode.feedback_level}."
         self._screen.item(self._episode.item, list(self._tools.values()), setting.mode, place)
         if setting.single_reply:
             self._screen.prompt(setting.messages)

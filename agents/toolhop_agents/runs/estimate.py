@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -66,6 +66,7 @@ def estimate(
     items_left: int,
     at_a_time: int,
     seed: int,
+    turn_limit: int | None = None,
     level: float = LEVEL,
     replicates: int = REPLICATES,
 ) -> RunEstimate:
@@ -77,6 +78,8 @@ def estimate(
         items_left: how many items they are of.
         at_a_time: episodes under way at a time.
         seed: of the replicates.
+        turn_limit: replies that an episode may take: the high end of requests is at most that of
+            all episodes, retries within what was expected aside.
         level: of the intervals.
         replicates: of what the items that were played allow.
 
@@ -94,17 +97,25 @@ def estimate(
     for name, values in zip(FIGURES, by_item, strict=True) if modes else ():
         limits = totals.total(values, items_left, rng, level=level, replicates=replicates)
         made[name] = ExpectedTotal(items_left * float(values.mean()), *(limits or (None, None)))
-    lanes = max(1, min(at_a_time, sum(left.values())))
+    episodes = sum(left.values())
+    if turn_limit is not None:
+        made["requests"] = _at_most(made["requests"], float(episodes * turn_limit))
+    lanes = max(1, min(at_a_time, episodes))
     return RunEstimate(
         items=len(means),
         errored=errored,
-        episodes=sum(left.values()),
+        episodes=episodes,
         requests=made["requests"],
         input_tokens=made["input_tokens"],
         output_tokens=made["output_tokens"],
         cost_usd=None if np.isnan(made["cost_usd"].expected) else made["cost_usd"],
         seconds=_shared(made["seconds"], lanes),
     )
+
+
+def _at_most(one: ExpectedTotal, most: float) -> ExpectedTotal:
+    high = None if one.high is None else min(one.high, max(most, one.expected))
+    return replace(one, high=high)
 
 
 def _shared(one: ExpectedTotal, lanes: int) -> ExpectedTotal:

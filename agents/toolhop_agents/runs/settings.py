@@ -113,7 +113,9 @@ class RunSettings(BaseModel):
         Flag(
             "Scripted agent: oracle, as-listed, do-nothing, constant:TEXT, faulty[:RATE], "
             "repairing[:RATE], predictions:FILE (answers out of a file), or one of the benchmark's "
-            "own.  [default: oracle]",
+            "own: gold, empty; NesTools also all-tools, renumbered; ToolBeHonest "
+            "always-unsolvable; RelyToolBench all-tools, always-ask, always-give-up.  "
+            "[default: oracle]",
             default="",
         ),
     ] = "oracle"

@@ -6,6 +6,7 @@ import signal
 from collections.abc import Awaitable, Callable
 
 import anyio
+from anyio.abc import TaskStatus
 
 
 async def until_signal(work: Callable[[], Awaitable[None]]) -> bool:
@@ -14,15 +15,17 @@ async def until_signal(work: Callable[[], Awaitable[None]]) -> bool:
     fault: list[Exception] = []
     async with anyio.create_task_group() as tasks:
 
-        async def watch() -> None:
+        async def watch(*, task_status: TaskStatus[None]) -> None:
             nonlocal cut
             with anyio.open_signal_receiver(signal.SIGINT, signal.SIGTERM) as signals:
+                task_status.started()
                 async for _ in signals:
                     cut = True
                     tasks.cancel_scope.cancel()
                     return
 
-        tasks.start_soon(watch)
+        # Before the work: a SIGINT that nobody waits for is raised inside of the group.
+        await tasks.start(watch)
         try:
             await work()
         except Exception as error:  # noqa: BLE001 -- raised below, outside of the group

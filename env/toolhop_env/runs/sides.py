@@ -43,6 +43,11 @@ class Side:
         return str(self.settings.get("model") or self.settings.get("agent") or "unnamed")
 
     @property
+    def perturbation(self) -> str:
+        """How tools were shown, as a label."""
+        return str(self.settings.get("perturbation") or "")
+
+    @property
     def modes(self) -> tuple[str, ...]:
         """Modes that were to be played."""
         given = self.settings.get("modes")
