@@ -81,6 +81,9 @@ class Benchmark:
     follow_ups: Callable[[Trace, Answers], Sequence[Question]] = _no_follow_ups
     """What it has to answer besides, once the answers so far are known; asked until there is
     nothing new."""
+    judge: str | None = None
+    """Who answers them unless a run says otherwise, as `--judge` takes it; None leaves them
+    open."""
     expected: Callable[[JSON], str] = _item_answer
     """The gold answer as a person reads it, from `gold`."""
     given: Callable[[Trace], str | None] = final_text
@@ -129,12 +132,24 @@ class Benchmark:
             trace: of an episode that has ended.
             said: the answer that is kept to a question; None for none.
         """
+        asked, answers = self.asked(trace, said)
+        return answers, [one for name, one in asked.items() if name not in answers]
+
+    def asked(
+        self, trace: Trace, said: Callable[[Question], JSON]
+    ) -> tuple[Mapping[str, Question], Answers]:
+        """All questions that the answers lead to, by their ids, and the answers that hold.
+
+        Args:
+            trace: of an episode that has ended.
+            said: the answer that is kept to a question; None for none.
+        """
         asked, answers = {one.id: one for one in self.questions(trace)}, dict[str, JSON]()
         while True:
             asked |= {one.id: one for one in self.follow_ups(trace, answers)}
             known = {name: said(one) for name, one in asked.items() if name not in answers}
             if not (new := {name: one for name, one in known.items() if one is not None}):
-                return answers, [one for name, one in asked.items() if name not in answers]
+                return asked, answers
             answers |= new
 
     @property

@@ -64,7 +64,7 @@ def errands(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, o
     with LoopbackServer(judge_says_polite) as server:
         judge = ("--judge", "openai/judge", "--judge-base-url", server.base_url)
         found = played(*ERRANDS, *judge, to=folder)
-        assert sum(server.counts.values()) == 6
+        assert sum(server.counts.values()) == 2, "one question of several episodes is asked once"
     return found
 
 

@@ -208,7 +208,12 @@ class _RunSession:
                 simulator = ModelSimulator(await enter_context(model))
                 stand_ins = StandIns(simulator, earlier=_simulated_before(job))
             if settings.judge is not None:
-                opening = open_judge(settings.judge, base_url=settings.judge_base_url)
+                opening = open_judge(
+                    settings.judge,
+                    base_url=settings.judge_base_url,
+                    votes=settings.judge_votes,
+                    cache=settings.cache,
+                )
                 judge = await enter_context(opening)
             opened.append((sandbox, Means(sandbox, agents, stand_ins), judge))
 

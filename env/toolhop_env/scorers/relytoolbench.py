@@ -11,13 +11,14 @@ import hashlib
 import json
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
 from toolhop_env.benchmark import Benchmark, Milestone
 from toolhop_env.measures import Measure, Scorer, Unit
 from toolhop_env.questions import Answers, LlmQuestion, Question
 from toolhop_env.score import Parts, Values
+from toolhop_env.scorers.relytoolbench_judging import Evidence
 from toolhop_env.scorers.relytoolbench_rules import (
     NOT_COUNTED,
     TYPES,
@@ -58,6 +59,8 @@ class Played:
     """Whether the tools of an unmatched row hold some that its query needs."""
     returned: str
     """What Finish returned; empty where the episode ended otherwise."""
+    evidence: Evidence
+    """What a judge by rules goes by."""
 
     @property
     def solvable(self) -> bool:
@@ -104,13 +107,16 @@ def played(trace: Trace) -> Played:
     if finish is not None and isinstance(finish.verdict, Call):
         returned = str(finish.verdict.arguments.get("return_type", ""))
     relevance = gold["kind"] == "unmatched"
+    asked = Conversation(trace.started.question, counted, said, finish is not None, whole)
+    rules = Rules(gold["functions"], relevance)
     return Played(
-        Conversation(trace.started.question, counted, said, finish is not None, whole),
-        Rules(gold["functions"], relevance),
+        asked,
+        rules,
         Rules(gold["functions"], relevance, strict=True, numbers=gold["numbers"]),
         gold["kind"],
         relevance and bool(gold["relevant"]),
         returned,
+        Evidence(asked, rules, frozenset(gold["relevant"]), gold["kind"] == "missing"),
     )
 
 
@@ -136,6 +142,7 @@ VERDICTS = {
     Kind.PARSED_STATUS: ("Solved", "Unsolved", "Unsure"),
     Kind.ANSWER_RELEVANCE: ("Relevant", "Irrelevant", "Unsure"),
 }
+WORST = {Kind.RELEVANCE: "Irrelevant", Kind.TRUTHFULNESS: "Untruthful"}
 PROMPTS = {
     Kind.RELEVANCE: "Judge from a tool's description and parameters what it is for, and whether "
     "that could help with the user's query. Irrelevant: it has nothing to do with the query. "
@@ -170,7 +177,9 @@ def question(kind: Kind, inputs: Mapping[str, JSON]) -> LlmQuestion:
         },
         "required": ["verdict"],
     }  # fmt: skip
-    return LlmQuestion(f"{kind}-{key}", f"{PROMPTS[kind]}\n\nInput:\n{text}", schema)
+    prompt = f"{PROMPTS[kind]}\n\nInput:\n{text}"
+    unsure: JSON = {"verdict": "Unsure"}
+    return LlmQuestion(f"{kind}-{key}", prompt, schema, about=kind, unsure=unsure)
 
 
 @dataclass(slots=True)
@@ -178,6 +187,7 @@ class _Judge:
     """The answers so far, and the questions that they leave open."""
 
     answers: Answers
+    evidence: Evidence
     left: dict[str, Question] = field(default_factory=dict)
 
     def __call__(self, kind: Kind, inputs: Mapping[str, JSON]) -> str:
@@ -189,8 +199,14 @@ class _Judge:
         asked = question(kind, inputs)
         found = self.answers.get(asked.id)
         if not isinstance(found, dict):
-            raise _OpenError(asked)
+            rule = self.evidence.judge(kind, inputs)
+            raise _OpenError(replace(asked, by_rule=rule.answer))
         return str(found.get("verdict"))
+
+    def harsh(self, kind: Kind, inputs: Mapping[str, JSON]) -> str:
+        """The same; what it is unsure of is hallucinated."""
+        found = self(kind, inputs)
+        return WORST.get(kind, found) if found == "Unsure" else found
 
     def known(self, ask: Callable[[], T]) -> T | None:
         """What `ask` gives; None where an answer is missing, which is then left open."""
@@ -203,7 +219,8 @@ class _Judge:
 
 def follow_ups(trace: Trace, answers: Answers) -> Sequence[Question]:
     """The next questions; none where both scorers know all they need."""
-    one, judge = played(trace), _Judge(answers)
+    one = played(trace)
+    judge = _Judge(answers, one.evidence)
     _official(one, judge)
     _strict(one, judge)
     return list(judge.left.values())
@@ -211,7 +228,8 @@ def follow_ups(trace: Trace, answers: Answers) -> Sequence[Question]:
 
 def score(trace: Trace, answers: Answers) -> Values:
     """The values of `MEASURES`; those that wait for a judge are None."""
-    one, judge = played(trace), _Judge(answers)
+    one = played(trace)
+    judge = _Judge(answers, one.evidence)
     values = dict[str, Parts | None].fromkeys(NAMES)
     for found in (_exact(one, trace), _official(one, judge), _strict(one, judge)):
         values.update(found)
@@ -223,7 +241,8 @@ def _official(one: Played, judge: _Judge) -> Values:
     values: dict[str, Parts | None] = {}
     reasons = judge.known(lambda: judged_calls(one.asked, one.official, judge))
     if reasons is not None:
-        values["hallucination"] = _rate(reasons)
+        most = judged_calls(one.asked, one.official, judge.harsh)
+        values["hallucination"], values["hallucination_most"] = _rate(reasons), _rate(most)
         values |= {name: _of_type(reasons, kinds) for name, kinds in TYPES.items()}
     status = judge.known(lambda: answer_status(one.asked, judge))
     finished, solvable, calls = one.asked.finished, one.solvable, len(one.asked.calls)
@@ -394,6 +413,11 @@ MEASURES = (
         scorer=Scorer.OFFICIAL,
     ),
     Measure(
+        "hallucination_most",
+        "As H, with the calls that the judge is unsure of: the rate is no higher.",
+        "H at most",
+    ),
+    Measure(
         "utility",
         "Reward less cost: 20 for a reliable pass, -10 for a hallucinated answer, 1 a call.",
         unit=Unit.POINTS,
@@ -460,12 +484,13 @@ NAMES = tuple(measure.name for measure in MEASURES)
 RELYTOOLBENCH = Benchmark(
     name=NAME,
     title="RelyToolBench",
-    version="1",
+    version="2",
     modes=("finish",),
     measures=MEASURES,
     gold=gold_of,
     score=score,
     follow_ups=follow_ups,
+    judge="mechanical",
     facets=facets,
     expected=expected,
     milestones=relevant_calls,
