@@ -125,3 +125,83 @@ def test_replies_of_a_judge_are_found_in_the_cache(data: str, tmp_path: Path) ->
         for _ in range(2):
             play(data, tmp_path / "logs", "--agent", "gold", *model, "--cache", str(tmp_path / "c"))
     assert len(asked) == len(set(asked)) > 0
+
+
+def checked(run: Path, *more: str) -> list[dict[str, Any]]:
+    done = toolhop("judge-check", str(run), "--json", *more)
+    assert done.returncode == 0, done.stderr
+    found: list[dict[str, Any]] = json.loads(done.stdout)
+    return found
+
+
+def test_a_model_is_checked_against_rules_and_people(data: str, tmp_path: Path) -> None:
+    run = play(data, tmp_path / "logs", "--agent", "all-tools")
+    path = tmp_path / "labels.json"
+    alone = toolhop("judge-check", str(run))
+    assert (alone.returncode, "only mechanical answered" in alone.stderr) == (2, True)
+    assert toolhop("judge-check", str(run), "--questions", str(path)).returncode == 0
+    rows = json.loads(path.read_text())
+    assert all(row["answer"] is None and "verdict" in row["schema"]["required"] for row in rows)
+    kept = toolhop("judge-check", str(run), "--questions", str(path))
+    assert (kept.returncode, "cannot be written: File exists" in kept.stderr) == (2, True)
+
+    with LoopbackServer(judge) as server:
+        model = ("--judge", "openai/kind", "--judge-base-url", server.base_url)
+        assert toolhop("run", "--resume", str(run), *model, "--json").returncode == 0
+    labelled = [row for row in rows if row["about"] == "calling_truthfulness"]
+    for row in labelled:
+        row["answer"] = {"verdict": "Untruthful"}
+    path.write_text(json.dumps(rows))
+    found = {
+        (one["judge"], one["against"], one["about"]): one
+        for one in checked(run, "--labels", str(path))
+    }
+    people = found["openai/kind", "file:labels.json", "calling_truthfulness"]
+    assert (people["accuracy"], people["kappa"]) == (0.0, 0.0)
+    assert people["confusion"] == [
+        {"judge": "Truthful", "against": "Untruthful", "questions": people["questions"]}
+    ]
+    rules = found["openai/kind", "mechanical", "calling_truthfulness"]
+    assert rules["questions"] > 0
+    assert sum(one["questions"] for one in rules["confusion"]) == rules["questions"]
+    assert rules["accuracy_limits"][0] <= rules["accuracy"] <= rules["accuracy_limits"][1]
+    assert found["openai/kind", "mechanical", "all"]["kappa"] is None
+    assert ("mechanical", "file:labels.json", "calling_truthfulness") in found
+    text = toolhop("judge-check", str(run), "--labels", str(path)).stdout
+    assert "calling_truthfulness: openai/kind (rows) against file:labels.json (columns)" in text
+
+
+@pytest.mark.parametrize(
+    ("labels", "said"),
+    [
+        ("[]", "no label is of a question of these runs"),
+        ('{"abc": {"verdict": "Solved"}}', "no label is of a question of these runs"),
+        ('"yes"', "neither a JSON object"),
+        ("{", "cannot be read"),
+    ],
+)
+def test_labels_of_nothing_are_refused(labels: str, said: str, data: str, tmp_path: Path) -> None:
+    run = play(data, tmp_path / "logs", "--agent", "all-tools")
+    path = tmp_path / "labels.json"
+    path.write_text(labels)
+    done = toolhop("judge-check", str(run), "--labels", str(path))
+    assert (done.returncode, said in done.stderr) == (2, True), done.stderr
+
+
+def test_a_label_that_is_no_answer_is_named(data: str, tmp_path: Path) -> None:
+    run = play(data, tmp_path / "logs", "--agent", "all-tools")
+    path = tmp_path / "labels.json"
+    assert (
+        toolhop("judge-check", str(run), "--questions", str(path), "--sample", "3").returncode == 0
+    )
+    rows = json.loads(path.read_text())
+    assert len(rows) == 3 <= len({row["about"] for row in rows}) + 1, "of all kinds in turn"
+    path.write_text(json.dumps([row | {"answer": {"verdict": "Maybe"}} for row in rows]))
+    done = toolhop("judge-check", str(run), "--labels", str(path))
+    assert (done.returncode, "'Maybe'} is no answer" in done.stderr) == (2, True), done.stderr
+
+
+def test_runs_without_questions_have_nothing_to_check(tmp_path: Path) -> None:
+    run = play("builtin", tmp_path, "--limit", "1", "--sandbox", "process")
+    done = toolhop("judge-check", str(run))
+    assert (done.returncode, "asked no judge" in done.stderr) == (2, True)
