@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from toolhop_env.measures import CODES, CONDUCT, MALFORMED_CALL, Measure, Scorer, leading
+from toolhop_env.official import Condition
 from toolhop_env.questions import Answers, Question
 from toolhop_env.score import Values
 from toolhop_env.trace import Trace
@@ -97,6 +98,8 @@ class Benchmark:
     facets: Callable[[JSON], Mapping[str, str]] = _no_facets
     """From the gold: the groups that an item belongs to, such as ``{"depth": "3"}``. Figures can be
     shown by each of them."""
+    official: tuple[Condition, ...] = ()
+    """What its published figures were made with; empty for nothing stated."""
     explain_gap: Callable[[Trace], str | None] = _no_gap
     """Why two answer measures differ on a trace, in a word; None where they agree, or where the
     benchmark cannot tell. The diagnosis groups such episodes by it."""

@@ -19,6 +19,7 @@ COMMANDS: Mapping[str, str] = {
     "show": "Read a run, or one of its episodes.",
     "score": "Score finished runs again from their traces.",
     "compare": "Compare runs pair by pair: what changed, and whether it is chance.",
+    "explain": "List what in runs differs from a benchmark's official set-up.",
     "judge-check": "Count how far judges agree with each other and with people.",
     "replay": "Run the calls of a run again and compare them with the traces.",
     "diagnose": "List what looks wrong with the harness in runs, not with the model.",

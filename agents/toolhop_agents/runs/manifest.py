@@ -51,6 +51,7 @@ def manifest(
         "fault": "",
         "started_at": began,
         "ended_at": None,
+        "benchmark": items[0].benchmark,
         "settings": settings.model_dump(mode="json"),
         "prompt": "the user's template" if settings.template else "ours",
         "predictions_digest": file_digest(settings.agent_name),

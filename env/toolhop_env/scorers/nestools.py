@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import json
 
+from toolhop_env import official as setup
 from toolhop_env.benchmark import Benchmark
 from toolhop_env.measures import Measure, Scorer
+from toolhop_env.official import Condition, Manifest, settings_of
 from toolhop_env.questions import Answers
 from toolhop_env.score import Parts, Values
 from toolhop_env.scorers import nestools_counts as counting
@@ -180,6 +182,38 @@ MEASURES = (
     ),
 )
 
+OF_THE_DATA = "none but those of the data: the official ones where its test_prompt.jsonl has them"
+
+
+def _distractors(manifest: Manifest) -> str:
+    shown = str(settings_of(manifest).get("perturbation"))
+    return f"ours, {shown}" if "distractors=" in shown else OF_THE_DATA
+
+
+def _order(manifest: Manifest) -> str | None:
+    """Of lists that the data has the order is the data's."""
+    return setup.tool_order("").of(manifest) if _distractors(manifest) != OF_THE_DATA else None
+
+
+OFFICIAL = (
+    setup.prompt("paper, table 9"),
+    setup.of_model("temperature", 0),
+    setup.of_model("max_tokens", 768),
+    setup.items(1000),
+    setup.setting("epochs", 1),
+    setup.modes("base"),
+    Condition(
+        "distractors",
+        ("5 for each tool, the nearest by gte-large-en-v1.5",),
+        _distractors,
+        (OF_THE_DATA,),
+        "without distractors choice and order of tools are given away",
+    ),
+    Condition("tool order", ("shuffled",), _order),
+)
+"""The released inference code, and sections 4.1 and B.2 of the paper. Its settings without types
+and without conjunctions have no released code."""
+
 NESTOOLS = Benchmark(
     name="nestools",
     title="NesTools",
@@ -190,5 +224,6 @@ NESTOOLS = Benchmark(
     score=score,
     expected=answer_text,
     facets=facets,
+    official=OFFICIAL,
     explain_gap=explain_gap,
 )

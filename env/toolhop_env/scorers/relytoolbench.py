@@ -13,9 +13,12 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
+from urllib.parse import parse_qsl
 
+from toolhop_env import official as setup
 from toolhop_env.benchmark import Benchmark, Milestone
 from toolhop_env.measures import Measure, Scorer, Unit
+from toolhop_env.official import Condition, Manifest, settings_of
 from toolhop_env.questions import Answers, LlmQuestion, Question
 from toolhop_env.score import Parts, Values
 from toolhop_env.scorers.relytoolbench_judging import Evidence
@@ -481,6 +484,54 @@ MEASURES = (
 )
 NAMES = tuple(measure.name for measure in MEASURES)
 
+
+def _data_option(name: str, default: str) -> Callable[[Manifest], str]:
+    """What follows the data's path as an option."""
+
+    def of(manifest: Manifest) -> str:
+        _, _, query = str(settings_of(manifest).get("data")).partition("?")
+        return dict(parse_qsl(query)).get(name, default)
+
+    return of
+
+
+def _replies(manifest: Manifest) -> str:
+    """Where replies of services come from, in the order in which they are looked for."""
+    recorded = ["recorded"] if _data_option("replies", "")(manifest) else []
+    simulator = settings_of(manifest).get("simulator")
+    simulated = [f"made up by {simulator}"] if simulator else []
+    return ", then ".join([*recorded, *simulated, "made up from the data's templates"])
+
+
+OFFICIAL = (
+    setup.prompt("ToolBench's, with the ways to give up"),
+    setup.of_model("temperature", 0),
+    setup.of_model("max_tokens", 1024),
+    setup.items(958),
+    setup.setting("epochs", 1),
+    setup.setting("turn_limit", 50),
+    setup.of_model("call_format", "text", why="the models were asked for Thought, Action, Input"),
+    setup.setting("perturbation", "as-is", title="tools"),
+    Condition(
+        "schemas", ("published",), _data_option("schemas", "published"),
+        why="official schemas lack the optional parameters of tools that require none",
+    ),
+    Condition(
+        "replies of services", ("recorded, then the live service, then made up by a model",),
+        _replies, why="what a service would have said decides on answers",
+    ),
+    setup.always(
+        "calls that do not fit their schema", "answered with the error", "passed to the service"
+    ),
+    setup.judge(
+        "openai/gpt-4o",
+        why="judges differ; the scripts of the release have gpt-4o-mini and gpt-3.5-turbo-16k",
+    ),
+    setup.setting("judge_votes", 1),
+    setup.always("the judge's prompts", "in our words", "those of the release"),
+)  # fmt: skip
+"""The released code, and section 4.1 of the paper."""
+
 RELYTOOLBENCH = Benchmark(
     name=NAME,
     title="RelyToolBench",
@@ -492,6 +543,7 @@ RELYTOOLBENCH = Benchmark(
     follow_ups=follow_ups,
     judge="mechanical",
     facets=facets,
+    official=OFFICIAL,
     expected=expected,
     milestones=relevant_calls,
     milestone="relevant tool",
