@@ -112,3 +112,11 @@ def test_a_broken_file_is_named(tmp_path: Path, content: bytes) -> None:
     (tmp_path / "model.safetensors").write_bytes(content)
     with pytest.raises(JudgeError, match=f"the model in {tmp_path} cannot be read"):
         MiniLM(tmp_path)
+
+
+def test_rounding_takes_no_cosine_beyond_one() -> None:
+    one = object.__new__(MiniLM)
+    long = np.full(384, 1.0000003 / math.sqrt(384), dtype=np.float32)
+    assert float(long @ long) > 1
+    one.vector = lambda text: long if text == "a" else -long  # type: ignore[assignment]
+    assert (one.similarity("a", "a"), one.similarity("a", "b")) == (1.0, -1.0)

@@ -192,19 +192,23 @@ class _Judge:
     answers: Answers
     evidence: Evidence
     left: dict[str, Question] = field(default_factory=dict)
+    _waits: bool = False
 
     def __call__(self, kind: Kind, inputs: Mapping[str, JSON]) -> str:
-        """See `Ask`.
+        """See `Ask`. A call's values are judged whatever those of others are: all are asked.
 
         Raises:
-            _OpenError: there is no answer.
+            _OpenError: there is no answer, and on it depends what is asked next.
         """
         asked = question(kind, inputs)
         found = self.answers.get(asked.id)
-        if not isinstance(found, dict):
-            rule = self.evidence.judge(kind, inputs)
-            raise _OpenError(replace(asked, by_rule=rule.answer))
-        return str(found.get("verdict"))
+        if isinstance(found, dict):
+            return str(found.get("verdict"))
+        asked = replace(asked, by_rule=self.evidence.judge(kind, inputs).answer)
+        if kind is not Kind.TRUTHFULNESS:
+            raise _OpenError(asked)
+        self.left[asked.id], self._waits = asked, True
+        return "Unsure"
 
     def harsh(self, kind: Kind, inputs: Mapping[str, JSON]) -> str:
         """The same; what it is unsure of is hallucinated."""
@@ -213,11 +217,13 @@ class _Judge:
 
     def known(self, ask: Callable[[], T]) -> T | None:
         """What `ask` gives; None where an answer is missing, which is then left open."""
+        self._waits = False
         try:
-            return ask()
+            found = ask()
         except _OpenError as left:
             self.left[left.question.id] = left.question
             return None
+        return None if self._waits else found
 
 
 def follow_ups(trace: Trace, answers: Answers) -> Sequence[Question]:
