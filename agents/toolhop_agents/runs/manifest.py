@@ -63,6 +63,7 @@ def manifest(
             "played": [item.id for item in items],
             "played_digest": digest(items),
             "tool_order": tool_order(settings.perturbation),
+            "fewest_tools": min(len(item.tools) for item in items),
             "left_out": [{"where": one.where, "why": str(one)} for one in left_out],
         },
         "sandbox": dict(sandbox.description),

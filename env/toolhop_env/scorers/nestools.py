@@ -182,17 +182,28 @@ MEASURES = (
     ),
 )
 
-OF_THE_DATA = "none but those of the data: the official ones where its test_prompt.jsonl has them"
+OFFICIAL_LISTS = "5 for each tool, the nearest by gte-large-en-v1.5"
+NOT_STATED = "not stated"
+LEAST_LISTED = 12
+"""Tools of an official list: at least two that are needed, and five distractors for each."""
 
 
 def _distractors(manifest: Manifest) -> str:
+    """Lists of the data's own are the official ones: they stand in its file of prompts alone."""
     shown = str(settings_of(manifest).get("perturbation"))
-    return f"ours, {shown}" if "distractors=" in shown else OF_THE_DATA
+    if "distractors=" in shown:
+        return f"ours, {shown}"
+    data = manifest.get("data")
+    fewest = data.get("fewest_tools") if isinstance(data, dict) else None
+    if not isinstance(fewest, int):
+        return NOT_STATED
+    return OFFICIAL_LISTS if fewest >= LEAST_LISTED else "none"
 
 
 def _order(manifest: Manifest) -> str | None:
-    """Of lists that the data has the order is the data's."""
-    return setup.tool_order("").of(manifest) if _distractors(manifest) != OF_THE_DATA else None
+    """Official lists are in the official order."""
+    found = _distractors(manifest)
+    return None if found in (OFFICIAL_LISTS, NOT_STATED) else setup.tool_order("").of(manifest)
 
 
 OFFICIAL = (
@@ -204,9 +215,9 @@ OFFICIAL = (
     setup.modes("base"),
     Condition(
         "distractors",
-        ("5 for each tool, the nearest by gte-large-en-v1.5",),
+        (OFFICIAL_LISTS,),
         _distractors,
-        (OF_THE_DATA,),
+        (NOT_STATED,),
         "without distractors choice and order of tools are given away",
     ),
     Condition("tool order", ("shuffled",), _order),
