@@ -19,8 +19,8 @@ from toolhop_tools.perturb.order import tool_order, tool_orders
 
 FILE_WIDTH = 120
 """Columns of a table that goes to a file or a pipe."""
-RowName: TypeAlias = tuple[str, str, str, str]
-"""Agent, feedback level, tool-call format and tool perturbation."""
+RowName: TypeAlias = tuple[str, ...]
+"""Agent, feedback level, tool-call format, tool perturbation and judge."""
 RowLabels: TypeAlias = Mapping[RowName, str]
 """What a row is called."""
 
@@ -64,10 +64,10 @@ def table_console() -> Console:
 def labelled(summaries: Sequence[Summary]) -> RowLabels:
     """A label for each row: the agent, and what else tells the rows apart."""
     names = list(dict.fromkeys(_name(one) for one in summaries))
-    differ = [len({name[part] for name in names}) > 1 for part in (1, 2, 3)]
+    differ = [part for part in range(1, 5) if len({name[part] for name in names}) > 1]
     labels = {}
     for name in names:
-        more = [name[part] for part in (1, 2, 3) if differ[part - 1]]
+        more = [name[part] or "no judge" for part in differ]
         labels[name] = f"{name[0]} ({', '.join(more)})" if more else name[0]
     return labels
 
@@ -79,12 +79,15 @@ def by_agent(summaries: Sequence[Summary]) -> RowLabels:
 
 def _name(one: Summary) -> RowName:
     group = one.group
-    return (group.agent, group.feedback.value, group.call_format.value, group.perturbation)
+    how = (group.feedback.value, group.call_format.value, group.perturbation)
+    return (group.agent, *how, group.judge)
 
 
 def _order(summaries: Sequence[Summary]) -> str:
-    """In what order the tools were listed, for a table's title."""
-    return tool_orders(one.group.perturbation for one in summaries)
+    """In what order the tools were listed, and who judged, for a table's title."""
+    judges = dict.fromkeys(one.group.judge for one in summaries if one.group.judge)
+    judged = f"; judged by {' and by '.join(judges)}" if judges else ""
+    return tool_orders(one.group.perturbation for one in summaries) + judged
 
 
 def answer_table(
@@ -357,6 +360,7 @@ def _plain(one: Summary) -> dict[str, JSON]:
         "call_format": one.group.call_format.value,
         "perturbation": one.group.perturbation,
         "tool_order": tool_order(one.group.perturbation),
+        "judge": one.group.judge,
         "episodes": one.episodes,
         "errored": one.errored,
         "no_official": one.no_official,

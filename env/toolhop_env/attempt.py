@@ -62,6 +62,8 @@ class Attempt:
     """The trace file's name in the run's folder; empty for a trace that is in none."""
     proven: bool | None = None
     """Whether a certificate proves the item; None where nothing is known of it."""
+    judge: str = ""
+    """Who answered the benchmark's questions on its run; empty for nobody."""
 
     @property
     def key(self) -> Key:

@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from toolhop_env.measures import CODES, CONDUCT, Measure, Scorer, Total, leading
+from toolhop_env.official import Condition
 from toolhop_env.questions import Answers, Question
 from toolhop_env.score import Values
 from toolhop_env.trace import Trace
@@ -81,6 +82,9 @@ class Benchmark:
     follow_ups: Callable[[Trace, Answers], Sequence[Question]] = _no_follow_ups
     """What it has to answer besides, once the answers so far are known; asked until there is
     nothing new."""
+    judge: str | None = None
+    """Who answers them unless a run says otherwise, as `--judge` takes it; None leaves them
+    open."""
     expected: Callable[[JSON], str] = _item_answer
     """The gold answer as a person reads it, from `gold`."""
     given: Callable[[Trace], str | None] = final_text
@@ -96,6 +100,8 @@ class Benchmark:
     shown by each of them."""
     totals: tuple[Total, ...] = ()
     """Figures over groups of episodes, or over several modes, as published tables have them."""
+    official: tuple[Condition, ...] = ()
+    """What its published figures were made with; empty for nothing stated."""
     explain_gap: Callable[[Trace], str | None] = _no_gap
     """Why two answer measures differ on a trace, in a word; None where they agree, or where the
     benchmark cannot tell. The diagnosis groups such episodes by it."""
@@ -138,12 +144,24 @@ class Benchmark:
             trace: of an episode that has ended.
             said: the answer that is kept to a question; None for none.
         """
+        asked, answers = self.asked(trace, said)
+        return answers, [one for name, one in asked.items() if name not in answers]
+
+    def asked(
+        self, trace: Trace, said: Callable[[Question], JSON]
+    ) -> tuple[Mapping[str, Question], Answers]:
+        """All questions that the answers lead to, by their ids, and the answers that hold.
+
+        Args:
+            trace: of an episode that has ended.
+            said: the answer that is kept to a question; None for none.
+        """
         asked, answers = {one.id: one for one in self.questions(trace)}, dict[str, JSON]()
         while True:
             asked |= {one.id: one for one in self.follow_ups(trace, answers)}
             known = {name: said(one) for name, one in asked.items() if name not in answers}
             if not (new := {name: one for name, one in known.items() if one is not None}):
-                return answers, [one for name, one in asked.items() if name not in answers]
+                return asked, answers
             answers |= new
 
     @property

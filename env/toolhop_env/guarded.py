@@ -86,6 +86,10 @@ def guarded(benchmark: Benchmark) -> Benchmark:
         expected=_text(name, "expected", benchmark.expected),
         given=_text(name, "given", benchmark.given, optional=True),
         explain_gap=_text(name, "explain_gap", benchmark.explain_gap, optional=True),
+        official=tuple(
+            replace(one, of=_text(name, f"condition {one.name}", one.of, optional=True))
+            for one in benchmark.official
+        ),
     )
 
 

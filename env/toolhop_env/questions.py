@@ -26,6 +26,13 @@ class LlmQuestion:
     schema: Mapping[str, JSON]
     """JSON Schema of the answer. An answer that does not fit it is no answer."""
     kind: Literal["llm"] = "llm"
+    about: str = ""
+    """What kind of question it is, such as ``tool_relevance``: agreement is counted by it."""
+    unsure: JSON = None
+    """The answer that says that it cannot be told: what tied votes, and a model without a valid
+    reply, come to. None where there is no such answer: the question then stays open."""
+    by_rule: JSON = None
+    """The answer by the benchmark's own rules, without a model; None where it has none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +70,19 @@ Answers: TypeAlias = Mapping[str, JSON]
 NO_ANSWERS: Answers = {}
 
 
+NOT_ASKED = frozenset({"about", "unsure", "by_rule"})
+"""Fields of a question that a judge is not shown."""
+
+
+def verdict(answer: JSON) -> str:
+    """What of an answer is counted and compared: its ``verdict`` where it has one, or all of it."""
+    if isinstance(answer, dict) and isinstance(found := answer.get("verdict"), str):
+        return found
+    return json.dumps(answer, sort_keys=True, ensure_ascii=False)
+
+
 def digest(question: Question) -> str:
     """SHA-256 of all that is asked: two questions with one digest have one answer."""
-    text = json.dumps(asdict(question), sort_keys=True, ensure_ascii=True)
+    asked = {name: value for name, value in asdict(question).items() if name not in NOT_ASKED}
+    text = json.dumps(asked, sort_keys=True, ensure_ascii=True)
     return hashlib.sha256(text.encode()).hexdigest()

@@ -35,13 +35,15 @@ class Group:
     perturbation: str = "as-is"
     part: str = ""
     """The value of a facet that they are split by; empty where they are not."""
+    judge: str = ""
+    """Whose answers the figures are made of: those of several judges are never pooled."""
 
     @classmethod
     def of(cls, one: Attempt, part: str = "") -> Group:
         """The group that an attempt belongs to."""
         return cls(
             one.benchmark, one.agent, one.mode, one.feedback, one.call_format,
-            one.perturbation, part,
+            one.perturbation, part, one.judge,
         )  # fmt: skip
 
 
@@ -76,8 +78,8 @@ class Summary:
 def summarize(
     attempts: Iterable[Attempt], part: Callable[[Attempt], str] = lambda _: ""
 ) -> list[Summary]:
-    """Figures by benchmark, agent, mode, feedback, call format and perturbation, in order of
-    appearance.
+    """Figures by benchmark, agent, mode, feedback, call format, perturbation and judge, in order
+    of appearance.
 
     Every attempt counts: reduce them first (`toolhop_env.attempt.counting`).
 

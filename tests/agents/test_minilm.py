@@ -126,3 +126,11 @@ def test_without_sentence_transformers_the_judge_says_what_to_install() -> None:
 
     with pytest.raises(JudgeError, match=r"toolhop-env\[sentence-transformers\].*minilm"):
         anyio.run(opened)
+
+
+def test_rounding_takes_no_cosine_beyond_one() -> None:
+    one = object.__new__(MiniLM)
+    long = np.full(384, 1.0000003 / math.sqrt(384), dtype=np.float32)
+    assert float(long @ long) > 1
+    one.vector = lambda text: long if text == "a" else -long  # type: ignore[assignment]
+    assert (one.similarity("a", "a"), one.similarity("a", "b")) == (1.0, -1.0)

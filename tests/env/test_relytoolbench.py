@@ -195,7 +195,7 @@ def test_every_own_case_has_its_values(number: int, tmp_path: Path) -> None:
     assert rounded(values, list(case["values"])) == pytest.approx(case["values"]), case["why"]
     assert values["open"] == (0.0, 1.0)
     if "asked" in case:
-        assert kinds == case["asked"], case["why"]
+        assert sorted(kinds) == sorted(case["asked"]), case["why"]
 
 
 def test_without_a_judge_exact_figures_stand_and_the_rest_is_open(tmp_path: Path) -> None:

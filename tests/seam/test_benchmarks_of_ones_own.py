@@ -64,7 +64,7 @@ def errands(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, o
     with LoopbackServer(judge_says_polite) as server:
         judge = ("--judge", "openai/judge", "--judge-base-url", server.base_url)
         found = played(*ERRANDS, *judge, to=folder)
-        assert sum(server.counts.values()) == 6
+        assert sum(server.counts.values()) == 2, "one question of several episodes is asked once"
     return found
 
 
@@ -85,6 +85,25 @@ def test_a_judge_that_cannot_be_asked_stops_no_episode(
         done = toolhop("run", "--resume", told["run"], *again)
     summary, whole = json.loads(done.stdout)["summaries"][0], errands[1]
     assert (done.returncode, summary["polite"]) == (0, whole["polite"])
+
+
+def test_a_judge_with_a_bug_stops_neither_the_run_nor_the_others_of_its_list(
+    errands: tuple[Path, dict[str, object]], tmp_path: Path
+) -> None:
+    alone, summary = played(*ERRANDS, "--judge", "broken", to=tmp_path / "alone")
+    assert summary["polite"] is None
+    lines = [json.loads(line) for line in (alone / "judgements.jsonl").read_text().splitlines()]
+    assert {one["cause"] for one in lines} == {"raised KeyError ('price')"}
+    assert {one["answer"] for one in lines} == {None}
+    with LoopbackServer(judge_says_polite) as server:
+        model = ("--judge", "broken,openai/judge", "--judge-base-url", server.base_url)
+        _, summary = played(*ERRANDS, *model, to=tmp_path / "both")
+        assert (summary["judge"], summary["polite"]) == (
+            "broken,openai/judge",
+            errands[1]["polite"],
+        )
+        again = toolhop("run", "--resume", str(alone), *model, "--json")
+    assert json.loads(again.stdout)["summaries"][0]["polite"] == errands[1]["polite"]
 
 
 def value(summary: dict[str, object], measure: str) -> float:

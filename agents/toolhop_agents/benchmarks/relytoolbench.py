@@ -14,7 +14,7 @@ from toolhop_agents.benchmarks.binding import Ask, Binding, Prompt
 from toolhop_agents.benchmarks.relytoolbench_answers import ANSWERS
 from toolhop_agents.scripted.model import Play
 from toolhop_agents.scripted.plan import turns
-from toolhop_env.messages import Message, RawCall, Reply
+from toolhop_env.messages import Message, RawCall, Reply, ToolMessage
 from toolhop_env.reading import CallFormat
 from toolhop_env.scorers.relytoolbench import PROPER
 from toolhop_env.scorers.relytoolbench import RELYTOOLBENCH as BENCHMARK
@@ -36,7 +36,8 @@ def _prompt(ask: Ask) -> Prompt:
 
 
 def _gold(item: Item, seed: int, messages: Sequence[Message], tools: bool) -> Reply:
-    """Calls each relevant tool with values out of the query, then answers; defers properly.
+    """Calls each relevant tool with values out of the query, then tells what they returned; defers
+    properly.
 
     A tool whose numbers the query does not have is left out.
     """
@@ -49,7 +50,9 @@ def _gold(item: Item, seed: int, messages: Sequence[Message], tools: bool) -> Re
     each = [(one.name, _from_query(one, item.question)) for one in schemas]
     calls = [(name, arguments) for name, arguments in each if arguments is not None]
     done = len(turns(messages))
-    return _call(*calls[done], done) if done < len(calls) else _answer(item, done)
+    if done < len(calls):
+        return _call(*calls[done], done)
+    return _answer(item, done, [one.content for one in messages if isinstance(one, ToolMessage)])
 
 
 def _from_query(schema: ToolSchema, query: str) -> dict[str, JSON] | None:
@@ -107,8 +110,9 @@ def _finish(item: Item, way: str, turn: int = 0, **more: JSON) -> Reply:
     return _call(name, {"return_type": way, **more}, turn)
 
 
-def _answer(item: Item, turn: int) -> Reply:
-    return _finish(item, "give_answer", turn, final_answer="This is what the tools returned.")
+def _answer(item: Item, turn: int, results: Sequence[str] = ()) -> Reply:
+    text = "\n".join(["This is what the tools returned.", *results])
+    return _finish(item, "give_answer", turn, final_answer=text)
 
 
 RELYTOOLBENCH = Binding(

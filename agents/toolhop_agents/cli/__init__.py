@@ -11,13 +11,16 @@ from difflib import get_close_matches
 import click
 
 COMMANDS: Mapping[str, str] = {
-    # name: what `toolhop --help` says of it; the module is agents.cli.NAME, the object NAME.
+    # name: what `toolhop --help` says of it; the module is agents.cli.NAME, the object NAME, with
+    # _ for -.
     "run": "Play many episodes and print the table.",
     "play": "Play an item yourself.",
     "runs": "List the runs in a folder, newest first.",
     "show": "Read a run, or one of its episodes.",
     "score": "Score finished runs again from their traces.",
     "compare": "Compare runs pair by pair: what changed, and whether it is chance.",
+    "explain": "List what in runs differs from a benchmark's official set-up.",
+    "judge-check": "Count how far judges agree with each other and with people.",
     "replay": "Run the calls of a run again and compare them with the traces.",
     "diagnose": "List what looks wrong with the harness in runs, not with the model.",
     "export": "Write runs as parquet, a Hugging Face data set, Inspect logs or chats.",
@@ -79,9 +82,10 @@ class Lazy(click.Group):
         """Import one command."""
         if cmd_name not in COMMANDS:
             return None
-        module = importlib.import_module(f"toolhop_agents.cli.{cmd_name}")
-        command: click.Command = getattr(module, cmd_name)
-        _name_variables(command, f"{PREFIX}_{cmd_name.upper()}")
+        name = cmd_name.replace("-", "_")
+        module = importlib.import_module(f"toolhop_agents.cli.{name}")
+        command: click.Command = getattr(module, name)
+        _name_variables(command, f"{PREFIX}_{name.upper()}")
         return command
 
     def resolve_command(

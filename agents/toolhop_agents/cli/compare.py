@@ -13,7 +13,10 @@ from toolhop_agents.compare.published import beside
 from toolhop_agents.compare.report import ComparisonRequest, read_and_compare
 from toolhop_agents.compare.view import print_report
 from toolhop_agents.table import table_console
+from toolhop_env.benchmark import Benchmark
+from toolhop_env.official import State, apart, told
 from toolhop_env.pairs.line import Options
+from toolhop_env.runs.sides import Side
 
 
 def _ks(_: click.Context, __: click.Parameter, value: str | None) -> tuple[int, ...] | None:
@@ -96,8 +99,17 @@ def compare(
     report = read_and_compare(runs, request)
     reference = None
     if published:
-        reference = beside(report.benchmark.name, {s.letter: len(s.asked) for s in report.sides})
+        asked = {side.letter: len(side.asked) for side in report.sides}
+        differs = {side.letter: _differs(report.benchmark, side) for side in report.sides}
+        reference = beside(report.benchmark.name, asked, differs)
     if as_json:
         click.echo(json.dumps(to_json(report, reference), ensure_ascii=False))
         return
     print_report(table_console(), report, most=discordant, reference=reference)
+
+
+def _differs(benchmark: Benchmark, side: Side) -> list[str]:
+    """In what a run differs from the official set-up, but for the items, which are told apart."""
+    manifest = {**side.facts, "settings": side.settings, "sessions": []}
+    found = dict(apart(told(benchmark.official, manifest)))
+    return [one.condition.name for one in found[State.DIFFERS] if one.condition.name != "items"]

@@ -147,6 +147,7 @@ def _line(arm: str, one: Attempt) -> dict[str, JSON]:
         "feedback": one.feedback.value,
         "call_format": one.call_format.value,
         "perturbation": one.perturbation,
+        "judge": one.judge,
         "epoch": one.epoch,
         "attempt": one.attempt,
     }

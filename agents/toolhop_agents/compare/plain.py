@@ -34,7 +34,14 @@ def to_json(report: ComparisonReport, reference: Reference | None) -> dict[str, 
     }
     if reference is not None:
         table: JSON = reference.table.model_dump(mode="json")
-        found["published"] = {"table": table, "caveats": list(reference.caveats)}
+        own: dict[str, JSON] = {
+            side.letter: {
+                agent: {name: None if one is None else asdict(one) for name, one in figures.items()}
+                for agent, figures in reference.own(side.episodes.values()).items()
+            }
+            for side in report.sides
+        }
+        found["published"] = {"table": table, "caveats": list(reference.caveats), "runs": own}
     return found
 
 

@@ -2,19 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 
 from pydantic import BaseModel, ConfigDict
 
-from toolhop_env.estimates import Estimate
+from toolhop_env.attempt import Attempt
+from toolhop_env.benchmark import Benchmark
+from toolhop_env.benchmarks import named
+from toolhop_env.estimates import Estimate, figures
+from toolhop_env.measures import CONDUCT, Measure
 from toolhop_env.runs.sides import NotComparable
-from toolhop_env.summary import Summary
+from toolhop_env.score import Score
 
-PUBLISHED: Mapping[str, str] = {"toolhop": "published_toolhop.json"}
-"""By benchmark the file of its published table."""
+PREFIX, SUFFIX = "published_", ".json"
+"""Around the name of a benchmark: the file of its published table."""
+
+
+class Parts(BaseModel):
+    """Groups of episodes whose figures a column is the unweighted mean of."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    facet: str
+    values: tuple[str, ...]
 
 
 class PublishedColumn(BaseModel):
@@ -25,11 +38,40 @@ class PublishedColumn(BaseModel):
     measure: str
     modes: tuple[str, ...]
     """Of the first of these that was played."""
+    pooled: bool = False
+    """Of all of these together; none where one was not played."""
+    parts: Parts | None = None
+    """Of these groups, each counting the same; none where one was not played."""
 
-    def of(self, by_mode: Mapping[str, Summary]) -> Estimate | None:
-        """The figure, given a run's summary by mode; None where there is none."""
-        played = [by_mode[mode] for mode in self.modes if mode in by_mode]
-        return played[0].figures.get(self.measure) if played else None
+    def of(self, benchmark: Benchmark, attempts: Sequence[Attempt]) -> Estimate | None:
+        """The figure over a run's attempts; None where there is none."""
+        played = {one.mode for one in attempts}
+        modes = [mode for mode in self.modes if mode in played]
+        if not modes or (self.pooled and len(modes) < len(self.modes)):
+            return None
+        chosen = [one for one in attempts if one.mode in (modes if self.pooled else modes[:1])]
+        if self.parts is None:
+            return _figure(benchmark, self.measure, chosen)
+        facet = self.parts.facet
+        groups = [[one for one in chosen if one.facets.get(facet) == v] for v in self.parts.values]
+        known = [
+            one for group in groups if (one := _figure(benchmark, self.measure, group)) is not None
+        ]
+        if len(known) < len(groups):
+            return None
+        if len(known) == 1:
+            return known[0]
+        mean = sum(one.value for one in known) / len(known)
+        return Estimate(mean, None, sum(one.count for one in known))
+
+    def of_one(self, benchmark: Benchmark) -> Measure:
+        """The measure itself."""
+        return {one.name: one for one in (*benchmark.measures, *CONDUCT)}[self.measure]
+
+
+def _figure(benchmark: Benchmark, name: str, attempts: Iterable[Attempt]) -> Estimate | None:
+    scores = [(one.item, one.verdict) for one in attempts if isinstance(one.verdict, Score)]
+    return figures((*benchmark.measures, *CONDUCT), scores).get(name) if scores else None
 
 
 class Published(BaseModel):
@@ -42,12 +84,27 @@ class Published(BaseModel):
     items: int
     """What it was measured on."""
     rule: str
+    judge: str = ""
+    """Who judged; empty where nobody had to."""
     unit: str
+    digits: int = 2
+    """After the point, as published."""
     columns: Mapping[str, PublishedColumn]
-    average: Mapping[str, float]
-    """The row of averages as published; not computed here."""
+    average: Mapping[str, float] = {}
+    """The row of averages as published, where there is one; not computed here."""
     rows: tuple[Mapping[str, str | float], ...]
-    """Family and version of a model, and a figure by column."""
+    """Version of a model, its family where the table names it, and a figure by column."""
+
+    @property
+    def shown(self) -> Mapping[str, PublishedColumn]:
+        """The columns that a screen has room for; `--json` has all."""
+        wide = len(self.columns) > MOST_COLUMNS
+        names = [name for name in self.columns if not (wide and name.endswith((" P", " R")))]
+        return {name: self.columns[name] for name in names}
+
+
+MOST_COLUMNS = 13
+"""Of a table on a screen, before precision and recall are left out beside F1."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,13 +114,15 @@ class Reference:
     table: Published
     caveats: Sequence[str]
 
-    def own(self, summaries: Iterable[Summary]) -> dict[str, list[Estimate | None]]:
+    def own(self, attempts: Collection[Attempt]) -> dict[str, dict[str, Estimate | None]]:
         """By agent a run's figures in the table's columns."""
-        by_agent: dict[str, dict[str, Summary]] = {}
-        for one in summaries:
-            by_agent.setdefault(one.group.agent, {})[one.group.mode] = one
-        columns = self.table.columns.values()
-        return {agent: [one.of(found) for one in columns] for agent, found in by_agent.items()}
+        found: dict[str, dict[str, Estimate | None]] = {}
+        for agent in dict.fromkeys(one.agent for one in attempts):
+            of_one = [one for one in attempts if one.agent == agent]
+            benchmark = named(of_one[0].benchmark)
+            columns = self.table.columns.items()
+            found[agent] = {name: column.of(benchmark, of_one) for name, column in columns}
+        return found
 
 
 @cache
@@ -73,29 +132,49 @@ def published(benchmark: str) -> Published:
     Raises:
         NotComparable: there is none here.
     """
-    if benchmark not in PUBLISHED:
-        known = ", ".join(PUBLISHED)
+    folder = files("toolhop_agents.compare")
+    found = {
+        one.name.removeprefix(PREFIX).removesuffix(SUFFIX): one
+        for one in folder.iterdir()
+        if one.name.startswith(PREFIX) and one.name.endswith(SUFFIX)
+    }
+    if benchmark not in found:
+        known = ", ".join(sorted(found))
         raise NotComparable(
             f"there is no published table of {benchmark} here; there is one of {known}. Leave out "
             "--published"
         )
-    text = files("toolhop_agents.compare").joinpath(PUBLISHED[benchmark]).read_bytes()
-    return Published.model_validate_json(text)
+    return Published.model_validate_json(found[benchmark].read_bytes())
 
 
-def beside(benchmark: str, asked: Mapping[str, int]) -> Reference:
-    """The table, given how many items each run (by letter) was asked for.
+def beside(
+    benchmark: str, asked: Mapping[str, int], differs: Mapping[str, Sequence[str]]
+) -> Reference:
+    """The table, given what each run (by letter) was asked.
+
+    Args:
+        benchmark: its name.
+        asked: how many items.
+        differs: in what the run differs from the official set-up.
 
     Raises:
         NotComparable: there is none of this benchmark.
     """
     table = published(benchmark)
+    judged = f", judged by {table.judge}" if table.judge else ""
     caveats = [
-        f"Published rows are from {table.source}: {table.items} items, {table.rule} scorer.",
+        f"Published rows are from {table.source}: {table.items} items, {table.rule} scorer"
+        f"{judged}.",
         "Their prompts, providers and error counts are the authors'; no test or interval compares "
         "a run with them.",
     ]
     fewer = [f"{letter} {count}" for letter, count in asked.items() if count != table.items]
     if fewer:
         caveats.append(f"These runs were over other numbers of items: {', '.join(fewer)}.")
+    for letter, names in differs.items():
+        if names:
+            caveats.append(
+                f"{letter} is not comparable with them: it differs in {', '.join(names)} "
+                "(toolhop explain)."
+            )
     return Reference(table, caveats)

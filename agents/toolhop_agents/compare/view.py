@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from rich.console import Console, RenderableType
 from rich.table import Table
@@ -13,16 +14,16 @@ from toolhop_agents.compare.conditions import is_fork_of
 from toolhop_agents.compare.pairing import Pairing
 from toolhop_agents.compare.published import Reference
 from toolhop_agents.compare.report import ALL, Comparison, ComparisonReport, Passing, Stratum
-from toolhop_agents.table import percent
+from toolhop_agents.table import shown
 from toolhop_agents.terminal import plain, visible
-from toolhop_env.measures import Unit
+from toolhop_env.estimates import Estimate
+from toolhop_env.measures import Measure, Unit
 from toolhop_env.pairs.line import Line, Method, disagreements
 from toolhop_env.pairs.pair import Pair
 from toolhop_env.pairs.totals import TotalLine
 from toolhop_env.runs.sides import Side
 from toolhop_env.statistics.bootstrap import LEAST_CLUSTERS
 from toolhop_env.statistics.passing import PassRate
-from toolhop_env.summary import summarize
 from toolhop_tools.perturb.order import tool_orders
 
 MEASURE_CHARS = 10
@@ -280,16 +281,49 @@ def _legend(report: ComparisonReport) -> Iterator[str]:
 
 def _published(report: ComparisonReport, reference: Reference) -> Table:
     """The runs in the columns of a published table, then its rows, marked as such."""
-    table, columns = reference.table, reference.table.columns
-    title = f"{report.benchmark.title}, {table.rule} scorer, {table.unit}; {_order(report.sides)}"
-    found = _table(title, ("", "agent"), [name.capitalize() for name in columns])
+    table, columns = reference.table, reference.table.shown
+    judged = f", judged by {table.judge}" if table.judge else ""
+    of = f"{report.benchmark.title}, {table.rule} scorer{judged}, {table.unit}"
+    title = f"{of}; {_order(report.sides)}"
+    wide = len(columns) > ROOM_FOR_ERRORS
+    found = _table(title, ("", "agent"), [_head(name, wide=wide) for name in columns])
+    if wide:
+        found.box, found.padding = None, (0, 1, 0, 0)
     for side in report.sides:
-        for agent, figures in reference.own(summarize(side.episodes.values())).items():
-            found.add_row(side.letter, plain(agent), *map(percent, figures))
+        for agent, figures in reference.own(side.episodes.values()).items():
+            cells = [
+                _own(column.of_one(report.benchmark), figures[name], table.digits, wide=wide)
+                for name, column in columns.items()
+            ]
+            found.add_row(side.letter, plain(_who(side, agent)), *cells)
     found.add_section()
     for row in table.rows:
-        cells = (f"{row[name]:.2f}" for name in columns)
-        found.add_row("published", f"{row['family']} {row['version']}", *cells, style="dim")
-    average = (f"{table.average[name]:.2f}" for name in columns)
-    found.add_row("published", "Avg.", *average, style="dim")
+        names = [row.get("family"), row["version"]]
+        cells = [_figure(row.get(name), table.digits) for name in columns]
+        found.add_row("published", " ".join(str(one) for one in names if one), *cells, style="dim")
+    if table.average:
+        average = [_figure(table.average[name], table.digits) for name in columns]
+        found.add_row("published", "Avg.", *average, style="dim")
     return found
+
+
+ROOM_FOR_ERRORS = 6
+"""Columns beside which there is room for frames and standard errors."""
+
+
+def _head(name: str, *, wide: bool) -> str:
+    return name.replace(" ", "\n") if wide else name.capitalize()
+
+
+def _who(side: Side, agent: str) -> str:
+    judge = next((one.judge for one in side.episodes.values() if one.judge), "")
+    return f"{agent}, judged by {judge}" if judge else agent
+
+
+def _own(measure: Measure, estimate: Estimate | None, digits: int, *, wide: bool) -> str:
+    bare = replace(estimate, stderr=None) if estimate and wide else estimate
+    return shown(measure, bare, digits)
+
+
+def _figure(value: str | float | None, digits: int) -> str:
+    return "-" if value is None else f"{float(value):.{digits}f}"

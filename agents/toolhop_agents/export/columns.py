@@ -174,6 +174,8 @@ PLAYED: tuple[Column[Exported], ...] = (
     Column("final_text", T, "the answer as written; null where there is none",
            lambda p: p.trace.final_text),
     Column("ending", T, "why it ended; null where it was cut off", _ending),
+    Column("judge", T, "who answered the benchmark's questions; empty for nobody",
+           lambda p: p.attempt.judge),
     Column("errored", T, "why it cannot be judged; null where it can",
            lambda p: p.attempt.errored or None),
 )  # fmt: skip

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import logging
 import sys
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable
+from dataclasses import replace
 
 import jsonschema_rs
 
-from toolhop_agents.judge.judges import Judge, NoAnswer, Said
-from toolhop_agents.models.base import ConversationTooLong
+from toolhop_agents.judge.judges import Judge, NoAnswer, Said, asked
 from toolhop_env.benchmarks import named
 from toolhop_env.guarded import fault
 from toolhop_env.questions import LlmQuestion, Question, SimilaritiesQuestion, digest
-from toolhop_env.runs.judgements import Judgement, holding
+from toolhop_env.runs.judgements import Judgement, Judgements, holding
 from toolhop_env.spending import Spent, cost_of, spent_on
 from toolhop_env.trace import Ending, Trace
 from toolhop_sandbox.outcome import JSON
@@ -22,18 +22,18 @@ log = logging.getLogger(__name__)
 
 
 async def judged(
-    trace: Trace, judge: Judge, known: Mapping[str, Judgement]
-) -> AsyncIterator[tuple[Judgement | None, Spent]]:
+    trace: Trace, judge: Judge, known: Judgements
+) -> AsyncIterator[tuple[Judgement, Spent]]:
     """The answers that are missing, one by one as the judge gives them, and what each took.
 
-    An answer that does not fit its question is none, nor is there one to a question that is too
-    long for a model: the question stays open, with a warning, and is asked again when the run is
-    resumed.
+    What was asked before, of any episode, is not asked again. Where there is no answer that fits
+    its question, or the judge raises, or a question is too long for a model, that one question
+    stays open, with a warning and the cause; it is asked again when the run is resumed.
 
     Args:
         trace: of an episode that has ended; an errored one has no questions.
         judge: who is asked.
-        known: the answers there are, by the question's id.
+        known: the answers there are; those of other judges do not count.
 
     Raises:
         ModelFault: the judge could not be asked.
@@ -42,41 +42,35 @@ async def judged(
     ended, start = trace.ended, trace.started
     if ended is None or ended.ending is Ending.ERRORED:
         return
-    benchmark, found, tried = named(start.benchmark), dict(known), set[str]()
+    benchmark, tried = named(start.benchmark), set[str]()
+    found = dict(known.of(start.episode, judge.name))
     while True:
         _, left = benchmark.settled(trace, lambda asked: holding(found, asked))
         if not (left := [one for one in left if digest(one) not in tried]):
             return
         for question in left:
             tried.add(digest(question))
-            fits = _fit(question, start.benchmark)
-            try:
+            if (same := known.same(judge.name, question)) is not None:
+                one = replace(same, episode=start.episode, question=question.id, cost_usd=0.0)
+                said: Said | NoAnswer | None = None
+            else:
+                fits = _fit(question, start.benchmark)
                 said = await _answer(judge, question)
-            except ConversationTooLong as too_long:
-                log.warning("%r of %s stays open: %s", question.id, start.episode, too_long)
-                continue
-            if said is None:
-                continue
-            if isinstance(said, Said) and fits(said.answer):
-                found[question.id] = _judgement(start.episode, question, digest(question), said)
-                yield found[question.id], spent_on(said.replies)
-                continue
-            given = said.answer if isinstance(said, Said) else said.last
-            log.warning(
-                "the judge %s gave no valid answer to %r of %s (%.100r): the question stays open",
-                said.judge, question.id, start.episode, given,
-            )  # fmt: skip
-            yield None, spent_on(said.replies)
+                if said is None:
+                    continue
+                one = _judgement(start.episode, question, judge.name, said, fits)
+            found[question.id] = one
+            yield one, spent_on(said.replies if said else ())
 
 
 async def _answer(judge: Judge, question: Question) -> Said | NoAnswer | None:
     """What the judge says; several similarities one by one, where it has no answer to all."""
-    said = await judge.answer(question)
+    said = await asked(judge, question)
     if said is not None or not isinstance(question, SimilaritiesQuestion):
         return said
     each: list[Said] = []
     for pair in question.pairs:
-        one = await judge.answer(pair)
+        one = await asked(judge, pair)
         if not isinstance(one, Said):
             return one
         each.append(one)
@@ -86,15 +80,24 @@ async def _answer(judge: Judge, question: Question) -> Said | NoAnswer | None:
     return Said(each[0].judge, [one.answer for one in each], replies)
 
 
-def _judgement(episode: str, question: Question, key: str, said: Said) -> Judgement:
-    return Judgement(
-        episode=episode,
-        question=question.id,
-        digest=key,
-        judge=said.judge,
-        answer=said.answer,
-        cost_usd=cost_of(said.replies),
-    )
+def _judgement(
+    episode: str, question: Question, panel: str, said: Said | NoAnswer, fits: Callable[..., bool]
+) -> Judgement:
+    """The judge's answer where it is one, or why it is none."""
+    answer, cause = None, ""
+    if isinstance(said, NoAnswer):
+        cause = said.cause or f"gave no valid answer ({said.last!r:.100})"
+    elif fits(said.answer):
+        answer = said.answer
+    else:
+        cause = f"gave no valid answer ({said.answer!r:.100})"
+    if cause:
+        log.warning(
+            "the judge %s %s to %r of %s: the question stays open",
+            said.judge, cause, question.id, episode,
+        )  # fmt: skip
+    cost = cost_of(said.replies)
+    return Judgement(episode, question.id, digest(question), said.judge, answer, cost, panel, cause)
 
 
 def _fit(question: Question, benchmark: str) -> Callable[[JSON], bool]:

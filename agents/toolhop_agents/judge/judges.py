@@ -1,4 +1,4 @@
-"""Judges by name: a measure of word overlap, a file of answers, or a model.
+"""Judges by name: a benchmark's own rules, word overlap, a file of answers, or a model.
 
 What a judge says is kept in the run (`toolhop_env.runs.judgements`), with the judge's name.
 """
@@ -15,14 +15,15 @@ from typing import Protocol, runtime_checkable
 
 import jsonschema_rs
 
-from toolhop_agents.models.base import Model
-from toolhop_env.messages import Reply, UserMessage
-from toolhop_env.questions import LlmQuestion, Question, SimilarityQuestion, digest
+from toolhop_agents.models.base import ConversationTooLong, Model, ModelFault
+from toolhop_env.messages import AssistantMessage, Message, Reply, UserMessage
+from toolhop_env.questions import LlmQuestion, Question, SimilarityQuestion, digest, verdict
 from toolhop_sandbox.outcome import JSON
 from toolhop_tools.errors import why
 
 TRIES = 3
-"""How often a model is asked one question before it stays open: most slips do not come twice."""
+"""How often a model is asked for one answer: most slips do not come twice."""
+REPAIR = "That is not valid under the schema. Reply with JSON alone that is, without other words."
 
 
 class JudgeError(Exception):
@@ -42,12 +43,14 @@ class Said:
 
 @dataclass(frozen=True, slots=True)
 class NoAnswer:
-    """Replies of a model of which none is an answer: the question stays open."""
+    """A judge was asked, and gave no answer: the question stays open."""
 
     judge: str
     last: str
-    """The last reply's text."""
-    replies: tuple[Reply, ...]
+    """A model's last reply."""
+    replies: tuple[Reply, ...] = ()
+    cause: str = ""
+    """What went wrong, where it is not that no reply is an answer."""
 
 
 @runtime_checkable
@@ -66,6 +69,37 @@ class Judge(Protocol):
             ModelFault: the judge could not be asked.
         """
         ...
+
+
+async def asked(judge: Judge, question: Question) -> Said | NoAnswer | None:
+    """What a judge says. One that fails at a question gives no answer to that one.
+
+    Raises:
+        ModelFault: the judge could not be asked.
+    """
+    try:
+        said = await judge.answer(question)
+    except ConversationTooLong as error:
+        return NoAnswer(judge.name, "", cause=f"was given too long a text ({error})")
+    except ModelFault:
+        raise
+    except Exception as error:  # noqa: BLE001 -- a package's judge may raise anything
+        return NoAnswer(judge.name, "", cause=f"raised {type(error).__name__} ({error})")
+    if said is None or isinstance(said, Said | NoAnswer):
+        return said
+    return NoAnswer(judge.name, "", cause=f"gave a {type(said).__name__} and no Said")
+
+
+class Mechanical:
+    """The benchmark's own rules, without a model."""
+
+    name = "mechanical"
+
+    async def answer(self, question: Question) -> Said | NoAnswer | None:
+        """See `Judge.answer`. What has no rule stays open."""
+        if not isinstance(question, LlmQuestion) or question.by_rule is None:
+            return None
+        return Said(self.name, question.by_rule)
 
 
 class Overlap:
@@ -90,15 +124,16 @@ def overlap(first: str, second: str) -> float:
 
 @dataclass(frozen=True, slots=True)
 class Labels:
-    """Answers from a file, such as people's: a JSON object of the question's digest to answer."""
+    """Answers from a file, such as people's, by the question's digest or what it is about."""
 
     name: str
     answers: Mapping[str, JSON]
 
     async def answer(self, question: Question) -> Said | NoAnswer | None:
         """See `Judge.answer`. What the file does not hold stays open."""
-        key = digest(question)
-        return Said(self.name, self.answers[key]) if key in self.answers else None
+        about = question.about if isinstance(question, LlmQuestion) else question.kind
+        found = self.answers.get(digest(question), self.answers.get(about))
+        return None if found is None else Said(self.name, found)
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,31 +141,51 @@ class ModelJudge:
     """A model that is asked the questions in words. Similarity stays open."""
 
     model: Model
+    votes: int = 1
+    """How often it is asked each question; the verdict that most replies have counts."""
 
     @property
     def name(self) -> str:
-        """The model's."""
-        return self.model.name
+        """The model's, with the votes where they are several."""
+        return f"{self.model.name} x{self.votes}" if self.votes > 1 else self.model.name
 
     async def answer(self, question: Question) -> Said | NoAnswer | None:
         """See `Judge.answer`. An answer that does not fit the schema is asked for again.
 
-        One question that a model cannot answer stops no run: what was replied is `NoAnswer`.
+        A vote without a valid reply counts as unsure, and so does a tie. Where the question has no
+        such answer, what was replied is `NoAnswer`.
         """
         if not isinstance(question, LlmQuestion):
             return None
+        votes = [await self._vote(question) for _ in range(self.votes)]
+        replies = tuple(reply for one in votes for reply in one.replies)
+        answers = [one.answer if isinstance(one, Said) else question.unsure for one in votes]
+        given = [one for one in answers if one is not None]
+        if not given:
+            return NoAnswer(self.name, replies[-1].content, replies)
+        (best, most), *others = Counter(map(verdict, given)).most_common()
+        if others and others[0][1] == most:
+            if question.unsure is None:
+                return NoAnswer(self.name, "", replies, cause="gave tied votes")
+            return Said(self.name, question.unsure, replies)
+        return Said(self.name, next(one for one in given if verdict(one) == best), replies)
+
+    async def _vote(self, question: LlmQuestion) -> Said | NoAnswer:
         schema = json.dumps(dict(question.schema), ensure_ascii=False)
         text = f"{question.prompt}\n\nReply with JSON alone, valid under this schema:\n{schema}"
         fits = jsonschema_rs.validator_for(dict(question.schema)).is_valid
         replies: list[Reply] = []
+        messages: list[Message] = [UserMessage(text)]
         for _ in range(TRIES):
-            replies.append(await self.model.reply([UserMessage(text)], ()))
+            replies.append(await self.model.reply(messages, ()))
             try:
                 found: JSON = json.loads(_bare(replies[-1].content))
             except (ValueError, RecursionError):
-                continue
-            if fits(found):
-                return Said(self.name, found, tuple(replies))
+                pass
+            else:
+                if fits(found):
+                    return Said(self.name, found, tuple(replies))
+            messages += [AssistantMessage(replies[-1].content), UserMessage(REPAIR)]
         return NoAnswer(self.name, replies[-1].content, tuple(replies))
 
 
@@ -155,7 +210,7 @@ class Panel:
         """See `Judge.answer`."""
         none: NoAnswer | None = None
         for judge in self.judges:
-            said = await judge.answer(question)
+            said = await asked(judge, question)
             if said is None:
                 continue
             if none is not None:  # what its replies took counts as well
@@ -166,16 +221,28 @@ class Panel:
         return none
 
 
-def labels(path: Path) -> Labels:
-    """The judge of a file.
+def labels(path: Path, name: str = "file") -> Labels:
+    """The judge of a file: an object of answers, or a list of rows with ``digest`` and ``answer``.
+
+    Rows without an answer are left out.
+
+    Args:
+        path: the file.
+        name: what kind of judge it is called.
 
     Raises:
-        JudgeError: it cannot be read, or holds no object.
+        JudgeError: it cannot be read, or holds neither.
     """
     try:
         found = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         raise JudgeError(f"the file of answers {path} cannot be read: {why(error)}") from error
+    if isinstance(found, list) and all(isinstance(row, dict) and "digest" in row for row in found):
+        found = {str(row["digest"]): row.get("answer") for row in found}
     if not isinstance(found, dict):
-        raise JudgeError(f"{path} holds no JSON object of a question's digest to its answer")
-    return Labels(f"file:{path.name}", found)
+        raise JudgeError(
+            f"{path} holds neither a JSON object of a question's digest to its answer nor a list "
+            "of rows with digest and answer, as `toolhop judge-check --questions` writes it"
+        )
+    given = {key: answer for key, answer in found.items() if answer is not None}
+    return Labels(f"{name}:{path.name}", given)

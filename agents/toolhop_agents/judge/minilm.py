@@ -87,8 +87,8 @@ class MiniLM:
         return Said(self.name, answer)
 
     def similarity(self, first: str, second: str) -> float:
-        """The cosine of two texts."""
-        return float(self.vector(first) @ self.vector(second))
+        """The cosine of two texts; rounding takes it no further than 1."""
+        return float(np.clip(self.vector(first) @ self.vector(second), -1, 1))
 
     def _vector(self, text: str) -> Floats:
         """A text as 384 numbers of length 1."""

@@ -2,40 +2,73 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 
-from toolhop_agents.judge.judges import Judge, JudgeError, ModelJudge, Overlap, Panel, labels
+from toolhop_agents.judge.judges import (
+    Judge,
+    JudgeError,
+    Mechanical,
+    ModelJudge,
+    Overlap,
+    Panel,
+    labels,
+)
+from toolhop_agents.models.base import Model
+from toolhop_agents.models.cache import CachedModel, RequestContext, ResponseCache
 from toolhop_agents.models.clients import open_model
 from toolhop_tools.packages import added, object_of, wrong_kind
 
 GROUP = "toolhop.judges"
 """Entry points of judges in packages of one's own: each gives a `Judge`."""
 MINILM, SENTENCE_TRANSFORMERS = "minilm", "sentence-transformers"
+FILES = ("file", "stub")
+"""Judges out of files: people's labels, and answers that stand for a judge in a trial."""
 
 
 @asynccontextmanager
-async def open_judge(names: str, *, base_url: str | None = None) -> AsyncIterator[Judge]:
+async def open_judge(
+    names: str, *, base_url: str | None = None, votes: int = 1, cache: Path | None = None
+) -> AsyncIterator[Judge]:
     """The judges of a list with commas, each for what those before it leave open.
 
     Args:
-        names: ``overlap``, ``minilm``, ``sentence-transformers``, ``file:PATH``,
+        names: ``mechanical``, ``overlap``, ``minilm``, ``sentence-transformers``, ``file:PATH``,
+            ``stub:PATH``,
             ``PROVIDER/MODEL``, or the name of an entry point.
         base_url: where models are asked instead of their providers' own addresses.
+        votes: how often a model is asked each question.
+        cache: a folder of replies, where a model's are looked up first and kept.
 
     Raises:
         JudgeError: there is no such judge.
         NoSuchModel, NoKey: a model that cannot be asked.
+        CacheUnusable: the cache's folder cannot be written.
     """
     async with AsyncExitStack() as stack:
-        found = [await _opened(name.strip(), base_url, stack) for name in names.split(",")]
+
+        async def model(name: str) -> Judge:
+            client = open_model(name, base_url=base_url, temperature=0.0)
+            return _of_model(await stack.enter_async_context(client), name, base_url, votes, cache)
+
+        found = [await _opened(name.strip(), model) for name in names.split(",")]
         yield found[0] if len(found) == 1 else Panel(tuple(found))
 
 
-async def _opened(name: str, base_url: str | None, stack: AsyncExitStack) -> Judge:
-    if name == Overlap.name:
-        return Overlap()
+def _of_model(
+    model: Model, name: str, base_url: str | None, votes: int, cache: Path | None
+) -> Judge:
+    if cache is not None and votes == 1:  # of a cache, all votes would be the first one
+        context = RequestContext(name, base_url, "judge", 1, 0.0, None, None)
+        model = CachedModel(model, ResponseCache.open(cache), context)
+    return ModelJudge(model, votes)
+
+
+async def _opened(name: str, model: Callable[[str], Awaitable[Judge]]) -> Judge:
+    for own in (Mechanical, Overlap):
+        if name == own.name:
+            return own()
     if name == MINILM:
         from toolhop_agents.judge.minilm import open_minilm  # numpy takes its time
 
@@ -44,17 +77,18 @@ async def _opened(name: str, base_url: str | None, stack: AsyncExitStack) -> Jud
         from toolhop_agents.judge.sentence_transformers import SentenceTransformers
 
         return SentenceTransformers()
-    if name.startswith("file:"):
-        return labels(Path(name.removeprefix("file:")))
+    kind, colon, path = name.partition(":")
+    if colon and kind in FILES:
+        return labels(Path(path), kind)
     if "/" in name:
-        client = open_model(name, base_url=base_url, temperature=0.0)
-        return ModelJudge(await stack.enter_async_context(client))
+        return await model(name)
     more = added(GROUP)
     if name in more:
         judge = object_of(more[name])
         if not isinstance(judge, Judge):
             raise wrong_kind(more[name], judge, "Judge")
         return judge
-    own = (Overlap.name, MINILM, SENTENCE_TRANSFORMERS, "file:PATH", "PROVIDER/MODEL")
-    known = ", ".join([*own, *sorted(more)])
+    ours = (Mechanical.name, Overlap.name, MINILM, SENTENCE_TRANSFORMERS)
+    files = (*(f"{one}:PATH" for one in FILES), "PROVIDER/MODEL")
+    known = ", ".join([*ours, *files, *sorted(more)])
     raise JudgeError(f"there is no judge {name!r}; give {known}, several with commas")

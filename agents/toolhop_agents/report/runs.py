@@ -75,6 +75,8 @@ class RunFolder:
             for name, value in settings.items()
             if name not in HIDDEN_SETTINGS and value not in (None, "", [])
         }
+        if judge := self.store.judgements().panel:
+            shown["judge"] = judge
         return {
             "label": self.label,
             "arm": self.label.removeprefix(f"{self.ablation}/") if self.ablation else "",

@@ -217,7 +217,12 @@ class _RunSession:
                 earlier = _simulated_before(job)
                 stand_ins = replace(stand_ins, simulator=simulator, earlier=earlier)
             if settings.judge is not None:
-                opening = open_judge(settings.judge, base_url=settings.judge_base_url)
+                opening = open_judge(
+                    settings.judge,
+                    base_url=settings.judge_base_url,
+                    votes=settings.judge_votes,
+                    cache=settings.cache,
+                )
                 judge = await enter_context(opening)
             own = None
             if answers is not None:

@@ -81,6 +81,8 @@ def prepare(settings: RunSettings) -> Job:
     own: dict[str, object] = {"modes": _modes(settings, binding)}
     if binding.turn_limit is not None and "turn_limit" not in settings.model_fields_set:
         own["turn_limit"] = binding.turn_limit
+    if settings.judge is None:
+        own["judge"] = binding.benchmark.judge
     settings = settings.model_copy(update=own)
     _check_agent(settings, binding, data.items)
     _check_planned(settings, binding, items)

@@ -27,11 +27,12 @@ OPERATIONAL = frozenset(
     {
         "max_samples", "max_connections", "log_dir", "timeout_s", "max_retries", "retry_on_error",
         "run_token_limit", "run_call_limit", "run_time_limit_s", "run_cost_limit", "cache",
-        "judge", "judge_base_url",
+        "judge", "judge_base_url", "judge_votes",
     }
 )  # fmt: skip
 """Settings that change how far and how fast a run goes, and no result: they may differ from one
-session of a run to the next. A judge's answers are kept: another judge is asked what is open."""
+session of a run to the next. A judge's answers are kept: another judge is asked everything anew,
+and figures are made of its answers alone."""
 
 
 MAX_TOKENS = 2048
@@ -172,10 +173,17 @@ class RunSettings(BaseModel):
     judge: Annotated[
         str | None,
         Flag(
-            "Who answers what a benchmark cannot score by itself: overlap, minilm, file:PATH, "
-            "PROVIDER/MODEL; several with commas.",
+            "Who answers what a benchmark cannot score by itself: mechanical (its own rules), "
+            "overlap, minilm, file:PATH, stub:PATH, PROVIDER/MODEL; several with commas.  "
+            "[default: the benchmark's]",
         ),
     ] = None
+    """None where the benchmark has none either; in a manifest the one that was asked."""
+    judge_votes: Annotated[
+        int,
+        Field(ge=1),
+        Flag("How often a model that judges is asked each question; most votes count."),
+    ] = 1
     judge_base_url: Annotated[
         str | None, Flag("Another address of the judge's API.", names=("--judge-base-url",))
     ] = None

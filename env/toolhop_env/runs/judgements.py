@@ -4,15 +4,20 @@
 
 An answer holds for a question with the same digest alone: where a benchmark asks otherwise, the
 question is open again. The last line for a question counts.
+
+A run may hold the answers of several judges, each whole: figures are made of those of one, the
+judge of the last line. Judges that were asked together, each for what those before it leave open,
+are one.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import TypeAlias
 
 from pydantic import TypeAdapter
 
@@ -38,8 +43,13 @@ class Judgement:
     judge: str
     """Who answered, such as ``openai/gpt-4o``."""
     answer: JSON
+    """None where the judge failed at the question, which is open."""
     cost_usd: float | None = 0.0
     """None where the price is not known."""
+    panel: str = ""
+    """The judges that were asked together, as figures name them."""
+    cause: str = ""
+    """Why there is no answer."""
 
 
 _LINE = TypeAdapter(Judgement)
@@ -50,11 +60,18 @@ def to_line(judgement: Judgement) -> bytes:
     return _LINE.dump_json(judgement) + b"\n"
 
 
+Given: TypeAlias = dict[str, dict[str, Judgement]]
+"""Judgements by episode and question."""
+
+
 @dataclass(slots=True)
 class Judgements:
-    """All answers of a run, by episode and question."""
+    """All answers of a run."""
 
-    found: dict[str, dict[str, Judgement]] = field(default_factory=dict)
+    by_panel: dict[str, Given] = field(default_factory=dict)
+    panel: str = ""
+    """The judge that figures are made of: the one that answered last."""
+    _same: dict[tuple[str, str], Judgement] = field(default_factory=dict)
 
     @classmethod
     def read(cls, path: Path) -> Judgements:
@@ -66,22 +83,36 @@ class Judgements:
         judgements = cls()
         if path.exists():
             with path.open("rb") as file:
-                judgements.add(_valid(file))
+                judgements.add(_with_panels(list(_valid(file))))
         return judgements
 
     def add(self, more: Iterable[Judgement]) -> None:
-        """Take answers in; one to a question that has one replaces it."""
+        """Take answers in; one to a question that its judge has answered replaces that."""
         for one in more:
-            self.found.setdefault(one.episode, {})[one.question] = one
+            self.by_panel.setdefault(one.panel, {}).setdefault(one.episode, {})[one.question] = one
+            if one.answer is not None:
+                self.panel = one.panel
+                self._same[one.panel, one.digest] = one
 
-    def of(self, episode: str) -> Mapping[str, Judgement]:
-        """The answers on one episode, by the question's id."""
-        return self.found.get(episode, {})
+    def of(self, episode: str, panel: str | None = None) -> Mapping[str, Judgement]:
+        """The answers on one episode, by the question's id.
+
+        Args:
+            episode: its name.
+            panel: whose answers; None for those of `self.panel`.
+        """
+        given = self.by_panel.get(self.panel if panel is None else panel, {})
+        return given.get(episode, {})
+
+    def same(self, panel: str, question: Question) -> Judgement | None:
+        """What a judge said to the same question, of any episode."""
+        return self._same.get((panel, digest(question)))
 
     @property
     def spent(self) -> Spent:
-        """What the answers cost; their tokens are not kept."""
-        given = [one for of_one in self.found.values() for one in of_one.values()]
+        """What the answers cost, of all judges; their tokens are not kept."""
+        each = [of_one for given in self.by_panel.values() for of_one in given.values()]
+        given = [one for of_one in each for one in of_one.values()]
         return sum((Spent(cost_usd=one.cost_usd) for one in given), Spent())
 
     def answers(self, trace: Trace) -> Answers:
@@ -105,14 +136,17 @@ class Judgements:
         Raises:
             UnknownBenchmark: the trace's benchmark is not installed here.
         """
-        return attempt_of(trace, self.answers(trace), file=file)
+        return replace(attempt_of(trace, self.answers(trace), file=file), judge=self.panel)
 
     def state(self, episode: str) -> str:
         """A digest of the answers on an episode; empty for none."""
         given = self.of(episode)
         if not given:
             return ""
-        parts = [(name, one.digest, one.judge, one.answer) for name, one in sorted(given.items())]
+        parts = [
+            (name, one.digest, one.panel, one.judge, one.answer)
+            for name, one in sorted(given.items())
+        ]
         return hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:16]
 
 
@@ -120,6 +154,12 @@ def holding(given: Mapping[str, Judgement], asked: Question) -> JSON:
     """The answer to what is asked, None where it was asked otherwise or not at all."""
     found = given.get(asked.id)
     return found.answer if found is not None and found.digest == digest(asked) else None
+
+
+def _with_panels(found: Sequence[Judgement]) -> Iterable[Judgement]:
+    """All of them with the judges that were asked together: older files name each by itself."""
+    together = ",".join(dict.fromkeys(one.judge for one in found if not one.panel))
+    return (one if one.panel else replace(one, panel=together) for one in found)
 
 
 def _valid(lines: Iterable[bytes]) -> Iterable[Judgement]:

@@ -108,6 +108,8 @@ def read_side(letter: str, folder: Path, defaults: Mapping[str, JSON] | None = N
     if not isinstance(settings, dict):
         raise StoreError(f"{folder} has a manifest without settings: it was not written by a run")
     episodes = by_key(store.attempts())
+    # A resumed run may have another judge than it began with; who answered is what counts.
+    judge = next((one.judge for one in episodes.values() if one.judge), None)
     data = manifest.get("data")
     asked = data.get("played") if isinstance(data, dict) else None
     if not isinstance(asked, list):
@@ -115,7 +117,7 @@ def read_side(letter: str, folder: Path, defaults: Mapping[str, JSON] | None = N
     return Side(
         letter=letter,
         folder=folder,
-        settings={**(defaults or {}), **settings},
+        settings={**(defaults or {}), **settings, **({"judge": judge} if judge else {})},
         facts={name: value for name, value in manifest.items() if name != "settings"},
         asked=[str(item) for item in asked],
         episodes=episodes,

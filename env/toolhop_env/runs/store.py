@@ -20,7 +20,7 @@ import os
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -226,7 +226,7 @@ class RunStore:
                 continue
             if line.attempt.ended:
                 lines[entry.name] = line
-            yield line.attempt
+            yield replace(line.attempt, judge=said.panel)
 
     def results(self) -> Iterator[Attempt]:
         """The attempts that count: one a finished episode, the first that is not errored.
@@ -246,7 +246,7 @@ class RunStore:
         for entry in self._files():
             line = _line(Path(entry.path), said)
             if line is not None:
-                yield line.attempt
+                yield replace(line.attempt, judge=said.panel)
 
     def judgements(self) -> Judgements:
         """What a judge said of the traces.

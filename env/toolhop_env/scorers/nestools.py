@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import json
 
+from toolhop_env import official as setup
 from toolhop_env.benchmark import Benchmark
 from toolhop_env.measures import Measure, Scorer
+from toolhop_env.official import Condition, Manifest, settings_of
 from toolhop_env.questions import Answers
 from toolhop_env.score import Parts, Values
 from toolhop_env.scorers import nestools_counts as counting
@@ -224,6 +226,49 @@ MEASURES = (
     ),
 )
 
+OFFICIAL_LISTS = "5 for each tool, the nearest by gte-large-en-v1.5"
+NOT_STATED = "not stated"
+LEAST_LISTED = 12
+"""Tools of an official list: at least two that are needed, and five distractors for each."""
+
+
+def _distractors(manifest: Manifest) -> str:
+    """Lists of the data's own are the official ones: they stand in its file of prompts alone."""
+    shown = str(settings_of(manifest).get("perturbation"))
+    if "distractors=" in shown:
+        return f"ours, {shown}"
+    data = manifest.get("data")
+    fewest = data.get("fewest_tools") if isinstance(data, dict) else None
+    if not isinstance(fewest, int):
+        return NOT_STATED
+    return OFFICIAL_LISTS if fewest >= LEAST_LISTED else "none"
+
+
+def _order(manifest: Manifest) -> str | None:
+    """Official lists are in the official order."""
+    found = _distractors(manifest)
+    return None if found in (OFFICIAL_LISTS, NOT_STATED) else setup.tool_order("").of(manifest)
+
+
+OFFICIAL = (
+    setup.prompt("paper, table 9"),
+    setup.of_model("temperature", 0),
+    setup.of_model("max_tokens", 768),
+    setup.items(1000),
+    setup.setting("epochs", 1),
+    setup.modes("base"),
+    Condition(
+        "distractors",
+        (OFFICIAL_LISTS,),
+        _distractors,
+        (NOT_STATED,),
+        "without distractors choice and order of tools are given away",
+    ),
+    Condition("tool order", ("shuffled",), _order),
+)
+"""The released inference code, and sections 4.1 and B.2 of the paper. Its settings without types
+and without conjunctions have no released code."""
+
 NESTOOLS = Benchmark(
     name="nestools",
     title="NesTools",
@@ -235,5 +280,6 @@ NESTOOLS = Benchmark(
     expected=answer_text,
     given=given,
     facets=facets,
+    official=OFFICIAL,
     explain_gap=explain_gap,
 )

@@ -10,14 +10,18 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
+from urllib.parse import parse_qsl
 
+from toolhop_env import official as setup
 from toolhop_env.benchmark import Benchmark, Milestone
 from toolhop_env.feedback import result_value
 from toolhop_env.measures import Measure, Scorer, Total, Unit
+from toolhop_env.official import Condition, Manifest, settings_of
 from toolhop_env.questions import Answers, LlmQuestion, Question
 from toolhop_env.score import Parts, Values
+from toolhop_env.scorers.relytoolbench_judging import Evidence
 from toolhop_env.scorers.relytoolbench_rules import (
     NOT_COUNTED,
     TYPES,
@@ -58,6 +62,8 @@ class Played:
     """Whether the tools of an unmatched row hold some that its query needs."""
     returned: str
     """What Finish returned; empty where the episode ended otherwise."""
+    evidence: Evidence
+    """What a judge by rules goes by."""
 
     @property
     def solvable(self) -> bool:
@@ -104,13 +110,16 @@ def played(trace: Trace) -> Played:
     if finish is not None and isinstance(finish.verdict, Call):
         returned = str(finish.verdict.arguments.get("return_type", ""))
     relevance = gold["kind"] == "unmatched"
+    asked = Conversation(trace.started.question, counted, said, finish is not None, whole)
+    rules = Rules(gold["functions"], relevance)
     return Played(
-        Conversation(trace.started.question, counted, said, finish is not None, whole),
-        Rules(gold["functions"], relevance),
+        asked,
+        rules,
         Rules(gold["functions"], relevance, strict=True, numbers=gold["numbers"]),
         gold["kind"],
         relevance and bool(gold["relevant"]),
         returned,
+        Evidence(asked, rules, frozenset(gold["relevant"]), gold["kind"] == "missing"),
     )
 
 
@@ -140,6 +149,7 @@ VERDICTS = {
     Kind.PARSED_STATUS: ("Solved", "Unsolved", "Unsure"),
     Kind.ANSWER_RELEVANCE: ("Relevant", "Irrelevant", "Unsure"),
 }
+WORST = {Kind.RELEVANCE: "Irrelevant", Kind.TRUTHFULNESS: "Untruthful"}
 PROMPTS = {
     Kind.RELEVANCE: "Judge from a tool's description and parameters what it is for, and whether "
     "that could help with the user's query. Irrelevant: it has nothing to do with the query. "
@@ -174,7 +184,9 @@ def question(kind: Kind, inputs: Mapping[str, JSON]) -> LlmQuestion:
         },
         "required": ["verdict"],
     }  # fmt: skip
-    return LlmQuestion(f"{kind}-{key}", f"{PROMPTS[kind]}\n\nInput:\n{text}", schema)
+    prompt = f"{PROMPTS[kind]}\n\nInput:\n{text}"
+    unsure: JSON = {"verdict": "Unsure"}
+    return LlmQuestion(f"{kind}-{key}", prompt, schema, about=kind, unsure=unsure)
 
 
 @dataclass(slots=True)
@@ -182,32 +194,46 @@ class _Judge:
     """The answers so far, and the questions that they leave open."""
 
     answers: Answers
+    evidence: Evidence
     left: dict[str, Question] = field(default_factory=dict)
+    _waits: bool = False
 
     def __call__(self, kind: Kind, inputs: Mapping[str, JSON]) -> str:
-        """See `Ask`.
+        """See `Ask`. A call's values are judged whatever those of others are: all are asked.
 
         Raises:
-            _OpenError: there is no answer.
+            _OpenError: there is no answer, and on it depends what is asked next.
         """
         asked = question(kind, inputs)
         found = self.answers.get(asked.id)
-        if not isinstance(found, dict):
+        if isinstance(found, dict):
+            return str(found.get("verdict"))
+        asked = replace(asked, by_rule=self.evidence.judge(kind, inputs).answer)
+        if kind is not Kind.TRUTHFULNESS:
             raise _OpenError(asked)
-        return str(found.get("verdict"))
+        self.left[asked.id], self._waits = asked, True
+        return "Unsure"
+
+    def harsh(self, kind: Kind, inputs: Mapping[str, JSON]) -> str:
+        """The same; what it is unsure of is hallucinated."""
+        found = self(kind, inputs)
+        return WORST.get(kind, found) if found == "Unsure" else found
 
     def known(self, ask: Callable[[], T]) -> T | None:
         """What `ask` gives; None where an answer is missing, which is then left open."""
+        self._waits = False
         try:
-            return ask()
+            found = ask()
         except _OpenError as left:
             self.left[left.question.id] = left.question
             return None
+        return None if self._waits else found
 
 
 def follow_ups(trace: Trace, answers: Answers) -> Sequence[Question]:
     """The next questions; none where both scorers know all they need."""
-    one, judge = played(trace), _Judge(answers)
+    one = played(trace)
+    judge = _Judge(answers, one.evidence)
     _official(one, judge)
     _strict(one, judge)
     return list(judge.left.values())
@@ -215,7 +241,8 @@ def follow_ups(trace: Trace, answers: Answers) -> Sequence[Question]:
 
 def score(trace: Trace, answers: Answers) -> Values:
     """The values of `MEASURES`; those that wait for a judge are None."""
-    one, judge = played(trace), _Judge(answers)
+    one = played(trace)
+    judge = _Judge(answers, one.evidence)
     values = dict[str, Parts | None].fromkeys(NAMES)
     for found in (_exact(one, trace), _official(one, judge), _strict(one, judge)):
         values.update(found)
@@ -227,7 +254,8 @@ def _official(one: Played, judge: _Judge) -> Values:
     values: dict[str, Parts | None] = {}
     reasons = judge.known(lambda: judged_calls(one.asked, one.official, judge))
     if reasons is not None:
-        values["hallucination"] = _rate(reasons)
+        most = judged_calls(one.asked, one.official, judge.harsh)
+        values["hallucination"], values["hallucination_most"] = _rate(reasons), _rate(most)
         values |= {name: _of_type(reasons, kinds) for name, kinds in TYPES.items()}
     status = judge.known(lambda: answer_status(one.asked, judge))
     finished, solvable, calls = one.asked.finished, one.solvable, len(one.asked.calls)
@@ -376,6 +404,11 @@ MEASURES = (
         scorer=Scorer.OFFICIAL,
     ),
     Measure(
+        "hallucination_most",
+        "As H, with the calls that the judge is unsure of: the rate is no higher.",
+        "H at most",
+    ),
+    Measure(
         "utility",
         "Reward less cost: 20 for a reliable pass, -10 for a hallucinated answer, 1 a call.",
         topic="utility",
@@ -457,17 +490,67 @@ TOTALS = (
 )
 """As the official tables: each set has the same weight, whatever its size."""
 
+
+def _data_option(name: str, default: str) -> Callable[[Manifest], str]:
+    """What follows the data's path as an option."""
+
+    def of(manifest: Manifest) -> str:
+        _, _, query = str(settings_of(manifest).get("data")).partition("?")
+        return dict(parse_qsl(query)).get(name, default)
+
+    return of
+
+
+def _replies(manifest: Manifest) -> str:
+    """Where replies of services come from, in the order in which they are looked for."""
+    recorded = ["recorded"] if _data_option("replies", "")(manifest) else []
+    simulator = settings_of(manifest).get("simulator")
+    simulated = [f"made up by {simulator}"] if simulator else []
+    return ", then ".join([*recorded, *simulated, "made up from the data's templates"])
+
+
+OFFICIAL = (
+    setup.prompt("ToolBench's, with the ways to give up"),
+    setup.of_model("temperature", 0),
+    setup.of_model("max_tokens", 1024),
+    setup.items(958),
+    setup.setting("epochs", 1),
+    setup.setting("turn_limit", 50),
+    setup.of_model("call_format", "text", why="the models were asked for Thought, Action, Input"),
+    setup.setting("perturbation", "as-is", title="tools"),
+    Condition(
+        "schemas", ("published",), _data_option("schemas", "published"),
+        why="official schemas lack the optional parameters of tools that require none",
+    ),
+    Condition(
+        "replies of services", ("recorded, then the live service, then made up by a model",),
+        _replies, why="what a service would have said decides on answers",
+    ),
+    setup.always(
+        "calls that do not fit their schema", "answered with the error", "passed to the service"
+    ),
+    setup.judge(
+        "openai/gpt-4o",
+        why="judges differ; the scripts of the release have gpt-4o-mini and gpt-3.5-turbo-16k",
+    ),
+    setup.setting("judge_votes", 1),
+    setup.always("the judge's prompts", "in our words", "those of the release"),
+)  # fmt: skip
+"""The released code, and section 4.1 of the paper."""
+
 RELYTOOLBENCH = Benchmark(
     name=NAME,
     title="RelyToolBench",
-    version="1",
+    version="2",
     modes=("finish",),
     measures=MEASURES,
     gold=gold_of,
     score=score,
     follow_ups=follow_ups,
+    judge="mechanical",
     facets=facets,
     totals=TOTALS,
+    official=OFFICIAL,
     expected=expected,
     milestones=relevant_calls,
     milestone="relevant tool",

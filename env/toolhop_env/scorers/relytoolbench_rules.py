@@ -200,7 +200,7 @@ def _tool(name: str, rules: Rules) -> dict[str, JSON]:
     }
 
 
-def _parsed(call: ToolCall) -> JSON:
+def parsed(call: ToolCall) -> JSON:
     """The response as JSON; None where it is none, or no object."""
     try:
         value: JSON = json.loads(call.response)
@@ -210,11 +210,9 @@ def _parsed(call: ToolCall) -> JSON:
 
 
 def _response(call: ToolCall) -> str:
-    parsed = _parsed(call)
+    found = parsed(call)
     return (
-        str(parsed["response"])
-        if isinstance(parsed, dict) and "response" in parsed
-        else call.response
+        str(found["response"]) if isinstance(found, dict) and "response" in found else call.response
     )
 
 
@@ -266,8 +264,8 @@ def answer_hallucinated(
 
 
 def _gave_no_error(call: ToolCall) -> bool:
-    parsed = _parsed(call)
-    return not isinstance(parsed, dict) or parsed.get("error") == ""
+    found = parsed(call)
+    return not isinstance(found, dict) or found.get("error") == ""
 
 
 def passed(status: str, *, finished: bool, solvable: bool) -> str:

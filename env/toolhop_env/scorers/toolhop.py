@@ -9,8 +9,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from toolhop_env import official as setup
 from toolhop_env.benchmark import Benchmark, Milestone
 from toolhop_env.measures import Measure, Scorer, Unit
+from toolhop_env.official import Condition, settings_of, text_of
 from toolhop_env.questions import Answers
 from toolhop_env.reading import tagged_answer
 from toolhop_env.results import holds_answer
@@ -214,6 +216,29 @@ MEASURES = (
     ),
 )
 
+OFFICIAL = (
+    setup.prompt("the evaluator's"),
+    setup.of_model("temperature", 0),
+    setup.of_model("max_tokens", 256, 1024, why="the evaluators of closed and of open models"),
+    setup.items(995),
+    setup.setting("epochs", 1),
+    setup.setting("turn_limit", 9),
+    setup.setting("call_format", "native", why="GPT-4o differs by 6 points (paper, table 11)"),
+    setup.setting("perturbation", "as-is", title="tools"),
+    setup.tool_order("published"),
+    setup.setting("last_wins", True, title="the last of two tools of one name wins",
+                  why="7 of 100 items have such tools"),
+    setup.setting("answer_malformed", False, title="calls in a wrong form are answered"),
+    setup.setting("policy", "none", why="a tool that the policy refuses fails here alone"),
+    setup.setting("tool_timeout_s", 10, title="seconds a call"),
+    Condition(
+        "error messages",
+        ("an error occured when call NAME: MESSAGE",),
+        lambda manifest: f"in our words, {text_of(settings_of(manifest).get('feedback'))}",
+    ),
+)  # fmt: skip
+"""`evaluation_closed.py` and `evaluation_open.py`, and section 4.1 of the paper."""
+
 TOOLHOP = Benchmark(
     name="toolhop",
     title="ToolHop",
@@ -226,5 +251,6 @@ TOOLHOP = Benchmark(
     must_call=frozenset({"mandatory"}),
     milestones=hops,
     milestone="hop",
+    official=OFFICIAL,
     explain_gap=explain_gap,
 )

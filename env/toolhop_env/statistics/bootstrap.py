@@ -11,7 +11,7 @@ interval covers 92 % instead of 95 % at 20 clusters.
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from statistics import NormalDist
@@ -115,6 +115,40 @@ def limits(
         return None
     found = of_sums(sums, seed=seed, resamples=resamples, confidence=confidence)
     return None if found.low == found.high else (found.low, found.high)
+
+
+def limits_of(
+    sums: NDArray[np.float64],
+    of: Callable[[NDArray[np.float64]], NDArray[np.float64]],
+    *,
+    seed: int,
+    resamples: int = 10_000,
+    confidence: float = 0.95,
+) -> tuple[float, float] | None:
+    """The limits of any figure of summed rows; None where there is too little to resample.
+
+    Args:
+        sums: a row a cluster, in an order that is not by name.
+        of: the figure of each of several rows of sums; nan for none, which is left out.
+        seed: of the resamples.
+        resamples: how many.
+        confidence: between 0 and 1.
+
+    Raises:
+        ValueError: `resamples` or `confidence` out of range.
+    """
+    if resamples < 1 or not 0 < confidence < 1:
+        raise ValueError(
+            f"{resamples} resamples, confidence {confidence}: at least 1, and between 0 and 1"
+        )
+    if len(sums) < LEAST_CLUSTERS:
+        return None
+    drawn = of(weighted(_counts(len(sums), seed, resamples), sums))
+    if np.isnan(drawn).all():
+        return None
+    tail = _tail(len(sums), confidence)
+    low, high = (float(one) for one in np.nanquantile(drawn, (tail, 1 - tail)))
+    return None if low == high else (low, high)
 
 
 def cluster_sums(

@@ -20,6 +20,7 @@ from toolhop_agents.runs.settings import RunSettings
 from toolhop_agents.runs.unit import WorkUnit, setting
 from toolhop_env.attempt import Attempt
 from toolhop_env.episode import Sink
+from toolhop_env.runs.judgements import Judgement
 from toolhop_env.runs.store import RunStore, read_trace
 from toolhop_env.score import Errored
 from toolhop_env.trace import Event, Trace
@@ -121,9 +122,15 @@ class LocalExecutor:
 
     async def judge_open(self) -> None:
         """Have the questions answered that earlier sessions left open."""
-        if self.judge is not None:
-            for trace in self.store.traces():
-                await self._judge(trace)
+        if self.judge is None:
+            return
+        for trace in self.store.traces():
+            await self._judge(trace)
+        given = self._said.by_panel.get(self.judge.name, {})
+        answered = [one for of in given.values() for one in of.values() if one.answer is not None]
+        if answered and self._said.panel != self.judge.name:
+            # Another judge answered last: figures are made of this one's answers again.
+            self._keep(answered[-1])
 
     async def _judge(self, trace: Trace) -> None:
         """Have a trace's open questions answered. A judge that cannot be asked stops no episode:
@@ -132,18 +139,19 @@ class LocalExecutor:
         if self.judge is None or self._unasked is not None:
             return
         self.ledger.check()
-        known = self._said.of(trace.started.episode)
         try:
-            async for found, took in judged(trace, self.judge, known):
+            async for found, took in judged(trace, self.judge, self._said):
                 self.ledger.add_spent(took)
-                if found is not None:
-                    self.store.add_judgements([found])
-                    self._said.add([found])
+                self._keep(found)
         except ModelFault as fault:
             self._unasked = ModelFault(
                 f"the judge {self.judge.name} could not be asked: {fault}; the episodes are kept, "
                 "and resuming the run asks it what is open"
             )
+
+    def _keep(self, one: Judgement) -> None:
+        self.store.add_judgements([one])
+        self._said.add([one])
 
     @contextmanager
     def _sink(self, unit: WorkUnit, prefix: Prefix, events: list[Event]) -> Iterator[Sink]:

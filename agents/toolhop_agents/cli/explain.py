@@ -1,0 +1,100 @@
+"""`toolhop explain`: what in runs differs from the official set-up of their benchmark."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import click
+from rich.table import Table
+from rich.text import Text
+
+from toolhop_agents.ablate.folder import opened
+from toolhop_agents.cli.json_output import json_option, write_json
+from toolhop_agents.compare.conditions import DEFAULTS
+from toolhop_agents.table import table_console
+from toolhop_agents.terminal import plain
+from toolhop_env.benchmark import Benchmark
+from toolhop_env.benchmarks import named
+from toolhop_env.official import State, Told, apart, settings_of, told
+from toolhop_env.runs.files import StoreError
+from toolhop_env.runs.store import RunStore
+from toolhop_sandbox.outcome import JSON
+
+
+@click.command()
+@click.argument("runs", nargs=-1, required=True, type=click.Path(path_type=Path))
+@json_option
+def explain(runs: Sequence[Path], as_json: bool) -> None:
+    """List what in RUNS differs from the official set-up of their benchmark.
+
+    Prompt, sampling, tools, replies, judge and the like, from each run's manifest alone: why its
+    figures are not those of a paper, whatever the model. The last line has what is the same.
+    """
+    found = [(store, _benchmark(store)) for _, store in opened(runs)]
+    each = [(store, of, told(of.official, _manifest(store))) for store, of in found]
+    if as_json:
+        write_json([_plain(*one) for one in each])
+        return
+    console = table_console()
+    for store, benchmark, conditions in each:
+        settings = settings_of(store.manifest)
+        agent = settings.get("model") or f"the script {settings.get('agent')}"
+        text = f"{store.folder}: {benchmark.title}, played by {agent}"
+        console.print(plain(text), soft_wrap=True)
+        if not conditions:
+            console.print("The benchmark states no official set-up.")
+            continue
+        *others, (_, same) = apart(conditions)
+        if any(rows for _, rows in others):
+            console.print(_table([row for _, rows in others for row in rows]))
+        names = ", ".join(one.condition.name for one in same)
+        console.print(Text(f"As in the official set-up: {names or 'nothing'}."))
+
+
+def _manifest(store: RunStore) -> Mapping[str, JSON]:
+    """The manifest; what a run had before there was a setting is what is its default now."""
+    return {**store.manifest, "settings": {**DEFAULTS, **settings_of(store.manifest)}}
+
+
+def _benchmark(store: RunStore) -> Benchmark:
+    """By the manifest; in an older one by the episodes.
+
+    Raises:
+        StoreError: neither says.
+        UnknownBenchmark: it is not installed.
+    """
+    if isinstance(name := store.manifest.get("benchmark"), str):
+        return named(name)
+    for one in store.attempts():
+        return named(one.benchmark)
+    raise StoreError(f"{store.folder} has no episode, so that its benchmark is not known")
+
+
+def _table(rows: Sequence[Told]) -> Table:
+    table = Table()
+    for name in ("", "condition", "this run", "officially", "note"):
+        table.add_column(name, overflow="fold")
+    for one in rows:
+        style = "yellow" if one.state is State.DIFFERS else "dim"
+        official = " or ".join(one.condition.wanted)
+        words = (one.condition.name, one.had, official, one.condition.why)
+        table.add_row(Text(one.state, style), *map(plain, words))
+    return table
+
+
+def _plain(store: RunStore, benchmark: Benchmark, conditions: Sequence[Told]) -> JSON:
+    return {
+        "run": str(store.folder),
+        "benchmark": benchmark.name,
+        "conditions": [
+            {
+                "condition": one.condition.name,
+                "state": str(one.state),
+                "run": one.had,
+                "officially": list(one.condition.wanted),
+                "note": one.condition.why,
+            }
+            for one in conditions
+        ],
+    }

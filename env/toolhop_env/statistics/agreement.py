@@ -1,0 +1,109 @@
+"""How far two judges agree: accuracy and Cohen's kappa, with intervals over whole items.
+
+Kappa (Cohen 1960) is the agreement beyond chance: (p - e) / (1 - e), where p is the share of equal
+verdicts and e the share that two judges with these habits would have by chance. Questions of one
+item are not independent, so items are resampled, as in `bootstrap`. Where nothing can be
+resampled, accuracy has Wilson's interval (1927) with items for trials, and kappa none.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass
+from statistics import NormalDist
+from typing import TypeAlias, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from toolhop_env.statistics import bootstrap
+
+Item = TypeVar("Item", bound=Hashable)
+Floats: TypeAlias = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class Agreement:
+    """Two judges' verdicts on the same questions."""
+
+    questions: int
+    items: int
+    confusion: Mapping[tuple[str, str], int]
+    """Questions by the verdicts of the first and the second."""
+    accuracy: float
+    accuracy_limits: tuple[float, float]
+    kappa: float | None
+    """None where both always say one and the same: chance alone would have them agree."""
+    kappa_limits: tuple[float, float] | None
+
+
+def agreement(
+    verdicts: Mapping[Item, Sequence[tuple[str, str]]],
+    *,
+    seed: int,
+    resamples: int = 10_000,
+    confidence: float = 0.95,
+) -> Agreement:
+    """The agreement over the verdicts (first, second) of each item's questions.
+
+    Raises:
+        ValueError: no question, or `resamples` or `confidence` out of range.
+    """
+    given = [pairs for pairs in verdicts.values() if pairs]
+    if not given:
+        raise ValueError("there are no verdicts to compare")
+    confusion = Counter(pair for pairs in given for pair in pairs)
+    names = sorted({name for pair in confusion for name in pair})
+    cells = [(one, other) for one in names for other in names]
+    counts = [Counter(pairs) for pairs in given]
+    # In order of content: how items are named plays no part.
+    rows = sorted(tuple(float(found[cell]) for cell in cells) for found in counts)
+    sums = np.array(rows, dtype=np.float64)
+    whole = sums.sum(axis=0, keepdims=True)
+    shares = [
+        bootstrap.limits_of(sums, of, seed=seed, resamples=resamples, confidence=confidence)
+        for of in (_accuracy, _kappa)
+    ]
+    accuracy, kappa = float(_accuracy(whole)[0]), float(_kappa(whole)[0])
+    return Agreement(
+        questions=confusion.total(),
+        items=len(given),
+        confusion=dict(confusion),
+        accuracy=accuracy,
+        accuracy_limits=shares[0] or wilson(accuracy, len(given), confidence=confidence),
+        kappa=None if math.isnan(kappa) else kappa,
+        kappa_limits=None if math.isnan(kappa) else shares[1],
+    )
+
+
+def wilson(share: float, trials: int, *, confidence: float = 0.95) -> tuple[float, float]:
+    """Wilson's score interval of a share of independent trials."""
+    z = NormalDist().inv_cdf((1 + confidence) / 2)
+    middle = share + z**2 / (2 * trials)
+    spread = z * math.sqrt(share * (1 - share) / trials + z**2 / (4 * trials**2))
+    scale = 1 + z**2 / trials
+    return max(0.0, (middle - spread) / scale), min(1.0, (middle + spread) / scale)
+
+
+def _accuracy(sums: Floats) -> Floats:
+    """By row of cells the share on the diagonal."""
+    table = _tables(sums)
+    found: Floats = np.trace(table, axis1=1, axis2=2) / table.sum(axis=(1, 2))
+    return found
+
+
+def _kappa(sums: Floats) -> Floats:
+    """By row of cells; nan where chance alone would have all verdicts equal."""
+    table = _tables(sums)
+    total = table.sum(axis=(1, 2))
+    chance = (table.sum(axis=1) * table.sum(axis=2)).sum(axis=1) / total**2
+    with np.errstate(divide="ignore", invalid="ignore"):
+        found = (_accuracy(sums) - chance) / (1 - chance)
+    return np.where(chance >= 1 - 1e-12, np.nan, found)
+
+
+def _tables(sums: Floats) -> Floats:
+    size = math.isqrt(sums.shape[1])
+    return sums.reshape(-1, size, size)
