@@ -346,12 +346,16 @@ def test_a_file_answers_by_digest_or_by_what_a_question_is_about(tmp_path: Path)
         json.dumps({"answer_status": {"verdict": "Unsure"}, digest(one): {"verdict": "Solved"}})
     )
     for asked, wanted in ((one, "Solved"), (other, "Unsure")):
-        said = anyio.run(labels(path, "stub").answer, asked)
-        assert said == Said("stub:labels.json", {"verdict": wanted})
+        judge = labels(path, "stub")
+        assert judge.name.startswith("stub:labels.json#")
+        assert anyio.run(judge.answer, asked) == Said(judge.name, {"verdict": wanted})
+    before = judge.name
     rows = [{"digest": digest(one), "answer": None}, {"digest": digest(other), "answer": 1}]
     path.write_text(json.dumps(rows))
     assert anyio.run(labels(path).answer, one) is None, "a row without a label"
-    assert anyio.run(labels(path).answer, other) == Said("file:labels.json", 1)
+    changed = labels(path, "stub")
+    assert anyio.run(changed.answer, other) == Said(changed.name, 1)
+    assert changed.name != before, "other answers are another judge's"
     path.write_text("[1]")
     with pytest.raises(JudgeError, match="neither a JSON object"):
         labels(path)

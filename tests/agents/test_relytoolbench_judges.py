@@ -153,7 +153,7 @@ def test_a_model_is_checked_against_rules_and_people(data: str, tmp_path: Path) 
         row["answer"] = {"verdict": "Untruthful"}
     path.write_text(json.dumps(rows))
     found = {
-        (one["judge"], one["against"], one["about"]): one
+        (one["judge"], one["against"].partition("#")[0], one["about"]): one
         for one in checked(run, "--labels", str(path))
     }
     people = found["openai/kind", "file:labels.json", "calling_truthfulness"]
@@ -168,7 +168,7 @@ def test_a_model_is_checked_against_rules_and_people(data: str, tmp_path: Path) 
     assert found["openai/kind", "mechanical", "all"]["kappa"] is None
     assert ("mechanical", "file:labels.json", "calling_truthfulness") in found
     text = toolhop("judge-check", str(run), "--labels", str(path)).stdout
-    assert "calling_truthfulness: openai/kind (rows) against file:labels.json (columns)" in text
+    assert "calling_truthfulness: openai/kind (rows) against file:labels.json#" in text
 
 
 @pytest.mark.parametrize(
@@ -205,3 +205,18 @@ def test_runs_without_questions_have_nothing_to_check(tmp_path: Path) -> None:
     run = play("builtin", tmp_path, "--limit", "1", "--sandbox", "process")
     done = toolhop("judge-check", str(run))
     assert (done.returncode, "asked no judge" in done.stderr) == (2, True)
+
+
+def test_labels_that_were_changed_are_asked_again(data: str, tmp_path: Path) -> None:
+    path = tmp_path / "labels.json"
+    kinds = ("tool_relevance", "calling_truthfulness", "answer_status", "answer_relevance")
+    verdicts = ("Relevant", "Truthful", "Solved", "Irrelevant")
+    said = {kind: {"verdict": one} for kind, one in zip(kinds, verdicts, strict=True)}
+    path.write_text(json.dumps(said))
+    run = play(data, tmp_path / "logs", "--agent", "all-tools", "--judge", f"stub:{path}")
+    (before,) = summaries(run)
+    path.write_text(json.dumps(said | {"calling_truthfulness": {"verdict": "Untruthful"}}))
+    assert toolhop("run", "--resume", str(run), "--json").returncode == 0
+    (after,) = summaries(run)
+    assert before["judge"] != after["judge"]
+    assert before["hallucination"]["value"] < after["hallucination"]["value"]

@@ -5,6 +5,7 @@ What a judge says is kept in the run (`toolhop_env.runs.judgements`), with the j
 
 from __future__ import annotations
 
+import hashlib
 import json
 import re
 from collections import Counter
@@ -234,7 +235,8 @@ def labels(path: Path, name: str = "file") -> Labels:
         JudgeError: it cannot be read, or holds neither.
     """
     try:
-        found = json.loads(path.read_text(encoding="utf-8"))
+        content = path.read_bytes()
+        found = json.loads(content)
     except (OSError, ValueError, RecursionError) as error:
         raise JudgeError(f"the file of answers {path} cannot be read: {why(error)}") from error
     if isinstance(found, list) and all(isinstance(row, dict) and "digest" in row for row in found):
@@ -245,4 +247,6 @@ def labels(path: Path, name: str = "file") -> Labels:
             "of rows with digest and answer, as `toolhop judge-check --questions` writes it"
         )
     given = {key: answer for key, answer in found.items() if answer is not None}
-    return Labels(f"{name}:{path.name}", given)
+    # Answers that were changed are another judge's: what the old ones said does not hold.
+    version = hashlib.sha256(content).hexdigest()[:8]
+    return Labels(f"{name}:{path.name}#{version}", given)
