@@ -250,7 +250,7 @@ def test_a_plan_has_no_call_to_run_and_a_judge_is_not_asked_for_its_figure(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     plan = Reply("Oslo", (RawCall("a", "table", "{}"),))
-    monkeypatch.setattr(replay, "_is_planning", lambda benchmark: benchmark == "graded")
+    monkeypatch.setattr(replay, "_is_planning", lambda started: started.benchmark == "graded")
     store = RunStore.create(tmp_path, "run", {})
 
     async def go() -> None:

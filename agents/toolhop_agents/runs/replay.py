@@ -138,7 +138,8 @@ async def rerun(trace: Trace, item: Item, sandbox: Sandbox) -> Trace:
         limits = EpisodeLimits(turns=None, calls=len(trace.calls) or None)
         setting = replace(setting, limits=limits)
     said = RecordedAnswers(trace, item)
-    looked_up = [call for call in trace.calls if call.origin is not None]
+    tables = {name for name, tool in item.tools.items() if isinstance(tool.body, RecordedTable)}
+    looked_up = [one for one in trace.calls if one.origin is not None and one.raw.name in tables]
     stand_ins = RecordedLookUps(simulator=said, user=said, described=said, left=looked_up)
     try:
         again = Episode(item, sandbox, setting, name=started.episode, stand_ins=stand_ins)
@@ -186,9 +187,7 @@ class RecordedAnswers:
             for call in trace.calls
             if isinstance(call.verdict, Call)
             and call.verdict.tool in item.tools
-            and isinstance(
-                item.tools[call.verdict.tool].body, Simulated | Described | EpisodeAction
-            )
+            and isinstance(item.tools[call.verdict.tool].body, ANSWERED)
             and call.ends is None
         ]
 
