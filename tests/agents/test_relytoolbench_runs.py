@@ -3,17 +3,12 @@
 from __future__ import annotations
 
 import json
-import os
-import signal
-import subprocess
-import sys
-import time
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.agents.command import TOOLHOP, toolhop
+from tests.agents.command import toolhop
 from tests.conftest import SHARED
 from toolhop_agents.benchmarks import binding_of
 from toolhop_agents.models.fault_plan import FaultPlan, RequestFault
@@ -133,32 +128,6 @@ def test_scripted_agents_finish_whatever_the_tools_are_called(data: str, tmp_pat
     (summary,) = json.loads(done.stdout)["summaries"]
     assert summary["give_up_and_talk_to_user"]["value"] == 1.0
     assert summary["tool_calls"]["value"] == 0.0
-
-
-def test_a_killed_run_resumes_to_the_same_table(data: str, tmp_path: Path) -> None:
-    whole = played(data, "all-tools", tmp_path / "whole", "--epochs", "5")
-    folder = tmp_path / "cut"
-    with served(data, "all-tools") as server, LoopbackServer(judge) as judges:
-        given = flags(server, judges, folder)
-        command = [*TOOLHOP, "run", "--data", data, *given, "--epochs", "5", "--max-samples", "1"]
-        env = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
-        for kills in (1, 2):
-            resume = [*TOOLHOP, "run", "--resume", *map(str, folder.glob("*"))]
-            process = subprocess.Popen(
-                command if kills == 1 else resume, env=env, stdout=subprocess.DEVNULL,
-                stderr=subprocess.PIPE,
-            )  # fmt: skip
-            while len(list(folder.glob("*/episodes/*"))) < 4 * kills:
-                assert process.poll() is None, process.stderr and process.stderr.read().decode()
-                time.sleep(0.01)
-            process.send_signal(signal.SIGKILL)
-            process.communicate()
-        (run,) = folder.iterdir()
-        ask = ("--judge", "openai/judge", "--judge-base-url", judges.base_url)
-        done = toolhop("run", "--resume", str(run), *ask, "--json")
-    assert done.returncode == 0, done.stderr
-    (summary,) = json.loads(done.stdout)["summaries"]
-    assert figures(summary) == whole
 
 
 def test_a_simulator_answers_before_templates_and_each_call_once(data: str, tmp_path: Path) -> None:

@@ -3,17 +3,12 @@
 from __future__ import annotations
 
 import json
-import os
-import signal
-import subprocess
-import sys
-import time
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.agents.command import TOOLHOP, toolhop
+from tests.agents.command import toolhop
 from toolhop_agents.benchmarks import binding_of
 from toolhop_agents.models.loopback import LoopbackServer
 from toolhop_agents.scripted.responder import responder
@@ -89,30 +84,6 @@ def test_always_unsolvable_gets_all_of_level_1_and_half_of_what_is_balanced(
     assert found["level-1", "score_solvable"] == 0.0
     # One gold of four begins with it and has one step, one of two steps begins with it twice.
     assert found["level-2", "score"] == pytest.approx((1 + 1 / 2) / 4)
-
-
-def test_a_killed_run_resumes_to_the_same_table(data: str, tmp_path: Path) -> None:
-    whole = played(data, "always-unsolvable", tmp_path / "whole")
-    with served(data, "always-unsolvable") as server:
-        flags = run_flags(server, tmp_path / "cut")
-        command = [*TOOLHOP, "run", "--data", data, *flags, "--max-samples", "1"]
-        env = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
-        for kills in range(2):
-            resume = [*TOOLHOP, "run", "--resume", *map(str, (tmp_path / "cut").glob("*"))]
-            process = subprocess.Popen(
-                resume if kills else command, env=env, stdout=subprocess.DEVNULL,
-                stderr=subprocess.PIPE,
-            )  # fmt: skip
-            wanted = 6 * (kills + 1)
-            while len(list((tmp_path / "cut").glob("*/episodes/*"))) < wanted:
-                assert process.poll() is None, process.stderr and process.stderr.read().decode()
-                time.sleep(0.01)
-            process.send_signal(signal.SIGKILL)
-            process.communicate()
-        (folder,) = (tmp_path / "cut").iterdir()
-        done = toolhop("run", "--resume", str(folder), "--judge", "overlap", "--json")
-    assert done.returncode == 0, done.stderr
-    assert figures(json.loads(done.stdout)) == whole
 
 
 def test_a_template_of_ones_own_replaces_the_prompt(data: str, tmp_path: Path) -> None:
