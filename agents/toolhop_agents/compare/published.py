@@ -12,8 +12,8 @@ from pydantic import BaseModel, ConfigDict
 from toolhop_env.attempt import Attempt
 from toolhop_env.benchmark import Benchmark
 from toolhop_env.benchmarks import named
-from toolhop_env.estimates import Estimate, figures
-from toolhop_env.measures import CONDUCT, Measure
+from toolhop_env.estimates import Estimate, figures, linear_total
+from toolhop_env.measures import CONDUCT, Measure, Total
 from toolhop_env.runs.sides import NotComparable
 from toolhop_env.score import Score
 
@@ -52,17 +52,13 @@ class PublishedColumn(BaseModel):
         chosen = [one for one in attempts if one.mode in (modes if self.pooled else modes[:1])]
         if self.parts is None:
             return _figure(benchmark, self.measure, chosen)
-        facet = self.parts.facet
-        groups = [[one for one in chosen if one.facets.get(facet) == v] for v in self.parts.values]
-        known = [
-            one for group in groups if (one := _figure(benchmark, self.measure, group)) is not None
-        ]
-        if len(known) < len(groups):
+        facet, values = self.parts.facet, set(self.parts.values)
+        chosen = [one for one in chosen if one.facets.get(facet) in values]
+        if {one.facets[facet] for one in chosen if one.score} < values:
             return None
-        if len(known) == 1:
-            return known[0]
-        mean = sum(one.value for one in known) / len(known)
-        return Estimate(mean, None, sum(one.count for one in known))
+        total = Total("", "", (self.measure,), over=facet)
+        ((_, found),) = linear_total(benchmark, total, chosen)
+        return found.estimate if found else None
 
     def of_one(self, benchmark: Benchmark) -> Measure:
         """The measure itself."""
