@@ -110,6 +110,12 @@ class Task:
         return frozenset(found)
 
     @cached_property
+    def document(self) -> str:
+        """All that the tool's document says."""
+        shown = self.hop.tool.schema
+        return " ".join((shown.name.replace("_", " "), shown.description, json.dumps(self.schema)))
+
+    @cached_property
     def validator(self) -> jsonschema_rs.Validator | None:
         """The compiled schema; None for one that is itself invalid."""
         return compiled(self.schema)

@@ -15,7 +15,7 @@ from enum import StrEnum
 from toolhop_sandbox.outcome import JSON, Outcome, Returned
 from toolhop_tools.answers import plain_number, plain_text, same_answer
 from toolhop_tools.certify.candidates import Task
-from toolhop_tools.certify.judging import judge, literal
+from toolhop_tools.certify.judging import judge, literal, reordered
 from toolhop_tools.certify.readable import (
     Ground,
     Leaf,
@@ -23,9 +23,10 @@ from toolhop_tools.certify.readable import (
     ground,
     leaves,
     said,
+    speaks_of,
     with_value,
 )
-from toolhop_tools.certify.standing import Arguments, standing, wanted
+from toolhop_tools.certify.standing import Arguments, standing, switch, wanted
 from toolhop_tools.certify.words import as_text, bare, scalars, words
 from toolhop_tools.dates import dates_in, whole_date
 from toolhop_tools.failures import tells_of_error
@@ -62,6 +63,24 @@ def says_nothing(task: Task, arguments: Arguments) -> bool:
     content = [leaf for leaf in leaves(task.schema, arguments) if not leaf.is_option]
     own = standing(task, arguments)
     return bool(wanted(task)) and not content and own.held == 0 and own.told == 0
+
+
+_LIMITS = frozenset(
+    (
+        *("end", "ends", "reverse", "reversed", "backwards", "exclude", "excluding", "excluded"),
+        *("except", "without", "omitting", "ignoring"),
+    )
+)
+"""Words that change what is asked, whatever the tool."""
+
+
+def not_provided(task: Task) -> list[str]:
+    """Such words of the sub-question that the tool has nothing for: the call ignores them."""
+    if any(switch(task, name) is not None for name in task.properties):
+        return []
+    names = {word for name in task.asked.named for word in words(name)}
+    limits = [word for word in words(task.asked.text) if word in _LIMITS - names]
+    return [word for word in limits if not speaks_of(task.document, word)]
 
 
 _TEXTS = ("Qorvellan Thrys", "database", "x")
@@ -170,6 +189,12 @@ NOTHING = re.compile(
 """What a text says that reports nothing found."""
 
 
+def _not_found(value: JSON, arguments: Arguments) -> bool:
+    """Whether a result is the minus one of a search: numbers alone give one that is a number."""
+    texts = [leaf for _, leaf in scalars(dict(arguments)) if isinstance(leaf, str)]
+    return value == -1 and bool(texts)
+
+
 def answers(
     kind: Kind, value: JSON, arguments: Arguments, *, own: bool = False
 ) -> list[tuple[Path, str]]:
@@ -177,8 +202,7 @@ def answers(
 
     Without what the call itself said, unless `own` asks for it, as of a choice among arguments.
     """
-    if tells_of_error(value) or value == -1:
-        # Alone, minus one says that nothing was found.
+    if tells_of_error(value) or _not_found(value, arguments):
         return []
     given = set() if own else {bare(as_text(leaf)) for _, leaf in scalars(dict(arguments))}
     numbers = {plain_number(word) for text in given for word in words(text)}
@@ -206,11 +230,10 @@ def definite(task: Task, outcome: Outcome, arguments: Arguments, *, any_kind: bo
     if not isinstance(outcome, Returned):
         return False
     value = read_result(outcome.json_text)
-    kinds = [Kind.of(task.asked.gold)]
-    if isinstance(literal(task.asked.gold), list):
-        kinds = [Kind.TEXT, Kind.NUMBER]
+    several = isinstance(literal(task.asked.gold), list)
+    kinds = [Kind.TEXT, Kind.NUMBER] if several else [Kind.of(task.asked.gold)]
     kinds = list(Kind) if any_kind else kinds
-    own = repeated(task, arguments) is not None
+    own = repeated(task, arguments) is not None or reordered(task.asked.gold, value)
     found = any(answers(kind, value, arguments, own=own) for kind in kinds)
     return found and hitting(task, value, arguments) is None
 

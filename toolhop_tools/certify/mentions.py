@@ -64,6 +64,7 @@ _ASKING = frozenset(
     (
         *("what", "who", "whom", "whose", "which", "when", "where", "how", "why", "in", "on", "is"),
         *("was", "are", "were", "did", "does", "do", "the", "a", "an", "at", "of", "for", "to"),
+        *("unlike", "like", "before", "after", "besides", "during", "given", "as", "among"),
         *("from", "by", "if", "name", "find", "since", "calculate", "give", "tell", "determine"),
         *("sort", "order", "arrange", "list", "count", "add", "subtract", "multiply", "divide"),
         *("join", "combine", "concatenate", "reverse", "remove", "replace", "convert", "spell"),

@@ -326,10 +326,13 @@ _ALIKE = (
     "smallest lowest least minimum shortest",
     "earliest oldest first start started began begin",
     "latest newest last end ended final",
-    "lower lowercase small",
+    "case lower lowercase small",
+    "inclusive inclusively exclusive exclusively strictly ends bounds endpoints counting",
+    "exclude excluding excluded without except ignore ignoring omit skip remove contain no",
+    "descending decreasing reverse reversed backwards",
     "middle median",
     "average mean",
-    "upper uppercase capital capitals",
+    "case upper uppercase capital capitals",
 )
 """Words that stand for one another in a choice's name and in a question."""
 _GROUPS = tuple(frozenset(group.split()) for group in _ALIKE)
@@ -362,6 +365,11 @@ def _told(part: str, asked: Sequence[str]) -> float:
         return 0.9
     near = (group for group in _GROUPS if part in group)
     return 0.8 if any(not group.isdisjoint(asked) for group in near) else 0.0
+
+
+def speaks_of(document: str, text: str) -> bool:
+    """Whether a document has each word of a text, or one that stands for it."""
+    return all(_told(word, words(document)) for word in name_words(text))
 
 
 def places(asked: Asked, values: Sequence[JSON], *, anywhere: bool = False) -> list[int]:
@@ -405,4 +413,5 @@ def beside(asked: Asked, leaf: Leaf) -> Sequence[str]:
     size = max(1, len(name_words(as_text(leaf.value))))
     if not at:
         return ()
-    return (*found[max(0, at[0] - 2) : at[0]], *found[at[0] + size : at[0] + size + 1])
+    before = " ".join(found[max(0, at[0] - 2) : at[0]]).rpartition("and")[2].split()
+    return (*before, *found[at[0] + size : at[0] + size + 1])

@@ -49,7 +49,7 @@ from toolhop_tools.certify.model import (
 )
 from toolhop_tools.certify.readable import Leaf
 from toolhop_tools.certify.shapes import edges, named
-from toolhop_tools.certify.standing import Standing, rivals, standing, wanted
+from toolhop_tools.certify.standing import Standing, asks_otherwise, rivals, standing, wanted
 from toolhop_tools.errors import shown
 from toolhop_tools.reading import Reading, answer_at, read_result
 
@@ -119,13 +119,19 @@ class Search:
             return broken
         async for candidate in self._hits():
             judged = await self._judged(candidate)
-            if isinstance(judged, Hit):
+            if isinstance(judged, Hit) and not self._outdone(judged):
                 return self._proven(judged)
-            if judged is not None:
+            if isinstance(judged, Rejected):
                 self.rejected.append(judged)
             if len(self.rejected) == MOST_JUDGED:
                 break
         return await self._not_proven()
+
+    def _outdone(self, hit: Hit) -> bool:
+        """Whether a hit nearer to the question was found wanting: what says less proves nothing."""
+        mine = standing(self.task, hit.candidate.arguments)
+        wanting = [one for one in self.rejected if one.right is not None]
+        return any(self._over(one.evidence[0].candidate.arguments, mine) for one in wanting)
 
     async def _broken(self) -> HopProof | None:
         """A hop that cannot be called: one call shows what comes of it.
@@ -202,6 +208,9 @@ class Search:
         if conditions.says_nothing(task, arguments):
             why = "the call says nothing of what is asked"
             return Rejected(HopVerdict.UNPROVEN, why, (tried,))
+        if missing := conditions.not_provided(task):
+            why = f"the tool has nothing for what the question says: {shown(missing[0])}"
+            return Rejected(HopVerdict.UNPROVEN, why, (tried,))
         same = conditions.repeated(task, arguments)
         varied = [one for one in ran if one.candidate.arguments in random]
         pairs = [(one.candidate.arguments, one.outcome) for one in ran]
@@ -239,7 +248,9 @@ class Search:
         for one in (*near, *right):
             its = standing(task, one.candidate.arguments)
             nearer = its.over(mine)
-            if not definite(task, one.outcome, one.candidate.arguments, any_kind=nearer):
+            other = definite(task, one.outcome, one.candidate.arguments, any_kind=nearer)
+            apart = asks_otherwise(task, tried.candidate.arguments, one.candidate.arguments)
+            if not other and (nearer or not apart or self._reads(one)):
                 continue
             if nearer:
                 why = f"a call nearer to the question, {_apart(tried, one)}, gives another answer"

@@ -25,6 +25,7 @@ from toolhop_tools.certify.readable import (
     leaves,
     places,
     said,
+    speaks_of,
     spelled_in,
     with_value,
 )
@@ -90,7 +91,7 @@ def standing(task: Task, arguments: Arguments) -> Standing:
     options = [_option(task, leaf) for leaf in own]
     untold = {leaf.path[0] for leaf in loose if ground(task.asked, leaf) is not Ground.SAID}
     return Standing(
-        held=sum(_holds(own, name) for name in wanted(task)),
+        held=len(_held(task, arguments)),
         told=sum(max(0.0, one) for one in options) + sum(_in_words(task, leaf) for leaf in loose),
         bare=-sum(one < 0 for one in options) - len(untold),
         plain=-sum(_CHANGES[ground(task.asked, leaf)] for leaf in content),
@@ -104,6 +105,23 @@ def wanted(task: Task) -> list[str]:
     found = task.asked.mentions
     digits = [one for one in found.numbers if one not in found.ordinals]
     return list(dict.fromkeys([*task.asked.named, *digits, *found.dates]))
+
+
+def _held(task: Task, arguments: Arguments) -> frozenset[str]:
+    own = leaves(task.schema, arguments)
+    return frozenset(name for name in wanted(task) if _holds(own, name))
+
+
+def asks_otherwise(task: Task, arguments: Arguments, other: Arguments) -> bool:
+    """Whether two calls for one thing have different ones that the sub-question names.
+
+    Nothing then tells which it asks about, even where one of them finds nothing; but what the
+    tool's document names is what the tool is about.
+    """
+    content = [leaf for leaf in leaves(task.schema, arguments) if not leaf.is_option]
+    own, its = _held(task, arguments), _held(task, other)
+    its = frozenset(name for name in its - own if not speaks_of(task.document, name))
+    return len(content) == 1 and isinstance(content[0].value, str) and bool(own and its)
 
 
 def _holds(own: Sequence[Leaf], name: str) -> bool:
@@ -131,7 +149,7 @@ def _option(task: Task, leaf: Leaf) -> float:
     if isinstance(leaf.value, bool):
         told = switch(task, leaf.name)
         if told is None:
-            return 0.0 if leaf.value == default else -1.0
+            return 0.0 if leaf.value == default or touched(task, leaf.name) else -1.0
         return 1.0 if leaf.value is told else -1.0
     told_of_it = said(as_text(leaf.value), task.asked)
     if told_of_it == 0 and leaf.value != default:
@@ -155,19 +173,32 @@ _PLAIN_PARTS = frozenset(
 
 
 def switch(task: Task, name: str) -> bool | None:
-    """How the sub-question sets a switch; None where it does not speak of it.
+    """How the sub-question sets a switch; None where it does not speak of it, or not in its words.
 
     ``include_spaces`` is off where spaces are excluded, ``ignore_spaces`` is on.
     """
     parts = words(name.replace("_", " "))
-    subject = (task.hop.tool.name, *task.required)
-    known = {word for one in subject for word in words(one.replace("_", " "))} | _PLAIN_PARTS
-    rest = " ".join(part for part in parts if part not in known)
-    if not rest or said(rest, task.asked) < 1.0:
+    if said(_topic(task, name), task.asked) < 1.0:
         return None
     out = not _LEAVES_OUT.isdisjoint(words(task.asked.text))
     takes_out = not _TAKES_OUT.isdisjoint(parts)
     return out == takes_out
+
+
+def touched(task: Task, name: str) -> bool:
+    """Whether the sub-question speaks of what a switch is about."""
+    return said(_topic(task, name), task.asked) > 0
+
+
+def _topic(task: Task, name: str) -> str:
+    """The words of a switch's name that its tool and other parameters do not have."""
+    subject = (task.hop.tool.name, *task.required)
+    known = {word for one in subject for word in words(one.replace("_", " "))} | _PLAIN_PARTS
+    return " ".join(part for part in words(name.replace("_", " ")) if part not in known)
+
+
+def _spoken_of(task: Task, choice: str) -> bool:
+    return said(choice, task.asked) >= 0.8 or touched(task, choice)
 
 
 _EITHER = frozenset({"difference", "between", "apart", "distance", "gap", "differ"})
@@ -186,17 +217,59 @@ _PAIRS = (
 def _order(task: Task, content: Sequence[Leaf]) -> int:
     """Whether the values of a list, or of a pair of parameters, are in the order of mention."""
     asked = words(task.asked.text)
-    lists = [
-        [leaf.value for leaf in group]
-        for _, group in itertools.groupby(content, key=lambda leaf: leaf.path[0])
-    ]
+    lists = [list(group) for _, group in itertools.groupby(content, lambda leaf: leaf.path[0])]
     total = 0
-    for values in (*lists, [leaf.value for leaf in _paired(content)]):
-        known = places(task.asked, values, anywhere=True)
+    for group in (*lists, _paired(content)):
+        values = [leaf.value for leaf in group]
+        found = zip(group, places(task.asked, values, anywhere=True), strict=False)
+        rows = itertools.groupby(found, lambda one: one[0].path[:2])
+        known = [min(at for _, at in row) for _, row in rows]
         if len(known) > 1 and known != known[::-1]:
             rising = 1 if known == sorted(known) else -1
-            total += -rising if _TURNED.search(task.asked.text) else rising
+            if _TURNED.search(task.asked.text):
+                total -= rising
+            elif _side_by_side(task.asked, values):
+                total += rising
     return 0 if not _EITHER.isdisjoint(asked) else total
+
+
+_JOINS = frozenset(
+    (
+        *(
+            "and",
+            "or",
+            "nor",
+            "than",
+            "the",
+            "a",
+            "an",
+            "then",
+            "minus",
+            "plus",
+            "times",
+            "over",
+            "modulo",
+        ),
+        *("by", "divided", "multiplied", "followed"),
+    )
+)
+_TO = re.compile(r"\b(?:from|ratio of) .* to\b|\bto the power of\b")
+
+
+def _side_by_side(asked: Asked, values: Sequence[JSON]) -> bool:
+    """Whether nothing but joining words stands between values: any other word may turn the order.
+
+    True as well where the sub-question does not say them: a list that an earlier answer has.
+    """
+    text = words(asked.text)
+    said_at = sorted(zip(places(asked, values), map(_words_of, values), strict=False))
+    joins = {*_JOINS, *(("to", "power", "of") if _TO.search(asked.text) else ())}
+    pairs = itertools.pairwise(said_at)
+    return all(joins.issuperset(text[at + len(own) : after]) for (at, own), (after, _) in pairs)
+
+
+def _words_of(value: JSON) -> tuple[str, ...]:
+    return name_words(as_text(value))
 
 
 def _paired(content: Sequence[Leaf]) -> list[Leaf]:
@@ -297,11 +370,11 @@ def _conditions(task: Task, arguments: Arguments, own: Sequence[Leaf]) -> Iterat
         if name in arguments:
             continue
         if isinstance(choices, list):
-            told = [one for one in choices if said(as_text(one), task.asked) >= 0.8]
+            told = [one for one in choices if _spoken_of(task, as_text(one))]
             yield from ({**arguments, name: one} for one in told[:3])
-        elif schema.get("type") == "boolean":
-            if (told_ := switch(task, name)) is not None:
-                yield {**arguments, name: told_}
+        elif schema.get("type") == "boolean" and touched(task, name):
+            told_ = switch(task, name)
+            yield from ({**arguments, name: one} for one in (True, False) if told_ in {one, None})
         else:
             for text in (*left_out, *in_words):
                 yield from ({**arguments, name: value} for value in _as_type(schema, text))
@@ -324,7 +397,8 @@ def _other_values(task: Task, own: Sequence[Leaf], leaf: Leaf) -> Iterator[JSON]
     if leaf.choices:
         yield from (one for one in leaf.choices[:12] if one != leaf.value and one not in others)
     elif isinstance(leaf.value, bool):
-        yield not leaf.value
+        # One that no schema describes is part of a record, as of a list's row.
+        yield from [not leaf.value] if leaf.schema else []
     elif isinstance(leaf.value, str):
         yield from _other_texts(task.asked, leaf.value, others)
     elif isinstance(leaf.value, int | float):
