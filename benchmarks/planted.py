@@ -128,10 +128,9 @@ async def judged(
             hops = (*spot.item.hops[: spot.at], hop, *spot.item.hops[spot.at + 1 :])
             item = replace(spot.item, hops=hops)
             task = Task(hop, asked(item, spot.at, spot.returned))
-            later = [one.question for one in hops[spot.at + 1 :]]
             async with sandbox.session() as session:
                 drawn = f"{seed}/{item.id}/{spot.at}"
-                proof = await Search(session, task, BASIS, drawn, later).prove()
+                proof = await Search(session, task, BASIS, drawn).prove()
             found.append((spot, kind, hop, proof))
     return found
 

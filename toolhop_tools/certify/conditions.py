@@ -27,8 +27,9 @@ from toolhop_tools.certify.readable import (
     with_value,
 )
 from toolhop_tools.certify.standing import Arguments, standing, switch, wanted
-from toolhop_tools.certify.words import as_text, bare, scalars, words
+from toolhop_tools.certify.words import as_text, bare, letters, scalars, words
 from toolhop_tools.dates import dates_in, whole_date
+from toolhop_tools.errors import shown
 from toolhop_tools.failures import tells_of_error
 from toolhop_tools.reading import Path, Reading, read_result
 
@@ -36,14 +37,6 @@ HALF = 0.5
 """Share of other values with the same answer, above which a tool is nearly constant."""
 FOLLOWED = 0.8
 """Share of other values that come back as the answer, above which a tool repeats its input."""
-
-
-# -- accepted ----------------------------------------------------------------------------------
-
-
-def accepted(task: Task, arguments: Arguments) -> bool:
-    """Whether the simulator's parser takes the call, by the schema as it is shown."""
-    return task.accepts(arguments)
 
 
 # -- grounded ----------------------------------------------------------------------------------
@@ -133,17 +126,13 @@ def hitting(task: Task, value: JSON, arguments: Arguments) -> Reading | None:
         return reading
     gold = Kind.of(task.asked.gold)
     mine = _key_said(task, reading.path)
+    held = dict(scalars(value))
     for path, _ in answers(gold, value, arguments):
-        other = as_text(_at(value, path))
+        other = as_text(held[path])
         if path == reading.path or same_answer(task.asked.gold, other):
             continue
-        if bare(task.asked.gold) in task.choices and bare(other) not in task.choices:
-            return None
         theirs = _key_said(task, path)
         if theirs > mine or (_one_of_many(path, reading.path) and gold is not Kind.TEXT):
-            return None
-        few = gold in {Kind.NUMBER, Kind.LETTER} and len(task.asked.gold) < 4
-        if few and theirs == mine and len(path) <= len(reading.path):
             return None
     return reading
 
@@ -167,16 +156,6 @@ def _one_of_many(path: Path, other: Path) -> bool:
 
 def _key_said(task: Task, path: Path) -> float:
     return max((said(step, task.asked) for step in path if isinstance(step, str)), default=0.0)
-
-
-def _at(value: JSON, path: Path) -> JSON:
-    """What stands at a path; None where it leads nowhere."""
-    for step in path:
-        try:
-            value = value[step]  # type: ignore[index]
-        except (TypeError, KeyError, IndexError):
-            return None
-    return value
 
 
 NOTHING = re.compile(
@@ -252,12 +231,12 @@ def _says_something(value: JSON) -> bool:
 
 def repeated(task: Task, arguments: Arguments) -> Leaf | None:
     """The argument that is the gold, letter for letter; None where none is."""
-    gold, number = _letters(task.asked.gold), plain_number(plain_text(task.asked.gold))
+    gold, number = letters(task.asked.gold), plain_number(plain_text(task.asked.gold))
     for leaf in leaves(task.schema, arguments):
         if leaf.is_option:
             continue
         text = as_text(leaf.value)
-        if gold and _letters(text) == gold:
+        if gold and letters(text) == gold:
             return leaf
         if number is not None and plain_number(plain_text(text)) == number:
             return leaf
@@ -266,35 +245,44 @@ def repeated(task: Task, arguments: Arguments) -> Leaf | None:
 
 def joined(task: Task, arguments: Arguments) -> bool:
     """Whether the gold is arguments put together that the sub-question does not all name."""
-    gold = _letters(task.asked.gold)
+    gold = letters(task.asked.gold)
     content = [leaf for leaf in leaves(task.schema, arguments) if not leaf.is_option]
     for first, last in itertools.combinations(range(len(content) + 1), 2):
-        parts = [leaf for leaf in content[first:last] if _letters(as_text(leaf.value))]
-        if len(parts) > 1 and "".join(_letters(as_text(leaf.value)) for leaf in parts) == gold:
+        parts = [leaf for leaf in content[first:last] if letters(as_text(leaf.value))]
+        if len(parts) > 1 and "".join(letters(as_text(leaf.value)) for leaf in parts) == gold:
             return any(ground(task.asked, leaf) is not Ground.SAID for leaf in parts)
     return False
 
 
-def _letters(text: str) -> str:
-    return "".join(filter(str.isalnum, bare(text)))
-
-
-_CASES = frozenset({"case", "lowercase", "uppercase", "lower", "upper", "capital", "capitals"})
-
-
 def follows(task: Task, leaf: Leaf, ran: Iterable[tuple[Arguments, Outcome]]) -> bool:
     """Whether a tool gives back whatever stands in a leaf's place, unasked."""
-    if not _CASES.isdisjoint(words(task.asked.text)):
-        return False
     followed = other = 0
     for arguments, outcome in ran:
         value = read_result(outcome.json_text) if isinstance(outcome, Returned) else None
-        given = _at(dict(arguments), leaf.path)
+        given = dict(scalars(dict(arguments))).get(leaf.path)
         if given is not None and judge(as_text(given), value, {}) is not None:
             followed += 1
         elif _says_something(value):
             other += 1
     return other <= (1 - FOLLOWED) * (followed + other)
+
+
+def flaw(task: Task, arguments: Arguments, ran: Sequence[tuple[Arguments, Outcome]]) -> str:
+    """Why a call that is grounded proves nothing, whatever its rivals say; empty where it may.
+
+    Args:
+        task: the hop.
+        arguments: the call.
+        ran: calls like it, and what came of them.
+    """
+    if says_nothing(task, arguments):
+        return "the call says nothing of what is asked"
+    if missing := not_provided(task):
+        return f"the tool has nothing for what the question says: {shown(missing[0])}"
+    same = repeated(task, arguments)
+    if joined(task, arguments) or (same is not None and follows(task, same, ran)):
+        return "the tool repeats what the call is given"
+    return ""
 
 
 def nearly_constant(hits: Sequence[bool]) -> bool:

@@ -43,8 +43,8 @@ class Defect(StrEnum):
 
     OTHER_VALUE = "code returns another value"
     OTHER_LABEL = "gold labels another thing"
-    """The gold repeats the question, is what the result is listed under, is the result of another
-    call than the one asked for, or the chain itself goes on with another part of the result."""
+    """The gold repeats the question, is what the result is listed under, or is what another call
+    than the one asked for returns."""
     NEEDS_ANSWER = "answer has to be supplied"
     """Only calls that are given the gold as an argument return it."""
     NOT_CALLABLE = "tool cannot be called"

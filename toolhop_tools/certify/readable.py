@@ -47,16 +47,11 @@ class Asked:
         """What the sub-question names, each thing once: answers, names, quoted texts."""
         found = self.mentions
         pieces = [piece for name in found.names for piece in listed(name)]
-        answers = [one for _, answer in found.answers for one in _elements(answer)]
+        values = [literal(answer) or answer for _, answer in found.answers]
+        answers = [as_text(leaf) for value in values for _, leaf in scalars(value)]
         every = [*answers, *found.quoted, *(one for one in pieces if one.strip("[](){}"))]
         longest = [one for one in every if not any(_part(one, other) for other in every)]
         return tuple({name_words(one): one for one in longest[::-1] if words(one)}.values())
-
-
-def _elements(answer: str) -> list[str]:
-    """The scalars of an answer that is a list or an object; any other answer itself."""
-    value = literal(answer)
-    return [answer] if value is None else [as_text(leaf) for _, leaf in scalars(value)]
 
 
 def _part(name: str, whole: str) -> bool:
@@ -116,25 +111,14 @@ def inner(schema: Mapping[str, JSON], step: str | int, root: Mapping[str, JSON])
 
 def leaves(schema: Mapping[str, JSON], arguments: Mapping[str, JSON]) -> list[Leaf]:
     """The scalars of a call, in order."""
-    found: list[Leaf] = []
-    left: list[tuple[tuple[str | int, ...], JSON, Mapping[str, JSON], str]]
-    left = [((), dict(arguments), schema, "")]
-    while left:
-        path, value, own, about = left.pop()
-        text = own.get("description")
-        about = f"{about} {text}" if path and isinstance(text, str) else about
-        steps: Sequence[str | int] = ()
-        if isinstance(value, dict):
-            steps = list(value)
-        elif isinstance(value, list):
-            steps = range(len(value))
-        else:
-            found.append(Leaf(path, value, own, about))
-            continue
-        for step in reversed(steps):
-            under = inner(own, step, schema)
-            named = f"{about} {step}" if isinstance(step, str) else about
-            left.append(((*path, step), value[step], under, named))  # type: ignore[index]
+    found = []
+    for path, value in scalars(dict(arguments)):
+        own, about = schema, ""
+        for step in path:
+            own = inner(own, step, schema)
+            name = f" {step}" if isinstance(step, str) else ""
+            about = f"{about}{name} {own.get('description', '')}"
+        found.append(Leaf(path, value, own, about))
     return found
 
 
@@ -194,9 +178,6 @@ def _ground_of_text(asked: Asked, leaf: Leaf, text: str) -> Ground:
         return Ground.SAID if quoted or _whole(asked, text, found) else Ground.CHANGED
     if found and len(text) > 1 and runs(found, _stems(words(leaf.about))):
         return Ground.SCHEMA
-    pieces = [piece.strip() for piece in text.split(",")]
-    if len(pieces) > 1 and "comma" in leaf.about:
-        return max(ground(asked, Leaf(leaf.path, one, leaf.schema, "")) for one in pieces)
     apart = {*found} - {"of", "the"} <= {*_stems(words(asked.text))}
     if any(bare(text) == bare(one) for one in exact) or (len(found) > 1 and apart):
         return Ground.CHANGED

@@ -6,36 +6,29 @@ A call stands by what the question says of it; its rivals are the calls one step
 from __future__ import annotations
 
 import itertools
-import json
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from toolhop_sandbox.outcome import JSON
-from toolhop_tools.answers import plain_number, plain_text, same_answer
+from toolhop_tools.answers import same_answer
 from toolhop_tools.certify.candidates import Task
 from toolhop_tools.certify.readable import (
     Asked,
     Ground,
     Leaf,
-    backwards,
     beside,
     ground,
     leaves,
     places,
     said,
     speaks_of,
-    spelled_in,
-    with_value,
 )
-from toolhop_tools.certify.words import as_text, bare, name_words, runs, same_number, words
+from toolhop_tools.certify.words import as_number, as_text, letters, name_words, runs, words
 from toolhop_tools.dates import whole_date
 
 Arguments = Mapping[str, JSON]
-
-MOST_RIVALS = 56
-"""Calls that a hit is compared with."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,15 +66,6 @@ class Standing:
         return self.over(other) and own[:2] + own[3:] != its[:2] + its[3:]
 
 
-_CHANGES = {
-    Ground.SAID: 0,
-    Ground.SCHEMA: 0,
-    Ground.CHANGED: 1,
-    Ground.ELSEWHERE: 2,
-    Ground.NOWHERE: 2,
-}
-
-
 def standing(task: Task, arguments: Arguments) -> Standing:
     """What speaks for a call, and what against it."""
     own = leaves(task.schema, arguments)
@@ -94,10 +78,14 @@ def standing(task: Task, arguments: Arguments) -> Standing:
         held=len(_held(task, arguments)),
         told=sum(max(0.0, one) for one in options) + sum(_in_words(task, leaf) for leaf in loose),
         bare=-sum(one < 0 for one in options) - len(untold),
-        plain=-sum(_CHANGES[ground(task.asked, leaf)] for leaf in content),
+        plain=-sum(_changes(ground(task.asked, leaf)) for leaf in content),
         order=_order(task, content),
         roles=sum(_role(task, leaf) for leaf in own),
     )
+
+
+def _changes(found: Ground) -> int:
+    return min(2, max(0, found - Ground.SCHEMA))
 
 
 def wanted(task: Task) -> list[str]:
@@ -109,7 +97,7 @@ def wanted(task: Task) -> list[str]:
 
 def _held(task: Task, arguments: Arguments) -> frozenset[str]:
     own = leaves(task.schema, arguments)
-    return frozenset(name for name in wanted(task) if _holds(own, name))
+    return frozenset(name for name in wanted(task) if holds(own, name))
 
 
 def asks_otherwise(task: Task, arguments: Arguments, other: Arguments) -> bool:
@@ -124,21 +112,23 @@ def asks_otherwise(task: Task, arguments: Arguments, other: Arguments) -> bool:
     return len(content) == 1 and isinstance(content[0].value, str) and bool(own and its)
 
 
-def _holds(own: Sequence[Leaf], name: str) -> bool:
+def holds(own: Sequence[Leaf], name: str) -> bool:
+    """Whether a call has what the sub-question names, in whatever notation."""
     given = [as_text(leaf.value) for leaf in own if leaf.value is not None]
-    day, letters = whole_date(name), "".join(filter(str.isalnum, bare(name)))
+    day, whole, number = whole_date(name), letters(name), as_number(name)
     for text in given:
         if (
             same_answer(name, text)
-            or same_number(name, text)
+            or (number is not None and as_number(text) in (number, -number))
             or runs(name_words(name), words(text))
         ):
             return True
         if day is not None and whole_date(text) == day:
             return True
     parts = {str(one) for one in ((day.year, day.month, day.day) if day else ())}
-    joined = "".join(filter(str.isalnum, bare("".join(given))))
-    return bool(parts and parts <= set(given)) or (len(letters) > 2 and letters in joined)
+    return bool(parts and parts <= set(given)) or (
+        len(whole) > 2 and whole in letters("".join(given))
+    )
 
 
 def _option(task: Task, leaf: Leaf) -> float:
@@ -161,8 +151,8 @@ def _in_words(task: Task, leaf: Leaf) -> float:
     """A little for an optional number that the sub-question has in words, as these are not held."""
     if ground(task.asked, leaf) is not Ground.SAID:
         return 0.0
-    held = any(_holds([leaf], name) for name in wanted(task))
-    return 0.5 if _is_number(leaf.value) and not held else 0.0
+    held = any(holds([leaf], name) for name in wanted(task))
+    return 0.5 if is_number(leaf.value) and not held else 0.0
 
 
 _LEAVES_OUT = frozenset({"exclude", "excluding", "without", "ignoring", "ignore", "except", "not"})
@@ -197,7 +187,8 @@ def _topic(task: Task, name: str) -> str:
     return " ".join(part for part in words(name.replace("_", " ")) if part not in known)
 
 
-def _spoken_of(task: Task, choice: str) -> bool:
+def spoken_of(task: Task, choice: str) -> bool:
+    """Whether the sub-question says a choice, or a part of it that the tool's name has not."""
     return said(choice, task.asked) >= 0.8 or touched(task, choice)
 
 
@@ -212,6 +203,11 @@ _PAIRS = (
     *(("numerator", "denominator"), ("prefix", "suffix"), ("start", "finish"), ("start", "end")),
     *(("origin", "destination"), ("from", "to")),
 )
+
+
+def is_number(value: JSON) -> bool:
+    """Whether a value is a number: a truth value is none."""
+    return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 def _order(task: Task, content: Sequence[Leaf]) -> int:
@@ -235,22 +231,8 @@ def _order(task: Task, content: Sequence[Leaf]) -> int:
 
 _JOINS = frozenset(
     (
-        *(
-            "and",
-            "or",
-            "nor",
-            "than",
-            "the",
-            "a",
-            "an",
-            "then",
-            "minus",
-            "plus",
-            "times",
-            "over",
-            "modulo",
-        ),
-        *("by", "divided", "multiplied", "followed"),
+        *("and", "or", "nor", "than", "then", "the", "a", "an", "minus", "plus", "times"),
+        *("over", "modulo", "by", "divided", "multiplied", "followed"),
     )
 )
 _TO = re.compile(r"\b(?:from|ratio of) .* to\b|\bto the power of\b")
@@ -262,14 +244,11 @@ def _side_by_side(asked: Asked, values: Sequence[JSON]) -> bool:
     True as well where the sub-question does not say them: a list that an earlier answer has.
     """
     text = words(asked.text)
-    said_at = sorted(zip(places(asked, values), map(_words_of, values), strict=False))
+    own_words = [name_words(as_text(value)) for value in values]
+    said_at = sorted(zip(places(asked, values), own_words, strict=False))
     joins = {*_JOINS, *(("to", "power", "of") if _TO.search(asked.text) else ())}
     pairs = itertools.pairwise(said_at)
     return all(joins.issuperset(text[at + len(own) : after]) for (at, own), (after, _) in pairs)
-
-
-def _words_of(value: JSON) -> tuple[str, ...]:
-    return name_words(as_text(value))
 
 
 def _paired(content: Sequence[Leaf]) -> list[Leaf]:
@@ -292,132 +271,8 @@ def _role(task: Task, leaf: Leaf) -> int:
     own = words(leaf.name.replace("_", " "))
     days = [day.split("-") for day in task.asked.mentions.dates]
     for part, at in (("year", 0), ("month", 1), ("day", 2)):
-        if part in own and _is_number(leaf.value) and days:
+        if part in own and is_number(leaf.value) and days:
             return sum(int(day[at]) == leaf.value for day in days)
     near = beside(task.asked, leaf) if isinstance(leaf.value, str | int | float) else ()
     aimed = not _AIM.isdisjoint(own) and not _TOWARDS.isdisjoint(near)
     return aimed + sum(word in own for word in near)
-
-
-def rivals(task: Task, arguments: Arguments) -> list[dict[str, JSON]]:
-    """Calls that can be read as well, each one step from a call, which the simulator accepts."""
-    found: dict[str, dict[str, JSON]] = {}
-    own = json.dumps(arguments, sort_keys=True)
-    for one in _steps(task, arguments):
-        key = json.dumps(one, sort_keys=True)
-        if key != own and task.accepts(one):
-            found.setdefault(key, one)
-            if len(found) == MOST_RIVALS:
-                break
-    return list(found.values())
-
-
-def _steps(task: Task, arguments: Arguments) -> Iterator[dict[str, JSON]]:
-    own = leaves(task.schema, arguments)
-    yield from _orders(task, arguments, own)
-    yield from _fewer(task, arguments)
-    yield from _conditions(task, arguments, own)
-    for leaf in own:
-        for value in _other_values(task, own, leaf):
-            changed = with_value(dict(arguments), leaf.path, value)
-            if isinstance(changed, dict):
-                yield changed
-
-
-def _fewer(task: Task, arguments: Arguments) -> Iterator[dict[str, JSON]]:
-    """Without each optional argument, and without all of them."""
-    free = [name for name in arguments if name not in task.required]
-    for out in ([free] if len(free) > 1 else []) + [[name] for name in free]:
-        yield {name: value for name, value in arguments.items() if name not in out}
-
-
-def _orders(task: Task, arguments: Arguments, own: Sequence[Leaf]) -> Iterator[dict[str, JSON]]:
-    for name, value in arguments.items():
-        if isinstance(value, list) and len(value) > 1:
-            yield {**arguments, name: value[::-1]}
-            if len(value) > 2:
-                yield {**arguments, name: [value[1], value[0], *value[2:]]}
-                yield {**arguments, name: [*value[1:], value[0]]}
-    top = [leaf for leaf in own if len(leaf.path) == 1]
-    for one, other in itertools.combinations(top, 2):
-        numbers = all(_is_number(leaf.value) for leaf in (one, other))
-        alike = numbers or (isinstance(one.value, str) and isinstance(other.value, str))
-        if alike and one.choices == other.choices:
-            yield {**arguments, one.name: other.value, other.name: one.value}
-
-
-def _is_number(value: JSON) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
-
-
-def _conditions(task: Task, arguments: Arguments, own: Sequence[Leaf]) -> Iterator[dict[str, JSON]]:
-    """With what the sub-question says and the call leaves out, where a parameter takes it."""
-    left_out = [name for name in wanted(task) if not _holds(own, name)]
-    # "First" is in "first name" as well, and what most tools take when they are told nothing.
-    in_words = [one for one in task.asked.mentions.ordinals if one != "1" and not _holds(own, one)]
-    for name in task.properties:
-        schema = task.schema_of(name)
-        listed = task.schema_of(name, 0).get("enum")
-        if isinstance(listed, list):
-            told = [one for one in listed if said(as_text(one), task.asked) == 1]
-            if told and arguments.get(name) != told:
-                yield {**arguments, name: told}
-                yield from ({**arguments, name: [one]} for one in told)
-        choices, inside = schema.get("enum"), schema.get("properties")
-        for switched in inside if isinstance(inside, dict) else ():
-            if switch(task, switched):
-                yield {**arguments, name: {switched: True}}
-        if name in arguments:
-            continue
-        if isinstance(choices, list):
-            told = [one for one in choices if _spoken_of(task, as_text(one))]
-            yield from ({**arguments, name: one} for one in told[:3])
-        elif schema.get("type") == "boolean" and touched(task, name):
-            told_ = switch(task, name)
-            yield from ({**arguments, name: one} for one in (True, False) if told_ in {one, None})
-        else:
-            for text in (*left_out, *in_words):
-                yield from ({**arguments, name: value} for value in _as_type(schema, text))
-
-
-def _as_type(schema: Mapping[str, JSON], text: str) -> Iterator[JSON]:
-    kinds, number = schema.get("type"), plain_number(plain_text(text))
-    several = kinds if isinstance(kinds, list) else [kinds]
-    if number is not None and abs(number) < 10**15 and {"integer", "number"} & set(several):
-        yield int(number) if number == int(number) else float(number)
-    elif "string" in several:
-        yield text
-    elif "array" in several:
-        yield [text]
-
-
-def _other_values(task: Task, own: Sequence[Leaf], leaf: Leaf) -> Iterator[JSON]:
-    """What could stand in a leaf's place: other choices, or what the question says verbatim."""
-    others = [other.value for other in own if other is not leaf]
-    if leaf.choices:
-        yield from (one for one in leaf.choices[:12] if one != leaf.value and one not in others)
-    elif isinstance(leaf.value, bool):
-        # One that no schema describes is part of a record, as of a list's row.
-        yield from [not leaf.value] if leaf.schema else []
-    elif isinstance(leaf.value, str):
-        yield from _other_texts(task.asked, leaf.value, others)
-    elif isinstance(leaf.value, int | float):
-        if backwards(task.asked, leaf.name) or leaf.value < 0:
-            yield -leaf.value
-        if ground(task.asked, leaf) > Ground.SCHEMA:
-            for text in (*wanted(task), *task.asked.mentions.ordinals):
-                if not _holds(own, text):
-                    yield from _as_type(leaf.schema, text)
-
-
-def _other_texts(asked: Asked, value: str, others: Sequence[JSON]) -> Iterator[str]:
-    """An answer as its tool spelled it or as the data does, and what else the question names."""
-    for hop, answer in asked.mentions.answers:
-        pair = (answer, asked.returned.get(hop, answer), spelled_in(asked.text, answer))
-        if bare(value) in map(bare, pair):
-            yield from (one for one in pair if one != value)
-    taken = {name_words(as_text(other)) for other in others}
-    cased = str.lower if value.islower() else str.upper if value.isupper() else str
-    for name in asked.named:
-        if name_words(name) not in taken:
-            yield from (one for one in {name: 0, cased(name): 0} if one != value)
