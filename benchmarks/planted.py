@@ -1,12 +1,11 @@
 """What `toolhop certify` proves of hops whose gold is wrong: planted defects, counted by kind.
 
-    python -m benchmarks.planted [DATA] [--sandbox process] [--list]
+    python -m benchmarks.planted [DATA] [--sandbox process] [--seed 0] [--list]
 
 DATA is the 60 real items beside the project if they are there, else builtin. Each plant changes one
 hop that is proven as it is, so that its gold is not what the call that is asked for gives, or so
-that a call which gives it proves nothing. The plants are the same each time: every one that a kind
-has room for, at most `MOST` of a kind, spread over the items. None may be proven. `UNSEEN`
-names the kinds after which no rule was changed.
+that a call which gives it proves nothing. At most `MOST` of a kind are
+drawn by the seed from all that it has room for. None may be proven.
 
 Exit code 0: done, 1: more than 2 % are proven, or an order that was reversed is, 3: no data here.
 """
@@ -50,8 +49,8 @@ BASIS = Basis(VERSION, 0, 300, 20, 2.0, 256, "restricted")
 
 
 KINDS = {**IN_TOOLS, **OWN, **LATER}
-UNSEEN = frozenset(LATER)
-"""Kinds that were written last: no rule was changed after them. The others are in-sample."""
+LAST = frozenset(LATER)
+"""Kinds that were written last. Rules were changed after them as well: all kinds are in-sample."""
 
 
 async def spots(items: list[Item], sandbox_kind: SandboxKind) -> list[tuple[Spot, str, Hop]]:
@@ -155,7 +154,7 @@ def main() -> int:
     print(f"{'planted':30}{'hops':>6}" + "".join(f"{one.split(' ')[0]:>12}" for one in verdicts))
     for title, kinds in (
         ("together", frozenset(KINDS)),
-        ("unseen kinds", UNSEEN),
+        ("kinds written last", LAST),
     ):
         for kind in (*(KINDS if title == "together" else ()), title):
             wanted = set(kinds) if kind == title else {kind}

@@ -1,4 +1,4 @@
-"""Planted defects of kinds that were written after all rules, about an earlier answer's name."""
+"""Planted defects of the kinds that were written last, about an earlier answer's name."""
 
 from __future__ import annotations
 

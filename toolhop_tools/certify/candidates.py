@@ -22,7 +22,7 @@ from toolhop_tools.answers import same_answer
 from toolhop_tools.certify.literals import Source, read_source
 from toolhop_tools.certify.pools import Choice, Offers, offers, pool
 from toolhop_tools.certify.readable import Asked, inner
-from toolhop_tools.certify.words import as_text, scalars
+from toolhop_tools.certify.words import as_text, bare, scalars
 from toolhop_tools.declared import compiled, declared, fits, required
 from toolhop_tools.examples import example_calls
 from toolhop_tools.model import Hop
@@ -95,6 +95,12 @@ class Task:
         """What the schema or the function's signature requires, in the schema's order."""
         wanted = {*required(self.schema), *self.source.needed}
         return tuple(name for name in self.properties if name in wanted)
+
+    @cached_property
+    def choices(self) -> frozenset[str]:
+        """All that the schema lists as choices or has as defaults, case folded."""
+        listed = [one for path, one in scalars(dict(self.schema)) if {"enum", "default"} & {*path}]
+        return frozenset(bare(as_text(one)) for one in listed)
 
     @cached_property
     def document(self) -> str:

@@ -39,9 +39,6 @@ FOLLOWED = 0.8
 """Share of other values that come back as the answer, above which a tool repeats its input."""
 
 
-# -- grounded ----------------------------------------------------------------------------------
-
-
 def ungrounded(task: Task, arguments: Arguments) -> list[Leaf]:
     """The values of a call that nothing gives to somebody who does not see the source."""
     own = leaves(task.schema, arguments)
@@ -93,9 +90,6 @@ def stand_ins(arguments: Arguments, unknown: Sequence[Leaf]) -> list[dict[str, J
     return [one for one in made if isinstance(one, dict)]
 
 
-# -- hitting -----------------------------------------------------------------------------------
-
-
 class Kind(StrEnum):
     """What sort of answer a gold is."""
 
@@ -131,6 +125,8 @@ def hitting(task: Task, value: JSON, arguments: Arguments) -> Reading | None:
         other = as_text(held[path])
         if path == reading.path or same_answer(task.asked.gold, other):
             continue
+        if bare(task.asked.gold) in task.choices and bare(other) not in task.choices:
+            return None
         theirs = _key_said(task, path)
         if theirs > mine or (_one_of_many(path, reading.path) and gold is not Kind.TEXT):
             return None
@@ -224,9 +220,6 @@ def _says_something(value: JSON) -> bool:
     leaves_ = [leaf for _, leaf in scalars(value)[:400] if leaf is not None]
     texts = [as_text(leaf) for leaf in leaves_ if not isinstance(leaf, bool)]
     return any(text.strip() and not NOTHING.search(text) for text in texts)
-
-
-# -- discriminating ----------------------------------------------------------------------------
 
 
 def repeated(task: Task, arguments: Arguments) -> Leaf | None:

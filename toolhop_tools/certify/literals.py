@@ -63,6 +63,16 @@ def named_in(texts: tuple[str, ...], question: str) -> list[str]:
     return sorted(found, key=lambda text: -len(words(text)))
 
 
+_EXAMPLE = re.compile(r"['\"‘“]([^'\"’”]{1,60})['\"’”]|(?:e\.g\.,?|such as|like)\s+([^.;)]{1,200})")
+
+
+def described(description: str) -> list[str]:
+    """Values that a parameter's description gives as examples."""
+    listings = [one or other for one, other in _EXAMPLE.findall(description)]
+    found = [part.strip(" '\"") for one in listings for part in re.split(r",| or | and ", one)]
+    return [text for text in dict.fromkeys(found) if 0 < len(text) <= 60][:8]
+
+
 _UNIT = "YYYY|MMMM|MMM|MM|DD|Month|YY"
 _FORM = re.compile(rf"\b(?:{_UNIT})(?:[-/., ]{{1,2}}(?:{_UNIT})){{2}}\b|\bYYYYMMDD\b|\bDDMMYYYY\b")
 _CODE = re.compile(r"%[dmYbBy](?:[-/., ]{0,2}%[dmYbBy]){2}")

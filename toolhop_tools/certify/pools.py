@@ -16,7 +16,7 @@ from typing import TypeAlias
 
 from toolhop_sandbox.outcome import JSON
 from toolhop_tools.answers import plain_number
-from toolhop_tools.certify.literals import Source, named_in, notations_named
+from toolhop_tools.certify.literals import Source, described, named_in, notations_named
 from toolhop_tools.certify.mentions import listed, mentions, tail
 from toolhop_tools.certify.readable import Asked, resolved, said
 from toolhop_tools.certify.words import as_number, name_words, runs, words
@@ -247,6 +247,8 @@ def _strings(name: str, schema: dict[str, JSON], offer: Offers) -> Iterator[Choi
         for at, form in enumerate(notations_named(about)):
             written = in_notation(dt.date.fromisoformat(str(choice.value)), form)
             yield Choice(written, choice.cost + 0.01 * at, "date")
+    for at, text in enumerate(described(about)):
+        yield Choice(text, (0.2 if said(text, offer.asked) == 1 else 1.25) + 0.05 * at, "default")
     yield Choice("all", 2.0, "filler")
 
 

@@ -133,9 +133,6 @@ def with_value(arguments: JSON, path: Sequence[str | int], value: JSON) -> JSON:
     return {**held, str(path[0]): with_value(held.get(str(path[0])), path[1:], value)}
 
 
-# -- grounds -----------------------------------------------------------------------------------
-
-
 class Ground(IntEnum):
     """Where a value can be had, the nearest first."""
 
@@ -264,8 +261,6 @@ def _stems(found: Sequence[str]) -> tuple[str, ...]:
 def _stem(word: str) -> str:
     return word.removesuffix("s") if len(word) > 3 else word
 
-
-# -- what a word says --------------------------------------------------------------------------
 
 _MINUS = re.compile(r"\b(?:minus|negative) \w+|(?<!\w)-\d")
 _BACK = frozenset({"before", "ago", "earlier", "prior", "back", "preceding", "less", "minus"})

@@ -38,10 +38,18 @@ from toolhop_tools.certify.defects import (
     static_failure,
 )
 from toolhop_tools.certify.judging import judge, official_holds
-from toolhop_tools.certify.model import RESULT_CHARS, Basis, Defect, Evidence, HopProof, HopVerdict
+from toolhop_tools.certify.model import (
+    RESULT_CHARS,
+    Basis,
+    Defect,
+    Edge,
+    Evidence,
+    HopProof,
+    HopVerdict,
+)
 from toolhop_tools.certify.readable import Leaf
 from toolhop_tools.certify.rivals import nearest, rivals
-from toolhop_tools.certify.shapes import edges, named
+from toolhop_tools.certify.shapes import edges
 from toolhop_tools.certify.standing import asks_otherwise, standing, wanted
 from toolhop_tools.errors import shown
 from toolhop_tools.reading import Reading, answer_at, read_result
@@ -134,8 +142,6 @@ class Search:
             return None if failed is None else self._without_proof(failed, [tried])
         return self._without_proof(known, [tried])
 
-    # -- calls that reach the gold
-
     async def _hits(self) -> AsyncIterator[Candidate]:
         """The calls that reach the gold, from the likeliest on."""
         room, made_up = self.basis.executions, distinct(self._made_up())
@@ -158,8 +164,6 @@ class Search:
         for one in islice(every, MOST_UNMADE):
             if task.accepts(one.arguments):
                 yield one
-
-    # -- a hit before the conditions
 
     async def _judged(self, candidate: Candidate) -> HopProof | Rejected | None:
         """The proof by a call that reaches the gold; None where it does not reach it alone."""
@@ -241,8 +245,6 @@ class Search:
             if not found:
                 return candidate
             candidate = replace(candidate, arguments=found[0].candidate.arguments)
-
-    # -- what there is instead of a proof
 
     def _from_examples(self) -> list[Tried]:
         return [one for one in self.calls.tried if one.candidate.provenance in EXAMPLES]
@@ -369,7 +371,7 @@ class Search:
             verdict=found.verdict,
             why=found.why,
             executions=self.calls.executions,
-            edges=named(self.task.asked),
+            edges=tuple(Edge(n + 1, "", equal=True) for n, _ in self.task.asked.mentions.answers),
             defect=found.defect,
             evidence=tuple(Evidence.of(one.candidate.arguments, one.outcome) for one in evidence),
         )

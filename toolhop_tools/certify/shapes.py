@@ -49,11 +49,6 @@ def edges(asked: Asked, arguments: Mapping[str, JSON]) -> tuple[Edge, ...]:
     return tuple(found)
 
 
-def named(asked: Asked) -> tuple[Edge, ...]:
-    """The same for a hop without a gold call: the earlier answers that its question names."""
-    return tuple(Edge(hop + 1, "", equal=True) for hop, _ in asked.mentions.answers)
-
-
 def _whole(asked: Asked, value: list[JSON]) -> int | None:
     """The earlier hop whose answer is this list, written out."""
     written = letters("".join(as_text(leaf) for _, leaf in scalars(value)))
