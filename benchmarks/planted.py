@@ -4,8 +4,8 @@
 
 DATA is the 60 real items beside the project if they are there, else builtin. Each plant changes one
 hop that is proven as it is, so that its gold is not what the call that is asked for gives, or so
-that a call which gives it proves nothing. At most `MOST` of a kind are
-drawn by the seed from all that it has room for. None may be proven.
+that a call which gives it proves nothing. At most `MOST` of a kind are drawn by the seed from all
+that it has room for. None may be proven.
 
 Exit code 0: done, 1: more than 2 % are proven, or an order that was reversed is, 3: no data here.
 """
