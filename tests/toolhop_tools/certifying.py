@@ -12,8 +12,9 @@ from anyio.from_thread import BlockingPortal, start_blocking_portal
 from toolhop_sandbox.base import Limits, Program, Sandbox
 from toolhop_sandbox.choose import open_sandbox
 from toolhop_sandbox.outcome import JSON
+from toolhop_tools.certify.candidates import Task
 from toolhop_tools.certify.model import VERSION, Basis, Certificate, HopProof
-from toolhop_tools.certify.prove import certify_all
+from toolhop_tools.certify.prove import asked, certify_all
 from toolhop_tools.model import GoldCall, Hop, Item, Tool, ToolSchema
 
 BASIS = Basis(VERSION, 0, 200, 10, 1.0, 256, "restricted")
@@ -41,6 +42,11 @@ def made(
 
 def item(*hops: Hop, identity: str = "1", question: str = "") -> Item:
     return Item(identity, question or hops[0].question, hops[-1].answer, hops, "test", "text")
+
+
+def tasks(one: Item) -> list[Task]:
+    """An item's hops as the search sees them, with answers as the data has them."""
+    return [Task(hop, asked(one, at, {})) for at, hop in enumerate(one.hops)]
 
 
 class Shared:

@@ -131,14 +131,6 @@ def test_a_gold_that_repeats_the_question() -> None:
     assert (one.verdict, one.defect) == (HopVerdict.DEFECTIVE, Defect.OTHER_LABEL)
 
 
-def test_a_gold_that_the_chain_does_not_go_on_with() -> None:
-    source = "def f(text):\n    return {'writer': 'Ann Lee', 'title': text}\nf('Red Sea')"
-    first = made(source, "Who wrote Red Sea?", "A Comic")
-    second = made("def g(who):\n    return 1962", "Born when, Ann Lee?", "1962", {"who": TEXT})
-    [certificate] = certificates(item(first, replace(second)))
-    assert certificate.hops[0].defect is Defect.OTHER_LABEL
-
-
 BROKEN: dict[str, tuple[str, HopVerdict, Defect | None]] = {
     "does not compile": ("def f(text:\n    return 4", HopVerdict.DEFECTIVE, Defect.NOT_CALLABLE),
     "no entry": ("def g(text):\n    return 4", HopVerdict.DEFECTIVE, Defect.NOT_CALLABLE),
@@ -212,7 +204,7 @@ def f(text, place):
     assert one.provenance is not Provenance.QUESTION
     if one.verdict is HopVerdict.PROVEN:
         assert one.chance is not None
-        assert (one.chance.rate or 0) <= 0.5
+        assert one.chance.hits <= 0.5 * one.chance.runs
 
 
 def test_a_state_that_builds_up_in_a_batch_proves_nothing() -> None:

@@ -8,15 +8,15 @@ from typing import Any
 
 import pytest
 
-from tests.toolhop_tools.certifying import NUMBER, TEXT, certificates, item, made, proof
+from tests.toolhop_tools.certifying import NUMBER, TEXT, certificates, item, made, proof, tasks
 from toolhop_sandbox.outcome import JSON
 from toolhop_tools.certify import conditions, search
 from toolhop_tools.certify.candidates import Task
 from toolhop_tools.certify.judging import judge
 from toolhop_tools.certify.model import HopVerdict
-from toolhop_tools.certify.prove import tasks
 from toolhop_tools.certify.readable import Ground, Leaf, ground, leaves, said
-from toolhop_tools.certify.standing import rivals, standing
+from toolhop_tools.certify.rivals import rivals
+from toolhop_tools.certify.standing import standing
 from toolhop_tools.model import Hop
 
 WORDS: dict[str, JSON] = {"words": {"type": "array", "items": TEXT}}

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import random
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from toolhop_sandbox.outcome import JSON
@@ -32,11 +32,6 @@ class Chance:
 
     runs: int
     hits: int
-
-    @property
-    def rate(self) -> float | None:
-        """Share of hits; None where the call has no arguments to vary."""
-        return self.hits / self.runs if self.runs else None
 
 
 def randomised(
@@ -104,21 +99,6 @@ def _text(task: Task, value: str, rng: random.Random) -> str:
     texts = [text for text in task.source.texts if len(text) > 2 and text != value]
     if texts and rng.random() < 0.5:
         return rng.choice(texts)
-    return " ".join(_name(rng.randint(2, 11), rng) for _ in range(_size(value, rng)))
-
-
-def _size(value: str, rng: random.Random) -> int:
-    """Words of a made-up text: as many as the call's has, give or take one."""
-    return max(1, min(6, len(value.split()) + rng.randint(-1, 1)))
-
-
-def _name(length: int, rng: random.Random) -> str:
-    """A made-up word of about that length."""
-    return "".join(_syllables(length, rng)).capitalize()
-
-
-def _syllables(length: int, rng: random.Random) -> Iterator[str]:
-    while length > 0:
-        syllable = rng.choice(_SYLLABLES)
-        length -= len(syllable)
-        yield syllable
+    size = max(1, min(6, len(value.split()) + rng.randint(-1, 1)))
+    made = ("".join(rng.choices(_SYLLABLES, k=rng.randint(1, 4))) for _ in range(size))
+    return " ".join(word.capitalize() for word in made)

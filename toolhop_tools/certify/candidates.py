@@ -10,7 +10,7 @@ from __future__ import annotations
 import heapq
 import itertools
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import cached_property
@@ -47,7 +47,7 @@ class Provenance(StrEnum):
 
 
 EXAMPLES = frozenset({Provenance.WRITTEN, Provenance.EXAMPLE})
-_NEAR = frozenset({"answer", "question", "enum", "default", "date", "reworded", "description"})
+_NEAR = frozenset({"answer", "question", "enum", "default", "date", "reworded"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,16 +98,15 @@ class Task:
 
     @cached_property
     def choices(self) -> frozenset[str]:
-        """All texts that the schema lists as choices or has as defaults, case folded."""
-        found, left = set(), [self.schema]
-        while left:
-            for key, part in left.pop().items():
-                listed = part if isinstance(part, list) and key == "enum" else [part]
-                if key in {"enum", "default"}:
-                    found |= {bare(one) for one in listed if isinstance(one, str)}
-                elif isinstance(part, dict):
-                    left.append(part)
-        return frozenset(found)
+        """All that the schema lists as choices or has as defaults, case folded."""
+        listed = [one for path, one in scalars(dict(self.schema)) if {"enum", "default"} & {*path}]
+        return frozenset(bare(as_text(one)) for one in listed)
+
+    @cached_property
+    def document(self) -> str:
+        """All that the tool's document says."""
+        shown = self.hop.tool.schema
+        return " ".join((shown.name.replace("_", " "), shown.description, json.dumps(self.schema)))
 
     @cached_property
     def validator(self) -> jsonschema_rs.Validator | None:
@@ -130,15 +129,11 @@ class Task:
         return pool(name, self.properties.get(name), self.offers, self.schema)
 
 
-def written(task: Task) -> Iterator[Candidate]:
-    """The gold call that the data set gives."""
+def at_hand(task: Task) -> Iterator[Candidate]:
+    """The gold call that the data set gives, then the source's example calls."""
     gold = task.hop.gold
     if gold is not None and gold.source == "written":
         yield Candidate(dict(gold.arguments), Provenance.WRITTEN)
-
-
-def examples(task: Task) -> Iterator[Candidate]:
-    """The source's example calls."""
     for arguments in example_calls(task.hop.tool.program):
         yield Candidate(arguments, Provenance.EXAMPLE)
 
@@ -208,35 +203,26 @@ def distinct(candidates: Iterable[Candidate]) -> Iterator[Candidate]:
 def given_away(task: Task) -> Iterator[Candidate]:
     """Calls that are given the gold itself: whether the tool wants its answer as an input.
 
-    Only by a parameter that has to be given and that the code compares with the gold: a filter that
-    may be left out passes whatever it finds, and shows nothing.
+    Only by a parameter that has to be given, of a tool whose code has the gold: a filter that may
+    be left out passes whatever it finds, and shows nothing.
     """
-    for name in task.required:
-        compared = task.source.compared.get(name, ())
-        if not any(same_answer(task.asked.gold, as_text(one)) for one in compared):
-            continue
-        for value in _either(task.asked.gold):
-            gold = [Choice(value, 0.0, "filler")]
-            pools = [gold if one == name else _silent(task, one)[:4] for one in task.required]
-            for _, chosen in itertools.islice(cheapest(pools), 8):
-                pairs = zip(task.required, chosen, strict=True)
-                arguments = {one: choice.value for one, choice in pairs}
-                if task.accepts(arguments):
-                    yield Candidate(arguments, Provenance.SEARCH)
+    gold = task.asked.gold
+    if not any(same_answer(gold, text) for text in task.source.texts):
+        return
+    either: tuple[JSON, JSON] = (gold, [gold])
+    for name, value in itertools.product(task.required, either):
+        pools = [_silent(task, one)[:4] for one in task.required]
+        pools[task.required.index(name)] = [Choice(value, 0.0, "filler")]
+        for _, chosen in itertools.islice(cheapest(pools), 8):
+            arguments = {n: one.value for n, one in zip(task.required, chosen, strict=True)}
+            if task.accepts(arguments):
+                yield Candidate(arguments, Provenance.SEARCH)
 
 
 def _silent(task: Task, name: str) -> list[Choice]:
     """Values for a parameter that do not give the gold away."""
-    gold = task.asked.gold
-    return [one for one in task.pool(name) if not any(map(_is(gold), texts_of({name: one.value})))]
-
-
-def _either(text: str) -> tuple[JSON, JSON]:
-    return text, [text]
-
-
-def _is(gold: str) -> Callable[[str], bool]:
-    return lambda text: same_answer(gold, text)
+    pool, gold = task.pool(name), task.asked.gold
+    return [c for c in pool if not any(same_answer(gold, t) for t in texts_of({name: c.value}))]
 
 
 def texts_of(arguments: Mapping[str, JSON]) -> list[str]:

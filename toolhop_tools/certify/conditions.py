@@ -15,7 +15,7 @@ from enum import StrEnum
 from toolhop_sandbox.outcome import JSON, Outcome, Returned
 from toolhop_tools.answers import plain_number, plain_text, same_answer
 from toolhop_tools.certify.candidates import Task
-from toolhop_tools.certify.judging import judge, literal
+from toolhop_tools.certify.judging import judge, literal, reordered
 from toolhop_tools.certify.readable import (
     Ground,
     Leaf,
@@ -23,11 +23,13 @@ from toolhop_tools.certify.readable import (
     ground,
     leaves,
     said,
+    speaks_of,
     with_value,
 )
-from toolhop_tools.certify.standing import Arguments, standing, wanted
-from toolhop_tools.certify.words import as_text, bare, scalars, words
+from toolhop_tools.certify.standing import Arguments, standing, switch, wanted
+from toolhop_tools.certify.words import as_text, bare, letters, scalars, words
 from toolhop_tools.dates import dates_in, whole_date
+from toolhop_tools.errors import shown
 from toolhop_tools.failures import tells_of_error
 from toolhop_tools.reading import Path, Reading, read_result
 
@@ -35,17 +37,6 @@ HALF = 0.5
 """Share of other values with the same answer, above which a tool is nearly constant."""
 FOLLOWED = 0.8
 """Share of other values that come back as the answer, above which a tool repeats its input."""
-
-
-# -- accepted ----------------------------------------------------------------------------------
-
-
-def accepted(task: Task, arguments: Arguments) -> bool:
-    """Whether the simulator's parser takes the call, by the schema as it is shown."""
-    return task.accepts(arguments)
-
-
-# -- grounded ----------------------------------------------------------------------------------
 
 
 def ungrounded(task: Task, arguments: Arguments) -> list[Leaf]:
@@ -64,6 +55,24 @@ def says_nothing(task: Task, arguments: Arguments) -> bool:
     return bool(wanted(task)) and not content and own.held == 0 and own.told == 0
 
 
+_LIMITS = frozenset(
+    (
+        *("end", "ends", "reverse", "reversed", "backwards", "exclude", "excluding", "excluded"),
+        *("except", "without", "omitting", "ignoring"),
+    )
+)
+"""Words that change what is asked, whatever the tool."""
+
+
+def not_provided(task: Task) -> list[str]:
+    """Such words of the sub-question that the tool has nothing for: the call ignores them."""
+    if any(switch(task, name) is not None for name in task.properties):
+        return []
+    names = {word for name in task.asked.named for word in words(name)}
+    limits = [word for word in words(task.asked.text) if word in _LIMITS - names]
+    return [word for word in limits if not speaks_of(task.document, word)]
+
+
 _TEXTS = ("Qorvellan Thrys", "database", "x")
 _NUMBERS = (3, 50, 1)
 
@@ -79,9 +88,6 @@ def stand_ins(arguments: Arguments, unknown: Sequence[Leaf]) -> list[dict[str, J
             )
         made.append(changed)
     return [one for one in made if isinstance(one, dict)]
-
-
-# -- hitting -----------------------------------------------------------------------------------
 
 
 class Kind(StrEnum):
@@ -114,17 +120,15 @@ def hitting(task: Task, value: JSON, arguments: Arguments) -> Reading | None:
         return reading
     gold = Kind.of(task.asked.gold)
     mine = _key_said(task, reading.path)
+    held = dict(scalars(value))
     for path, _ in answers(gold, value, arguments):
-        other = as_text(_at(value, path))
+        other = as_text(held[path])
         if path == reading.path or same_answer(task.asked.gold, other):
             continue
         if bare(task.asked.gold) in task.choices and bare(other) not in task.choices:
             return None
         theirs = _key_said(task, path)
         if theirs > mine or (_one_of_many(path, reading.path) and gold is not Kind.TEXT):
-            return None
-        few = gold in {Kind.NUMBER, Kind.LETTER} and len(task.asked.gold) < 4
-        if few and theirs == mine and len(path) <= len(reading.path):
             return None
     return reading
 
@@ -150,16 +154,6 @@ def _key_said(task: Task, path: Path) -> float:
     return max((said(step, task.asked) for step in path if isinstance(step, str)), default=0.0)
 
 
-def _at(value: JSON, path: Path) -> JSON:
-    """What stands at a path; None where it leads nowhere."""
-    for step in path:
-        try:
-            value = value[step]  # type: ignore[index]
-        except (TypeError, KeyError, IndexError):
-            return None
-    return value
-
-
 NOTHING = re.compile(
     r"\b(?:not? (?:\w+ ){0,4}(?:found|available|known|exist|recogni[sz]ed|supported|match|data)"
     r"|unknown|unavailable|n/?a|none|null|nothing|invalid|unsupported|undefined|empty"
@@ -170,6 +164,12 @@ NOTHING = re.compile(
 """What a text says that reports nothing found."""
 
 
+def _not_found(value: JSON, arguments: Arguments) -> bool:
+    """Whether a result is the minus one of a search: numbers alone give one that is a number."""
+    texts = [leaf for _, leaf in scalars(dict(arguments)) if isinstance(leaf, str)]
+    return value == -1 and bool(texts)
+
+
 def answers(
     kind: Kind, value: JSON, arguments: Arguments, *, own: bool = False
 ) -> list[tuple[Path, str]]:
@@ -177,8 +177,7 @@ def answers(
 
     Without what the call itself said, unless `own` asks for it, as of a choice among arguments.
     """
-    if tells_of_error(value) or value == -1:
-        # Alone, minus one says that nothing was found.
+    if tells_of_error(value) or _not_found(value, arguments):
         return []
     given = set() if own else {bare(as_text(leaf)) for _, leaf in scalars(dict(arguments))}
     numbers = {plain_number(word) for text in given for word in words(text)}
@@ -206,11 +205,10 @@ def definite(task: Task, outcome: Outcome, arguments: Arguments, *, any_kind: bo
     if not isinstance(outcome, Returned):
         return False
     value = read_result(outcome.json_text)
-    kinds = [Kind.of(task.asked.gold)]
-    if isinstance(literal(task.asked.gold), list):
-        kinds = [Kind.TEXT, Kind.NUMBER]
+    several = isinstance(literal(task.asked.gold), list)
+    kinds = [Kind.TEXT, Kind.NUMBER] if several else [Kind.of(task.asked.gold)]
     kinds = list(Kind) if any_kind else kinds
-    own = repeated(task, arguments) is not None
+    own = repeated(task, arguments) is not None or reordered(task.asked.gold, value)
     found = any(answers(kind, value, arguments, own=own) for kind in kinds)
     return found and hitting(task, value, arguments) is None
 
@@ -224,17 +222,14 @@ def _says_something(value: JSON) -> bool:
     return any(text.strip() and not NOTHING.search(text) for text in texts)
 
 
-# -- discriminating ----------------------------------------------------------------------------
-
-
 def repeated(task: Task, arguments: Arguments) -> Leaf | None:
     """The argument that is the gold, letter for letter; None where none is."""
-    gold, number = _letters(task.asked.gold), plain_number(plain_text(task.asked.gold))
+    gold, number = letters(task.asked.gold), plain_number(plain_text(task.asked.gold))
     for leaf in leaves(task.schema, arguments):
         if leaf.is_option:
             continue
         text = as_text(leaf.value)
-        if gold and _letters(text) == gold:
+        if gold and letters(text) == gold:
             return leaf
         if number is not None and plain_number(plain_text(text)) == number:
             return leaf
@@ -243,35 +238,44 @@ def repeated(task: Task, arguments: Arguments) -> Leaf | None:
 
 def joined(task: Task, arguments: Arguments) -> bool:
     """Whether the gold is arguments put together that the sub-question does not all name."""
-    gold = _letters(task.asked.gold)
+    gold = letters(task.asked.gold)
     content = [leaf for leaf in leaves(task.schema, arguments) if not leaf.is_option]
     for first, last in itertools.combinations(range(len(content) + 1), 2):
-        parts = [leaf for leaf in content[first:last] if _letters(as_text(leaf.value))]
-        if len(parts) > 1 and "".join(_letters(as_text(leaf.value)) for leaf in parts) == gold:
+        parts = [leaf for leaf in content[first:last] if letters(as_text(leaf.value))]
+        if len(parts) > 1 and "".join(letters(as_text(leaf.value)) for leaf in parts) == gold:
             return any(ground(task.asked, leaf) is not Ground.SAID for leaf in parts)
     return False
 
 
-def _letters(text: str) -> str:
-    return "".join(filter(str.isalnum, bare(text)))
-
-
-_CASES = frozenset({"case", "lowercase", "uppercase", "lower", "upper", "capital", "capitals"})
-
-
 def follows(task: Task, leaf: Leaf, ran: Iterable[tuple[Arguments, Outcome]]) -> bool:
     """Whether a tool gives back whatever stands in a leaf's place, unasked."""
-    if not _CASES.isdisjoint(words(task.asked.text)):
-        return False
     followed = other = 0
     for arguments, outcome in ran:
         value = read_result(outcome.json_text) if isinstance(outcome, Returned) else None
-        given = _at(dict(arguments), leaf.path)
+        given = dict(scalars(dict(arguments))).get(leaf.path)
         if given is not None and judge(as_text(given), value, {}) is not None:
             followed += 1
         elif _says_something(value):
             other += 1
     return other <= (1 - FOLLOWED) * (followed + other)
+
+
+def flaw(task: Task, arguments: Arguments, ran: Sequence[tuple[Arguments, Outcome]]) -> str:
+    """Why a call that is grounded proves nothing, whatever its rivals say; empty where it may.
+
+    Args:
+        task: the hop.
+        arguments: the call.
+        ran: calls like it, and what came of them.
+    """
+    if says_nothing(task, arguments):
+        return "the call says nothing of what is asked"
+    if missing := not_provided(task):
+        return f"the tool has nothing for what the question says: {shown(missing[0])}"
+    same = repeated(task, arguments)
+    if joined(task, arguments) or (same is not None and follows(task, same, ran)):
+        return "the tool repeats what the call is given"
+    return ""
 
 
 def nearly_constant(hits: Sequence[bool]) -> bool:

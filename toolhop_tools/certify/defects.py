@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from typing import assert_never
 
 from toolhop_sandbox.outcome import (
-    JSON,
     Died,
     NotJson,
     Outcome,
@@ -21,10 +20,10 @@ from toolhop_sandbox.outcome import (
     TooLarge,
 )
 from toolhop_tools.answers import same_answer
-from toolhop_tools.certify.candidates import Candidate, Task, texts_of
+from toolhop_tools.certify.candidates import Candidate, Task
 from toolhop_tools.certify.model import Defect, HopVerdict
 from toolhop_tools.certify.readable import Asked
-from toolhop_tools.certify.words import bare, name_words, scalars, stands_in, words
+from toolhop_tools.certify.words import name_words, scalars, words
 from toolhop_tools.errors import shown
 from toolhop_tools.reading import read_result
 
@@ -38,8 +37,6 @@ class Tried:
 
     candidate: Candidate
     outcome: Outcome
-    alone: bool = False
-    """Whether the call had a process to itself."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,22 +94,17 @@ def failure(outcome: Outcome) -> Failure | None:
 
 def asked_for(task: Task, tried: Sequence[Tried]) -> tuple[str, ...]:
     """Optional parameters that the tool's own error messages name."""
-    told = [_complaint(one.outcome) for one in tried]
+    told = " ".join(words(" ".join(_complaint(one.outcome) for one in tried)))
     optional = [name for name in task.properties if name not in task.required]
-    return tuple(name for name in optional if any(_names(name, text) for text in told))
+    return tuple(name for name in optional if f" {name.replace('_', ' ').lower()} " in f" {told} ")
 
 
 def _complaint(outcome: Outcome) -> str:
     if isinstance(outcome, Raised):
-        return f"{outcome.error}: {outcome.message}"
-    text = outcome.json_text if isinstance(outcome, Returned) else ""
-    return text if re.search(r"(?i)error|require|missing|must|specif|provide", text[:400]) else ""
-
-
-def _names(name: str, text: str) -> bool:
-    return bool(re.search(rf"(?<!\w){re.escape(name)}(?!\w)", text)) or (
-        name.replace("_", " ") in text.lower() and "_" in name
-    )
+        return outcome.message[:400].replace("_", " ")
+    text = outcome.json_text[:400] if isinstance(outcome, Returned) else ""
+    told = re.search(r"(?i)error|require|missing|must|specif|provide", text)
+    return text.replace("_", " ") if told else ""
 
 
 def is_left_out(outcome: Outcome, documented: Container[str]) -> bool:
@@ -123,55 +115,19 @@ def is_left_out(outcome: Outcome, documented: Container[str]) -> bool:
     return bool(names) and all(name in documented for name in names)
 
 
-def other_result(asked: Asked, tried: Tried, later: Sequence[str]) -> Failure | None:
-    """What it means that the right call returned another answer than the gold.
-
-    Args:
-        asked: the hop.
-        tried: the right call.
-        later: the sub-questions of the hops after it.
-    """
+def other_result(asked: Asked, tried: Tried) -> Failure | None:
+    """What it means that the right call returned another answer than the gold."""
     if not isinstance(tried.outcome, Returned):
         return failure(tried.outcome)
     value = read_result(tried.outcome.json_text)
-    arguments = tried.candidate.arguments
     gold = html.unescape(asked.gold)
-    followed = [leaf for leaf in _texts(value, arguments) if any(stands_in(leaf, q) for q in later)]
-    label = ""
-    if _keyed(gold, value):
-        label = "the gold is the name under which the result is listed"
-    elif _subject(asked, gold):
-        label = "the gold repeats the question"
-    elif followed and not any(stands_in(gold, question) for question in later):
-        label = f"the next hop resumes {shown(followed[0])}, not the gold"
-    if label:
-        return Failure(HopVerdict.DEFECTIVE, label, Defect.OTHER_LABEL)
+    if any(same_answer(gold, str(key)) for path, _ in scalars(value) for key in path):
+        why = "the gold is the name under which the result is listed"
+        return Failure(HopVerdict.DEFECTIVE, why, Defect.OTHER_LABEL)
+    if sum(map(str.isalpha, gold)) > 1 and [*map(name_words, asked.named)] == [name_words(gold)]:
+        why = "the gold repeats the question"
+        return Failure(HopVerdict.DEFECTIVE, why, Defect.OTHER_LABEL)
     text = tried.outcome.json_text
     short = text if len(text) <= SHOWN_CHARS else f"{text[: SHOWN_CHARS - 1]}…"
     why = f"the right call returns {short}, the gold is {shown(gold)}"
     return Failure(HopVerdict.DEFECTIVE, why, Defect.OTHER_VALUE)
-
-
-def _subject(asked: Asked, gold: str) -> bool:
-    """Whether the gold is, whole, the one name that the question asks about."""
-    wanted = name_words(gold)
-    return sum(map(str.isalpha, gold)) > 1 and [*map(name_words, asked.named)] == [wanted]
-
-
-def _keyed(gold: str, value: JSON) -> bool:
-    left = [value]
-    while left:
-        part = left.pop()
-        if isinstance(part, dict):
-            if any(same_answer(gold, key) for key in part):
-                return True
-            left.extend(part.values())
-        elif isinstance(part, list):
-            left.extend(part)
-    return False
-
-
-def _texts(value: JSON, arguments: dict[str, JSON]) -> list[str]:
-    given = {bare(text) for text in texts_of(arguments)}
-    found = [leaf for _, leaf in scalars(value) if isinstance(leaf, str)]
-    return [text for text in found if len(words(text)) > 1 and bare(text) not in given]

@@ -156,9 +156,6 @@ class Writer:
         return CertificateError(f"{self.path} cannot be written: {reason}; name another --out")
 
 
-BLOCK = 1 << 16
-
-
 BEGINNING = b'{"item": "'
 """How the line of a certificate begins."""
 
@@ -168,19 +165,11 @@ def _drop_torn_line(descriptor: int) -> bool:
 
     False, and nothing is cut, where that is no such piece: the file is then not ours to change.
     """
-    end = os.lseek(descriptor, 0, os.SEEK_END)
-    at = end
-    while at > 0:
-        start = max(0, at - BLOCK)
-        found = os.pread(descriptor, at - start, start).rfind(b"\n")
-        if found >= 0:
-            at = start + found + 1
-            break
-        at = start
-    if at == end:
-        return True
-    piece = os.pread(descriptor, len(BEGINNING), at)
+    with open(descriptor, "rb", closefd=False) as file:
+        file.seek(0)
+        whole, end, piece = file.read().rpartition(b"\n")
     if not BEGINNING.startswith(piece[: len(BEGINNING)]):
         return False
-    os.ftruncate(descriptor, at)
+    if piece:
+        os.ftruncate(descriptor, len(whole) + len(end))
     return True

@@ -89,6 +89,14 @@ def _list(gold: str, value: JSON) -> Path | None:
     return None
 
 
+def reordered(gold: str, value: JSON) -> bool:
+    """Whether a result has a list of the gold's elements, in whatever order."""
+    wanted = literal(gold)
+    if not isinstance(wanted, list):
+        return False
+    return any(sorted(map(str, part)) == sorted(map(str, wanted)) for _, part in _lists(value))
+
+
 def _list_notation(gold: str) -> str:
     """How the gold writes its list: as Python does, where that is not how JSON does."""
     return "" if same_answer(gold, json.dumps(literal(gold), ensure_ascii=False)) else AS_PYTHON

@@ -64,6 +64,7 @@ _ASKING = frozenset(
     (
         *("what", "who", "whom", "whose", "which", "when", "where", "how", "why", "in", "on", "is"),
         *("was", "are", "were", "did", "does", "do", "the", "a", "an", "at", "of", "for", "to"),
+        *("unlike", "like", "before", "after", "besides", "during", "given", "as", "among"),
         *("from", "by", "if", "name", "find", "since", "calculate", "give", "tell", "determine"),
         *("sort", "order", "arrange", "list", "count", "add", "subtract", "multiply", "divide"),
         *("join", "combine", "concatenate", "reverse", "remove", "replace", "convert", "spell"),
@@ -94,7 +95,10 @@ def mentions(question: str, earlier: Sequence[str] = ()) -> Mentions:
     plain += [year for year in _YEAR.findall(question) if year not in answered]
     numbered = tuple(found.group(1) for found in _NUMBERED.finditer(question))
     ordinals = [str(ORDINALS.index(word) + 1) for word in words(question) if word in ORDINALS]
-    counts = [*(COUNTS[word] for word in rest if word in COUNTS), *bases(question)]
+    counts = [
+        *(COUNTS[word] for word in rest if word in COUNTS),
+        *(_BASES[word] for word in words(question) if word in _BASES),
+    ]
     return Mentions(
         text=question,
         answers=tuple(named),
@@ -104,11 +108,6 @@ def mentions(question: str, earlier: Sequence[str] = ()) -> Mentions:
         ordinals=(*ordinals, *counts),
         dates=tuple(dict.fromkeys(date.isoformat() for _, date in dated)),
     )
-
-
-def bases(question: str) -> list[str]:
-    """The bases of the numeral systems that a question names."""
-    return [_BASES[word] for word in words(question) if word in _BASES]
 
 
 def _answers(question: str, earlier: Sequence[str]) -> tuple[list[tuple[int, str]], list[str]]:
@@ -230,9 +229,6 @@ def _parts(name: str) -> Iterator[str]:
         for piece in map(str.strip, pieces):
             if len(piece) > 1:
                 yield piece
-            number, _, rest = piece.partition(" ")
-            if number.isdigit() and rest:
-                yield rest
 
 
 def listed(name: str) -> tuple[str, ...]:

@@ -14,7 +14,7 @@ from toolhop_tools.certify.audit import Chance
 from toolhop_tools.certify.candidates import Provenance
 from toolhop_tools.reading import Reading
 
-VERSION = 4
+VERSION = 5
 """Version of the search. It goes up with every change that can change a certificate; certificates
 of another version are stale."""
 
@@ -43,8 +43,8 @@ class Defect(StrEnum):
 
     OTHER_VALUE = "code returns another value"
     OTHER_LABEL = "gold labels another thing"
-    """The gold repeats the question, is what the result is listed under, is the result of another
-    call than the one asked for, or the chain itself goes on with another part of the result."""
+    """The gold repeats the question, is what the result is listed under, or is what another call
+    than the one asked for returns."""
     NEEDS_ANSWER = "answer has to be supplied"
     """Only calls that are given the gold as an argument return it."""
     NOT_CALLABLE = "tool cannot be called"

@@ -15,11 +15,11 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from toolhop_sandbox.outcome import JSON
-from toolhop_tools.answers import plain_number, plain_text
+from toolhop_tools.answers import plain_number
 from toolhop_tools.certify.literals import Source, described, named_in, notations_named
 from toolhop_tools.certify.mentions import listed, mentions, tail
 from toolhop_tools.certify.readable import Asked, resolved, said
-from toolhop_tools.certify.words import name_words, runs, words
+from toolhop_tools.certify.words import as_number, name_words, runs, words
 from toolhop_tools.dates import dates_in, in_notation
 
 MOST_VALUES = 24
@@ -38,12 +38,12 @@ class Choice:
     cost: float
     source: str
     """``answer``, ``question``, ``date``, ``enum``, ``default``, ``reworded`` (what the question
-    says in other capitals, in part, or negated), ``literal``, ``description``, ``item`` (the item's
-    question, an earlier answer that is not named) or ``filler``."""
+    says in other capitals, in part, or negated), ``item`` (the item's question, an earlier answer
+    that is not named) or ``filler``."""
 
 
 SOURCES = (
-    *("answer", "question", "enum", "default", "date", "reworded", "literal", "description"),
+    *("answer", "question", "enum", "default", "date", "reworded"),
     *("item", "filler"),
 )
 """Sources from the nearest to what was asked to the farthest."""
@@ -89,14 +89,12 @@ def _texts(asked: Asked, source: Source, far_names: Sequence[str]) -> Iterator[C
     yield from _costed(found.quoted, start + 0.05, 0.1, "question")
     for at, text in enumerate(named_in(source.texts, found.text)[:10]):
         # The question's own words, in the code's spelling.
-        yield Choice(text, 0.35 + 0.1 * at + 0.5 * (len(words(text)) < 2), "question")
-    yield from _costed(_wider(source.texts, found.names)[:6], 0.8, 0.1, "literal")
+        yield Choice(text, 0.35 + 0.05 * at, "question")
     for at, name in enumerate((*found.names, *(answer for _, answer in found.answers))):
         yield from _costed(_variants(name), 0.9 + 0.1 * at, 0.0, "reworded")
     yield from _costed(tail(found.text), 1.0, 0.05, "reworded")
     yield from _costed(found.numbers, 1.1, 0.1, "question")
-    yield from _costed(reversed(asked.earlier), 1.3, 0.2, "item")
-    yield from _costed(far_names, 1.5, 0.1, "item")
+    yield from _costed((*reversed(asked.earlier), *far_names), 1.3, 0.1, "item")
 
 
 def _costed(texts: Iterable[str], start: float, step: float, source: str) -> Iterator[Choice]:
@@ -117,12 +115,6 @@ def _variants(name: str) -> Iterator[str]:
             yield variant
 
 
-def _wider(texts: Iterable[str], names: Sequence[str]) -> list[str]:
-    """Texts of the code that hold a name of the question, such as a longer form of it."""
-    wanted = [name_words(name) for name in names]
-    return [text for text in texts if any(runs(part, words(text)) for part in wanted)]
-
-
 def _numbers(asked: Asked, far: Sequence[str]) -> Iterator[Choice]:
     found = asked.mentions
     for at, (_, answer) in enumerate(found.answers):
@@ -133,14 +125,9 @@ def _numbers(asked: Asked, far: Sequence[str]) -> Iterator[Choice]:
             yield Choice(value, 0.1 + 0.05 * at, "question")
             if isinstance(value, int | float) and not isinstance(value, bool):
                 yield Choice(-value, 0.6 + 0.05 * at, "reworded")
-    for at, number in enumerate(word for name in found.names for word in words(name)):
-        yield from (Choice(value, 0.3 + 0.05 * at, "question") for value in _values(number))
-    for at, answer in enumerate(reversed(asked.earlier)):
-        for value in _values(answer):
-            yield Choice(value, 1.3 + 0.2 * at, "item")
-    for at, number in enumerate(far):
+    for at, number in enumerate((*reversed(asked.earlier), *far)):
         for value in _values(number):
-            yield Choice(value, 1.5 + 0.1 * at, "item")
+            yield Choice(value, 1.3 + 0.1 * at, "item")
 
 
 def _values(text: str) -> Iterator[JSON]:
@@ -148,25 +135,26 @@ def _values(text: str) -> Iterator[JSON]:
     found = words(text)
     numbers = [word for word in found if plain_number(word) is not None]
     beside = len(numbers) == 1 and len(found) <= 2
-    number = plain_number(numbers[0] if beside else plain_text(text))
-    if number is None or abs(number) >= 10**15:
-        return
-    yield int(number) if number == int(number) else float(number)
+    number = as_number(numbers[0] if beside else text)
+    if number is not None:
+        yield number
 
 
 def _dates(asked: Asked) -> Iterator[Choice]:
     for at, date in enumerate(asked.mentions.dates):
         yield Choice(date, 0.1 * at, "date")
-    for at, answer in enumerate(reversed(asked.earlier)):
-        for _, day in dates_in(answer):
+    for at, text in enumerate((*reversed(asked.earlier), asked.item_question)):
+        for _, day in dates_in(text):
             yield Choice(day.isoformat(), 0.5 + 0.1 * at, "date")
-    for _, day in dates_in(asked.item_question):
-        yield Choice(day.isoformat(), 1.5, "date")
 
 
 def _lists(asked: Asked) -> Iterator[tuple[str, ...]]:
     answers = tuple(answer for _, answer in asked.mentions.answers)
-    names = _apart(asked.mentions.names)
+    every = asked.mentions.names
+    # Without names that are a part or another form of one before them.
+    known = [[words(one) for one in every[:at]] for at in range(len(every))]
+    pairs = zip(every, known, strict=True)
+    names = tuple(n for n, before in pairs if not any(runs(name_words(n), one) for one in before))
     seen: set[tuple[str, ...]] = set()
     runs_of_names = map(listed, asked.mentions.names)
     groups = (answers, names, (*answers, *names), names[:2], asked.mentions.quoted, *runs_of_names)
@@ -174,15 +162,6 @@ def _lists(asked: Asked) -> Iterator[tuple[str, ...]]:
         if len(texts) > 1 and texts not in seen:
             seen.add(texts)
             yield texts
-
-
-def _apart(names: Sequence[str]) -> tuple[str, ...]:
-    """Without names that are a part or another form of one before them."""
-    kept: list[str] = []
-    for name in names:
-        if not any(runs(name_words(name), words(one)) for one in kept):
-            kept.append(name)
-    return tuple(kept)
 
 
 def _once(choices: Iterable[Choice]) -> list[Choice]:
@@ -212,7 +191,7 @@ def _choices(
         return
     choices = schema.get("enum")
     if isinstance(choices, list):
-        yield from _enumerated(name, choices, schema, offer)
+        yield from _enumerated(choices, schema, offer)
         return
     if "default" in schema:
         yield Choice(schema["default"], 0.5, "default")
@@ -226,19 +205,11 @@ def _choices(
             yield Choice(choice.value, choice.cost + 0.1 * at, choice.source)
 
 
-def _enumerated(
-    name: str, choices: list[JSON], schema: ArgumentSchema, offer: Offers
-) -> Iterator[Choice]:
-    compared = offer.source.compared.get(name, ())
+def _enumerated(choices: list[JSON], schema: ArgumentSchema, offer: Offers) -> Iterator[Choice]:
     for at, value in enumerate(choices):
-        cost = 0.6 + 0.03 * at
-        if isinstance(value, str) and (told := said(value, offer.asked)):
-            cost = 0.4 - 0.4 * told
-        elif schema.get("default") == value:
-            cost = 0.3
-        elif value in compared:
-            cost -= 0.1
-        yield Choice(value, cost, "enum")
+        told = said(value, offer.asked) if isinstance(value, str) else 0.0
+        plain = 0.3 if schema.get("default") == value else 0.6 + 0.03 * at
+        yield Choice(value, 0.4 - 0.4 * told if told else plain, "enum")
 
 
 def _typed(
@@ -267,31 +238,18 @@ def _strings(name: str, schema: dict[str, JSON], offer: Offers) -> Iterator[Choi
         yield from offer.dates
         yield Choice("2000-01-01", 2.5, "filler")
         return
-    numeric = any(word in name for word in ("number", "digit", "year"))
-    far = is_way(name)
     for choice in offer.texts:
-        number = isinstance(choice.value, str) and plain_number(choice.value) is not None
-        cost = choice.cost - 0.8 * (number and numeric) + far
-        yield Choice(choice.value, cost, choice.source)
+        yield Choice(choice.value, choice.cost + is_way(name), choice.source)
     for choice in offer.dates:
         yield Choice(choice.value, choice.cost + 0.8 * ("date" not in name), choice.source)
-    for at, value in enumerate(offer.source.compared.get(name, ())):
-        if isinstance(value, str) and said(value, offer.asked) == 1:
-            yield Choice(value, 0.2 + 0.04 * at, "question")
-        elif isinstance(value, str):
-            yield Choice(value, 1.2 + 0.04 * at, "literal")
     about = f"{name} {schema.get('description', '')}"
     for choice in offer.dates:
         for at, form in enumerate(notations_named(about)):
             written = in_notation(dt.date.fromisoformat(str(choice.value)), form)
             yield Choice(written, choice.cost + 0.01 * at, "date")
     for at, text in enumerate(described(about)):
-        told = said(text, offer.asked) == 1
-        yield Choice(
-            text, (0.2 if told else 1.25) + 0.05 * at, "question" if told else "description"
-        )
-    for at, text in enumerate(("all", "any", "general", "database", "wikipedia")):
-        yield Choice(text, 2.0 + 0.1 * at, "filler")
+        yield Choice(text, (0.2 if said(text, offer.asked) == 1 else 1.25) + 0.05 * at, "default")
+    yield Choice("all", 2.0, "filler")
 
 
 _WAYS = ("source", "database", "provider", "delimiter", "separator", "format", "locale", "language")
@@ -310,9 +268,6 @@ def _numeric(name: str, kind: str, schema: dict[str, JSON], offer: Offers) -> It
     for choice in offer.numbers:
         if kind == "number" or isinstance(choice.value, int):
             yield choice
-    for at, value in enumerate(offer.source.compared.get(name, ())):
-        if isinstance(value, int):
-            yield Choice(value, 1.2 + 0.04 * at, "literal")
     low = schema.get("minimum")
     for at, value in enumerate((low, 1, 0, 2, 3, 10, 100)):
         if isinstance(value, int) and not isinstance(value, bool):
@@ -332,18 +287,12 @@ def _arrays(
         if (group := _group(texts, inner)) and least <= len(group) <= most:
             cost = is_way(name)
             yield Choice([choice.value for choice in group], cost, _farthest(group))
-            yield Choice([c.value for c in reversed(group)], 0.7 + cost, _farthest(group))
     for choice in inner[:MOST_VALUES] if least <= 1 <= most else ():
         yield Choice([choice.value], choice.cost + 0.1, choice.source)
     for one, other in itertools.permutations(inner[:5], 2) if least <= 2 <= most else ():
-        yield Choice([one.value, other.value], 0.5 + one.cost + other.cost, _farthest((one, other)))
+        yield Choice([one.value, other.value], 0.1 + one.cost + other.cost, _farthest((one, other)))
     if isinstance(items, dict) and isinstance(items.get("enum"), list) and most >= len(values):
         yield Choice(values, 1.5, "enum")
-    if least == 0:
-        yield Choice([], 1.9, "filler")
-    elif least > 2 and inner:
-        chosen = list(itertools.islice(itertools.cycle(inner), least))
-        yield Choice([choice.value for choice in chosen], 1.0, _farthest(chosen))
 
 
 def _farthest(choices: Sequence[Choice]) -> str:
@@ -365,12 +314,6 @@ def _group(texts: Sequence[str], inner: Sequence[Choice]) -> list[Choice]:
     return group
 
 
-def _cost_together(chosen: Sequence[Choice]) -> float:
-    """What choices for several fields cost; one name is rarely meant for two of them."""
-    distinct = {json.dumps(choice.value, sort_keys=True) for choice in chosen}
-    return sum(choice.cost for choice in chosen) + 0.4 * (len(chosen) - len(distinct))
-
-
 def _objects(
     schema: dict[str, JSON], offer: Offers, root: ArgumentSchema, depth: int
 ) -> Iterator[Choice]:
@@ -381,13 +324,7 @@ def _objects(
     required = schema.get("required")
     names = [name for name in properties if isinstance(required, list) and name in required]
     pools = [pool(name, properties[name], offer, root, depth + 1)[:8] for name in names]
-    combinations = sorted(itertools.islice(itertools.product(*pools), 512), key=_cost_together)
-    for chosen in combinations[:12]:
-        value: dict[str, JSON] = {
-            name: choice.value for name, choice in zip(names, chosen, strict=True)
-        }
-        yield Choice(value, 0.2 + _cost_together(chosen), _farthest(chosen))
-    for name in [name for name in properties if name not in names][:6]:
-        for choice in pool(name, properties[name], offer, root, depth + 1)[:3]:
-            if not names:
-                yield Choice({name: choice.value}, 0.8 + choice.cost, choice.source)
+    combinations = itertools.islice(itertools.product(*pools), 512)
+    for chosen in sorted(combinations, key=lambda each: sum(one.cost for one in each))[:12]:
+        made: dict[str, JSON] = {n: one.value for n, one in zip(names, chosen, strict=True)}
+        yield Choice(made, 0.2 + sum(one.cost for one in chosen), _farthest(chosen))

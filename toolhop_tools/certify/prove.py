@@ -24,11 +24,6 @@ MOST_LOST = 2
 """Times that an item is begun again after its worker was lost."""
 
 
-def tasks(item: Item) -> list[Task]:
-    """The item's hops as the search sees them: each knows the answers before it."""
-    return [Task(hop, asked(item, at, {})) for at, hop in enumerate(item.hops)]
-
-
 def asked(item: Item, at: int, returned: Mapping[int, str]) -> Asked:
     """What hop `at` (from 0) asks; `returned` are earlier answers as tools spelled them."""
     hop, earlier = item.hops[at], tuple(hop.answer for hop in item.hops[:at])
@@ -42,14 +37,13 @@ async def certify(item: Item, sandbox: Sandbox, basis: Basis) -> Certificate:
     Raises:
         SandboxFault, SandboxUnavailable: the worker was lost, or none could be started.
     """
-    questions = [hop.question for hop in item.hops]
     proofs: list[HopProof] = []
     returned: dict[int, str] = {}
     async with sandbox.session() as session:
         for at, hop in enumerate(item.hops):
             seed = f"{basis.seed}/{item.id}/{at}"
             task = Task(hop, asked(item, at, returned))
-            proof = await Search(session, task, basis, seed, later=questions[at + 1 :]).prove()
+            proof = await Search(session, task, basis, seed).prove()
             if proof.answer is not None and proof.answer != hop.answer:
                 returned[at] = proof.answer
             proofs.append(proof)

@@ -47,16 +47,11 @@ class Asked:
         """What the sub-question names, each thing once: answers, names, quoted texts."""
         found = self.mentions
         pieces = [piece for name in found.names for piece in listed(name)]
-        answers = [one for _, answer in found.answers for one in _elements(answer)]
+        values = [literal(answer) or answer for _, answer in found.answers]
+        answers = [as_text(leaf) for value in values for _, leaf in scalars(value)]
         every = [*answers, *found.quoted, *(one for one in pieces if one.strip("[](){}"))]
         longest = [one for one in every if not any(_part(one, other) for other in every)]
         return tuple({name_words(one): one for one in longest[::-1] if words(one)}.values())
-
-
-def _elements(answer: str) -> list[str]:
-    """The scalars of an answer that is a list or an object; any other answer itself."""
-    value = literal(answer)
-    return [answer] if value is None else [as_text(leaf) for _, leaf in scalars(value)]
 
 
 def _part(name: str, whole: str) -> bool:
@@ -116,25 +111,14 @@ def inner(schema: Mapping[str, JSON], step: str | int, root: Mapping[str, JSON])
 
 def leaves(schema: Mapping[str, JSON], arguments: Mapping[str, JSON]) -> list[Leaf]:
     """The scalars of a call, in order."""
-    found: list[Leaf] = []
-    left: list[tuple[tuple[str | int, ...], JSON, Mapping[str, JSON], str]]
-    left = [((), dict(arguments), schema, "")]
-    while left:
-        path, value, own, about = left.pop()
-        text = own.get("description")
-        about = f"{about} {text}" if path and isinstance(text, str) else about
-        steps: Sequence[str | int] = ()
-        if isinstance(value, dict):
-            steps = list(value)
-        elif isinstance(value, list):
-            steps = range(len(value))
-        else:
-            found.append(Leaf(path, value, own, about))
-            continue
-        for step in reversed(steps):
-            under = inner(own, step, schema)
-            named = f"{about} {step}" if isinstance(step, str) else about
-            left.append(((*path, step), value[step], under, named))  # type: ignore[index]
+    found = []
+    for path, value in scalars(dict(arguments)):
+        own, about = schema, ""
+        for step in path:
+            own = inner(own, step, schema)
+            name = f" {step}" if isinstance(step, str) else ""
+            about = f"{about}{name} {own.get('description', '')}"
+        found.append(Leaf(path, value, own, about))
     return found
 
 
@@ -147,9 +131,6 @@ def with_value(arguments: JSON, path: Sequence[str | int], value: JSON) -> JSON:
         return [*arguments[:at], with_value(arguments[at], path[1:], value), *arguments[at + 1 :]]
     held = arguments if isinstance(arguments, dict) else {}
     return {**held, str(path[0]): with_value(held.get(str(path[0])), path[1:], value)}
-
-
-# -- grounds -----------------------------------------------------------------------------------
 
 
 class Ground(IntEnum):
@@ -194,9 +175,6 @@ def _ground_of_text(asked: Asked, leaf: Leaf, text: str) -> Ground:
         return Ground.SAID if quoted or _whole(asked, text, found) else Ground.CHANGED
     if found and len(text) > 1 and runs(found, _stems(words(leaf.about))):
         return Ground.SCHEMA
-    pieces = [piece.strip() for piece in text.split(",")]
-    if len(pieces) > 1 and "comma" in leaf.about:
-        return max(ground(asked, Leaf(leaf.path, one, leaf.schema, "")) for one in pieces)
     apart = {*found} - {"of", "the"} <= {*_stems(words(asked.text))}
     if any(bare(text) == bare(one) for one in exact) or (len(found) > 1 and apart):
         return Ground.CHANGED
@@ -284,8 +262,6 @@ def _stem(word: str) -> str:
     return word.removesuffix("s") if len(word) > 3 else word
 
 
-# -- what a word says --------------------------------------------------------------------------
-
 _MINUS = re.compile(r"\b(?:minus|negative) \w+|(?<!\w)-\d")
 _BACK = frozenset({"before", "ago", "earlier", "prior", "back", "preceding", "less", "minus"})
 _MOVES = frozenset({"add", "offset", "shift", "delta", "change", "amount", "increment", "step"})
@@ -326,10 +302,13 @@ _ALIKE = (
     "smallest lowest least minimum shortest",
     "earliest oldest first start started began begin",
     "latest newest last end ended final",
-    "lower lowercase small",
+    "case lower lowercase small",
+    "inclusive inclusively exclusive exclusively strictly ends bounds endpoints counting",
+    "exclude excluding excluded without except ignore ignoring omit skip remove contain no",
+    "descending decreasing reverse reversed backwards",
     "middle median",
     "average mean",
-    "upper uppercase capital capitals",
+    "case upper uppercase capital capitals",
 )
 """Words that stand for one another in a choice's name and in a question."""
 _GROUPS = tuple(frozenset(group.split()) for group in _ALIKE)
@@ -362,6 +341,11 @@ def _told(part: str, asked: Sequence[str]) -> float:
         return 0.9
     near = (group for group in _GROUPS if part in group)
     return 0.8 if any(not group.isdisjoint(asked) for group in near) else 0.0
+
+
+def speaks_of(document: str, text: str) -> bool:
+    """Whether a document has each word of a text, or one that stands for it."""
+    return all(_told(word, words(document)) for word in name_words(text))
 
 
 def places(asked: Asked, values: Sequence[JSON], *, anywhere: bool = False) -> list[int]:
@@ -405,4 +389,5 @@ def beside(asked: Asked, leaf: Leaf) -> Sequence[str]:
     size = max(1, len(name_words(as_text(leaf.value))))
     if not at:
         return ()
-    return (*found[max(0, at[0] - 2) : at[0]], *found[at[0] + size : at[0] + size + 1])
+    before = " ".join(found[max(0, at[0] - 2) : at[0]]).rpartition("and")[2].split()
+    return (*before, *found[at[0] + size : at[0] + size + 1])

@@ -10,7 +10,7 @@ from toolhop_sandbox.outcome import JSON
 from toolhop_tools.answers import plain_number, plain_text, same_answer
 from toolhop_tools.certify.model import Edge
 from toolhop_tools.certify.readable import Asked
-from toolhop_tools.certify.words import as_text, bare, name_words, runs, scalars, words
+from toolhop_tools.certify.words import as_text, letters, name_words, runs, scalars, words
 
 SHORTEST = 3
 """Letters of a text below which it is no part of an answer but chance."""
@@ -49,23 +49,12 @@ def edges(asked: Asked, arguments: Mapping[str, JSON]) -> tuple[Edge, ...]:
     return tuple(found)
 
 
-def named(asked: Asked) -> tuple[Edge, ...]:
-    """The same for a hop without a gold call: the earlier answers that its question names."""
-    return tuple(Edge(hop + 1, "", equal=True) for hop, _ in asked.mentions.answers)
-
-
 def _whole(asked: Asked, value: list[JSON]) -> int | None:
     """The earlier hop whose answer is this list, written out."""
-    letters = _letters("".join(as_text(leaf) for _, leaf in scalars(value)))
-    for hop in reversed(range(len(asked.earlier))):
-        answer = asked.earlier[hop]
-        if answer.strip().startswith(("[", "(")) and letters and _letters(answer) == letters:
-            return hop
-    return None
-
-
-def _letters(text: str) -> str:
-    return "".join(letter for letter in bare(text) if letter.isalnum())
+    written = letters("".join(as_text(leaf) for _, leaf in scalars(value)))
+    lists = [hop for hop, one in enumerate(asked.earlier) if one.strip().startswith(("[", "("))]
+    same = [hop for hop in lists if written and letters(asked.earlier[hop]) == written]
+    return same[-1] if same else None
 
 
 def _edge(
@@ -76,18 +65,15 @@ def _edge(
             # Of two equal answers the next one is for the next argument.
             free.append(free.pop(free.index(hop)))
             return Edge(hop + 1, path, equal=True)
+    asked_words = words(asked.mentions.text)
     own = any(same_answer(number, text) for number in asked.mentions.numbers)
     for hop in others:
-        if not own and same_answer(asked.earlier[hop], text) and not _in_question(asked, text):
+        if not own and same_answer(asked.earlier[hop], text) and not runs(words(text), asked_words):
             return Edge(hop + 1, path, equal=True)
     for hop in (*free, *others):
         if _made_of(asked.earlier[hop], text):
             return Edge(hop + 1, path, equal=False)
     return None
-
-
-def _in_question(asked: Asked, text: str) -> bool:
-    return bool(runs(words(text), words(asked.mentions.text)))
 
 
 def _made_of(answer: str, text: str) -> bool:
@@ -96,7 +82,7 @@ def _made_of(answer: str, text: str) -> bool:
         whole = plain_number(plain_text(answer))
         return whole is not None and abs(number) == abs(whole) and number != whole
     part, whole_words = name_words(text), name_words(answer)
-    if len(_letters(text)) < SHORTEST or len(_letters(answer)) < SHORTEST:
+    if len(letters(text)) < SHORTEST or len(letters(answer)) < SHORTEST:
         return False
     if plain_number(plain_text(answer)) is not None:
         return False
@@ -120,12 +106,7 @@ def shape(hops: Sequence[Sequence[Edge]]) -> Shape:
 
 
 def _connected(count: int, pairs: set[tuple[int, int]]) -> bool:
-    reached, left = {1}, [1]
-    while left:
-        at = left.pop()
-        for one, other in pairs:
-            for near in ({one, other} - {at}) if at in (one, other) else ():
-                if near not in reached:
-                    reached.add(near)
-                    left.append(near)
+    reached = {1}
+    for _ in range(count):
+        reached |= {hop for pair in pairs if not reached.isdisjoint(pair) for hop in pair}
     return len(reached) == count

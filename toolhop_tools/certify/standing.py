@@ -6,35 +6,29 @@ A call stands by what the question says of it; its rivals are the calls one step
 from __future__ import annotations
 
 import itertools
-import json
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from toolhop_sandbox.outcome import JSON
-from toolhop_tools.answers import plain_number, plain_text, same_answer
+from toolhop_tools.answers import same_answer
 from toolhop_tools.certify.candidates import Task
 from toolhop_tools.certify.readable import (
     Asked,
     Ground,
     Leaf,
-    backwards,
     beside,
     ground,
     leaves,
     places,
     said,
-    spelled_in,
-    with_value,
+    speaks_of,
 )
-from toolhop_tools.certify.words import as_text, bare, name_words, runs, same_number, words
+from toolhop_tools.certify.words import as_number, as_text, letters, name_words, runs, words
 from toolhop_tools.dates import whole_date
 
 Arguments = Mapping[str, JSON]
-
-MOST_RIVALS = 56
-"""Calls that a hit is compared with."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,15 +66,6 @@ class Standing:
         return self.over(other) and own[:2] + own[3:] != its[:2] + its[3:]
 
 
-_CHANGES = {
-    Ground.SAID: 0,
-    Ground.SCHEMA: 0,
-    Ground.CHANGED: 1,
-    Ground.ELSEWHERE: 2,
-    Ground.NOWHERE: 2,
-}
-
-
 def standing(task: Task, arguments: Arguments) -> Standing:
     """What speaks for a call, and what against it."""
     own = leaves(task.schema, arguments)
@@ -90,13 +75,17 @@ def standing(task: Task, arguments: Arguments) -> Standing:
     options = [_option(task, leaf) for leaf in own]
     untold = {leaf.path[0] for leaf in loose if ground(task.asked, leaf) is not Ground.SAID}
     return Standing(
-        held=sum(_holds(own, name) for name in wanted(task)),
+        held=len(_held(task, arguments)),
         told=sum(max(0.0, one) for one in options) + sum(_in_words(task, leaf) for leaf in loose),
         bare=-sum(one < 0 for one in options) - len(untold),
-        plain=-sum(_CHANGES[ground(task.asked, leaf)] for leaf in content),
+        plain=-sum(_changes(ground(task.asked, leaf)) for leaf in content),
         order=_order(task, content),
         roles=sum(_role(task, leaf) for leaf in own),
     )
+
+
+def _changes(found: Ground) -> int:
+    return min(2, max(0, found - Ground.SCHEMA))
 
 
 def wanted(task: Task) -> list[str]:
@@ -106,21 +95,40 @@ def wanted(task: Task) -> list[str]:
     return list(dict.fromkeys([*task.asked.named, *digits, *found.dates]))
 
 
-def _holds(own: Sequence[Leaf], name: str) -> bool:
+def _held(task: Task, arguments: Arguments) -> frozenset[str]:
+    own = leaves(task.schema, arguments)
+    return frozenset(name for name in wanted(task) if holds(own, name))
+
+
+def asks_otherwise(task: Task, arguments: Arguments, other: Arguments) -> bool:
+    """Whether two calls for one thing have different ones that the sub-question names.
+
+    Nothing then tells which it asks about, even where one of them finds nothing; but what the
+    tool's document names is what the tool is about.
+    """
+    content = [leaf for leaf in leaves(task.schema, arguments) if not leaf.is_option]
+    own, its = _held(task, arguments), _held(task, other)
+    its = frozenset(name for name in its - own if not speaks_of(task.document, name))
+    return len(content) == 1 and isinstance(content[0].value, str) and bool(own and its)
+
+
+def holds(own: Sequence[Leaf], name: str) -> bool:
+    """Whether a call has what the sub-question names, in whatever notation."""
     given = [as_text(leaf.value) for leaf in own if leaf.value is not None]
-    day, letters = whole_date(name), "".join(filter(str.isalnum, bare(name)))
+    day, whole, number = whole_date(name), letters(name), as_number(name)
     for text in given:
         if (
             same_answer(name, text)
-            or same_number(name, text)
+            or (number is not None and as_number(text) in (number, -number))
             or runs(name_words(name), words(text))
         ):
             return True
         if day is not None and whole_date(text) == day:
             return True
     parts = {str(one) for one in ((day.year, day.month, day.day) if day else ())}
-    joined = "".join(filter(str.isalnum, bare("".join(given))))
-    return bool(parts and parts <= set(given)) or (len(letters) > 2 and letters in joined)
+    return bool(parts and parts <= set(given)) or (
+        len(whole) > 2 and whole in letters("".join(given))
+    )
 
 
 def _option(task: Task, leaf: Leaf) -> float:
@@ -131,7 +139,7 @@ def _option(task: Task, leaf: Leaf) -> float:
     if isinstance(leaf.value, bool):
         told = switch(task, leaf.name)
         if told is None:
-            return 0.0 if leaf.value == default else -1.0
+            return 0.0 if leaf.value == default or touched(task, leaf.name) else -1.0
         return 1.0 if leaf.value is told else -1.0
     told_of_it = said(as_text(leaf.value), task.asked)
     if told_of_it == 0 and leaf.value != default:
@@ -143,8 +151,8 @@ def _in_words(task: Task, leaf: Leaf) -> float:
     """A little for an optional number that the sub-question has in words, as these are not held."""
     if ground(task.asked, leaf) is not Ground.SAID:
         return 0.0
-    held = any(_holds([leaf], name) for name in wanted(task))
-    return 0.5 if _is_number(leaf.value) and not held else 0.0
+    held = any(holds([leaf], name) for name in wanted(task))
+    return 0.5 if is_number(leaf.value) and not held else 0.0
 
 
 _LEAVES_OUT = frozenset({"exclude", "excluding", "without", "ignoring", "ignore", "except", "not"})
@@ -155,19 +163,33 @@ _PLAIN_PARTS = frozenset(
 
 
 def switch(task: Task, name: str) -> bool | None:
-    """How the sub-question sets a switch; None where it does not speak of it.
+    """How the sub-question sets a switch; None where it does not speak of it, or not in its words.
 
     ``include_spaces`` is off where spaces are excluded, ``ignore_spaces`` is on.
     """
     parts = words(name.replace("_", " "))
-    subject = (task.hop.tool.name, *task.required)
-    known = {word for one in subject for word in words(one.replace("_", " "))} | _PLAIN_PARTS
-    rest = " ".join(part for part in parts if part not in known)
-    if not rest or said(rest, task.asked) < 1.0:
+    if said(_topic(task, name), task.asked) < 1.0:
         return None
     out = not _LEAVES_OUT.isdisjoint(words(task.asked.text))
     takes_out = not _TAKES_OUT.isdisjoint(parts)
     return out == takes_out
+
+
+def touched(task: Task, name: str) -> bool:
+    """Whether the sub-question speaks of what a switch is about."""
+    return said(_topic(task, name), task.asked) > 0
+
+
+def _topic(task: Task, name: str) -> str:
+    """The words of a switch's name that its tool and other parameters do not have."""
+    subject = (task.hop.tool.name, *task.required)
+    known = {word for one in subject for word in words(one.replace("_", " "))} | _PLAIN_PARTS
+    return " ".join(part for part in words(name.replace("_", " ")) if part not in known)
+
+
+def spoken_of(task: Task, choice: str) -> bool:
+    """Whether the sub-question says a choice, or a part of it that the tool's name has not."""
+    return said(choice, task.asked) >= 0.8 or touched(task, choice)
 
 
 _EITHER = frozenset({"difference", "between", "apart", "distance", "gap", "differ"})
@@ -183,20 +205,50 @@ _PAIRS = (
 )
 
 
+def is_number(value: JSON) -> bool:
+    """Whether a value is a number: a truth value is none."""
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
 def _order(task: Task, content: Sequence[Leaf]) -> int:
     """Whether the values of a list, or of a pair of parameters, are in the order of mention."""
     asked = words(task.asked.text)
-    lists = [
-        [leaf.value for leaf in group]
-        for _, group in itertools.groupby(content, key=lambda leaf: leaf.path[0])
-    ]
+    lists = [list(group) for _, group in itertools.groupby(content, lambda leaf: leaf.path[0])]
     total = 0
-    for values in (*lists, [leaf.value for leaf in _paired(content)]):
-        known = places(task.asked, values, anywhere=True)
+    for group in (*lists, _paired(content)):
+        values = [leaf.value for leaf in group]
+        found = zip(group, places(task.asked, values, anywhere=True), strict=False)
+        rows = itertools.groupby(found, lambda one: one[0].path[:2])
+        known = [min(at for _, at in row) for _, row in rows]
         if len(known) > 1 and known != known[::-1]:
             rising = 1 if known == sorted(known) else -1
-            total += -rising if _TURNED.search(task.asked.text) else rising
+            if _TURNED.search(task.asked.text):
+                total -= rising
+            elif _side_by_side(task.asked, values):
+                total += rising
     return 0 if not _EITHER.isdisjoint(asked) else total
+
+
+_JOINS = frozenset(
+    (
+        *("and", "or", "nor", "than", "then", "the", "a", "an", "minus", "plus", "times"),
+        *("over", "modulo", "by", "divided", "multiplied", "followed"),
+    )
+)
+_TO = re.compile(r"\b(?:from|ratio of) .* to\b|\bto the power of\b")
+
+
+def _side_by_side(asked: Asked, values: Sequence[JSON]) -> bool:
+    """Whether nothing but joining words stands between values: any other word may turn the order.
+
+    True as well where the sub-question does not say them: a list that an earlier answer has.
+    """
+    text = words(asked.text)
+    own_words = [name_words(as_text(value)) for value in values]
+    said_at = sorted(zip(places(asked, values), own_words, strict=False))
+    joins = {*_JOINS, *(("to", "power", "of") if _TO.search(asked.text) else ())}
+    pairs = itertools.pairwise(said_at)
+    return all(joins.issuperset(text[at + len(own) : after]) for (at, own), (after, _) in pairs)
 
 
 def _paired(content: Sequence[Leaf]) -> list[Leaf]:
@@ -219,131 +271,8 @@ def _role(task: Task, leaf: Leaf) -> int:
     own = words(leaf.name.replace("_", " "))
     days = [day.split("-") for day in task.asked.mentions.dates]
     for part, at in (("year", 0), ("month", 1), ("day", 2)):
-        if part in own and _is_number(leaf.value) and days:
+        if part in own and is_number(leaf.value) and days:
             return sum(int(day[at]) == leaf.value for day in days)
     near = beside(task.asked, leaf) if isinstance(leaf.value, str | int | float) else ()
     aimed = not _AIM.isdisjoint(own) and not _TOWARDS.isdisjoint(near)
     return aimed + sum(word in own for word in near)
-
-
-def rivals(task: Task, arguments: Arguments) -> list[dict[str, JSON]]:
-    """Calls that can be read as well, each one step from a call, which the simulator accepts."""
-    found: dict[str, dict[str, JSON]] = {}
-    own = json.dumps(arguments, sort_keys=True)
-    for one in _steps(task, arguments):
-        key = json.dumps(one, sort_keys=True)
-        if key != own and task.accepts(one):
-            found.setdefault(key, one)
-            if len(found) == MOST_RIVALS:
-                break
-    return list(found.values())
-
-
-def _steps(task: Task, arguments: Arguments) -> Iterator[dict[str, JSON]]:
-    own = leaves(task.schema, arguments)
-    yield from _orders(task, arguments, own)
-    yield from _fewer(task, arguments)
-    yield from _conditions(task, arguments, own)
-    for leaf in own:
-        for value in _other_values(task, own, leaf):
-            changed = with_value(dict(arguments), leaf.path, value)
-            if isinstance(changed, dict):
-                yield changed
-
-
-def _fewer(task: Task, arguments: Arguments) -> Iterator[dict[str, JSON]]:
-    """Without each optional argument, and without all of them."""
-    free = [name for name in arguments if name not in task.required]
-    for out in ([free] if len(free) > 1 else []) + [[name] for name in free]:
-        yield {name: value for name, value in arguments.items() if name not in out}
-
-
-def _orders(task: Task, arguments: Arguments, own: Sequence[Leaf]) -> Iterator[dict[str, JSON]]:
-    for name, value in arguments.items():
-        if isinstance(value, list) and len(value) > 1:
-            yield {**arguments, name: value[::-1]}
-            if len(value) > 2:
-                yield {**arguments, name: [value[1], value[0], *value[2:]]}
-                yield {**arguments, name: [*value[1:], value[0]]}
-    top = [leaf for leaf in own if len(leaf.path) == 1]
-    for one, other in itertools.combinations(top, 2):
-        numbers = all(_is_number(leaf.value) for leaf in (one, other))
-        alike = numbers or (isinstance(one.value, str) and isinstance(other.value, str))
-        if alike and one.choices == other.choices:
-            yield {**arguments, one.name: other.value, other.name: one.value}
-
-
-def _is_number(value: JSON) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
-
-
-def _conditions(task: Task, arguments: Arguments, own: Sequence[Leaf]) -> Iterator[dict[str, JSON]]:
-    """With what the sub-question says and the call leaves out, where a parameter takes it."""
-    left_out = [name for name in wanted(task) if not _holds(own, name)]
-    # "First" is in "first name" as well, and what most tools take when they are told nothing.
-    in_words = [one for one in task.asked.mentions.ordinals if one != "1" and not _holds(own, one)]
-    for name in task.properties:
-        schema = task.schema_of(name)
-        listed = task.schema_of(name, 0).get("enum")
-        if isinstance(listed, list):
-            told = [one for one in listed if said(as_text(one), task.asked) == 1]
-            if told and arguments.get(name) != told:
-                yield {**arguments, name: told}
-                yield from ({**arguments, name: [one]} for one in told)
-        choices, inside = schema.get("enum"), schema.get("properties")
-        for switched in inside if isinstance(inside, dict) else ():
-            if switch(task, switched):
-                yield {**arguments, name: {switched: True}}
-        if name in arguments:
-            continue
-        if isinstance(choices, list):
-            told = [one for one in choices if said(as_text(one), task.asked) >= 0.8]
-            yield from ({**arguments, name: one} for one in told[:3])
-        elif schema.get("type") == "boolean":
-            if (told_ := switch(task, name)) is not None:
-                yield {**arguments, name: told_}
-        else:
-            for text in (*left_out, *in_words):
-                yield from ({**arguments, name: value} for value in _as_type(schema, text))
-
-
-def _as_type(schema: Mapping[str, JSON], text: str) -> Iterator[JSON]:
-    kinds, number = schema.get("type"), plain_number(plain_text(text))
-    several = kinds if isinstance(kinds, list) else [kinds]
-    if number is not None and abs(number) < 10**15 and {"integer", "number"} & set(several):
-        yield int(number) if number == int(number) else float(number)
-    elif "string" in several:
-        yield text
-    elif "array" in several:
-        yield [text]
-
-
-def _other_values(task: Task, own: Sequence[Leaf], leaf: Leaf) -> Iterator[JSON]:
-    """What could stand in a leaf's place: other choices, or what the question says verbatim."""
-    others = [other.value for other in own if other is not leaf]
-    if leaf.choices:
-        yield from (one for one in leaf.choices[:12] if one != leaf.value and one not in others)
-    elif isinstance(leaf.value, bool):
-        yield not leaf.value
-    elif isinstance(leaf.value, str):
-        yield from _other_texts(task.asked, leaf.value, others)
-    elif isinstance(leaf.value, int | float):
-        if backwards(task.asked, leaf.name) or leaf.value < 0:
-            yield -leaf.value
-        if ground(task.asked, leaf) > Ground.SCHEMA:
-            for text in (*wanted(task), *task.asked.mentions.ordinals):
-                if not _holds(own, text):
-                    yield from _as_type(leaf.schema, text)
-
-
-def _other_texts(asked: Asked, value: str, others: Sequence[JSON]) -> Iterator[str]:
-    """An answer as its tool spelled it or as the data does, and what else the question names."""
-    for hop, answer in asked.mentions.answers:
-        pair = (answer, asked.returned.get(hop, answer), spelled_in(asked.text, answer))
-        if bare(value) in map(bare, pair):
-            yield from (one for one in pair if one != value)
-    taken = {name_words(as_text(other)) for other in others}
-    cased = str.lower if value.islower() else str.upper if value.isupper() else str
-    for name in asked.named:
-        if name_words(name) not in taken:
-            yield from (one for one in {name: 0, cased(name): 0} if one != value)

@@ -53,11 +53,6 @@ def runs(part: Sequence[str], whole: Sequence[str]) -> list[int]:
     return [at for at in range(last + 1) if tuple(whole[at : at + len(part)]) == tuple(part)]
 
 
-def stands_in(part: str, whole: str) -> bool:
-    """Whether `part` stands in `whole` as whole words."""
-    return bool(runs(name_words(part), words(whole)))
-
-
 def scalars(value: JSON) -> list[tuple[tuple[str | int, ...], JSON]]:
     """The scalars in a value, each with the keys and indexes that lead to it."""
     found: list[tuple[tuple[str | int, ...], JSON]] = []
@@ -85,7 +80,14 @@ def as_text(value: JSON) -> str:
     return repr(value)
 
 
-def same_number(one: str, other: str) -> bool:
-    """Whether both are plain numbers of one value, the sign aside."""
-    first, second = plain_number(plain_text(one)), plain_number(plain_text(other))
-    return first is not None and second is not None and abs(first) == abs(second)
+def letters(text: str) -> str:
+    """The letters and digits of a text, case and accents aside."""
+    return "".join(filter(str.isalnum, bare(text)))
+
+
+def as_number(text: str) -> int | float | None:
+    """The plain number that a text is, as JSON has it; None for another text or a huge number."""
+    number = plain_number(plain_text(text))
+    if number is None or abs(number) >= 10**15:
+        return None
+    return int(number) if number == int(number) else float(number)

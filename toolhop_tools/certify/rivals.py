@@ -1,0 +1,167 @@
+"""The calls that can be read as well as another: its rivals, each one step from it. Pure."""
+
+from __future__ import annotations
+
+import itertools
+import json
+from collections.abc import Iterator, Mapping, Sequence
+
+from toolhop_sandbox.outcome import JSON
+from toolhop_tools.certify.candidates import Task
+from toolhop_tools.certify.readable import (
+    Asked,
+    Ground,
+    Leaf,
+    backwards,
+    ground,
+    leaves,
+    said,
+    spelled_in,
+    with_value,
+)
+from toolhop_tools.certify.standing import (
+    Arguments,
+    holds,
+    is_number,
+    spoken_of,
+    standing,
+    switch,
+    touched,
+    wanted,
+)
+from toolhop_tools.certify.words import as_number, as_text, bare, name_words
+
+MOST_RIVALS = 56
+"""Calls that a hit is compared with."""
+
+
+MOST_STEPS = 4
+"""Steps from an example to the call that says what is asked and nothing else."""
+
+
+def rivals(task: Task, arguments: Arguments) -> list[dict[str, JSON]]:
+    """Calls that can be read as well, each one step from a call, which the simulator accepts."""
+    found: dict[str, dict[str, JSON]] = {}
+    own = json.dumps(arguments, sort_keys=True)
+    for one in _steps(task, arguments):
+        key = json.dumps(one, sort_keys=True)
+        if key != own and task.accepts(one):
+            found.setdefault(key, one)
+            if len(found) == MOST_RIVALS:
+                break
+    return list(found.values())
+
+
+def _steps(task: Task, arguments: Arguments) -> Iterator[dict[str, JSON]]:
+    own = leaves(task.schema, arguments)
+    yield from _orders(task, arguments, own)
+    yield from _fewer(task, arguments)
+    yield from _conditions(task, arguments, own)
+    for leaf in own:
+        for value in _other_values(task, own, leaf):
+            changed = with_value(dict(arguments), leaf.path, value)
+            if isinstance(changed, dict):
+                yield changed
+
+
+def _fewer(task: Task, arguments: Arguments) -> Iterator[dict[str, JSON]]:
+    """Without each optional argument, and without all of them."""
+    free = [name for name in arguments if name not in task.required]
+    for out in ([free] if len(free) > 1 else []) + [[name] for name in free]:
+        yield {name: value for name, value in arguments.items() if name not in out}
+
+
+def _orders(task: Task, arguments: Arguments, own: Sequence[Leaf]) -> Iterator[dict[str, JSON]]:
+    for name, value in arguments.items():
+        if isinstance(value, list) and len(value) > 1:
+            yield {**arguments, name: value[::-1]}
+            if len(value) > 2:
+                yield {**arguments, name: [value[1], value[0], *value[2:]]}
+                yield {**arguments, name: [*value[1:], value[0]]}
+    top = [leaf for leaf in own if len(leaf.path) == 1]
+    for one, other in itertools.combinations(top, 2):
+        numbers = all(is_number(leaf.value) for leaf in (one, other))
+        alike = numbers or (isinstance(one.value, str) and isinstance(other.value, str))
+        if alike and one.choices == other.choices:
+            yield {**arguments, one.name: other.value, other.name: one.value}
+
+
+def _conditions(task: Task, arguments: Arguments, own: Sequence[Leaf]) -> Iterator[dict[str, JSON]]:
+    """With what the sub-question says and the call leaves out, where a parameter takes it."""
+    left_out = [name for name in wanted(task) if not holds(own, name)]
+    # "First" is in "first name" as well, and what most tools take when they are told nothing.
+    in_words = [one for one in task.asked.mentions.ordinals if one != "1" and not holds(own, one)]
+    for name in task.properties:
+        schema = task.schema_of(name)
+        listed = task.schema_of(name, 0).get("enum")
+        if isinstance(listed, list):
+            told = [one for one in listed if said(as_text(one), task.asked) == 1]
+            if told and arguments.get(name) != told:
+                yield {**arguments, name: told}
+                yield from ({**arguments, name: [one]} for one in told)
+        choices = schema.get("enum")
+        if name in arguments:
+            continue
+        if isinstance(choices, list):
+            told = [one for one in choices if spoken_of(task, as_text(one))]
+            yield from ({**arguments, name: one} for one in told[:3])
+        elif schema.get("type") == "boolean" and touched(task, name):
+            told_ = switch(task, name)
+            yield from ({**arguments, name: one} for one in (True, False) if told_ in {one, None})
+        else:
+            for text in (*left_out, *in_words):
+                yield from ({**arguments, name: value} for value in _as_type(schema, text))
+
+
+def _as_type(schema: Mapping[str, JSON], text: str) -> Iterator[JSON]:
+    kinds, number = schema.get("type"), as_number(text)
+    several = kinds if isinstance(kinds, list) else [kinds]
+    if number is not None and {"integer", "number"} & set(several):
+        yield number
+    elif "string" in several:
+        yield text
+    elif "array" in several:
+        yield [text]
+
+
+def _other_values(task: Task, own: Sequence[Leaf], leaf: Leaf) -> Iterator[JSON]:
+    """What could stand in a leaf's place: other choices, or what the question says verbatim."""
+    others = [other.value for other in own if other is not leaf]
+    if leaf.choices:
+        yield from (one for one in leaf.choices[:12] if one != leaf.value and one not in others)
+    elif isinstance(leaf.value, bool):
+        # One that no schema describes is part of a record, as of a list's row.
+        yield from [not leaf.value] if leaf.schema else []
+    elif isinstance(leaf.value, str):
+        yield from _other_texts(task.asked, leaf.value, others)
+    elif isinstance(leaf.value, int | float):
+        if backwards(task.asked, leaf.name) or leaf.value < 0:
+            yield -leaf.value
+        if ground(task.asked, leaf) > Ground.SCHEMA:
+            for text in (*wanted(task), *task.asked.mentions.ordinals):
+                if not holds(own, text):
+                    yield from _as_type(leaf.schema, text)
+
+
+def _other_texts(asked: Asked, value: str, others: Sequence[JSON]) -> Iterator[str]:
+    """An answer as its tool spelled it or as the data does, and what else the question names."""
+    for hop, answer in asked.mentions.answers:
+        pair = (answer, asked.returned.get(hop, answer), spelled_in(asked.text, answer))
+        if bare(value) in map(bare, pair):
+            yield from (one for one in pair if one != value)
+    taken = {name_words(as_text(other)) for other in others}
+    cased = str.lower if value.islower() else str.upper if value.isupper() else str
+    for name in asked.named:
+        if name_words(name) not in taken:
+            yield from (one for one in {name: 0, cased(name): 0} if one != value)
+
+
+def nearest(task: Task, arguments: dict[str, JSON]) -> dict[str, JSON]:
+    """The call that is reached step by step, each one nearer to what is asked."""
+    for _ in range(MOST_STEPS):
+        mine = standing(task, arguments)
+        nearer = (one for one in rivals(task, arguments) if standing(task, one).over(mine))
+        arguments, before = next(nearer, arguments), arguments
+        if arguments == before:
+            break
+    return arguments
