@@ -63,10 +63,12 @@ def figures(
     measures: Sequence[Measure], scores: Sequence[tuple[str, Score]]
 ) -> dict[str, Estimate | None]:
     """Each measure over scores, each with its item, by its name."""
-    sums = {one.name: _sums(one, scores) for one in measures}
-    found = {one.name: _mean([sums[name] for name in one.mean_of or (one.name,)])
-             for one in measures}  # fmt: skip
-    return {name: one.estimate if one else None for name, one in found.items()}
+    named = {one.name: one for one in measures}
+    found: dict[str, Estimate | None] = {}
+    for one in measures:  # one after the other: of many items the sums of all would weigh
+        mean = _mean([_sums(named[name], scores) for name in one.mean_of or (one.name,)])
+        found[one.name] = mean.estimate if mean else None
+    return found
 
 
 def estimate(measure: Measure, scores: Iterable[tuple[str, Score]]) -> Estimate | None:
