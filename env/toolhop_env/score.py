@@ -8,7 +8,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TypeAlias
+from functools import lru_cache
+from typing import Annotated, TypeAlias
+
+from pydantic import AfterValidator
 
 from toolhop_env.messages import Origin
 from toolhop_env.offered import tools_unseen
@@ -68,12 +71,18 @@ class Conduct:
         return sum(self.errors.values())
 
 
+@lru_cache(4096)
+def _kept(parts: Parts) -> Parts:
+    """Equal parts as one: read back from thousands of episodes most are the same few."""
+    return parts
+
+
 @dataclass(frozen=True, slots=True)
 class Score:
     """What a finished episode is worth."""
 
     conduct: Conduct
-    values: dict[str, Parts | None]
+    values: dict[str, Annotated[Parts, AfterValidator(_kept)] | None]
     """By the name of a measure of the episode's benchmark."""
 
     def value(self, name: str) -> float | None:

@@ -226,7 +226,7 @@ class RunStore:
                 continue
             if line.attempt.ended:
                 lines[entry.name] = line
-            yield replace(line.attempt, judge=said.panel)
+            yield _judged(line.attempt, said.panel)
 
     def results(self) -> Iterator[Attempt]:
         """The attempts that count: one a finished episode, the first that is not errored.
@@ -246,7 +246,7 @@ class RunStore:
         for entry in self._files():
             line = _line(Path(entry.path), said)
             if line is not None:
-                yield replace(line.attempt, judge=said.panel)
+                yield _judged(line.attempt, said.panel)
 
     def judgements(self) -> Judgements:
         """What a judge said of the traces.
@@ -336,6 +336,10 @@ def _official(item: Item) -> bool:
     """Whether ToolHop's row format can hold an item."""
     programs = all(isinstance(tool.body, Program) for tool in item.tools.values())
     return item.benchmark == TOOLHOP.name and programs
+
+
+def _judged(attempt: Attempt, judge: str) -> Attempt:
+    return attempt if attempt.judge == judge else replace(attempt, judge=judge)
 
 
 def _line(path: Path, said: Judgements) -> IndexLine | None:
