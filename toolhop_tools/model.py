@@ -207,7 +207,7 @@ class Hop:
 
 @dataclass(frozen=True)
 class Item:
-    """A question, the tools on offer, and the gold: of ToolHop the answer and the hops to it."""
+    """A question, its tools, and the gold: of ToolHop the answer and the hops to it."""
 
     id: str
     question: str
@@ -222,9 +222,10 @@ class Item:
     extra: Mapping[str, JSON] = field(default_factory=dict)
     """Fields of the data row that the product does not use, kept for export."""
     others: tuple[Tool, ...] = ()
-    """Tools on offer that belong to no hop; see `toolhop_tools.perturb`."""
+    """Tools that belong to no hop; see `toolhop_tools.perturb`."""
     order: tuple[str, ...] = ()
-    """Names of all tools in the order in which they are shown; empty for hop order."""
+    """Names of the tools on offer in the order in which they are shown; empty for all, in hop
+    order. A tool that is not named is missing, or comes when it is asked for."""
     benchmark: str = TOOLHOP
     """Name of the benchmark whose scorer reads the gold."""
     wordings: Mapping[str, str] = field(default_factory=dict)
@@ -234,11 +235,15 @@ class Item:
     ToolHop, whose gold is `answer` and `hops`."""
 
     @cached_property
+    def all_tools(self) -> dict[str, Tool]:
+        """Its tools by the name that a model calls them by, on offer or not."""
+        tools = {hop.tool.name: hop.tool for hop in self.hops}
+        return tools | {tool.name: tool for tool in self.others}
+
+    @cached_property
     def tools(self) -> dict[str, Tool]:
         """The tools on offer by the name that a model calls them by, in the order shown."""
-        tools = {hop.tool.name: hop.tool for hop in self.hops}
-        tools |= {tool.name: tool for tool in self.others}
-        return {name: tools[name] for name in self.order or tools}
+        return {name: self.all_tools[name] for name in self.order or self.all_tools}
 
     @cached_property
     def digest(self) -> str:

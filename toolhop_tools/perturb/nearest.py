@@ -30,7 +30,7 @@ class Nearest:
     def __init__(self, items: Sequence[Item]) -> None:
         found: dict[str, tuple[str, Tool]] = {}
         for item in items:
-            for tool in item.tools.values():
+            for tool in item.all_tools.values():
                 found.setdefault(_key(tool), (item.id, tool))
         # In an order of their own, so that of tools that are equally near the first comes first.
         self._tools = sorted(found.values(), key=lambda one: (one[0], one[1].name))
@@ -57,8 +57,8 @@ class Nearest:
             item: whose tools are left out.
             like: the tools to be like; all of the item's where None.
         """
-        taken = {name.casefold() for name in item.tools}
-        bodies = {_does(tool) for tool in item.tools.values()}
+        taken = {name.casefold() for name in item.all_tools}
+        bodies = {_does(tool) for tool in item.all_tools.values()}
         likeness = self._likeness(item.tools.values() if like is None else like)
         for index in np.argsort(-likeness, kind="stable"):
             tool = self._tools[index][1]

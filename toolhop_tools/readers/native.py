@@ -36,7 +36,7 @@ FORMAT = 1
 
 def to_row(item: Item) -> dict[str, JSON]:
     """An item as a row. Where an answer stands in a result (`GoldCall.reading`) is left out."""
-    tools: list[JSON] = [_tool(tool) for tool in item.tools.values()]
+    tools: list[JSON] = [_tool(tool) for tool in item.all_tools.values()]
     others: list[JSON] = [tool.name for tool in item.others]
     return {
         MARK: FORMAT,
