@@ -6,8 +6,8 @@ from dataclasses import replace
 
 from toolhop_tools.load import load
 from toolhop_tools.model import DataSet, Flaky, GoldCall, Item
-from toolhop_tools.reading import Match, Reading
 from toolhop_tools.readers.native import from_rows, to_row
+from toolhop_tools.reading import Match, Reading
 from toolhop_tools.scenarios.label import Checks, Hidden, Label, Scenario, label_of, labelled
 
 
@@ -48,7 +48,7 @@ def test_a_row_of_before_reads_as_written() -> None:
     item = load("builtin").items[0]
     row = to_row(replace(item, benchmark="scenarios"))
     for hop in row["hops"]:  # type: ignore[union-attr]
-        del hop["source"]  # type: ignore[index,union-attr,arg-type]
+        del hop["source"]  # type: ignore[union-attr,arg-type]
 
     read = from_rows([row], name="x", origin="x")
 

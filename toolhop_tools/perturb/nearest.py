@@ -67,6 +67,19 @@ class Nearest:
                 taken.add(name)
                 yield tool
 
+    def among(self, tools: Sequence[Tool]) -> list[list[float]]:
+        """The cosines of tools with each other."""
+        found = [self._weights(Counter(words(tool.schema))) for tool in tools]
+        return [
+            [
+                round(
+                    math.fsum(one.get(word, 0.0) * weight for word, weight in two.items()), _DIGITS
+                )
+                for two in found
+            ]
+            for one in found
+        ]
+
     def _likeness(self, tools: Iterable[Tool]) -> NDArray[np.float64]:
         """By tool: its largest cosine with one of `tools`."""
         best = np.zeros(len(self._tools))
@@ -91,14 +104,14 @@ class Nearest:
 
 def words(schema: ToolSchema) -> list[str]:
     """A schema's words in lower case, names taken apart."""
-    text = [schema.name, schema.description, *_texts(dict(schema.parameters))]
+    text = [schema.name, schema.description, *schema_texts(dict(schema.parameters))]
     return [word.lower() for part in text for word in _WORD.findall(part)]
 
 
-def _texts(schema: JSON) -> list[str]:
+def schema_texts(schema: JSON) -> list[str]:
     """Names and descriptions of the parameters, at every depth."""
     if isinstance(schema, list):
-        return [text for part in schema for text in _texts(part)]
+        return [text for part in schema for text in schema_texts(part)]
     if not isinstance(schema, dict):
         return []
     found = []
@@ -107,7 +120,7 @@ def _texts(schema: JSON) -> list[str]:
             found += list(value)
         if key == "description" and isinstance(value, str):
             found.append(value)
-        found += _texts(value)
+        found += schema_texts(value)
     return found
 
 
