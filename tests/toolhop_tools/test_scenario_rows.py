@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import pytest
+
+from toolhop_tools.errors import DataError
 from toolhop_tools.load import load
 from toolhop_tools.model import DataSet, Flaky, GoldCall, Item
 from toolhop_tools.readers.native import from_rows, to_row
 from toolhop_tools.reading import Match, Reading
+from toolhop_tools.review import findings
 from toolhop_tools.scenarios.label import Checks, Hidden, Label, Scenario, label_of, labelled
 
 
@@ -54,3 +58,28 @@ def test_a_row_of_before_reads_as_written() -> None:
 
     assert isinstance(read, DataSet)
     assert {hop.gold.source for hop in read.items[0].hops if hop.gold} == {"written"}
+
+
+def test_a_row_that_offers_an_unknown_tool_is_refused() -> None:
+    row = to_row(replace(load("builtin").items[0], benchmark="scenarios"))
+    row["order"] = ["nobody_knows"]
+
+    with pytest.raises(DataError, match="nobody_knows"):
+        from_rows([row], name="x", origin="x")
+
+
+@pytest.mark.parametrize(
+    ("label", "told"),
+    [
+        pytest.param(None, "a scenario's label", id="none"),
+        pytest.param(Label(Scenario.MISSING_TOOL, "x", False, lost=(99,)), "99", id="a hop"),
+        pytest.param(Label(Scenario.RESERVE, "x", False, reserve=("no",)), "no", id="a tool"),
+    ],
+)
+def test_what_a_label_says_wrong_is_found(label: Label | None, told: str) -> None:
+    item = replace(load("builtin").items[0], benchmark="scenarios")
+    item = item if label is None else labelled(item, label, "x")
+
+    found = [one for one in findings(DataSet("x", "x", (item,))) if one.rule == "label"]
+
+    assert any(told in str(one) for one in found)

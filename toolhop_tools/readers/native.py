@@ -127,6 +127,8 @@ def from_rows(rows: Iterable[Mapping[str, Any]], *, name: str, origin: str) -> D
 
 def _item(row: Mapping[str, Any]) -> Item:
     tools = {one["name"]: _read_tool(one) for one in row["tools"]}
+    if unknown := [name for name in row["order"] if name not in tools]:
+        raise ValueError(f"order, which names {unknown[0]!r} and no such tool is there")
     hops = tuple(
         Hop(one["question"], one["answer"], tools[one["tool"]], _gold(one)) for one in row["hops"]
     )

@@ -26,6 +26,7 @@ from toolhop_tools.scenarios.scene import (
     Refused,
     Scene,
     answered,
+    drawn_hops,
     gold_of,
     held_back,
     plain_of,
@@ -47,7 +48,7 @@ BUSY = (
     "a lock was not free in time: try again",
 )
 SLOW_S = 2.5
-"""Seconds that a slow tool takes at least; a call may take 10 by default."""
+"""Seconds that a slow tool takes at least; a run allows a call 10 by default."""
 LARGE = 1000
 """Least number that is given in thousands."""
 
@@ -56,7 +57,7 @@ def broken_tool(scene: Scene, seed: int) -> Drafts:
     """The tool of a hop raises at each call."""
     item, drafts = scene.item, list[Draft]()
     whole, held = held_back(scene, item)
-    for at in _hops(scene, seed, "broken"):
+    for at in drawn_hops(scene, seed, "broken"):
         hop, why = item.hops[at], drawn(seed, item, "down").choice(DOWN)
         lines = [f"raise RuntimeError({why!r})"]
         made = with_tool(whole, hop.tool.name, with_lines(hop.tool, lines))
@@ -93,13 +94,14 @@ def slow_tool(scene: Scene, seed: int) -> Drafts:
     rng = drawn(seed, scene.item, "slow")
     hop = scene.item.hops[rng.randrange(len(scene.item.hops))]
     lines = ["import time", f"time.sleep({SLOW_S})", "return {tool}(**given)"]
-    return (_hazard(scene, Scenario.SLOW_TOOL, hop, with_lines(hop.tool, lines), seed),)
+    draft = _hazard(scene, Scenario.SLOW_TOOL, hop, with_lines(hop.tool, lines), seed)
+    return (replace(draft, expected=tuple(replace(one, slow=True) for one in draft.expected)),)
 
 
 def drifted_schema(scene: Scene, seed: int) -> Drafts:
     """A parameter has another name in the schema than in the code, whose error says its own."""
     drafts = []
-    for at in _hops(scene, seed, "schema"):
+    for at in drawn_hops(scene, seed, "schema"):
         hop = scene.item.hops[at]
         properties = _properties(hop.tool)
         for name in _shuffled(scene, seed, f"names {at}", _arguments(hop)):
@@ -140,7 +142,7 @@ def _renamed(tool: Tool, name: str, other: str) -> tuple[Tool, str]:
 def drifted_output(scene: Scene, seed: int) -> Drafts:
     """A result has other fields than it had, or gives a number in thousands."""
     drafts = []
-    for at in _hops(scene, seed, "output"):
+    for at in drawn_hops(scene, seed, "output"):
         hop, result = scene.item.hops[at], scene.proofs[at].result or ""
         reading, value = gold_of(hop).reading, read_result(result)
         if reading is None:
@@ -207,7 +209,7 @@ SOURCES = ("Meridian", "Halvard", "Corvane", "Tessaly", "Ondrin", "Belcastre")
 def contradiction(scene: Scene, seed: int) -> Drafts:
     """A second tool says otherwise, and the question says which to believe."""
     drafts = []
-    for at in _hops(scene, seed, "contradiction"):
+    for at in drawn_hops(scene, seed, "contradiction"):
         hop, proof = scene.item.hops[at], scene.proofs[at]
         reading = gold_of(hop).reading
         leaf = _leaf(read_result(proof.result or ""), reading) if reading else None
@@ -215,7 +217,9 @@ def contradiction(scene: Scene, seed: int) -> Drafts:
             continue
         said = leaf_text(leaf)[slice(*reading.span)] if reading.span else leaf_text(leaf)
         other = _other(scene, said, seed, at)
-        if other is not None and len(scene.served[hop.tool.name]) == 1:
+        # Of a sum there are no two records.
+        looked_up = hop.tool.name not in scene.computing
+        if other is not None and looked_up and len(scene.served[hop.tool.name]) == 1:
             drafts.append(_contradicting(scene, at, (leaf, said, other), seed))
     return tuple(drafts) or Refused(Scenario.CONTRADICTION, scene.item.id, Reason.NO_OTHER_ANSWER)
 
@@ -331,12 +335,6 @@ def _hazard(scene: Scene, kind: Scenario, hop: Hop, tool: Tool, seed: int) -> Dr
         made, label, expected=answered(made), fault=Reason.STILL_SOLVED,
         siblings=(plain_of(scene, seed),),
     )  # fmt: skip
-
-
-def _hops(scene: Scene, seed: int, what: str) -> list[int]:
-    hops = list(range(len(scene.item.hops)))
-    drawn(seed, scene.item, what).shuffle(hops)
-    return hops
 
 
 def _shuffled(scene: Scene, seed: int, what: str, names: Mapping[str, JSON]) -> Sequence[str]:

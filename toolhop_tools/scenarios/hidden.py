@@ -86,7 +86,9 @@ def hidden_option(scene: Scene, seed: int) -> Drafts:
             optional = len(leaf.path) == 1 and leaf.name not in task.required
             if not optional or value == leaf.schema.get("default"):
                 continue
-            if _derived(item, at, value) or not _stands(value, item.question):
+            if _derived(item, at, value) or len(_spans(item.question, value)) != 1:
+                continue
+            if _ASKED.search(item.question[: _spans(item.question, value)[0][0]]):
                 continue
             one = Said(value, kind_of(leaf), ((at, leaf),))
             draft = _hiding(scene, [one], Scenario.HIDDEN_OPTION, seed, guessable=True)
@@ -97,6 +99,10 @@ def hidden_option(scene: Scene, seed: int) -> Drafts:
                 drafts.append(replace(draft, expected=more, ambiguous_too=True))
     drawn(seed, item, "option").shuffle(drafts)
     return tuple(drafts) or Refused(Scenario.HIDDEN_OPTION, item.id, Reason.NO_OPTION)
+
+
+_ASKED = re.compile(r"\b(?:what|which|whose|how|that|same)\s+$", re.IGNORECASE)
+"""Before a word that says what is asked for, and not how."""
 
 
 # -- which values ------------------------------------------------------------------------------
@@ -116,7 +122,10 @@ def _required(scene: Scene) -> list[Said]:
                 continue
             if value in leaf.choices and len(leaf.choices) <= FEW:
                 continue
-            if not _stands(value, item.question) or ground(alone, leaf) > Ground.CHANGED:
+            spans = _spans(item.question, value)
+            if not spans or ground(alone, leaf) > Ground.CHANGED:
+                continue
+            if isinstance(value, str) and any(_in_name(item.question, span) for span in spans):
                 continue
             key = bare(as_text(value))
             before = found.get(key)
@@ -149,7 +158,7 @@ def kind_of(leaf: Leaf) -> str:
     telling = [word for word in said if word not in _EMPTY]
     last = telling[-1:] if isinstance(leaf.path[-1], int) else []
     if last and len(last[0]) > 3 and last[0].endswith("s") and not last[0].endswith("ss"):
-        telling[-1] = last[0][:-1]
+        telling[-1] = re.sub(r"ies$", "y", last[0]).removesuffix("s")
     if telling:
         return " ".join(telling)
     text = as_text(leaf.value)
@@ -166,7 +175,7 @@ def kind_of(leaf: Leaf) -> str:
 
 
 def _stands(value: str | int | float, text: str) -> bool:
-    return without(text, value, "") is not None
+    return bool(_spans(text, value))
 
 
 def without(text: str, value: str | int | float, instead: str) -> str | None:
@@ -174,17 +183,96 @@ def without(text: str, value: str | int | float, instead: str) -> str | None:
 
     Articles before it and quotes around it go with it.
     """
-    spans = _spans(text, value)
-    if not spans:
-        return None
-    pieces, end = [], 0
-    for start, stop in spans:
-        before = text[end:start]
-        capital = not (text[:start].strip() and text[:start].rstrip()[-1] not in ".?!")
-        put = instead[:1].upper() + instead[1:] if capital else instead
-        pieces += [before, put]
-        end = stop
-    return "".join([*pieces, text[end:]])
+    found = masked(text, value, instead, "")
+    return found[0] if found else None
+
+
+_LINKS = frozenset(
+    (
+        *("and", "or", "to", "in", "of", "on", "by", "from", "is", "was", "at", "with", "for"),
+        *(
+            "when",
+            "as",
+            "than",
+            "are",
+            "were",
+            "have",
+            "has",
+            "the",
+            "that",
+            "which",
+            "who",
+            "into",
+        ),
+        *("does", "did", "do", "if", "where", "be", "been", "between", "what", "how", "counts"),
+    )
+)
+"""Words that are neither what is counted nor what something is."""
+_APPOSED = re.compile(
+    r"(?:\b(?:of|by|in|with|from|for|at|on|to)\s+|(?=\b(?:the|an?)\s))"
+    r"(?P<cut>(?:(?:the|an?)\s+)?)(?P<more>(?:[\w-]+\s+)?)(?P<noun>[a-z][\w-]*)\s+$",
+    re.IGNORECASE,
+)
+"""A noun, with a word before it, that stands beside a name: ``the moon``, ``by writer``."""
+_COUNTED = re.compile(r" ([a-z]+)")
+
+
+def masked(text: str, value: str | int | float, article: str, kind: str) -> tuple[str, str] | None:
+    """The text with what a value is in its place, and what stands there at the first place.
+
+    ``the moon Triton`` becomes ``a certain moon``, ``2000 feet`` ``a certain number of feet``,
+    ``the 82nd awards`` ``a certain awards``. None where the text does not say the value.
+    """
+    pieces, end, first = list[str](), 0, ""
+    for start, stop in _spans(text, value):
+        instead, cut = _instead(text[end:start], text[start:stop], text[stop:], article, kind)
+        start -= cut
+        before = text[:start].rstrip()
+        opens = not before or before[-1] in ".?!"
+        pieces += [text[end:start], instead[:1].upper() + instead[1:] if opens else instead]
+        follows = _COUNTED.match(text[stop:])
+        whole = f"{instead} {follows[1]}" if follows and instead.endswith(" of") else instead
+        first, end = first or whole, stop
+    return ("".join([*pieces, text[end:]]), first) if pieces else None
+
+
+def _instead(before: str, said: str, after: str, article: str, kind: str) -> tuple[str, int]:
+    """What stands in a value's place, and how many letters before it go with the value."""
+    plain = f"{article} {kind}".strip()
+    if not kind:
+        return plain, 0
+    follows = _COUNTED.match(after)
+    # A verb of a clause without "that" ("the day Oslo fell"), or a thing that is counted.
+    goes_on = follows is not None and follows[1] not in _LINKS
+    if re.fullmatch(r"\D*\d+(?:st|nd|rd|th)", said):
+        return article, 0
+    if goes_on and plain_number(said) is not None:
+        return f"{article} number of", 0
+    beside = _APPOSED.search(before)
+    if beside is None or said[:1].islower():
+        return plain, 0
+    more, noun = beside["more"], beside["noun"]
+    if not noun.islower() or noun in _TIMES or noun.endswith("ing"):
+        return plain, 0
+    if not _LINKS.isdisjoint((more + noun).lower().split()):
+        return plain, 0
+    if goes_on and noun not in kind.split():
+        return plain, 0
+    return f"{article} {more}{noun}", len(before) - beside.start("cut")
+
+
+_TIMES = frozenset({"day", "date", "year", "month", "time", "moment", "place", "way", "century"})
+"""After which a clause follows, and no name."""
+
+
+def _in_name(text: str, span: tuple[int, int]) -> bool:
+    """Whether a name in a text is a part of a longer one."""
+    before, said, after = text[: span[0]], text[slice(*span)], text[span[1] :]
+    if said[:1].islower() or plain_number(said) is not None or said[:1] in "\"'“‘":
+        return False
+    last = re.search(r"(?:^|[\s(])([A-Z][\w.'-]*) $", before)
+    opens = last is not None and not before[: last.start(1)].strip()
+    return (last is not None and not opens) or re.match(r" [A-Z]\w", after) is not None
 
 
 _BEFORE = r"(?:\b(?:the|a|an)\s+)?[\"'“‘]?"
@@ -220,48 +308,48 @@ def _hiding(
     """The item without some values; None where one can be read or guessed all the same."""
     item = scene.item
     kinds = [one.kind for one in values]
-    texts_: dict[str, str] = {hop.question: hop.question for hop in item.hops}
-    texts_[item.question] = item.question
+    texts = {text: text for text in (item.question, *(hop.question for hop in item.hops))}
+    phrases: dict[int, str] = {}
     # Longer values first: a shorter one may be a part of them.
     for at, one in sorted(enumerate(values), key=lambda pair: -len(as_text(pair[1].value))):
-        instead = ("another " if one.kind in kinds[:at] else "a certain ") + one.kind
-        texts_ = {key: without(text, one.value, instead) or text for key, text in texts_.items()}
-    masked = replace(
+        article = "another" if one.kind in kinds[:at] else "a certain"
+        for key, text in texts.items():
+            if found := masked(text, one.value, article, one.kind):
+                texts[key] = found[0]
+                phrases[at] = found[1] if key == item.question else phrases.get(at, found[1])
+    made = replace(
         item,
-        question=texts_[item.question],
-        hops=tuple(replace(hop, question=texts_[hop.question]) for hop in item.hops),
+        question=texts[item.question],
+        hops=tuple(replace(hop, question=texts[hop.question]) for hop in item.hops),
     )
-    masked, held = held_back(scene, masked)
-    masked = shown(masked, item.tools, seed)
-    if any(_left(scene, masked, one, guessable=guessable) for one in values):
+    made, held = held_back(scene, made)
+    made = shown(made, item.tools, seed)
+    if any(_left(scene, made, one, guessable=guessable) for one in values):
         return None
     hidden = tuple(
-        Hidden(at + 1, ".".join(map(str, leaf.path)), one.value, f"a certain {one.kind}",
-               _aliases(leaf, one.kind))
-        for one in values
+        Hidden(at + 1, ".".join(map(str, leaf.path)), one.value, phrases[n], _aliases(leaf, one))
+        for n, one in enumerate(values)
         for at, leaf in one.uses
-    )  # fmt: skip
+    )
     lost = sorted({at for one in values for at, _ in one.uses})
     label = Label(
         kind, item.id, False, EpisodeAction.ASK_USER, solvable_after=True,
         lost=tuple(at + 1 for at in lost), hidden=hidden,
     )  # fmt: skip
     return Draft(
-        masked, label, held, answered(masked),
-        tried(masked, lost, scene), fault=Reason.STILL_SOLVED,
+        made, label, held, answered(made), tried(made, lost, scene), fault=Reason.STILL_SOLVED,
         siblings=(plain_of(scene, seed),),
     )  # fmt: skip
 
 
-def _aliases(leaf: Leaf, kind: str) -> tuple[str, ...]:
-    spaced = leaf.name.replace("_", " ")
-    return tuple(dict.fromkeys(one for one in (leaf.name, spaced, kind) if one))
+def _aliases(leaf: Leaf, one: Said) -> tuple[str, ...]:
+    return tuple(dict.fromkeys((leaf.name, leaf.name.replace("_", " "), one.kind)))
 
 
-def _left(scene: Scene, masked: Item, said: Said, *, guessable: bool) -> bool:
+def _left(scene: Scene, made: Item, said: Said, *, guessable: bool) -> bool:
     """Whether a value that was taken out can still be read, in any notation, or guessed."""
     value = said.value
-    for text in (masked.question, *(hop.question for hop in masked.hops)):
+    for text in (made.question, *(hop.question for hop in made.hops)):
         if _stands(value, text) or (isinstance(value, str) and _part_left(value, text)):
             return True
     if guessable:
@@ -270,9 +358,9 @@ def _left(scene: Scene, masked: Item, said: Said, *, guessable: bool) -> bool:
         if value in leaf.choices:
             if len(leaf.choices) <= FEW:
                 return True
-        elif ground(asked(masked, at, scene.returned), leaf) is not Ground.NOWHERE:
+        elif ground(asked(made, at, scene.returned), leaf) is not Ground.NOWHERE:
             return True
-    return isinstance(value, str) and len(value) > 2 and any(_offered(masked, value))
+    return isinstance(value, str) and len(value) > 2 and any(_offered(made, value))
 
 
 def _offered(item: Item, value: str) -> Iterator[bool]:

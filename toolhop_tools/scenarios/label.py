@@ -109,6 +109,8 @@ class Label:
     recovery: Mapping[str, Mapping[str, JSON]] | None = None
     """By tool: arguments of the call that succeeds in spite of the hazard."""
     checks: Checks = Checks()
+    computed: tuple[int, ...] = ()
+    """Lost hops whose tool computes from its arguments alone: one who can, does without it."""
 
 
 _LABEL: TypeAdapter[Label] = TypeAdapter(Label)

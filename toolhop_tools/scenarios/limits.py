@@ -25,6 +25,7 @@ from toolhop_tools.scenarios.scene import (
     Refused,
     Scene,
     answered,
+    drawn_hops,
     gold_of,
     held_back,
     plain_of,
@@ -45,11 +46,11 @@ STAND_IN = "Qorvellan Thrys"
 def limited_steps(scene: Scene, seed: int) -> Drafts:
     """A choice that some hops make is gone from the schema, and the code refuses it."""
     item, drafts = scene.item, list[Draft]()
-    for at, hop in enumerate(item.hops):
+    for at in drawn_hops(scene, seed, "steps"):
+        hop = item.hops[at]
         for leaf in leaves(hop.tool.schema.parameters, gold_of(hop).arguments):
             if leaf.value in leaf.choices and len(leaf.choices) > 1 and _may_go(leaf):
                 drafts.append(_limited(scene, at, leaf, seed))
-    drawn(seed, item, "steps").shuffle(drafts)
     return tuple(drafts) or Refused(Scenario.LIMITED_STEPS, item.id, Reason.NO_CHOICE)
 
 
@@ -109,7 +110,7 @@ def _without_choice(schema: JSON, value: JSON) -> JSON:
     if isinstance(listed, list):
         schema = {**schema, "enum": [one for one in listed if one != value]}
     elif isinstance(inner, dict):
-        schema = {**schema, "items": _without_choice(inner, value)}
+        return {**schema, "items": _without_choice(inner, value)}
     about = str(schema.get("description", "")).rstrip()
     return {**schema, "description": f"{about} Not supported: {value}.".strip()}
 
@@ -131,7 +132,8 @@ class Range:
 def limited_clones(scene: Scene, seed: int) -> Drafts:
     """Clones of a tool with stated limits: none fits the hop. In the sibling one does."""
     item, drafts = scene.item, list[Draft]()
-    for at, hop in enumerate(item.hops):
+    for at in drawn_hops(scene, seed, "clones"):
+        hop = item.hops[at]
         if len(scene.served[hop.tool.name]) > 1:
             continue
         for leaf in leaves(hop.tool.schema.parameters, gold_of(hop).arguments):
@@ -139,7 +141,6 @@ def limited_clones(scene: Scene, seed: int) -> Drafts:
                 fitting, unfit = _ranges(leaf, fits=True), _ranges(leaf, fits=False)
                 if fitting and unfit:
                     drafts.append(_cloned(scene, at, leaf, (unfit, fitting), seed))
-    drawn(seed, item, "clones").shuffle(drafts)
     return tuple(drafts) or Refused(Scenario.LIMITED_CLONES, item.id, Reason.NO_LIMIT)
 
 
@@ -265,15 +266,17 @@ def call_limit(scene: Scene, seed: int) -> Drafts:
     """The question allows fewer calls than its chain has; in the sibling it allows as many."""
     item = scene.item
     needed = sorted(_needed(scene))
-    if len(needed) < 2:
-        return Refused(Scenario.CALL_LIMIT, item.id, Reason.ONE_HOP)
-    most = drawn(seed, item, "limit").randint(1, len(needed) - 1)
+    # What is computed can be done without a call.
+    counted = [at for at in needed if item.hops[at].tool.name not in scene.computing]
+    if len(counted) < 2:
+        return Refused(Scenario.CALL_LIMIT, item.id, Reason.LOOKED_UP)
+    most = drawn(seed, item, "limit").randint(1, len(counted) - 1)
     whole, held = held_back(scene, item)
     made = shown(with_sentence(whole, _sentence(most)), item.tools, seed)
     enough = shown(with_sentence(whole, _sentence(len(item.hops))), item.tools, seed)
     kind = Scenario.CALL_LIMIT
     label = Label(
-        kind, item.id, False, EpisodeAction.GIVE_UP, lost=tuple(at + 1 for at in needed[most:])
+        kind, item.id, False, EpisodeAction.GIVE_UP, lost=tuple(at + 1 for at in counted[most:])
     )
     sibling = Draft(enough, Label(kind, item.id, True), expected=answered(enough))
     return (

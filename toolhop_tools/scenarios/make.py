@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import AsyncExitStack
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 
@@ -133,7 +134,17 @@ def scene_of(
     return Scene(with_gold(item, certificate), certificate.hops, items, pool, further)
 
 
-async def family_of(scene: Scene, basis: Basis, sandbox: Sandbox, recipe: Recipe) -> Family:
+@dataclass(frozen=True, slots=True)
+class Rooms:
+    """Where calls are run."""
+
+    search: Sandbox
+    """With the limits of the certificates."""
+    patient: Sandbox
+    """With as long a time limit as a run has: for slow tools."""
+
+
+async def family_of(scene: Scene, basis: Basis, rooms: Rooms, recipe: Recipe) -> Family:
     """All scenarios of an item, their labels shown.
 
     Raises:
@@ -141,8 +152,11 @@ async def family_of(scene: Scene, basis: Basis, sandbox: Sandbox, recipe: Recipe
     """
     made, refused = list[Proven](), list[Refused]()
     taken = {tool.name for tool in TOOLS[recipe.offer]} & scene.item.all_tools.keys()
-    async with sandbox.session() as session:
-        prover = Prover(session, basis)
+    async with rooms.search.session() as session, AsyncExitStack() as stack:
+        slow = Scenario.SLOW_TOOL in recipe.into
+        patient = await stack.enter_async_context(rooms.patient.session()) if slow else session
+        prover = Prover(session, patient, basis)
+        scene = replace(scene, computing=await prover.computing(scene))
         for kind in recipe.into:
             one = Reason.NAME if taken else await _made(scene, kind, prover, recipe.seed)
             if isinstance(one, Reason):
@@ -152,8 +166,18 @@ async def family_of(scene: Scene, basis: Basis, sandbox: Sandbox, recipe: Recipe
     found = _distinct(scene.item, made)
     if recipe.balanced:
         found = _balanced(scene.item, found, recipe.seed)
+    found = [(name, replace(one, label=_told(one, scene))) for name, one in found]
     items = tuple(_finished(one, name, recipe.offer) for name, one in found)
     return Family(items, tuple(refused), tuple(one.label for _, one in found), prover.calls)
+
+
+def _told(one: Proven, scene: Scene) -> Label:
+    """The label, with the lost hops that one can do without a tool."""
+    if one.label.hidden:
+        return one.label
+    names = {number: one.item.hops[number - 1].tool.name for number in one.label.lost}
+    sums = tuple(number for number, name in names.items() if name in scene.computing)
+    return replace(one.label, computed=sums)
 
 
 async def _made(scene: Scene, kind: Scenario, prover: Prover, seed: int) -> Proven | Reason:
@@ -213,7 +237,7 @@ def _finished(one: Proven, name: str, offer: Offer) -> Item:
 async def make_all(
     items: Sequence[Item],
     certificates: Mapping[str, Certificate],
-    sandbox: Sandbox,
+    rooms: Rooms,
     recipe: Recipe,
     *,
     chosen: Sequence[Item],
@@ -225,7 +249,7 @@ async def make_all(
     Args:
         items: the whole data set, where tools of others come from.
         certificates: by id.
-        sandbox: where calls are run.
+        rooms: where calls are run.
         recipe: what is made.
         chosen: the items that scenarios are made of.
         at_a_time: as many families are in memory, and no more.
@@ -244,7 +268,7 @@ async def make_all(
                 certificate = certificates.get(item.id)
                 scene = certificate and scene_of(item, certificate, items, pool, recipe.offer)
                 if certificate and scene:
-                    group.start_soon(_into, found, at, scene, certificate.basis, sandbox, recipe)
+                    group.start_soon(_into, found, at, scene, certificate.basis, rooms, recipe)
         for item, one in zip(batch, found, strict=True):
             if isinstance(one, Exception):
                 raise one
@@ -256,21 +280,21 @@ async def _into(
     at: int,
     scene: Scene,
     basis: Basis,
-    sandbox: Sandbox,
+    rooms: Rooms,
     recipe: Recipe,
 ) -> None:
     """Put a family, or what kept it from being made, in its place."""
     try:
-        found[at] = await _again(scene, basis, sandbox, recipe)
+        found[at] = await _again(scene, basis, rooms, recipe)
     except Exception as error:  # noqa: BLE001 -- raised by the caller, outside of the group
         found[at] = error
 
 
-async def _again(scene: Scene, basis: Basis, sandbox: Sandbox, recipe: Recipe) -> Family:
+async def _again(scene: Scene, basis: Basis, rooms: Rooms, recipe: Recipe) -> Family:
     """Make a family, anew where the worker was lost under it."""
     for _ in range(MOST_LOST):
         try:
-            return await family_of(scene, basis, sandbox, recipe)
+            return await family_of(scene, basis, rooms, recipe)
         except SandboxFault as fault:
             log.warning("the scenarios of item %s are made anew: %s", scene.item.id, fault)
-    return await family_of(scene, basis, sandbox, recipe)
+    return await family_of(scene, basis, rooms, recipe)

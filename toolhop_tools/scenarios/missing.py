@@ -16,6 +16,7 @@ from toolhop_tools.scenarios.scene import (
     Refused,
     Scene,
     answered,
+    drawn_hops,
     shown,
     strangers,
     tried,
@@ -31,7 +32,7 @@ MOST_PAIRS = 8
 def missing_single(scene: Scene, seed: int) -> Drafts:
     """One hop as an item of its own, among other tools; its tool is gone."""
     drafts = []
-    for at in _drawn_hops(scene, seed, "single"):
+    for at in drawn_hops(scene, seed, "single"):
         hop = scene.item.hops[at]
         alone = replace(
             scene.item, question=hop.question, answer=hop.answer, hops=(hop,), answer_type="",
@@ -50,7 +51,7 @@ def missing_tool(scene: Scene, seed: int) -> Drafts:
     if len(scene.item.hops) < 2:
         return Refused(Scenario.MISSING_TOOL, scene.item.id, Reason.ONE_HOP)
     names = dict.fromkeys(
-        scene.item.hops[at].tool.name for at in _drawn_hops(scene, seed, "missing")
+        scene.item.hops[at].tool.name for at in drawn_hops(scene, seed, "missing")
     )
     return tuple(
         _without(scene, scene.item, name, tuple(scene.served[name]), BESIDE_MANY, seed)
@@ -72,7 +73,15 @@ def missing_repeated(scene: Scene, seed: int) -> Drafts:
         hops[gives] = replace(hops[gives], tool=tool, gold=None)
         merged = replace(item, hops=tuple(hops))
         found = gives, Task(hops[gives], asked(item, gives, scene.returned))
-        draft = _without(scene, merged, tool.name, (keeps, gives), BESIDE_MANY, seed, find=(found,))
+        draft = _without(
+            scene,
+            merged,
+            tool.name,
+            tuple(sorted((keeps, gives))),
+            BESIDE_MANY,
+            seed,
+            find=(found,),
+        )
         drafts.append(draft)
     if not drafts:
         return Refused(Scenario.MISSING_REPEATED, item.id, Reason.NO_PAIR)
@@ -90,7 +99,15 @@ def _pairs(scene: Scene, seed: int) -> list[tuple[int, int]]:
     likeness = scene.pool.among(tools)
     rng = drawn(seed, scene.item, "pairs")
     pairs = [(one, two) for one in range(len(alone)) for two in range(len(alone)) if one != two]
-    ranked = sorted(pairs, key=lambda pair: (-likeness[pair[0]][pair[1]], rng.random()))
+    sums = [tool.name in scene.computing for tool in tools]
+    ranked = sorted(
+        pairs,
+        key=lambda pair: (
+            sums[pair[0]] or sums[pair[1]],
+            -likeness[pair[0]][pair[1]],
+            rng.random(),
+        ),
+    )
     return [(alone[one], alone[two]) for one, two in ranked]
 
 
@@ -123,12 +140,6 @@ def potential_tool(scene: Scene, seed: int) -> Drafts:
     return tuple(
         replace(one, label=replace(one.label, scenario=kind, decoys=decoys)) for one in found
     )
-
-
-def _drawn_hops(scene: Scene, seed: int, what: str) -> list[int]:
-    hops = list(range(len(scene.item.hops)))
-    drawn(seed, scene.item, what).shuffle(hops)
-    return hops
 
 
 def _without(

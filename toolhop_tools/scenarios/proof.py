@@ -7,18 +7,28 @@ from decimal import Decimal
 
 from toolhop_sandbox.base import Session
 from toolhop_sandbox.outcome import JSON, Outcome, Raised, Returned
-from toolhop_tools.answers import plain_number, plain_text
-from toolhop_tools.certify.candidates import Task
+from toolhop_tools.answers import plain_number, plain_text, same_answer
+from toolhop_tools.batch import run_batch
+from toolhop_tools.certify.audit import randomised
+from toolhop_tools.certify.candidates import Task, texts_of
+from toolhop_tools.certify.conditions import Kind, answers
 from toolhop_tools.certify.judging import judge
 from toolhop_tools.certify.model import Basis, HopProof, HopVerdict
+from toolhop_tools.certify.prove import asked
 from toolhop_tools.certify.search import Search
 from toolhop_tools.certify.words import scalars
+from toolhop_tools.dates import whole_date
 from toolhop_tools.declared import compiled, fits
 from toolhop_tools.failures import tells_of_error
 from toolhop_tools.model import GoldCall, Item, canonical
 from toolhop_tools.reading import read_result
 from toolhop_tools.scenarios.label import Checks, Label
-from toolhop_tools.scenarios.scene import Draft, Expected, Gives, Reason
+from toolhop_tools.scenarios.scene import Draft, Expected, Gives, Reason, Scene, gold_of
+
+OTHERS = 12
+"""Calls with other values that show whether a tool computes or looks up."""
+NEARLY_ALL = 0.9
+"""Share of them that a tool answers which computes; one that looks up knows about half of them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +45,9 @@ class Prover:
     """Shows what the drafts of one family claim; a search that two of them ask for is made once."""
 
     session: Session
+    """Has the limits of the certificate."""
+    patient: Session
+    """Has time for slow tools."""
     basis: Basis
     found: dict[str, HopProof] = field(default_factory=dict)
     calls: int = 0
@@ -73,13 +86,31 @@ class Prover:
             siblings.append(proven)
         return Proven(item, replace(draft.label, checks=checks), tuple(siblings))
 
+    async def computing(self, scene: Scene) -> frozenset[str]:
+        """The item's tools that give an answer to nearly all calls with other values."""
+        found = set[str]()
+        for at, hop in enumerate(scene.item.hops):
+            task = Task(hop, asked(scene.item, at, scene.returned))
+            arguments = dict(gold_of(hop).arguments)
+            sets = randomised(task, arguments, OTHERS, f"{self.basis.seed}/{hop.question}")
+            runs = await run_batch(self.session, hop.tool.program, sets)
+            self.calls += len(sets)
+            kind = Kind.of(hop.answer)
+            pairs = [(one, run) for one, run in zip(sets, runs, strict=True) if run is not None]
+            answer = sum(_answers(kind, run.outcome, one) for one, run in pairs)
+            if sets and answer >= NEARLY_ALL * len(sets):
+                found.add(hop.tool.name)
+        return frozenset(found)
+
     async def _with_gold(self, draft: Draft) -> Draft | Reason:
         """The draft with the gold calls that had to be found anew, expected to answer."""
         for at, task in draft.find:
             proof = await self._search(task)
+            alone = len(draft.item.hops) == 1
             if proof.verdict is not HopVerdict.PROVEN or proof.arguments is None:
-                alone = len(draft.item.hops) == 1
                 return Reason.NOT_ALONE if alone else Reason.NO_PAIR
+            if not alone and not _is_job(draft.item, at, proof.arguments):
+                return Reason.NO_PAIR
             gold = GoldCall(proof.arguments, str(proof.provenance), proof.reading)
             hops = list(draft.item.hops)
             hops[at] = replace(hops[at], gold=gold)
@@ -123,8 +154,35 @@ class Prover:
         if one.accepted and not fits(compiled(schema), schema, one.arguments):
             return False
         self.calls += 1
-        outcome = await self.session.call(tool.program, one.arguments)
+        session = self.patient if one.slow else self.session
+        outcome = await session.call(tool.program, one.arguments)
         return _is_as_expected(one, outcome)
+
+
+def _answers(kind: Kind, outcome: Outcome, arguments: dict[str, JSON]) -> bool:
+    """Whether a call gives an answer of a kind, whichever."""
+    value = read_result(outcome.json_text) if isinstance(outcome, Returned) else None
+    return bool(answers(kind, value, arguments, own=True))
+
+
+def _is_job(item: Item, at: int, arguments: dict[str, JSON]) -> bool:
+    """Whether a tool's call for a second hop is a job of its own.
+
+    It is none where it holds the answer, in whatever notation, or where another hop that the tool
+    serves has the same answer.
+    """
+    hop, given = item.hops[at], texts_of(arguments)
+    day = whole_date(hop.answer)
+    held = any(
+        same_answer(hop.answer, text) or (day is not None and whole_date(text) == day)
+        for text in given
+    )
+    others = (
+        other.answer
+        for n, other in enumerate(item.hops)
+        if n != at and other.tool.name == hop.tool.name
+    )
+    return not held and not any(same_answer(hop.answer, answer) for answer in others)
 
 
 def _is_as_expected(one: Expected, outcome: Outcome) -> bool:

@@ -39,6 +39,8 @@ class Scene:
     pool: Nearest
     """Of the tools of all items."""
     further: int = FURTHER
+    computing: frozenset[str] = frozenset()
+    """Its tools that answer whatever they are given: they compute, and look nothing up."""
 
     @cached_property
     def returned(self) -> dict[int, str]:
@@ -84,6 +86,7 @@ class Reason(StrEnum):
     # What only running shows:
     OWN_TOOL = "another tool of its own does the lost job"
     SHORT_CUT = "the answer can be had with fewer calls"
+    LOOKED_UP = "fewer than two of its hops look something up"
     NOT_ALONE = "no hop can be solved by its sub-question alone"
     STILL_SOLVED = "the call still gives the answer"
     NAME = "a tool of its own has the name of an action"
@@ -120,6 +123,8 @@ class Expected:
     """What the error has to say."""
     accepted: bool = True
     """Whether the schema as it is shown must take the arguments."""
+    slow: bool = False
+    """Whether the call may take longer than those of a search."""
 
 
 @dataclass(frozen=True)
@@ -147,6 +152,16 @@ class Draft:
 Drafts: TypeAlias = tuple[Draft, ...] | Refused
 """Drafts from the first choice on: the first whose claims hold is made."""
 Transformation: TypeAlias = Callable[[Scene, int], Drafts]
+
+
+def drawn_hops(scene: Scene, seed: int, what: str) -> list[int]:
+    """The hops (from 0) in random order, those whose tool looks something up first.
+
+    What a tool computes, a model may as well do without it: it loses little.
+    """
+    hops = list(range(len(scene.item.hops)))
+    drawn(seed, scene.item, what).shuffle(hops)
+    return sorted(hops, key=lambda at: scene.item.hops[at].tool.name in scene.computing)
 
 
 # -- parts of items ----------------------------------------------------------------------------

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, cast
 
 import anyio
 import click
@@ -21,12 +21,12 @@ from toolhop_agents.cli import INTERRUPTED, nearest
 from toolhop_agents.cli.progress import Steps
 from toolhop_agents.runs.signals import until_signal
 from toolhop_agents.table import table_console
-from toolhop_sandbox.base import Limits
+from toolhop_sandbox.base import Limits, Policy, Sandbox
 from toolhop_sandbox.choose import KINDS, open_sandbox
 from toolhop_sandbox.outcome import JSON
 from toolhop_tools.atomic import atomic
-from toolhop_tools.certify.file import default_path
-from toolhop_tools.certify.model import Certificate
+from toolhop_tools.certify.file import CertificateError, default_path
+from toolhop_tools.certify.model import Certificate, HopVerdict
 from toolhop_tools.certify.use import of_items
 from toolhop_tools.errors import BadChoice, counted
 from toolhop_tools.load import load, select
@@ -34,9 +34,11 @@ from toolhop_tools.model import DataSet, Item
 from toolhop_tools.readers.native import to_row
 from toolhop_tools.scenarios.actions import Offer
 from toolhop_tools.scenarios.label import Scenario
-from toolhop_tools.scenarios.make import TRANSFORMATIONS, Family, Recipe, Yields, make_all
+from toolhop_tools.scenarios.make import TRANSFORMATIONS, Family, Recipe, Rooms, Yields, make_all
 
 ALL = "all"
+PATIENT_S = 10.0
+"""Seconds a call of a slow tool may take: as many as a run allows by default."""
 
 
 # fmt: off
@@ -54,17 +56,12 @@ ALL = "all"
 @click.option("--seed", type=int, default=0, help="Of everything that is drawn.")
 @click.option("--balanced", is_flag=True,
               help="As many solvable items as others, within each family.")
-@click.option("--actions", "offer", type=click.Choice([one.value for one in Offer]), default=Offer.ACTIONS.value,
-              help="Tools that act on the episode: talk_to_user, change_tools and give_up; "
-              "RelyToolBench's Finish; or none.")
-@click.option("--timeout", "wall_s", type=click.FloatRange(4, 3600), default=10.0,
-              help="Seconds a call; a slow tool takes some.")
-@click.option("--memory", "memory_mib", type=click.IntRange(16, 65536), default=256,
-              help="MiB a call.")
+@click.option("--actions", "offer", type=click.Choice([one.value for one in Offer]),
+              default=Offer.ACTIONS.value, help="Tools that act on the episode: talk_to_user, "
+              "change_tools and give_up; RelyToolBench's Finish; or none.")
 @click.option("--max-sandboxes", "at_a_time", type=click.IntRange(1, 64), default=None,
               help="Items at a time.  [default: one a processor]")
 @click.option("--sandbox", type=click.Choice(KINDS), default="auto", help="What isolates tools.")
-@click.option("--policy", type=click.Choice(["restricted", "none"]), default="restricted")
 @click.option("--last-wins", is_flag=True, help="Tools of one name: the last one's code, as in "
               "the official evaluator.")
 @click.option("--json", "as_json", is_flag=True, help="The figures as JSON on standard output.")
@@ -83,7 +80,7 @@ def perturb(data: str, names: str, out: Path, as_json: bool, **flags: Any) -> No
     dataset = load(data, last_wins=flags["last_wins"])
     chosen = select(dataset, limit=flags["limit"], sample_ids=flags["sample_ids"])
     path = flags["certificates"] or default_path(dataset.name)
-    certificates = of_items(chosen, path)
+    certificates = _proven(chosen, path)
     work = _Work(dataset, chosen, certificates, recipe, flags)
     yields = Yields()
     try:
@@ -130,6 +127,22 @@ def _scenarios(names: str) -> tuple[Scenario, ...]:
     return tuple(kind for kind in TRANSFORMATIONS if every or kind in given)
 
 
+def _proven(items: Sequence[Item], path: Path) -> dict[str, Certificate]:
+    """The items' certificates, by id.
+
+    Raises:
+        CertificateError: the file cannot be read, certificates are stale, or none proves an item.
+    """
+    found = of_items(items, path)
+    if not any(one.verdict is HopVerdict.PROVEN for one in found.values()):
+        raise CertificateError(
+            f"{path} proves none of the {counted(len(items), 'chosen item')}, and has nothing on "
+            f"{len(items) - len(found)} of them\n"
+            f"  fix: run `toolhop certify DATA --out {path}`, or choose other items"
+        )
+    return found
+
+
 async def _make(work: _Work, file: BinaryIO, yields: Yields) -> bool:
     """Write the items; True where a signal cut it off."""
     flags = work.flags
@@ -144,16 +157,19 @@ async def _make(work: _Work, file: BinaryIO, yields: Yields) -> bool:
             file.write(line.encode("utf-8", "backslashreplace") + b"\n")
         shown.step()
 
-    async def run() -> None:
-        sandbox = await open_sandbox(
-            flags["sandbox"],
-            limits=Limits(wall_s=flags["wall_s"], memory_mib=flags["memory_mib"]),
-            policy=flags["policy"],
-            max_workers=min(at_a_time, len(work.chosen)),
+    basis = next(iter(work.certificates.values())).basis
+    workers = min(at_a_time, len(work.chosen))
+
+    async def opened(wall_s: float) -> Sandbox:
+        limits = Limits(wall_s=wall_s, memory_mib=basis.memory_mib)
+        return await open_sandbox(
+            flags["sandbox"], limits=limits, policy=cast(Policy, basis.policy), max_workers=workers
         )
-        async with sandbox:
+
+    async def run() -> None:
+        async with await opened(basis.wall_s) as search, await opened(PATIENT_S) as patient:
             await make_all(
-                work.dataset.items, work.certificates, sandbox, work.recipe,
+                work.dataset.items, work.certificates, Rooms(search, patient), work.recipe,
                 chosen=work.chosen, at_a_time=at_a_time, on_family=add,
             )  # fmt: skip
 
