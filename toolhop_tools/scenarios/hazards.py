@@ -30,6 +30,7 @@ from toolhop_tools.scenarios.scene import (
     gold_of,
     held_back,
     plain_of,
+    renamed,
     shown,
     tried,
     with_lines,
@@ -234,9 +235,9 @@ def _contradicting(scene: Scene, at: int, change: tuple[JSON, str, str], seed: i
         f"Where two tools give different answers, go by the {right} records and not by those of "
         f"{wrong}."
     )
-    renamed, _ = held_back(scene, item)
-    renamed = with_sentence(with_tool(renamed, hop.tool.name, own), sentence)
-    made = replace(renamed, others=(*renamed.others, second))
+    whole, _ = held_back(scene, item)
+    whole = with_sentence(with_tool(whole, hop.tool.name, own), sentence)
+    made = replace(whole, others=(*whole.others, second))
     names = [own.name if name == hop.tool.name else name for name in item.tools]
     made = shown(made, [*names, second.name], seed)
     label = Label(
@@ -252,9 +253,7 @@ def _contradicting(scene: Scene, at: int, change: tuple[JSON, str, str], seed: i
 
 def _of_source(tool: Tool, source: str) -> Tool:
     """The tool as one that reads the records of a source, which name and description say."""
-    name = f"{tool.name[:50]}_{source.lower()}"
-    about = f"{tool.schema.description.rstrip()} It reads the {source} records."
-    return replace(tool, schema=replace(tool.schema, name=name, description=about))
+    return renamed(tool, f"{tool.name[:50]}_{source.lower()}", f"It reads the {source} records.")
 
 
 def _saying(leaf: JSON, said: str, other: str) -> list[str]:

@@ -29,6 +29,7 @@ from toolhop_tools.scenarios.scene import (
     gold_of,
     held_back,
     plain_of,
+    renamed,
     shown,
     tried,
     with_lines,
@@ -180,7 +181,8 @@ def _alphabet(first: str, fits: bool) -> list[tuple[str, str]]:
 
 
 def _letters(name: str, low: str, high: str, first: str) -> Range:
-    text = f"Knows only what begins with {low.upper()} to {high.upper()} as {name}."
+    letters = low.upper() if low == high else f"{low.upper()} to {high.upper()}"
+    text = f"It knows only what begins with {letters} as {name}."
     lines = (
         "value = str(value).lower()",
         "value = value[4:] if value.startswith('the ') else value",
@@ -197,7 +199,7 @@ def _numbers(name: str, ends: tuple[int | None, int | None], value: float) -> Ra
     )
     fits = (low is None or value >= low) and (high is None or value <= high)
     lines = (f"fits = isinstance(value, (int, float)) and {' and '.join(tests)}",)
-    return Range(f"Takes only {name} {' '.join(parts)}.", lines, fits)
+    return Range(f"It takes only a {name} {' '.join(parts)}.", lines, fits)
 
 
 def _cloned(
@@ -254,9 +256,7 @@ def _clone(tool: Tool, limit: Range, parameter: str, letter: str) -> Tool:
         "return {tool}(**given)",
     ]
     clone = with_lines(tool, lines)
-    about = f"{tool.schema.description.rstrip()} {limit.text}"
-    schema = replace(tool.schema, name=f"{tool.name[:60]}_{letter}", description=about)
-    return replace(clone, schema=schema)
+    return renamed(clone, f"{tool.name[:60]}_{letter}", limit.text)
 
 
 # -- fewer calls than hops ---------------------------------------------------------------------

@@ -15,6 +15,7 @@ from toolhop_tools.certify.conditions import Kind, answers
 from toolhop_tools.certify.judging import judge
 from toolhop_tools.certify.model import Basis, HopProof, HopVerdict
 from toolhop_tools.certify.prove import asked
+from toolhop_tools.certify.readable import leaves
 from toolhop_tools.certify.search import Search
 from toolhop_tools.certify.words import scalars
 from toolhop_tools.dates import whole_date
@@ -25,10 +26,11 @@ from toolhop_tools.reading import read_result
 from toolhop_tools.scenarios.label import Checks, Label
 from toolhop_tools.scenarios.scene import Draft, Expected, Gives, Reason, Scene, gold_of
 
-OTHERS = 12
+OTHERS = 16
 """Calls with other values that show whether a tool computes or looks up."""
-NEARLY_ALL = 0.9
-"""Share of them that a tool answers which computes; one that looks up knows about half of them."""
+SOME, NEARLY_ALL = 0.3, 0.9
+"""Share of calls with made-up texts, or with other numbers alone, that a tool answers which
+computes: a table has no made-up names, and not every number."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +89,7 @@ class Prover:
         return Proven(item, replace(draft.label, checks=checks), tuple(siblings))
 
     async def computing(self, scene: Scene) -> frozenset[str]:
-        """The item's tools that give an answer to nearly all calls with other values."""
+        """The item's tools that answer calls with values that nobody can have listed."""
         found = set[str]()
         for at, hop in enumerate(scene.item.hops):
             task = Task(hop, asked(scene.item, at, scene.returned))
@@ -96,9 +98,15 @@ class Prover:
             runs = await run_batch(self.session, hop.tool.program, sets)
             self.calls += len(sets)
             kind = Kind.of(hop.answer)
-            pairs = [(one, run) for one, run in zip(sets, runs, strict=True) if run is not None]
-            answer = sum(_answers(kind, run.outcome, one) for one, run in pairs)
-            if sets and answer >= NEARLY_ALL * len(sets):
+            answered = {
+                canonical(one): run is not None and _answers(kind, run.outcome, one)
+                for one, run in zip(sets, runs, strict=True)
+            }
+            # What the source does not name, a table does not hold.
+            strange = [one for one in sets if _texts(task, one).isdisjoint(task.source.texts)]
+            some = [answered[canonical(one)] for one in strange]
+            least = SOME if _texts(task, arguments) else NEARLY_ALL
+            if len(some) > 1 and sum(some) >= least * len(some):
                 found.add(hop.tool.name)
         return frozenset(found)
 
@@ -157,6 +165,12 @@ class Prover:
         session = self.patient if one.slow else self.session
         outcome = await session.call(tool.program, one.arguments)
         return _is_as_expected(one, outcome)
+
+
+def _texts(task: Task, arguments: dict[str, JSON]) -> set[str]:
+    """The texts of a call that say what it is about."""
+    content = [leaf for leaf in leaves(task.schema, arguments) if not leaf.is_option]
+    return {leaf.value for leaf in content if isinstance(leaf.value, str)}
 
 
 def _answers(kind: Kind, outcome: Outcome, arguments: dict[str, JSON]) -> bool:

@@ -7,6 +7,7 @@ to be run and searches to be made (`proof`); it runs nothing itself.
 from __future__ import annotations
 
 import random
+import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
@@ -254,6 +255,14 @@ def wrapped(program: Program, lines: Sequence[str]) -> Program:
 def with_lines(tool: Tool, lines: Sequence[str]) -> Tool:
     """The tool with such a wrapper around its program."""
     return replace(tool, body=wrapped(tool.program, lines))
+
+
+def renamed(tool: Tool, name: str, more: str) -> Tool:
+    """The tool under another name, also where its description says it, with one more sentence."""
+    about = re.sub(rf"\b{re.escape(tool.name)}\b", name, tool.schema.description).rstrip()
+    about += "" if about.endswith((".", "!", "?")) else "."
+    schema = replace(tool.schema, name=name, description=f"{about} {more}")
+    return replace(tool, schema=schema)
 
 
 def with_sentence(item: Item, sentence: str) -> Item:
