@@ -124,14 +124,15 @@ TRANSFORMATIONS: Mapping[Scenario, Transformation] = MappingProxyType(
 
 
 def scene_of(
-    item: Item, certificate: Certificate, items: Sequence[Item], pool: Nearest, offer: Offer
+    items: Sequence[Item], at: int, certificate: Certificate, pool: Nearest, offer: Offer
 ) -> Scene | None:
     """What an item's scenarios are made of; None where it is not proven to be solvable."""
+    item = items[at]
     programs = all(isinstance(hop.tool.body, Program) for hop in item.hops)
     if certificate.verdict is not HopVerdict.PROVEN or not programs:
         return None
     further = FURTHER if offer is Offer.ACTIONS else 0
-    return Scene(with_gold(item, certificate), certificate.hops, items, pool, further)
+    return Scene(with_gold(item, certificate), certificate.hops, items, at, pool, further)
 
 
 @dataclass(frozen=True, slots=True)
@@ -259,14 +260,16 @@ async def make_all(
         SandboxFault: workers were lost in one item, time after time.
         SandboxUnavailable: none could be started; and what `on_family` raises.
     """
-    pool = Nearest(items)
+    pool, places = Nearest(items), {item.id: at for at, item in enumerate(items)}
     for first in range(0, len(chosen), at_a_time):
         batch = chosen[first : first + at_a_time]
         found: list[Family | None | Exception] = [None] * len(batch)
         async with anyio.create_task_group() as group:
             for at, item in enumerate(batch):
                 certificate = certificates.get(item.id)
-                scene = certificate and scene_of(item, certificate, items, pool, recipe.offer)
+                scene = certificate and scene_of(
+                    items, places[item.id], certificate, pool, recipe.offer
+                )
                 if certificate and scene:
                     group.start_soon(_into, found, at, scene, certificate.basis, rooms, recipe)
         for item, one in zip(batch, found, strict=True):

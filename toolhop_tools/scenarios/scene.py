@@ -36,7 +36,9 @@ class Scene:
     """Its hops have their proven gold calls."""
     proofs: tuple[HopProof, ...]
     items: Sequence[Item]
-    """The whole data set, this item among it."""
+    """The whole data set."""
+    at: int
+    """Where in it the item stands."""
     pool: Nearest
     """Of the tools of all items."""
     further: int = FURTHER
@@ -65,9 +67,8 @@ class Scene:
         """Another item, so that of all items of a data set no two have the same one."""
         if len(self.items) < 2:
             return None
-        at = next(n for n, one in enumerate(self.items) if one.id == self.item.id)
         step = random.Random(f"{seed}/donor").randint(1, len(self.items) - 1)
-        return self.items[(at + step) % len(self.items)]
+        return self.items[(self.at + step) % len(self.items)]
 
 
 class Reason(StrEnum):
