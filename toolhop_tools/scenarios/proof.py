@@ -16,7 +16,7 @@ from toolhop_tools.certify.judging import judge
 from toolhop_tools.certify.model import Basis, HopProof, HopVerdict
 from toolhop_tools.certify.prove import asked
 from toolhop_tools.certify.readable import leaves
-from toolhop_tools.certify.search import Search
+from toolhop_tools.certify.search import MOST_CUT, Search
 from toolhop_tools.certify.words import scalars
 from toolhop_tools.dates import whole_date
 from toolhop_tools.declared import compiled, fits
@@ -52,6 +52,8 @@ class Prover:
     """Has time for slow tools."""
     basis: Basis
     found: dict[str, HopProof] = field(default_factory=dict)
+    endless: set[str] = field(default_factory=set)
+    """Digests of programs whose calls ran out of time or memory in a search."""
     calls: int = 0
 
     async def prove(self, draft: Draft, taken_out: frozenset[str] = frozenset()) -> Proven | Reason:
@@ -152,8 +154,13 @@ class Prover:
         )
         if key not in self.found:
             seed = f"{self.basis.seed}/{task.hop.question}"
-            self.found[key] = await Search(self.session, task, self.basis, seed).prove()
-            self.calls += self.found[key].executions
+            # A tool that ran out of time all over in one search is given up sooner in the next.
+            cut = MOST_CUT - 1 if tool.program.digest in self.endless else 0
+            search = Search(self.session, task, self.basis, seed, cut=cut)
+            self.found[key] = await search.prove()
+            if search.cut >= MOST_CUT:
+                self.endless.add(tool.program.digest)
+            self.calls += search.executions
         return self.found[key]
 
     async def _gives(self, item: Item, one: Expected) -> bool:
