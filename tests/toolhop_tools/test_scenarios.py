@@ -478,3 +478,18 @@ def test_a_value_is_replaced_by_what_it_is(
 ) -> None:
     found = masked(text, value, "a certain", kind)
     assert (found and found[0]) == wanted
+
+
+def test_what_is_asked_for_is_not_hidden() -> None:
+    """The river's fact is chosen by the question; without it nothing is asked."""
+    hops = (
+        Hop("Which river flows through Borough?", "Wend", RIVER),
+        Hop("What is the length of the Wend?", "927", FACT),
+    )
+    question = "What is the length of the river that flows through Borough?"
+    item = Item("asked", question, "927", hops, "rivers", "number")
+    kinds = (Scenario.MISSING_PARAMETER, Scenario.MISSING_PARAMETERS)
+    family = families([item, OTHER], Recipe(kinds), chosen=[item])["asked"]
+    assert family is not None
+    assert {one.value for label in family.labels for one in label.hidden} == {"Borough"}
+    assert [one.reason for one in family.refused] == [Reason.ONE_TO_HIDE]

@@ -120,7 +120,7 @@ def _required(scene: Scene) -> list[Said]:
                 continue
             if leaf.path[0] not in task.required or _derived(item, at, value):
                 continue
-            if value in leaf.choices and len(leaf.choices) <= FEW:
+            if _says_what_is_asked(leaf):
                 continue
             spans = _spans(item.question, value)
             if not spans or ground(alone, leaf) > Ground.CHANGED:
@@ -132,6 +132,22 @@ def _required(scene: Scene) -> list[Said]:
             uses = (*(before.uses if before else ()), (at, leaf))
             found[key] = Said(value, before.kind if before else kind_of(leaf), uses)
     return list(found.values())
+
+
+_ASKS = frozenset(
+    (
+        *("type", "kind", "mode", "operation", "operator", "format", "unit", "field", "relation"),
+        *("relationship", "info", "information", "attribute", "property", "category", "order"),
+        *("role", "direction", "method", "action", "want"),
+    )
+)
+"""Words of a parameter's name that say what is asked, and not about what."""
+
+
+def _says_what_is_asked(leaf: Leaf) -> bool:
+    """Whether a value is a relation or a choice, which a question without it does not ask for."""
+    told = not _ASKS.isdisjoint(words(leaf.name.replace("_", " ")))
+    return isinstance(leaf.value, str) and (told or (leaf.is_option and leaf.value.islower()))
 
 
 def _derived(item: Item, at: int, value: JSON) -> bool:
