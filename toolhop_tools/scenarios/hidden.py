@@ -5,11 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from decimal import Decimal
 
 from toolhop_sandbox.outcome import JSON
 from toolhop_tools.answers import plain_number, plain_text, same_answer
 from toolhop_tools.certify.candidates import Task
-from toolhop_tools.certify.mentions import mentions
+from toolhop_tools.certify.mentions import COUNTS, ORDINALS, mentions
 from toolhop_tools.certify.prove import asked
 from toolhop_tools.certify.readable import Asked, Ground, Leaf, ground, leaves
 from toolhop_tools.certify.words import as_text, bare, name_words, runs, words
@@ -247,7 +248,8 @@ def masked(text: str, value: str | int | float, article: str, kind: str) -> tupl
         opens = not before or before[-1] in ".?!"
         pieces += [text[end:start], instead[:1].upper() + instead[1:] if opens else instead]
         follows = _COUNTED.match(text[stop:])
-        whole = f"{instead} {follows[1]}" if follows and instead.endswith(" of") else instead
+        cut_short = follows and (instead == article or instead.endswith(" of"))
+        whole = f"{instead} {follows[1]}" if follows and cut_short else instead
         first, end = first or whole, stop
     return ("".join([*pieces, text[end:]]), first) if pieces else None
 
@@ -260,9 +262,10 @@ def _instead(before: str, said: str, after: str, article: str, kind: str) -> tup
     follows = _COUNTED.match(after)
     # A verb of a clause without "that" ("the day Oslo fell"), or a thing that is counted.
     goes_on = follows is not None and follows[1] not in _LINKS
-    if re.fullmatch(r"\D*\d+(?:st|nd|rd|th)", said):
+    last = said.split()[-1].lower()
+    if after[1:2].isalpha() and (re.fullmatch(r"\d+(?:st|nd|rd|th)", last) or last in ORDINALS):
         return article, 0
-    if goes_on and plain_number(said) is not None:
+    if goes_on and (plain_number(said) is not None or last in COUNTS):
         return f"{article} number of", 0
     beside = _APPOSED.search(before)
     if beside is None or said[:1].islower():
@@ -295,6 +298,14 @@ _BEFORE = r"(?:\b(?:the|a|an)\s+)?[\"'“‘]?"
 _AFTER = r"[\"”]?(?:['’](?!s\b|\w))?"
 
 
+_BY_NAME = {**COUNTS, **{word: str(n) for n, word in enumerate(ORDINALS, 1)}}
+
+
+def _in_words(number: Decimal) -> list[str]:
+    """A small number as a word: ``two``, ``second``."""
+    return [word for word, digits in _BY_NAME.items() if Decimal(digits) == number]
+
+
 def _spans(text: str, value: str | int | float) -> list[tuple[int, int]]:
     day = whole_date(as_text(value)) if isinstance(value, str) else None
     written = [found for found, one in dates_in(text) if day is not None and one == day]
@@ -307,6 +318,7 @@ def _spans(text: str, value: str | int | float) -> list[tuple[int, int]]:
             if plain_number(part[0].rstrip(",")) in {number, abs(number)}
         )
         patterns += [re.escape(part.rstrip(",")) + r"(?:st|nd|rd|th)?" for part in found]
+        patterns += [f"{word}(?! names?\\b)" for word in _in_words(number)]
     elif parts := re.findall(r"\w+", as_text(value).replace("_", " ")):
         if len(parts) > 1 and parts[0].casefold() in {"the", "a", "an"}:
             parts = parts[1:]
