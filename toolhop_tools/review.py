@@ -8,8 +8,9 @@ from collections.abc import Iterator
 
 from toolhop_sandbox.base import Program
 from toolhop_tools.errors import DataProblem, shown
-from toolhop_tools.model import DataSet, Hop, Item, Tool
+from toolhop_tools.model import TOOLHOP, DataSet, Hop, Item, Tool
 from toolhop_tools.pairing import parse_source, property_names, top_functions
+from toolhop_tools.scenarios.label import BENCHMARK, label_of
 
 PROVIDER_NAME = re.compile(r"[a-zA-Z0-9_-]{1,64}")
 """Names that OpenAI's API, and others after it, accept for a function."""
@@ -39,9 +40,31 @@ def _of_item(item: Item) -> Iterator[DataProblem]:
         if hop.tool not in checked:
             checked.append(hop.tool)
             for rule, expected, given in tool_findings(hop.tool):
-                yield _finding(rule, item, field, expected, given)
+                # ToolHop's own evaluator calls tools of no other benchmark.
+                if rule != "not-first" or item.benchmark == TOOLHOP:
+                    yield _finding(rule, item, field, expected, given)
     if item.hops:
         yield from _of_answer(item, item.hops[-1])
+    if item.benchmark == BENCHMARK:
+        yield from _of_label(item)
+
+
+def _of_label(item: Item) -> Iterator[DataProblem]:
+    """Whether a scenario's label can be read and speaks of the item's own hops and tools."""
+    try:
+        label = label_of(item.gold)
+    except (KeyError, ValueError) as error:
+        given = f"{type(error).__name__}: {str(error).partition(chr(10))[0]}"
+        yield _finding("label", item, "gold", "a scenario's label", given)
+        return
+    hops = {*label.lost, *(one.hop for one in label.hidden)}
+    if unknown := sorted(hops - {*range(1, len(item.hops) + 1)}):
+        expected = f"hops from 1 to {len(item.hops)}"
+        yield _finding("label", item, "gold", expected, ", ".join(map(str, unknown)))
+    if strange := sorted({*label.reserve, *(label.recovery or ())} - item.all_tools.keys()):
+        yield _finding("label", item, "gold", "names of its tools", _listed(strange))
+    if shown_ := sorted({*label.reserve} & item.tools.keys()):
+        yield _finding("label", item, "gold", "a reserve that is not on offer", _listed(shown_))
 
 
 def _finding(rule: str, item: Item, field: str, expected: str, given: str) -> DataProblem:

@@ -1,0 +1,498 @@
+"""Scenarios of certified items: what is made, and that its label is shown and not asserted."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import anyio
+import pytest
+
+from tests.agents.inline import Inline
+from toolhop_sandbox.base import Program
+from toolhop_sandbox.outcome import JSON, Outcome, Raised, Returned
+from toolhop_tools.certify.candidates import Task
+from toolhop_tools.certify.judging import judge
+from toolhop_tools.certify.model import VERSION, Basis, Certificate, HopVerdict
+from toolhop_tools.certify.prove import asked, certify
+from toolhop_tools.certify.search import Search
+from toolhop_tools.model import EpisodeAction, Flaky, Hop, Item, Tool, ToolSchema
+from toolhop_tools.reading import read_result
+from toolhop_tools.scenarios.actions import TOOLS, Offer
+from toolhop_tools.scenarios.hidden import masked
+from toolhop_tools.scenarios.label import BENCHMARK, Label, Scenario, label_of
+from toolhop_tools.scenarios.make import TRANSFORMATIONS, Family, Recipe, Rooms, make_all
+from toolhop_tools.scenarios.scene import Reason
+
+BASIS = Basis(VERSION, 0, 60, 8, 10.0, 256, "none")
+"""Short searches: a built-in item is proven by its first calls."""
+
+
+def families(
+    items: Sequence[Item], recipe: Recipe, *, chosen: Sequence[Item] | None = None
+) -> dict[str, Family | None]:
+    """What comes of items, by id; they are certified first."""
+    found: dict[str, Family | None] = {}
+
+    async def make() -> None:
+        sandbox = Inline()
+        wanted = items if chosen is None else chosen
+        certificates: dict[str, Certificate] = {}
+        for item in wanted:
+            certificates[item.id] = await certify(item, sandbox, BASIS)
+        await make_all(
+            items, certificates, Rooms(sandbox, sandbox), recipe, chosen=wanted, at_a_time=2,
+            on_family=lambda item, family: found.update({item.id: family}),
+        )  # fmt: skip
+
+    anyio.run(make)
+    return found
+
+
+RIVERS = "{'Aldmere': 'Tessin', 'Borough': 'Wend', 'Carrow': 'Ilm', 'Dunfell': 'Quay'}"
+LENGTHS = "{'Tessin': 411, 'Wend': 927, 'Ilm': 638, 'Quay': 752}"
+FACTS = (
+    "{'Tessin': {'length': 411, 'bridges': 12}, 'Wend': {'length': 927, 'bridges': 31},"
+    " 'Ilm': {'length': 638, 'bridges': 17}, 'Quay': {'length': 752, 'bridges': 23}}"
+)
+
+
+def lookup(name: str, parameter: str, table: str, about: str, **more: JSON) -> Tool:
+    """A tool that looks something up in a table."""
+    source = (
+        f"def {name}({parameter}):\n    table = {table}\n    if {parameter} not in table:\n"
+        f"        raise ValueError('not known: ' + str({parameter}))\n"
+        f"    return table[{parameter}]\n"
+    )
+    shown: dict[str, JSON] = {"type": "string", "description": f"The {parameter}.", **more}
+    return program(name, source, about, {parameter: shown})
+
+
+def program(name: str, source: str, about: str, properties: dict[str, JSON]) -> Tool:
+    schema: dict[str, JSON] = {
+        "type": "object", "properties": properties, "required": [*properties],
+    }  # fmt: skip
+    return Tool(ToolSchema(name, about, schema), Program(source, name))
+
+
+RIVER = lookup("river_of", "town", RIVERS, "Which river flows through a town.")
+LENGTH = lookup("river_length", "river", LENGTHS, "How long a river is, in kilometres.")
+FACT = program(
+    "river_fact",
+    f"def river_fact(river, want):\n    table = {FACTS}\n    if river not in table:\n"
+    "        raise ValueError('no such river')\n"
+    "    return {'river': river, want: table[river][want]}\n",
+    "A fact about a river.",
+    {"river": {"type": "string"}, "want": {"type": "string", "enum": ["length", "bridges"]}},
+)
+SUM = program(
+    "sum_of",
+    "def sum_of(first, second):\n    return first + second\n",
+    "Adds two numbers.",
+    {"first": {"type": "integer"}, "second": {"type": "integer"}},
+)
+
+
+def two_hops(identity: str, first: Tool, second: Tool) -> Item:
+    """An item of two hops over rivers that nobody knows."""
+    hops = (
+        Hop("Which river flows through Borough?", "Wend", first),
+        Hop("How many kilometres long is the Wend?", "927", second),
+    )
+    question = "How many kilometres long is the river that flows through Borough?"
+    return Item(identity, question, "927", hops, "rivers", "number")
+
+
+OTHER = two_hops(
+    "other",
+    lookup("waters_of_town", "place", RIVERS, "The river that a town stands on."),
+    lookup("wall_height", "wall", "{'North': 12, 'Wend Gate': 31}", "How high a wall is."),
+)
+PEAK = Item(
+    "peak", "Who climbed Hornfell first?", "Ansgar",
+    (Hop("Who climbed Hornfell first?", "Ansgar",
+         lookup("climber_of", "peak", "{'Hornfell': 'Ansgar'}", "Who climbed a peak first.")),),
+    "peaks", "name",
+)  # fmt: skip
+WHOLE = Item(
+    "whole",
+    "Add 58 to the number that is the length of the river that flows through Borough.",
+    "985",
+    (
+        Hop("Which river flows through Borough?", "Wend", RIVER),
+        Hop("What is the length of the Wend?", "927", FACT),
+        Hop("What is the sum of 927 and 58?", "985", SUM),
+    ),
+    "rivers",
+    "number",
+)
+DATA = [WHOLE, OTHER, PEAK]
+MADE = [
+    kind for kind in TRANSFORMATIONS
+    if kind not in {Scenario.MISSING_REPEATED, Scenario.HIDDEN_OPTION, Scenario.SLOW_TOOL}
+]  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def made() -> dict[str, tuple[Item, Label]]:
+    """Scenarios of an item of three hops, by id."""
+    family = families(DATA, Recipe(tuple(MADE)), chosen=[WHOLE])["whole"]
+    assert family is not None
+    assert not family.refused
+    return {item.id: (item, label_of(item.gold)) for item in family.items}
+
+
+Made = dict[str, tuple[Item, Label]]
+
+
+def of(made: Made, kind: Scenario) -> list[tuple[Item, Label]]:
+    found = [pair for pair in made.values() if pair[1].scenario is kind]
+    assert found, f"no item of {kind} was made"
+    return found
+
+
+def test_each_item_is_of_the_benchmark_and_knows_its_family(made: Made) -> None:
+    for name, (item, label) in made.items():
+        assert item.benchmark == BENCHMARK
+        assert name.startswith(f"{label.family}~")
+        assert {*item.order} <= item.all_tools.keys()
+        assert label.solvable is (label.needs is None)
+        assert label.solvable is not bool(label.lost)
+
+
+def test_a_family_has_a_solvable_sibling_with_all_that_was_lost(made: Made) -> None:
+    for item, label in made.values():
+        if not label.solvable:
+            own = f"{item.id}~solvable", f"{label.family}~plain"
+            sibling, its = next(made[name] for name in own if name in made)
+            assert its.solvable
+            assert {hop.tool.name for hop in sibling.hops} <= sibling.tools.keys()
+
+
+def test_no_tool_on_offer_proves_a_lost_hop(made: Made) -> None:
+    """Searched for again, by whoever does not believe the label."""
+
+    async def verdict(item: Item, at: int, tool: Tool) -> HopVerdict:
+        async with Inline().session() as session:
+            task = Task(replace(item.hops[at], tool=tool, gold=None), asked(item, at, {}))
+            return (await Search(session, task, BASIS, "another seed").prove()).verdict
+
+    unsolvable = [
+        (item, label)
+        for item, label in made.values()
+        if not label.solvable and label.scenario is not Scenario.CALL_LIMIT
+    ]
+    for item, label in unsolvable[:12]:
+        for number in label.lost:
+            for tool in item.tools.values():
+                if isinstance(tool.body, Program):
+                    found = anyio.run(verdict, item, number - 1, tool)
+                    assert found not in {HopVerdict.PROVEN, HopVerdict.AMBIGUOUS}, (item.id, tool)
+
+
+def call(tool: Tool, arguments: Mapping[str, JSON]) -> Raised | Returned:
+    async def run() -> Outcome:
+        async with Inline().session() as session:
+            return await session.call(tool.program, arguments)
+
+    outcome = anyio.run(run)
+    assert isinstance(outcome, Raised | Returned)
+    return outcome
+
+
+def test_the_gold_calls_of_solvable_items_give_their_answers(made: Made) -> None:
+    for item, label in made.values():
+        drifted = label.scenario in {Scenario.DRIFTED_OUTPUT, Scenario.SLOW_TOOL}
+        if label.solvable and not drifted:
+            for hop in item.hops:
+                assert hop.gold is not None
+                outcome = call(hop.tool, hop.gold.arguments)
+                assert isinstance(outcome, Returned)
+                value = read_result(outcome.json_text)
+                assert judge(hop.answer, value, dict(hop.gold.arguments)) is not None
+
+
+@pytest.mark.parametrize(
+    "kind", [Scenario.MISSING_SINGLE, Scenario.MISSING_TOOL, Scenario.POTENTIAL_TOOL]
+)
+def test_a_missing_tool_is_not_on_offer(made: Made, kind: Scenario) -> None:
+    for item, label in of(made, kind):
+        lost = {item.hops[number - 1].tool.name for number in label.lost}
+        assert not lost & item.tools.keys()
+        assert label.needs is EpisodeAction.CHANGE_TOOLS
+        for decoy in label.decoys:
+            assert decoy in item.question
+            assert decoy not in item.all_tools
+
+
+def test_hidden_values_stand_nowhere(made: Made) -> None:
+    kinds = Scenario.MISSING_PARAMETER, Scenario.MISSING_PARAMETERS
+    for kind in kinds:
+        for item, label in of(made, kind):
+            assert label.needs is EpisodeAction.ASK_USER
+            assert label.solvable_after
+            for one in label.hidden:
+                texts = [item.question, *(hop.question for hop in item.hops)]
+                assert not any(str(one.value).lower() in text.lower() for text in texts)
+                assert one.kind in item.question or one.kind.capitalize() in item.question
+                assert one.kind.split()[0] in {"a", "another"}
+
+
+def test_unmatched_tools_are_all_foreign_and_a_reserve_is_held_back(made: Made) -> None:
+    for kind, back in ((Scenario.UNMATCHED, False), (Scenario.RESERVE, True)):
+        for item, label in of(made, kind):
+            own = {hop.tool.name for hop in item.hops}
+            assert not own & item.tools.keys()
+            assert {*label.reserve} == (own if back else set())
+            assert label.solvable_after is back
+
+
+def test_a_broken_tool_raises_and_no_other_does(made: Made) -> None:
+    for item, label in of(made, Scenario.BROKEN_TOOL):
+        for number, hop in enumerate(item.hops, 1):
+            assert hop.gold is not None
+            outcome = call(hop.tool, hop.gold.arguments)
+            assert isinstance(outcome, Raised) is (number in label.lost)
+
+
+def test_a_flaky_tool_has_its_program_and_fails_a_few_times(made: Made) -> None:
+    for item, label in of(made, Scenario.FLAKY_TOOL):
+        assert label.recovery is not None
+        body = item.all_tools[next(iter(label.recovery))].body
+        assert isinstance(body, Flaky)
+        assert 1 <= body.failures <= 2
+
+
+def test_a_drifted_schema_is_told_by_the_error_of_the_call_that_follows_it(made: Made) -> None:
+    for item, label in of(made, Scenario.DRIFTED_SCHEMA):
+        assert label.recovery is not None
+        ((name, arguments),) = label.recovery.items()
+        tool = item.all_tools[name]
+        shown: Any = tool.schema.parameters["properties"]
+        (real,) = arguments.keys() - shown.keys()
+        (other,) = [one for one in shown if real in one and one not in arguments]
+        by_schema = {other if key == real else key: value for key, value in arguments.items()}
+        outcome = call(tool, by_schema)
+        assert isinstance(outcome, Raised)
+        assert repr(real) in outcome.message
+
+
+def test_a_drifted_output_differs_from_what_it_was(made: Made) -> None:
+    for item, label in of(made, Scenario.DRIFTED_OUTPUT):
+        assert label.recovery is not None
+        ((name, arguments),) = label.recovery.items()
+        before = WHOLE
+        assert call(item.all_tools[name], arguments) != call(before.all_tools[name], arguments)
+
+
+def test_two_tools_contradict_and_the_question_says_which_to_believe(made: Made) -> None:
+    for item, label in of(made, Scenario.CONTRADICTION):
+        assert label.recovery is not None
+        ((name, arguments),) = label.recovery.items()
+        stem, _, source = name.rpartition("_")
+        (other,) = [one for one in item.tools if one.startswith(stem) and one != name]
+        assert call(item.all_tools[name], arguments) != call(item.all_tools[other], arguments)
+        assert f"go by the {source.capitalize()} records" in item.question
+
+
+def test_clones_state_their_limits_and_none_or_one_fits(made: Made) -> None:
+    for item, label in of(made, Scenario.LIMITED_CLONES):
+        clones = [tool for tool in item.tools.values() if tool.name[-2:] in {"_a", "_b", "_c"}]
+        gold = next(
+            hop.gold for hop in item.hops
+            if hop.tool in clones or any(c.name[:-2] == hop.tool.name for c in clones)
+        )  # fmt: skip
+        assert gold is not None
+        fits = [isinstance(call(tool, gold.arguments), Returned) for tool in clones]
+        assert sum(fits) == int(label.solvable)
+        texts = {tool.schema.description for tool in clones}
+        assert len(texts) == 3
+
+
+def test_a_call_limit_is_below_the_hops_or_as_many(made: Made) -> None:
+    for item, label in of(made, Scenario.CALL_LIMIT):
+        limit = int(item.question.split("You may call tools ")[1].split()[0])
+        assert (limit < len(item.hops)) is not label.solvable
+
+
+def test_siblings_show_their_tools_in_one_order(made: Made) -> None:
+    item, _ = made["whole~missing-tool"]
+    sibling, _ = made["whole~missing-tool~solvable"]
+    assert [name for name in sibling.order if name in item.order] == [*item.order]
+
+
+@pytest.mark.parametrize("offer", Offer)
+def test_items_have_the_actions_that_are_asked_for(offer: Offer) -> None:
+    family = families(DATA, Recipe((Scenario.PLAIN,), offer=offer), chosen=[WHOLE])["whole"]
+    assert family is not None
+    (item,) = family.items
+    actions = [tool for tool in item.tools.values() if not isinstance(tool.body, Program)]
+    assert actions == [*TOOLS[offer]]
+    held = item.all_tools.keys() - item.tools.keys()
+    assert bool(held) is (offer is Offer.ACTIONS)
+
+
+def test_the_same_seed_makes_the_same_items_in_any_company() -> None:
+    recipe = Recipe((Scenario.MISSING_TOOL, Scenario.UNMATCHED), seed=7)
+    alone = families(DATA, recipe, chosen=[WHOLE])["whole"]
+    assert alone == families(DATA, recipe, chosen=DATA)["whole"]
+    assert any(
+        alone != families(DATA, replace(recipe, seed=seed), chosen=[WHOLE])["whole"]
+        for seed in range(3)
+    )
+
+
+def test_balanced_families_have_as_many_of_each() -> None:
+    into = (Scenario.MISSING_TOOL, Scenario.BROKEN_TOOL, Scenario.FLAKY_TOOL, Scenario.RESERVE)
+    family = families(DATA, Recipe(into, balanced=True), chosen=[WHOLE])["whole"]
+    assert family is not None
+    solvable = [label.solvable for label in family.labels]
+    assert sum(solvable) * 2 == len(solvable) > 0
+
+
+def test_a_hop_that_looks_something_up_is_lost_before_one_that_computes() -> None:
+    for seed in range(4):
+        family = families(DATA, Recipe((Scenario.MISSING_TOOL,), seed), chosen=[WHOLE])["whole"]
+        assert family is not None
+        assert all(label.lost != (3,) and not label.computed for label in family.labels)
+
+
+def test_a_hidden_option_changes_the_result() -> None:
+    tool = program(
+        "river_length",
+        f"def river_length(river, unit='kilometres'):\n    table = {LENGTHS}\n"
+        "    size = table[river]\n    return size if unit == 'kilometres' else size * 5 // 8\n",
+        "How long a river is.",
+        {"river": {"type": "string"}, "unit": {"type": "string", "default": "kilometres"}},
+    )
+    schema: dict[str, JSON] = {**tool.schema.parameters, "required": ["river"]}
+    tool = replace(tool, schema=replace(tool.schema, parameters=schema))
+    hops = (
+        Hop("Which river flows through Borough?", "Wend", RIVER),
+        Hop('How long is the Wend, in the unit "miles"?', "579", tool),
+    )
+    question = 'How long is the river that flows through Borough, in the unit "miles"?'
+    item = Item("miles", question, "579", hops, "rivers", "number")
+    family = families([item, OTHER], Recipe((Scenario.HIDDEN_OPTION,)), chosen=[item])["miles"]
+    assert family is not None
+    (hidden,) = [one for label in family.labels for one in label.hidden]
+    assert (hidden.hop, hidden.parameter, hidden.value) == (2, "unit", "miles")
+    assert "miles" not in family.items[0].question
+
+
+# -- items written for what must not be made ---------------------------------------------------
+
+
+def test_a_distractor_that_does_the_lost_job_is_taken_out() -> None:
+    item = two_hops("rivers", RIVER, LENGTH)
+    recipe = Recipe((Scenario.MISSING_SINGLE,))
+    # Another seed loses the other hop.
+    taken = set[str]()
+    for seed in range(4):
+        family = families([item, OTHER], replace(recipe, seed=seed), chosen=[item])["rivers"]
+        assert family is not None
+        made, sibling = family.items
+        out = label_of(made.gold).checks.taken_out
+        assert not {*out} & (made.all_tools.keys() | sibling.all_tools.keys())
+        taken |= {*out}
+    assert taken == {"waters_of_town"}
+
+
+def test_an_item_with_a_twin_of_its_own_does_not_lose_the_tool() -> None:
+    """The other hop's tool knows rivers by town as well: then only its own loss is one."""
+    both = lookup(
+        "river_facts", "key", "{**" + RIVERS + ", **" + LENGTHS + "}",
+        "The river of a town, or the length of a river in kilometres.",
+    )  # fmt: skip
+    item = two_hops("rivers", RIVER, both)
+    for seed in range(4):
+        family = families([item, OTHER], Recipe((Scenario.MISSING_TOOL,), seed), chosen=[item])
+        found = family["rivers"]
+        assert found is not None
+        assert [label.lost for label in found.labels if not label.solvable] == [(2,)]
+
+
+def test_one_tool_for_two_hops_is_found_by_running_it() -> None:
+    both = lookup(
+        "river_facts", "key", "{**" + RIVERS + ", **" + LENGTHS + "}",
+        "The river of a town, or the length of a river in kilometres.",
+    )  # fmt: skip
+    item = two_hops("rivers", RIVER, both)
+    found = families([item, OTHER], Recipe((Scenario.MISSING_REPEATED,)), chosen=[item])["rivers"]
+    assert found is not None
+    made, sibling = found.items
+    assert label_of(made.gold).lost == (1, 2)
+    assert {hop.tool.name for hop in sibling.hops} == {"river_facts"}
+    assert [dict(hop.gold.arguments) for hop in sibling.hops if hop.gold] == [
+        {"key": "Borough"},
+        {"key": "Wend"},
+    ]
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        pytest.param({"enum": ["Aldmere", "Borough", "Carrow"]}, id="one of three choices"),
+        pytest.param({"default": "Borough"}, id="the default"),
+        pytest.param({"description": "A town, such as Borough."}, id="the example"),
+    ],
+)
+def test_a_value_that_can_be_guessed_is_not_hidden(more: dict[str, JSON]) -> None:
+    item = two_hops("rivers", lookup("river_of", "town", RIVERS, "A town's river.", **more), LENGTH)
+    family = families([item, OTHER], Recipe((Scenario.MISSING_PARAMETER,)), chosen=[item])["rivers"]
+    assert family is not None
+    assert [one.reason for one in family.refused] in ([Reason.STILL_SAID], [Reason.NOTHING_TO_HIDE])
+
+
+def test_an_item_that_is_not_proven_gives_nothing() -> None:
+    wrong = lookup("river_length", "river", LENGTHS.replace("927", "928"), "How long a river is.")
+    item = two_hops("rivers", RIVER, wrong)
+    assert families([item, OTHER], Recipe((Scenario.PLAIN,)), chosen=[item]) == {"rivers": None}
+
+
+@pytest.mark.parametrize(
+    ("text", "value", "kind", "wanted"),
+    [
+        ("Who wrote Emma?", "Emma", "title", "Who wrote a certain title?"),
+        ("Which planet does the moon Triton circle?", "Triton", "moon",
+         "Which planet does a certain moon circle?"),
+        ("How far is the Orinoco?", "Orinoco", "river", "How far is a certain river?"),
+        ("the day Oslo fell", "Oslo", "city", "the day a certain city fell"),
+        ("It holds 2,000 feet.", 2000, "capacity", "It holds a certain number of feet."),
+        ("at the 82nd Academy Awards", 82, "ceremony", "at a certain Academy Awards"),
+        ("a novel by American writer Ann Lee", "Ann Lee", "author",
+         "a novel by a certain American writer"),
+        ("the director of film Odd Man Out", "Odd Man Out", "title",
+         "the director of a certain film"),
+        ("take the second one downstream", 2, "position", "take a certain one downstream"),
+        ("the first name of Ann", 1, "position", None),
+        ("after three days", 3, "days", "after a certain number of days"),
+        ("Add 7 and 12.", 7, "number", "Add a certain number and 12."),
+        ("Emma's author and Emma", "Emma", "title", "A certain title's author and a certain title"),
+        ('Spell "otter" backwards.', "otter", "word", "Spell a certain word backwards."),
+        ("opened on 20 January 2024.", "2024-01-20", "date", "opened on a certain date."),
+        ("Was it Emmas?", "Emma", "title", None),
+        ("Year 1972", 72, "number", None),
+    ],
+)  # fmt: skip
+def test_a_value_is_replaced_by_what_it_is(
+    text: str, value: str | int, kind: str, wanted: str | None
+) -> None:
+    found = masked(text, value, "a certain", kind)
+    assert (found and found[0]) == wanted
+
+
+def test_what_is_asked_for_is_not_hidden() -> None:
+    """The river's fact is chosen by the question; without it nothing is asked."""
+    hops = (
+        Hop("Which river flows through Borough?", "Wend", RIVER),
+        Hop("What is the length of the Wend?", "927", FACT),
+    )
+    question = "What is the length of the river that flows through Borough?"
+    item = Item("asked", question, "927", hops, "rivers", "number")
+    kinds = (Scenario.MISSING_PARAMETER, Scenario.MISSING_PARAMETERS)
+    family = families([item, OTHER], Recipe(kinds), chosen=[item])["asked"]
+    assert family is not None
+    assert {one.value for label in family.labels for one in label.hidden} == {"Borough"}
+    assert [one.reason for one in family.refused] == [Reason.ONE_TO_HIDE]
