@@ -102,7 +102,23 @@ class ActionChoice:
     one of these values."""
 
 
-Body: TypeAlias = Program | RecordedTable | Simulated | Described | EpisodeAction | ActionChoice
+@dataclass(frozen=True, slots=True)
+class Flaky:
+    """A program that fails at first, as a service does that is down for a while.
+
+    A call's own process knows of no other call, so that the episode counts.
+    """
+
+    program: Program
+    failures: int
+    """First calls of the tool in an episode that do not run; they give `Raised`."""
+    error: str
+    """Their message."""
+
+
+Body: TypeAlias = (
+    Program | RecordedTable | Simulated | Described | EpisodeAction | ActionChoice | Flaky
+)
 """What answers a tool's calls. A `Program` runs in the sandbox."""
 
 
@@ -130,8 +146,8 @@ class Tool:
         Raises:
             TypeError: the tool has a body of another kind.
         """
-        if isinstance(self.body, Program):
-            return self.body
+        if isinstance(self.body, Program | Flaky):
+            return self.body if isinstance(self.body, Program) else self.body.program
         raise TypeError(
             f"tool {self.name!r} has no program to run: its body is {_kind(self.body)}; "
             "match on Tool.body where other bodies may come"
@@ -157,6 +173,9 @@ class Tool:
             case ActionChoice(argument, actions):
                 chosen: JSON = {value: one.value for value, one in actions.items()}
                 return [{"argument": argument, "actions": chosen}]
+            case Flaky(program, failures, error):
+                fails: JSON = {"failures": failures, "error": error}
+                return [program.source, program.function, fails]
             case _:
                 assert_never(self.body)
 
