@@ -232,7 +232,7 @@ class _RunSession:
 
 def _simulated_before(job: Job) -> dict[str, Outcome]:
     """What the simulator answered in earlier sessions in the place of recorded tools."""
-    tools = {item.id: item.tools for item in job.items}
+    tools = {item.id: item.all_tools for item in job.items}
     return {
         call_key(tools[trace.started.item][call.verdict.tool], call.verdict.arguments): call.outcome
         for trace in (job.store.traces() if job.store else ())
