@@ -110,3 +110,24 @@ def answers(program: Program, arguments: Mapping[str, JSON]) -> Outcome:
     if value is None:
         return Raised("KeyError", "unknown")
     return Returned(f'"{value}"' if isinstance(value, str) else str(value))
+
+
+def missing() -> Item:
+    """The second tool is gone, and nothing brings it back."""
+    label = Label(Scenario.MISSING_TOOL, "norway", False, EpisodeAction.CHANGE_TOOLS, lost=(2,))
+    return shown(plain(), CAPITAL, ANAGRAM, label=label)
+
+
+def broken() -> Item:
+    """The second tool fails whenever it is called."""
+    label = Label(Scenario.BROKEN_TOOL, "norway", False, EpisodeAction.GIVE_UP, lost=(2,))
+    body = Program('def count_people(city):\n    raise RuntimeError("it is down")', "count_people")
+    item, tool_ = plain(), replace(POPULATION, body=body)
+    changed = replace(item, hops=(item.hops[0], replace(item.hops[1], tool=tool_)))
+    return shown(changed, CAPITAL, tool_, label=label)
+
+
+def family() -> tuple[Item, ...]:
+    """All of them."""
+    twins = unmatched(reserve=False), unmatched(reserve=True)
+    return (plain(), hiding(), *twins, flaky(), missing(), broken())

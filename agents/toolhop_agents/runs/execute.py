@@ -29,7 +29,7 @@ from toolhop_agents.runs.signals import until_signal
 from toolhop_agents.runs.unit import WorkUnit, unit_seed
 from toolhop_agents.scripted.choose import choose
 from toolhop_agents.scripted.model import ScriptedModel
-from toolhop_agents.simulator import ModelSimulator
+from toolhop_agents.simulator import ModelSimulator, ModelWording
 from toolhop_env.attempt import Attempt
 from toolhop_env.responders import StandIns, call_key
 from toolhop_env.runs.files import StoreError
@@ -197,6 +197,7 @@ class _RunSession:
             for name, address in (
                 (settings.model, settings.base_url),
                 (settings.simulator, settings.simulator_base_url),
+                (settings.user_model, settings.user_model_base_url),
             ):
                 if name and address:
                     await reach(name, address)
@@ -207,6 +208,10 @@ class _RunSession:
                 model = open_model(settings.simulator, base_url=settings.simulator_base_url)
                 simulator = ModelSimulator(await enter_context(model))
                 stand_ins = StandIns(simulator, earlier=_simulated_before(job))
+            if settings.user_model is not None:
+                model = open_model(settings.user_model, base_url=settings.user_model_base_url)
+                wording = ModelWording(await enter_context(model))
+                stand_ins = replace(stand_ins, wording=wording)
             if settings.judge is not None:
                 opening = open_judge(settings.judge, base_url=settings.judge_base_url)
                 judge = await enter_context(opening)
