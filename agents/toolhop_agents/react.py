@@ -21,8 +21,8 @@ async def play(episode: Episode, model: Model) -> None:
     Raises:
         ModelFault: one that makes other episodes useless too, after the episode was ended.
     """
-    documents = [tool.schema for tool in episode.tools]
     while episode.ending is None:
+        documents = [tool.schema for tool in episode.tools]
         messages, offered = shown(episode.setting.call_format, episode.conversation, documents)
         try:
             with anyio.move_on_after(episode.seconds_left) as scope:

@@ -1,4 +1,4 @@
-"""A model that answers in the place of tools that are simulated."""
+"""Models that stand in: for tools that are simulated, and for the user's words."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from toolhop_agents.models.base import Model, ModelFault
 from toolhop_env.messages import SystemMessage, UserMessage
+from toolhop_env.user import UserReply
 from toolhop_sandbox.errors import SandboxFault
 from toolhop_sandbox.outcome import JSON, Outcome, Returned
 from toolhop_tools.model import RecordedTable, Simulated, Tool
@@ -43,6 +44,37 @@ class ModelSimulator:
             who = f"the simulator {self.model.name}"
             raise SandboxFault(f"{who} could not be asked: {fault}") from fault
         return Returned(_json(reply.content))
+
+
+WORDING = """You word what the user of an assistant says. The assistant asked the user:
+{question}
+
+What the user has to say, all of it and no more:
+{reply}
+
+Say this in one or two plain sentences, as a person would. Keep every value exactly as it is written
+and add no fact. Reply with these sentences alone."""
+
+
+@dataclass(frozen=True, slots=True)
+class ModelWording:
+    """A `toolhop_env.user.Wording` that asks a model."""
+
+    model: Model
+
+    async def worded(self, question: str, reply: UserReply) -> str:
+        """What the model makes of the reply; the episode sees whether it says the same.
+
+        Raises:
+            SandboxFault: the model could not be asked: a fault of ours.
+        """
+        text = WORDING.replace("{reply}", reply.text).replace("{question}", question)
+        try:
+            said = await self.model.reply((UserMessage(text),), ())
+        except ModelFault as fault:
+            who = f"the user model {self.model.name}"
+            raise SandboxFault(f"{who} could not be asked: {fault}") from fault
+        return said.content.strip()
 
 
 def _json(text: str) -> str:

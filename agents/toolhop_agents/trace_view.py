@@ -14,7 +14,7 @@ from toolhop_agents.terminal import plain
 from toolhop_env.benchmarks import named, score
 from toolhop_env.questions import NO_ANSWERS, Answers
 from toolhop_env.score import Errored
-from toolhop_env.trace import Called, Ended, FeedbackSet, Replied, Started, Trace
+from toolhop_env.trace import Called, Ended, FeedbackSet, Replied, Started, ToolsChanged, Trace
 from toolhop_env.verdicts import Rejected
 from toolhop_tools.perturb.order import tool_order
 
@@ -33,6 +33,8 @@ def episode_lines(trace: Trace, answers: Answers = NO_ANSWERS) -> list[Renderabl
                 lines.append(Padding(_call(event, milestone), (0, 0, 0, 4)))
             case FeedbackSet(level):
                 lines.append(Text(f"feedback is {level} from here on", style="yellow"))
+            case ToolsChanged(tools):
+                lines.append(plain(f"tools on offer from here on: {', '.join(tools)}", "yellow"))
             case Ended(ending, wall_s, reason):
                 text = f"ended: {ending} after {wall_s:.3f} s"
                 lines.append(plain(f"{text}: {reason}" if reason else text, "bold"))
@@ -66,6 +68,7 @@ def _reply(event: Replied) -> Iterator[RenderableType]:
 
 def _call(event: Called, milestone: str) -> RenderableType:
     step = "" if event.hop is None else f"  [{milestone} {event.hop + 1}]"
+    step = step if event.action is None else f"  [{event.action}]"
     lines = [plain(f"{event.raw.name}({event.raw.arguments}){step}", "cyan")]
     if event.error is None:
         lines.append(plain(event.feedback, "green"))

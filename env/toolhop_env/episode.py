@@ -9,8 +9,9 @@ renders the feedback, records every bit of it, and ends itself at an answer or a
 
 from __future__ import annotations
 
+import json
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
@@ -28,6 +29,7 @@ from toolhop_env.offered import shown_chars
 from toolhop_env.reading import CallFormat, read_calls
 from toolhop_env.repair import repair
 from toolhop_env.responders import Programs, StandIns
+from toolhop_env.tool_change import brought, change, held_back
 from toolhop_env.trace import (
     Called,
     Ended,
@@ -37,15 +39,25 @@ from toolhop_env.trace import (
     Replied,
     ResultOrigin,
     Started,
+    ToolsChanged,
     Trace,
     messages_of,
 )
+from toolhop_env.user import faithful, user_reply
 from toolhop_env.validation import Validator
 from toolhop_env.verdicts import Call, Rejected
 from toolhop_sandbox.base import Program, Sandbox, Session
 from toolhop_sandbox.errors import SandboxError
-from toolhop_sandbox.outcome import Outcome, Returned
-from toolhop_tools.model import ActionChoice, Described, EpisodeAction, Item, RecordedTable, Tool
+from toolhop_sandbox.outcome import JSON, Outcome, Raised, Returned
+from toolhop_tools.model import (
+    ActionChoice,
+    Described,
+    EpisodeAction,
+    Flaky,
+    Item,
+    RecordedTable,
+    Tool,
+)
 
 Sink = Callable[[Event], None]
 """Takes each event as it happens, for instance to write it to a file."""
@@ -147,7 +159,9 @@ class Episode:
         self._tools: dict[str, Tool] = item.tools if self.setting.offer_tools else {}
         self._validator = Validator([tool.schema for tool in self._tools.values()])
         self._stand_ins = stand_ins or StandIns()
-        self._given = {name: self._stand_ins.of(tool) for name, tool in self._tools.items()}
+        # Tools that come later too: what they need is had, or refused, before anything runs.
+        self._usable = self._tools | {name: item.all_tools[name] for name in self._held_back()}
+        self._given = {name: self._stand_ins.of(tool) for name, tool in self._usable.items()}
         self._lease: AbstractAsyncContextManager[Session] | None = None
         self._session: Session | None = None
         self._entered = False
@@ -157,7 +171,7 @@ class Episode:
 
     @property
     def tools(self) -> tuple[Tool, ...]:
-        """The tools on offer, in hop order."""
+        """The tools on offer for the next turn, in the order shown."""
         return tuple(self._tools.values())
 
     @property
@@ -201,9 +215,8 @@ class Episode:
         self._record(self._start())
         if self._prefix is not None:
             self._keep(self._prefix)
-        bodies = [tool.body for tool in self._tools.values()]
-        programs = [body for body in bodies if isinstance(body, Program)]
-        if programs:
+        runs = (one for one in self._usable.values() if isinstance(one.body, Program | Flaky))
+        if programs := [tool.program for tool in runs]:
             await self._take_session(programs)
         self._entered = True
         # Waiting for a free worker is not the agent's time.
@@ -229,6 +242,7 @@ class Episode:
         """Make the turns of another episode this one's own."""
         for event in kept.events[1:]:
             self._record(event)
+        self._change_tools()
         self.set_feedback(self.setting.feedback)
         self._end_at_limit()
 
@@ -317,10 +331,12 @@ class Episode:
             raw_calls = (malformed.raw(f"turn{turn}_malformed"),)
         called: list[Called] = []
         # One after the other, in the order given: a worker runs one call at a time.
-        for raw in raw_calls[: self._calls_left()]:
-            called.append(await self._call(turn, raw, malformed))
-            if self.ending is not None:
+        for raw in raw_calls:
+            if self.ending is not None or not self._room_for(raw.name):
                 break
+            called.append(await self._call(turn, raw, malformed))
+        if self.ending is None:
+            self._change_tools()
         self._end_at_limit()
         return Step(tuple(called), self.ending)
 
@@ -337,9 +353,11 @@ class Episode:
         if self.ending is None and self.trace.events:
             self._record(Ended(ending, round(self._clock() - self._began, 6), reason))
 
-    def _calls_left(self) -> int | None:
-        limit = self.setting.limits.calls
-        return None if limit is None else max(0, limit - self._used.calls)
+    def _room_for(self, tool: str) -> bool:
+        """Whether the limit of calls leaves room for one of `tool`; an action needs none."""
+        limit, found = self.setting.limits.calls, self._tools.get(tool)
+        acts = found is not None and isinstance(found.body, EpisodeAction | ActionChoice)
+        return limit is None or acts or self._used.calls < limit
 
     def _verdict(self, raw: RawCall, malformed: MalformedCall | None) -> Call | Rejected:
         """The verdict on a call, with the repair that would have worked."""
@@ -376,7 +394,7 @@ class Episode:
             error=feedback.error,
             hop=self._hop(malformed.name if malformed else raw.name),
             wall_s=wall_s,
-            action=self._action(raw.name, verdict),
+            action=self._action(raw.name, verdict) if malformed is None else None,
             origin=origin,
         )
         self._record(called)
@@ -391,14 +409,49 @@ class Episode:
             made_up = ResultOrigin.TEMPLATE if isinstance(tool.body, Described) else None
             return await given.respond(tool, call.arguments), made_up
         match tool.body:
+            case EpisodeAction.ASK_USER:
+                return await self._ask_user(call.arguments)
+            case EpisodeAction.CHANGE_TOOLS:
+                on_offer = (*self._tools, *brought(self.trace, self._tools))
+                in_full = self.setting.call_format is CallFormat.TEXT
+                return change(self.item, on_offer, call.arguments, in_full=in_full), None
             case EpisodeAction() | ActionChoice():
                 return Returned('"done"'), None
             case RecordedTable() as table:
                 return await self._stand_ins.look_up(tool, table, call.arguments)
+            case Flaky(_, failures, error) if self._ran(call.tool) < failures:
+                return Raised("RuntimeError", error), None
             case _:
                 if self._session is None:
                     raise EpisodeOver("the episode was left while a call was under way")
                 return await Programs(self._session).respond(tool, call.arguments), None
+
+    def _ran(self, tool: str) -> int:
+        """How often a tool was called so far, by calls that could run."""
+        verdicts = (call.verdict for call in self.trace.calls)
+        return sum(isinstance(one, Call) and one.tool == tool for one in verdicts)
+
+    async def _ask_user(self, arguments: Mapping[str, JSON]) -> tuple[Outcome, ResultOrigin]:
+        asks = (call for call in self.trace.calls if call.action is EpisodeAction.ASK_USER)
+        earlier = [call.verdict.arguments for call in asks if isinstance(call.verdict, Call)]
+        reply, origin = user_reply(self.item, earlier, arguments), ResultOrigin.RULE
+        text, wording = reply.text, self._stand_ins.wording
+        if wording is not None:
+            worded = clean_text(await wording.worded(str(arguments.get("question", "")), reply))
+            if worded != text and faithful(worded, reply, self.item):
+                text, origin = worded, ResultOrigin.WORDED
+        return Returned(json.dumps(text, ensure_ascii=False)), origin
+
+    def _held_back(self) -> tuple[str, ...]:
+        """Names of the tools that may come on offer; none where nothing asks for them."""
+        bodies = [tool.body for tool in self._tools.values()]
+        asks = EpisodeAction.CHANGE_TOOLS in bodies
+        return held_back(self.item, self._tools) if asks else ()
+
+    def _change_tools(self) -> None:
+        """Put on offer what was asked for in the last turn."""
+        if new := brought(self.trace, self._tools):
+            self._record(ToolsChanged((*self._tools, *new)))
 
     def _action(self, tool: str, verdict: Call | Rejected) -> EpisodeAction | None:
         """The action of the episode that a call is, None for any other tool."""
@@ -416,6 +469,9 @@ class Episode:
         self.trace = self.trace.after(event)
         self._conversation += messages_of(event, self.setting.call_format)
         self._used.count(event)
+        if isinstance(event, ToolsChanged):
+            self._tools = {name: self._usable[name] for name in event.tools}
+            self._validator = Validator([tool.schema for tool in self._tools.values()])
         if self._sink is not None:
             self._sink(event)
 
@@ -444,16 +500,18 @@ def _check_resumable(trace: Trace, item: Item, setting: Setting) -> None:
 def clean(reply: Reply) -> Reply:
     """The reply with halves of surrogate pairs written out as escapes: files hold UTF-8 only."""
     calls = tuple(
-        RawCall(_utf8(call.id), _utf8(call.name), _utf8(call.arguments)) for call in reply.calls
+        RawCall(clean_text(call.id), clean_text(call.name), clean_text(call.arguments))
+        for call in reply.calls
     )
     return replace(
         reply,
-        content=_utf8(reply.content),
+        content=clean_text(reply.content),
         calls=calls,
-        model=_utf8(reply.model),
-        finish_reason=_utf8(reply.finish_reason),
+        model=clean_text(reply.model),
+        finish_reason=clean_text(reply.finish_reason),
     )
 
 
-def _utf8(text: str) -> str:
+def clean_text(text: str) -> str:
+    """The text with halves of surrogate pairs written out as escapes."""
     return text.encode("utf-8", "backslashreplace").decode()

@@ -19,7 +19,7 @@ class Used:
     def count(self, event: Event) -> None:
         """Add what the next event of the episode used."""
         if isinstance(event, Called):
-            self.calls += 1
+            self.calls += event.action is None
         elif isinstance(event, Replied):
             usage = event.reply.usage
             self.turns += 1
@@ -34,7 +34,8 @@ class EpisodeLimits:
     turns: int | None = 9
     """Replies of the agent. ToolHop's evaluator allows 9."""
     calls: int | None = 64
-    """Calls over all turns; parallel calls beyond it are not run."""
+    """Calls of tools over all turns; parallel calls beyond it are not run. Actions of the episode
+    itself, such as a question to the user, are no calls of tools: they take a turn alone."""
     tokens: int | None = None
     """Input and output tokens over all turns."""
     time_s: float | None = None

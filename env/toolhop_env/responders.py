@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import Protocol, assert_never
 
 from toolhop_env.trace import ResultOrigin
+from toolhop_env.user import Wording
 from toolhop_sandbox.base import Program, Session
 from toolhop_sandbox.outcome import JSON, Outcome
 from toolhop_tools.model import (
@@ -65,9 +66,11 @@ class StandIns:
     simulator: Responder | None = None
     """Answers in the place of tools that are simulated."""
     user: Responder | None = None
-    """Answers `ask_user` and `change_tools`."""
+    """Answers for the user; where None, the user simulator does (`toolhop_env.user`)."""
     described: Responder | None = None
     """Answers tools that are only described, by results that it makes up."""
+    wording: Wording | None = None
+    """Says in other words what the user simulator says; where None, it says it in its own."""
     earlier: dict[str, Outcome] = field(default_factory=dict)
     """What the simulator answered before in the place of recorded tools, by `call_key`: a call is
     answered alike whenever it is made."""
@@ -92,7 +95,8 @@ class StandIns:
         return table.default, ResultOrigin.TEMPLATE if table.made else ResultOrigin.DEFAULT
 
     def of(self, tool: Tool) -> Responder | None:
-        """Who answers a tool that neither runs nor is looked up; None for the episode itself.
+        """Who answers a tool that neither runs nor is looked up; None for the episode itself,
+        which has the user simulator and the choice of other tools.
 
         Raises:
             MissingResponder: who should is not there.
@@ -100,25 +104,21 @@ class StandIns:
         match tool.body:
             case Program() | RecordedTable() | ActionChoice() | Flaky():
                 return None
-            case EpisodeAction.FINISH | EpisodeAction.GIVE_UP:
-                return None
+            case EpisodeAction():
+                return self.user if tool.body is EpisodeAction.ASK_USER else None
+            case Simulated() if self.simulator is not None:
+                return self.simulator
             case Simulated():
-                return self._given(self.simulator, tool, "a model that simulates it", "simulator")
-            case Described() if self.described is None:
+                raise MissingResponder(
+                    f"the tool {tool.name!r} needs a model that simulates it, and none is given; "
+                    "pass StandIns(simulator=...)"
+                )
+            case Described() if self.described is not None:
+                return self.described
+            case Described():
                 raise MissingResponder(
                     f"the tool {tool.name!r} is only described, and nothing answers a call of it: "
                     "its benchmark asks for a plan"
                 )
-            case Described():
-                return self.described
-            case EpisodeAction():
-                return self._given(self.user, tool, "a user who answers", "user")
             case _:
                 assert_never(tool.body)
-
-    def _given(self, found: Responder | None, tool: Tool, who: str, name: str) -> Responder:
-        if found is None:
-            raise MissingResponder(
-                f"the tool {tool.name!r} needs {who}, and none is given; pass StandIns({name}=...)"
-            )
-        return found

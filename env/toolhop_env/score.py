@@ -33,6 +33,8 @@ class Conduct:
     ending: Ending
     turns: int
     calls: int
+    """Calls of tools; actions of the episode itself, such as a question to the user, are none, and
+    neither are they among the errors."""
     errors: dict[ErrorCode, int]
     """Failed calls by code; a call counts once, under its first problem's code."""
     repairable: int
@@ -107,7 +109,7 @@ Verdict: TypeAlias = Score | Errored
 
 def conduct(trace: Trace, ended: Ended) -> Conduct:
     """How the episode of a finished trace went."""
-    calls = trace.calls
+    calls = trace.tool_calls
     cached = [event.reply for event in trace.replies if event.reply.origin is Origin.CACHED]
     paid = [event.reply for event in trace.replies if event.reply.origin is not Origin.CACHED]
     return Conduct(

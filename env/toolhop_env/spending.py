@@ -80,7 +80,7 @@ def spent(trace: Trace) -> Spent:
     """What this attempt itself took: turns kept from another one were paid for there."""
     kept = trace.started.prefix_turns
     own = [event.reply for event in trace.replies if event.turn > kept]
-    return spent_on(own, sum(call.turn > kept for call in trace.calls))
+    return spent_on(own, sum(call.turn > kept for call in trace.tool_calls))
 
 
 def cost_of(replies: Iterable[Reply]) -> float | None:

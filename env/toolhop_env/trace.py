@@ -60,7 +60,11 @@ class Ending(StrEnum):
 
 
 class ResultOrigin(StrEnum):
-    """Where the result of a recorded or described tool came from (`toolhop_tools.model.Body`)."""
+    """Where a result came from that no program gave.
+
+    The first six are of recorded and described tools (`toolhop_tools.model.Body`), the others of
+    questions to the user.
+    """
 
     RECORDED = "recorded"
     """It was recorded for these arguments."""
@@ -74,6 +78,10 @@ class ResultOrigin(StrEnum):
     """What the tool gives for any other arguments."""
     FILE = "file"
     """It stands in the file of answers that is played."""
+    RULE = "rule"
+    """The user simulator's rule says so, in its own words (`toolhop_env.user`)."""
+    WORDED = "worded"
+    """The rule says so, and a model put it in other words."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +105,7 @@ class Started:
     messages: tuple[SystemMessage | UserMessage, ...]
     """The prompt."""
     tools: tuple[str, ...]
-    """Names of the tools on offer."""
+    """Names of the tools on offer at first."""
     at: str
     """UTC time, ISO 8601."""
     attempt: int = 1
@@ -147,7 +155,8 @@ class Called:
     action: EpisodeAction | None = None
     """Where the tool is an action of the episode itself: which."""
     origin: ResultOrigin | None = None
-    """Of a recorded or described tool's result; None for others, and for rejected calls."""
+    """Of a recorded or described tool's result, and of the user simulator's; None for other tools,
+    where somebody else answers for the user, and where the call was rejected."""
     kind: Literal["called"] = "called"
 
     @property
@@ -171,6 +180,15 @@ class FeedbackSet:
 
 
 @dataclass(frozen=True, slots=True)
+class ToolsChanged:
+    """Other tools are on offer from the next turn on."""
+
+    tools: tuple[str, ...]
+    """Names of all tools on offer, in the order shown."""
+    kind: Literal["tools_changed"] = "tools_changed"
+
+
+@dataclass(frozen=True, slots=True)
 class Ended:
     """The last event."""
 
@@ -182,7 +200,7 @@ class Ended:
     kind: Literal["ended"] = "ended"
 
 
-Event: TypeAlias = Started | Replied | Called | FeedbackSet | Ended
+Event: TypeAlias = Started | Replied | Called | FeedbackSet | ToolsChanged | Ended
 EVENT: TypeAdapter[Event] = TypeAdapter(Annotated[Event, Field(discriminator="kind")])
 
 
@@ -215,8 +233,13 @@ class Trace:
 
     @property
     def calls(self) -> tuple[Called, ...]:
-        """All calls in order."""
+        """All calls in order, those of the episode's own actions included."""
         return tuple(event for event in self.events if isinstance(event, Called))
+
+    @property
+    def tool_calls(self) -> tuple[Called, ...]:
+        """The calls of tools in order: an action of the episode itself is none."""
+        return tuple(call for call in self.calls if call.action is None)
 
     @property
     def replies(self) -> tuple[Replied, ...]:
@@ -228,6 +251,12 @@ class Trace:
         """The feedback level in force after the last event."""
         changes = [event.level for event in self.events if isinstance(event, FeedbackSet)]
         return changes[-1] if changes else self.started.feedback
+
+    @property
+    def tools(self) -> tuple[str, ...]:
+        """Names of the tools on offer after the last event."""
+        changes = [event.tools for event in self.events if isinstance(event, ToolsChanged)]
+        return changes[-1] if changes else self.started.tools
 
     @property
     def final_text(self) -> str | None:

@@ -53,5 +53,14 @@ def _hops(hops: JSON) -> JSON:
     return [{"tool": t, "answer": a} for t, a in zip(tools, answers, strict=True)]
 
 
-STEPS: tuple[FormatUpgrade, ...] = (m001_replies_have_an_origin, m002_gold_is_the_benchmarks)
+def m003_tools_can_change(event: Document) -> Document:
+    """Format 4 has the event ``tools_changed``, and origins of what the user says."""
+    return {**event, "format": 4} if event.get("kind") == "started" else event
+
+
+STEPS: tuple[FormatUpgrade, ...] = (
+    m001_replies_have_an_origin,
+    m002_gold_is_the_benchmarks,
+    m003_tools_can_change,
+)
 """Each takes one event, of whatever kind."""

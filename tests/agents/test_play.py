@@ -287,7 +287,6 @@ oracle {}
 ask answer="Which one?"
 the first
 change {}
-no
 :tool finish
 """
     out = agent(lines + 'finish answer="16"\n', "small-1").stdout
@@ -297,7 +296,7 @@ no
     agent(lines + "give_up {}\n", "small-1")
     finished, gave_up = traces(tmp_path)
     assert [call.feedback for call in finished.calls][:4] == [
-        '"recorded"', '{"sky": "blue"}', '"the first"', '"no"',
+        '"recorded"', '{"sky": "blue"}', '"the first"', '{"new_tools": []}',
     ]  # fmt: skip
     ends = [trace.ended.ending for trace in (finished, gave_up) if trace.ended]
     assert ends == [Ending.ANSWERED, Ending.GAVE_UP]

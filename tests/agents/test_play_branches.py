@@ -407,5 +407,5 @@ def test_a_turn_is_taken_back_where_nothing_is_typed(tmp_path: Path) -> None:
 
 
 def test_a_tool_that_nobody_answers_is_refused_at_once(tmp_path: Path) -> None:
-    with pytest.raises(MissingResponder, match="'ask' needs a user"):
+    with pytest.raises(MissingResponder, match="'oracle' needs a model"):
         table(tmp_path, canned(), asking()).__enter__()

@@ -91,6 +91,17 @@ class Nearest:
             best = np.maximum(best, sums)
         return best.round(_DIGITS)
 
+    def likeness_to(self, text: str) -> dict[str, float]:
+        """By the name of each tool that is like a text at all: how much, up to 1."""
+        sums: dict[str, float] = {}
+        for word, weight in self._weights(
+            Counter(word.lower() for word in _WORD.findall(text))
+        ).items():
+            for place, other in zip(*self._postings[word], strict=True):
+                name = self._tools[place][1].name
+                sums[name] = sums.get(name, 0.0) + weight * float(other)
+        return {name: round(found, _DIGITS) for name, found in sums.items()}
+
     def _weights(self, text: Counter[str]) -> dict[str, float]:
         """The weight of each word, of length 1 in all; words that are not known are left out."""
         weights = {

@@ -129,3 +129,13 @@ def label_of(gold: Mapping[str, JSON]) -> Label:
         KeyError, ValueError: there is none, or it has another form.
     """
     return _LABEL.validate_python(gold[FIELD])
+
+
+def hidden_in(item: Item) -> tuple[Hidden, ...]:
+    """The values that an item's question hides; none of an item without a label."""
+    return label_of(item.gold).hidden if FIELD in item.gold else ()
+
+
+def reserve_of(item: Item) -> tuple[str, ...]:
+    """The tools that come when they are asked for; none of an item without a label."""
+    return label_of(item.gold).reserve if FIELD in item.gold else ()

@@ -10,13 +10,14 @@ from toolhop_sandbox.outcome import JSON, Outcome, Raised, Returned
 from toolhop_tools.answers import plain_number, plain_text, same_answer
 from toolhop_tools.batch import run_batch
 from toolhop_tools.certify.audit import randomised
+from toolhop_tools.certify.calls import MOST_CUT
 from toolhop_tools.certify.candidates import Task, texts_of
 from toolhop_tools.certify.conditions import Kind, answers
 from toolhop_tools.certify.judging import judge
 from toolhop_tools.certify.model import Basis, HopProof, HopVerdict
 from toolhop_tools.certify.prove import asked
 from toolhop_tools.certify.readable import leaves
-from toolhop_tools.certify.search import MOST_CUT, Search
+from toolhop_tools.certify.search import Search
 from toolhop_tools.certify.words import scalars
 from toolhop_tools.dates import whole_date
 from toolhop_tools.declared import compiled, fits
@@ -155,12 +156,12 @@ class Prover:
         if key not in self.found:
             seed = f"{self.basis.seed}/{task.hop.question}"
             # A tool that ran out of time all over in one search is given up sooner in the next.
-            cut = MOST_CUT - 1 if tool.program.digest in self.endless else 0
-            search = Search(self.session, task, self.basis, seed, cut=cut)
+            search = Search(self.session, task, self.basis, seed)
+            search.calls.cut = MOST_CUT - 1 if tool.program.digest in self.endless else 0
             self.found[key] = await search.prove()
-            if search.cut >= MOST_CUT:
+            if search.calls.cut >= MOST_CUT:
                 self.endless.add(tool.program.digest)
-            self.calls += search.executions
+            self.calls += search.calls.executions
         return self.found[key]
 
     async def _gives(self, item: Item, one: Expected) -> bool:

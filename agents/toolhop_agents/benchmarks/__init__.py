@@ -12,6 +12,7 @@ from functools import cache
 from toolhop_agents.benchmarks.binding import Binding
 from toolhop_agents.benchmarks.nestools import NESTOOLS
 from toolhop_agents.benchmarks.relytoolbench import RELYTOOLBENCH
+from toolhop_agents.benchmarks.scenarios import SCENARIOS
 from toolhop_agents.benchmarks.toolbehonest import TOOLBEHONEST
 from toolhop_agents.benchmarks.toolhop import TOOLHOP
 from toolhop_env.benchmarks import UnknownBenchmark, from_package
@@ -19,7 +20,7 @@ from toolhop_tools.packages import added, loaded
 
 GROUP = "toolhop.bindings"
 BUILT_IN: Mapping[str, Binding] = {
-    one.benchmark.name: one for one in (TOOLHOP, NESTOOLS, TOOLBEHONEST, RELYTOOLBENCH)
+    one.benchmark.name: one for one in (TOOLHOP, NESTOOLS, TOOLBEHONEST, RELYTOOLBENCH, SCENARIOS)
 }
 
 

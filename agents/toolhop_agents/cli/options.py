@@ -211,7 +211,12 @@ def checked(values: Mapping[str, Any]) -> RunSettings:
         settings.tool_limits  # noqa: B018 -- making it checks its values
         if settings.price:
             parse(settings.price)
-        for address in (settings.base_url, settings.judge_base_url, settings.simulator_base_url):
+        for address in (
+            settings.base_url,
+            settings.judge_base_url,
+            settings.simulator_base_url,
+            settings.user_model_base_url,
+        ):
             if address:
                 _check_address(address)
     except ValidationError as error:

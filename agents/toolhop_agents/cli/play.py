@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 from io import TextIOWrapper
@@ -25,6 +25,7 @@ from toolhop_sandbox.choose import KINDS, open_sandbox
 from toolhop_tools.errors import BadChoice
 from toolhop_tools.load import load, select
 from toolhop_tools.model import DataSet, Item, Tool
+from toolhop_tools.scenarios.label import FIELD
 
 if TYPE_CHECKING:
     from toolhop_agents.play.prompt import Lines
@@ -168,11 +169,16 @@ def run(settings: RunSettings, dataset: DataSet, item: Item, *, show_gold: bool)
                 setting(settings, unit),
                 sink=store.sink,
                 name=lambda branch: replace(unit, attempt=branch).name,
-                stand_ins=StandIns(typist, typist, binding_of(item.benchmark).described),
+                # A labelled item has a user who knows what its question hides.
+                stand_ins=StandIns(
+                    simulator=typist,
+                    user=None if FIELD in item.gold else typist,
+                    described=binding_of(item.benchmark).described,
+                ),
             )
             with portal.wrap_async_context_manager(seat):
                 branches = Branches(seat, portal, store, typist)
-                lines = _lines(screen, branches.episode.tools)
+                lines = _lines(screen, lambda: branches.episode.tools)
                 Game(branches, screen, lines, show_gold=show_gold).play()
             end = ended(
                 facts, status="success", fault="", stopped_by="", spent=Spent(), rates=None,
@@ -192,12 +198,12 @@ def _screen() -> Screen:
     return Screen(Console())
 
 
-def _lines(screen: Screen, tools: Sequence[Tool]) -> Lines:
+def _lines(screen: Screen, tools: Callable[[], Sequence[Tool]]) -> Lines:
     """The keyboard where there is a terminal, else the lines of standard input."""
     from toolhop_agents.play.prompt import PipedLines, TerminalLines
 
     if sys.stdin.isatty() and sys.stdout.isatty():
-        return TerminalLines({tool.name: tool.schema for tool in tools})
+        return TerminalLines(lambda: {tool.name: tool.schema for tool in tools()})
     if isinstance(sys.stdin, TextIOWrapper):
         sys.stdin.reconfigure(encoding="utf-8", errors="replace")
     return PipedLines(sys.stdin, screen.echo)

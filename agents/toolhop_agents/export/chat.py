@@ -114,7 +114,8 @@ def chat(one: Exported, item: Item | None, style: ChatStyle) -> dict[str, JSON]:
     messages, _ = shown(start.call_format, one.trace.conversation(), ())
     schemas: list[ToolSchema] = []
     if item is not None:
-        schemas = [item.tools[name].schema for name in start.tools if name in item.tools]
+        tools = item.all_tools
+        schemas = [tools[name].schema for name in one.trace.tools if name in tools]
     listed = [*schemas]
     if style.order is ToolOrder.SHUFFLED:
         random.Random(f"{start.seed}/{start.item}/chat").shuffle(listed)

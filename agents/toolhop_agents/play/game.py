@@ -152,6 +152,7 @@ class Game:
         self._show(lambda: self._branches.step(reply, self._stand_in))
 
     def _show(self, take: Callable[[], Step | None]) -> None:
+        before = self._tools
         try:
             step = take()
         except TakenBack as reason:
@@ -159,6 +160,9 @@ class Game:
             return
         for call in step.calls if step else ():
             self._screen.called(call)
+        if new := [tool for name, tool in self._tools.items() if name not in before]:
+            self._screen.note("From the next turn on these tools are on offer too:")
+            self._screen.tools(new)
 
     def _stand_in(self, tool: Tool, arguments: Mapping[str, JSON]) -> str:
         """What is typed in the place of the user, or of a tool that is simulated."""

@@ -62,11 +62,11 @@ class PipedLines:
 class TerminalLines:
     """Lines from the keyboard."""
 
-    def __init__(self, tools: Mapping[str, ToolSchema]) -> None:
-        """For the tools on offer by name."""
+    def __init__(self, tools: Callable[[], Mapping[str, ToolSchema]]) -> None:
+        """For the tools on offer by name, which may change."""
         self._lines: PromptSession[str] = PromptSession(
             history=open_history(history_file()),
-            completer=_Tab(lambda text: candidates(text, tools)),
+            completer=_Tab(lambda text: candidates(text, tools())),
             complete_while_typing=False,
         )
         self._values: PromptSession[str] = PromptSession(complete_while_typing=False)

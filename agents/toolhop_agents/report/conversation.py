@@ -13,7 +13,7 @@ from toolhop_env.measures import Measure
 from toolhop_env.reading import CallFormat
 from toolhop_env.score import Score
 from toolhop_env.spending import spent
-from toolhop_env.trace import Called, FeedbackSet, Replied, Trace
+from toolhop_env.trace import Called, FeedbackSet, Replied, ToolsChanged, Trace
 from toolhop_env.verdicts import Rejected
 from toolhop_sandbox.outcome import JSON, Outcome, Returned
 
@@ -53,6 +53,8 @@ def _events(trace: Trace) -> Iterator[JSON]:
                 yield _call(event, number)
             case FeedbackSet(level):
                 yield {"kind": "level", "level": str(level)}
+            case ToolsChanged(tools):
+                yield {"kind": "tools", "tools": list(tools)}
             case _:
                 pass
 
@@ -142,7 +144,7 @@ def verdict_name(attempt: Attempt, lead: Measure) -> str:
 def row(trace: Trace, attempt: Attempt, benchmark: Benchmark) -> dict[str, JSON]:
     """What lists, filters and charts need of an episode."""
     start, took, ended = trace.started, spent(trace), trace.ended
-    codes = Counter(str(call.error) for call in trace.calls if call.error is not None)
+    codes = Counter(str(call.error) for call in trace.tool_calls if call.error is not None)
     return {
         "name": start.episode,
         "benchmark": start.benchmark,
@@ -161,7 +163,7 @@ def row(trace: Trace, attempt: Attempt, benchmark: Benchmark) -> dict[str, JSON]
         "values": _values(attempt.score, benchmark),
         "ending": None if ended is None else str(ended.ending),
         "turns": len(trace.replies),
-        "calls": len(trace.calls),
+        "calls": len(trace.tool_calls),
         "codes": dict(codes),
         "milestones": [sum(attempt.milestones), len(attempt.milestones)],
         "tokens": [took.input_tokens, took.output_tokens],

@@ -35,7 +35,7 @@ def played(trace: Trace, attempt: Attempt) -> Played:
         attempt,
         tuple(
             (call.hop if call.hop is not None and call.hop < most else None, call.error is not None)
-            for call in trace.calls
+            for call in trace.tool_calls
         ),
     )
 

@@ -36,7 +36,7 @@ from toolhop_agents.runs.signals import until_signal
 from toolhop_agents.runs.unit import WorkUnit, unit_seed
 from toolhop_agents.scripted.choose import choose
 from toolhop_agents.scripted.model import ScriptedModel
-from toolhop_agents.simulator import ModelSimulator
+from toolhop_agents.simulator import ModelSimulator, ModelWording
 from toolhop_env.attempt import Attempt
 from toolhop_env.responders import StandIns, call_key
 from toolhop_env.runs.files import StoreError
@@ -205,6 +205,7 @@ class _RunSession:
             for name, address in (
                 (settings.model, settings.base_url),
                 (settings.simulator, settings.simulator_base_url),
+                (settings.user_model, settings.user_model_base_url),
             ):
                 if name and address:
                     await reach(name, address)
@@ -216,6 +217,10 @@ class _RunSession:
                 simulator = ModelSimulator(await enter_context(model))
                 earlier = _simulated_before(job)
                 stand_ins = replace(stand_ins, simulator=simulator, earlier=earlier)
+            if settings.user_model is not None:
+                model = open_model(settings.user_model, base_url=settings.user_model_base_url)
+                wording = ModelWording(await enter_context(model))
+                stand_ins = replace(stand_ins, wording=wording)
             if settings.judge is not None:
                 opening = open_judge(
                     settings.judge,
@@ -262,7 +267,7 @@ def _from_file(answers: Answers, stand_ins: StandIns, unit: WorkUnit, begun: int
 
 def _simulated_before(job: Job) -> dict[str, Outcome]:
     """What the simulator answered in earlier sessions in the place of recorded tools."""
-    tools = {item.id: item.tools for item in job.items}
+    tools = {item.id: item.all_tools for item in job.items}
     return {
         call_key(tools[trace.started.item][call.verdict.tool], call.verdict.arguments): call.outcome
         for trace in (job.store.traces() if job.store else ())

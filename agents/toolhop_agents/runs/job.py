@@ -25,7 +25,7 @@ from toolhop_env.runs.store import RunStore
 from toolhop_sandbox.outcome import JSON
 from toolhop_tools.errors import BadChoice, DataProblem
 from toolhop_tools.load import select, survey
-from toolhop_tools.model import DataSet, EpisodeAction, Item, Simulated
+from toolhop_tools.model import DataSet, Item, Simulated
 from toolhop_tools.perturb.perturbation import Perturbation, perturbed
 
 
@@ -173,29 +173,19 @@ def _modes(settings: RunSettings, binding: Binding) -> tuple[str, ...]:
 
 
 def _check_bodies(items: Sequence[Item], settings: RunSettings) -> None:
-    """See that a run can answer every tool on offer.
+    """See that a run can answer every tool.
 
     Raises:
         BadChoice: it cannot; names the first tool, and what to do.
     """
     for item in items:
-        for tool in item.tools.values():
-            match tool.body:
-                case Simulated() if settings.simulator is None:
-                    raise BadChoice(
-                        f"the tool {tool.name!r} of {item.id} is simulated by a model, and none "
-                        "is given",
-                        fix="pass --simulator PROVIDER/MODEL",
-                    )
-                case EpisodeAction.ASK_USER | EpisodeAction.CHANGE_TOOLS:
-                    raise BadChoice(
-                        f"the tool {tool.name!r} of {item.id} needs a user who answers, and a run "
-                        "has none",
-                        fix="play the item by hand (`toolhop play`), or from Python with "
-                        "StandIns(user=...)",
-                    )
-                case _:
-                    pass
+        for tool in item.all_tools.values():
+            if isinstance(tool.body, Simulated) and settings.simulator is None:
+                raise BadChoice(
+                    f"the tool {tool.name!r} of {item.id} is simulated by a model, and none is "
+                    "given",
+                    fix="pass --simulator PROVIDER/MODEL",
+                )
 
 
 def _check_planned(settings: RunSettings, binding: Binding, items: Sequence[Item]) -> None:

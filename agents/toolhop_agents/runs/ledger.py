@@ -72,7 +72,7 @@ class Ledger:
             self.spent += spent_on([event.reply])
             if event.reply.origin is Origin.ASKED and event.reply.usage.cost_usd is None:
                 self._unpriced = event.reply.model or "the model"
-        elif isinstance(event, Called) and event.turn > prefix_turns:
+        elif isinstance(event, Called) and event.turn > prefix_turns and event.action is None:
             self.spent += Spent(calls=1)
 
     def add_spent(self, took: Spent) -> None:

@@ -1,15 +1,18 @@
 """Run the calls of recorded episodes again, and compare what comes of them with the traces.
 
 No model is asked: the recorded replies are given to a fresh `Episode`, which reads, validates,
-runs and answers their calls as it did the first time. Programs are run and recorded tables are
-looked up; what a model or a user said in a tool's place is taken from the trace. Every call has to
+runs and answers their calls as it did the first time. Programs are run, recorded tables are looked
+up, the user simulator is asked again and other tools are chosen again; what a model or a person
+said in the place of a tool or the user is taken from the trace. Every call has to
 give the recorded verdict, outcome, error code and feedback, byte by byte. Where both outcomes are
 a time or a memory limit, only their kind is compared: how far a call came is the machine's affair.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from itertools import zip_longest
 
@@ -18,7 +21,7 @@ import anyio
 from toolhop_agents.benchmarks import binding_of
 from toolhop_agents.benchmarks.binding import Interaction
 from toolhop_env.benchmarks import UnknownBenchmark
-from toolhop_env.episode import Episode, EpisodeOver, Setting
+from toolhop_env.episode import Episode, EpisodeOver, Setting, Sink
 from toolhop_env.feedback import render
 from toolhop_env.limits import EpisodeLimits
 from toolhop_env.responders import StandIns
@@ -27,20 +30,28 @@ from toolhop_env.trace import (
     Called,
     Ended,
     Ending,
+    Event,
     FeedbackSet,
     Replied,
     ResultOrigin,
     Started,
     Trace,
 )
+from toolhop_env.user import UserReply
 from toolhop_env.verdicts import Call
 from toolhop_sandbox.base import Sandbox
 from toolhop_sandbox.errors import SandboxFault
-from toolhop_sandbox.outcome import JSON, Outcome
-from toolhop_tools.model import Described, EpisodeAction, Item, RecordedTable, Simulated, Tool
+from toolhop_sandbox.outcome import JSON, Outcome, Returned
+from toolhop_tools.model import (
+    Body,
+    Described,
+    EpisodeAction,
+    Item,
+    RecordedTable,
+    Simulated,
+    Tool,
+)
 
-ANSWERED = (Simulated, Described, EpisodeAction)
-"""Bodies of tools that somebody answers."""
 GIVEN = frozenset({ResultOrigin.SIMULATED, ResultOrigin.EARLIER, ResultOrigin.FILE})
 """Results of recorded tools that no table holds."""
 CUT_ENDINGS = frozenset({Ending.OUT_OF_CALLS, Ending.OUT_OF_TIME, Ending.STOPPED, Ending.ERRORED})
@@ -131,25 +142,78 @@ async def rerun(trace: Trace, item: Item, sandbox: Sandbox) -> Trace:
             f"item {item.id} of the run's items is not the one that was played: it was changed"
         )
     given = [event for event in trace.events if isinstance(event, Replied | FeedbackSet)]
-    setting = _setting(started)
+    most: int | None = None
     if trace.ended is None or trace.ended.ending in CUT_ENDINGS:
         run = {call.turn for call in trace.calls}
         given = [one for one in given if isinstance(one, FeedbackSet) or one.turn in run]
-        limits = EpisodeLimits(turns=None, calls=len(trace.calls) or None)
-        setting = replace(setting, limits=limits)
-    said = RecordedAnswers(trace, item)
-    tables = {name for name, tool in item.tools.items() if isinstance(tool.body, RecordedTable)}
-    looked_up = [one for one in trace.calls if one.origin is not None and one.raw.name in tables]
-    stand_ins = RecordedLookUps(simulator=said, user=said, described=said, left=looked_up)
+        most = len(trace.calls)
+    again = Episode(
+        item,
+        sandbox,
+        _setting(started),
+        name=started.episode,
+        sink=_until_call(most),
+        stand_ins=_recorded(trace, item),
+    )
     try:
-        again = Episode(item, sandbox, setting, name=started.episode, stand_ins=stand_ins)
         async with again as episode:
-            for event in given:
-                await _give(episode, event)
+            with suppress(_AllCalled):
+                for event in given:
+                    await _give(episode, event)
     except UnknownBenchmark as error:
         raise NotReplayable(str(error)) from error
     events = [event for event in episode.trace.events if not isinstance(event, Ended)]
     return Trace((*events, trace.ended) if trace.ended else tuple(events))
+
+
+class _AllCalled(Exception):
+    """The last recorded call of a turn that was cut off was run again."""
+
+
+def _until_call(most: int | None) -> Sink:
+    """A sink that ends the turn after so many calls; None for no end."""
+    calls = 0
+
+    def sink(event: Event) -> None:
+        nonlocal calls
+        calls += isinstance(event, Called)
+        if isinstance(event, Called) and calls == most:
+            raise _AllCalled
+
+    return sink
+
+
+def _recorded(trace: Trace, item: Item) -> StandIns:
+    """Stand-ins that say what a trace has, each only where it was asked."""
+
+    def of(kind: type[Body]) -> list[Called]:
+        return [call for call in trace.calls if isinstance(_body(call, item), kind)]
+
+    asked = [call for call in trace.calls if call.action is EpisodeAction.ASK_USER and call.outcome]
+    by_rule = any(call.origin is not None for call in asked)
+    return RecordedLookUps(
+        simulator=RecordedAnswers(of(Simulated)),
+        described=RecordedAnswers(of(Described)),
+        user=None if by_rule else RecordedAnswers(asked),
+        wording=RecordedWording(asked) if by_rule else None,
+        left=of(RecordedTable),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class RecordedWording:
+    """Puts what the user simulator says in the words of a trace."""
+
+    left: list[Called]
+    """The questions that are left, in order."""
+
+    async def worded(self, question: str, reply: UserReply) -> str:
+        """See `toolhop_env.user.Wording`: the rule's own words where no model put it in others."""
+        call = self.left.pop(0) if self.left else None
+        worded = call is not None and call.origin is ResultOrigin.WORDED
+        if call is None or not worded or not isinstance(call.outcome, Returned):
+            return reply.text
+        return str(json.loads(call.outcome.json_text))
 
 
 def _setting(started: Started) -> Setting:
@@ -177,19 +241,18 @@ def _is_planning(started: Started) -> bool:
         return False
 
 
+def _body(call: Called, item: Item) -> Body | None:
+    """What answered a call; None where it was rejected."""
+    tool = item.all_tools.get(call.verdict.tool) if isinstance(call.verdict, Call) else None
+    return tool.body if tool else None
+
+
 class RecordedAnswers:
     """Answers in the place of a model or a user what a trace has: nobody is asked again."""
 
-    def __init__(self, trace: Trace, item: Item) -> None:
-        """Take the outcomes of calls that neither ran nor were looked up, in order."""
-        self._left = [
-            call
-            for call in trace.calls
-            if isinstance(call.verdict, Call)
-            and call.verdict.tool in item.tools
-            and isinstance(item.tools[call.verdict.tool].body, ANSWERED)
-            and call.ends is None
-        ]
+    def __init__(self, calls: Sequence[Called]) -> None:
+        """Of the calls that are to be answered, in order."""
+        self._left = [*calls]
 
     async def respond(self, tool: Tool, arguments: Mapping[str, JSON]) -> Outcome:
         """The outcome of the next such call; whether its arguments were these is compared later.

@@ -194,6 +194,13 @@ class RunSettings(BaseModel):
     simulator_base_url: Annotated[
         str | None, Flag("Another address of the simulator's API.", names=("--simulator-base-url",))
     ] = None
+    user_model: Annotated[
+        str | None,
+        Flag("PROVIDER/MODEL that words what the user says to questions; a rule decides what."),
+    ] = None
+    user_model_base_url: Annotated[str | None, Flag("Another address of the user model's API.")] = (
+        None
+    )
     limit: Annotated[str | None, Flag("10 for the first ten items, 10-20 for a range.")] = None
     sample_ids: Annotated[
         tuple[str, ...], Flag("Items by id; may be repeated.", names=("--sample-id",))

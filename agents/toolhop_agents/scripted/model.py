@@ -102,7 +102,7 @@ def _tells(feedback: tuple[str, ...], fault: SpoiltCall) -> bool:
 
 
 def _document(item: Item, tool: str) -> ToolSchema:
-    return item.tools[tool].schema
+    return item.all_tools[tool].schema
 
 
 @dataclass(frozen=True)
@@ -126,7 +126,27 @@ class ScriptedModel:
     async def reply(self, messages: Sequence[Message], tools: Sequence[ToolSchema]) -> Reply:
         """See `Model.reply`."""
         offered = self.offered if self.call_format is CallFormat.TEXT else bool(tools)
-        return respond(self.play, self.item, self.seed, self.call_format, messages, offered)
+        item = as_offered(self.item, messages, tools)
+        return respond(self.play, item, self.seed, self.call_format, messages, offered)
+
+
+def on_offer(item: Item, messages: Sequence[Message], tools: Sequence[ToolSchema]) -> list[str]:
+    """Names of the tools that a conversation offers, in the order shown: those beside it, else
+    the item's that it describes.
+    """
+    if tools:
+        return [tool.name for tool in tools]
+    said = "\n".join(message.content for message in messages)
+    places = {name: said.find(f'"name": "{name}"') for name in item.all_tools}
+    return sorted((name for name, at in places.items() if at >= 0), key=places.__getitem__)
+
+
+def as_offered(item: Item, messages: Sequence[Message], tools: Sequence[ToolSchema]) -> Item:
+    """The item with the tools on offer that a conversation shows: they may have changed."""
+    names = on_offer(item, messages, tools)
+    if not names or names == [*item.tools] or not {*names} <= item.all_tools.keys():
+        return item
+    return replace(item, order=tuple(names))
 
 
 def respond(

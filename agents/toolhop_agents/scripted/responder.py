@@ -8,7 +8,7 @@ from dataclasses import replace
 from math import ceil
 
 from toolhop_agents.models.loopback import Request, RequestResponder
-from toolhop_agents.scripted.model import Play, respond
+from toolhop_agents.scripted.model import Play, as_offered, on_offer, respond
 from toolhop_env.messages import Message, Reply, Usage, UserMessage
 from toolhop_env.reading import CallFormat
 from toolhop_tools.model import DataSet, Item, ToolSchema
@@ -34,11 +34,7 @@ def responder(
             CallFormat.TEXT if described and not request.tools else CallFormat.NATIVE
         )
         offered = bool(request.tools) or (described and called is CallFormat.TEXT)
-        shown = [tool.name for tool in request.tools] or sorted(
-            item.tools, key=lambda name: prompt.find(f'"{name}"')
-        )
-        if set(shown) == set(item.tools):
-            item = replace(item, order=tuple(shown))
+        item = as_offered(item, request.messages, request.tools)
         return respond(play, item, seed, called, request.messages, offered)
 
     return answer
@@ -67,12 +63,12 @@ def _tokens(text: str) -> int:
 def item_of(data: DataSet, messages: Sequence[Message], tools: Sequence[ToolSchema] = ()) -> Item:
     """The item whose question stands in the user's messages; the longest, if several do.
 
-    Of items with one question it is the one whose tools are on offer.
+    Of items with one question it is the one whose tools are on offer: those that it begins with,
+    and as few others as can be, as some may have come since.
 
     Raises:
         LookupError: none does.
     """
-    offered = {tool.name for tool in tools}
     said = "\n".join(message.content for message in messages if isinstance(message, UserMessage))
     found = [
         item
@@ -81,4 +77,10 @@ def item_of(data: DataSet, messages: Sequence[Message], tools: Sequence[ToolSche
     ]
     if not found:
         raise LookupError(f"no question of the data set {data.name} stands in the conversation")
-    return max(found, key=lambda item: (len(item.question), item.tools.keys() == offered))
+
+    def fit(item: Item) -> tuple[int, int, int]:
+        """How much of the conversation is the item's own."""
+        offered, own = {*on_offer(item, messages, tools)}, item.tools.keys()
+        return len(item.question), -len(own - offered), -len(offered - own)
+
+    return max(found, key=fit)

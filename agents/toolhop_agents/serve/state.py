@@ -47,8 +47,8 @@ def progress(trace: Trace, limits: EpisodeLimits) -> EpisodeProgress:
     return EpisodeProgress(
         turn=len(trace.replies) + 1,
         turn_limit=limits.turns,
-        calls=len(trace.calls),
-        failed=sum(call.error is not None for call in trace.calls),
+        calls=len(trace.tool_calls),
+        failed=sum(call.error is not None for call in trace.tool_calls),
         milestones=tuple(named(trace.started.benchmark).milestones(trace)),
     )
 

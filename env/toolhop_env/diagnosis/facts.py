@@ -120,7 +120,7 @@ def distinct(seen: Sequence[Seen]) -> list[Seen]:
 
 
 def _seen(run: str, trace: Trace, said: Judgements) -> Seen:
-    start, calls = trace.started, trace.calls
+    start, calls = trace.started, trace.tool_calls
     benchmark = named(start.benchmark)
     gold, milestones = benchmark.expected(start.gold), tuple(benchmark.milestones(trace))
     returned = frozenset(

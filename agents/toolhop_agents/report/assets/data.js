@@ -37,15 +37,16 @@ const chunkOf = (number) => {
 
 const bodyOf = async (row) => (await chunkOf(row.at[0]))[row.at[1]];
 
-// Turns with their calls, and the changes of level before them.
+// Turns with their calls, and what changed before them, in words.
 const turnsOf = (body) => {
   const turns = [];
-  let levels = [];
+  let changes = [];
   for (const event of body.events) {
-    if (event.kind === "level") levels.push(event.level);
+    if (event.kind === "level") changes.push(`Feedback is ${event.level} from here on.`);
+    else if (event.kind === "tools") changes.push(`Tools on offer from here on: ${event.tools.join(", ")}.`);
     else if (event.kind === "reply") {
-      turns.push({ reply: event, calls: [], levels });
-      levels = [];
+      turns.push({ reply: event, calls: [], changes });
+      changes = [];
     } else if (turns.length) turns.at(-1).calls.push(event);
   }
   return turns;

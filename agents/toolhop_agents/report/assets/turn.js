@@ -2,7 +2,7 @@
 
 // `at` is what ids begin with: two episodes may stand side by side.
 const turnView = (turn, { row, here, at = "" }) => {
-  const { reply, calls, levels } = turn;
+  const { reply, calls, changes } = turn;
   const cost = reply.in + reply.out ? `${count(reply.in)} in, ${count(reply.out)} out` : null;
   const facts = [
     seconds(reply.wall),
@@ -16,7 +16,7 @@ const turnView = (turn, { row, here, at = "" }) => {
   return el(
     "section",
     { class: "turn", id: `${at}turn-${reply.turn}`, tabindex: "-1", "aria-label": `Turn ${reply.turn}` },
-    levels.map((level) => el("p", { class: "remark" }, `Feedback is ${level} from here on.`)),
+    changes.map((change) => el("p", { class: "remark" }, oneLine(change))),
     el(
       "div",
       { class: "turn-head" },
