@@ -115,7 +115,8 @@ class RunSettings(BaseModel):
             "Scripted agent: oracle, as-listed, do-nothing, constant:TEXT, faulty[:RATE], "
             "repairing[:RATE], predictions:FILE (answers out of a file), or one of the benchmark's "
             "own: gold, empty; NesTools also all-tools, renumbered; ToolBeHonest "
-            "always-unsolvable; RelyToolBench all-tools, always-ask, always-give-up.  "
+            "always-unsolvable; RelyToolBench all-tools, always-ask, always-give-up; scenarios "
+            "goes-on, gives-up, asks, asks-when-missing, invents.  "
             "[default: oracle]",
             default="",
         ),
