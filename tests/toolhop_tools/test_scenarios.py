@@ -467,6 +467,7 @@ def test_an_item_that_is_not_proven_gives_nothing() -> None:
          "the director of a certain film"),
         ("take the second one downstream", 2, "position", "take a certain one downstream"),
         ("the first name of Ann", 1, "position", None),
+        ("ranked tenth on a list", 10, "position", "ranked a certain position on a list"),
         ("after three days", 3, "days", "after a certain number of days"),
         ("Add 7 and 12.", 7, "number", "Add a certain number and 12."),
         ("Emma's author and Emma", "Emma", "title", "A certain title's author and a certain title"),
