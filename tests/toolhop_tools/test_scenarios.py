@@ -9,6 +9,7 @@ from typing import Any
 import anyio
 import pytest
 
+from benchmarks.scenarios import memory
 from tests.agents.inline import Inline
 from toolhop_sandbox.base import Program
 from toolhop_sandbox.outcome import JSON, Outcome, Raised, Returned
@@ -497,3 +498,8 @@ def test_what_is_asked_for_is_not_hidden() -> None:
     assert family is not None
     assert {one.value for label in family.labels for one in label.hidden} == {"Borough"}
     assert [one.reason for one in family.refused] == [Reason.ONE_TO_HIDE]
+
+
+def test_the_benchmark_of_memory_makes_items(capsys: pytest.CaptureFixture[str]) -> None:
+    assert anyio.run(memory, 40, 2) == 0
+    assert "MiB" in capsys.readouterr().out
