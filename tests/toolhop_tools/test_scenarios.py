@@ -9,6 +9,7 @@ from typing import Any
 import anyio
 import pytest
 
+from benchmarks.scenarios import memory
 from tests.agents.inline import Inline
 from toolhop_sandbox.base import Program
 from toolhop_sandbox.outcome import JSON, Outcome, Raised, Returned
@@ -467,6 +468,7 @@ def test_an_item_that_is_not_proven_gives_nothing() -> None:
          "the director of a certain film"),
         ("take the second one downstream", 2, "position", "take a certain one downstream"),
         ("the first name of Ann", 1, "position", None),
+        ("ranked tenth on a list", 10, "position", "ranked a certain position on a list"),
         ("after three days", 3, "days", "after a certain number of days"),
         ("Add 7 and 12.", 7, "number", "Add a certain number and 12."),
         ("Emma's author and Emma", "Emma", "title", "A certain title's author and a certain title"),
@@ -496,3 +498,8 @@ def test_what_is_asked_for_is_not_hidden() -> None:
     assert family is not None
     assert {one.value for label in family.labels for one in label.hidden} == {"Borough"}
     assert [one.reason for one in family.refused] == [Reason.ONE_TO_HIDE]
+
+
+def test_the_benchmark_of_memory_makes_items(capsys: pytest.CaptureFixture[str]) -> None:
+    assert anyio.run(memory, 40, 2) == 0
+    assert "MiB" in capsys.readouterr().out

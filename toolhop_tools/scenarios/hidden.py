@@ -164,6 +164,7 @@ _EMPTY = frozenset(
     (
         *("name", "id", "value", "input", "str", "string", "text", "list", "data", "arg", "the"),
         *("target", "of", "param", "query", "first", "second", "a", "b", "x", "y", "one", "two"),
+        *("full", "last", "given", "this", "my", "new"),
     )
 )
 """Words of a parameter's name that do not say what its value is."""
@@ -263,7 +264,8 @@ def _instead(before: str, said: str, after: str, article: str, kind: str) -> tup
     # A verb of a clause without "that" ("the day Oslo fell"), or a thing that is counted.
     goes_on = follows is not None and follows[1] not in _LINKS
     last = said.split()[-1].lower()
-    if after[1:2].isalpha() and (re.fullmatch(r"\d+(?:st|nd|rd|th)", last) or last in ORDINALS):
+    ordinal = last in ORDINALS or re.fullmatch(r"\d+(?:st|nd|rd|th)", last)
+    if ordinal and after[1:2].isalpha() and (goes_on or follows is None):
         return article, 0
     if goes_on and (plain_number(said) is not None or last in COUNTS):
         return f"{article} number of", 0
@@ -271,7 +273,7 @@ def _instead(before: str, said: str, after: str, article: str, kind: str) -> tup
     if beside is None or said[:1].islower():
         return plain, 0
     more, noun = beside["more"], beside["noun"]
-    if not noun.islower() or noun in _TIMES or noun.endswith("ing"):
+    if not noun.islower() or noun in _TIMES or noun.endswith(("ing", "ed")):
         return plain, 0
     if not _LINKS.isdisjoint((more + noun).lower().split()):
         return plain, 0
@@ -377,9 +379,12 @@ def _aliases(leaf: Leaf, one: Said) -> tuple[str, ...]:
 def _left(scene: Scene, made: Item, said: Said, *, guessable: bool) -> bool:
     """Whether a value that was taken out can still be read, in any notation, or guessed."""
     value = said.value
-    for text in (made.question, *(hop.question for hop in made.hops)):
-        if _stands(value, text) or (isinstance(value, str) and _part_left(value, text)):
-            return True
+    if any(_stands(value, text) for text in (made.question, *(h.question for h in made.hops))):
+        return True
+    # Other hops name answers, of which one may share a name with the value.
+    own = (made.question, *(made.hops[at].question for at, _ in said.uses))
+    if isinstance(value, str) and any(_part_left(value, text) for text in own):
+        return True
     if guessable:
         return False
     for at, leaf in said.uses:
