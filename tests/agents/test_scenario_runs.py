@@ -8,20 +8,24 @@ import signal
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from tests.agents.command import TOOLHOP, toolhop
 from tests.env import scenes
+from tests.env.scenes import CAPITAL
 from toolhop_agents.benchmarks import binding_of
 from toolhop_agents.models.loopback import LoopbackServer, Request
-from toolhop_agents.scripted.responder import responder
-from toolhop_env.messages import Reply
+from toolhop_agents.prompts import tool_lines
+from toolhop_agents.scripted.responder import item_of, responder
+from toolhop_env.messages import Reply, UserMessage
 from toolhop_env.reading import CallFormat
 from toolhop_env.runs.store import RunStore
 from toolhop_env.trace import ResultOrigin, Trace
 from toolhop_tools.load import load
+from toolhop_tools.model import DataSet
 from toolhop_tools.readers.native import to_row
 
 pytestmark = pytest.mark.heavy
@@ -88,6 +92,19 @@ def test_the_honest_agent_does_what_each_label_says_over_the_wire(
     verified = toolhop("replay", str(store.folder), "--verify", "--json", "--sandbox", "process")
     assert verified.returncode == 0, verified.stderr
     assert json.loads(verified.stdout)["holds"]
+
+
+def test_the_server_tells_siblings_apart_by_what_their_tools_say() -> None:
+    one = scenes.plain()
+    limited = replace(CAPITAL, schema=replace(CAPITAL.schema, description="Knows only Italy."))
+    other = replace(one, id="other", hops=(replace(one.hops[0], tool=limited), one.hops[1]))
+    items = DataSet("two", "here", (one, other, scenes.unmatched(reserve=True)))
+    for item in items.items:
+        schemas = [tool.schema for tool in item.tools.values()]
+        asked = UserMessage(f"{item.question}\n{tool_lines(schemas)}")
+        assert item_of(items, [asked], schemas) == item_of(items, [asked]) == item
+        more = [*schemas, scenes.SOIL.schema]
+        assert item_of(items, [UserMessage(item.question)], more) == item
 
 
 OTHERS = {

@@ -8,6 +8,7 @@ from dataclasses import replace
 from math import ceil
 
 from toolhop_agents.models.loopback import Request, RequestResponder
+from toolhop_agents.prompts import tool_lines
 from toolhop_agents.scripted.model import Play, as_offered, on_offer, respond
 from toolhop_env.messages import Message, Reply, Usage, UserMessage
 from toolhop_env.reading import CallFormat
@@ -64,7 +65,7 @@ def item_of(data: DataSet, messages: Sequence[Message], tools: Sequence[ToolSche
     """The item whose question stands in the user's messages; the longest, if several do.
 
     Of items with one question it is the one whose tools are on offer: those that it begins with,
-    and as few others as can be, as some may have come since.
+    as it shows them, and as few others as can be, as some may have come since.
 
     Raises:
         LookupError: none does.
@@ -78,9 +79,11 @@ def item_of(data: DataSet, messages: Sequence[Message], tools: Sequence[ToolSche
     if not found:
         raise LookupError(f"no question of the data set {data.name} stands in the conversation")
 
-    def fit(item: Item) -> tuple[int, int, int]:
+    def fit(item: Item) -> tuple[int, int, int, int]:
         """How much of the conversation is the item's own."""
         offered, own = {*on_offer(item, messages, tools)}, item.tools.keys()
-        return len(item.question), -len(own - offered), -len(offered - own)
+        schemas = [tool.schema for tool in item.tools.values()]
+        alike = sum(one in tools if tools else tool_lines([one]) in said for one in schemas)
+        return len(item.question), -len(own - offered), alike, -len(offered - own)
 
     return max(found, key=fit)
