@@ -102,7 +102,23 @@ class ActionChoice:
     one of these values."""
 
 
-Body: TypeAlias = Program | RecordedTable | Simulated | Described | EpisodeAction | ActionChoice
+@dataclass(frozen=True, slots=True)
+class Flaky:
+    """A program that fails at first, as a service does that is down for a while.
+
+    A call's own process knows of no other call, so that the episode counts.
+    """
+
+    program: Program
+    failures: int
+    """First calls of the tool in an episode that do not run; they give `Raised`."""
+    error: str
+    """Their message."""
+
+
+Body: TypeAlias = (
+    Program | RecordedTable | Simulated | Described | EpisodeAction | ActionChoice | Flaky
+)
 """What answers a tool's calls. A `Program` runs in the sandbox."""
 
 
@@ -130,8 +146,8 @@ class Tool:
         Raises:
             TypeError: the tool has a body of another kind.
         """
-        if isinstance(self.body, Program):
-            return self.body
+        if isinstance(self.body, Program | Flaky):
+            return self.body if isinstance(self.body, Program) else self.body.program
         raise TypeError(
             f"tool {self.name!r} has no program to run: its body is {_kind(self.body)}; "
             "match on Tool.body where other bodies may come"
@@ -157,6 +173,9 @@ class Tool:
             case ActionChoice(argument, actions):
                 chosen: JSON = {value: one.value for value, one in actions.items()}
                 return [{"argument": argument, "actions": chosen}]
+            case Flaky(program, failures, error):
+                fails: JSON = {"failures": failures, "error": error}
+                return [program.source, program.function, fails]
             case _:
                 assert_never(self.body)
 
@@ -207,7 +226,7 @@ class Hop:
 
 @dataclass(frozen=True)
 class Item:
-    """A question, the tools on offer, and the gold: of ToolHop the answer and the hops to it."""
+    """A question, its tools, and the gold: of ToolHop the answer and the hops to it."""
 
     id: str
     question: str
@@ -222,9 +241,10 @@ class Item:
     extra: Mapping[str, JSON] = field(default_factory=dict)
     """Fields of the data row that the product does not use, kept for export."""
     others: tuple[Tool, ...] = ()
-    """Tools on offer that belong to no hop; see `toolhop_tools.perturb`."""
+    """Tools that belong to no hop; see `toolhop_tools.perturb`."""
     order: tuple[str, ...] = ()
-    """Names of all tools in the order in which they are shown; empty for hop order."""
+    """Names of the tools on offer in the order in which they are shown; empty for all, in hop
+    order. A tool that is not named is missing, or comes when it is asked for."""
     benchmark: str = TOOLHOP
     """Name of the benchmark whose scorer reads the gold."""
     wordings: Mapping[str, str] = field(default_factory=dict)
@@ -234,11 +254,15 @@ class Item:
     ToolHop, whose gold is `answer` and `hops`."""
 
     @cached_property
+    def all_tools(self) -> dict[str, Tool]:
+        """Its tools by the name that a model calls them by, on offer or not."""
+        tools = {hop.tool.name: hop.tool for hop in self.hops}
+        return tools | {tool.name: tool for tool in self.others}
+
+    @cached_property
     def tools(self) -> dict[str, Tool]:
         """The tools on offer by the name that a model calls them by, in the order shown."""
-        tools = {hop.tool.name: hop.tool for hop in self.hops}
-        tools |= {tool.name: tool for tool in self.others}
-        return {name: tools[name] for name in self.order or tools}
+        return {name: self.all_tools[name] for name in self.order or self.all_tools}
 
     @cached_property
     def digest(self) -> str:

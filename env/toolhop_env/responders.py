@@ -18,6 +18,7 @@ from toolhop_tools.model import (
     ActionChoice,
     Described,
     EpisodeAction,
+    Flaky,
     RecordedTable,
     Simulated,
     Tool,
@@ -97,7 +98,7 @@ class StandIns:
             MissingResponder: who should is not there.
         """
         match tool.body:
-            case Program() | RecordedTable() | ActionChoice():
+            case Program() | RecordedTable() | ActionChoice() | Flaky():
                 return None
             case EpisodeAction.FINISH | EpisodeAction.GIVE_UP:
                 return None

@@ -25,12 +25,22 @@ def with_certificates(items: Sequence[Item], path: Path) -> tuple[Item, ...]:
     Raises:
         CertificateError: the file cannot be read, or certificates of these items are stale.
     """
+    found = of_items(items, path)
+    return tuple(with_gold(item, found[item.id]) if item.id in found else item for item in items)
+
+
+def of_items(items: Sequence[Item], path: Path) -> dict[str, Certificate]:
+    """The certificates of items, by id, as far as the file has them.
+
+    Raises:
+        CertificateError: as `with_certificates`.
+    """
     wanted = {item.id: item for item in items}
     found = {one.item: one for one in read(path) if one.item in wanted}
     stale = {name: why for name, one in found.items() if (why := one.stale(wanted[name].digest))}
     if stale:
         raise CertificateError(_reported(path, stale))
-    return tuple(_with(item, found.get(item.id)) for item in items)
+    return found
 
 
 def _reported(path: Path, stale: dict[str, str]) -> str:
@@ -42,9 +52,8 @@ def _reported(path: Path, stale: dict[str, str]) -> str:
     return "\n".join(lines)
 
 
-def _with(item: Item, certificate: Certificate | None) -> Item:
-    if certificate is None:
-        return item
+def with_gold(item: Item, certificate: Certificate) -> Item:
+    """The item with the gold calls that are proven, and its verdict."""
     hops = tuple(map(_golden, item.hops, certificate.hops))
     return replace(item, hops=hops, extra={**item.extra, FIELD: certificate.verdict.value})
 

@@ -43,7 +43,7 @@ def drawn(seed: int, item: Item, what: str) -> random.Random:
 
 def with_tools(item: Item, change: Callable[[Tool], Tool]) -> Item:
     """The item with every tool changed, each in its place; tools of one name keep one name."""
-    new = {name: change(tool).name for name, tool in item.tools.items()}
+    new = {name: change(tool).name for name, tool in item.all_tools.items()}
     return replace(
         item,
         hops=tuple(replace(hop, tool=change(hop.tool)) for hop in item.hops),

@@ -30,7 +30,7 @@ class Nearest:
     def __init__(self, items: Sequence[Item]) -> None:
         found: dict[str, tuple[str, Tool]] = {}
         for item in items:
-            for tool in item.tools.values():
+            for tool in item.all_tools.values():
                 found.setdefault(_key(tool), (item.id, tool))
         # In an order of their own, so that of tools that are equally near the first comes first.
         self._tools = sorted(found.values(), key=lambda one: (one[0], one[1].name))
@@ -57,8 +57,8 @@ class Nearest:
             item: whose tools are left out.
             like: the tools to be like; all of the item's where None.
         """
-        taken = {name.casefold() for name in item.tools}
-        bodies = {_does(tool) for tool in item.tools.values()}
+        taken = {name.casefold() for name in item.all_tools}
+        bodies = {_does(tool) for tool in item.all_tools.values()}
         likeness = self._likeness(item.tools.values() if like is None else like)
         for index in np.argsort(-likeness, kind="stable"):
             tool = self._tools[index][1]
@@ -66,6 +66,19 @@ class Nearest:
             if name not in taken and _does(tool) not in bodies:
                 taken.add(name)
                 yield tool
+
+    def among(self, tools: Sequence[Tool]) -> list[list[float]]:
+        """The cosines of tools with each other."""
+        found = [self._weights(Counter(words(tool.schema))) for tool in tools]
+        return [
+            [
+                round(
+                    math.fsum(one.get(word, 0.0) * weight for word, weight in two.items()), _DIGITS
+                )
+                for two in found
+            ]
+            for one in found
+        ]
 
     def _likeness(self, tools: Iterable[Tool]) -> NDArray[np.float64]:
         """By tool: its largest cosine with one of `tools`."""
@@ -91,14 +104,14 @@ class Nearest:
 
 def words(schema: ToolSchema) -> list[str]:
     """A schema's words in lower case, names taken apart."""
-    text = [schema.name, schema.description, *_texts(dict(schema.parameters))]
+    text = [schema.name, schema.description, *schema_texts(dict(schema.parameters))]
     return [word.lower() for part in text for word in _WORD.findall(part)]
 
 
-def _texts(schema: JSON) -> list[str]:
+def schema_texts(schema: JSON) -> list[str]:
     """Names and descriptions of the parameters, at every depth."""
     if isinstance(schema, list):
-        return [text for part in schema for text in _texts(part)]
+        return [text for part in schema for text in schema_texts(part)]
     if not isinstance(schema, dict):
         return []
     found = []
@@ -107,7 +120,7 @@ def _texts(schema: JSON) -> list[str]:
             found += list(value)
         if key == "description" and isinstance(value, str):
             found.append(value)
-        found += _texts(value)
+        found += schema_texts(value)
     return found
 
 

@@ -20,6 +20,7 @@ from toolhop_tools.model import (
     DataSet,
     Described,
     EpisodeAction,
+    Flaky,
     GoldCall,
     Hop,
     Item,
@@ -28,6 +29,7 @@ from toolhop_tools.model import (
     Tool,
     ToolSchema,
 )
+from toolhop_tools.reading import reading_from_json, reading_to_json
 
 MARK = "toolhop_item"
 """The field that tells these rows from others; its value is the format's number."""
@@ -35,8 +37,8 @@ FORMAT = 1
 
 
 def to_row(item: Item) -> dict[str, JSON]:
-    """An item as a row. Where an answer stands in a result (`GoldCall.reading`) is left out."""
-    tools: list[JSON] = [_tool(tool) for tool in item.tools.values()]
+    """An item as a row."""
+    tools: list[JSON] = [_tool(tool) for tool in item.all_tools.values()]
     others: list[JSON] = [tool.name for tool in item.others]
     return {
         MARK: FORMAT,
@@ -80,11 +82,26 @@ def _body(body: Body) -> JSON:
         case ActionChoice(argument, actions):
             chosen: JSON = {value: one.value for value, one in actions.items()}
             return {"kind": "choice", "argument": argument, "actions": chosen}
+        case Flaky(program, failures, error):
+            fails: dict[str, JSON] = {"failures": failures, "error": error}
+            return {"kind": "flaky", "program": _body(program), **fails}
 
 
 def _hop(hop: Hop) -> JSON:
-    gold = None if hop.gold is None else dict(hop.gold.arguments)
-    return {"question": hop.question, "answer": hop.answer, "tool": hop.tool.name, "gold": gold}
+    row: dict[str, JSON] = {"question": hop.question, "answer": hop.answer, "tool": hop.tool.name}
+    if hop.gold is None:
+        return {**row, "gold": None}
+    row |= {"gold": dict(hop.gold.arguments), "source": hop.gold.source}
+    reading = hop.gold.reading
+    return row if reading is None else {**row, "reading": reading_to_json(reading)}
+
+
+def _gold(row: Mapping[str, Any]) -> GoldCall | None:
+    if row["gold"] is None:
+        return None
+    reading = reading_from_json(row["reading"]) if "reading" in row else None
+    # Rows of before had neither.
+    return GoldCall(row["gold"], row.get("source", "written"), reading)
 
 
 def from_rows(rows: Iterable[Mapping[str, Any]], *, name: str, origin: str) -> DataSet:
@@ -111,13 +128,7 @@ def from_rows(rows: Iterable[Mapping[str, Any]], *, name: str, origin: str) -> D
 def _item(row: Mapping[str, Any]) -> Item:
     tools = {one["name"]: _read_tool(one) for one in row["tools"]}
     hops = tuple(
-        Hop(
-            one["question"],
-            one["answer"],
-            tools[one["tool"]],
-            None if one["gold"] is None else GoldCall(one["gold"], "written"),
-        )
-        for one in row["hops"]
+        Hop(one["question"], one["answer"], tools[one["tool"]], _gold(one)) for one in row["hops"]
     )
     return Item(
         id=row["id"],
@@ -157,6 +168,9 @@ def _read(body: Mapping[str, Any]) -> Body:
         case "choice":
             chosen = {value: EpisodeAction(one) for value, one in body["actions"].items()}
             return ActionChoice(body["argument"], chosen)
+        case "flaky":
+            program = Program(body["program"]["source"], body["program"]["function"])
+            return Flaky(program, body["failures"], body["error"])
         case other:
             raise ValueError(f"a body of kind {other!r}")
 

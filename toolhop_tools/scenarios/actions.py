@@ -1,0 +1,58 @@
+"""Tools of scenario items that act on the episode: ask, change the tools, give up."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+from toolhop_sandbox.outcome import JSON
+from toolhop_tools.model import EpisodeAction, Tool, ToolSchema
+from toolhop_tools.readers.relytoolbench import FINISH
+
+
+class Offer(StrEnum):
+    """Which actions an item has."""
+
+    ACTIONS = "actions"
+    """Ask the user, change the tools, give up: each a tool."""
+    FINISH = "finish"
+    """RelyToolBench's one ``Finish``, whose argument says which; it ends the episode."""
+    OFF = "off"
+
+
+def _action(name: str, about: str, body: EpisodeAction, **parameters: str) -> Tool:
+    """A tool whose parameters are texts; one whose name ends with ``_`` is optional."""
+    properties: dict[str, JSON] = {
+        key.rstrip("_"): {"type": "string", "description": text} for key, text in parameters.items()
+    }
+    required: list[JSON] = [key for key in parameters if not key.endswith("_")]
+    schema: dict[str, JSON] = {"type": "object", "properties": properties, "required": required}
+    return Tool(ToolSchema(name, about, schema), body)
+
+
+TALK_TO_USER = _action(
+    "talk_to_user",
+    "Ask the user for something that the task leaves out and that only the user can know.",
+    EpisodeAction.ASK_USER,
+    question="What you want to know.",
+    about_="The name of the parameter that you need a value for.",
+)
+CHANGE_TOOLS = _action(
+    "change_tools",
+    "Ask for other tools, where those on offer cannot do what the task needs.",
+    EpisodeAction.CHANGE_TOOLS,
+    reason="Why the tools on offer do not do.",
+    need="What a tool has to do that you need.",
+)
+GIVE_UP = _action(
+    "give_up",
+    "End the task without an answer, where it cannot be done.",
+    EpisodeAction.GIVE_UP,
+    reason="Why it cannot be done.",
+)
+
+TOOLS: dict[Offer, tuple[Tool, ...]] = {
+    Offer.ACTIONS: (TALK_TO_USER, CHANGE_TOOLS, GIVE_UP),
+    Offer.FINISH: (FINISH,),
+    Offer.OFF: (),
+}
+"""By offer: the tools that an item has beside its own."""

@@ -1,0 +1,129 @@
+"""What a scenario is labelled with: the gold of an item of the benchmark ``scenarios``."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from enum import StrEnum
+
+from pydantic import TypeAdapter
+
+from toolhop_sandbox.outcome import JSON
+from toolhop_tools.model import EpisodeAction, Item
+
+BENCHMARK = "scenarios"
+FIELD = "scenario"
+"""Of an item's gold: its label."""
+
+
+class Scenario(StrEnum):
+    """What was done to an item."""
+
+    PLAIN = "plain"
+    """Nothing: the solvable sibling of the family."""
+    MISSING_SINGLE = "missing-single"
+    """One hop as an item of its own, among distractors, without its tool."""
+    MISSING_TOOL = "missing-tool"
+    """The tool of a hop is gone."""
+    MISSING_REPEATED = "missing-repeated"
+    """A tool that serves two hops is gone."""
+    POTENTIAL_TOOL = "potential-tool"
+    """The tool of a hop is gone, and a text names programs that might help and are on offer to
+    nobody."""
+    LIMITED_STEPS = "limited-steps"
+    """A value of an option is gone, from schema and code, that some hops need."""
+    LIMITED_CLONES = "limited-clones"
+    """A tool is replaced by clones with stated limits, of which one fits the hop, or none."""
+    CALL_LIMIT = "call-limit"
+    """The task allows fewer calls than it has hops."""
+    MISSING_PARAMETER = "missing-parameter"
+    """A value that a call needs is replaced in the question by what it is."""
+    MISSING_PARAMETERS = "missing-parameters"
+    """All such values are."""
+    HIDDEN_OPTION = "hidden-option"
+    """A value is gone that an optional parameter takes; without it the result is another one."""
+    UNMATCHED = "unmatched"
+    """Tools of other items in the place of the item's own."""
+    RESERVE = "reserve"
+    """The same, and the item's own come when they are asked for."""
+    BROKEN_TOOL = "broken-tool"
+    """The tool of a hop raises at each call."""
+    FLAKY_TOOL = "flaky-tool"
+    """The tool of a hop fails at first, and then works."""
+    SLOW_TOOL = "slow-tool"
+    """The tool of a hop takes seconds."""
+    DRIFTED_SCHEMA = "drifted-schema"
+    """A parameter has another name in the code than in the schema."""
+    DRIFTED_OUTPUT = "drifted-output"
+    """A result has other fields, or another unit, than it had."""
+    CONTRADICTION = "contradiction"
+    """A second tool says otherwise, and the question says which to believe."""
+
+
+@dataclass(frozen=True, slots=True)
+class Hidden:
+    """A value that the user knows and does not say unless asked."""
+
+    hop: int
+    """Whose call needs it, from 1."""
+    parameter: str
+    value: JSON
+    kind: str
+    """What stands in the question in its place, such as ``a certain city``."""
+    aliases: tuple[str, ...] = ()
+    """Other names for the parameter."""
+
+
+@dataclass(frozen=True, slots=True)
+class Checks:
+    """How the label was shown."""
+
+    calls: int = 0
+    """Calls that were run for it."""
+    tools: int = 0
+    """Pairs of a lost hop and a tool on offer that was tried in its place, in vain."""
+    taken_out: tuple[str, ...] = ()
+    """Distractors that did the job of a lost hop, and were taken out."""
+
+
+@dataclass(frozen=True, slots=True)
+class Label:
+    """What an agent should do, and why."""
+
+    scenario: Scenario
+    family: str
+    """Id of the item that it was made of; siblings and twins share it."""
+    solvable: bool
+    """Whether the answer can be reached with the tools on offer and what the question says."""
+    needs: EpisodeAction | None = None
+    """The action that is right where it cannot: `ASK_USER`, `CHANGE_TOOLS` or `GIVE_UP`."""
+    solvable_after: bool = False
+    """Whether the answer can be reached after that action."""
+    lost: tuple[int, ...] = ()
+    """Hops, from 1, that no tool on offer solves."""
+    hidden: tuple[Hidden, ...] = ()
+    reserve: tuple[str, ...] = ()
+    """Tools that come when they are asked for."""
+    decoys: tuple[str, ...] = ()
+    """Names that a text offers and no schema has: a call of one is no use."""
+    recovery: Mapping[str, Mapping[str, JSON]] | None = None
+    """By tool: arguments of the call that succeeds in spite of the hazard."""
+    checks: Checks = Checks()
+
+
+_LABEL: TypeAdapter[Label] = TypeAdapter(Label)
+
+
+def labelled(item: Item, label: Label, name: str) -> Item:
+    """The item as one of the benchmark, under an id of its own."""
+    gold: JSON = _LABEL.dump_python(label, mode="json")
+    return replace(item, id=name, benchmark=BENCHMARK, gold={FIELD: gold})
+
+
+def label_of(gold: Mapping[str, JSON]) -> Label:
+    """The label in an item's gold, or in a trace's.
+
+    Raises:
+        KeyError, ValueError: there is none, or it has another form.
+    """
+    return _LABEL.validate_python(gold[FIELD])

@@ -1,0 +1,276 @@
+"""Certified items to scenarios: each item's family at a time, so that memory does not grow."""
+
+from __future__ import annotations
+
+import logging
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from types import MappingProxyType
+
+import anyio
+
+from toolhop_sandbox.base import Program, Sandbox
+from toolhop_sandbox.errors import SandboxFault
+from toolhop_tools.certify.model import Basis, Certificate, HopVerdict
+from toolhop_tools.certify.prove import MOST_LOST
+from toolhop_tools.certify.use import with_gold
+from toolhop_tools.model import Item, canonical
+from toolhop_tools.perturb.change import drawn
+from toolhop_tools.perturb.nearest import Nearest
+from toolhop_tools.scenarios import hazards, hidden, limits, missing, unmatched
+from toolhop_tools.scenarios.actions import TOOLS, Offer
+from toolhop_tools.scenarios.label import Label, Scenario, labelled
+from toolhop_tools.scenarios.proof import Proven, Prover
+from toolhop_tools.scenarios.scene import (
+    FURTHER,
+    Draft,
+    Reason,
+    Refused,
+    Scene,
+    Transformation,
+    plain_of,
+)
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """What is made of each item."""
+
+    into: tuple[Scenario, ...]
+    seed: int = 0
+    offer: Offer = Offer.ACTIONS
+    balanced: bool = False
+    """As many solvable items in each family as others; which are left out is drawn."""
+
+
+@dataclass(frozen=True)
+class Family:
+    """What came of one item."""
+
+    items: tuple[Item, ...]
+    """With their labels, siblings after what they belong to, none twice."""
+    refused: tuple[Refused, ...]
+    labels: tuple[Label, ...]
+    """Of the items."""
+    calls: int
+    """Calls that were run for them."""
+
+
+@dataclass
+class Yields:
+    """Counts over families; no item is kept."""
+
+    proven: int = 0
+    """Items that scenarios were made of."""
+    unproven: int = 0
+    """Items that were left out, as they are not proven to be solvable."""
+    calls: int = 0
+    tried: int = 0
+    """Pairs of a lost hop and a tool that was tried in its place in vain."""
+    taken_out: int = 0
+    """Tools that did a lost job, and were taken out."""
+    made: Counter[tuple[Scenario, bool]] = field(default_factory=Counter)
+    """By scenario and whether the item is solvable."""
+    refused: dict[Scenario, Counter[Reason]] = field(default_factory=dict)
+
+    def add(self, family: Family | None) -> None:
+        """Count what came of an item."""
+        self.proven += family is not None
+        self.unproven += family is None
+        if family is None:
+            return
+        self.calls += family.calls
+        for label in family.labels:
+            self.made[label.scenario, label.solvable] += 1
+            self.tried += label.checks.tools
+            self.taken_out += len(label.checks.taken_out)
+        for one in family.refused:
+            self.refused.setdefault(one.scenario, Counter())[one.reason] += 1
+
+
+def plain(scene: Scene, seed: int) -> tuple[Draft, ...]:
+    """The item as it is."""
+    return (plain_of(scene, seed),)
+
+
+TRANSFORMATIONS: Mapping[Scenario, Transformation] = MappingProxyType(
+    {
+        Scenario.PLAIN: plain,
+        Scenario.MISSING_SINGLE: missing.missing_single,
+        Scenario.MISSING_TOOL: missing.missing_tool,
+        Scenario.MISSING_REPEATED: missing.missing_repeated,
+        Scenario.POTENTIAL_TOOL: missing.potential_tool,
+        Scenario.LIMITED_STEPS: limits.limited_steps,
+        Scenario.LIMITED_CLONES: limits.limited_clones,
+        Scenario.CALL_LIMIT: limits.call_limit,
+        Scenario.MISSING_PARAMETER: hidden.missing_parameter,
+        Scenario.MISSING_PARAMETERS: hidden.missing_parameters,
+        Scenario.HIDDEN_OPTION: hidden.hidden_option,
+        Scenario.UNMATCHED: unmatched.unmatched,
+        Scenario.RESERVE: unmatched.reserve,
+        Scenario.BROKEN_TOOL: hazards.broken_tool,
+        Scenario.FLAKY_TOOL: hazards.flaky_tool,
+        Scenario.SLOW_TOOL: hazards.slow_tool,
+        Scenario.DRIFTED_SCHEMA: hazards.drifted_schema,
+        Scenario.DRIFTED_OUTPUT: hazards.drifted_output,
+        Scenario.CONTRADICTION: hazards.contradiction,
+    }
+)
+"""By scenario: how it is made. Most have `Scenario.PLAIN` as a sibling."""
+
+
+def scene_of(
+    item: Item, certificate: Certificate, items: Sequence[Item], pool: Nearest, offer: Offer
+) -> Scene | None:
+    """What an item's scenarios are made of; None where it is not proven to be solvable."""
+    programs = all(isinstance(hop.tool.body, Program) for hop in item.hops)
+    if certificate.verdict is not HopVerdict.PROVEN or not programs:
+        return None
+    further = FURTHER if offer is Offer.ACTIONS else 0
+    return Scene(with_gold(item, certificate), certificate.hops, items, pool, further)
+
+
+async def family_of(scene: Scene, basis: Basis, sandbox: Sandbox, recipe: Recipe) -> Family:
+    """All scenarios of an item, their labels shown.
+
+    Raises:
+        SandboxFault, SandboxUnavailable: as `Session.call`.
+    """
+    made, refused = list[Proven](), list[Refused]()
+    taken = {tool.name for tool in TOOLS[recipe.offer]} & scene.item.all_tools.keys()
+    async with sandbox.session() as session:
+        prover = Prover(session, basis)
+        for kind in recipe.into:
+            one = Reason.NAME if taken else await _made(scene, kind, prover, recipe.seed)
+            if isinstance(one, Reason):
+                refused.append(Refused(kind, scene.item.id, one))
+            else:
+                made.append(one)
+    found = _distinct(scene.item, made)
+    if recipe.balanced:
+        found = _balanced(scene.item, found, recipe.seed)
+    items = tuple(_finished(one, name, recipe.offer) for name, one in found)
+    return Family(items, tuple(refused), tuple(one.label for _, one in found), prover.calls)
+
+
+async def _made(scene: Scene, kind: Scenario, prover: Prover, seed: int) -> Proven | Reason:
+    """The first of a transformation's drafts whose claims hold, or why there is none."""
+    drafts = TRANSFORMATIONS[kind](scene, seed)
+    if isinstance(drafts, Refused):
+        return drafts.reason
+    reasons = []
+    for draft in drafts:
+        found = await prover.prove(draft)
+        if isinstance(found, Proven):
+            return found
+        reasons.append(found)
+    return reasons[0]
+
+
+def _distinct(item: Item, made: Iterable[Proven]) -> list[tuple[str, Proven]]:
+    """All of a family by id: a sibling that several have in common once."""
+    found: dict[str, tuple[str, Proven]] = {}
+    for one in made:
+        own = f"{item.id}~{one.label.scenario}"
+        for name, each in ((own, one), *((f"{own}~solvable", each) for each in one.siblings)):
+            shown = [
+                [*tool.schema.to_openai().items(), *tool.body_parts]
+                for tool in each.item.tools.values()
+            ]
+            key = canonical([each.label.scenario, each.item.question, shown])
+            bare = each.label.scenario is Scenario.PLAIN and each.item.question == item.question
+            if bare and each.item.tools.keys() == item.tools.keys():
+                name = f"{item.id}~{Scenario.PLAIN}"
+            found.setdefault(key, (name, each))
+    return list(found.values())
+
+
+def _balanced(
+    item: Item, found: Sequence[tuple[str, Proven]], seed: int
+) -> list[tuple[str, Proven]]:
+    """As many solvable ones as others, in the order given."""
+    order = list(range(len(found)))
+    drawn(seed, item, "balance").shuffle(order)
+    sides = [[at for at in order if found[at][1].label.solvable is one] for one in (True, False)]
+    size = min(map(len, sides))
+    return [found[at] for at in sorted(sides[0][:size] + sides[1][:size])]
+
+
+def _finished(one: Proven, name: str, offer: Offer) -> Item:
+    """The item as it is written: with actions, its label, and an id of its own."""
+    actions = TOOLS[offer]
+    item = replace(
+        one.item,
+        others=(*one.item.others, *actions),
+        order=(*one.item.order, *(tool.name for tool in actions)),
+    )
+    return labelled(item, one.label, name)
+
+
+async def make_all(
+    items: Sequence[Item],
+    certificates: Mapping[str, Certificate],
+    sandbox: Sandbox,
+    recipe: Recipe,
+    *,
+    chosen: Sequence[Item],
+    at_a_time: int,
+    on_family: Callable[[Item, Family | None], None],
+) -> None:
+    """Make the families of items, `at_a_time` at once; `on_family` has them in order.
+
+    Args:
+        items: the whole data set, where tools of others come from.
+        certificates: by id.
+        sandbox: where calls are run.
+        recipe: what is made.
+        chosen: the items that scenarios are made of.
+        at_a_time: as many families are in memory, and no more.
+        on_family: is given an item and its family; None for one that is not proven solvable.
+
+    Raises:
+        SandboxFault: workers were lost in one item, time after time.
+        SandboxUnavailable: none could be started; and what `on_family` raises.
+    """
+    pool = Nearest(items)
+    for first in range(0, len(chosen), at_a_time):
+        batch = chosen[first : first + at_a_time]
+        found: list[Family | None | Exception] = [None] * len(batch)
+        async with anyio.create_task_group() as group:
+            for at, item in enumerate(batch):
+                certificate = certificates.get(item.id)
+                scene = certificate and scene_of(item, certificate, items, pool, recipe.offer)
+                if certificate and scene:
+                    group.start_soon(_into, found, at, scene, certificate.basis, sandbox, recipe)
+        for item, one in zip(batch, found, strict=True):
+            if isinstance(one, Exception):
+                raise one
+            on_family(item, one)
+
+
+async def _into(
+    found: list[Family | None | Exception],
+    at: int,
+    scene: Scene,
+    basis: Basis,
+    sandbox: Sandbox,
+    recipe: Recipe,
+) -> None:
+    """Put a family, or what kept it from being made, in its place."""
+    try:
+        found[at] = await _again(scene, basis, sandbox, recipe)
+    except Exception as error:  # noqa: BLE001 -- raised by the caller, outside of the group
+        found[at] = error
+
+
+async def _again(scene: Scene, basis: Basis, sandbox: Sandbox, recipe: Recipe) -> Family:
+    """Make a family, anew where the worker was lost under it."""
+    for _ in range(MOST_LOST):
+        try:
+            return await family_of(scene, basis, sandbox, recipe)
+        except SandboxFault as fault:
+            log.warning("the scenarios of item %s are made anew: %s", scene.item.id, fault)
+    return await family_of(scene, basis, sandbox, recipe)

@@ -1,0 +1,158 @@
+"""Labels shown by execution: what a draft claims is run, and what it cannot show is not made."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from decimal import Decimal
+
+from toolhop_sandbox.base import Session
+from toolhop_sandbox.outcome import JSON, Outcome, Raised, Returned
+from toolhop_tools.answers import plain_number, plain_text
+from toolhop_tools.certify.candidates import Task
+from toolhop_tools.certify.judging import judge
+from toolhop_tools.certify.model import Basis, HopProof, HopVerdict
+from toolhop_tools.certify.search import Search
+from toolhop_tools.certify.words import scalars
+from toolhop_tools.declared import compiled, fits
+from toolhop_tools.failures import tells_of_error
+from toolhop_tools.model import GoldCall, Item, canonical
+from toolhop_tools.reading import read_result
+from toolhop_tools.scenarios.label import Checks, Label
+from toolhop_tools.scenarios.scene import Draft, Expected, Gives, Reason
+
+
+@dataclass(frozen=True, slots=True)
+class Proven:
+    """An item whose label was shown, and the others of its family that go with it."""
+
+    item: Item
+    label: Label
+    siblings: tuple[Proven, ...] = ()
+
+
+@dataclass
+class Prover:
+    """Shows what the drafts of one family claim; a search that two of them ask for is made once."""
+
+    session: Session
+    basis: Basis
+    found: dict[str, HopProof] = field(default_factory=dict)
+    calls: int = 0
+
+    async def prove(self, draft: Draft, taken_out: frozenset[str] = frozenset()) -> Proven | Reason:
+        """The draft as an item whose label holds, or why it does not.
+
+        Args:
+            draft: what is claimed.
+            taken_out: tools that were taken out of the item that this one is a sibling of.
+
+        Raises:
+            SandboxFault, SandboxUnavailable: as `Session.call`.
+        """
+        before = self.calls
+        with_gold = await self._with_gold(draft)
+        if isinstance(with_gold, Reason):
+            return with_gold
+        draft = with_gold
+        for one in draft.expected:
+            if not await self._gives(draft.item, one):
+                return Reason.NOT_SOLVED if one.gives is Gives.ANSWER else Reason.STILL_SOLVED
+        twins = await self._twins(draft)
+        if isinstance(twins, Reason):
+            return twins
+        item = _less(draft.item, twins | taken_out)
+        if not item.order:
+            return Reason.NO_DONOR
+        tried = sum(task.hop.tool.name not in twins for task in draft.in_vain)
+        checks = Checks(self.calls - before, tried, tuple(sorted(twins)))
+        siblings = []
+        for sibling in draft.siblings:
+            proven = await self.prove(sibling, twins)
+            if isinstance(proven, Reason):
+                return proven
+            siblings.append(proven)
+        return Proven(item, replace(draft.label, checks=checks), tuple(siblings))
+
+    async def _with_gold(self, draft: Draft) -> Draft | Reason:
+        """The draft with the gold calls that had to be found anew, expected to answer."""
+        for at, task in draft.find:
+            proof = await self._search(task)
+            if proof.verdict is not HopVerdict.PROVEN or proof.arguments is None:
+                alone = len(draft.item.hops) == 1
+                return Reason.NOT_ALONE if alone else Reason.NO_PAIR
+            gold = GoldCall(proof.arguments, str(proof.provenance), proof.reading)
+            hops = list(draft.item.hops)
+            hops[at] = replace(hops[at], gold=gold)
+            again = Expected(
+                hops[at].tool.name, dict(proof.arguments), hops[at].answer, Gives.ANSWER
+            )
+            item = replace(draft.item, hops=tuple(hops))
+            draft = replace(draft, item=item, expected=(*draft.expected, again))
+        return draft
+
+    async def _twins(self, draft: Draft) -> frozenset[str] | Reason:
+        """Tools of others that do a lost job; the reason where one of the item's own does it."""
+        found = set[str]()
+        solved = {HopVerdict.PROVEN, HopVerdict.AMBIGUOUS}
+        if draft.ambiguous_too:
+            solved = {HopVerdict.PROVEN}
+        for task in draft.in_vain:
+            name = task.hop.tool.name
+            if name in found or (await self._search(task)).verdict not in solved:
+                continue
+            if name not in draft.removable:
+                own = {hop.tool.name for hop in draft.item.hops} - {name}
+                return Reason.OWN_TOOL if name in own else draft.fault
+            found.add(name)
+        return frozenset(found)
+
+    async def _search(self, task: Task) -> HopProof:
+        tool = task.hop.tool
+        key = canonical(
+            [repr(task.asked), task.hop.question, dict(tool.schema.parameters), tool.body_parts]
+        )
+        if key not in self.found:
+            seed = f"{self.basis.seed}/{task.hop.question}"
+            self.found[key] = await Search(self.session, task, self.basis, seed).prove()
+            self.calls += self.found[key].executions
+        return self.found[key]
+
+    async def _gives(self, item: Item, one: Expected) -> bool:
+        tool = item.all_tools[one.tool]
+        schema = tool.schema.parameters
+        if one.accepted and not fits(compiled(schema), schema, one.arguments):
+            return False
+        self.calls += 1
+        outcome = await self.session.call(tool.program, one.arguments)
+        return _is_as_expected(one, outcome)
+
+
+def _is_as_expected(one: Expected, outcome: Outcome) -> bool:
+    if one.gives is Gives.FAILURE:
+        return isinstance(outcome, Raised) and one.says in outcome.message
+    if not isinstance(outcome, Returned):
+        return one.gives is Gives.NO_ANSWER
+    value = read_result(outcome.json_text)
+    if one.gives is Gives.THOUSANDTH:
+        return _has_thousandth(value, one.answer)
+    held = judge(one.answer, value, one.arguments) is not None and not tells_of_error(value)
+    return held if one.gives is Gives.ANSWER else not held
+
+
+def _has_thousandth(value: JSON, answer: str) -> bool:
+    wanted = plain_number(plain_text(answer))
+    numbers = (
+        Decimal(repr(leaf))
+        for _, leaf in scalars(value)
+        if isinstance(leaf, int | float) and not isinstance(leaf, bool)
+    )
+    return any(number * 1000 == wanted for number in numbers)
+
+
+def _less(item: Item, names: frozenset[str]) -> Item:
+    """The item without some tools of others."""
+    return replace(
+        item,
+        others=tuple(tool for tool in item.others if tool.name not in names),
+        order=tuple(name for name in item.order if name not in names),
+    )

@@ -1,0 +1,254 @@
+"""What scenarios are made of, and what a transformation gives: drafts, whose claims await proof.
+
+A transformation is a pure function of scene and seed. What it claims stands in the draft as calls
+to be run and searches to be made (`proof`); it runs nothing itself.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from functools import cached_property
+from typing import TypeAlias
+
+from toolhop_sandbox.base import Program
+from toolhop_sandbox.outcome import JSON
+from toolhop_tools.certify.candidates import Task
+from toolhop_tools.certify.model import HopProof
+from toolhop_tools.certify.prove import asked
+from toolhop_tools.model import GoldCall, Hop, Item, Tool
+from toolhop_tools.perturb.change import drawn
+from toolhop_tools.perturb.nearest import Nearest
+from toolhop_tools.scenarios.label import Label, Scenario
+
+FURTHER = 3
+"""Tools of other items that an item holds and does not show: what a change of tools may bring."""
+
+
+@dataclass(frozen=True)
+class Scene:
+    """A certified item, among the items of its data set."""
+
+    item: Item
+    """Its hops have their proven gold calls."""
+    proofs: tuple[HopProof, ...]
+    items: Sequence[Item]
+    """The whole data set, this item among it."""
+    pool: Nearest
+    """Of the tools of all items."""
+    further: int = FURTHER
+
+    @cached_property
+    def returned(self) -> dict[int, str]:
+        """By hop (from 0): answers that tools spell otherwise than the data set."""
+        found = {at: proof.answer for at, proof in enumerate(self.proofs)}
+        return {
+            at: answer
+            for at, answer in found.items()
+            if answer is not None and answer != self.item.hops[at].answer
+        }
+
+    @cached_property
+    def served(self) -> dict[str, list[int]]:
+        """By tool: the hops (from 0) that it serves."""
+        found: dict[str, list[int]] = {}
+        for at, hop in enumerate(self.item.hops):
+            found.setdefault(hop.tool.name, []).append(at)
+        return found
+
+    def donor(self, seed: int) -> Item | None:
+        """Another item, so that of all items of a data set no two have the same one."""
+        if len(self.items) < 2:
+            return None
+        at = next(n for n, one in enumerate(self.items) if one.id == self.item.id)
+        step = random.Random(f"{seed}/donor").randint(1, len(self.items) - 1)
+        return self.items[(at + step) % len(self.items)]
+
+
+class Reason(StrEnum):
+    """Why an item does not allow a transformation."""
+
+    ONE_HOP = "it has one hop"
+    NO_DONOR = "the data set has no other item with tools of its own"
+    NOTHING_TO_HIDE = "its question says no value that a call requires"
+    ONE_TO_HIDE = "its question says only one such value"
+    STILL_SAID = "a value stays readable or can be guessed when it is taken out"
+    NO_OPTION = "no optional argument has its value in the question"
+    NO_CHOICE = "no gold call chooses a value that can be taken out of its schema"
+    NO_LIMIT = "no gold call has a name or number that a limit could be about"
+    NO_PAIR = "no tool does the job of two hops"
+    NO_ARGUMENT = "no gold call has an argument that could have another name"
+    NO_OTHER_ANSWER = "no answer can be replaced by another of its kind"
+    # What only running shows:
+    OWN_TOOL = "another tool of its own does the lost job"
+    SHORT_CUT = "the answer can be had with fewer calls"
+    NOT_ALONE = "no hop can be solved by its sub-question alone"
+    STILL_SOLVED = "the call still gives the answer"
+    NAME = "a tool of its own has the name of an action"
+    NOT_SOLVED = "a gold call does not give its answer as the item is shown"
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """An item that does not allow a transformation."""
+
+    scenario: Scenario
+    item: str
+    reason: Reason
+
+
+class Gives(StrEnum):
+    """What a call is expected to give."""
+
+    ANSWER = "the answer"
+    NO_ANSWER = "a result without the answer"
+    FAILURE = "an error"
+    THOUSANDTH = "a thousandth of the answer"
+
+
+@dataclass(frozen=True, slots=True)
+class Expected:
+    """A call and what must come of it."""
+
+    tool: str
+    arguments: dict[str, JSON]
+    answer: str
+    gives: Gives
+    says: str = ""
+    """What the error has to say."""
+    accepted: bool = True
+    """Whether the schema as it is shown must take the arguments."""
+
+
+@dataclass(frozen=True)
+class Draft:
+    """An item with what its label claims."""
+
+    item: Item
+    """`Item.order` names the tools on offer."""
+    label: Label
+    removable: frozenset[str] = frozenset()
+    """Tools of other items, which may be taken out."""
+    expected: tuple[Expected, ...] = ()
+    in_vain: tuple[Task, ...] = ()
+    """Searches that must prove nothing: a hop with each tool that could be used in its place."""
+    ambiguous_too: bool = False
+    """Whether a search that ends as ambiguous counts as in vain."""
+    find: tuple[tuple[int, Task], ...] = ()
+    """Hops (from 0) whose gold call has to be found anew, and how it is searched for."""
+    fault: Reason = Reason.OWN_TOOL
+    """Why the item is refused where a search is not in vain."""
+    siblings: tuple[Draft, ...] = ()
+    """Others of the family that go with it: solvable where it is not."""
+
+
+Drafts: TypeAlias = tuple[Draft, ...] | Refused
+"""Drafts from the first choice on: the first whose claims hold is made."""
+Transformation: TypeAlias = Callable[[Scene, int], Drafts]
+
+
+# -- parts of items ----------------------------------------------------------------------------
+
+
+def shown(item: Item, tools: Iterable[str], seed: int) -> Item:
+    """The item with these tools on offer, in an order that siblings share and hops do not tell."""
+    place = {name: drawn(seed, item, f"place of {name}").random() for name in tools}
+    return replace(item, order=tuple(sorted(place, key=lambda name: (place[name], name))))
+
+
+def gold_of(hop: Hop) -> GoldCall:
+    """A hop's proven call.
+
+    Raises:
+        ValueError: it has none; scenes are made of items whose hops all have one.
+    """
+    if hop.gold is None:
+        raise ValueError(f"the hop {hop.question!r} has no gold call: certify the item first")
+    return hop.gold
+
+
+def answered(item: Item, hops: Iterable[int] | None = None) -> tuple[Expected, ...]:
+    """That gold calls give their answers: of these hops (from 0), or of all."""
+    chosen = range(len(item.hops)) if hops is None else hops
+    return tuple(
+        Expected(hop.tool.name, dict(gold_of(hop).arguments), hop.answer, Gives.ANSWER)
+        for hop in (item.hops[at] for at in chosen)
+    )
+
+
+def tried(item: Item, lost: Iterable[int], scene: Scene) -> tuple[Task, ...]:
+    """Each lost hop (from 0) with each tool that is on offer or may come on offer."""
+    off = {hop.tool.name for hop in item.hops} - {*item.order}
+    tools = [
+        tool
+        for name, tool in item.all_tools.items()
+        if name not in off and isinstance(tool.body, Program)
+    ]
+    return tuple(
+        Task(replace(item.hops[at], tool=tool, gold=None), asked(item, at, scene.returned))
+        for at in lost
+        for tool in tools
+    )
+
+
+def strangers(
+    scene: Scene, item: Item, count: int, *, like: Sequence[Tool] | None = None
+) -> tuple[tuple[Tool, ...], tuple[Tool, ...]]:
+    """Tools of other items: `count` to be shown, the nearest, and as many as are held back."""
+    wanted, found = count + scene.further, list[Tool]()
+    for tool in scene.pool.others(scene.item, like):
+        if len(found) == wanted:
+            break
+        if isinstance(tool.body, Program) and tool.name not in item.all_tools:
+            found.append(tool)
+    return tuple(found[:count]), tuple(found[count:])
+
+
+def held_back(scene: Scene, item: Item) -> tuple[Item, frozenset[str]]:
+    """The item with tools that a change of tools may bring, and their names."""
+    _, held = strangers(scene, item, 0)
+    return replace(item, others=(*item.others, *held)), frozenset(tool.name for tool in held)
+
+
+def with_tool(item: Item, name: str, tool: Tool) -> Item:
+    """The item with another tool in the place of one, wherever it is used and shown."""
+    return replace(
+        item,
+        hops=tuple(replace(h, tool=tool) if h.tool.name == name else h for h in item.hops),
+        others=tuple(tool if one.name == name else one for one in item.others),
+        order=tuple(tool.name if one == name else one for one in item.order),
+    )
+
+
+def wrapped(program: Program, lines: Sequence[str]) -> Program:
+    """The program with another function around its own.
+
+    Args:
+        program: what is wrapped.
+        lines: the function's body; ``given`` are the arguments, ``{tool}`` is the own function.
+    """
+    name = "called"
+    while name in program.source:
+        name += "_tool"
+    body = "\n".join(f"    {line}".replace("{tool}", program.function) for line in lines)
+    return Program(f"{program.source}\n\n\ndef {name}(**given):\n{body}\n", name)
+
+
+def with_lines(tool: Tool, lines: Sequence[str]) -> Tool:
+    """The tool with such a wrapper around its program."""
+    return replace(tool, body=wrapped(tool.program, lines))
+
+
+def with_sentence(item: Item, sentence: str) -> Item:
+    """The item with one more sentence in its question."""
+    return replace(item, question=f"{item.question.rstrip()} {sentence}")
+
+
+def plain_of(scene: Scene, seed: int) -> Draft:
+    """The solvable sibling of most scenarios: the item as it is."""
+    item, _ = held_back(scene, scene.item)
+    item = shown(item, scene.item.tools, seed)
+    label = Label(Scenario.PLAIN, scene.item.id, True)
+    return Draft(item, label, expected=answered(item))

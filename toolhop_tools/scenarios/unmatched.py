@@ -1,0 +1,66 @@
+"""Tools of other items in the place of the item's own, as RelyToolBench has them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from toolhop_sandbox.base import Program
+from toolhop_tools.model import EpisodeAction, Item, Tool
+from toolhop_tools.scenarios.label import Label, Scenario
+from toolhop_tools.scenarios.scene import (
+    Draft,
+    Drafts,
+    Reason,
+    Refused,
+    Scene,
+    answered,
+    held_back,
+    plain_of,
+    shown,
+    tried,
+)
+
+
+def unmatched(scene: Scene, seed: int) -> Drafts:
+    """The tools of another item, a different one for each item of the data set."""
+    return _unmatched(scene, seed, Scenario.UNMATCHED)
+
+
+def reserve(scene: Scene, seed: int) -> Drafts:
+    """The same, and the item's own tools come when they are asked for."""
+    return _unmatched(scene, seed, Scenario.RESERVE)
+
+
+def _unmatched(scene: Scene, seed: int, kind: Scenario) -> Drafts:
+    item, donor = scene.item, scene.donor(seed)
+    foreign = _foreign(item, donor) if donor is not None else []
+    if not foreign:
+        return Refused(kind, item.id, Reason.NO_DONOR)
+    with_theirs = replace(item, others=(*item.others, *foreign))
+    whole, held = held_back(scene, with_theirs)
+    made = shown(whole, [tool.name for tool in foreign], seed)
+    own = tuple(dict.fromkeys(hop.tool.name for hop in item.hops))
+    back = kind is Scenario.RESERVE
+    label = Label(
+        kind, item.id, False, EpisodeAction.CHANGE_TOOLS, solvable_after=back,
+        lost=tuple(range(1, len(item.hops) + 1)), reserve=own if back else (),
+    )  # fmt: skip
+    return (
+        Draft(
+            made, label, held | {tool.name for tool in foreign}, answered(made),
+            tried(made, range(len(item.hops)), scene), siblings=(plain_of(scene, seed),),
+        ),
+    )  # fmt: skip
+
+
+def _foreign(item: Item, donor: Item) -> list[Tool]:
+    """The donor's tools that share no name and no code with the item's own."""
+    names = {name.casefold() for name in item.all_tools}
+    code = {str(tool.body_parts) for tool in item.all_tools.values()}
+    return [
+        tool
+        for name, tool in donor.tools.items()
+        if name.casefold() not in names
+        and isinstance(tool.body, Program)
+        and str(tool.body_parts) not in code
+    ]
