@@ -15,6 +15,7 @@ from toolhop_env.questions import NO_ANSWERS, Answers
 from toolhop_env.score import Errored, Score, Verdict, conduct
 from toolhop_env.scorers.nestools import NESTOOLS
 from toolhop_env.scorers.relytoolbench import RELYTOOLBENCH
+from toolhop_env.scorers.scenarios import SCENARIOS
 from toolhop_env.scorers.toolbehonest import TOOLBEHONEST
 from toolhop_env.scorers.toolhop import TOOLHOP
 from toolhop_env.trace import Ending, Trace
@@ -22,7 +23,7 @@ from toolhop_tools.packages import added, loaded
 
 GROUP = "toolhop.benchmarks"
 BUILT_IN: Mapping[str, Benchmark] = {
-    one.name: one for one in (TOOLHOP, NESTOOLS, TOOLBEHONEST, RELYTOOLBENCH)
+    one.name: one for one in (TOOLHOP, NESTOOLS, TOOLBEHONEST, RELYTOOLBENCH, SCENARIOS)
 }
 
 

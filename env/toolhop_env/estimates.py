@@ -62,21 +62,15 @@ def standard_error(shares: Iterable[float]) -> float | None:
 def figures(
     measures: Sequence[Measure], scores: Sequence[tuple[str, Score]]
 ) -> dict[str, Estimate | None]:
-    """Each measure over scores, each with its item, by its name."""
-    sums = {one.name: _sums(one, scores) for one in measures}
-    found = {one.name: _mean([sums[name] for name in one.mean_of or (one.name,)])
-             for one in measures}  # fmt: skip
-    return {name: one.estimate if one else None for name, one in found.items()}
-
-
-def estimate(measure: Measure, scores: Iterable[tuple[str, Score]]) -> Estimate | None:
-    """One measure over scores, each with its item; None where nothing was counted.
+    """Each measure over scores, each with its item, by its name; None where nothing was counted.
 
     Sums are exact before they are rounded (`math.fsum`): the order in which episodes ended
     changes no figure. An episode without a figure is left out.
     """
-    found = _mean([_sums(measure, scores)])
-    return found.estimate if found else None
+    sums = {one.name: _sums(one, scores) for one in measures}
+    found = {one.name: _mean([sums[name] for name in one.mean_of or (one.name,)])
+             for one in measures}  # fmt: skip
+    return {name: one.estimate if one else None for name, one in found.items()}
 
 
 def totals(benchmark: Benchmark, attempts: Sequence[Attempt]) -> Totals:
