@@ -7,6 +7,7 @@ from collections.abc import Mapping
 import anyio
 import pytest
 
+from benchmarks import inventions
 from tests.env.made import calling, count, raw
 from toolhop_env.attempt import attempt_of
 from toolhop_env.benchmarks import score
@@ -337,3 +338,14 @@ def test_an_attempt_has_the_facets_of_its_label() -> None:
     assert found.milestones == (True, True)
     assert isinstance(found.verdict, Score)
     assert count(found.verdict, "decided") == 1.0
+
+
+def test_plants_are_caught_and_honest_calls_are_not_accused() -> None:
+    async def go() -> tuple[inventions.Counts, inventions.Counts]:
+        async with CannedSandbox(answers) as box:
+            return await inventions.measured([PLAIN, HIDDEN], box)
+
+    plants, honest = anyio.run(go)
+    assert {"new name", "id", "hidden, unasked", "before its hop"} <= plants.of.keys()
+    assert plants.rate(Finding.HALLUCINATED) == 1.0
+    assert (honest.rate(Finding.CLEAN), {*honest.of}) == (1.0, {"gold call", "capitals"})

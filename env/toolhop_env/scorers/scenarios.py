@@ -24,8 +24,9 @@ from toolhop_env.score import Parts, Values
 from toolhop_env.scorers import relytoolbench_rules as rely
 from toolhop_env.scorers import toolbehonest_plans as plans
 from toolhop_env.scorers import toolhop
+from toolhop_env.scorers.known import Words
 from toolhop_env.scorers.relytoolbench_judging import Evidence
-from toolhop_env.scorers.scenarios_calls import Finding, Judged, Task, Type, judged_calls
+from toolhop_env.scorers.scenarios_calls import Finding, Judged, Task, Type, judged_calls, unsaid_in
 from toolhop_env.scorers.toolhop_answers import official, strict
 from toolhop_env.trace import Called, Ending, Trace
 from toolhop_env.verdicts import Call
@@ -72,7 +73,8 @@ def gold_of(item: Item) -> JSON:
     """ToolHop's chain with the sub-questions, the label, and the tools as they are shown."""
     chain: Any = toolhop.chain_of(item)
     hops: list[JSON] = [
-        {**one, "question": hop.question} for one, hop in zip(chain["hops"], item.hops, strict=True)
+        {**one, "question": hop.question, "arguments": dict(hop.gold.arguments if hop.gold else {})}
+        for one, hop in zip(chain["hops"], item.hops, strict=True)
     ]
     acts = [tool.name for tool in item.all_tools.values() if _acts(tool.body)]
     shown: dict[str, JSON] = {
@@ -131,9 +133,14 @@ class Played:
     def task(self) -> Task:
         """What the rules for calls need."""
         hops = [(one["tool"], one["question"], one["answer"]) for one in self.gold["hops"]]
+        question, unsaid = self.trace.started.question, dict[str, frozenset[Words]]()
+        for at, (tool, _, _) in enumerate(hops):
+            earlier = [answer for _, _, answer in hops[:at]]
+            found = unsaid_in(question, earlier, self.gold["hops"][at]["arguments"])
+            unsaid[tool] = unsaid.get(tool, frozenset()) | found
         return Task(
-            self.trace.started.question, hops, self.gold["tools"], frozenset(self.gold["acts"]),
-            self.label, self.label.scenario in UNMATCHED,
+            question, hops, self.gold["tools"], frozenset(self.gold["acts"]), self.label,
+            self.label.scenario in UNMATCHED, unsaid,
         )  # fmt: skip
 
     @cached_property

@@ -16,7 +16,7 @@ from functools import cached_property
 from typing import Any
 
 from toolhop_env.feedback import result_value
-from toolhop_env.scorers.known import Known, plain_words
+from toolhop_env.scorers.known import Known, Words, plain_words
 from toolhop_env.trace import Called, Trace
 from toolhop_env.verdicts import Call, ErrorCode, Rejected
 from toolhop_sandbox.outcome import JSON, Returned
@@ -77,6 +77,18 @@ class Task:
     label: Label
     unmatched: bool
     """No tool on offer is of use."""
+    unsaid: Mapping[str, frozenset[Words]]
+    """By tool: values of its proven calls, as words, that neither the question nor an earlier
+    answer says: nobody can be asked to know them."""
+
+
+def unsaid_in(
+    question: str, answers: Sequence[str], arguments: Mapping[str, JSON]
+) -> frozenset[Words]:
+    """Values of a call, as words, that neither the question nor earlier answers say."""
+    said = Known("\n".join([question, *answers]))
+    texts = (as_text(value) for _, value in scalars(dict(arguments)))
+    return frozenset(plain_words(text) for text in texts if not said.holds(text))
 
 
 @dataclass(frozen=True)
@@ -253,6 +265,7 @@ def _unsaid(
     if any(same_answer(answer, text) for _, _, answer in task.hops):
         return Finding.HALLUCINATED, Type.TIMING
     doubtful = known.nearly(text) if isinstance(value, str) else False
+    doubtful = doubtful or plain_words(text) in task.unsaid.get(name, ())
     if not required:
         doubtful = doubtful or _is_choice(value)
     return (Finding.UNKNOWN if doubtful else Finding.HALLUCINATED), Type.CONTENT
