@@ -103,9 +103,10 @@ def summarize(
 def _summary(name: Group, group: Sequence[Attempt]) -> Summary:
     benchmark = named(name.benchmark)
     measures = (*benchmark.measures, *CONDUCT)
-    pairs = [(one.item, one.verdict) for one in group if isinstance(one.verdict, Score)]
+    scored = [(one, one.verdict) for one in group if isinstance(one.verdict, Score)]
+    pairs = [(one.cluster, verdict) for one, verdict in scored]
     certain = {one.item for one in group if one.proven}
-    proven = [(item, one) for item, one in pairs if item in certain]
+    proven = [(one.cluster, verdict) for one, verdict in scored if one.item in certain]
     certified = any(one.proven is not None for one in group)
     of_proven = figures(benchmark.measures, proven)
     conducts = [score.conduct for _, score in pairs]

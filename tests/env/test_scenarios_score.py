@@ -8,16 +8,20 @@ import anyio
 import pytest
 
 from benchmarks import inventions
+from tests.env import made
 from tests.env.made import calling, count, raw
-from toolhop_env.attempt import attempt_of
+from toolhop_env.attempt import Attempt, attempt_of
 from toolhop_env.benchmarks import score
 from toolhop_env.episode import Episode
 from toolhop_env.estimates import figures
 from toolhop_env.messages import RawCall, Reply
+from toolhop_env.pairs.line import Line, Options, line
+from toolhop_env.pairs.pair import Pair
 from toolhop_env.responders import StandIns
 from toolhop_env.score import Score
 from toolhop_env.scorers.scenarios import SCENARIOS, Played
 from toolhop_env.scorers.scenarios_calls import Finding, Type
+from toolhop_env.summary import summarize
 from toolhop_env.trace import Trace
 from toolhop_sandbox.base import Program
 from toolhop_sandbox.canned import CannedSandbox
@@ -25,7 +29,7 @@ from toolhop_sandbox.outcome import JSON, Outcome, Raised, Returned
 from toolhop_tools.model import EpisodeAction, GoldCall, Hop, Item, Tool, ToolSchema
 from toolhop_tools.readers.relytoolbench import FINISH
 from toolhop_tools.scenarios.actions import TOOLS, Offer
-from toolhop_tools.scenarios.label import Hidden, Label, Scenario, labelled
+from toolhop_tools.scenarios.label import BENCHMARK, Hidden, Label, Scenario, labelled
 
 CAPITALS = {"Norway": "Oslo", "Italy": "Rome"}
 PEOPLE = {"Oslo": 717710, "Rome": 2748109}
@@ -349,3 +353,45 @@ def test_plants_are_caught_and_honest_calls_are_not_accused() -> None:
     assert {"new name", "id", "hidden, unasked", "before its hop"} <= plants.of.keys()
     assert plants.rate(Finding.HALLUCINATED) == 1.0
     assert (honest.rate(Finding.CLEAN), {*honest.of}) == (1.0, {"gold call", "capitals"})
+
+
+def of_family(number: int, *, families: int) -> Attempt:
+    """One of many attempts of which those of every second family decide rightly."""
+    family = number % families
+    values = {"decided_solvable": (float(family % 2), 1.0)}
+    facets = {"family": f"f{family}"}
+    return made.scored(BENCHMARK, f"i{number}", "informed", values, facets=facets)
+
+
+def test_items_of_a_family_are_one_cluster() -> None:
+    """Twins that go the same way say no more than one item does."""
+    errors = []
+    for families, items in ((8, 8), (8, 32), (32, 32)):
+        attempts = [of_family(n, families=families) for n in range(items)]
+        (found,) = summarize(attempts)
+        figure = found.figures["decided_solvable"]
+        assert figure is not None
+        errors.append(figure.stderr)
+    assert errors[0] == pytest.approx(errors[1])
+    assert errors[2] is not None
+    assert errors[1] is not None
+    assert errors[2] < errors[1] / 1.9
+
+
+def test_a_difference_is_resampled_by_family() -> None:
+    def difference(families: int) -> Line:
+        before = [of_family(n, families=families) for n in range(32)]
+        after = [
+            made.scored(BENCHMARK, one.item, one.mode, {"decided_solvable": (1.0, 1.0)},
+                        facets=one.facets)
+            for one in before
+        ]  # fmt: skip
+        pairs = [Pair(one.key, one, two) for one, two in zip(before, after, strict=True)]
+        found = line(SCENARIOS.measure("decided_solvable"), pairs, Options(resamples=500))
+        assert found is not None
+        return found
+
+    few, many = difference(8), difference(32)
+    assert few.low is not None
+    assert many.low is not None
+    assert few.low < many.low
