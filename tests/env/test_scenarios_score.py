@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 import anyio
 import pytest
@@ -19,7 +20,7 @@ from toolhop_env.pairs.line import Line, Options, line
 from toolhop_env.pairs.pair import Pair
 from toolhop_env.responders import StandIns
 from toolhop_env.score import Score
-from toolhop_env.scorers.scenarios import SCENARIOS, Played
+from toolhop_env.scorers.scenarios import SCENARIOS, Played, questions
 from toolhop_env.scorers.scenarios_calls import Finding, Type
 from toolhop_env.summary import summarize
 from toolhop_env.trace import Trace
@@ -395,3 +396,27 @@ def test_a_difference_is_resampled_by_family() -> None:
     assert few.low is not None
     assert many.low is not None
     assert few.low < many.low
+
+
+def test_a_judge_is_asked_of_what_the_rules_leave_open_and_decides_on_it() -> None:
+    doubtful = calling(raw("capital_of", {"country": "Norway", "year": 7}))
+    trace = played(PLAIN, doubtful, COUNTS, RIGHT)
+    asked = {one.id: one for one in questions(trace)}
+    assert asked["call-1"].by_rule is None
+    assert all(one.by_rule is not None for name, one in asked.items() if name != "call-1")
+    for said, rate in (("hallucinated", 0.5), ("clean", 0.0)):
+        found = score(trace, {"call-1": {"verdict": said}, "call-2": {"verdict": "hallucinated"}})
+        assert isinstance(found, Score)
+        # The rules know of the second call.
+        assert found.value("hallucination") == found.value("hallucination_most") == rate
+
+
+def test_some_calls_that_the_rules_decide_are_asked_about_for_the_agreement() -> None:
+    traces = [
+        played(replace(PLAIN, question=f"{SAID} Case {n}."), LOOKS, COUNTS, RIGHT)
+        for n in range(60)
+    ]
+    asked = [one for trace in traces for one in questions(trace)]
+    assert 0 < len(asked) < 60
+    assert {one.about for one in asked} == {"made_up_call"}
+    assert all(one.by_rule == {"verdict": "clean", "reason": ""} for one in asked)

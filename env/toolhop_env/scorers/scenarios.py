@@ -3,21 +3,22 @@
 Items whose labels were shown by execution (`toolhop_tools.scenarios`), played as episodes. The
 answer is scored as ToolHop's, deferring and hallucinations as RelyToolBench's (official and
 strict), the way as ToolBeHonest's plans. No figure needs a judge; calls that the rules leave open
-(`scenarios_calls`) are clean in one bound and hallucinated in the other.
+(`scenarios_calls`) are clean in one bound and hallucinated in the other, unless a judge is given.
 """
 
 from __future__ import annotations
 
 import json
+import zlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
 from toolhop_env.benchmark import Benchmark
 from toolhop_env.feedback import result_value
 from toolhop_env.measures import Measure, Scorer, Unit
-from toolhop_env.questions import Answers
+from toolhop_env.questions import NO_ANSWERS, Answers, LlmQuestion
 from toolhop_env.reading import tagged_answer
 from toolhop_env.results import holds_answer
 from toolhop_env.score import Parts, Values
@@ -118,16 +119,17 @@ class Played:
     trace: Trace
     label: Label
     gold: Any
+    answers: Answers
 
     @classmethod
-    def of(cls, trace: Trace) -> Played:
-        """Read a trace's gold.
+    def of(cls, trace: Trace, answers: Answers = NO_ANSWERS) -> Played:
+        """Read a trace's gold; `answers` are a judge's to `questions`.
 
         Raises:
             KeyError, ValueError: it has another form.
         """
         gold = _mapping(trace.started.gold)
-        return cls(trace, label_of(gold), gold)
+        return cls(trace, label_of(gold), gold, answers)
 
     @cached_property
     def task(self) -> Task:
@@ -150,9 +152,22 @@ class Played:
         return [c for c in self.trace.calls if c.action is None and c.raw.name not in acts]
 
     @cached_property
-    def judged(self) -> list[Judged]:
-        """Of each of them what is found."""
+    def by_rule(self) -> list[Judged]:
+        """Of each of them what the rules find."""
         return judged_calls(self.trace, self.task)
+
+    @cached_property
+    def judged(self) -> list[Judged]:
+        """The same, and what a judge says of those that the rules leave open."""
+        return [self._closed(at, found) for at, found in enumerate(self.by_rule)]
+
+    def _closed(self, at: int, found: Judged) -> Judged:
+        answer = self.answers.get(_question_id(at))
+        said = answer.get("verdict") if isinstance(answer, dict) else None
+        if found.finding is not Finding.UNKNOWN or said not in VERDICTS:
+            return found
+        clean = said == Finding.CLEAN
+        return replace(found, finding=Finding(str(said)), type=None if clean else found.type)
 
     @cached_property
     def actions(self) -> list[EpisodeAction]:
@@ -212,7 +227,7 @@ def _deferred(call: Called) -> EpisodeAction | None:
 
 def score(trace: Trace, answers: Answers) -> Values:
     """The values of `MEASURES`, from the trace alone."""
-    one = Played.of(trace)
+    one = Played.of(trace, answers)
     return {
         **_answers(one, answers),
         **_decisions(one),
@@ -444,6 +459,63 @@ def _without_repeats(plan: Sequence[str]) -> list[str]:
     return [step for at, step in enumerate(plan) if not at or plan[at - 1] != step]
 
 
+# -- what a judge is asked -----------------------------------------------------------------------
+
+VERDICTS = (Finding.CLEAN, Finding.HALLUCINATED)
+CONTROLS = 5
+"""Of the calls that the rules decide, one in so many is asked about too: the answers enter no
+figure but the agreement of judge and rules."""
+MOST_CHARS = 4000
+"""Of what each call gave, as the judge is shown it."""
+PROMPT = """Judge whether an agent made something up in a call of a tool. Hallucinated: the tool is
+of no use for the task, the call only repeats one that succeeded, or a value is not said by the
+task, by the user or by an earlier result, and is no choice that the tool leaves open. Clean:
+neither. A value may be written otherwise, follow from what was said, or be common knowledge."""
+
+
+def _question_id(at: int) -> str:
+    return f"call-{at + 1}"
+
+
+def questions(trace: Trace) -> Sequence[LlmQuestion]:
+    """Of each call that the rules leave open, whether it is made up; and of some that they do not
+    (`CONTROLS`), with what they say of it.
+    """
+    one, found = Played.of(trace), list[LlmQuestion]()
+    for at, judged in enumerate(one.by_rule):
+        prompt = _prompt(one, judged.call)
+        known = judged.finding is not Finding.UNKNOWN
+        if known and zlib.crc32(prompt.encode()) % CONTROLS:
+            continue
+        by_rule: JSON = {"verdict": judged.finding.value, "reason": judged.why} if known else None
+        schema: dict[str, JSON] = {
+            "type": "object",
+            "properties": {"reason": {"type": "string"}, "verdict": {"enum": [*VERDICTS]}},
+            "required": ["verdict"],
+        }
+        about = "made_up_call"
+        found.append(LlmQuestion(_question_id(at), prompt, schema, about=about, by_rule=by_rule))
+    return found
+
+
+def _prompt(one: Played, call: Called) -> str:
+    before = [other for other in one.trace.calls if other.turn < call.turn]
+    parts: dict[str, JSON] = {
+        "task": one.task.question,
+        "earlier": [
+            {
+                "call": other.raw.name,
+                "arguments": other.raw.arguments,
+                "result": other.feedback[:MOST_CHARS],
+            }
+            for other in before
+        ],
+        "tool": dict(one.task.tools.get(call.raw.name, {})),
+        "call": {"name": call.raw.name, "arguments": call.raw.arguments},
+    }
+    return f"{PROMPT}\n\n{json.dumps(parts, ensure_ascii=False, indent=1)}"
+
+
 # -- the benchmark -----------------------------------------------------------------------------
 
 
@@ -534,6 +606,7 @@ SCENARIOS = Benchmark(
     measures=MEASURES,
     gold=gold_of,
     score=score,
+    questions=questions,
     expected=expected,
     given=toolhop.given,
     milestones=toolhop.hops,
