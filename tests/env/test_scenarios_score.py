@@ -262,6 +262,27 @@ def test_what_is_found_of_a_first_call(
     assert (found.finding, found.type) == (finding, kind)
 
 
+@pytest.mark.parametrize(
+    ("said", "value", "finding"),
+    [
+        ("born on January 5, 2024", "5 January 2024", Finding.CLEAN),
+        ("born in 1999", "1999-12-31", Finding.UNKNOWN),
+        ("born in 1999", "1999-12-30", Finding.HALLUCINATED),
+        ('{"number": 2440.688, "unit": "thousands"}', "2440688", Finding.CLEAN),
+        ("1.2 million people", "1200000", Finding.CLEAN),
+        ("twenty-one people", "21", Finding.CLEAN),
+        ("3.14159", "3.142", Finding.CLEAN),
+        ("3.14159", "3.2", Finding.HALLUCINATED),
+        ("Ada Lovelace", "lovelace", Finding.CLEAN),
+        ("Ada Lovelace", "Ada Byron", Finding.HALLUCINATED),
+    ],
+)
+def test_notations_in_which_a_value_is_said(said: str, value: str, finding: Finding) -> None:
+    one = item(Label(Scenario.PLAIN, "norway", True), question=said)
+    (found,) = Played.of(played(one, calling(call("capital_of", country=value)), WRONG)).judged
+    assert found.finding is finding
+
+
 def findings(what: Item, *replies: Reply) -> list[tuple[Finding, Type | None]]:
     return [(one.finding, one.type) for one in Played.of(played(what, *replies)).judged]
 

@@ -23,6 +23,7 @@ from toolhop_sandbox.outcome import JSON, Returned
 from toolhop_tools.answers import plain_number, plain_text, same_answer
 from toolhop_tools.certify.readable import Leaf, leaves
 from toolhop_tools.certify.words import as_text, bare, runs, scalars, words
+from toolhop_tools.dates import whole_date
 from toolhop_tools.model import canonical
 from toolhop_tools.scenarios.label import Label
 
@@ -262,6 +263,8 @@ def _unsaid(
         return None
     if Known(f"{leaf.about}\n{tool['description']}").holds(text):
         return None
+    if known.bounds_year(text):
+        return Finding.UNKNOWN, Type.CONTENT
     if any(same_answer(answer, text) for _, _, answer in task.hops):
         return Finding.HALLUCINATED, Type.TIMING
     doubtful = known.nearly(text) if isinstance(value, str) else False
@@ -324,6 +327,13 @@ class _Heard:
             own in _joints(one.known.in_order[:_MOST_WORDS]) for one in self._sources
         )
 
+    def bounds_year(self, text: str) -> bool:
+        """Whether it is the first or last day of a year that was said."""
+        day = whole_date(text)
+        if day is None or (day.month, day.day) not in ((1, 1), (12, 31)):
+            return False
+        return any(Decimal(day.year) in one.numbers for one in self._sources)
+
     def nearly(self, text: str) -> bool:
         """Whether each telling word is another form of one that was said, or it is one letter."""
         own = words(text)
@@ -362,6 +372,8 @@ def _said(call: Called) -> str:
     return "\n".join([call.feedback, *(as_text(leaf) for _, leaf in found if leaf is not None)])
 
 
+_SHORT = 20
+"""Words of a text in which a number and its unit belong together, wherever they stand."""
 _SCALES = {
     "hundred": 2, "thousand": 3, "k": 3, "million": 6, "m": 6, "billion": 9, "trillion": 12,
 }  # fmt: skip
@@ -402,6 +414,14 @@ def _numbers(text: str) -> Iterator[Decimal]:
             yield abs(number) * 10 ** _SCALES[after]
         if word in _TENS and 0 < (unit := _WRITTEN.get(after, Decimal(0))) < 10:
             yield number + unit
+    scales = {
+        _SCALES[one]
+        for one in (word.removesuffix("s") for word in found)
+        if len(one) > 1 and one in _SCALES
+    }
+    if scales and len(found) <= _SHORT:  # such as {"number": 1.5, "unit": "thousands"}
+        said = [number for word in found if (number := plain_number(word)) is not None]
+        yield from (abs(number) * 10**scale for number in said for scale in scales)
     for part in re.findall(r"(\d+(?:\.\d+)?)\s*(?:%|per ?cent)", text):
         yield Decimal(part) / 100
     for digits, scale in re.findall(r"(\d+(?:\.\d+)?)\s?([kKmM])\b", text):
