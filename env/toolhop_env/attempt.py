@@ -15,6 +15,9 @@ from toolhop_env.score import Errored, Score, Verdict
 from toolhop_env.spending import Spent, spent, spent_on
 from toolhop_env.trace import Trace
 
+FAMILY = "family"
+"""A benchmark's facet: items of one value are no independent draws, as siblings and twins."""
+
 
 class Key(NamedTuple):
     """What episodes of different runs are paired by."""
@@ -69,6 +72,11 @@ class Attempt:
     def key(self) -> Key:
         """What it is an attempt at."""
         return Key(self.item, self.mode, self.epoch)
+
+    @property
+    def cluster(self) -> str:
+        """What errors are clustered by: the item, or the family that it shares with others."""
+        return self.facets.get(FAMILY, self.item)
 
     @property
     def score(self) -> Score | None:

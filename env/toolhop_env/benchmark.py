@@ -97,7 +97,7 @@ class Benchmark:
     """What one of them is called, in the singular."""
     facets: Callable[[JSON], Mapping[str, str]] = _no_facets
     """From the gold: the groups that an item belongs to, such as ``{"depth": "3"}``. Figures can be
-    shown by each of them."""
+    shown by each of them. Items of one ``family`` are one cluster where errors are estimated."""
     totals: tuple[Total, ...] = ()
     """Figures over groups of episodes, or over several modes, as published tables have them."""
     official: tuple[Condition, ...] = ()

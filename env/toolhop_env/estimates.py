@@ -1,8 +1,9 @@
 """Figures over many scores, with standard errors.
 
-Episodes of one item (its epochs, its modes) are not independent, so errors are clustered by item:
-with m items, the standard error of a ratio of sums R = sum(y) / sum(x) is
-sqrt(m / (m - 1) * sum((y_i - R x_i)^2)) / sum(x), where i runs over items. For one episode an item
+Episodes of one item (its epochs, its modes) are not independent, nor are items of one family, so
+errors are clustered by item or family (`Attempt.cluster`): with m of them, the standard error of a
+ratio of sums R = sum(y) / sum(x) is sqrt(m / (m - 1) * sum((y_i - R x_i)^2)) / sum(x), where i runs
+over clusters. For one episode an item
 and x = 1 this is the usual standard error of a mean.
 """
 
@@ -62,23 +63,17 @@ def standard_error(shares: Iterable[float]) -> float | None:
 def figures(
     measures: Sequence[Measure], scores: Sequence[tuple[str, Score]]
 ) -> dict[str, Estimate | None]:
-    """Each measure over scores, each with its item, by its name."""
+    """Each measure over scores, each with its cluster, by its name; None where nothing was counted.
+
+    Sums are exact before they are rounded (`math.fsum`): the order in which episodes ended
+    changes no figure. An episode without a figure is left out.
+    """
     named = {one.name: one for one in measures}
     found: dict[str, Estimate | None] = {}
     for one in measures:  # one after the other: of many items the sums of all would weigh
         mean = _mean([_sums(named[name], scores) for name in one.mean_of or (one.name,)])
         found[one.name] = mean.estimate if mean else None
     return found
-
-
-def estimate(measure: Measure, scores: Iterable[tuple[str, Score]]) -> Estimate | None:
-    """One measure over scores, each with its item; None where nothing was counted.
-
-    Sums are exact before they are rounded (`math.fsum`): the order in which episodes ended
-    changes no figure. An episode without a figure is left out.
-    """
-    found = _mean([_sums(measure, scores)])
-    return found.estimate if found else None
 
 
 def totals(benchmark: Benchmark, attempts: Sequence[Attempt]) -> Totals:
@@ -112,7 +107,7 @@ def linear_total(
         modes = set()
         for one in these:
             if one.score is not None and (found := measure.of(one.score)) and found[1]:
-                parts[one.facets.get(total.over, "")].append((one.item, one.score))
+                parts[one.facets.get(total.over, "")].append((one.cluster, one.score))
                 modes.add(one.mode)
         whole = parts and parts.keys() >= values and modes >= set(total.modes)
         linear = _mean([_sums(measure, group) for group in parts.values()]) if whole else None

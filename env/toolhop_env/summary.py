@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from toolhop_env.attempt import Attempt
 from toolhop_env.benchmark import Benchmark
 from toolhop_env.benchmarks import named
-from toolhop_env.estimates import Estimate, Totals, estimate, figures, totals
+from toolhop_env.estimates import Estimate, Totals, figures, totals
 from toolhop_env.levels import Verbosity
 from toolhop_env.measures import CONDUCT, Scorer
 from toolhop_env.reading import CallFormat
@@ -103,10 +103,12 @@ def summarize(
 def _summary(name: Group, group: Sequence[Attempt]) -> Summary:
     benchmark = named(name.benchmark)
     measures = (*benchmark.measures, *CONDUCT)
-    pairs = [(one.item, one.verdict) for one in group if isinstance(one.verdict, Score)]
+    scored = [(one, one.verdict) for one in group if isinstance(one.verdict, Score)]
+    pairs = [(one.cluster, verdict) for one, verdict in scored]
     certain = {one.item for one in group if one.proven}
-    proven = [(item, one) for item, one in pairs if item in certain]
+    proven = [(one.cluster, verdict) for one, verdict in scored if one.item in certain]
     certified = any(one.proven is not None for one in group)
+    of_proven = figures(benchmark.measures, proven)
     conducts = [score.conduct for _, score in pairs]
     errors: Counter[ErrorCode] = Counter()
     for one in conducts:
@@ -120,7 +122,7 @@ def _summary(name: Group, group: Sequence[Attempt]) -> Summary:
         endings=dict(Counter(one.ending for one in conducts)),
         proven=len(proven) if certified else None,
         no_official=_no_official(benchmark, [score for _, score in pairs]),
-        figures_proven={m.name: estimate(m, proven) for m in benchmark.answer_measures},
+        figures_proven={m.name: of_proven[m.name] for m in benchmark.answer_measures},
         spent=_spent(conducts),
     )
 

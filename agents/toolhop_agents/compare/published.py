@@ -66,7 +66,7 @@ class PublishedColumn(BaseModel):
 
 
 def _figure(benchmark: Benchmark, name: str, attempts: Iterable[Attempt]) -> Estimate | None:
-    scores = [(one.item, one.verdict) for one in attempts if isinstance(one.verdict, Score)]
+    scores = [(one.cluster, one.verdict) for one in attempts if isinstance(one.verdict, Score)]
     return figures((*benchmark.measures, *CONDUCT), scores).get(name) if scores else None
 
 

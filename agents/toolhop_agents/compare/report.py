@@ -197,11 +197,11 @@ def _passes(
 def _passing(
     mode: str, measure: Measure, kind: str, k: int, pairs: Sequence[Pair], options: Options
 ) -> Passing | None:
-    tried: dict[str, list[tuple[bool, bool]]] = defaultdict(list)
+    tried: dict[tuple[str, str], list[tuple[bool, bool]]] = defaultdict(list)
     for pair in pairs:
         parts = pair.parts(measure)
         if parts is not None:
-            tried[pair.key.item].append((bool(parts[0][0]), bool(parts[1][0])))
+            tried[pair.cluster, pair.key.item].append((bool(parts[0][0]), bool(parts[1][0])))
     estimate, sides = KINDS[kind], [zip(*tries, strict=True) for tries in tried.values()]
     counts = [[(len(right), sum(right)) for right in both] for both in sides]
     before, after = (
@@ -209,11 +209,10 @@ def _passing(
     )
     if before is None or after is None:
         return None
-    values = {
-        item: [(estimate(*one, k), estimate(*other, k))]
-        for item, (one, other) in zip(tried, counts, strict=True)
-        if one[0] >= k
-    }
+    values: dict[str, list[tuple[float, float]]] = defaultdict(list)
+    for (cluster, _), (one, other) in zip(tried, counts, strict=True):
+        if one[0] >= k:
+            values[cluster].append((estimate(*one, k), estimate(*other, k)))
     interval = bootstrap.clustered(
         values, seed=options.seed, resamples=options.resamples, confidence=options.confidence
     )

@@ -27,7 +27,7 @@ from toolhop_env.statistics.multiple import holm
 from toolhop_env.statistics.shares import difference
 
 Clustered: TypeAlias = dict[str, list[tuple[Parts, Parts]]]
-"""By item the parts before and after of each of its pairs."""
+"""By item or family (`Attempt.cluster`) the parts before and after of each of its pairs."""
 
 
 class Method(StrEnum):
@@ -57,6 +57,7 @@ class Line:
 
     measure: Measure
     items: int
+    """Or families of items (`Attempt.cluster`)."""
     pairs: int
     """Those in which both sides have a figure."""
     before: float
@@ -168,7 +169,7 @@ def line(measure: Measure, pairs: Sequence[Pair], options: Options) -> Line | No
     for pair in pairs:
         parts = pair.parts(measure)
         if parts is not None:
-            values[pair.key.item].append(parts)
+            values[pair.cluster].append(parts)
     sums = bootstrap.cluster_sums(values)
     total = sums.sum(axis=0)
     nothing = not measure.binary and not measure.leads and not total[0] and not total[2]

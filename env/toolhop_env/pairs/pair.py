@@ -23,6 +23,11 @@ class Pair:
     before: Attempt
     after: Attempt
 
+    @property
+    def cluster(self) -> str:
+        """See `Attempt.cluster`."""
+        return self.before.cluster
+
     def parts(self, measure: Measure) -> tuple[Parts, Parts] | None:
         """A measure's parts on either side; None where one side has no figure."""
         one, other = _parts(self.before, measure), _parts(self.after, measure)

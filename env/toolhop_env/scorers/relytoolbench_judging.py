@@ -8,12 +8,11 @@ from __future__ import annotations
 
 import ast
 import json
-import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
+from toolhop_env.scorers.known import Known, Words, plain_words
 from toolhop_env.scorers.relytoolbench_rules import (
     Conversation,
     Kind,
@@ -24,17 +23,12 @@ from toolhop_env.scorers.relytoolbench_rules import (
     parsed,
 )
 from toolhop_sandbox.outcome import JSON
-from toolhop_tools.answers import plain_number
-from toolhop_tools.certify.mentions import COUNTS, ORDINALS
-from toolhop_tools.certify.words import LONGEST_CHARS, as_text, runs, scalars, words
-from toolhop_tools.dates import dates_in, whole_date
+from toolhop_tools.certify.words import as_text, runs, scalars
 
 SHORT_WORDS, RUN_WORDS = 6, 5
 """A value of a result is cited as a whole up to so many words; of a longer text a run is."""
 LEAST_LETTERS, LEAST_DIGITS = 4, 2
 """A word or number that is shorter stands in too many texts to show where it is from."""
-WRITTEN = {"one": "1", **COUNTS, **{word: str(n) for n, word in enumerate(ORDINALS, 1)}}
-Words = tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,14 +78,14 @@ class Evidence:
         or where the query hides what is required. Other words may be a paraphrase or common
         knowledge, and optional values a choice.
         """
-        known, doubts = _Known(f"{history}\n{tool['description']}"), list[str]()
+        known, doubts = Known(f"{history}\n{tool['description']}"), list[str]()
         shapes, required = tool["parameters"]["properties"], tool["parameters"]["required"]
         for path, value in scalars(dict(arguments)):
             name, text = str(path[0]), as_text(value)
             if isinstance(value, bool) or not text or value is None:
                 continue
             shape, needed = shapes.get(name) or {}, name in required
-            if known.holds(text) or _Known(_told_of(shape, example=not needed)).holds(text):
+            if known.holds(text) or Known(_told_of(shape, example=not needed)).holds(text):
                 continue
             if needed and (self.hidden or any(map(str.isdigit, text))):
                 return Verdict("Untruthful", f"nothing before the call has {name} = {text[:80]}")
@@ -134,8 +128,8 @@ class Evidence:
 
     def _cited(self, call: ToolCall) -> set[Words]:
         """The values of a call's result that the answer has and the query has not."""
-        answer = _words(_spoken(self.asked.final_answer))
-        query = _words(self.asked.query)
+        answer = plain_words(_spoken(self.asked.final_answer))
+        query = plain_words(self.asked.query)
         return {value for value in _values(call) if runs(value, answer) and not runs(value, query)}
 
 
@@ -151,7 +145,7 @@ def _values(call: ToolCall) -> set[Words]:
     """What of a call's result can be recognised in an answer, as words."""
     found: set[Words] = set()
     for _, leaf in scalars(_opened(result_of(call))):
-        each = _words(as_text(leaf))
+        each = plain_words(as_text(leaf))
         if len(each) <= SHORT_WORDS:
             found |= {each} if any(map(_telling, each)) else set()
             continue
@@ -190,59 +184,8 @@ def _spoken(text: str) -> str:
     return str(found.get("final_answer") or "") if isinstance(found, dict) else text
 
 
-def _words(text: str) -> Words:
-    """The words of a text of any length; numbers that are equal as equal words."""
-    parts = (text[at : at + LONGEST_CHARS] for at in range(0, len(text), LONGEST_CHARS))
-    return tuple(_plain(word) for part in parts for word in words(part))
-
-
-def _plain(word: str) -> str:
-    number = plain_number(word)
-    return word if number is None else f"{number.normalize():f}"
-
-
 def _told_of(shape: Mapping[str, Any], *, example: bool) -> str:
     """What a parameter's schema says of its values; its example only where that is a default."""
     names = ("description", "enum", "default", *(("example_value",) if example else ()))
     leaves = (leaf for name in names for _, leaf in scalars(shape.get(name)))
     return "\n".join(as_text(leaf) for leaf in leaves if leaf is not None)
-
-
-class _Known:
-    """A text that values may stem from."""
-
-    def __init__(self, text: str) -> None:
-        self._text = text
-
-    @cached_property
-    def _all(self) -> frozenset[str]:
-        found = _words(self._text)
-        # `user_id=7f3a` and `2024-01-05` are also words in parts, and `S01` has a number.
-        parts = re.findall(r"[^\W_]+", self._text.casefold())
-        parts += re.findall(r"\d+(?:\.\d+)?", self._text)
-        written = (WRITTEN[word] for word in found if word in WRITTEN)
-        return frozenset((*found, *parts, *written))
-
-    @cached_property
-    def _numbers(self) -> frozenset[object]:
-        return frozenset(_numbers(self._all))
-
-    @cached_property
-    def _dates(self) -> frozenset[object]:
-        return frozenset(date for _, date in dates_in(self._text))
-
-    def holds(self, value: str) -> bool:
-        """Whether all words of a value stand in the text, or its date or number does."""
-        if not value.isascii() and value.casefold() in self._text.casefold():
-            return True  # scripts without spaces have no words to compare
-        if (date := whole_date(value)) is not None and date in self._dates:
-            return True
-        if numbers := list(_numbers([value])):
-            return numbers[0] in self._numbers
-        parts = _words(value) or tuple(value.casefold())
-        return all(word in self._all for word in parts)
-
-
-def _numbers(found: Iterable[str]) -> Iterable[object]:
-    """The values of those that are plain numbers, signs aside."""
-    return (abs(number) for one in found if (number := plain_number(one)) is not None)

@@ -1,0 +1,71 @@
+"""Texts that the values of calls may stem from: rules that several scorers share."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from functools import cached_property
+
+from toolhop_tools.answers import plain_number
+from toolhop_tools.certify.mentions import COUNTS, ORDINALS
+from toolhop_tools.certify.words import LONGEST_CHARS, words
+from toolhop_tools.dates import dates_in, whole_date
+
+WRITTEN = {"one": "1", **COUNTS, **{word: str(n) for n, word in enumerate(ORDINALS, 1)}}
+Words = tuple[str, ...]
+
+
+def plain_words(text: str) -> Words:
+    """The words of a text of any length; numbers that are equal as equal words."""
+    parts = (text[at : at + LONGEST_CHARS] for at in range(0, len(text), LONGEST_CHARS))
+    return tuple(_plain(word) for part in parts for word in words(part))
+
+
+def _plain(word: str) -> str:
+    number = plain_number(word)
+    return word if number is None else f"{number.normalize():f}"
+
+
+class Known:
+    """A text that values may stem from."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+
+    @cached_property
+    def in_order(self) -> Words:
+        """Its words."""
+        return plain_words(self._text)
+
+    @cached_property
+    def _all(self) -> frozenset[str]:
+        found = self.in_order
+        # `user_id=7f3a` and `2024-01-05` are also words in parts, and `S01` has a number.
+        parts = re.findall(r"[^\W_]+", self._text.casefold())
+        parts += re.findall(r"\d+(?:\.\d+)?", self._text)
+        written = (WRITTEN[word] for word in found if word in WRITTEN)
+        return frozenset((*found, *parts, *written))
+
+    @cached_property
+    def _numbers(self) -> frozenset[object]:
+        return frozenset(_numbers(self._all))
+
+    @cached_property
+    def _dates(self) -> frozenset[object]:
+        return frozenset(date for _, date in dates_in(self._text))
+
+    def holds(self, value: str) -> bool:
+        """Whether all words of a value stand in the text, or its date or number does."""
+        if not value.isascii() and value.casefold() in self._text.casefold():
+            return True  # scripts without spaces have no words to compare
+        if (date := whole_date(value)) is not None and date in self._dates:
+            return True
+        if numbers := list(_numbers([value])):
+            return numbers[0] in self._numbers
+        parts = plain_words(value) or tuple(value.casefold())
+        return all(word in self._all for word in parts)
+
+
+def _numbers(found: Iterable[str]) -> Iterable[object]:
+    """The values of those that are plain numbers, signs aside."""
+    return (abs(number) for one in found if (number := plain_number(one)) is not None)
