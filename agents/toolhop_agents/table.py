@@ -319,6 +319,12 @@ def print_tables(
     if errors is not None:
         console.print(errors)
     _print_cached(console, summaries)
+    if unanswered := sum(summary.no_reply for summary in summaries):
+        console.print(
+            f"{unanswered} of {sum(s.episodes for s in summaries)} episodes have no reply, and "
+            "count as wrong where a figure has them: an answer that a file lacks, or a limit "
+            "reached before the first reply."
+        )
     if left_out := sum(summary.no_official for summary in summaries):
         console.print(
             f"Official figures leave out {left_out} of {sum(s.episodes for s in summaries)} "
@@ -364,6 +370,7 @@ def _plain(one: Summary) -> dict[str, JSON]:
         "episodes": one.episodes,
         "errored": one.errored,
         "no_official": one.no_official,
+        "no_reply": one.no_reply,
         **{name: _estimate(figure) for name, figure in one.figures.items()},
         "totals": {
             total: {name: _estimate(figure) for name, figure in found.items()}

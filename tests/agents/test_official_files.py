@@ -234,3 +234,15 @@ def test_episodes_without_an_official_figure_are_told(tmp_path: Path) -> None:
             "--log-dir", str(tmp_path / "logs"))  # fmt: skip
     done = toolhop(*more)
     assert "Official figures leave out 1 of 2 episodes" in " ".join(done.stdout.split())
+    assert "1 of 2 episodes have no reply" in " ".join(done.stdout.split())
+
+
+def test_modes_that_a_file_does_not_answer_are_not_scored(
+    toolbehonest: str, tmp_path: Path
+) -> None:
+    run, _ = played(toolbehonest, tmp_path, "gold", "--mode", "level-1")
+    written(run, tmp_path / "one.json")
+    agent = ("--data", toolbehonest, "--agent", f"predictions:{tmp_path / 'one.json'}")
+    done = toolhop("run", *agent, "--mode", "level-1,level-2", "--log-dir", str(tmp_path))
+    assert done.returncode == 2
+    assert "no answer in the mode level-2" in " ".join(done.stderr.split())
