@@ -246,3 +246,19 @@ def test_modes_that_a_file_does_not_answer_are_not_scored(
     done = toolhop("run", *agent, "--mode", "level-1,level-2", "--log-dir", str(tmp_path))
     assert done.returncode == 2
     assert "no answer in the mode level-2" in " ".join(done.stderr.split())
+
+
+def test_half_a_surrogate_pair_in_arguments_stops_nothing(
+    relytoolbench: str, tmp_path: Path
+) -> None:
+    run, _ = played(relytoolbench, tmp_path / "logs", "all-tools")
+    for path in written(run, tmp_path / "out"):
+        text = Path(path).read_text().replace("anything", "\\\\ud83d")
+        assert "ud83d" in text
+        Path(path).write_text(text)
+    again, _ = played(relytoolbench, tmp_path, f"predictions:{tmp_path / 'out'}")
+    chats = tmp_path / "chats.jsonl"
+    done = toolhop("export", again, "--to", "chat", "--all", "--out", str(chats))
+    assert done.returncode == 0, done.stderr
+    assert "\\ud83d" in chats.read_text()
+    assert all(json.loads(line) for line in chats.read_text().splitlines())

@@ -177,6 +177,7 @@ PROMPTS = {
 def question(kind: Kind, inputs: Mapping[str, JSON]) -> LlmQuestion:
     """What a judge is asked; its id follows from kind and inputs, so that one is asked once."""
     text = json.dumps(dict(inputs), ensure_ascii=False, indent=1)
+    text = text.encode("utf-8", "backslashreplace").decode()  # halves of surrogate pairs
     key = hashlib.sha256(text.encode()).hexdigest()[:12]
     schema: dict[str, JSON] = {
         "type": "object",
