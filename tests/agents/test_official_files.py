@@ -4,15 +4,21 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from io import StringIO
 from pathlib import Path
 from typing import Any
 
 import pytest
+from rich.console import Console
 
 from tests.agents.command import toolhop
 from tests.conftest import SHARED
 from tests.env.test_relytoolbench import conversation
 from toolhop_agents.benchmarks import binding_of
+from toolhop_agents.table import print_tables
+from toolhop_env.attempt import counting
+from toolhop_env.runs.store import RunStore
+from toolhop_env.summary import summarize
 from toolhop_tools.errors import DataError
 
 GOLDEN = Path(__file__).parents[1] / "golden"
@@ -262,3 +268,14 @@ def test_half_a_surrogate_pair_in_arguments_stops_nothing(
     assert done.returncode == 0, done.stderr
     assert "\\ud83d" in chats.read_text()
     assert all(json.loads(line) for line in chats.read_text().splitlines())
+
+
+def test_tables_cut_no_figure_in_a_narrow_terminal(relytoolbench: str, tmp_path: Path) -> None:
+    run, _ = played(relytoolbench, tmp_path / "logs", "all-tools")
+    store = RunStore.open(Path(run))
+    found = summarize(counting(store.attempts()))
+    text = StringIO()
+    print_tables(Console(file=text, width=80), found)
+    assert "all sets" in text.getvalue()
+    assert "…" not in text.getvalue()
+    assert max(map(len, text.getvalue().splitlines())) <= 80
