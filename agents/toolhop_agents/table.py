@@ -101,13 +101,13 @@ def answer_table(
     scale = "per cent ± standard error" if benchmark.lead.unit is Unit.SHARE else "means"
     title = f"{benchmark.title}, {scale}; {_order(summaries)}"
     table = Table(title=title, title_justify="left")
-    table.add_column("arm" if labels else "agent")
+    table.add_column("arm" if labels else "agent", overflow="fold")
     table.add_column("scorer")
     for mode in benchmark.modes:
-        table.add_column(mode.capitalize(), justify="right")
+        table.add_column(mode.capitalize(), justify="right", overflow="fold")
     called = any(one.figures[INSTANCE_ERROR.name] is not None for one in summaries)
     for column in ("Query", "Instance") if called else ():
-        table.add_column(column, justify="right")
+        table.add_column(column, justify="right", overflow="fold")
     for name, agent in (labels or labelled(summaries)).items():
         by_mode = {s.group.mode: s for s in summaries if _name(s) == name}
         _add_rows(table, benchmark, agent, by_mode, called=called)
@@ -159,11 +159,14 @@ def detail_table(
     ]
     conduct = [one for one in CONDUCT if one.name in ("turns", "calls")]
     table = Table(title=f"Episodes; {_order(summaries)}", title_justify="left")
-    table.add_column("arm" if labels else "agent")
-    table.add_column("mode")
+    if len(others) > 1:  # room for figures in a narrow terminal
+        table.box, table.padding = None, (0, 1, 0, 0)
+    for column in ("arm" if labels else "agent", "mode"):
+        table.add_column(column, overflow="fold")
     names = [one.heading for one in others], [one.name for one in conduct]
     for column in ("played", "errored", *names[0], *names[1], "tokens", "seconds", "cost"):
-        table.add_column(column, justify="right")
+        whole = column not in names[0]
+        table.add_column(column, justify="right", no_wrap=whole, overflow="fold")
     labels = labels or labelled(summaries)
     for one in summaries:
         table.add_row(
@@ -230,9 +233,9 @@ def _scorer_columns(
     table = Table(title=title, title_justify="left", box=None, padding=(0, 1, 0, 0))
     split = any(one.topic for one in measures)
     for column in (*head, *(["scorer"] if split else [])):
-        table.add_column(column, justify="right" if column == "n" else "left")
+        table.add_column(column, justify="right" if column == "n" else "left", overflow="fold")
     for topic in units:
-        table.add_column(topic, justify="right")
+        table.add_column(topic, justify="right", overflow="fold")
     return table
 
 
@@ -319,6 +322,12 @@ def print_tables(
     if errors is not None:
         console.print(errors)
     _print_cached(console, summaries)
+    if unanswered := sum(summary.no_reply for summary in summaries):
+        console.print(
+            f"{unanswered} of {sum(s.episodes for s in summaries)} episodes have no reply, and "
+            "count as wrong where a figure has them: an answer that a file lacks, or a limit "
+            "reached before the first reply."
+        )
     if left_out := sum(summary.no_official for summary in summaries):
         console.print(
             f"Official figures leave out {left_out} of {sum(s.episodes for s in summaries)} "
@@ -364,6 +373,7 @@ def _plain(one: Summary) -> dict[str, JSON]:
         "episodes": one.episodes,
         "errored": one.errored,
         "no_official": one.no_official,
+        "no_reply": one.no_reply,
         **{name: _estimate(figure) for name, figure in one.figures.items()},
         "totals": {
             total: {name: _estimate(figure) for name, figure in found.items()}

@@ -64,6 +64,8 @@ class Summary:
     """Scored episodes of items that certificates prove; None where none is known."""
     no_official: int = 0
     """Scored episodes without any official figure, though the benchmark has such measures."""
+    no_reply: int = 0
+    """Scored episodes without any reply, such as those that a file of answers lacks."""
     figures_proven: Mapping[str, Estimate | None] = field(default_factory=dict)
     """The answer measures over those."""
     totals: Totals = field(default_factory=dict)
@@ -122,6 +124,7 @@ def _summary(name: Group, group: Sequence[Attempt]) -> Summary:
         endings=dict(Counter(one.ending for one in conducts)),
         proven=len(proven) if certified else None,
         no_official=_no_official(benchmark, [score for _, score in pairs]),
+        no_reply=sum(one.turns == 0 for one in conducts),
         figures_proven={m.name: of_proven[m.name] for m in benchmark.answer_measures},
         spent=_spent(conducts),
     )

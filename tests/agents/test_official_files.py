@@ -4,15 +4,21 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from io import StringIO
 from pathlib import Path
 from typing import Any
 
 import pytest
+from rich.console import Console
 
 from tests.agents.command import toolhop
 from tests.conftest import SHARED
 from tests.env.test_relytoolbench import conversation
 from toolhop_agents.benchmarks import binding_of
+from toolhop_agents.table import print_tables
+from toolhop_env.attempt import counting
+from toolhop_env.runs.store import RunStore
+from toolhop_env.summary import summarize
 from toolhop_tools.errors import DataError
 
 GOLDEN = Path(__file__).parents[1] / "golden"
@@ -234,3 +240,42 @@ def test_episodes_without_an_official_figure_are_told(tmp_path: Path) -> None:
             "--log-dir", str(tmp_path / "logs"))  # fmt: skip
     done = toolhop(*more)
     assert "Official figures leave out 1 of 2 episodes" in " ".join(done.stdout.split())
+    assert "1 of 2 episodes have no reply" in " ".join(done.stdout.split())
+
+
+def test_modes_that_a_file_does_not_answer_are_not_scored(
+    toolbehonest: str, tmp_path: Path
+) -> None:
+    run, _ = played(toolbehonest, tmp_path, "gold", "--mode", "level-1")
+    written(run, tmp_path / "one.json")
+    agent = ("--data", toolbehonest, "--agent", f"predictions:{tmp_path / 'one.json'}")
+    done = toolhop("run", *agent, "--mode", "level-1,level-2", "--log-dir", str(tmp_path))
+    assert done.returncode == 2
+    assert "no answer in the mode level-2" in " ".join(done.stderr.split())
+
+
+def test_half_a_surrogate_pair_in_arguments_stops_nothing(
+    relytoolbench: str, tmp_path: Path
+) -> None:
+    run, _ = played(relytoolbench, tmp_path / "logs", "all-tools")
+    for path in written(run, tmp_path / "out"):
+        text = Path(path).read_text().replace("anything", "\\\\ud83d")
+        assert "ud83d" in text
+        Path(path).write_text(text)
+    again, _ = played(relytoolbench, tmp_path, f"predictions:{tmp_path / 'out'}")
+    chats = tmp_path / "chats.jsonl"
+    done = toolhop("export", again, "--to", "chat", "--all", "--out", str(chats))
+    assert done.returncode == 0, done.stderr
+    assert "\\ud83d" in chats.read_text()
+    assert all(json.loads(line) for line in chats.read_text().splitlines())
+
+
+def test_tables_cut_no_figure_in_a_narrow_terminal(relytoolbench: str, tmp_path: Path) -> None:
+    run, _ = played(relytoolbench, tmp_path / "logs", "all-tools")
+    store = RunStore.open(Path(run))
+    found = summarize(counting(store.attempts()))
+    text = StringIO()
+    print_tables(Console(file=text, width=80), found)
+    assert "all sets" in text.getvalue()
+    assert "…" not in text.getvalue()
+    assert max(map(len, text.getvalue().splitlines())) <= 80

@@ -292,5 +292,22 @@ def test_finish_ends_the_episode_by_its_return_type(tmp_path: Path) -> None:
     assert gives_up.ended is not None
     assert gives_up.ended.ending == "gave_up"
     assert played(gives_up).returned == "give_up_and_restart"
-    other = trace_of(item, {"steps": [["Finish", '{"return_type": "enough"}'], "I stop."]})
-    assert not played(other).asked.finished
+    text = trace_of(item, {"steps": ["I stop."]})
+    assert not played(text).asked.finished
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    ['{"return_type": "enough"}', '{"final_answer": "SOLVED"}', '{"return_type": "give_answ', ""],
+)
+def test_a_finish_that_does_not_fit_its_schema_ends_an_answer_officially_alone(
+    arguments: str, tmp_path: Path
+) -> None:
+    items = own_items(tmp_path)
+    for name in ("G1_instruction-1", "G1_instruction_missing_all_arguments-1"):
+        trace = trace_of(items[name], {"steps": [["Finish", arguments]]})
+        answers, _ = judged(trace)
+        values = score(trace, answers)
+        assert values["no_finish"] == (0.0, 1.0)
+        assert values["pass"] == (float("missing" in name or "SOLVED" in arguments), 1.0)
+        assert values["strict"] == (0.0, 1.0)

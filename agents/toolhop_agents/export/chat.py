@@ -78,7 +78,11 @@ def write_chats(
         ExportError: the file cannot be written.
     """
     lines = 0
-    with atomic(path) as beside, beside.open("w", encoding="utf-8") as file:
+    # Halves of surrogate pairs in arguments that are decoded stay the escapes that they were.
+    with (
+        atomic(path) as beside,
+        beside.open("w", encoding="utf-8", errors="backslashreplace") as file,
+    ):
         for one, item in episodes:
             if one.counts and one.attempt.score and (style.include_wrong or right(one)):
                 file.write(json.dumps(chat(one, item, style), ensure_ascii=False) + "\n")

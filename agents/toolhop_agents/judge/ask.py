@@ -10,6 +10,7 @@ from dataclasses import replace
 import jsonschema_rs
 
 from toolhop_agents.judge.judges import Judge, NoAnswer, Said, asked
+from toolhop_agents.models.wire import sendable
 from toolhop_env.benchmarks import named
 from toolhop_env.guarded import fault
 from toolhop_env.questions import LlmQuestion, Question, SimilaritiesQuestion, digest
@@ -88,7 +89,7 @@ def _judgement(
     if isinstance(said, NoAnswer):
         cause = said.cause or f"gave no valid answer ({said.last!r:.100})"
     elif fits(said.answer):
-        answer = said.answer
+        answer = sendable(said.answer)  # files hold no half of a surrogate pair
     else:
         cause = f"gave no valid answer ({said.answer!r:.100})"
     if cause:

@@ -8,8 +8,13 @@ from itertools import pairwise
 from random import Random
 
 from toolhop_agents.benchmarks import binding_of
-from toolhop_agents.benchmarks.binding import Binding, Interaction
-from toolhop_agents.benchmarks.predictions import PREFIX, file_digest, read_predictions
+from toolhop_agents.benchmarks.binding import Answers, Binding, Interaction
+from toolhop_agents.benchmarks.predictions import (
+    PREFIX,
+    file_digest,
+    read_predictions,
+    turns_of,
+)
 from toolhop_agents.models import prices
 from toolhop_agents.runs import manifest as manifests
 from toolhop_agents.runs.certified import chosen
@@ -84,7 +89,9 @@ def prepare(settings: RunSettings) -> Job:
     if settings.judge is None:
         own["judge"] = binding.benchmark.judge
     settings = settings.model_copy(update=own)
-    _check_agent(settings, binding, data.items)
+    answers = _check_agent(settings, binding, data.items)
+    if answers is not None:
+        _check_answers(settings, answers, items)
     _check_planned(settings, binding, items)
     _check_bodies(items, settings)
     items = chosen(items, data.name, settings.certificates, only=settings.certified_only)
@@ -204,15 +211,35 @@ def _check_planned(settings: RunSettings, binding: Binding, items: Sequence[Item
         )
 
 
-def _check_agent(settings: RunSettings, binding: Binding, known: Sequence[Item] | None) -> None:
+def _check_answers(settings: RunSettings, answers: Answers, items: Sequence[Item]) -> None:
+    """See that a file of answers has some in each mode: what it lacks counts as wrong.
+
+    Raises:
+        BadChoice: it has none in a mode.
+    """
+    for mode in settings.modes:
+        if all(turns_of(answers, item.id, mode) is None for item in items):
+            raise BadChoice(
+                f"{settings.agent_name} has no answer in the mode {mode} to any item that is "
+                "played, and what has no answer counts as wrong",
+                fix="give the modes and items that the file answers (--mode, --sample-id)",
+            )
+
+
+def _check_agent(
+    settings: RunSettings, binding: Binding, known: Sequence[Item] | None
+) -> Answers | None:
+    """The answers of a file that is played; None where no file is."""
     if settings.model is None and settings.agent_name.startswith(PREFIX):
-        read_predictions(settings.agent_name, binding, known)
+        answers = read_predictions(settings.agent_name, binding, known)
         if binding.asked is Interaction.EPISODES and settings.call_format is not CallFormat.NATIVE:
             raise BadChoice(
                 f"--call-format {settings.call_format}: calls of a file of answers are native",
                 fix="leave the option out",
             )
-    elif settings.model is None:
+        return answers
+    if settings.model is None:
         choose(settings.agent_name, binding.agents)
     elif settings.run_limits.known_costs:
         prices.check(settings.model, settings.base_url, settings.price)
+    return None

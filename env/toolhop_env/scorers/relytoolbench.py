@@ -42,7 +42,7 @@ from toolhop_env.trace import Called, ResultOrigin, Trace
 from toolhop_env.verdicts import Call
 from toolhop_sandbox.outcome import JSON, Returned
 from toolhop_tools.model import ActionChoice, Item
-from toolhop_tools.readers.relytoolbench import GROUPS, KINDS, NAME, RETURNS, group_of
+from toolhop_tools.readers.relytoolbench import FINISH, GROUPS, KINDS, NAME, RETURNS, group_of
 
 T = TypeVar("T")
 OFFICIAL_COST, STRICT_COST = 9, 10
@@ -61,7 +61,7 @@ class Played:
     contaminated: bool
     """Whether the tools of an unmatched row hold some that its query needs."""
     returned: str
-    """What Finish returned; empty where the episode ended otherwise."""
+    """What Finish returned; empty where there was none, or its arguments did not fit."""
     evidence: Evidence
     """What a judge by rules goes by."""
 
@@ -96,7 +96,8 @@ def played(trace: Trace) -> Played:
     not_counted = NOT_COUNTED | set(gold["ends"])
     calls = [call for call in trace.calls if call.raw.name not in not_counted]
     last = trace.calls[-1] if trace.calls else None
-    finish = last if last is not None and last.error is None and last.ends is not None else None
+    # Officially its name decides: a Finish whose arguments do not fit ends the answer too.
+    finish = last if last is not None and last.raw.name in {FINISH.name, *gold["ends"]} else None
     said = finish.raw.arguments if finish else (trace.final_text or "")
     counted = [ToolCall(call.raw.name, call.raw.arguments, response_of(call)) for call in calls]
     whole: dict[str, JSON] = {
@@ -107,7 +108,7 @@ def played(trace: Trace) -> Played:
         "final_answer": said,
     }
     returned = ""
-    if finish is not None and isinstance(finish.verdict, Call):
+    if finish is not None and finish.ends is not None and isinstance(finish.verdict, Call):
         returned = str(finish.verdict.arguments.get("return_type", ""))
     relevance = gold["kind"] == "unmatched"
     asked = Conversation(trace.started.question, counted, said, finish is not None, whole)
@@ -176,6 +177,7 @@ PROMPTS = {
 def question(kind: Kind, inputs: Mapping[str, JSON]) -> LlmQuestion:
     """What a judge is asked; its id follows from kind and inputs, so that one is asked once."""
     text = json.dumps(dict(inputs), ensure_ascii=False, indent=1)
+    text = text.encode("utf-8", "backslashreplace").decode()  # halves of surrogate pairs
     key = hashlib.sha256(text.encode()).hexdigest()[:12]
     schema: dict[str, JSON] = {
         "type": "object",
@@ -290,7 +292,7 @@ def _strict(one: Played, judge: _Judge) -> Values:
         if status is None:
             return values
         hallucinated = _hallucinated(one, reasons, status, judge, strict=True)
-        result = "Passed" if status == "Solved" else "Failed"
+        result = "Passed" if status == "Solved" and one.returned else "Failed"
     else:
         hallucinated = False
         result = "Passed" if one.returned == PROPER[one.kind] else "Failed"
@@ -541,7 +543,7 @@ OFFICIAL = (
 RELYTOOLBENCH = Benchmark(
     name=NAME,
     title="RelyToolBench",
-    version="2",
+    version="3",
     modes=("finish",),
     measures=MEASURES,
     gold=gold_of,
