@@ -15,6 +15,7 @@ from click.testing import CliRunner, Result
 
 from tests.agents.command import toolhop
 from tests.agents.items import hop, small_item, tool
+from tests.env import scenes
 from toolhop_agents.cli.play import choose, play
 from toolhop_agents.play.prompt import history_file, open_history
 from toolhop_env.benchmarks import score
@@ -301,6 +302,26 @@ change {}
     ends = [trace.ended.ending for trace in (finished, gave_up) if trace.ended]
     assert ends == [Ending.ANSWERED, Ending.GAVE_UP]
     assert finished.final_text == "16"
+
+
+def test_a_labelled_item_has_a_user_of_its_own_and_other_tools_come(
+    agent: Agent, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    item = scenes.unmatched(reserve=True)
+    monkeypatch.setattr("toolhop_agents.cli.play.load", lambda _: DataSet("s", "", (item,)))
+    lines = """
+talk_to_user question="Which country?"
+change_tools reason="none fits" need="capital of a country"
+:tool capital_of
+capital_of country=Norway
+:answer 717710
+"""
+    out = agent(lines, item.id).stdout
+    assert "You answer in the place of" not in out
+    assert "From the next turn on these tools are on offer too:" in out
+    (trace,) = traces(tmp_path)
+    assert trace.calls[2].outcome is not None, "the new tool was called"
+    assert trace.calls[0].feedback == '"I do not know."'
 
 
 # --- modes, limits, ends

@@ -211,6 +211,8 @@ CALLS: tuple[Column[OneCall], ...] = (
     Column("arguments", T, "their text as written", lambda c: c.called.raw.arguments),
     Column("read", T, "the arguments as read, JSON; null where rejected", _read),
     Column("hop", I, "hop whose tool this is, from 1; null for none", _hop),
+    Column("action", T, "the episode's action that it is, no call of a tool; null for none",
+           lambda c: c.called.action),
     Column("level", T, "how much feedback tells", lambda c: c.called.level.value),
     Column("ok", B, "the call succeeded", lambda c: c.called.error is None),
     Column("error", T, "error code; null where it succeeded",
