@@ -84,6 +84,24 @@ def f(text, shift):
 SHIFT_OF = {"text": TEXT, "shift": NUMBER}
 CUT = "def f(text, start, end):\n    return text[start:end]\n"
 CUT_OF = {"text": TEXT, "start": {**NUMBER, "description": "First index."}, "end": NUMBER}
+MOVED = """
+import datetime
+def f(date, days):
+    return (datetime.date.fromisoformat(date) + datetime.timedelta(days)).isoformat()
+"""
+MOVED_OF = {"date": TEXT, "days": {**NUMBER, "description": "Negative for an earlier date."}}
+BOOKS = """
+YEARS = {'Scott': (1814, 1817, 1819), 'Austen': (1811, 1813), 'Burney': (1778, 1814)}
+def f(author, published_after=0, published_before=9999):
+    return sum(published_after < one < published_before for one in YEARS[author])
+"""
+BOOKS_OF = {"author": TEXT, "published_after": NUMBER, "published_before": NUMBER}
+TALLER = """
+METRES = {'K2': 8611, 'Everest': 8849, 'Lhotse': 8516}
+def f(a, b):
+    first, second = sorted((a, b), key=METRES.get, reverse=True)
+    return {'taller': first, 'shorter': second}
+"""
 CELSIUS = "Convert 100 degrees Fahrenheit to Celsius."
 ROWS = "How many of the numbers 4, 12, 19 and 7 are greater than 10?"
 JOINED = "Join the words 'salt' and 'pepper' with a hyphen between them."
@@ -116,6 +134,10 @@ RIGHT_AND_WRONG: list[tuple[str, dict[str, Any], list[str], str, str, str]] = [
     (SHIFT, SHIFT_OF, [*SHIFT_OF], "Shift each letter of 'dolphin' back by 3 places.",
      "alimefk", "grosklq"),
     (CUT, CUT_OF, [*CUT_OF], TAKEN, "nte", "ante"),
+    (MOVED, MOVED_OF, [*MOVED_OF], "What date is 45 days before 10 January 2021?", "2020-11-26",
+     "2021-02-24"),
+    (BOOKS, BOOKS_OF, ["author"], "How many books did Scott publish after 1815?", "2", "1"),
+    (TALLER, {"a": TEXT, "b": TEXT}, ["a", "b"], "Which is taller, K2 or Lhotse?", "K2", "Lhotse"),
 ]  # fmt: skip
 
 

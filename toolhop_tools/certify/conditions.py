@@ -138,7 +138,8 @@ def hitting(task: Task, value: JSON, arguments: Arguments) -> Reading | None:
     gold = Kind.of(task.asked.gold)
     mine = _key_said(task, reading.path)
     held = dict(scalars(value))
-    for path, _ in answers(gold, value, arguments):
+    chosen = repeated(task, arguments) is not None
+    for path, _ in answers(gold, value, arguments, own=chosen):
         other = as_text(held[path])
         if path == reading.path or same_answer(task.asked.gold, other):
             continue
@@ -316,25 +317,29 @@ def joined(task: Task, arguments: Arguments) -> bool:
     return False
 
 
-def follows(task: Task, leaf: Leaf, ran: Iterable[tuple[Arguments, Outcome]]) -> bool:
-    """Whether a tool gives back whatever stands in a leaf's place, unasked."""
+def follows(leaf: Leaf, path: Path, ran: Iterable[tuple[Arguments, Outcome]]) -> bool:
+    """Whether a tool gives back, at a place of its result, whatever stands in a leaf's place."""
     followed = other = 0
     for arguments, outcome in ran:
         value = read_result(outcome.json_text) if isinstance(outcome, Returned) else None
         given = dict(scalars(dict(arguments))).get(leaf.path)
-        if given is not None and judge(as_text(given), value, {}) is not None:
+        at_path = dict(scalars(value)).get(path, value)
+        if given is not None and judge(as_text(given), at_path, {}) is not None:
             followed += 1
         elif _says_something(value):
             other += 1
     return other <= (1 - FOLLOWED) * (followed + other)
 
 
-def flaw(task: Task, arguments: Arguments, ran: Sequence[tuple[Arguments, Outcome]]) -> str:
+def flaw(
+    task: Task, arguments: Arguments, path: Path, ran: Sequence[tuple[Arguments, Outcome]]
+) -> str:
     """Why a call that is grounded proves nothing, whatever its rivals say; empty where it may.
 
     Args:
         task: the hop.
         arguments: the call.
+        path: where its result has the gold.
         ran: calls like it, and what came of them.
     """
     if says_nothing(task, arguments):
@@ -343,7 +348,7 @@ def flaw(task: Task, arguments: Arguments, ran: Sequence[tuple[Arguments, Outcom
     if limits[0]:
         return f"the tool has nothing for what the question says: {shown(limits[0])}"
     same = repeated(task, arguments)
-    if joined(task, arguments) or (same is not None and follows(task, same, ran)):
+    if joined(task, arguments) or (same is not None and follows(same, path, ran)):
         return "the tool repeats what the call is given"
     return ""
 

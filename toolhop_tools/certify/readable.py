@@ -165,7 +165,7 @@ def ground(asked: Asked, leaf: Leaf) -> Ground:
     if counts_from_zero(leaf.about) and asked.positions:
         return Ground.SAID if number + 1 in asked.positions else Ground.NOWHERE
     if abs(number) in _numbers(asked.text) or str(abs(number)) in asked.mentions.numbers:
-        below = backwards(asked, leaf.name) or _MINUS.search(asked.text) is not None
+        below = backwards(asked, leaf) or _MINUS.search(asked.text) is not None
         return Ground.SAID if (number < 0) == below else Ground.CHANGED
     if abs(number) in map(plain_number, words(leaf.about)):
         return Ground.SCHEMA
@@ -291,10 +291,11 @@ _BACK = frozenset({"before", "ago", "earlier", "prior", "back", "preceding", "le
 _MOVES = frozenset({"add", "offset", "shift", "delta", "change", "amount", "increment", "step"})
 
 
-def backwards(asked: Asked, name: str) -> bool:
+def backwards(asked: Asked, leaf: Leaf) -> bool:
     """Whether a number is to be given with a minus: ``years_to_add`` for "6 years before"."""
     back = not _BACK.isdisjoint(words(asked.text))
-    return back and not _MOVES.isdisjoint(words(name.replace("_", " ")))
+    moves = not _MOVES.isdisjoint(words(leaf.name.replace("_", " ")))
+    return back and (moves or "negative" in words(leaf.about))
 
 
 def said(choice: str, asked: Asked) -> float:

@@ -68,10 +68,16 @@ def _steps(task: Task, arguments: Arguments) -> Iterator[dict[str, JSON]]:
 
 
 def _fewer(task: Task, arguments: Arguments) -> Iterator[dict[str, JSON]]:
-    """Without each optional argument, and without all of them."""
+    """Without each optional argument, without all of them, and with one in another's place."""
     free = [name for name in arguments if name not in task.required]
     for out in ([free] if len(free) > 1 else []) + [[name] for name in free]:
         yield {name: value for name, value in arguments.items() if name not in out}
+    for name, other in itertools.product(free, task.properties):
+        schema = task.schema_of(name)
+        alike = schema.get("type") == task.schema_of(other).get("type") and "enum" not in schema
+        scalar = isinstance(arguments[name], str) or is_number(arguments[name])
+        if alike and scalar and other not in arguments:
+            yield {other if one == name else one: value for one, value in arguments.items()}
 
 
 def _orders(task: Task, arguments: Arguments, own: Sequence[Leaf]) -> Iterator[dict[str, JSON]]:
@@ -151,7 +157,7 @@ def _other_values(task: Task, own: Sequence[Leaf], leaf: Leaf) -> Iterator[JSON]
     elif isinstance(leaf.value, str):
         yield from _other_texts(task.asked, leaf.value, others)
     elif isinstance(leaf.value, int | float):
-        if backwards(task.asked, leaf.name) or leaf.value < 0:
+        if backwards(task.asked, leaf) or leaf.value < 0:
             yield -leaf.value
         if ground(task.asked, leaf) > Ground.SAID and leaf.value != leaf.schema.get("default"):
             for text in (*wanted(task), *task.asked.mentions.ordinals):
