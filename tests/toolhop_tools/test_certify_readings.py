@@ -29,12 +29,6 @@ def f(start_date, end_date, include_end=False):
     return (read(end_date) - read(start_date)).days + include_end
 """
 DAYS_OF = {"start_date": TEXT, "end_date": TEXT, "include_end": _switch()}
-AGE = """
-import datetime
-def f(birth_date, on_date):
-    read = datetime.date.fromisoformat
-    return abs((read(on_date) - read(birth_date)).days // 365 - (on_date < '1960'))
-"""
 SHARE = "def f(old_price, new_price):\n    return (new_price - old_price) / old_price * 100\n"
 SHARE_OF = {"old_price": REAL, "new_price": REAL}
 POWER = "def f(base, exponent):\n    return base ** exponent\n"
@@ -107,7 +101,6 @@ ROWS = "How many of the numbers 4, 12, 19 and 7 are greater than 10?"
 JOINED = "Join the words 'salt' and 'pepper' with a hyphen between them."
 MARCH = "How many days passed from 3 March 2020 to 10 March 2020?"
 INCLUDED = "How many days are there from 3 March 2020 to 10 March 2020, the end included?"
-BORN = "How old was someone born on 5 July 1950 on 1 March 1990?"
 HOW_OLD = "How old was Clara Wieck when she died?"
 TAKEN = "Which letters stand at index 2 up to index 5 of 'lantern'?"
 MEDIAN = "What is the median of 3, 8, 20, 4 and 40?"
@@ -115,7 +108,6 @@ MEDIAN = "What is the median of 3, 8, 20, 4 and 40?"
 RIGHT_AND_WRONG: list[tuple[str, dict[str, Any], list[str], str, str, str]] = [
     (DAYS, DAYS_OF, ["start_date", "end_date"], MARCH, "7", "-7"),
     (DAYS, DAYS_OF, ["start_date", "end_date"], INCLUDED, "8", "7"),
-    (AGE, {"birth_date": TEXT, "on_date": TEXT}, ["birth_date", "on_date"], BORN, "39", "41"),
     (SHARE, SHARE_OF, [*SHARE_OF], "How did the price change from 40 to 50?", "25", "-20"),
     (POWER, {"base": NUMBER, "exponent": NUMBER}, ["base", "exponent"],
      "What is 2 raised to the power of 10?", "1024", "100"),
@@ -169,3 +161,10 @@ def test_two_fields_that_the_question_does_not_tell_apart_are_ambiguous() -> Non
     found = proof(hop)
     assert found.verdict is HopVerdict.AMBIGUOUS
     assert "Federer" in found.why
+
+
+def test_a_word_that_stands_for_a_parameter_does_not_turn_a_pair() -> None:
+    known = {"base": NUMBER, "exponent": NUMBER}
+    assert proof(made(POWER, "What is the 2nd power of 5?", "32", known)).verdict is not (
+        HopVerdict.PROVEN
+    )

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from toolhop_sandbox.outcome import JSON
 from toolhop_tools.answers import same_answer
-from toolhop_tools.certify.alike import EMPTY
+from toolhop_tools.certify.alike import EMPTY, told
 from toolhop_tools.certify.candidates import Task
 from toolhop_tools.certify.literals import is_mark
 from toolhop_tools.certify.readable import (
@@ -288,6 +288,10 @@ _AIM = frozenset({"to", "target", "into", "destination", "output"})
 _TOWARDS = frozenset({"in", "to", "into", "many", "much"})
 
 
+_SAME = 0.9
+"""How far a word is told by itself: less is by a word that stands for it."""
+
+
 def _role(task: Task, leaf: Leaf) -> int:
     own = words(leaf.name.replace("_", " "))
     days = [day.split("-") for day in task.asked.mentions.dates]
@@ -299,4 +303,4 @@ def _role(task: Task, leaf: Leaf) -> int:
         return 0
     near = beside(task.asked, leaf) if isinstance(leaf.value, str | int | float) else ()
     aimed = not _AIM.isdisjoint(own) and not _TOWARDS.isdisjoint(near)
-    return aimed + sum(speaks_of(" ".join(near), word) for word in own)
+    return aimed + sum(told(word, near) >= _SAME for word in own)
