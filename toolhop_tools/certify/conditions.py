@@ -26,7 +26,7 @@ from toolhop_tools.certify.readable import (
     speaks_of,
     with_value,
 )
-from toolhop_tools.certify.standing import Arguments, standing, switch, wanted
+from toolhop_tools.certify.standing import Arguments, holds, standing, switch, wanted
 from toolhop_tools.certify.words import as_text, bare, letters, scalars, words
 from toolhop_tools.dates import dates_in, whole_date
 from toolhop_tools.errors import shown
@@ -71,6 +71,23 @@ def not_provided(task: Task) -> list[str]:
     names = {word for name in task.asked.named for word in words(name)}
     limits = [word for word in words(task.asked.text) if word in _LIMITS - names]
     return [word for word in limits if not speaks_of(task.document, word)]
+
+
+_BOUND = re.compile(
+    r"\b(?:before|after|since|until|till|above|below|under|over|than|exceeding|least|most|up to)"
+    r" (?:the year )?(\d[\d,.]*)(?<![,.])"
+)
+"""A number that limits what is asked: ``before 1986``, ``more than 30``."""
+
+
+def limit_left_out(task: Task, calls: Sequence[Arguments]) -> str:
+    """A limit of the sub-question that no call has a place for; empty where there is none."""
+    for found in _BOUND.finditer(task.asked.text.replace("$", "")):
+        number = found[1].replace(",", "")
+        own = number in task.asked.mentions.numbers and not speaks_of(task.document, number)
+        if own and not any(holds(leaves(task.schema, one), number) for one in calls):
+            return found[0]
+    return ""
 
 
 _TEXTS = ("Qorvellan Thrys", "database", "x")
@@ -121,7 +138,8 @@ def hitting(task: Task, value: JSON, arguments: Arguments) -> Reading | None:
     gold = Kind.of(task.asked.gold)
     mine = _key_said(task, reading.path)
     held = dict(scalars(value))
-    for path, _ in answers(gold, value, arguments):
+    chosen = repeated(task, arguments) is not None
+    for path, _ in answers(gold, value, arguments, own=chosen):
         other = as_text(held[path])
         if path == reading.path or same_answer(task.asked.gold, other):
             continue
@@ -134,12 +152,34 @@ def hitting(task: Task, value: JSON, arguments: Arguments) -> Reading | None:
 
 
 def others_listed(task: Task, value: JSON, reading: Reading, arguments: Arguments) -> list[str]:
-    """Answers that stand in one list with the gold, any of which could be meant."""
-    if literal(task.asked.gold) is not None:
+    """Answers that stand in one list or record with the gold, any of which could be meant."""
+    gold = task.asked.gold
+    if literal(gold) is not None or reading.span is not None:
         return []
-    found = answers(Kind.of(task.asked.gold), value, arguments)
-    beside_it = [text for path, text in found if _one_of_many(path, reading.path)]
-    return [text for text in beside_it if not same_answer(task.asked.gold, text)]
+    found = answers(Kind.of(gold), value, arguments)
+    mine = _key_said(task, reading.path)
+    beside_it = [
+        text
+        for path, text in found
+        if _one_of_many(path, reading.path)
+        or (
+            _fields_of_one(path, reading.path)
+            and _alike(gold, text)
+            and mine == _key_said(task, path)
+        )
+    ]
+    return [text for text in beside_it if not same_answer(gold, text)]
+
+
+def _fields_of_one(path: Path, other: Path) -> bool:
+    """Whether two paths lead to fields of one record."""
+    return path != other and path[:-1] == other[:-1] and isinstance(path[-1], str)
+
+
+def _alike(gold: str, text: str) -> bool:
+    """Whether a text could be the answer by its form: a name where the gold is one."""
+    capitals = [all(part[:1].isupper() for part in one.split()) for one in (gold, text)]
+    return Kind.of(gold) is not Kind.TEXT or (all(capitals) and len(text.split()) <= 6)
 
 
 def _one_of_many(path: Path, other: Path) -> bool:
@@ -150,8 +190,35 @@ def _one_of_many(path: Path, other: Path) -> bool:
     return all(one == two or (isinstance(one, int) and isinstance(two, int)) for one, two in pairs)
 
 
+_HOW = {
+    "old": "age",
+    "long": "length duration runtime",
+    "tall": "height",
+    "wide": "width",
+    "high": "height elevation altitude",
+    "far": "distance",
+    "deep": "depth",
+    "heavy": "weight mass",
+    "large": "size area",
+    "big": "size area",
+    "fast": "speed",
+}
+"""What *how old* and the like ask for."""
+
+
+_ANSWER = frozenset({"result", "answer", "value", "output"})
+"""Fields that are the answer by their name, whatever is asked."""
+
+
 def _key_said(task: Task, path: Path) -> float:
-    return max((said(step, task.asked) for step in path if isinstance(step, str)), default=0.0)
+    """How far the sub-question says a field; more than that for one that *how old* asks for."""
+    asked = itertools.pairwise(words(task.asked.text))
+    how = {name for one, two in asked if one == "how" for name in _HOW.get(two, "").split()}
+    steps = [step for step in path if isinstance(step, str)]
+    if any(not how.isdisjoint(words(step.replace("_", " "))) for step in steps):
+        return 2.0
+    plain = 0.5 if steps and steps[-1] in _ANSWER else 0.0
+    return max((said(step, task.asked) for step in steps), default=0.0) or plain
 
 
 NOTHING = re.compile(
@@ -209,6 +276,9 @@ def definite(task: Task, outcome: Outcome, arguments: Arguments, *, any_kind: bo
     kinds = [Kind.TEXT, Kind.NUMBER] if several else [Kind.of(task.asked.gold)]
     kinds = list(Kind) if any_kind else kinds
     own = repeated(task, arguments) is not None or reordered(task.asked.gold, value)
+    # The largest or the median of a list is one of its elements.
+    lists = [one for one in arguments.values() if isinstance(one, list) and len(one) > 1]
+    own = own or any(value in one for one in lists)
     found = any(answers(kind, value, arguments, own=own) for kind in kinds)
     return found and hitting(task, value, arguments) is None
 
@@ -247,33 +317,38 @@ def joined(task: Task, arguments: Arguments) -> bool:
     return False
 
 
-def follows(task: Task, leaf: Leaf, ran: Iterable[tuple[Arguments, Outcome]]) -> bool:
-    """Whether a tool gives back whatever stands in a leaf's place, unasked."""
+def follows(leaf: Leaf, path: Path, ran: Iterable[tuple[Arguments, Outcome]]) -> bool:
+    """Whether a tool gives back, at a place of its result, whatever stands in a leaf's place."""
     followed = other = 0
     for arguments, outcome in ran:
         value = read_result(outcome.json_text) if isinstance(outcome, Returned) else None
         given = dict(scalars(dict(arguments))).get(leaf.path)
-        if given is not None and judge(as_text(given), value, {}) is not None:
+        at_path = dict(scalars(value)).get(path, value)
+        if given is not None and judge(as_text(given), at_path, {}) is not None:
             followed += 1
         elif _says_something(value):
             other += 1
     return other <= (1 - FOLLOWED) * (followed + other)
 
 
-def flaw(task: Task, arguments: Arguments, ran: Sequence[tuple[Arguments, Outcome]]) -> str:
+def flaw(
+    task: Task, arguments: Arguments, path: Path, ran: Sequence[tuple[Arguments, Outcome]]
+) -> str:
     """Why a call that is grounded proves nothing, whatever its rivals say; empty where it may.
 
     Args:
         task: the hop.
         arguments: the call.
+        path: where its result has the gold.
         ran: calls like it, and what came of them.
     """
     if says_nothing(task, arguments):
         return "the call says nothing of what is asked"
-    if missing := not_provided(task):
-        return f"the tool has nothing for what the question says: {shown(missing[0])}"
+    limits = not_provided(task) or [limit_left_out(task, [arguments, *(one for one, _ in ran)])]
+    if limits[0]:
+        return f"the tool has nothing for what the question says: {shown(limits[0])}"
     same = repeated(task, arguments)
-    if joined(task, arguments) or (same is not None and follows(task, same, ran)):
+    if joined(task, arguments) or (same is not None and follows(same, path, ran)):
         return "the tool repeats what the call is given"
     return ""
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from toolhop_sandbox.base import Program
+from toolhop_sandbox.outcome import JSON
 from toolhop_tools.certify.words import runs, words
 from toolhop_tools.pairing import parse_source, top_functions
 
@@ -83,3 +84,41 @@ def notations_named(about: str) -> list[str]:
     """The date notations that a description names (``DD/MM/YYYY``), as `strftime` has them."""
     found = [re.sub(_UNIT, lambda one: _CODES.get(one[0], "%y"), f) for f in _FORM.findall(about)]
     return list(dict.fromkeys([*found, *_CODE.findall(about)]))
+
+
+_FROM_ZERO = re.compile(
+    r"\b(?:zero|0)[- ](?:based|indexed)\b"
+    r"|\b(?:start|count|index|begin|number)\w* (?:at|from|with) (?:zero|0)\b",
+    re.IGNORECASE,
+)
+
+
+def counts_from_zero(about: str) -> bool:
+    """Whether a description says that the first place is 0."""
+    return _FROM_ZERO.search(about) is not None
+
+
+MARKS = {
+    "-": "hyphen dash hyphens dashes",
+    ",": "comma commas",
+    " ": "space spaces",
+    "_": "underscore underscores",
+    "/": "slash slashes",
+    ".": "dot period dots periods",
+    ";": "semicolon semicolons",
+    ":": "colon colons",
+    "|": "pipe pipes",
+    "*": "asterisk",
+}
+"""Marks with the words that name them."""
+
+
+def is_mark(value: JSON) -> bool:
+    """Whether a value is one of the marks."""
+    return isinstance(value, str) and value in MARKS
+
+
+def marks_named(question: str) -> list[str]:
+    """The marks that a question names."""
+    found = words(question)
+    return [mark for mark, names in MARKS.items() if not set(names.split()).isdisjoint(found)]

@@ -70,6 +70,8 @@ _ASKING = frozenset(
         *("join", "combine", "concatenate", "reverse", "remove", "replace", "convert", "spell"),
     )
 )
+_ORDERS = re.compile(r"(?:each|every|all|both|the|an?|this|these) [a-z'\"“‘]|['\"“‘]\w")
+"""What follows a verb that opens a question: ``Shift each letter``, ``Encode 'abc'``."""
 _TOKEN = re.compile(r"\S+")
 
 
@@ -188,7 +190,9 @@ def _runs(tokens: Sequence[str]) -> Iterator[list[str]]:
     run: list[str] = []
     pending: list[str] = []
     for index, token in enumerate(tokens):
-        opens = _capital(token) and not (index == 0 and bare(token) in _ASKING - ARTICLES)
+        orders = bool(_ORDERS.match(" ".join(tokens[1:3])))
+        asks = bare(token) in _ASKING - ARTICLES or orders
+        opens = _capital(token) and not (index == 0 and asks)
         continues = bool(run) and (token[:1].isdigit() or opens)
         if continues or (not run and opens):
             run += [*pending, token]

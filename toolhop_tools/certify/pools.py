@@ -10,15 +10,28 @@ from __future__ import annotations
 import datetime as dt
 import itertools
 import json
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
 from toolhop_sandbox.outcome import JSON
 from toolhop_tools.answers import plain_number
-from toolhop_tools.certify.literals import Source, described, named_in, notations_named
+from toolhop_tools.certify.literals import (
+    Source,
+    counts_from_zero,
+    described,
+    is_mark,
+    marks_named,
+    named_in,
+    notations_named,
+)
 from toolhop_tools.certify.mentions import listed, mentions, tail
-from toolhop_tools.certify.readable import Asked, resolved, said
+from toolhop_tools.certify.readable import (
+    Asked,
+    resolved,
+    said,
+)
 from toolhop_tools.certify.words import as_number, name_words, runs, words
 from toolhop_tools.dates import dates_in, in_notation
 
@@ -148,6 +161,21 @@ def _dates(asked: Asked) -> Iterator[Choice]:
             yield Choice(day.isoformat(), 0.5 + 0.1 * at, "date")
 
 
+_NUMBER = re.compile(r"-?\d+(?:\.\d+)?")
+_ROW = re.compile(
+    rf"(?<![\w.-]){_NUMBER.pattern}"
+    rf"(?:(?:,(?!\d{{3}}(?!\d))\s*(?:and |or )?|\s+(?:and|or)\s+){_NUMBER.pattern})+(?!\w)"
+)
+"""Numbers in a row: ``3, 8, 8 and 40``."""
+
+
+def rows_said(asked: Asked) -> Iterator[tuple[str, ...]]:
+    """What the sub-question says in a row: numbers, or names."""
+    for row in _ROW.finditer(asked.text):
+        yield tuple(_NUMBER.findall(row[0]))
+    yield from map(listed, asked.mentions.names)
+
+
 def _lists(asked: Asked) -> Iterator[tuple[str, ...]]:
     answers = tuple(answer for _, answer in asked.mentions.answers)
     every = asked.mentions.names
@@ -156,8 +184,10 @@ def _lists(asked: Asked) -> Iterator[tuple[str, ...]]:
     pairs = zip(every, known, strict=True)
     names = tuple(n for n, before in pairs if not any(runs(name_words(n), one) for one in before))
     seen: set[tuple[str, ...]] = set()
-    runs_of_names = map(listed, asked.mentions.names)
-    groups = (answers, names, (*answers, *names), names[:2], asked.mentions.quoted, *runs_of_names)
+    groups = (
+        *(answers, names, (*answers, *names), names[:2], asked.mentions.quoted),
+        *rows_said(asked),
+    )
     for texts in groups:
         if len(texts) > 1 and texts not in seen:
             seen.add(texts)
@@ -238,6 +268,8 @@ def _strings(name: str, schema: dict[str, JSON], offer: Offers) -> Iterator[Choi
         yield from offer.dates
         yield Choice("2000-01-01", 2.5, "filler")
         return
+    if is_way(name) or is_mark(schema.get("default")):
+        yield from _costed(marks_named(offer.asked.text), 0.1, 0.1, "question")
     for choice in offer.texts:
         yield Choice(choice.value, choice.cost + is_way(name), choice.source)
     for choice in offer.dates:
@@ -265,6 +297,9 @@ def _numeric(name: str, kind: str, schema: dict[str, JSON], offer: Offers) -> It
         for part, digits in zip(("year", "month", "day"), date.split("-"), strict=True):
             if part in words(name.replace("_", " ")):
                 yield Choice(int(digits), 0.05 * at, "date")
+    if counts_from_zero(str(schema.get("description"))):
+        for place in sorted(offer.asked.positions):
+            yield Choice(place - 1, 0.0, "question")
     for choice in offer.numbers:
         if kind == "number" or isinstance(choice.value, int):
             yield choice

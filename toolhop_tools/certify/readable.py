@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import datetime as dt
 import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
@@ -17,8 +18,9 @@ from functools import lru_cache
 
 from toolhop_sandbox.outcome import JSON
 from toolhop_tools.answers import plain_number
+from toolhop_tools.certify.alike import EMPTY, stem, told
 from toolhop_tools.certify.judging import literal
-from toolhop_tools.certify.literals import notations_named
+from toolhop_tools.certify.literals import MARKS, counts_from_zero, marks_named, notations_named
 from toolhop_tools.certify.mentions import COUNTS, ORDINALS, Mentions, listed
 from toolhop_tools.certify.words import as_text, bare, name_words, runs, scalars, words
 from toolhop_tools.dates import NOTATIONS, dates_in, in_notation, whole_date
@@ -52,6 +54,11 @@ class Asked:
         every = [*answers, *found.quoted, *(one for one in pieces if one.strip("[](){}"))]
         longest = [one for one in every if not any(_part(one, other) for other in every)]
         return tuple({name_words(one): one for one in longest[::-1] if words(one)}.values())
+
+    @property
+    def positions(self) -> frozenset[int]:
+        """The places that the sub-question counts to: 3 for *third*."""
+        return frozenset(ORDINALS.index(one) + 1 for one in words(self.text) if one in ORDINALS)
 
 
 def _part(name: str, whole: str) -> bool:
@@ -155,16 +162,20 @@ def ground(asked: Asked, leaf: Leaf) -> Ground:
     if isinstance(value, str):
         return _ground_of_text(asked, leaf, value)
     number = plain_number(as_text(value)) or Decimal(str(value))
+    if counts_from_zero(leaf.about) and asked.positions:
+        return Ground.SAID if number + 1 in asked.positions else Ground.NOWHERE
     if abs(number) in _numbers(asked.text) or str(abs(number)) in asked.mentions.numbers:
-        below = backwards(asked, leaf.name) or _MINUS.search(asked.text) is not None
+        below = backwards(asked, leaf) or _MINUS.search(asked.text) is not None
         return Ground.SAID if (number < 0) == below else Ground.CHANGED
-    if abs(number) in _numbers(leaf.about):
+    if abs(number) in map(plain_number, words(leaf.about)):
         return Ground.SCHEMA
     near = any(abs(number) in _numbers(text) for text in _elsewhere(asked))
     return Ground.ELSEWHERE if near else Ground.NOWHERE
 
 
 def _ground_of_text(asked: Asked, leaf: Leaf, text: str) -> Ground:
+    if text in MARKS and text in marks_named(asked.text):
+        return Ground.SAID
     spelled = [asked.returned[hop] for hop, _ in asked.mentions.answers if hop in asked.returned]
     exact = [*asked.named, *asked.mentions.names, *asked.mentions.quoted, *spelled]
     if text in exact and not any(_part(text, name) for name in asked.named):
@@ -225,7 +236,24 @@ def crowded(asked: Asked, own: Sequence[Leaf]) -> list[Leaf]:
             left[at[0] : at[0] + len(wanted)] = [""] * len(wanted)
         else:
             found.append(leaf)
-    return found
+    return found + _numbers_twice(asked, own)
+
+
+def _numbers_twice(asked: Asked, own: Sequence[Leaf]) -> list[Leaf]:
+    """Numbers that a call has more often than the sub-question, which has them in digits."""
+    said_of = Counter(plain_number(word) for word in words(asked.text))
+    parts = {part for _, day in dates_in(asked.text) for part in (day.year, day.month, day.day)}
+    numbers = [
+        leaf
+        for leaf in own
+        if isinstance(leaf.value, int | float)
+        and ground(asked, leaf) is not Ground.SCHEMA
+        and leaf.value not in parts
+    ]
+    has = Counter(plain_number(as_text(leaf.value)) for leaf in numbers)
+    return [
+        leaf for leaf in numbers if 0 < said_of[key := plain_number(as_text(leaf.value))] < has[key]
+    ]
 
 
 def _is_date(where: str, about: str, text: str, day: dt.date | None) -> bool:
@@ -255,11 +283,7 @@ def _numbers(text: str) -> frozenset[Decimal]:
 
 
 def _stems(found: Sequence[str]) -> tuple[str, ...]:
-    return tuple(_stem(word) for word in found)
-
-
-def _stem(word: str) -> str:
-    return word.removesuffix("s") if len(word) > 3 else word
+    return tuple(stem(word) for word in found)
 
 
 _MINUS = re.compile(r"\b(?:minus|negative) \w+|(?<!\w)-\d")
@@ -267,59 +291,11 @@ _BACK = frozenset({"before", "ago", "earlier", "prior", "back", "preceding", "le
 _MOVES = frozenset({"add", "offset", "shift", "delta", "change", "amount", "increment", "step"})
 
 
-def backwards(asked: Asked, name: str) -> bool:
+def backwards(asked: Asked, leaf: Leaf) -> bool:
     """Whether a number is to be given with a minus: ``years_to_add`` for "6 years before"."""
     back = not _BACK.isdisjoint(words(asked.text))
-    return back and not _MOVES.isdisjoint(words(name.replace("_", " ")))
-
-
-_ALIKE = (
-    "father mother parent parents parentage paternal maternal",
-    "husband wife spouse marriage married",
-    "son daughter child children",
-    "brother sister sibling",
-    "born birth",
-    "die dies died death",
-    "wrote written author writer authored playwright",
-    "directed director",
-    "founded founding foundation founder established establishment",
-    "published publication publisher",
-    "stars starred starring actor actress actors cast plays played",
-    "studied study educated education attended",
-    "opened open opening",
-    "who whom whose person",
-    "where place location city country",
-    "when date year time",
-    "year years annual",
-    "sum total add addition plus adding",
-    "difference subtract subtraction minus before fewer less more",
-    "product multiply multiplication times multiplying multiplied",
-    "quotient divide division ratio divided",
-    "power exponent exponentiate exponentiation raised",
-    "letters alphabets alphabetic letter characters",
-    "different distinct unique",
-    "largest biggest size highest greatest maximum longest",
-    "smallest lowest least minimum shortest",
-    "earliest oldest first start started began begin",
-    "latest newest last end ended final",
-    "case lower lowercase small",
-    "inclusive inclusively exclusive exclusively strictly ends bounds endpoints counting",
-    "exclude excluding excluded without except ignore ignoring omit skip remove contain no",
-    "descending decreasing reverse reversed backwards",
-    "middle median",
-    "average mean",
-    "case upper uppercase capital capitals",
-)
-"""Words that stand for one another in a choice's name and in a question."""
-_GROUPS = tuple(frozenset(group.split()) for group in _ALIKE)
-_EMPTY = frozenset(
-    (
-        *("of", "the", "a", "an", "in", "on", "for", "to", "and", "or", "is", "by", "only", "with"),
-        *("include", "including", "includes", "ignore", "ignoring", "exclude", "excluding", "use"),
-        *("handle", "consider", "return", "show", "allow", "enable", "output", "get", "info"),
-    )
-)
-_LEAST_STEM = 4
+    moves = not _MOVES.isdisjoint(words(leaf.name.replace("_", " ")))
+    return back and (moves or "negative" in words(leaf.about))
 
 
 def said(choice: str, asked: Asked) -> float:
@@ -329,23 +305,14 @@ def said(choice: str, asked: Asked) -> float:
     counts a little less.
     """
     spaced = choice.replace("_", " ").replace("-", " ")
-    parts = [word for word in words(spaced) if word not in _EMPTY]
+    parts = [word for word in words(spaced) if word not in EMPTY]
     found = words(asked.text.replace("-", " "))
-    return sum(_told(part, found) for part in parts) / len(parts) if parts else 0.0
-
-
-def _told(part: str, asked: Sequence[str]) -> float:
-    if part in asked or _stem(part) in map(_stem, asked):
-        return 1.0
-    if len(part) >= _LEAST_STEM and any(part[:_LEAST_STEM] == word[:_LEAST_STEM] for word in asked):
-        return 0.9
-    near = (group for group in _GROUPS if part in group)
-    return 0.8 if any(not group.isdisjoint(asked) for group in near) else 0.0
+    return sum(told(part, found) for part in parts) / len(parts) if parts else 0.0
 
 
 def speaks_of(document: str, text: str) -> bool:
     """Whether a document has each word of a text, or one that stands for it."""
-    return all(_told(word, words(document)) for word in name_words(text))
+    return all(told(word, words(document)) for word in name_words(text))
 
 
 def places(asked: Asked, values: Sequence[JSON], *, anywhere: bool = False) -> list[int]:
@@ -359,13 +326,19 @@ def places(asked: Asked, values: Sequence[JSON], *, anywhere: bool = False) -> l
     for text in texts[: None if anywhere else 1]:
         found, whole = [-1], _stems(words(text))
         for value in values:
-            at = runs(_stems(name_words(_as_answered(asked, value))), whole)
+            at = runs(_stems(name_words(_written(text, _as_answered(asked, value)))), whole)
             if not at:
                 break
             found.append(next((one for one in at if one > found[-1]), at[0]))
         else:
             return found[1:]
     return []
+
+
+def _written(text: str, value: str) -> str:
+    """How a text writes a date; any other value as it is."""
+    day = whole_date(value)
+    return next((one for one, known in dates_in(text) if day is not None and known == day), value)
 
 
 def spelled_in(text: str, name: str) -> str:
@@ -383,11 +356,21 @@ def _as_answered(asked: Asked, value: JSON) -> str:
     return text
 
 
+_LEADS = frozenset({"to", "in", "into", "from", "on", "at", "by"})
+
+
 def beside(asked: Asked, leaf: Leaf) -> Sequence[str]:
     """The words next to where the sub-question says a leaf: ``6 years`` for ``years_to_add``."""
     at, found = places(asked, [leaf.value]), words(asked.text)
     size = max(1, len(name_words(as_text(leaf.value))))
+    if not at and leaf.choices:
+        at, size = (
+            [n for n, word in enumerate(found) if told(bare(as_text(leaf.value)), [word])],
+            1,
+        )
     if not at:
         return ()
     before = " ".join(found[max(0, at[0] - 2) : at[0]]).rpartition("and")[2].split()
-    return (*before, *found[at[0] + size : at[0] + size + 1])
+    after = found[at[0] + size : at[0] + size + 1]
+    # "Celsius in Fahrenheit": such a word is for what follows it.
+    return (*before, *(word for word in after if word not in _LEADS))

@@ -8,6 +8,8 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from toolhop_sandbox.outcome import JSON
 from toolhop_tools.certify.candidates import Task
+from toolhop_tools.certify.literals import is_mark, marks_named
+from toolhop_tools.certify.pools import rows_said
 from toolhop_tools.certify.readable import (
     Asked,
     Ground,
@@ -56,6 +58,7 @@ def _steps(task: Task, arguments: Arguments) -> Iterator[dict[str, JSON]]:
     own = leaves(task.schema, arguments)
     yield from _orders(task, arguments, own)
     yield from _fewer(task, arguments)
+    yield from _whole_rows(task, arguments)
     yield from _conditions(task, arguments, own)
     for leaf in own:
         for value in _other_values(task, own, leaf):
@@ -65,10 +68,16 @@ def _steps(task: Task, arguments: Arguments) -> Iterator[dict[str, JSON]]:
 
 
 def _fewer(task: Task, arguments: Arguments) -> Iterator[dict[str, JSON]]:
-    """Without each optional argument, and without all of them."""
+    """Without each optional argument, without all of them, and with one in another's place."""
     free = [name for name in arguments if name not in task.required]
     for out in ([free] if len(free) > 1 else []) + [[name] for name in free]:
         yield {name: value for name, value in arguments.items() if name not in out}
+    for name, other in itertools.product(free, task.properties):
+        schema = task.schema_of(name)
+        alike = schema.get("type") == task.schema_of(other).get("type") and "enum" not in schema
+        scalar = isinstance(arguments[name], str) or is_number(arguments[name])
+        if alike and scalar and other not in arguments:
+            yield {other if one == name else one: value for one, value in arguments.items()}
 
 
 def _orders(task: Task, arguments: Arguments, own: Sequence[Leaf]) -> Iterator[dict[str, JSON]]:
@@ -84,6 +93,18 @@ def _orders(task: Task, arguments: Arguments, own: Sequence[Leaf]) -> Iterator[d
         alike = numbers or (isinstance(one.value, str) and isinstance(other.value, str))
         if alike and one.choices == other.choices:
             yield {**arguments, one.name: other.value, other.name: one.value}
+
+
+def _whole_rows(task: Task, arguments: Arguments) -> Iterator[dict[str, JSON]]:
+    """With all that is named in a row, where a list has a part of it."""
+    for name, value in arguments.items():
+        if not isinstance(value, list):
+            continue
+        has = {as_text(one) for one in value if not isinstance(one, dict | list)}
+        for row in rows_said(task.asked):
+            if has < set(row):
+                made = [next(_as_type(task.schema_of(name, 0), one), None) for one in row]
+                yield {**arguments, name: made}
 
 
 def _conditions(task: Task, arguments: Arguments, own: Sequence[Leaf]) -> Iterator[dict[str, JSON]]:
@@ -109,7 +130,8 @@ def _conditions(task: Task, arguments: Arguments, own: Sequence[Leaf]) -> Iterat
             told_ = switch(task, name)
             yield from ({**arguments, name: one} for one in (True, False) if told_ in {one, None})
         else:
-            for text in (*left_out, *in_words):
+            marks = marks_named(task.asked.text) if is_mark(schema.get("default")) else []
+            for text in (*left_out, *in_words, *marks):
                 yield from ({**arguments, name: value} for value in _as_type(schema, text))
 
 
@@ -135,9 +157,9 @@ def _other_values(task: Task, own: Sequence[Leaf], leaf: Leaf) -> Iterator[JSON]
     elif isinstance(leaf.value, str):
         yield from _other_texts(task.asked, leaf.value, others)
     elif isinstance(leaf.value, int | float):
-        if backwards(task.asked, leaf.name) or leaf.value < 0:
+        if backwards(task.asked, leaf) or leaf.value < 0:
             yield -leaf.value
-        if ground(task.asked, leaf) > Ground.SCHEMA:
+        if ground(task.asked, leaf) > Ground.SAID and leaf.value != leaf.schema.get("default"):
             for text in (*wanted(task), *task.asked.mentions.ordinals):
                 if not holds(own, text):
                     yield from _as_type(leaf.schema, text)

@@ -185,7 +185,7 @@ class Search:
         if unknown and (not instead or not all(map(self._reads, instead))):
             return self._no_ground(tried, unknown)
         if flaw := conditions.flaw(
-            task, arguments, [(one.candidate.arguments, one.outcome) for one in ran]
+            task, arguments, reading.path, [(one.candidate.arguments, one.outcome) for one in ran]
         ):
             return _unproven(flaw, tried)
         near = [one for one in ran if one.candidate.arguments in against]

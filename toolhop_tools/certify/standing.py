@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from toolhop_sandbox.outcome import JSON
 from toolhop_tools.answers import same_answer
+from toolhop_tools.certify.alike import EMPTY, told
 from toolhop_tools.certify.candidates import Task
+from toolhop_tools.certify.literals import is_mark
 from toolhop_tools.certify.readable import (
     Asked,
     Ground,
@@ -148,15 +149,22 @@ def _option(task: Task, leaf: Leaf) -> float:
 
 
 def _in_words(task: Task, leaf: Leaf) -> float:
-    """A little for an optional number that the sub-question has in words, as these are not held."""
+    """A little for an optional number or mark that the sub-question has in words: not held."""
     if ground(task.asked, leaf) is not Ground.SAID:
         return 0.0
     held = any(holds([leaf], name) for name in wanted(task))
-    return 0.5 if is_number(leaf.value) and not held else 0.0
+    return 0.5 if (is_number(leaf.value) or is_mark(leaf.value)) and not held else 0.0
 
 
-_LEAVES_OUT = frozenset({"exclude", "excluding", "without", "ignoring", "ignore", "except", "not"})
-_TAKES_OUT = frozenset({"exclude", "ignore", "remove", "skip", "omit", "without", "strip"})
+_LEAVES_OUT = frozenset(
+    (
+        *("exclude", "excluding", "excluded", "exclusive", "exclusively", "strictly", "without"),
+        *("ignoring", "ignore", "except", "not"),
+    )
+)
+_TAKES_OUT = frozenset(
+    ("exclude", "exclusive", "ignore", "remove", "skip", "omit", "without", "strip")
+)
 _PLAIN_PARTS = frozenset(
     {"name", "letter", "letters", "words", "word", "number", "digit", "digits"}
 )
@@ -168,7 +176,7 @@ def switch(task: Task, name: str) -> bool | None:
     ``include_spaces`` is off where spaces are excluded, ``ignore_spaces`` is on.
     """
     parts = words(name.replace("_", " "))
-    if said(_topic(task, name), task.asked) < 1.0:
+    if said(_topic(task, name), task.asked) < 0.8:
         return None
     out = not _LEAVES_OUT.isdisjoint(words(task.asked.text))
     takes_out = not _TAKES_OUT.isdisjoint(parts)
@@ -184,7 +192,9 @@ def _topic(task: Task, name: str) -> str:
     """The words of a switch's name that its tool and other parameters do not have."""
     subject = (task.hop.tool.name, *task.required)
     known = {word for one in subject for word in words(one.replace("_", " "))} | _PLAIN_PARTS
-    return " ".join(part for part in words(name.replace("_", " ")) if part not in known)
+    own = words(name.replace("_", " "))
+    topic = [part for part in own if part not in known | EMPTY]
+    return " ".join(topic or own)
 
 
 def spoken_of(task: Task, choice: str) -> bool:
@@ -195,14 +205,20 @@ def spoken_of(task: Task, choice: str) -> bool:
 _EITHER = frozenset({"difference", "between", "apart", "distance", "gap", "differ"})
 _TURNED = re.compile(
     r"\b(?:subtract\w*|deduct\w*|take|taking|fewer|less|smaller|younger)\b.*\b(?:from|than)\b"
-    r"|\b(?:fits?|goes?|go|divided?)\b.*\binto\b"
+    r"|\b(?:fits?|goes?|go|divided?)\b.*\binto\b",
+    re.IGNORECASE,
 )
-_PAIR = re.compile(r"_?(?:\d|[ab]|[xy]|one|two|first|second|left|right|start|end|from|to)$")
-_PAIRS = (
-    *(("minuend", "subtrahend"), ("dividend", "divisor"), ("base", "exponent")),
-    *(("numerator", "denominator"), ("prefix", "suffix"), ("start", "finish"), ("start", "end")),
-    *(("origin", "destination"), ("from", "to")),
+_PAIRS = frozenset(
+    (
+        *(("minuend", "subtrahend"), ("dividend", "divisor"), ("base", "exponent")),
+        *(("numerator", "denominator"), ("prefix", "suffix"), ("start", "finish")),
+        *(("start", "end"), ("begin", "end"), ("from", "to"), ("origin", "destination")),
+        *(("source", "target"), ("initial", "final"), ("old", "new"), ("before", "after")),
+        *(("a", "b"), ("x", "y"), ("one", "two"), ("first", "second"), ("left", "right")),
+        *(("0", "1"), ("1", "2"), ("lower", "upper"), ("earlier", "later")),
+    )
 )
+"""Words that make two parameters a first and a second: ``start_date`` and ``end_date``."""
 
 
 def is_number(value: JSON) -> bool:
@@ -226,7 +242,7 @@ def _order(task: Task, content: Sequence[Leaf]) -> int:
                 total -= rising
             elif _side_by_side(task.asked, values):
                 total += rising
-    return 0 if not _EITHER.isdisjoint(asked) else total
+    return 0 if not _EITHER.isdisjoint(asked) and "between them" not in task.asked.text else total
 
 
 _JOINS = frozenset(
@@ -246,25 +262,34 @@ def _side_by_side(asked: Asked, values: Sequence[JSON]) -> bool:
     text = words(asked.text)
     own_words = [name_words(as_text(value)) for value in values]
     said_at = sorted(zip(places(asked, values), own_words, strict=False))
-    joins = {*_JOINS, *(("to", "power", "of") if _TO.search(asked.text) else ())}
+    joins = {*_JOINS, *(("raised", "to", "power", "of") if _TO.search(asked.text) else ())}
     pairs = itertools.pairwise(said_at)
     return all(joins.issuperset(text[at + len(own) : after]) for (at, own), (after, _) in pairs)
 
 
 def _paired(content: Sequence[Leaf]) -> list[Leaf]:
     """The values of parameters that are first and second of a pair by their names."""
-    top = {leaf.name: leaf for leaf in content if len(leaf.path) == 1}
-    for one, other in _PAIRS:
-        if one in top and other in top:
-            return [top[one], top[other]]
-    stems = Counter(_PAIR.sub("", name) for name in top if _PAIR.search(name))
-    twins = sorted(n for n in top if _PAIR.search(n) and stems[_PAIR.sub("", n)] == 2)
-    early = [name for name in twins if re.search(r"(?:start|from|first|left|one)$", name)]
-    return [top[name] for name in sorted(twins, key=lambda name: (name not in early, name))][:2]
+    top = [leaf for leaf in content if len(leaf.path) == 1]
+    for one, other in itertools.permutations(top, 2):
+        names = zip(_name_parts(one.name), _name_parts(other.name), strict=False)
+        apart = [pair for pair in names if pair[0] != pair[1]]
+        alike = len(_name_parts(one.name)) == len(_name_parts(other.name))
+        if alike and len(apart) == 1 and apart[0] in _PAIRS:
+            return [one, other]
+    return []
+
+
+def _name_parts(name: str) -> list[str]:
+    found: list[str] = re.findall(r"\d+|[A-Z]?[a-z]+|[A-Z]+", name)
+    return [part.lower() for part in found]
 
 
 _AIM = frozenset({"to", "target", "into", "destination", "output"})
 _TOWARDS = frozenset({"in", "to", "into", "many", "much"})
+
+
+_SAME = 0.9
+"""How far a word is told by itself: less is by a word that stands for it."""
 
 
 def _role(task: Task, leaf: Leaf) -> int:
@@ -273,6 +298,9 @@ def _role(task: Task, leaf: Leaf) -> int:
     for part, at in (("year", 0), ("month", 1), ("day", 2)):
         if part in own and is_number(leaf.value) and days:
             return sum(int(day[at]) == leaf.value for day in days)
+    if is_number(leaf.value) and ground(task.asked, leaf) is not Ground.SAID:
+        # A number that the schema offers is not the one that the question says.
+        return 0
     near = beside(task.asked, leaf) if isinstance(leaf.value, str | int | float) else ()
     aimed = not _AIM.isdisjoint(own) and not _TOWARDS.isdisjoint(near)
-    return aimed + sum(word in own for word in near)
+    return aimed + sum(told(word, near) >= _SAME for word in own)
