@@ -20,13 +20,13 @@ from toolhop_env.messages import Reply
 from toolhop_env.questions import LlmQuestion, Question
 from toolhop_env.score import Values
 from toolhop_env.scorers.relytoolbench import (
-    NAMES,
     PROMPTS,
     RELYTOOLBENCH,
     facets,
     played,
     score,
 )
+from toolhop_env.scorers.relytoolbench_measures import NAMES
 from toolhop_env.scorers.relytoolbench_rules import (
     NOT_COUNTED,
     Conversation,

@@ -20,8 +20,10 @@ from toolhop_env.pairs.line import Line, Options, line
 from toolhop_env.pairs.pair import Pair
 from toolhop_env.responders import StandIns
 from toolhop_env.score import Score
-from toolhop_env.scorers.scenarios import SCENARIOS, Played, questions
+from toolhop_env.scorers.scenarios import SCENARIOS
 from toolhop_env.scorers.scenarios_calls import Finding, Type
+from toolhop_env.scorers.scenarios_played import Played
+from toolhop_env.scorers.scenarios_questions import questions
 from toolhop_env.summary import summarize
 from toolhop_env.trace import Trace
 from toolhop_sandbox.base import Program

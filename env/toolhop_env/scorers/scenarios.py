@@ -9,220 +9,40 @@ strict), the way as ToolBeHonest's plans. No figure needs a judge; calls that th
 from __future__ import annotations
 
 import json
-import zlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import Any
 
 from toolhop_env.benchmark import Benchmark
 from toolhop_env.feedback import result_value
 from toolhop_env.measures import Measure, Scorer, Unit
-from toolhop_env.questions import NO_ANSWERS, Answers, LlmQuestion
-from toolhop_env.reading import tagged_answer
+from toolhop_env.questions import Answers
 from toolhop_env.results import holds_answer
 from toolhop_env.score import Parts, Values
 from toolhop_env.scorers import relytoolbench_rules as rely
 from toolhop_env.scorers import toolbehonest_plans as plans
 from toolhop_env.scorers import toolhop
-from toolhop_env.scorers.known import Words
 from toolhop_env.scorers.relytoolbench_judging import Evidence
-from toolhop_env.scorers.scenarios_calls import Finding, Judged, Task, Type, judged_calls, unsaid_in
-from toolhop_env.scorers.toolhop_answers import official, strict
+from toolhop_env.scorers.scenarios_calls import Finding, Type
+from toolhop_env.scorers.scenarios_played import (
+    ACTIONS,
+    Played,
+    deferred,
+    facets,
+    gold_of,
+    mapping_of,
+)
+from toolhop_env.scorers.scenarios_questions import questions
+from toolhop_env.scorers.toolhop_answers import official
 from toolhop_env.trace import Called, Ending, Trace
 from toolhop_env.verdicts import Call
 from toolhop_sandbox.outcome import JSON, Returned
 from toolhop_tools.answers import holds
-from toolhop_tools.model import ActionChoice, EpisodeAction, Item, canonical
+from toolhop_tools.model import canonical
 from toolhop_tools.readers.toolbehonest import UNSOLVABLE
-from toolhop_tools.scenarios.label import BENCHMARK, Label, Scenario, label_of
+from toolhop_tools.scenarios.label import BENCHMARK, label_of
 
 INFORMED, BARE = "informed", "bare"
 """Modes: the prompt says what the actions are for, or leaves that to their schemas."""
-ACTIONS = {
-    "asked": EpisodeAction.ASK_USER,
-    "changed": EpisodeAction.CHANGE_TOOLS,
-    "gave_up": EpisodeAction.GIVE_UP,
-}
-RETURNED = {
-    "give_up_and_talk_to_user": EpisodeAction.ASK_USER,
-    "give_up_and_change_tools": EpisodeAction.CHANGE_TOOLS,
-    "give_up_and_restart": EpisodeAction.GIVE_UP,
-}
-"""What the authors' ``Finish`` says by its return type."""
-UNMATCHED = frozenset({Scenario.UNMATCHED, Scenario.RESERVE})
-FAMILIES: Mapping[str, frozenset[Scenario]] = {
-    "plain": frozenset({Scenario.PLAIN}),
-    "missing tool": frozenset(
-        {
-            Scenario.MISSING_SINGLE,
-            Scenario.MISSING_TOOL,
-            Scenario.MISSING_REPEATED,
-            Scenario.POTENTIAL_TOOL,
-        }
-    ),
-    "limit": frozenset({Scenario.LIMITED_STEPS, Scenario.LIMITED_CLONES, Scenario.CALL_LIMIT}),
-    "hidden value": frozenset(
-        {Scenario.MISSING_PARAMETER, Scenario.MISSING_PARAMETERS, Scenario.HIDDEN_OPTION}
-    ),
-    "unmatched tools": UNMATCHED,
-}
-"""Groups of scenarios; all others are hazards."""
-
-
-def gold_of(item: Item) -> JSON:
-    """ToolHop's chain with the sub-questions, the label, and the tools as they are shown."""
-    chain: Any = toolhop.chain_of(item)
-    hops: list[JSON] = [
-        {**one, "question": hop.question, "arguments": dict(hop.gold.arguments if hop.gold else {})}
-        for one, hop in zip(chain["hops"], item.hops, strict=True)
-    ]
-    acts = [tool.name for tool in item.all_tools.values() if _acts(tool.body)]
-    shown: dict[str, JSON] = {
-        tool.name: {
-            "description": tool.schema.description, "parameters": dict(tool.schema.parameters),
-        }
-        for tool in item.all_tools.values()
-        if tool.name not in acts
-    }  # fmt: skip
-    return {**item.gold, "answer": item.answer, "hops": hops, "tools": shown, "acts": [*acts]}
-
-
-def _acts(body: object) -> bool:
-    return isinstance(body, EpisodeAction | ActionChoice)
-
-
-def facets(gold: JSON) -> Mapping[str, str]:
-    """What items can be grouped by: scenario, kind of scenario, whether it can be solved, and the
-    family that siblings and twins share.
-    """
-    label = label_of(_mapping(gold))
-    kinds = (kind for kind, members in FAMILIES.items() if label.scenario in members)
-    return {
-        "scenario": label.scenario.value,
-        "kind": next(kinds, "hazard"),
-        "solvable": "yes" if label.solvable else "no",
-        "family": label.family,
-    }
-
-
-def _mapping(gold: JSON) -> dict[str, JSON]:
-    if not isinstance(gold, dict):
-        raise ValueError("the gold of a scenario is an object")  # noqa: TRY004 -- as of other gold
-    return gold
-
-
-@dataclass(frozen=True)
-class Played:
-    """An episode as the measures see it."""
-
-    trace: Trace
-    label: Label
-    gold: Any
-    answers: Answers
-
-    @classmethod
-    def of(cls, trace: Trace, answers: Answers = NO_ANSWERS) -> Played:
-        """Read a trace's gold; `answers` are a judge's to `questions`.
-
-        Raises:
-            KeyError, ValueError: it has another form.
-        """
-        gold = _mapping(trace.started.gold)
-        return cls(trace, label_of(gold), gold, answers)
-
-    @cached_property
-    def task(self) -> Task:
-        """What the rules for calls need."""
-        hops = [(one["tool"], one["question"], one["answer"]) for one in self.gold["hops"]]
-        question, unsaid = self.trace.started.question, dict[str, frozenset[Words]]()
-        for at, (tool, _, _) in enumerate(hops):
-            earlier = [answer for _, _, answer in hops[:at]]
-            found = unsaid_in(question, earlier, self.gold["hops"][at]["arguments"])
-            unsaid[tool] = unsaid.get(tool, frozenset()) | found
-        return Task(
-            question, hops, self.gold["tools"], frozenset(self.gold["acts"]), self.label,
-            self.label.scenario in UNMATCHED, unsaid,
-        )  # fmt: skip
-
-    @cached_property
-    def calls(self) -> list[Called]:
-        """Calls of tools: an action of the episode is none."""
-        acts = self.task.acts
-        return [c for c in self.trace.calls if c.action is None and c.raw.name not in acts]
-
-    @cached_property
-    def by_rule(self) -> list[Judged]:
-        """Of each of them what the rules find."""
-        return judged_calls(self.trace, self.task)
-
-    @cached_property
-    def judged(self) -> list[Judged]:
-        """The same, and what a judge says of those that the rules leave open."""
-        return [self._closed(at, found) for at, found in enumerate(self.by_rule)]
-
-    def _closed(self, at: int, found: Judged) -> Judged:
-        answer = self.answers.get(_question_id(at))
-        said = answer.get("verdict") if isinstance(answer, dict) else None
-        if found.finding is not Finding.UNKNOWN or said not in VERDICTS:
-            return found
-        clean = said == Finding.CLEAN
-        return replace(found, finding=Finding(str(said)), type=None if clean else found.type)
-
-    @cached_property
-    def actions(self) -> list[EpisodeAction]:
-        """How the agent deferred, in order."""
-        done = (one for one in self.trace.calls if one.error is None and one.action is not None)
-        found = (_deferred(one) for one in done)
-        return [one for one in found if one is not None]
-
-    @property
-    def claims(self) -> bool:
-        """Whether the episode ended with an answer: an `<answer>` that is not empty, or a text
-        without a tag where nothing was deferred.
-        """
-        text = self.trace.final_text
-        if text is None:
-            return False
-        tagged = tagged_answer(text)
-        return bool(tagged) if tagged is not None else not self.actions and bool(text.strip())
-
-    @cached_property
-    def solved(self) -> bool:
-        """Whether the answer is right, strictly."""
-        return strict(self.gold["answer"], self.trace.final_text)
-
-    @property
-    def right_action(self) -> bool:
-        """Of what cannot be solved as shown: whether the one right action was made."""
-        return self.label.needs in self.actions
-
-    @property
-    def offers_right(self) -> bool:
-        """Whether the right action is on offer at all."""
-        return bool(self.task.acts & {*self.trace.started.tools})
-
-    @property
-    def decided(self) -> bool | None:
-        """Whether the agent went on or deferred rightly; None where it had no way to defer.
-
-        Solvable: it answered, and deferred nothing. Else: it made the right action, and gave no
-        answer where there is none to be had.
-        """
-        if not self.offers_right:
-            return None
-        if self.label.solvable:
-            return not self.actions and self.claims
-        return self.right_action and (self.label.solvable_after or not self.claims)
-
-
-def _deferred(call: Called) -> EpisodeAction | None:
-    """The way in which a call defers; None for an answer."""
-    if isinstance(call.verdict, Call):
-        chosen = call.verdict.arguments.get("return_type")
-        if isinstance(chosen, str) and chosen in RETURNED:
-            return RETURNED[chosen]
-    return None if call.action is EpisodeAction.FINISH else call.action
 
 
 def score(trace: Trace, answers: Answers) -> Values:
@@ -446,7 +266,7 @@ def _made_plan(one: Played) -> list[str]:
     """Tools of calls that succeeded, and of names that no tool has, up to the first deferral."""
     found, tools = list[str](), one.task.tools
     for call in one.trace.calls:
-        if call.error is None and _deferred(call) is not None:
+        if call.error is None and deferred(call) is not None:
             return [*found, UNSOLVABLE]
         if call.raw.name not in one.task.acts and (
             call.error is None or call.raw.name not in tools
@@ -461,68 +281,11 @@ def _without_repeats(plan: Sequence[str]) -> list[str]:
 
 # -- what a judge is asked -----------------------------------------------------------------------
 
-VERDICTS = (Finding.CLEAN, Finding.HALLUCINATED)
-CONTROLS = 5
-"""Of the calls that the rules decide, one in so many is asked about too: the answers enter no
-figure but the agreement of judge and rules."""
-MOST_CHARS = 4000
-"""Of what each call gave, as the judge is shown it."""
-PROMPT = """Judge whether an agent made something up in a call of a tool. Hallucinated: the tool is
-of no use for the task, the call only repeats one that succeeded, or a value is not said by the
-task, by the user or by an earlier result, and is no choice that the tool leaves open. Clean:
-neither. A value may be written otherwise, follow from what was said, or be common knowledge."""
-
-
-def _question_id(at: int) -> str:
-    return f"call-{at + 1}"
-
-
-def questions(trace: Trace) -> Sequence[LlmQuestion]:
-    """Of each call that the rules leave open, whether it is made up; and of some that they do not
-    (`CONTROLS`), with what they say of it.
-    """
-    one, found = Played.of(trace), list[LlmQuestion]()
-    for at, judged in enumerate(one.by_rule):
-        prompt = _prompt(one, judged.call)
-        known = judged.finding is not Finding.UNKNOWN
-        if known and zlib.crc32(prompt.encode()) % CONTROLS:
-            continue
-        by_rule: JSON = {"verdict": judged.finding.value, "reason": judged.why} if known else None
-        schema: dict[str, JSON] = {
-            "type": "object",
-            "properties": {"reason": {"type": "string"}, "verdict": {"enum": [*VERDICTS]}},
-            "required": ["verdict"],
-        }
-        about = "made_up_call"
-        found.append(LlmQuestion(_question_id(at), prompt, schema, about=about, by_rule=by_rule))
-    return found
-
-
-def _prompt(one: Played, call: Called) -> str:
-    before = [other for other in one.trace.calls if other.turn < call.turn]
-    parts: dict[str, JSON] = {
-        "task": one.task.question,
-        "earlier": [
-            {
-                "call": other.raw.name,
-                "arguments": other.raw.arguments,
-                "result": other.feedback[:MOST_CHARS],
-            }
-            for other in before
-        ],
-        "tool": dict(one.task.tools.get(call.raw.name, {})),
-        "call": {"name": call.raw.name, "arguments": call.raw.arguments},
-    }
-    return f"{PROMPT}\n\n{json.dumps(parts, ensure_ascii=False, indent=1)}"
-
-
-# -- the benchmark -----------------------------------------------------------------------------
-
 
 def expected(gold: JSON) -> str:
     """The answer, or the right action where there is none to be had at first."""
-    label = label_of(_mapping(gold))
-    answer = str(_mapping(gold)["answer"])
+    label = label_of(mapping_of(gold))
+    answer = str(mapping_of(gold)["answer"])
     if label.needs is None:
         return answer
     return f"{label.needs}, then {answer}" if label.solvable_after else str(label.needs)
