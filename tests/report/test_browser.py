@@ -294,7 +294,9 @@ def test_colours_follow_the_system_and_can_be_read(page: Page, scheme: str) -> N
     other = "light" if scheme == "dark" else "dark"
     page.one("#theme").click()
     assert page.js("return document.documentElement.dataset.theme") == other
-    page.open()
+    # In the same tab: what is stored reaches another one a moment later.
+    page.driver.refresh()
+    page.until("return document.documentElement.dataset.ready === 'yes'")
     assert page.js("return getComputedStyle(document.body).backgroundColor") != background
     page.js("localStorage.clear()")
 
