@@ -109,7 +109,7 @@ def compare(
 
 
 def _differs(benchmark: Benchmark, side: Side) -> list[str]:
-    """In what a run differs from the official set-up, but for the items, which are told apart."""
+    """The conditions in which a run differs from the official set-up, the items left out."""
     manifest = {**side.facts, "settings": side.settings, "sessions": []}
     found = dict(apart(told(benchmark.official, manifest)))
     return [one.condition.name for one in found[State.DIFFERS] if one.condition.name != "items"]
