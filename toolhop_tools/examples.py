@@ -12,6 +12,7 @@ import json
 import re
 import tokenize
 from collections.abc import Iterator, Mapping
+from functools import lru_cache
 from itertools import islice
 from typing import TypeAlias
 
@@ -26,6 +27,7 @@ MOST_CALLS = 200
 """Calls that are looked at in one comment or docstring."""
 
 
+@lru_cache(maxsize=64)
 def example_calls(program: Program) -> tuple[dict[str, JSON], ...]:
     """Arguments of the example calls in a program's source, in order, each once.
 

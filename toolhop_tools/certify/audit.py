@@ -65,7 +65,8 @@ def _options(task: Task, arguments: Mapping[str, JSON], rng: random.Random) -> d
     """Other options for a call that has nothing else."""
     names = list(task.properties)
     chosen = rng.sample(names, min(len(names), rng.randint(1, 2)))
-    pools = {name: task.pool(name) for name in {*chosen, *arguments} if name in task.properties}
+    given = (name for name in arguments if name in task.properties)
+    pools = {name: task.pools[name] for name in dict.fromkeys([*chosen, *given])}
     return {name: rng.choice(choices).value for name, choices in pools.items() if choices}
 
 

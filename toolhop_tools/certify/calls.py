@@ -2,18 +2,76 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import json
+from collections.abc import Awaitable, Sequence
 from dataclasses import dataclass, field
+from typing import Protocol
 
 from toolhop_sandbox.base import Program, Session
-from toolhop_sandbox.outcome import JSON, Died, OutOfMemory, TimedOut
-from toolhop_tools.batch import run_batch
+from toolhop_sandbox.outcome import JSON, Died, OutOfMemory, Returned, TimedOut
+from toolhop_tools.batch import Arguments, CallRun, run_batch
 from toolhop_tools.certify.candidates import Candidate, Provenance
 from toolhop_tools.certify.defects import Tried
 
 MOST_CUT = 3
 """Calls that may run out of time or memory, or die, before a search gives up."""
 _CUT = (TimedOut, OutOfMemory, Died)
+KEPT_CHARS = 20_000_000
+"""Length of arguments and results that are kept of an item's calls."""
+
+
+class RunBatch(Protocol):
+    """Makes the calls of a batch (`toolhop_tools.batch.run_batch`)."""
+
+    def __call__(
+        self, session: Session, program: Program, sets: Sequence[Arguments], *, most_cut: int = ...
+    ) -> Awaitable[list[CallRun | None]]:
+        """What each set came to; None for one that was not run."""
+        ...
+
+
+@dataclass
+class KnownCalls:
+    """Batches of searches that have calls in common: none is run twice.
+
+    For one item and no longer: what a call came to is kept with its code and its arguments.
+    """
+
+    spared: int = 0
+    """Calls that were not run, as one like them was."""
+    found: dict[tuple[Program, str], CallRun] = field(default_factory=dict)
+    chars: int = 0
+
+    async def __call__(
+        self,
+        session: Session,
+        program: Program,
+        sets: Sequence[Arguments],
+        *,
+        most_cut: int = MOST_CUT,
+    ) -> list[CallRun | None]:
+        """See `RunBatch`."""
+        # As they are written: the order of names can matter, and 1 is not 1.0.
+        keys = [(program, json.dumps(dict(arguments))) for arguments in sets]
+        runs = [self.found.get(key) for key in keys]
+        left = [at for at, run in enumerate(runs) if run is None]
+        most_cut -= sum(run is not None and isinstance(run.outcome, _CUT) for run in runs)
+        self.spared += len(sets) - len(left)
+        if left and most_cut > 0:
+            new = await run_batch(session, program, [sets[at] for at in left], most_cut=most_cut)
+            for at, run in zip(left, new, strict=True):
+                runs[at] = run
+                if run is not None:
+                    self._keep(keys[at], run)
+        return runs
+
+    def _keep(self, key: tuple[Program, str], run: CallRun) -> None:
+        size = len(key[1]) + (
+            len(run.outcome.json_text) if isinstance(run.outcome, Returned) else 100
+        )
+        if self.chars + size <= KEPT_CHARS:
+            self.chars += size
+            self.found[key] = run
 
 
 @dataclass
@@ -22,6 +80,7 @@ class Calls:
 
     session: Session
     program: Program
+    run_batch: RunBatch = run_batch
     executions: int = 0
     tried: list[Tried] = field(default_factory=list)
     cut: int = 0
@@ -36,7 +95,7 @@ class Calls:
         if self.cut >= MOST_CUT:
             return []
         sets = [one.arguments for one in batch]
-        runs = await run_batch(self.session, self.program, sets, most_cut=MOST_CUT - self.cut)
+        runs = await self.run_batch(self.session, self.program, sets, most_cut=MOST_CUT - self.cut)
         self.executions += len(batch)
         self.cut += sum(run is None or isinstance(run.outcome, _CUT) for run in runs)
         pairs = zip(batch, runs, strict=True)
@@ -49,7 +108,8 @@ class Calls:
         if not sets:
             return []
         self.executions += len(sets)
-        runs = zip(sets, await run_batch(self.session, self.program, sets), strict=True)
+        found = await self.run_batch(self.session, self.program, sets)
+        runs = zip(sets, found, strict=True)
         return [Tried(Candidate(one, Provenance.SEARCH), run.outcome) for one, run in runs if run]
 
     async def alone(self, candidate: Candidate) -> Tried:

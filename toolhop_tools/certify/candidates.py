@@ -124,9 +124,13 @@ class Task:
             found = inner(found, step, self.schema)
         return found
 
-    def pool(self, name: str) -> list[Choice]:
-        """Values for a parameter."""
-        return pool(name, self.properties.get(name), self.offers, self.schema)
+    @cached_property
+    def pools(self) -> Mapping[str, Sequence[Choice]]:
+        """By parameter: values for it."""
+        return {
+            name: pool(name, schema, self.offers, self.schema)
+            for name, schema in self.properties.items()
+        }
 
 
 def at_hand(task: Task) -> Iterator[Candidate]:
@@ -146,7 +150,7 @@ def filled(task: Task, more: Sequence[str] = ()) -> Iterator[Candidate]:
         more: optional parameters to be filled like required ones.
     """
     names = (*task.required, *more)
-    pools = {name: task.pool(name) for name in task.properties}
+    pools = task.pools
     if any(not pools[name] for name in names):
         return
     optional = [name for name in pools if name not in names and pools[name]]
@@ -160,7 +164,7 @@ def filled(task: Task, more: Sequence[str] = ()) -> Iterator[Candidate]:
 
 
 def _combined(
-    names: Sequence[str], pools: Mapping[str, list[Choice]], most: int, cost: float
+    names: Sequence[str], pools: Mapping[str, Sequence[Choice]], most: int, cost: float
 ) -> Iterator[Candidate]:
     for total, chosen in cheapest([pools[name][:most] for name in names]):
         arguments = {name: choice.value for name, choice in zip(names, chosen, strict=True)}
@@ -221,8 +225,12 @@ def given_away(task: Task) -> Iterator[Candidate]:
 
 def _silent(task: Task, name: str) -> list[Choice]:
     """Values for a parameter that do not give the gold away."""
-    pool, gold = task.pool(name), task.asked.gold
-    return [c for c in pool if not any(same_answer(gold, t) for t in texts_of({name: c.value}))]
+    gold = task.asked.gold
+    return [
+        c
+        for c in task.pools[name]
+        if not any(same_answer(gold, t) for t in texts_of({name: c.value}))
+    ]
 
 
 def texts_of(arguments: Mapping[str, JSON]) -> list[str]:

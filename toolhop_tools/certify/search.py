@@ -13,9 +13,10 @@ from itertools import chain, islice
 from toolhop_sandbox.base import Session
 from toolhop_sandbox.outcome import JSON, Returned
 from toolhop_tools.answers import same_answer
+from toolhop_tools.batch import run_batch
 from toolhop_tools.certify import conditions
 from toolhop_tools.certify.audit import Chance, randomised
-from toolhop_tools.certify.calls import Calls
+from toolhop_tools.certify.calls import Calls, RunBatch
 from toolhop_tools.certify.candidates import (
     EXAMPLES,
     Candidate,
@@ -88,7 +89,15 @@ _GIVEN = Failure(
 class Search:
     """One hop's search."""
 
-    def __init__(self, session: Session, task: Task, basis: Basis, seed: str) -> None:
+    def __init__(
+        self,
+        session: Session,
+        task: Task,
+        basis: Basis,
+        seed: str,
+        *,
+        run_batch: RunBatch = run_batch,
+    ) -> None:
         """Make ready.
 
         Args:
@@ -96,9 +105,10 @@ class Search:
             task: the hop.
             basis: the search's limits.
             seed: of the random arguments.
+            run_batch: makes calls in batches.
         """
         self.task, self.basis, self.seed = task, basis, seed
-        self.calls = Calls(session, task.hop.tool.program)
+        self.calls = Calls(session, task.hop.tool.program, run_batch)
         self.rejected: list[Rejected] = []
 
     async def prove(self) -> HopProof:

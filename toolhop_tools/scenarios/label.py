@@ -4,16 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from difflib import get_close_matches
 from enum import StrEnum
 
 from pydantic import TypeAdapter
 
 from toolhop_sandbox.outcome import JSON
+from toolhop_tools.errors import BadChoice
 from toolhop_tools.model import EpisodeAction, Item
 
 BENCHMARK = "scenarios"
 FIELD = "scenario"
 """Of an item's gold: its label."""
+ALL = "all"
+"""Stands for every scenario."""
 
 
 class Scenario(StrEnum):
@@ -58,6 +62,30 @@ class Scenario(StrEnum):
     """A result has other fields, or another unit, than it had."""
     CONTRADICTION = "contradiction"
     """A second tool says otherwise, and the question says which to believe."""
+
+
+def scenarios_of(text: str) -> tuple[Scenario, ...]:
+    """The scenarios of a list with commas, in the order of `Scenario`; ``all`` for every one.
+
+    Raises:
+        BadChoice: says which name is none.
+    """
+    given = [name.strip() for name in text.split(",") if name.strip()]
+    known = [ALL, *Scenario]
+    unknown = [name for name in given if name not in known]
+    if unknown or not given:
+        wrong = unknown[0] if unknown else text
+        near = get_close_matches(wrong, known, n=1)
+        raise BadChoice(
+            f"no scenario {wrong!r}{f' (did you mean {near[0]}?)' if near else ''}",
+            fix=f"give {ALL}, or some of {', '.join(Scenario)}, with commas between",
+        )
+    return tuple(kind for kind in Scenario if ALL in given or kind in given)
+
+
+def own_id(family: str, scenario: Scenario) -> str:
+    """The id of a family's item of a scenario; siblings have others."""
+    return f"{family}~{scenario}"
 
 
 @dataclass(frozen=True, slots=True)

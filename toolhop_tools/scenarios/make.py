@@ -21,7 +21,7 @@ from toolhop_tools.perturb.change import drawn
 from toolhop_tools.perturb.nearest import Nearest
 from toolhop_tools.scenarios import hazards, hidden, limits, missing, unmatched
 from toolhop_tools.scenarios.actions import TOOLS, Offer
-from toolhop_tools.scenarios.label import Label, Scenario, labelled
+from toolhop_tools.scenarios.label import Label, Scenario, labelled, own_id
 from toolhop_tools.scenarios.proof import Proven, Prover
 from toolhop_tools.scenarios.scene import (
     FURTHER,
@@ -57,7 +57,10 @@ class Family:
     labels: tuple[Label, ...]
     """Of the items."""
     calls: int
-    """Calls that were run for them."""
+    """Calls that were needed for them."""
+    calls_run: int
+    """Of these, the ones that were run: the others had the tool and the arguments of one that was.
+    """
 
 
 @dataclass
@@ -69,6 +72,7 @@ class Yields:
     unproven: int = 0
     """Items that were left out, as they are not proven to be solvable."""
     calls: int = 0
+    calls_run: int = 0
     tried: int = 0
     """Pairs of a lost hop and a tool that was tried in its place in vain."""
     taken_out: int = 0
@@ -84,6 +88,7 @@ class Yields:
         if family is None:
             return
         self.calls += family.calls
+        self.calls_run += family.calls_run
         for label in family.labels:
             self.made[label.scenario, label.solvable] += 1
             self.tried += label.checks.tools
@@ -169,7 +174,8 @@ async def family_of(scene: Scene, basis: Basis, rooms: Rooms, recipe: Recipe) ->
         found = _balanced(scene.item, found, recipe.seed)
     found = [(name, replace(one, label=_told(one, scene))) for name, one in found]
     items = tuple(_finished(one, name, recipe.offer) for name, one in found)
-    return Family(items, tuple(refused), tuple(one.label for _, one in found), prover.calls)
+    labels = tuple(one.label for _, one in found)
+    return Family(items, tuple(refused), labels, prover.calls, prover.calls - prover.known.spared)
 
 
 def _told(one: Proven, scene: Scene) -> Label:
@@ -199,7 +205,7 @@ def _distinct(item: Item, made: Iterable[Proven]) -> list[tuple[str, Proven]]:
     """All of a family by id: a sibling that several have in common once."""
     found: dict[str, tuple[str, Proven]] = {}
     for one in made:
-        own = f"{item.id}~{one.label.scenario}"
+        own = own_id(item.id, one.label.scenario)
         for name, each in ((own, one), *((f"{own}~solvable", each) for each in one.siblings)):
             shown = [
                 [*tool.schema.to_openai().items(), *tool.body_parts]
@@ -208,7 +214,7 @@ def _distinct(item: Item, made: Iterable[Proven]) -> list[tuple[str, Proven]]:
             key = canonical([each.label.scenario, each.item.question, shown])
             bare = each.label.scenario is Scenario.PLAIN and each.item.question == item.question
             if bare and each.item.tools.keys() == item.tools.keys():
-                name = f"{item.id}~{Scenario.PLAIN}"
+                name = own_id(item.id, Scenario.PLAIN)
             found.setdefault(key, (name, each))
     return list(found.values())
 

@@ -8,9 +8,8 @@ from decimal import Decimal
 from toolhop_sandbox.base import Session
 from toolhop_sandbox.outcome import JSON, Outcome, Raised, Returned
 from toolhop_tools.answers import plain_number, plain_text, same_answer
-from toolhop_tools.batch import run_batch
 from toolhop_tools.certify.audit import randomised
-from toolhop_tools.certify.calls import MOST_CUT
+from toolhop_tools.certify.calls import MOST_CUT, KnownCalls
 from toolhop_tools.certify.candidates import Task, texts_of
 from toolhop_tools.certify.conditions import Kind, answers
 from toolhop_tools.certify.judging import judge
@@ -56,6 +55,8 @@ class Prover:
     endless: set[str] = field(default_factory=set)
     """Digests of programs whose calls ran out of time or memory in a search."""
     calls: int = 0
+    """Calls that claims and searches needed."""
+    known: KnownCalls = field(default_factory=KnownCalls)
 
     async def prove(self, draft: Draft, taken_out: frozenset[str] = frozenset()) -> Proven | Reason:
         """The draft as an item whose label holds, or why it does not.
@@ -98,7 +99,7 @@ class Prover:
             task = Task(hop, asked(scene.item, at, scene.returned))
             arguments = dict(gold_of(hop).arguments)
             sets = randomised(task, arguments, OTHERS, f"{self.basis.seed}/{hop.question}")
-            runs = await run_batch(self.session, hop.tool.program, sets)
+            runs = await self.known(self.session, hop.tool.program, sets)
             self.calls += len(sets)
             kind = Kind.of(hop.answer)
             answered = {
@@ -156,7 +157,7 @@ class Prover:
         if key not in self.found:
             seed = f"{self.basis.seed}/{task.hop.question}"
             # A tool that ran out of time all over in one search is given up sooner in the next.
-            search = Search(self.session, task, self.basis, seed)
+            search = Search(self.session, task, self.basis, seed, run_batch=self.known)
             search.calls.cut = MOST_CUT - 1 if tool.program.digest in self.endless else 0
             self.found[key] = await search.prove()
             if search.calls.cut >= MOST_CUT:

@@ -79,6 +79,7 @@ def _binding(job: Job) -> Binding:
 async def conduct(
     folder: AblationFolder,
     *,
+    on_making: Callable[[Arm, int], None] = lambda _arm, _items: None,
     on_arm: Callable[[Arm, Plan], None] = lambda _arm, _plan: None,
     on_result: Callable[[Attempt], None] = lambda _: None,
 ) -> Conducted:
@@ -93,6 +94,9 @@ async def conduct(
             job = _job(folder, arm)
             if job is None:
                 continue
+
+            if job.certificates is not None:
+                on_making(arm, len(job.items))
 
             def started(plan: Plan, arm: Arm = arm) -> None:
                 on_arm(arm, plan)

@@ -2,7 +2,8 @@
 
 Forked: two branches of one episode, which share its turns up to the first failed call. An episode
 without a failed call is its own pair: no level ever showed in it. Independent: two episodes of one
-item and epoch, each played from the start under its own level.
+item and epoch, each played from the start under its own level; of scenarios two episodes of one
+family.
 """
 
 from __future__ import annotations
@@ -67,6 +68,12 @@ def contrasts(ablation: Ablation, arms: Arms) -> list[Contrast]:
     """
     mode = "" if ablation.factor is Factor.MODE else None
     played = {arm: by_key(arms.get(arm.name, ()), mode=mode) for arm in ablation.arms}
+    if ablation.factor is Factor.SCENARIO:
+        # An arm has one item a family.
+        played = {
+            arm: {key._replace(item=one.cluster): one for key, one in found.items()}
+            for arm, found in played.items()
+        }
     prefixes = ablation.played_levels if ablation.factor is Factor.FEEDBACK else ("",)
     forked = prefixes if ablation.forks else ()
     return [

@@ -17,6 +17,7 @@ from toolhop_agents.runs.settings import Flag, RunSettings
 from toolhop_env.levels import Template, Verbosity, named
 from toolhop_env.runs.files import file_name
 from toolhop_tools.perturb.perturbation import Perturbation
+from toolhop_tools.scenarios.label import scenarios_of
 
 
 class DesignError(ValueError):
@@ -30,6 +31,8 @@ class Factor(StrEnum):
     MODE = "mode"
     TOOLS = "tools"
     """How the tools are shown (`toolhop_tools.perturb`)."""
+    SCENARIO = "scenario"
+    """What the items are made into (`toolhop_tools.scenarios`), paired by family."""
 
 
 class Design(StrEnum):
@@ -179,6 +182,11 @@ class Ablation(BaseModel):
             case Factor.TOOLS:
                 shown = str(Perturbation.parse(arm.level))
                 return self.base.model_copy(update={"perturbation": shown})
+            case Factor.SCENARIO:
+                into = scenarios_of(arm.level)
+                if len(into) > 1:
+                    raise DesignError(f"{arm.level!r}: a level is one scenario")
+                return self.base.model_copy(update={"into": into, "siblings": False})
 
     def verbosity(self, level: str) -> Verbosity:
         """The feedback level of a name.

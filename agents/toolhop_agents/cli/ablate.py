@@ -45,6 +45,7 @@ from toolhop_agents.runs.settings import RunSettings
 from toolhop_agents.table import table_console
 from toolhop_env.attempt import Attempt
 from toolhop_env.levels import LevelError, Template, level_of
+from toolhop_tools.scenarios.label import Scenario
 
 DESIGN = ("factor", "levels", "templates", "design", "prefix_levels", "confidence")
 """Flags that say what is compared."""
@@ -87,6 +88,7 @@ def ablate(ctx: click.Context, /, show: Path | None, resume: Path | None, as_jso
         names= descriptions= parameters=   scrambled, removed
         distractors=N  distractors=N:random  distractors=N:each
         order=shuffled
+    --into NAMES compares each item as it is (plain) with scenarios of it, by family.
     """  # noqa: D301 -- a real backspace character tells click to keep the lines below it
     load_dotenv(Path(".env"))
     if show is not None:
@@ -148,6 +150,8 @@ def _resumed(ctx: click.Context, folder: AblationFolder, flags: dict[str, Any]) 
     own = folder.ablation
     given = {name: value for name, value in flags.items() if _is_given(ctx, name)}
     design = {name: given.pop(name) for name in DESIGN if name in given}
+    if into := given.pop("into", ()):
+        design |= {"factor": Factor.SCENARIO, "levels": _beside_plain(into)}
     if "levels" in design:
         design["levels"] = _with(design["levels"], own.templates)
     for name, value in design.items():
@@ -188,6 +192,15 @@ def _ablation(ctx: click.Context, flags: dict[str, Any]) -> Ablation:
         click.UsageError: they contradict each other, or one is out of range.
     """
     own = {name: flags.pop(name) for name in DESIGN}
+    if into := flags.pop("into"):
+        for name in ("factor", "levels"):
+            if _is_given(ctx, name) and own[name] != Factor.SCENARIO:
+                raise click.UsageError(
+                    f"--into NAMES stands for --factor scenario --levels plain,NAMES: leave "
+                    f"--{name} out, or --into (for other factors make a file by `toolhop perturb` "
+                    "and give it by --data)"
+                )
+        own |= {"factor": Factor.SCENARIO, "levels": _beside_plain(into)}
     factor = Factor(own["factor"])
     _refuse_what_has_no_meaning(ctx, factor)
     base = settings_of(flags)
@@ -197,6 +210,11 @@ def _ablation(ctx: click.Context, flags: dict[str, Any]) -> Ablation:
     if factor is not Factor.FEEDBACK:
         own["design"] = Design.INDEPENDENT
     return Ablation(**own, base=base)
+
+
+def _beside_plain(into: Sequence[Scenario]) -> tuple[str, ...]:
+    """The levels that ``--into`` stands for."""
+    return (Scenario.PLAIN.value, *(one.value for one in into if one is not Scenario.PLAIN))
 
 
 def _refuse_what_has_no_meaning(ctx: click.Context, factor: Factor) -> None:
@@ -220,6 +238,10 @@ def _refuse_what_has_no_meaning(ctx: click.Context, factor: Factor) -> None:
         raise click.UsageError(
             "--factor tools needs --levels, such as as-is,names=scrambled or as-is,distractors=5"
         )
+    if factor is Factor.SCENARIO and not (_is_given(ctx, "levels") or _is_given(ctx, "into")):
+        raise click.UsageError(
+            "--factor scenario needs --levels, such as plain,missing-tool; or give --into alone"
+        )
 
 
 def _played(folder: AblationFolder, errors: Console) -> Conducted:
@@ -235,10 +257,16 @@ def _played(folder: AblationFolder, errors: Console) -> Conducted:
             ]
             shown[0].start(plan.episodes)
 
+        def on_making(arm: Arm, items: int) -> None:
+            stack.close()
+            errors.print(f"{arm.name}: made of {items} items", markup=False, highlight=False)
+
         def on_result(attempt: Attempt) -> None:
             shown[0].result(attempt)
 
-        return anyio.run(partial(conduct, folder, on_arm=on_arm, on_result=on_result))
+        return anyio.run(
+            partial(conduct, folder, on_making=on_making, on_arm=on_arm, on_result=on_result)
+        )
 
 
 def _print(ended: Conducted, most: int, *, as_json: bool) -> int:

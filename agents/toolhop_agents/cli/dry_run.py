@@ -35,6 +35,9 @@ def _by_mode(job: Job, units: Iterable[WorkUnit]) -> dict[str, int]:
 
 def print_plan(job: Job, *, as_json: bool) -> None:
     """Print what would be played."""
+    if job.certificates is not None:
+        _print_to_be_made(job, as_json=as_json)
+        return
     left = _by_mode(job, job.left(progress_of(job)))
     facts: dict[str, JSON] = {
         "agent": job.settings.agent_name,
@@ -59,6 +62,20 @@ def print_plan(job: Job, *, as_json: bool) -> None:
     click.echo(f"modes: {', '.join(left)}; epochs: {job.settings.epochs}; tools: {order} order")
     played = f", {len(job.work) - sum(left.values())} of them played" if job.store else ""
     click.echo(f"episodes: {len(job.work)}{played}; {facts['at_a_time']} at a time")
+    click.echo("Nothing was asked and nothing was played. --estimate says what it will cost.")
+
+
+def _print_to_be_made(job: Job, *, as_json: bool) -> None:
+    """Print of what scenarios would be made; only making them tells how many there are."""
+    into, items = ", ".join(job.settings.into), [item.id for item in job.items]
+    if as_json:
+        settings = job.settings.model_dump(mode="json")
+        facts = {"agent": job.settings.agent_name, "data": job.data.name, "made_of": items}
+        click.echo(json.dumps({**facts, "settings": settings}, ensure_ascii=False))
+        return
+    click.echo(f"agent: {job.settings.agent_name}")
+    click.echo(f"data: {job.data.name}; scenarios are made of {len(items)} items: {into}")
+    click.echo("How many there will be is known once they are made, which takes no model.")
     click.echo("Nothing was asked and nothing was played. --estimate says what it will cost.")
 
 

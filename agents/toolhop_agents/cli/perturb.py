@@ -3,49 +3,40 @@
 from __future__ import annotations
 
 import json
-import os
 import sys
-from collections import Counter
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
-from typing import Any, BinaryIO, cast
+from typing import Any, BinaryIO
 
 import anyio
 import click
 from rich.console import Console
 from rich.table import Table
 
-from toolhop_agents.cli import INTERRUPTED, nearest
+from toolhop_agents.cli import INTERRUPTED
 from toolhop_agents.cli.progress import Steps
+from toolhop_agents.runs.certified import certificates_of
+from toolhop_agents.runs.scenarios import Work, make, yields_json
 from toolhop_agents.runs.signals import until_signal
 from toolhop_agents.table import table_console
-from toolhop_sandbox.base import Limits, Policy, Sandbox
-from toolhop_sandbox.choose import KINDS, open_sandbox
-from toolhop_sandbox.outcome import JSON
+from toolhop_sandbox.choose import KINDS
 from toolhop_tools.atomic import atomic
-from toolhop_tools.certify.file import CertificateError, default_path
-from toolhop_tools.certify.model import Certificate, HopVerdict
-from toolhop_tools.certify.use import of_items
-from toolhop_tools.errors import BadChoice, counted
+from toolhop_tools.certify.file import default_path
+from toolhop_tools.errors import counted
 from toolhop_tools.load import load, select
-from toolhop_tools.model import DataSet, Item
+from toolhop_tools.model import Item
 from toolhop_tools.readers.native import to_row
 from toolhop_tools.scenarios.actions import Offer
-from toolhop_tools.scenarios.label import Scenario
-from toolhop_tools.scenarios.make import TRANSFORMATIONS, Family, Recipe, Rooms, Yields, make_all
-
-ALL = "all"
-PATIENT_S = 10.0
-"""Seconds a call of a slow tool may take: as many as a run allows by default."""
+from toolhop_tools.scenarios.label import ALL, Scenario, scenarios_of
+from toolhop_tools.scenarios.make import Family, Recipe, Yields
 
 
 # fmt: off
 @click.command(context_settings={"show_default": True})
 @click.argument("data")
 @click.option("--into", "names", required=True, metavar="NAME[,NAME]",
-              help=f"Scenarios: {ALL}, or some of {', '.join(TRANSFORMATIONS)}.")
+              help=f"Scenarios: {ALL}, or some of {', '.join(Scenario)}.")
 @click.option("--out", required=True, type=click.Path(dir_okay=False, path_type=Path),
               help="The file to write, an item a line.")
 @click.option("--force", is_flag=True, help="Replace the file if it is there.")
@@ -76,12 +67,12 @@ def perturb(data: str, names: str, out: Path, as_json: bool, **flags: Any) -> No
     """
     if out.exists() and not flags["force"]:
         raise click.UsageError(f"{out} is there already; --force replaces it")
-    recipe = Recipe(_scenarios(names), flags["seed"], Offer(flags["offer"]), flags["balanced"])
+    recipe = Recipe(scenarios_of(names), flags["seed"], Offer(flags["offer"]), flags["balanced"])
     dataset = load(data, last_wins=flags["last_wins"])
     chosen = select(dataset, limit=flags["limit"], sample_ids=flags["sample_ids"])
     path = flags["certificates"] or default_path(dataset.name)
-    certificates = _proven(chosen, path)
-    work = _Work(dataset, chosen, certificates, recipe, flags)
+    certificates = certificates_of(chosen, path)
+    work = Work(dataset, chosen, certificates, recipe, flags["sandbox"], flags["at_a_time"])
     yields = Yields()
     try:
         with atomic(out) as beside:
@@ -92,61 +83,17 @@ def perturb(data: str, names: str, out: Path, as_json: bool, **flags: Any) -> No
                 sys.exit(INTERRUPTED)
     except OSError as error:
         raise click.UsageError(f"{out} cannot be written: {error.strerror}") from None
+    figures = yields_json(yields, recipe.into)
     if as_json:
-        click.echo(json.dumps({"file": str(out), **_to_json(yields, recipe)}, ensure_ascii=False))
+        click.echo(json.dumps({"file": str(out), **figures}, ensure_ascii=False))
     else:
-        _print(table_console(), yields, recipe)
+        print_yields(table_console(), figures)
         click.echo(f"items: {out}", err=True)
 
 
 # fmt: on
-@dataclass(frozen=True)
-class _Work:
-    dataset: DataSet
-    chosen: Sequence[Item]
-    certificates: dict[str, Certificate]
-    recipe: Recipe
-    flags: dict[str, Any]
-
-
-def _scenarios(names: str) -> tuple[Scenario, ...]:
-    """The scenarios of ``--into``, in the order of the table.
-
-    Raises:
-        BadChoice: says which name is none.
-    """
-    given = [name.strip() for name in names.split(",") if name.strip()]
-    unknown = [name for name in given if name != ALL and name not in list(TRANSFORMATIONS)]
-    if unknown or not given:
-        wrong = unknown[0] if unknown else names
-        raise BadChoice(
-            f"no scenario {wrong!r}{nearest(wrong, [ALL, *TRANSFORMATIONS])}",
-            fix=f"give {ALL}, or some of {', '.join(TRANSFORMATIONS)}, with commas between",
-        )
-    every = ALL in given
-    return tuple(kind for kind in TRANSFORMATIONS if every or kind in given)
-
-
-def _proven(items: Sequence[Item], path: Path) -> dict[str, Certificate]:
-    """The items' certificates, by id.
-
-    Raises:
-        CertificateError: the file cannot be read, certificates are stale, or none proves an item.
-    """
-    found = of_items(items, path)
-    if not any(one.verdict is HopVerdict.PROVEN for one in found.values()):
-        raise CertificateError(
-            f"{path} proves none of the {counted(len(items), 'chosen item')}, and has nothing on "
-            f"{len(items) - len(found)} of them\n"
-            f"  fix: run `toolhop certify DATA --out {path}`, or choose other items"
-        )
-    return found
-
-
-async def _make(work: _Work, file: BinaryIO, yields: Yields) -> bool:
+async def _make(work: Work, file: BinaryIO, yields: Yields) -> bool:
     """Write the items; True where a signal cut it off."""
-    flags = work.flags
-    at_a_time = flags["at_a_time"] or max(2, os.cpu_count() or 1)
     shown = Steps(Console(stderr=True), "perturb", len(work.chosen))
 
     def add(item: Item, family: Family | None) -> None:
@@ -157,64 +104,27 @@ async def _make(work: _Work, file: BinaryIO, yields: Yields) -> bool:
             file.write(line.encode("utf-8", "backslashreplace") + b"\n")
         shown.step()
 
-    basis = next(iter(work.certificates.values())).basis
-    workers = min(at_a_time, len(work.chosen))
-
-    async def opened(wall_s: float) -> Sandbox:
-        limits = Limits(wall_s=wall_s, memory_mib=basis.memory_mib)
-        return await open_sandbox(
-            flags["sandbox"], limits=limits, policy=cast(Policy, basis.policy), max_workers=workers
-        )
-
-    async def run() -> None:
-        async with await opened(basis.wall_s) as search, await opened(PATIENT_S) as patient:
-            await make_all(
-                work.dataset.items, work.certificates, Rooms(search, patient), work.recipe,
-                chosen=work.chosen, at_a_time=at_a_time, on_family=add,
-            )  # fmt: skip
-
     with shown:
-        return await until_signal(run)
+        return await until_signal(lambda: make(work, add))
 
 
 # -- what came of it ---------------------------------------------------------------------------
 
 
-def _to_json(yields: Yields, recipe: Recipe) -> dict[str, JSON]:
-    return {
-        "items_proven": yields.proven,
-        "items_left_out": yields.unproven,
-        "written": sum(yields.made.values()),
-        "calls": yields.calls,
-        "tools_tried_in_vain": yields.tried,
-        "tools_taken_out": yields.taken_out,
-        "scenarios": {
-            kind.value: {
-                "unsolvable": yields.made[kind, False],
-                "solvable": yields.made[kind, True],
-                "refused": {
-                    reason.value: count
-                    for reason, count in yields.refused.get(kind, Counter()).most_common()
-                },
-            }
-            for kind in dict.fromkeys((Scenario.PLAIN, *recipe.into))
-        },
-    }
-
-
-def _print(console: Console, yields: Yields, recipe: Recipe) -> None:
+def print_yields(console: Console, figures: Mapping[str, Any]) -> None:
+    """What was made, and what was refused and why: `yields_json` as a table."""
     table = Table("scenario", title="Items made", title_justify="left")
     for column in ("unsolvable", "solvable", "refused"):
         table.add_column(column, justify="right")
     table.add_column("because", overflow="fold")
-    for kind in dict.fromkeys((Scenario.PLAIN, *recipe.into)):
-        refused = yields.refused.get(kind, Counter())
-        why = "; ".join(f"{reason} ({count})" for reason, count in refused.most_common())
-        made = (yields.made[kind, False], yields.made[kind, True])
-        table.add_row(kind, *map(str, made), str(refused.total()), why)
+    for kind, one in figures["scenarios"].items():
+        why = "; ".join(f"{reason} ({count})" for reason, count in one["refused"].items())
+        counts = (one["unsolvable"], one["solvable"], sum(one["refused"].values()))
+        table.add_row(kind, *map(str, counts), why)
     console.print(table)
     console.print(
-        f"Of {counted(yields.proven, 'proven item')}; {yields.unproven} not proven and left out. "
-        f"{yields.calls:,} calls; {yields.tried:,} tools tried in vain in the place of a lost "
-        f"hop's; {yields.taken_out} taken out."
+        f"Of {counted(figures['items_proven'], 'proven item')}; {figures['items_left_out']} not "
+        f"proven and left out. {figures['calls']:,} calls, of which {figures['calls_run']:,} were "
+        f"run and the others known from these; {figures['tools_tried_in_vain']:,} tools tried in "
+        f"vain in the place of a lost hop's; {figures['tools_taken_out']} taken out."
     )

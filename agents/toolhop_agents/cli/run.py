@@ -29,7 +29,7 @@ from toolhop_agents.cli.options import (
     settings_of,
     values_of,
 )
-from toolhop_agents.cli.progress import Episodes
+from toolhop_agents.cli.progress import Episodes, Steps
 from toolhop_agents.runs.certified import marked
 from toolhop_agents.runs.execute import Plan, Run, execute
 from toolhop_agents.runs.job import Job, prepare, resumed, sampled
@@ -84,6 +84,8 @@ def run(
         if not estimate:
             print_plan(job, as_json=as_json)
             return
+    job = _made(job, errors)
+    if estimate:
         job = sampled(job, estimate)
     ended = _play(job, errors)
     if ended.fault:
@@ -103,6 +105,19 @@ def run(
         errors.print(f"interrupted: {finished} of {len(job.work)} episodes are finished")
         sys.exit(INTERRUPTED)
     sys.exit(EXIT_EPISODES if ended.fault or errored else 0)
+
+
+def _made(job: Job, errors: Console) -> Job:
+    """The job with its items made into scenarios, where that is asked for."""
+    if job.certificates is None:
+        return job
+    from toolhop_agents.cli.perturb import print_yields  # numpy, only when used
+    from toolhop_agents.runs.scenarios import made
+
+    with Steps(errors, "scenarios", len(job.items)) as steps:
+        job = anyio.run(made, job, steps.step)
+    print_yields(errors, job.scenarios or {})
+    return job
 
 
 def _play(job: Job, errors: Console) -> Run:

@@ -114,6 +114,7 @@ def _played_with(one: _Listed) -> str:
     parts = [settings.get("data", ""), ",".join(settings.get("modes", ())), level]
     if settings.get("perturbation", "as-is") != "as-is":
         parts.append(settings["perturbation"])
+    parts += settings.get("into", ())
     return " ".join(filter(None, map(str, parts)))
 
 

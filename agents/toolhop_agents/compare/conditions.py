@@ -21,7 +21,9 @@ OF_MODELS = frozenset({"max_tokens", "temperature"})
 """Settings that change no result of an agent that is no model."""
 AGENT = ("agent", "model", "base_url")
 """Settings that are one factor: the agent, and where it is reached."""
-PAIRED = frozenset({"data", "limit", "sample_ids", "skip_broken", "modes", "epochs"})
+PAIRED = frozenset(
+    {"data", "limit", "sample_ids", "skip_broken", "into", "siblings", "modes", "epochs"}
+)
 """Settings that say what is played: the items themselves, modes and epochs are compared."""
 NO_RESULT = (OPERATIONAL - {"judge"}) | {"sandbox", "transport", "price"}
 """Settings that change no result; a judge changes what a judged measure says. The sandbox

@@ -7,8 +7,10 @@ from dataclasses import replace
 from pathlib import Path
 
 from toolhop_env.attempt import Attempt
-from toolhop_tools.certify.file import default_path
-from toolhop_tools.certify.use import is_proven, proven_only, with_certificates
+from toolhop_tools.certify.file import CertificateError, default_path
+from toolhop_tools.certify.model import Certificate, HopVerdict
+from toolhop_tools.certify.use import is_proven, of_items, proven_only, with_certificates
+from toolhop_tools.errors import counted
 from toolhop_tools.model import Item
 
 
@@ -31,6 +33,22 @@ def chosen(
     path = certificates or default_path(data_name)
     found = with_certificates(items, path)
     return proven_only(found, path) if only else found
+
+
+def certificates_of(items: Sequence[Item], path: Path) -> dict[str, Certificate]:
+    """The items' certificates, by id, of which one or more prove.
+
+    Raises:
+        CertificateError: the file cannot be read, certificates are stale, or none proves an item.
+    """
+    found = of_items(items, path)
+    if not any(one.verdict is HopVerdict.PROVEN for one in found.values()):
+        raise CertificateError(
+            f"{path} proves none of the {counted(len(items), 'chosen item')}, and has nothing on "
+            f"{len(items) - len(found)} of them\n"
+            f"  fix: run `toolhop certify DATA --out {path}`, or choose other items"
+        )
+    return found
 
 
 def marked(judged: Iterable[Attempt], items: Iterable[Item]) -> list[Attempt]:

@@ -32,7 +32,7 @@ from toolhop_agents.runs.ledger import Ledger, RunLimitReached
 from toolhop_agents.runs.manifest import Status, folder_name, manifest
 from toolhop_agents.runs.play import AgentSource, Means
 from toolhop_agents.runs.settings import RunSettings
-from toolhop_agents.runs.signals import until_signal
+from toolhop_agents.runs.signals import Interrupted, until_signal
 from toolhop_agents.runs.unit import WorkUnit, unit_seed
 from toolhop_agents.scripted.choose import choose
 from toolhop_agents.scripted.model import ScriptedModel
@@ -54,13 +54,6 @@ log = logging.getLogger(__name__)
 
 MODEL_EPISODES = 10
 """Episodes at a time with a model behind a network, as peers default to."""
-
-
-class Interrupted(SystemExit):
-    """A signal came before there was a run: the process ends, with the code that shells expect."""
-
-    def __init__(self) -> None:
-        super().__init__(130)
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,8 +94,8 @@ async def execute(
     Everything finished is kept in every case. SIGINT and SIGTERM end it cleanly.
 
     Raises:
-        ToolsError, UnknownAgent, UnknownPrice, StoreError, SandboxUnavailable: before anything
-            was played.
+        ToolsError, UnknownAgent, UnknownPrice, StoreError, SandboxUnavailable, SandboxFault: before
+            anything was played.
         Interrupted: by a signal before anything was played.
     """
     job = prepare(job) if isinstance(job, RunSettings) else job
@@ -111,6 +104,10 @@ async def execute(
             f"this run goes on from the episodes of {job.settings.forked_from}: it is played as a "
             "part of its ablation, by `toolhop ablate --resume FOLDER`"
         )
+    if job.certificates is not None:
+        from toolhop_agents.runs.scenarios import made  # numpy, only when used
+
+        job = await made(job)
     async with AsyncExitStack() as stack:
         if job.store is not None:
             stack.enter_context(job.store.held())
@@ -245,7 +242,7 @@ class _RunSession:
             facts = manifests.begun_again(job.store.manifest, job.changed)
             job.store.write_manifest(facts)
             return job.store, facts
-        facts = manifest(job.settings, job.data, job.items, sandbox, job.left_out)
+        facts = manifest(job.settings, job.data, job.items, sandbox, job.left_out, job.scenarios)
         name = job.folder or folder_name(job.settings)
         store = RunStore.create(job.settings.log_dir, name, facts, job.items)
         self._stack.enter_context(store.held())

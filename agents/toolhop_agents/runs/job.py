@@ -17,7 +17,7 @@ from toolhop_agents.benchmarks.predictions import (
 )
 from toolhop_agents.models import prices
 from toolhop_agents.runs import manifest as manifests
-from toolhop_agents.runs.certified import chosen
+from toolhop_agents.runs.certified import certificates_of, chosen
 from toolhop_agents.runs.resume import Prefix
 from toolhop_agents.runs.settings import RunSettings
 from toolhop_agents.runs.unit import Units, WorkUnit, left, setting
@@ -28,10 +28,13 @@ from toolhop_env.runs.files import StoreError
 from toolhop_env.runs.progress import Progress
 from toolhop_env.runs.store import RunStore
 from toolhop_sandbox.outcome import JSON
+from toolhop_tools.certify.file import default_path
+from toolhop_tools.certify.model import Certificate
 from toolhop_tools.errors import BadChoice, DataProblem
 from toolhop_tools.load import select, survey
 from toolhop_tools.model import DataSet, Item, Simulated
 from toolhop_tools.perturb.perturbation import Perturbation, perturbed
+from toolhop_tools.scenarios.label import BENCHMARK as SCENARIOS
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +59,10 @@ class Job:
     """The run is made of these episodes alone."""
     starts: Callable[[WorkUnit], Prefix] | None = None
     """What each episode begins with (`LocalExecutor.starts`); nothing where None."""
+    certificates: Mapping[str, Certificate] | None = None
+    """Of the items, which are to be made into scenarios; None where they are played as they are."""
+    scenarios: Mapping[str, JSON] | None = None
+    """What was made and refused; None where items were made into nothing."""
 
     @property
     def work(self) -> Sequence[WorkUnit]:
@@ -73,6 +80,8 @@ class Job:
 def prepare(settings: RunSettings) -> Job:
     """Read the data and list the episodes; nothing is started yet.
 
+    With ``into`` the items are those that scenarios are to be made of (`runs.scenarios.made`).
+
     Raises:
         ToolsError: the data cannot be used as asked.
         UnknownAgent: no such agent.
@@ -82,14 +91,16 @@ def prepare(settings: RunSettings) -> Job:
     found = survey(settings.data, last_wins=settings.last_wins)
     data = found.usable(skip_broken=settings.skip_broken)
     items = select(data, limit=settings.limit, sample_ids=settings.sample_ids)
-    binding = _binding(items, data.name)
+    binding = binding_of(SCENARIOS) if settings.into else _binding(items, data.name)
     own: dict[str, object] = {"modes": _modes(settings, binding)}
     if binding.turn_limit is not None and "turn_limit" not in settings.model_fields_set:
         own["turn_limit"] = binding.turn_limit
     if settings.judge is None:
         own["judge"] = binding.benchmark.judge
     settings = settings.model_copy(update=own)
-    answers = _check_agent(settings, binding, data.items)
+    answers = _check_agent(settings, binding, None if settings.into else data.items)
+    if settings.into:
+        return _to_be_made(settings, data, items, found.errors)
     if answers is not None:
         _check_answers(settings, answers, items)
     _check_planned(settings, binding, items)
@@ -100,6 +111,26 @@ def prepare(settings: RunSettings) -> Job:
     for mode in settings.modes:
         setting(settings, WorkUnit(items[0], mode, 1))  # what no prompt can be made of is refused
     return Job(settings, data, items, left_out=found.errors)
+
+
+def _to_be_made(
+    settings: RunSettings, data: DataSet, items: Sequence[Item], left_out: tuple[DataProblem, ...]
+) -> Job:
+    """A job whose items are to be made into scenarios.
+
+    Raises:
+        BadChoice: tools are to be shown otherwise too.
+        CertificateError: nothing proves any of the items.
+    """
+    if Perturbation.parse(settings.perturbation) != Perturbation():
+        raise BadChoice(
+            f"--into with --tools {settings.perturbation}: labels are shown for tools as they are",
+            fix="leave one of them out",
+        )
+    found = certificates_of(items, settings.certificates or default_path(data.name))
+    for mode in settings.modes:
+        setting(settings, WorkUnit(replace(items[0], benchmark=SCENARIOS), mode, 1))
+    return Job(settings, data, tuple(items), left_out, certificates=found)
 
 
 def resumed(store: RunStore, settings: RunSettings, changed: Mapping[str, JSON]) -> Job:

@@ -41,8 +41,9 @@ def manifest(
     items: Sequence[Item],
     sandbox: PooledSandbox,
     left_out: Sequence[DataProblem] = (),
+    scenarios: Mapping[str, JSON] | None = None,
 ) -> dict[str, JSON]:
-    """A new run's, with the status it begins with."""
+    """A new run's, with the status it begins with; `scenarios` counts what items were made into."""
     began = now()
     return {
         "format": FORMAT,
@@ -65,6 +66,7 @@ def manifest(
             "tool_order": tool_order(settings.perturbation),
             "fewest_tools": min(len(item.tools) for item in items),
             "left_out": [{"where": one.where, "why": str(one)} for one in left_out],
+            **({"scenarios": dict(scenarios)} if scenarios is not None else {}),
         },
         "sandbox": dict(sandbox.description),
         "versions": versions(),

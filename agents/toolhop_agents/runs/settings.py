@@ -22,6 +22,7 @@ from toolhop_sandbox.base import Limits, Policy
 from toolhop_sandbox.choose import Kind
 from toolhop_sandbox.docker.engine import Transport
 from toolhop_tools.perturb.perturbation import Perturbation
+from toolhop_tools.scenarios.label import Scenario, scenarios_of
 
 OPERATIONAL = frozenset(
     {
@@ -155,6 +156,18 @@ class RunSettings(BaseModel):
         ),
     ] = "as-is"
     """How the items' tools are shown (`toolhop_tools.perturb`)."""
+    into: Annotated[
+        tuple[Scenario, ...],
+        Flag(
+            "Make scenarios of the items first, as `toolhop perturb` does, and play these: all, or "
+            "names such as missing-tool. An ablation compares each with plain.",
+            metavar="NAME[,NAME]",
+            parse=scenarios_of,
+        ),
+    ] = ()
+    """What items are made into; empty for nothing (`toolhop_agents.runs.scenarios`)."""
+    siblings: bool = True
+    """Whether the siblings of these are played too. Only `toolhop ablate` leaves them out."""
     forked_from: str | None = None
     """The run beside this one whose episodes are resumed at another feedback level. Only
     `toolhop ablate` plays such a run."""

@@ -9,6 +9,13 @@ import anyio
 from anyio.abc import TaskStatus
 
 
+class Interrupted(SystemExit):
+    """A signal came before there was a run: the process ends, with the code that shells expect."""
+
+    def __init__(self) -> None:
+        super().__init__(130)
+
+
 async def until_signal(work: Callable[[], Awaitable[None]]) -> bool:
     """Do `work`; True where SIGINT or SIGTERM cut it off. Raises what `work` raises."""
     cut = False

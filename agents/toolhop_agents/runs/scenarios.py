@@ -1,0 +1,144 @@
+"""Items made into scenarios (`toolhop_tools.scenarios`), for a file, or for a run to play."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import cast
+
+from toolhop_agents.runs.job import Job
+from toolhop_agents.runs.signals import Interrupted, until_signal
+from toolhop_sandbox.base import Limits, Policy, Sandbox
+from toolhop_sandbox.choose import Kind, open_sandbox
+from toolhop_sandbox.outcome import JSON
+from toolhop_tools.certify.model import Certificate
+from toolhop_tools.errors import BadChoice
+from toolhop_tools.model import DataSet, Item
+from toolhop_tools.scenarios.label import Scenario, label_of, own_id
+from toolhop_tools.scenarios.make import Family, Recipe, Rooms, Yields, make_all
+
+PATIENT_S = 10.0
+"""Seconds a call of a slow tool may take: as many as a run allows by default."""
+
+
+@dataclass(frozen=True)
+class Work:
+    """What is made of which items."""
+
+    data: DataSet
+    """Where tools of other items come from."""
+    chosen: Sequence[Item]
+    certificates: Mapping[str, Certificate]
+    """By id; of one basis."""
+    recipe: Recipe
+    sandbox: Kind
+    at_a_time: int | None = None
+    """Items at a time; one a processor where None."""
+
+
+async def make(work: Work, on_family: Callable[[Item, Family | None], None]) -> None:
+    """Make the families of the chosen items; `on_family` has them in order.
+
+    Raises:
+        SandboxFault, SandboxUnavailable: as `make_all`.
+    """
+    at_a_time = work.at_a_time or max(2, os.cpu_count() or 1)
+    basis = next(iter(work.certificates.values())).basis
+
+    async def opened(wall_s: float) -> Sandbox:
+        return await open_sandbox(
+            work.sandbox,
+            limits=Limits(wall_s=wall_s, memory_mib=basis.memory_mib),
+            policy=cast(Policy, basis.policy),
+            max_workers=min(at_a_time, len(work.chosen)),
+        )
+
+    async with await opened(basis.wall_s) as search, await opened(PATIENT_S) as patient:
+        await make_all(
+            work.data.items, work.certificates, Rooms(search, patient), work.recipe,
+            chosen=work.chosen, at_a_time=at_a_time, on_family=on_family,
+        )  # fmt: skip
+
+
+async def made(job: Job, on_item: Callable[[], None] = lambda: None) -> Job:
+    """The job with the scenarios of its items in their place, as ``--into`` asks for.
+
+    The same job gives the same items. Nothing is written: a run keeps the items that it plays.
+
+    Args:
+        job: as `prepare` gives it.
+        on_item: is told of each item that is done.
+
+    Raises:
+        BadChoice: no item allows any of the scenarios.
+        SandboxFault, SandboxUnavailable: as `make`.
+        Interrupted: by a signal.
+    """
+    settings, certificates = job.settings, job.certificates
+    if certificates is None:
+        return job
+    recipe, yields, found = Recipe(settings.into, settings.seed), Yields(), list[Item]()
+
+    def add(item: Item, family: Family | None) -> None:
+        del item
+        yields.add(family)
+        found.extend(family.items if family else ())
+        on_item()
+
+    work = Work(
+        job.data, job.items, certificates, recipe, settings.sandbox, settings.max_samples
+    )  # fmt: skip
+    if await until_signal(lambda: make(work, add)):
+        raise Interrupted
+    items = tuple(one for one in found if settings.siblings or _is_own(one, settings.into))
+    if not items:
+        raise BadChoice(
+            f"--into {','.join(settings.into)}: none of the {len(job.items)} items allows it; "
+            f"{'; '.join(reasons(yields)) or 'no item is proven'}",
+            fix="choose other items or scenarios",
+        )
+    return replace(
+        job, items=items, certificates=None, scenarios=yields_json(yields, settings.into)
+    )
+
+
+def _is_own(item: Item, into: Sequence[Scenario]) -> bool:
+    """Whether it is the item of a scenario that was asked for, and no sibling."""
+    label = label_of(item.gold)
+    return label.scenario in into and item.id == own_id(label.family, label.scenario)
+
+
+def reasons(yields: Yields) -> list[str]:
+    """What was refused, by scenario, with counts."""
+    return [
+        f"{kind}: {refused.total()} refused ("
+        + ", ".join(f"{reason} {count}" for reason, count in refused.most_common())
+        + ")"
+        for kind, refused in yields.refused.items()
+    ]
+
+
+def yields_json(yields: Yields, into: Sequence[Scenario]) -> dict[str, JSON]:
+    """Counts of what was made and refused, as plain values."""
+    return {
+        "items_proven": yields.proven,
+        "items_left_out": yields.unproven,
+        "written": sum(yields.made.values()),
+        "calls": yields.calls,
+        "calls_run": yields.calls_run,
+        "tools_tried_in_vain": yields.tried,
+        "tools_taken_out": yields.taken_out,
+        "scenarios": {
+            kind.value: {
+                "unsolvable": yields.made[kind, False],
+                "solvable": yields.made[kind, True],
+                "refused": {
+                    reason.value: count
+                    for reason, count in yields.refused.get(kind, Counter()).most_common()
+                },
+            }
+            for kind in dict.fromkeys((Scenario.PLAIN, *into))
+        },
+    }
