@@ -15,11 +15,11 @@ from typing import Any, BinaryIO, cast
 import anyio
 import click
 from rich.console import Console
-from rich.table import Table
 
 from toolhop_agents.cli import INTERRUPTED, nearest
 from toolhop_agents.cli.progress import Steps
 from toolhop_agents.runs.signals import until_signal
+from toolhop_agents.stacked import StackedTable
 from toolhop_agents.table import table_console
 from toolhop_sandbox.base import Limits, Policy, Sandbox
 from toolhop_sandbox.choose import KINDS, open_sandbox
@@ -203,10 +203,10 @@ def _to_json(yields: Yields, recipe: Recipe) -> dict[str, JSON]:
 
 
 def _print(console: Console, yields: Yields, recipe: Recipe) -> None:
-    table = Table("scenario", title="Items made", title_justify="left")
+    table = StackedTable("scenario", title="Items made")
     for column in ("unsolvable", "solvable", "refused"):
-        table.add_column(column, justify="right")
-    table.add_column("because", overflow="fold")
+        table.add_column(column, right=True)
+    table.add_column("because", prose=True)
     for kind in dict.fromkeys((Scenario.PLAIN, *recipe.into)):
         refused = yields.refused.get(kind, Counter())
         why = "; ".join(f"{reason} ({count})" for reason, count in refused.most_common())
