@@ -13,9 +13,9 @@ from rich.console import Group, RenderableType
 from rich.padding import Padding
 from rich.rule import Rule
 from rich.syntax import Syntax
-from rich.table import Table
 from rich.text import Text
 
+from toolhop_agents.stacked import StackedTable
 from toolhop_agents.terminal import plain, visible
 from toolhop_sandbox.base import Program
 from toolhop_sandbox.outcome import JSON
@@ -25,23 +25,24 @@ DEEPEST = 4
 """Levels of nested objects whose properties get rows of their own."""
 
 
-def set_table(sets: Sequence[tuple[str, str, bool]]) -> Table:
+def set_table(sets: Sequence[tuple[str, str, bool]]) -> StackedTable:
     """Data sets by name: what they are and whether they are on this machine."""
-    table = Table("data set", "what", "here", box=None, header_style="bold")
+    table = StackedTable("data set", framed=False)
+    table.add_column("what", prose=True)
+    table.add_column("here")
     for name, about, ready in sets:
         table.add_row(name, about, "yes" if ready else "not fetched")
     return table
 
 
-def item_table(items: Sequence[Item]) -> Table:
+def item_table(items: Sequence[Item]) -> StackedTable:
     """One row an item."""
-    table = Table(box=None, header_style="bold", padding=(0, 1, 0, 0))
-    for column in ("id", "domain"):
-        table.add_column(column, overflow="fold")
-    table.add_column("hops", justify="right")
-    table.add_column("tools", justify="right")
-    table.add_column("answer type", overflow="fold")
-    table.add_column("question", overflow="fold", ratio=1)
+    table = StackedTable("id", framed=False, drop=("answer type",))
+    table.add_column("domain", prose=True)
+    for column in ("hops", "tools"):
+        table.add_column(column, right=True)
+    for column in ("answer type", "question"):
+        table.add_column(column, prose=True)
     for item in items:
         table.add_row(
             plain(item.id),
@@ -154,9 +155,9 @@ def _hop_lines(hop: Hop) -> Iterator[Text]:
 def _tool_page(tool: Tool, *, code: bool) -> Iterator[RenderableType]:
     yield Rule(plain(tool.name), align="left")
     yield plain(tool.schema.description)
-    table = Table(box=None, header_style="bold", padding=(0, 2, 0, 0))
-    for column in ("parameter", "type", "about"):
-        table.add_column(column, overflow="fold")
+    table = StackedTable("parameter", framed=False)
+    for column in ("type", "about"):
+        table.add_column(column, prose=True)
     for name, kind, about in parameter_rows(tool.schema.parameters):
         table.add_row(plain(name, "cyan"), plain(kind), plain(about))
     yield table

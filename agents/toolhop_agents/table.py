@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from typing import TypeAlias
 
 from rich.console import Console
-from rich.table import Table
-from rich.text import Text
 
+from toolhop_agents.stacked import StackedTable
 from toolhop_env.benchmark import Benchmark
 from toolhop_env.estimates import Estimate
 from toolhop_env.measures import CONDUCT, INSTANCE_ERROR, QUERY_ERROR, Measure, Scorer, Unit
@@ -56,9 +56,10 @@ def value_text(measure: Measure, score: Score) -> str:
 
 
 def table_console() -> Console:
-    """Standard output, wide enough for the tables where it is no terminal."""
+    """Standard output; where it is no terminal as wide as COLUMNS says, or `FILE_WIDTH`."""
     console = Console()
-    return console if console.is_terminal else Console(width=FILE_WIDTH)
+    given = console.is_terminal or os.environ.get("COLUMNS", "").isdigit()
+    return console if given else Console(width=FILE_WIDTH)
 
 
 def labelled(summaries: Sequence[Summary]) -> RowLabels:
@@ -92,7 +93,7 @@ def _order(summaries: Sequence[Summary]) -> str:
 
 def answer_table(
     benchmark: Benchmark, summaries: Sequence[Summary], labels: RowLabels | None = None
-) -> Table:
+) -> StackedTable:
     """Whether answers are right: a row an agent and answer measure, a column a mode.
 
     Query and Instance (ToolHop, table 4) are those of the first mode played with calls: an
@@ -100,14 +101,14 @@ def answer_table(
     """
     scale = "per cent ± standard error" if benchmark.lead.unit is Unit.SHARE else "means"
     title = f"{benchmark.title}, {scale}; {_order(summaries)}"
-    table = Table(title=title, title_justify="left")
-    table.add_column("arm" if labels else "agent", overflow="fold")
-    table.add_column("scorer")
+    table = StackedTable(title=title, keys=2)
+    for column in ("arm" if labels else "agent", "scorer"):
+        table.add_column(column, prose=True)
     for mode in benchmark.modes:
-        table.add_column(mode.capitalize(), justify="right", overflow="fold")
+        table.add_column(mode.capitalize(), right=True)
     called = any(one.figures[INSTANCE_ERROR.name] is not None for one in summaries)
     for column in ("Query", "Instance") if called else ():
-        table.add_column(column, justify="right", overflow="fold")
+        table.add_column(column, right=True)
     for name, agent in (labels or labelled(summaries)).items():
         by_mode = {s.group.mode: s for s in summaries if _name(s) == name}
         _add_rows(table, benchmark, agent, by_mode, called=called)
@@ -115,7 +116,7 @@ def answer_table(
 
 
 def _add_rows(
-    table: Table,
+    table: StackedTable,
     benchmark: Benchmark,
     agent: str,
     by_mode: Mapping[str, Summary],
@@ -132,7 +133,7 @@ def _add_rows(
             shown(measure, by_mode[mode].figures[measure.name]) if mode in by_mode else "-"
             for mode in benchmark.modes
         ]
-        table.add_row(Text("" if number else agent), measure.heading, *cells, *errors)
+        table.add_row("" if number else agent, measure.heading, *cells, *errors)
     if any(one.proven is not None for one in by_mode.values()):
         for measure in benchmark.answer_measures:
             cells = [_proven(by_mode.get(mode), measure) for mode in benchmark.modes]
@@ -148,7 +149,7 @@ def _proven(one: Summary | None, measure: Measure) -> str:
 
 def detail_table(
     benchmark: Benchmark, summaries: Sequence[Summary], labels: RowLabels | None = None
-) -> Table:
+) -> StackedTable:
     """The benchmark's other measures and what the episodes took: a row an agent and mode."""
     known = {name for one in summaries for name, figure in one.figures.items() if figure}
     shown_elsewhere = (*benchmark.answer_measures, *_by_scorer(benchmark))
@@ -158,19 +159,16 @@ def detail_table(
         if measure.in_tables and measure not in shown_elsewhere and measure.name in known
     ]
     conduct = [one for one in CONDUCT if one.name in ("turns", "calls")]
-    table = Table(title=f"Episodes; {_order(summaries)}", title_justify="left")
-    if len(others) > 1:  # room for figures in a narrow terminal
-        table.box, table.padding = None, (0, 1, 0, 0)
-    for column in ("arm" if labels else "agent", "mode"):
-        table.add_column(column, overflow="fold")
-    names = [one.heading for one in others], [one.name for one in conduct]
-    for column in ("played", "errored", *names[0], *names[1], "tokens", "seconds", "cost"):
-        whole = column not in names[0]
-        table.add_column(column, justify="right", no_wrap=whole, overflow="fold")
+    table = StackedTable(title=f"Episodes; {_order(summaries)}", keys=2)
+    table.add_column("arm" if labels else "agent", prose=True)
+    table.add_column("mode")
+    measures = [one.heading for one in others] + [one.name for one in conduct]
+    for column in ("played", "errored", *measures, "tokens", "seconds", "cost"):
+        table.add_column(column, right=True)
     labels = labels or labelled(summaries)
     for one in summaries:
         table.add_row(
-            Text(labels[_name(one)]),
+            labels[_name(one)],
             one.group.mode,
             str(one.episodes),
             str(one.errored),
@@ -192,7 +190,7 @@ def scorer_table(
     labels: RowLabels | None = None,
     *,
     by: str = "",
-) -> Table | None:
+) -> StackedTable | None:
     """Official figures and strict ones of the same topics, one row below the other.
 
     Args:
@@ -226,21 +224,21 @@ def scorer_table(
 
 def _scorer_columns(
     title: str, order: str, head: Sequence[str], measures: Sequence[Measure]
-) -> Table:
+) -> StackedTable:
     units = {one.topic or one.heading: one.unit for one in measures}
     others = [f"{name} in {unit}" for name, unit in units.items() if unit is not Unit.SHARE]
     title = ", ".join([title, "; ".join(["per cent ± standard error", *others, order])])
-    table = Table(title=title, title_justify="left", box=None, padding=(0, 1, 0, 0))
-    split = any(one.topic for one in measures)
-    for column in (*head, *(["scorer"] if split else [])):
-        table.add_column(column, justify="right" if column == "n" else "left", overflow="fold")
+    names = [*head, "scorer"] if any(one.topic for one in measures) else head
+    table = StackedTable(title=title, keys=len(names), framed=False)
+    for column in names:
+        table.add_column(column, right=column == "n", prose=column == head[0])
     for topic in units:
-        table.add_column(topic, justify="right", overflow="fold")
+        table.add_column(topic, right=True)
     return table
 
 
 def _add_by_scorer(
-    table: Table,
+    table: StackedTable,
     head: Sequence[str],
     measures: Sequence[Measure],
     figures: Mapping[str, Estimate | None],
@@ -259,12 +257,12 @@ def _add_by_scorer(
             for topic in topics
         ]
         start = ["" for _ in head] if number else head
-        table.add_row(*map(Text, start), *([scorer] if scorers else []), *cells)
+        table.add_row(*start, *([scorer] if scorers else []), *cells)
 
 
 def total_table(
     benchmark: Benchmark, summaries: Sequence[Summary], labels: RowLabels | None = None
-) -> Table | None:
+) -> StackedTable | None:
     """The benchmark's totals: figures over several modes or groups of items."""
     of_row = {_name(one): one.totals for one in summaries}
     names = {name for found in of_row.values() for one in found.values() for name in one}
@@ -280,15 +278,16 @@ def total_table(
     return table
 
 
-def error_table(summaries: Sequence[Summary], labels: RowLabels | None = None) -> Table | None:
+def error_table(
+    summaries: Sequence[Summary], labels: RowLabels | None = None
+) -> StackedTable | None:
     """Failed calls by code; None where none failed."""
     if not any(summary.errors for summary in summaries):
         return None
-    table = Table(title=f"Failed calls by code; {_order(summaries)}", title_justify="left")
-    table.add_column("code")
+    table = StackedTable("code", title=f"Failed calls by code; {_order(summaries)}")
     labels = labels or labelled(summaries)
     for one in summaries:
-        table.add_column(Text(f"{labels[_name(one)]} {one.group.mode}"), justify="right")
+        table.add_column(f"{labels[_name(one)]} {one.group.mode}", right=True)
     codes = sorted({code for summary in summaries for code in summary.errors})
     for code in codes:
         table.add_row(code.value, *(str(summary.errors.get(code, 0)) for summary in summaries))
@@ -311,16 +310,9 @@ def print_tables(
     for name in dict.fromkeys(one.group.benchmark for one in summaries):
         these = [one for one in summaries if one.group.benchmark == name]
         console.print(answer_table(these[0].benchmark, these, labels))
-        by_scorer = scorer_table(these[0].benchmark, these, labels)
-        if by_scorer is not None:
-            console.print(by_scorer)
-        totals = total_table(these[0].benchmark, these, labels)
-        if totals is not None:
-            console.print(totals)
-        console.print(detail_table(these[0].benchmark, these, labels))
-    errors = error_table(summaries, labels)
-    if errors is not None:
-        console.print(errors)
+        for table in (scorer_table, total_table, detail_table):
+            _print_next(console, table(these[0].benchmark, these, labels))
+    _print_next(console, error_table(summaries, labels))
     _print_cached(console, summaries)
     if unanswered := sum(summary.no_reply for summary in summaries):
         console.print(
@@ -338,6 +330,12 @@ def print_tables(
     if errored:
         are = "episode is" if errored == 1 else "episodes are"
         console.print(f"{errored} {are} errored: faults of the harness, in no mean.")
+
+
+def _print_next(console: Console, table: StackedTable | None) -> None:
+    if table is not None:
+        console.print()
+        console.print(table)
 
 
 def _print_cached(console: Console, summaries: Sequence[Summary]) -> None:

@@ -30,10 +30,11 @@ def toolhop(
     Args:
         arguments: what follows ``toolhop``.
         cwd: the folder that it runs in; this one's if None.
-        env: the whole environment; if None, this one's without settings of the product's flags.
+        env: the whole environment; if None, this one without settings and width.
     """
     if env is None:
-        env = {key: value for key, value in os.environ.items() if not key.startswith("TOOLHOP")}
+        ours = ("TOOLHOP", "COLUMNS")
+        env = {key: value for key, value in os.environ.items() if not key.startswith(ours)}
     env, before, arguments_before = dict(env), dict(os.environ), sys.argv
     with chdir(cwd or Path.cwd()), CliRunner().isolation() as (out, err, _):
         try:

@@ -30,7 +30,7 @@ def test_runs_are_listed_newest_first_with_their_figures(logs: Path) -> None:
     assert found[1]["settings"]["agent"] == "repairing:0.7"
     assert found[1]["summaries"][0]["strict"]["value"] == 0.5
     lines = toolhop("runs", str(logs), env={"COLUMNS": "100"}).stdout.splitlines()
-    assert lines[1].split()[:3] == ["ablation/arm", "success", "repairing:0.3"]
+    assert lines[1].split()[:3] == ["ablation/arm", "success", "4"]
     assert any("one" in line and "50.00" in line for line in lines)
 
 

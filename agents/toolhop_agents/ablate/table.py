@@ -1,22 +1,30 @@
-"""An ablation's tables in the terminal, in the columns of ToolHop's table 5."""
+"""An ablation in the terminal: its result in two sentences, then tables."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import groupby
+from typing import TypeAlias
 
-from rich.box import SIMPLE_HEAD
 from rich.console import Console
-from rich.table import Table
-from rich.text import Text
 
 from toolhop_agents.ablate.design import Ablation, Factor
 from toolhop_agents.ablate.plain import model_calls, path_of
 from toolhop_agents.ablate.result import Discordant, Result, Row, Saving, code
-from toolhop_agents.compare.cells import amount, change, interval, p_value
+from toolhop_agents.compare.cells import (
+    RIGHT_TO_WRONG,
+    WRONG_TO_RIGHT,
+    amount,
+    change,
+    discordant_counts,
+    interval,
+    p_value,
+)
+from toolhop_agents.stacked import StackedTable
 from toolhop_agents.terminal import plain
 from toolhop_env.measures import Measure, Unit
 from toolhop_env.pairs.line import Line, disagreements
+from toolhop_tools.errors import counted
 from toolhop_tools.perturb.order import tool_order
 
 CAVEAT = (
@@ -24,87 +32,226 @@ CAVEAT = (
     "so that chance alone favours the other level. Forks and the table of all episodes are free "
     "of that."
 )
+EFFECTS = (
+    "pairs: items and epochs with a score under both levels, shown for each level in per cent "
+    "where the measure is a share. right → wrong, wrong → right: discordant pairs. difference: "
+    "second level minus first. p (Holm): corrected for the other tests of these episodes and this "
+    "measure. minimum detectable: the smallest difference that so many pairs show with a power of "
+    "80 %."
+)
+BREAKDOWN = "The episodes of the first table, by the error code and the hop of that call."
+SAVINGS = (
+    "asked: model calls of the branches, after the fork. in prefixes: those of the shared turns. "
+    "not failed: those of episodes without a failed call, which need no branch. saved: the two "
+    "together. independent: asked + saved. counted: what the level took where it was played from "
+    "the start."
+)
+Tables: TypeAlias = dict[tuple[str, str], list[Row]]
+"""By design and population."""
 
 
-def print_result(console: Console, ablation: Ablation, found: Result, *, most: int) -> None:
-    """Everything, and what a reader has to know; at most `most` discordant pairs a contrast."""
-    tables: dict[tuple[str, str, str, str], list[Row]] = {}
+def print_result(
+    console: Console, ablation: Ablation, found: Result, *, most: int, full: bool
+) -> None:
+    """What changed in two sentences a contrast, and its table; everything where `full`.
+
+    At most `most` discordant pairs a contrast are listed.
+    """
+    tables: Tables = {}
     for row in found.rows:
-        one = row.contrast
-        tables.setdefault((one.first, one.second, one.design, row.population), []).append(row)
-    console.print(_head(ablation, tables))
+        tables.setdefault((row.contrast.design, row.population), []).append(row)
     main = "forked" if ablation.forks else "independent"
-    for (_, _, design, population), rows in tables.items():
-        _print_effects(console, ablation, rows)
-        if population == "failed" and design == "independent":
-            console.print(CAVEAT)
-        if population == "failed" and design == main:
-            for prefix in dict.fromkeys(row.prefix for row in rows if row.by_code):
-                console.print(_breakdown([row for row in rows if row.prefix == prefix]))
+    first = (main, "failed") if (main, "failed") in tables and ablation.forks else (main, "all")
+    rows = tables.pop(first, [])
+    if not rows:
+        console.print("There is nothing to compare yet.")
+        return
+    for text in _headlines(ablation, rows):
+        console.print(plain(text))
+    console.print()
+    _print_effects(console, ablation, rows, same=_take_equal(tables, rows))
+    if full:
+        _print_more(console, ablation, found, tables, rows, most)
+    _print_left_out(console, found)
+    if not full:
+        console.print(plain("--full has the other tables and the discordant pairs.", "dim"))
+
+
+def _headlines(ablation: Ablation, rows: Sequence[Row]) -> Iterator[str]:
+    """Of each two levels, by the leading measure: what changed and by how much, and how sure."""
+    lead = [row for row in rows if row.measure == rows[0].measure]
+    for second in dict.fromkeys(row.contrast.second for row in lead):
+        first, *others = (row for row in lead if row.contrast.second == second)
+        if first.effect is None:
+            yield f"{first.contrast.first} → {second}: there is no pair yet."
+            continue
+        yield f"{_change(ablation, first, first.effect)} {_how_sure(ablation, first.effect)}"
+        for row in others:
+            if row.effect is not None and row.effect != first.effect:
+                yield f"Forked under {row.prefix}: {_difference(ablation, row.effect)}."
+
+
+def _change(ablation: Ablation, row: Row, one: Line) -> str:
+    unit = row.measure.unit
+    before, after = (amount(unit, value, digits=1) for value in (one.before, one.after))
+    per = " per cent" if unit is Unit.SHARE else ""
+    moves = f"goes from {before} to {after}" if before != after else f"stays at {before}"
+    prefix = f", forked under {row.prefix}" if row.prefix else ""
+    return (
+        f"{ablation.factor.value.capitalize()} {row.contrast.first} → {row.contrast.second}: "
+        f"{row.measure.heading} {moves}{per}, a difference of {_difference(ablation, one)}, over "
+        f"{counted(one.pairs, 'pair')} of {_episodes(row)}{prefix}."
+    )
+
+
+def _difference(ablation: Ablation, one: Line) -> str:
+    unit, limits = one.measure.unit, "no interval"
+    if one.low is not None:
+        limits = f"{100 * ablation.confidence:g} % interval "
+        limits += interval(unit, one.low, one.high, digits=1)
+    points = " points" if unit is Unit.SHARE else ""
+    return f"{amount(unit, one.difference, sign=True, digits=1)}{points} ({limits})"
+
+
+def _how_sure(ablation: Ablation, one: Line) -> str:
+    """Whether chance explains the difference, and what else could have been seen."""
+    p = one.p_value if one.adjusted is None else one.adjusted
+    if p is None:
+        return "It is not tested."
+    said = p_value(p) if p < 0.0001 else f"= {p_value(p)}"
+    test = f"p {said}, {one.test}{'' if one.adjusted is None else ', Holm'}"
+    if p <= 1 - ablation.confidence:
+        return f"Chance alone is an unlikely cause ({test})."
+    missed = ""
+    if one.detectable is not None:
+        least = _percent(one.detectable)
+        missed = f"; with so many pairs a true difference below {least} points is often missed"
+    return f"Chance alone can explain it ({test}){missed}."
+
+
+def _take_equal(tables: Tables, rows: Sequence[Row]) -> bool:
+    """Whether all episodes of the same design give the same figures; their table is taken out."""
+    other = (rows[0].contrast.design, "all")
+    effects = [(one.contrast.second, one.prefix, one.measure, one.effect) for one in rows]
+    if rows[0].population == "all" or effects != [
+        (one.contrast.second, one.prefix, one.measure, one.effect) for one in tables.get(other, ())
+    ]:
+        return False
+    del tables[other]
+    return True
+
+
+def _print_more(
+    console: Console, ablation: Ablation, found: Result, tables: Tables, first: Sequence[Row],
+    most: int,
+) -> None:  # fmt: skip
+    """The other tables, the breakdowns of the first one's episodes, savings and pairs."""
+    while tables:
+        rows = tables.pop(next(iter(tables)))
+        console.print()
+        same = _take_equal(tables, rows)
+        _print_effects(console, ablation, rows, same=same, legend="Columns as above.")
+        if (rows[0].population, rows[0].contrast.design) == ("failed", "independent"):
+            console.print(plain(CAVEAT, "dim"))
+    if any(row.by_code for row in first):
+        console.print()
+        console.print(_breakdown(first))
+        console.print(plain(BREAKDOWN, "dim"))
     if found.savings:
+        console.print()
         console.print(_savings(found.savings))
-    chosen = [one for one in found.discordant if one.contrast.design == main]
+        console.print(plain(SAVINGS, "dim"))
+    design = "forked" if ablation.forks else "independent"
+    chosen = [one for one in found.discordant if one.contrast.design == design]
+    console.print()
     _print_discordant(console, chosen, found.measures, most)
-    for (first, second, design, population), rows in tables.items():
-        left = dict.fromkeys(row.contrast.left_out for row in rows)
-        if population == "all" and any(left):
-            label, counts = f"{first} → {second}, {design}", ", ".join(map(str, left))
-            text = f"{label}: {counts} left without a pair, errored or not played yet."
+
+
+def _print_left_out(console: Console, found: Result) -> None:
+    contrasts = {id(row.contrast): row.contrast for row in found.rows if row.population == "all"}
+    for one in contrasts.values():
+        if one.left_out:
+            label = f"{one.first} → {one.second}, {one.design}"
+            text = f"{label}: {one.left_out} without a pair, errored or not played yet."
             console.print(plain(text))
     for name, (_, errored) in found.arms.items():
         if errored:
-            console.print(plain(f"{errored} episodes of {name} are errored: in no pair."))
+            text = f"{counted(errored, 'episode')} of {name} errored: in no pair."
+            console.print(plain(text))
 
 
-def _head(ablation: Ablation, tables: Mapping[tuple[str, str, str, str], list[Row]]) -> str:
-    """What holds for all tables."""
-    if not tables:
-        return "There is nothing to compare yet."
-    order = (
-        "each level's"
-        if ablation.factor is Factor.TOOLS
-        else tool_order(ablation.base.perturbation)
-    )
-    return f"Tools in {order} order."
-
-
-def _table(title: str, texts: Sequence[str], numbers: Iterable[str]) -> Table:
-    table = Table(title=Text(title), title_justify="left", box=SIMPLE_HEAD, padding=(0, 1, 0, 0))
+def _table(title: str, texts: Sequence[str], numbers: Iterable[str]) -> StackedTable:
+    table = StackedTable(title=title, keys=len(texts))
     for name in texts:
-        table.add_column(Text(name))
+        table.add_column(name, prose=True)
     for name in numbers:
-        table.add_column(Text(name), justify="right", no_wrap=name.endswith("interval"))
+        table.add_column(name, right=True)
     return table
 
 
-def _print_effects(console: Console, ablation: Ablation, rows: Sequence[Row]) -> None:
-    """A table, and why an interval and its p-value seem to contradict each other in it."""
-    console.print(_effects(ablation, rows))
+def _print_effects(
+    console: Console, ablation: Ablation, rows: Sequence[Row], *, same: bool, legend: str = EFFECTS
+) -> None:
+    """A table, its legend, and why an interval and its p-value seem to contradict each other."""
+    console.print(_effects(ablation, rows, same=same))
+    console.print(plain(legend, "dim"))
     found = [(_name(row), row.effect) for row in rows if row.effect]
     for reason, names in disagreements(found, ablation.confidence).items():
         console.print(plain(f"{', '.join(names)}: {reason}"))
 
 
-def _effects(ablation: Ablation, rows: Sequence[Row]) -> Table:
-    one, last = rows[0].contrast, f"{100 * ablation.confidence:g} % interval"
-    which = "episodes with a failed call" if rows[0].population == "failed" else "all episodes"
-    title = f"{one.first} → {one.second} ({ablation.factor}, {one.design}), {which}"
-    if all(row.measure.unit is Unit.SHARE for row in rows):
-        title += ", per cent"
-    more = ("change", last, "p", "p Holm", "MDD (80 %)")
-    table = _table(title, ("prefix", "measure"), (*_shares(rows[0]), *more))
-    for row in rows:
-        cells = _cells(row.effect) if row.effect else ("0", *["-"] * 9)
-        table.add_row(Text(row.prefix or "-"), row.measure.heading, *cells)
+def _episodes(row: Row) -> str:
+    return "episodes with a failed call" if row.population == "failed" else "all episodes"
+
+
+def _effects(ablation: Ablation, rows: Sequence[Row], *, same: bool) -> StackedTable:
+    of = "all episodes, each with a failed call" if same else _episodes(rows[0])
+    order = "" if ablation.factor is Factor.TOOLS else tool_order(ablation.base.perturbation)
+    title = f"{ablation.factor}, {rows[0].contrast.design}, {of}"
+    title += f"; tools in {order} order" if order else ""
+    more = ("difference", f"{100 * ablation.confidence:g} % interval", "p", "p (Holm)")
+    keys, cells = _keyed(rows, lambda row: [("", row.effect)])
+    table = _table(title, (*keys, "measure"), (*_shares(rows), *more, "minimum detectable"))
+    for names, one in cells:
+        table.add_row(*names, *(_cells(one) if one else ("0", *["-"] * 9)))
     return table
+
+
+def _keyed(
+    rows: Sequence[Row], lines: Callable[[Row], Iterable[tuple[str, Line | None]]]
+) -> tuple[tuple[str, ...], list[tuple[tuple[str, ...], Line | None]]]:
+    """What tells the rows apart, and for each its names and its line.
+
+    What is the same under several prefix levels is one row.
+    """
+    several = len({row.contrast.second for row in rows}) > 1
+    found: list[tuple[tuple[str, ...], list[str], str, Line | None]] = []
+    for row in rows:
+        levels = (f"{row.contrast.first} → {row.contrast.second}",) if several else ()
+        for name, one in lines(row):
+            names = (*((name,) if name else ()), *levels)
+            for other in found:
+                if (names, row.measure.heading, one) == (other[0], *other[2:]):
+                    other[1].append(row.prefix)
+                    break
+            else:
+                found.append((names, [row.prefix], row.measure.heading, one))
+    prefixed = any(row.prefix for row in rows)
+    keys = (*(("levels",) if several else ()), *(("prefix",) if prefixed else ()))
+    return keys, [
+        ((*names, *((", ".join(prefixes),) if prefixed else ()), heading), one)
+        for names, prefixes, heading, one in found
+    ]
 
 
 def _name(row: Row) -> str:
     return f"{row.measure.heading} ({row.prefix})" if row.prefix else row.measure.heading
 
 
-def _shares(row: Row) -> tuple[str, ...]:
-    return ("pairs", row.contrast.first, row.contrast.second, "right → wrong", "wrong → right")
+def _shares(rows: Sequence[Row]) -> tuple[str, ...]:
+    levels = {(row.contrast.first, row.contrast.second) for row in rows}
+    names = levels.pop() if len(levels) == 1 else ("first", "second")
+    return ("pairs", *names, RIGHT_TO_WRONG, WRONG_TO_RIGHT)
 
 
 def _cells(one: Line) -> tuple[str, ...]:
@@ -121,40 +268,44 @@ def _cells(one: Line) -> tuple[str, ...]:
 
 
 def _share_cells(one: Line) -> tuple[str, ...]:
-    """Pairs, both levels, and the shares of discordant pairs."""
+    """Pairs, both levels, and discordant pairs."""
     levels = (amount(one.measure.unit, value, digits=1) for value in (one.before, one.after))
-    turned = ("-" if n is None else _percent(n / one.pairs) for n in (one.lost, one.gained))
-    return (str(one.pairs), *levels, *turned)
+    return (str(one.pairs), *levels, *discordant_counts(one))
 
 
 def _percent(share: float) -> str:
     return amount(Unit.SHARE, share, digits=1)
 
 
-def _breakdown(rows: Sequence[Row]) -> Table:
-    """One prefix level's episodes by code and by hop of their first failed call."""
-    title = f"The same by the first failed call, prefixes under {rows[0].prefix}"
-    table = _table(title, ("", "measure"), (*_shares(rows[0]), "p Holm"))
-    for row in rows:
-        for name, one in row.by_code.items():
-            table.add_row(name, row.measure.heading, *_share_cells(one), p_value(one.adjusted))
-    table.add_section()
-    for row in rows:
-        for name, one in row.by_hop.items():
-            label = "no hop's tool" if name == "none" else f"hop {name}"
-            table.add_row(label, row.measure.heading, *_share_cells(one), p_value(one.adjusted))
+def _breakdown(rows: Sequence[Row]) -> StackedTable:
+    """Episodes by code and by hop of their first failed call."""
+    parts: tuple[Callable[[Row], Iterable[tuple[str, Line | None]]], ...] = (
+        lambda row: row.by_code.items(),
+        lambda row: (
+            ("no hop's tool" if name == "none" else f"hop {name}", one)
+            for name, one in row.by_hop.items()
+        ),
+    )
+    keyed = [_keyed(rows, lines) for lines in parts]
+    keys = ("", *keyed[0][0], "measure")
+    table = _table("By the first failed call", keys, (*_shares(rows), "p (Holm)"))
+    for _, cells in keyed:
+        for names, one in cells:
+            if one is not None:
+                table.add_row(*names, *_share_cells(one), p_value(one.adjusted))
+        table.add_section()
     return table
 
 
-def _savings(savings: Iterable[Saving]) -> Table:
+def _savings(savings: Iterable[Saving]) -> StackedTable:
     columns = ("branches", "asked", "in prefixes", "not failed", "saved", "independent", "counted")
     title = "Model calls of the forks and of independent runs"
     table = _table(title, ("prefix", "to"), (*columns, "tokens saved"))
     for one in savings:
         parts = (one.asked, one.kept, one.unplayed, one.saved, one.independent)
         table.add_row(
-            Text(one.prefix),
-            Text(one.level),
+            one.prefix,
+            one.level,
             str(one.branches),
             *(f"{model_calls(part):,}" for part in parts),
             "-" if one.counted is None else f"{model_calls(one.counted):,}",

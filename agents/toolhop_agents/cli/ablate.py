@@ -49,8 +49,8 @@ from toolhop_tools.scenarios.label import Scenario
 
 DESIGN = ("factor", "levels", "templates", "design", "prefix_levels", "confidence")
 """Flags that say what is compared."""
-OWN = frozenset({"feedback", "perturbation", "forked_from"})
-"""Settings of a run that its level decides."""
+OWN = {Factor.FEEDBACK: "feedback", Factor.MODE: "modes", Factor.TOOLS: "perturbation"}
+"""The setting of a run that its level decides, by factor."""
 
 
 def _templates(_: click.Context, __: click.Parameter, given: Sequence[str]) -> list[Template]:
@@ -70,14 +70,16 @@ def _templates(_: click.Context, __: click.Parameter, given: Sequence[str]) -> l
               help="Compute an ablation's figures again from its traces, and play nothing.")
 @click.option("--resume", type=click.Path(path_type=Path), metavar="FOLDER",
               help="Resume an ablation that was cut off.")
+@click.option("--full", is_flag=True,
+              help="All tables: other episodes and designs, error codes, hops, savings, pairs.")
 @click.option("--discordant", "--flips", type=click.IntRange(min=0), default=10,
-              help="Discordant pairs listed for a comparison; --json has all.")
+              help="Discordant pairs that --full lists for a comparison; --json has all.")
 @click.option("--json", "as_json", is_flag=True, help="Figures as JSON on standard output.")
 @click.option("--config", type=click.Path(path_type=Path), callback=config, is_eager=True,
               expose_value=False, help="TOML file with flags as keys; given flags win.")
 @click.pass_context
 def ablate(ctx: click.Context, /, show: Path | None, resume: Path | None, as_json: bool,
-           discordant: int, **flags: Any) -> None:  # noqa: ANN401 -- click passes options of many types
+           discordant: int, full: bool, **flags: Any) -> None:  # noqa: ANN401 -- click passes options of many types
     """Play the same items under each level of one factor, and say what it does to the answers.
 
     Feedback levels part at an episode's first failed call: each branch resumes from the same
@@ -92,9 +94,9 @@ def ablate(ctx: click.Context, /, show: Path | None, resume: Path | None, as_jso
     """  # noqa: D301 -- a real backspace character tells click to keep the lines below it
     load_dotenv(Path(".env"))
     if show is not None:
-        _reported(ctx, "--show", frozenset({"as_json", "discordant"}))
+        _reported(ctx, "--show", frozenset({"as_json", "discordant", "full"}))
         folder = AblationFolder.open(show)
-        _print(Conducted(folder, progress(folder)), discordant, as_json=as_json)
+        _print(Conducted(folder, progress(folder)), discordant, full=full, as_json=as_json)
         return
     if resume is not None:
         folder = _resumed(ctx, AblationFolder.open(resume), flags)
@@ -103,7 +105,7 @@ def ablate(ctx: click.Context, /, show: Path | None, resume: Path | None, as_jso
     errors = Console(stderr=True)
     errors.print(f"ablation: {folder.path}", markup=False, highlight=False, soft_wrap=True)
     ended = _played(folder, errors)
-    errored = _print(ended, discordant, as_json=as_json)
+    errored = _print(ended, discordant, full=full, as_json=as_json)
     if ended.status == FINISHED and not errored:
         return
     if ended.status != FINISHED:
@@ -119,7 +121,7 @@ def ablate(ctx: click.Context, /, show: Path | None, resume: Path | None, as_jso
 
 
 ablate.params[:0] = options_of(Ablation)
-ablate.params.extend(options_of(RunSettings, OWN))
+ablate.params.extend(options_of(RunSettings))
 
 
 def _reported(ctx: click.Context, flag: str, allowed: frozenset[str]) -> None:
@@ -218,15 +220,18 @@ def _beside_plain(into: Sequence[Scenario]) -> tuple[str, ...]:
 
 
 def _refuse_what_has_no_meaning(ctx: click.Context, factor: Factor) -> None:
-    """Flags that were given or are missing, where this factor would pass over them.
+    """Refuse flags that this factor would pass over, and say which it needs.
 
     Raises:
-        click.UsageError: one is.
+        click.UsageError: one is given, or missing.
     """
+    if _is_given(ctx, OWN[factor]):
+        flag = next(one.opts[0] for one in ctx.command.params if one.name == OWN[factor])
+        raise click.UsageError(
+            f"--factor {factor} takes its levels from --levels: leave {flag} out"
+        )
     if factor is Factor.FEEDBACK:
         return
-    if factor is Factor.MODE and _is_given(ctx, "modes"):
-        raise click.UsageError("the modes of --factor mode are its --levels: leave --mode out")
     if _is_given(ctx, "design") and ctx.params["design"] == Design.FORKED:
         raise click.UsageError(
             f"--design forked goes with --factor feedback: levels of {factor.value} differ from "
@@ -269,13 +274,13 @@ def _played(folder: AblationFolder, errors: Console) -> Conducted:
         )
 
 
-def _print(ended: Conducted, most: int, *, as_json: bool) -> int:
+def _print(ended: Conducted, most: int, *, full: bool, as_json: bool) -> int:
     """Print the figures; how many episodes are errored."""
     ablation = ended.folder.ablation
     found = result(ablation, ended.folder.episodes())
     errored = sum(errored for _, errored in found.arms.values())
     if not as_json:
-        print_result(table_console(), ablation, found, most=most)
+        print_result(table_console(), ablation, found, most=most, full=full)
         return errored
     head = {
         "folder": str(ended.folder.path),

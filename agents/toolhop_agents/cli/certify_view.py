@@ -9,9 +9,9 @@ from dataclasses import dataclass, field
 
 from rich.console import Console, RenderableType
 from rich.rule import Rule
-from rich.table import Table
 from rich.text import Text
 
+from toolhop_agents.stacked import StackedTable
 from toolhop_agents.terminal import plain
 from toolhop_sandbox.outcome import JSON
 from toolhop_tools.certify.candidates import EXAMPLES, Provenance
@@ -95,9 +95,9 @@ def _share(part: int, whole: int) -> str:
 def print_tally(console: Console, tally: Tally) -> None:
     """The tables: verdicts, where gold calls come from, what is wrong, shapes."""
     items, hops = sum(tally.verdicts.values()), sum(tally.hops.values())
-    table = Table("", title="Certificates", title_justify="left")
+    table = StackedTable("", title="Certificates")
     for column in ("items", "", "hops", ""):
-        table.add_column(column, justify="right")
+        table.add_column(column, right=True)
     for one in HopVerdict:
         if not (tally.verdicts[one] or tally.hops[one]) and one is not HopVerdict.PROVEN:
             continue
@@ -107,9 +107,14 @@ def print_tally(console: Console, tally: Tally) -> None:
     console.print(table)
     if tally.provenance:
         console.print(_provenance_table(tally))
+        runs, hits = tally.chance["runs"], tally.chance["hits"]
+        share = _share(hits, runs)
+        console.print(
+            f"Of {runs:,} calls with other values {hits:,} give the gold as well ({share})."
+        )
     if tally.defects:
-        defects = Table("defect", title="Defects by class", title_justify="left")
-        defects.add_column("", justify="right")
+        defects = StackedTable("defect", title="Defects by class")
+        defects.add_column("hops", right=True)
         for kind, count in tally.defects.most_common():
             defects.add_row(kind.value, str(count))
         console.print(defects)
@@ -127,15 +132,12 @@ def print_tally(console: Console, tally: Tally) -> None:
         console.print(f"{counted(rows, 'row')} cannot be used; `toolhop data validate` lists why.")
 
 
-def _provenance_table(tally: Tally) -> Table:
-    table = Table("source", title="Gold calls by where they come from", title_justify="left")
-    table.add_column("hops", justify="right")
+def _provenance_table(tally: Tally) -> StackedTable:
+    table = StackedTable("source", title="Gold calls by where they come from")
+    table.add_column("hops", right=True)
     for kind in Provenance:
         if tally.provenance[kind]:
             table.add_row(kind.value, str(tally.provenance[kind]))
-    runs, hits = tally.chance["runs"], tally.chance["hits"]
-    table.caption = f"other values: {hits} of {runs} give the gold as well ({_share(hits, runs)})"
-    table.caption_justify = "left"
     return table
 
 

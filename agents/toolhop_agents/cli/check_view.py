@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from rich.console import Console, Group, RenderableType
-from rich.table import Table
 from rich.text import Text
 
+from toolhop_agents.stacked import StackedTable
 from toolhop_agents.terminal import plain
 from toolhop_sandbox.base import Limits
 from toolhop_sandbox.outcome import JSON
@@ -118,12 +118,12 @@ _HEADS = {
 }
 
 
-def tool_table(checked: Checked) -> Table:
+def tool_table(checked: Checked) -> StackedTable:
     """Examples that were judged by tool and property; ``FAIL`` where it does not hold."""
-    table = Table(box=None, pad_edge=False)
-    table.add_column("tool", overflow="fold", min_width=20)
+    table = StackedTable(framed=False)
+    table.add_column("tool", prose=True)
     for name in checked.properties:
-        table.add_column(_HEADS.get(name, name), justify="right", no_wrap=True)
+        table.add_column(_HEADS.get(name, name), right=True)
     for report in checked.reports:
         cells = [_cell(report.verdicts[name]) for name in checked.properties]
         table.add_row(plain(report.subject.id), *cells)
@@ -156,13 +156,12 @@ def _remark(checked: Checked, subject: Subject, remark: CounterExample) -> Rende
     return Group(head, plain(f"  {remark.told}"), *calls)
 
 
-def property_table(checked: Checked) -> Table:
+def property_table(checked: Checked) -> StackedTable:
     """How many tools hold, by property."""
-    table = Table(box=None, pad_edge=False)
-    table.add_column("property")
+    table = StackedTable("property", framed=False)
     for head in ("holds", "fails", "n/a", "examples"):
-        table.add_column(head, justify="right")
-    table.add_column("what it says")
+        table.add_column(head, right=True)
+    table.add_column("what it says", prose=True)
     for name, count in totals(checked).items():
         words = ("holds", "fails", "not applicable", "executed")
         table.add_row(name, *(f"{count[one]:,}" for one in words), PROPERTIES[name])

@@ -9,12 +9,12 @@ from dataclasses import asdict
 
 import click
 from rich.console import Console
-from rich.table import Table
 
 from toolhop_agents.runs.estimate import LEVEL, ExpectedTotal, RunEstimate, estimate
 from toolhop_agents.runs.execute import Run, episodes_at_a_time
 from toolhop_agents.runs.job import Job
 from toolhop_agents.runs.unit import WorkUnit
+from toolhop_agents.stacked import StackedTable
 from toolhop_env.runs.progress import Progress, progress
 from toolhop_sandbox.outcome import JSON
 from toolhop_tools.perturb.order import tool_order
@@ -111,12 +111,11 @@ def print_estimate(job: Job, ended: Run, *, as_json: bool, console: Console) -> 
         console.print(f"{made.errored} of the episodes played are errored, and tell nothing.")
 
 
-def _table(made: RunEstimate) -> Table:
+def _table(made: RunEstimate) -> StackedTable:
     title = f"{made.episodes:,} episodes are left; estimated from {made.items} items"
-    table = Table(title=title, title_justify="left")
-    table.add_column("to come")
-    table.add_column("expected", justify="right")
-    table.add_column(f"{LEVEL:.0%} interval", justify="right")
+    table = StackedTable("to come", title=title)
+    table.add_column("expected", right=True)
+    table.add_column(f"{LEVEL:.0%} interval", right=True)
     for name, interval, text in (
         ("requests", made.requests, "{:,.0f}"),
         ("input tokens", made.input_tokens, "{:,.0f}"),

@@ -6,12 +6,12 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import click
-from rich.table import Table
 from rich.text import Text
 
 from toolhop_agents.ablate.folder import opened
 from toolhop_agents.cli.json_output import json_option, write_json
 from toolhop_agents.compare.conditions import DEFAULTS
+from toolhop_agents.stacked import StackedTable
 from toolhop_agents.table import table_console
 from toolhop_agents.terminal import plain
 from toolhop_env.benchmark import Benchmark
@@ -71,10 +71,10 @@ def _benchmark(store: RunStore) -> Benchmark:
     raise StoreError(f"{store.folder} has no episode, so that its benchmark is not known")
 
 
-def _table(rows: Sequence[Told]) -> Table:
-    table = Table()
-    for name in ("", "condition", "this run", "officially", "note"):
-        table.add_column(name, overflow="fold")
+def _table(rows: Sequence[Told]) -> StackedTable:
+    table = StackedTable("", "condition", keys=2)
+    for name in ("this run", "officially", "note"):
+        table.add_column(name, prose=True)
     for one in rows:
         style = "yellow" if one.state is State.DIFFERS else "dim"
         official = " or ".join(one.condition.wanted)

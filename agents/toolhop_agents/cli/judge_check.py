@@ -8,14 +8,14 @@ from dataclasses import asdict
 from pathlib import Path
 
 import click
-from rich.table import Table
 
 from toolhop_agents.ablate.folder import opened
 from toolhop_agents.cli.json_output import json_option, write_json
 from toolhop_agents.judge.agreement import EVERY, Compared, Verdicts
 from toolhop_agents.judge.judges import labels as read_labels
+from toolhop_agents.stacked import StackedTable
 from toolhop_agents.table import table_console
-from toolhop_agents.terminal import plain
+from toolhop_agents.terminal import plain, visible
 from toolhop_sandbox.outcome import JSON
 
 
@@ -85,13 +85,13 @@ def _write(path: Path, rows: Sequence[JSON]) -> None:
     click.echo(f"{len(rows)} questions: {path}")
 
 
-def _table(each: Sequence[Compared], confidence: float) -> Table:
+def _table(each: Sequence[Compared], confidence: float) -> StackedTable:
     title = f"Agreement of judges, {100 * confidence:g} % intervals over items"
-    table = Table(title=title, title_justify="left")
+    table = StackedTable(title=title, keys=3)
     for name in ("judge", "against", "question"):
-        table.add_column(name, overflow="fold")
+        table.add_column(name, prose=True)
     for name in ("questions", "items", "accuracy, %", "kappa"):
-        table.add_column(name, justify="right")
+        table.add_column(name, right=True)
     for one in each:
         of = one.found
         counts = (str(of.questions), str(of.items))
@@ -112,14 +112,14 @@ def _kappa(one: Compared) -> str:
     return f"{found} ({low:.2f} .. {high:.2f})"
 
 
-def _confusion(one: Compared) -> Table:
+def _confusion(one: Compared) -> StackedTable:
     """Rows are the first judge's verdicts, columns the second's."""
     confusion = one.found.confusion
-    table = Table(box=None, padding=(0, 2, 0, 0))
+    table = StackedTable(framed=False)
     rows, columns = (sorted({pair[side] for pair in confusion}) for side in (0, 1))
     table.add_column("")
     for name in columns:
-        table.add_column(plain(name), justify="right")
+        table.add_column(visible(name), right=True)
     for name in rows:
         table.add_row(plain(name), *(str(confusion.get((name, other), 0)) for other in columns))
     return table

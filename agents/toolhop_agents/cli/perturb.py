@@ -12,13 +12,13 @@ from typing import Any, BinaryIO
 import anyio
 import click
 from rich.console import Console
-from rich.table import Table
 
 from toolhop_agents.cli import INTERRUPTED
 from toolhop_agents.cli.progress import Steps
 from toolhop_agents.runs.certified import certificates_of
 from toolhop_agents.runs.scenarios import Work, make, yields_json
 from toolhop_agents.runs.signals import until_signal
+from toolhop_agents.stacked import StackedTable
 from toolhop_agents.table import table_console
 from toolhop_sandbox.choose import KINDS
 from toolhop_tools.atomic import atomic
@@ -113,10 +113,10 @@ async def _make(work: Work, file: BinaryIO, yields: Yields) -> bool:
 
 def print_yields(console: Console, figures: Mapping[str, Any]) -> None:
     """What was made, and what was refused and why: `yields_json` as a table."""
-    table = Table("scenario", title="Items made", title_justify="left")
+    table = StackedTable("scenario", title="Items made")
     for column in ("unsolvable", "solvable", "refused"):
-        table.add_column(column, justify="right")
-    table.add_column("because", overflow="fold")
+        table.add_column(column, right=True)
+    table.add_column("because", prose=True)
     for kind, one in figures["scenarios"].items():
         why = "; ".join(f"{reason} ({count})" for reason, count in one["refused"].items())
         counts = (one["unsolvable"], one["solvable"], sum(one["refused"].values()))

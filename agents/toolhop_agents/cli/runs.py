@@ -8,10 +8,9 @@ from pathlib import Path
 from typing import Any
 
 import click
-from rich.table import Table
-from rich.text import Text
 
 from toolhop_agents.cli.json_output import json_option, write_json
+from toolhop_agents.stacked import StackedTable
 from toolhop_agents.table import shown, table_console, to_json
 from toolhop_env.runs.files import StoreError
 from toolhop_env.runs.store import MANIFEST, RunStore
@@ -70,9 +69,13 @@ def runs(folder: Path, limit: int, as_json: bool) -> None:
     if as_json:
         write_json([_plain(one) for one in listed[:limit]])
         return
-    table = Table("run", "status", "agent", "played with", "episodes", "figure", box=None)
+    table = StackedTable("run", "status", framed=False)
+    for name in ("episodes", "figure"):
+        table.add_column(name, right=True)
+    for name in ("agent", "played with"):
+        table.add_column(name, prose=True)
     for one in listed[:limit]:
-        table.add_row(*map(Text, _row(one, folder)))
+        table.add_row(*_row(one, folder))
     console = table_console()
     console.print(table)
     if (left := len(listed) - limit) > 0:
@@ -99,10 +102,10 @@ def _row(one: _Listed, folder: Path) -> tuple[str, ...]:
     return (
         str(one.folder.relative_to(folder)),
         str(one.manifest.get("status", "")),
-        one.agent,
-        _played_with(one),
         str(episodes),
         one.figures,
+        one.agent,
+        _played_with(one),
     )
 
 

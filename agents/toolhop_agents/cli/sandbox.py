@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING
 import anyio
 import click
 from rich.console import Console
-from rich.table import Table
 from rich.text import Text
 
 from toolhop_agents.cli import EXIT_MISSING
 from toolhop_agents.cli.json_output import json_option, write_json
+from toolhop_agents.stacked import StackedTable
 from toolhop_sandbox.docker import containers, upkeep
 from toolhop_sandbox.docker.engine import DockerEngine
 from toolhop_sandbox.doctor import Check, Diagnosis, examine
@@ -93,8 +93,9 @@ def doctor(as_json: bool) -> None:
         raise SystemExit(EXIT_MISSING)
 
 
-def _check_table(checks: tuple[Check, ...]) -> Table:
-    table = Table(box=None, show_header=False, pad_edge=False)
+def _check_table(checks: tuple[Check, ...]) -> StackedTable:
+    table = StackedTable("", "", framed=False, with_header=False)
+    table.add_column("", prose=True)
     for check in checks:
         mark = Text("ok", style="green") if check.ok else Text("--", style="bold yellow")
         table.add_row(mark, Text(check.name), Text(check.detail))
@@ -147,9 +148,7 @@ def stats(as_json: bool) -> None:
     if as_json:
         write_json(rows)
         return
-    table = Table(box=None, pad_edge=False)
-    for heading in ("CONTAINER", "STATE", "AGE", "OWNER", "MEMORY"):
-        table.add_column(heading)
+    table = StackedTable("CONTAINER", "STATE", "AGE", "OWNER", "MEMORY", framed=False)
     for row in rows:
         memory = row["memory_mib"]
         table.add_row(

@@ -7,10 +7,10 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import click
-from rich.table import Table
 from rich.text import Text
 
 from toolhop_agents.cli import EXIT_USAGE
+from toolhop_agents.stacked import StackedTable
 from toolhop_agents.table import table_console, value_text
 from toolhop_agents.terminal import plain
 from toolhop_agents.trace_view import episode_lines
@@ -19,6 +19,7 @@ from toolhop_env.benchmarks import named
 from toolhop_env.measures import Measure
 from toolhop_env.runs.store import EPISODES, MANIFEST, RunStore, read_trace
 from toolhop_env.trace import to_line
+from toolhop_tools.errors import counted
 
 FRAMED = 500
 """Episodes that are listed in a framed table; more come as plain lines, at once."""
@@ -87,8 +88,8 @@ def _print_findings(run: Path) -> None:
     for finding in findings[:FINDINGS]:
         console.print(headline(finding))
     if findings:
-        text = f"{len(findings)} findings about the harness: toolhop diagnose {run}"
-        console.print(plain(text, "dim"))
+        text = f"{counted(len(findings), 'finding')} about the harness: toolhop diagnose {run}"
+        console.print(plain(text, "dim"), soft_wrap=True)
 
 
 def _attempts(run: Path) -> Iterator[Attempt]:
@@ -120,18 +121,23 @@ def _measures(attempts: Sequence[Attempt]) -> list[Measure]:
     return list(found.values())
 
 
-def _episodes(attempts: Sequence[Attempt]) -> Table:
+def _episodes(attempts: Sequence[Attempt]) -> StackedTable:
     measures = _measures(attempts)
-    table = Table()
+    table = StackedTable(drop=_spare(measures))
     for name in WORDS:
-        table.add_column(name, no_wrap=name == "episode", overflow="fold")
+        table.add_column(name, prose=name == "ending")
     for measure in measures:
-        table.add_column(measure.heading, justify="left" if measure.binary else "right")
+        table.add_column(measure.heading, right=not measure.binary)
     for name in NUMBERS:
-        table.add_column(name, justify="right")
+        table.add_column(name, right=True)
     for attempt in attempts:
-        table.add_row(*_row(attempt, measures), style="dim" if attempt.errored else None)
+        table.add_row(*_row(attempt, measures), style="dim" if attempt.errored else "")
     return table
+
+
+def _spare(measures: Sequence[Measure]) -> Sequence[str]:
+    """The columns that a narrow list does without, the first to go first."""
+    return ("mode", "seconds", *(one.heading for one in measures[:0:-1]), *NUMBERS[2::-1])
 
 
 def _print_plain(attempts: Sequence[Attempt]) -> None:
@@ -139,13 +145,19 @@ def _print_plain(attempts: Sequence[Attempt]) -> None:
     measures = _measures(attempts)
     head = (*WORDS, *(measure.heading for measure in measures), *NUMBERS)
     rows = [head, *(tuple(map(str, _row(attempt, measures))) for attempt in attempts)]
-    widths = [
-        max((len(row[n]) for row in rows if n < len(row)), default=0) for n in range(len(head))
-    ]
-    widths[2] = 14  # a reason why an episode is errored is longer, and has nothing behind it
+    widths = {
+        name: max((len(row[n]) for row in rows if n < len(row)), default=0)
+        for n, name in enumerate(head)
+    }
+    widths["ending"] = 14  # a reason why an episode is errored is longer: nothing stands behind it
+    for name in _spare(measures):
+        if sum(widths.values()) + 2 * len(widths) <= table_console().width:
+            break
+        del widths[name]
     for row in rows:
-        cells = [f"{cell:{width}}" for cell, width in zip(row, widths, strict=False)]
-        click.echo("  ".join(cells).rstrip())
+        cells = zip(head, row, strict=False)
+        shown = [f"{cell:{widths[name]}}" for name, cell in cells if name in widths]
+        click.echo("  ".join(shown).rstrip())
 
 
 def _row(one: Attempt, measures: Sequence[Measure]) -> tuple[str | Text, ...]:

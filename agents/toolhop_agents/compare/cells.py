@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 from toolhop_env.measures import Unit
+from toolhop_env.pairs.line import Line
+
+RIGHT_TO_WRONG, WRONG_TO_RIGHT = "right → wrong", "wrong → right"
+"""Headings of the two counts of discordant pairs."""
 
 
 def amount(unit: Unit, value: float, *, sign: bool = False, digits: int = 2) -> str:
@@ -37,3 +41,10 @@ def change(sides: tuple[bool, bool]) -> str:
     """What became of a discordant pair, from whether each side is right."""
     before, after = ("right" if side else "wrong" for side in sides)
     return f"{before} → {after}"
+
+
+def discordant_counts(one: Line) -> tuple[str, str]:
+    """Pairs that the first side alone has right, and the second alone; dashes where none can."""
+    return (
+        ("-", "-") if one.lost is None or one.gained is None else (str(one.lost), str(one.gained))
+    )

@@ -6,14 +6,22 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from rich.console import Console, RenderableType
-from rich.table import Table
 from rich.text import Text
 
-from toolhop_agents.compare.cells import amount, change, interval, p_value
+from toolhop_agents.compare.cells import (
+    RIGHT_TO_WRONG,
+    WRONG_TO_RIGHT,
+    amount,
+    change,
+    discordant_counts,
+    interval,
+    p_value,
+)
 from toolhop_agents.compare.conditions import is_fork_of
 from toolhop_agents.compare.pairing import Pairing
 from toolhop_agents.compare.published import Reference
 from toolhop_agents.compare.report import ALL, Comparison, ComparisonReport, Passing, Stratum
+from toolhop_agents.stacked import StackedTable
 from toolhop_agents.table import shown
 from toolhop_agents.terminal import plain, visible
 from toolhop_env.estimates import Estimate
@@ -26,8 +34,6 @@ from toolhop_env.statistics.bootstrap import LEAST_CLUSTERS
 from toolhop_env.statistics.passing import PassRate
 from toolhop_tools.perturb.order import tool_orders
 
-MEASURE_CHARS = 10
-"""Room that a measure's name has in a narrow terminal: its longest usual word."""
 ANSWER_CHARS = 70
 """Of an answer in the list of discordant pairs."""
 
@@ -49,24 +55,25 @@ def print_report(
         console.print(Text(line, style="dim"))
 
 
-def _table(title: str, texts: Sequence[str], numbers: Sequence[str]) -> Table:
-    table = Table(title=title or None, title_justify="left")
+def _table(title: str, texts: Sequence[str], numbers: Sequence[str]) -> StackedTable:
+    table = StackedTable(title=title, keys=len(texts))
     for name in texts:
-        table.add_column(name, overflow="fold")
+        table.add_column(name, prose=True)
     for name in numbers:
-        table.add_column(name, justify="right", no_wrap=True)
+        table.add_column(name, right=True)
     return table
 
 
-def _runs(report: ComparisonReport) -> Table:
-    texts = ("", "agent", "modes", "run", "status")
-    table = _table(
-        f"Runs; {_order(report.sides)}", texts, ("items", "epochs", "episodes", "errored")
-    )
+def _runs(report: ComparisonReport) -> StackedTable:
+    numbers = ("items", "epochs", "episodes", "errored")
+    table = _table(f"Runs; {_order(report.sides)}", ("", "agent"), numbers)
+    for name in ("status", "modes", "run"):
+        table.add_column(name, prose=name != "status")
     for side in report.sides:
-        words = (side.agent, ", ".join(side.modes), side.folder, side.facts.get("status"))
         counts = (len(side.asked), side.epochs, len(side.episodes), side.errored)
-        table.add_row(side.letter, *(plain(str(word)) for word in words), *map(str, counts))
+        words = (side.facts.get("status"), ", ".join(side.modes), side.folder)
+        shown = (plain(str(word)) for word in words)
+        table.add_row(side.letter, plain(side.agent), *map(str, counts), *shown)
     return table
 
 
@@ -110,24 +117,23 @@ def _resumes(pairing: Pairing) -> Iterator[Text]:
             )
 
 
-def _figures(strata: Sequence[Stratum], pairing: Pairing, report: ComparisonReport) -> Table:
+def _figures(strata: Sequence[Stratum], pairing: Pairing, report: ComparisonReport) -> StackedTable:
     split = [one.by for one in strata if one.by != ALL][:1]
     holm = ["p (Holm)"] if report.corrected else []
-    table = _table("", [*split, "measure"], [*_columns(pairing, report), "p", *holm, "+ / -"])
-    table.columns[len(split)].min_width = MEASURE_CHARS
-    for column in table.columns[len(split) + 1 :]:
-        # Where there is no room figures go on below: one that is cut is none.
-        column.no_wrap, column.overflow = False, "fold"
+    turned = (RIGHT_TO_WRONG, WRONG_TO_RIGHT)
+    table = _table("", [*split, "measure"], [*_columns(pairing, report), "p", *holm, *turned])
     for one in strata:
         for number, line in enumerate(one.lines):
             first = plain(one.value or ALL) if number == 0 else Text()
             corrected = [p_value(line.adjusted)] if holm else []
-            table.add_row(*([first] if split else []), *_cells(line), *corrected, _turned(line))
+            table.add_row(
+                *([first] if split else []), *_cells(line), *corrected, *discordant_counts(line)
+            )
         table.add_section()
     return table
 
 
-def _totals(found: Sequence[TotalLine], pairing: Pairing, report: ComparisonReport) -> Table:
+def _totals(found: Sequence[TotalLine], pairing: Pairing, report: ComparisonReport) -> StackedTable:
     table = _table("Totals", ("total", "measure"), _columns(pairing, report))
     last = ""
     for one in found:
@@ -157,7 +163,7 @@ def _disagreements(strata: Sequence[Stratum], report: ComparisonReport) -> Itera
 def _columns(pairing: Pairing, report: ComparisonReport) -> tuple[str, ...]:
     first, other = (side.letter for side in pairing.sides)
     level = f"{100 * report.options.confidence:g} %"
-    return first, other, f"{other} - {first}", f"{level} interval"
+    return first, other, "difference", f"{level} interval"
 
 
 def _cells(line: Line) -> list[str]:
@@ -175,10 +181,6 @@ def _side(unit: Unit, total: float, divisor: float) -> str:
     """A figure of one side; of calls with their number."""
     found = amount(unit, total / divisor)
     return f"{found} ({total:,.0f})" if unit is Unit.CALLS else found
-
-
-def _turned(line: Line) -> str:
-    return "" if line.gained is None else f"{line.gained} / {line.lost}"
 
 
 def _counts(comparison: Comparison, report: ComparisonReport) -> Iterator[Text]:
@@ -210,7 +212,7 @@ def _counts(comparison: Comparison, report: ComparisonReport) -> Iterator[Text]:
             )
 
 
-def _passes(passes: Sequence[Passing], pairing: Pairing, report: ComparisonReport) -> Table:
+def _passes(passes: Sequence[Passing], pairing: Pairing, report: ComparisonReport) -> StackedTable:
     numbers = ("items", *_columns(pairing, report))
     table = _table("Tries, per cent ± standard error", ("mode", "measure", ""), numbers)
     for one in passes:
@@ -254,8 +256,9 @@ def _episodes(pairing: Pairing, pair: Pair) -> Iterator[Text]:
 def _legend(report: ComparisonReport) -> Iterator[str]:
     exact = {line.measure.heading for line in report.lines if line.test is Method.MCNEMAR}
     yield (
-        "+ / -: discordant pairs, in which the second run alone has the property, and the first "
-        "alone. Shares in per cent, their differences in points."
+        "Shares in per cent, their differences in points: second run minus first. "
+        f"{RIGHT_TO_WRONG}, {WRONG_TO_RIGHT}: discordant pairs; of a measure that is no answer "
+        "those that have what it names in the first run alone, and in the second alone."
     )
     if exact:
         ordered = dict.fromkeys(one.measure.heading for one in report.lines)
@@ -279,16 +282,14 @@ def _legend(report: ComparisonReport) -> Iterator[str]:
         yield "p (Holm): over all tests of one measure shown here; error codes are one family."
 
 
-def _published(report: ComparisonReport, reference: Reference) -> Table:
+def _published(report: ComparisonReport, reference: Reference) -> StackedTable:
     """The runs in the columns of a published table, then its rows, marked as such."""
     table, columns = reference.table, reference.table.shown
     judged = f", judged by {table.judge}" if table.judge else ""
     of = f"{report.benchmark.title}, {table.rule} scorer{judged}, {table.unit}"
     title = f"{of}; {_order(report.sides)}"
     wide = len(columns) > ROOM_FOR_ERRORS
-    found = _table(title, ("", "agent"), [_head(name, wide=wide) for name in columns])
-    if wide:
-        found.box, found.padding = None, (0, 1, 0, 0)
+    found = _table(title, ("", "agent"), [name if wide else name.capitalize() for name in columns])
     for side in report.sides:
         for agent, figures in reference.own(side.episodes.values()).items():
             cells = [
@@ -309,10 +310,6 @@ def _published(report: ComparisonReport, reference: Reference) -> Table:
 
 ROOM_FOR_ERRORS = 6
 """Columns beside which there is room for frames and standard errors."""
-
-
-def _head(name: str, *, wide: bool) -> str:
-    return name.replace(" ", "\n") if wide else name.capitalize()
 
 
 def _who(side: Side, agent: str) -> str:

@@ -79,7 +79,7 @@ const effectTable = (one, found) => {
     ...EFFECT,
     { name: "difference", number: true },
     { name: "p", number: true, title: "Exact test" },
-    { name: "p Holm", number: true, title: "Corrected for the tests of one table" },
+    { name: "p (Holm)", number: true, title: "Corrected for the tests of one table" },
     { name: "minimum detectable", number: true, title: "Minimum detectable difference (80 % power)" },
   ];
   const rows = found

@@ -1,0 +1,152 @@
+"""Tables that are whole in a narrow terminal: what has no room goes below, and no cell is cut."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from textwrap import wrap
+from typing import TypeAlias
+
+from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
+from rich.table import Table
+from rich.text import Text
+
+PROSE_CHARS = 20
+"""Room that a column of prose has at least, before other columns go below."""
+HEADER_CHARS = 7
+"""Room that a header of several words has, however narrow the cells are."""
+NAME_CHARS = 28
+"""The same of a key column that wraps."""
+
+Cell: TypeAlias = str | Text
+
+
+@dataclass(slots=True, eq=False)
+class _Column:
+    header: str
+    right: bool
+    prose: bool
+    cells: list[Text] = field(default_factory=list)
+
+    def width(self, most: int) -> int:
+        """Characters of the widest line; of prose `most` at most."""
+        found = max((line.cell_len for cell in self.cells for line in cell.split("\n")), default=0)
+        return min(found, most) if self.prose else found
+
+    def narrow_header(self, most: int) -> list[str]:
+        """The header in lines, no wider than the cells where its words allow it."""
+        longest = max(map(len, self.header.split()), default=1)
+        return wrap(self.header, max(self.width(most), longest, HEADER_CHARS)) or [""]
+
+    def framed_width(self, most: int) -> int:
+        return max(self.width(most), len(self.header)) + 3
+
+    def bare_width(self, most: int) -> int:
+        return max([self.width(most), *map(len, self.narrow_header(most))]) + 1
+
+
+class StackedTable:
+    """A table for rich that gives up, in this order, what it has no room for.
+
+    First its frame and columns that say nothing; then the columns of `drop`; then its width: the
+    columns behind the first `keys` stand below each other in blocks, each beside the first ones.
+    Prose wraps; other cells do where one alone is wider than the console. None is cut.
+    """
+
+    def __init__(
+        self, *headers: str, title: str = "", keys: int = 1, drop: Sequence[str] = (),
+        framed: bool = True, with_header: bool = True,
+    ) -> None:  # fmt: skip
+        """Args:
+        headers: of the first columns; `add_column` adds more.
+        title: stands above, over the console's whole width.
+        keys: columns that name a row.
+        drop: headers of columns that a narrow console can do without, in order.
+        framed: whether it has a frame where there is room.
+        with_header: whether the headers are shown.
+        """
+        self._title, self._keys, self._drop = title, keys, drop
+        self._framed, self._with_header = framed, with_header
+        self._columns: list[_Column] = []
+        self._styles: list[str] = []
+        self._ends: set[int] = set()
+        for header in headers:
+            self.add_column(header)
+
+    def add_column(self, header: str, *, right: bool = False, prose: bool = False) -> None:
+        """Add a column, its cells to the right where they are numbers; `prose` wraps."""
+        self._columns.append(_Column(header, right, prose))
+
+    def add_row(self, *cells: Cell, style: str = "") -> None:
+        """Add a row; cells that are missing at its end are empty. Text is taken as it is."""
+        for number, column in enumerate(self._columns):
+            cell = cells[number] if number < len(cells) else ""
+            column.cells.append(cell if isinstance(cell, Text) else Text(cell))
+        self._styles.append(style)
+
+    @property
+    def row_count(self) -> int:
+        """Rows so far."""
+        return len(self._styles)
+
+    def add_section(self) -> None:
+        """End a part of the table: a line, where it has a frame."""
+        self._ends.add(len(self._styles) - 1)
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        if self._title:
+            yield Text(self._title, style="italic")
+        room, columns = options.max_width, list(self._columns)
+        if self._framed and 1 + sum(one.framed_width(PROSE_CHARS) for one in columns) <= room:
+            yield self._table(columns, framed=True, fits=True)
+            return
+        if sum(map(self._bare_width, columns)) > room:
+            columns = [*columns[: self._keys], *filter(_says_something, columns[self._keys :])]
+        dropped = []
+        for name in self._drop:
+            if sum(map(self._bare_width, columns)) <= room:
+                break
+            dropped += [one.header for one in columns if one.header == name]
+            columns = [one for one in columns if one.header != name]
+        for number, block in enumerate(self._blocks(columns, room)):
+            if number:
+                yield Text()
+            yield self._table(block, fits=sum(map(self._bare_width, block)) <= room)
+        if dropped:
+            yield Text(f"No room for {', '.join(dropped)}; a wider terminal has it.", style="dim")
+
+    def _bare_width(self, column: _Column) -> int:
+        is_key = column in self._columns[: self._keys]
+        return column.bare_width(NAME_CHARS if is_key else PROSE_CHARS)
+
+    def _blocks(self, columns: Sequence[_Column], room: int) -> Iterator[Sequence[_Column]]:
+        keys, block = list(columns[: self._keys]), list[_Column]()
+        for one in columns[self._keys :]:
+            if block and sum(map(self._bare_width, (*keys, *block, one))) > room:
+                yield [*keys, *block]
+                block = []
+            block.append(one)
+        yield [*keys, *block]
+
+    def _table(
+        self, columns: Sequence[_Column], *, framed: bool = False, fits: bool
+    ) -> RenderableType:
+        table = Table(show_header=self._with_header)
+        if not framed:
+            table.box, table.padding = None, (0, 1, 0, 0)
+        for one in columns:
+            lines = one.narrow_header(PROSE_CHARS)
+            table.add_column(
+                Text(one.header if framed or one.prose else "\n".join(lines)),
+                justify="right" if one.right else "left",
+                overflow="fold",
+                no_wrap=fits and not one.prose,  # folded below the width of a single column
+            )
+        for number, style in enumerate(self._styles):
+            cells = (one.cells[number] for one in columns)
+            table.add_row(*cells, style=style or None, end_section=number in self._ends)
+        return table
+
+
+def _says_something(column: _Column) -> bool:
+    return any(cell.plain not in ("", "-") for cell in column.cells)
