@@ -15,7 +15,7 @@ PROSE_CHARS = 20
 """Room that a column of prose has at least, before other columns go below."""
 HEADER_CHARS = 7
 """Room that a header of several words has, however narrow the cells are."""
-NAME_CHARS = 28
+NAME_CHARS = 40
 """The same of a key column that wraps."""
 
 Cell: TypeAlias = str | Text
@@ -97,7 +97,7 @@ class StackedTable:
         if self._title:
             yield Text(self._title, style="italic")
         room, columns = options.max_width, list(self._columns)
-        if self._framed and 1 + sum(one.framed_width(PROSE_CHARS) for one in columns) <= room:
+        if self._framed and 1 + sum(one.framed_width(self._most(one)) for one in columns) <= room:
             yield self._table(columns, framed=True, fits=True)
             return
         if sum(map(self._bare_width, columns)) > room:
@@ -115,9 +115,11 @@ class StackedTable:
         if dropped:
             yield Text(f"No room for {', '.join(dropped)}; a wider terminal has it.", style="dim")
 
+    def _most(self, column: _Column) -> int:
+        return NAME_CHARS if column in self._columns[: self._keys] else PROSE_CHARS
+
     def _bare_width(self, column: _Column) -> int:
-        is_key = column in self._columns[: self._keys]
-        return column.bare_width(NAME_CHARS if is_key else PROSE_CHARS)
+        return column.bare_width(self._most(column))
 
     def _blocks(self, columns: Sequence[_Column], room: int) -> Iterator[Sequence[_Column]]:
         keys, block = list(columns[: self._keys]), list[_Column]()

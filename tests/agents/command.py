@@ -30,7 +30,7 @@ def toolhop(
     Args:
         arguments: what follows ``toolhop``.
         cwd: the folder that it runs in; this one's if None.
-        env: the whole environment; if None, this one without settings and width.
+        env: the whole environment; if None, this one's without the product's settings.
     """
     if env is None:
         ours = ("TOOLHOP", "COLUMNS")

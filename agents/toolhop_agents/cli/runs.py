@@ -63,7 +63,9 @@ def runs(folder: Path, limit: int, as_json: bool) -> None:
     if not folder.is_dir():
         raise click.UsageError(f"there is no folder {folder}; give the one that holds the runs")
     listed = [_listed(store) for store in _stores(folder)]
-    listed.sort(key=lambda one: str(one.manifest.get("started_at", "")), reverse=True)
+    listed.sort(
+        key=lambda one: (str(one.manifest.get("started_at", "")), str(one.folder)), reverse=True
+    )
     if not listed:
         raise click.UsageError(f"{folder} holds no run; `toolhop run` makes one in logs")
     if as_json:

@@ -112,7 +112,10 @@ def _part(arm: str, by: str | None, summary: Summary) -> JSON:
 def _print_parts(by: str, parts: Sequence[tuple[str, Summary]]) -> None:
     for name in dict.fromkeys(one.group.benchmark for _, one in parts):
         these = [one for one in _named(parts) if one.group.benchmark == name]
-        table_console().print(scorer_table(these[0].benchmark, these, _labels(parts), by=by))
+        found = scorer_table(these[0].benchmark, these, _labels(parts), by=by)
+        if found is not None:
+            click.echo()
+            table_console().print(found)
 
 
 def _print(summaries: Sequence[tuple[str, Summary]]) -> None:
