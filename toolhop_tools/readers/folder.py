@@ -85,7 +85,11 @@ def survey_folder(root: Traversable, *, name: str, origin: str) -> Survey:
     folders = sorted((entry for entry in root.iterdir() if entry.is_dir()), key=lambda e: e.name)
     domains = [folder.name for folder in folders if (folder / ITEMS).is_file()]
     if not domains:
-        raise DataError(f"no folder in it has an {ITEMS}", origin=origin)
+        raise DataError(
+            f"no folder in it has an {ITEMS}",
+            origin=origin,
+            fix=f"give the folder that holds DOMAIN/{ITEMS}; `toolhop data new` makes one",
+        )
     for domain in domains:
         place = f"{domain}/{ITEMS}"
         try:
