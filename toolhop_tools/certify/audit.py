@@ -9,14 +9,14 @@ from __future__ import annotations
 
 import json
 import random
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from toolhop_sandbox.outcome import JSON
 from toolhop_tools.answers import plain_number
 from toolhop_tools.certify.candidates import Task
-from toolhop_tools.certify.readable import Leaf, leaves, with_value
 from toolhop_tools.dates import whole_date
+from toolhop_tools.leaves import Leaf, with_value
 
 TRIES = 40
 """Random sets that are drawn for each that is wanted, as some do not fit the schema."""
@@ -35,16 +35,19 @@ class Chance:
 
 
 def randomised(
-    task: Task, arguments: Mapping[str, JSON], count: int, seed: str
+    task: Task,
+    arguments: Mapping[str, JSON],
+    count: int,
+    seed: str,
+    places: Sequence[Leaf] = (),
 ) -> list[dict[str, JSON]]:
     """At most `count` distinct random variants of a call, none of them the call itself.
 
-    Its options stay. A call of options alone is given others, and one without arguments its
-    optional ones.
+    Its options stay, and all that is not in `places` where any are named. A call of options alone
+    is given others, and one without arguments its optional ones.
     """
     rng = random.Random(seed)
-    own = leaves(task.schema, arguments)
-    content = [leaf for leaf in own if not leaf.is_option]
+    content = places or task.content(arguments)
     found: dict[str, dict[str, JSON]] = {}
     known = json.dumps(arguments, sort_keys=True)
     for _ in range(TRIES * count):
@@ -65,7 +68,11 @@ def _options(task: Task, arguments: Mapping[str, JSON], rng: random.Random) -> d
     """Other options for a call that has nothing else."""
     names = list(task.properties)
     chosen = rng.sample(names, min(len(names), rng.randint(1, 2)))
-    pools = {name: task.pool(name) for name in {*chosen, *arguments} if name in task.properties}
+    pools = {
+        name: task.pool(name)
+        for name in dict.fromkeys((*chosen, *arguments))
+        if name in task.properties
+    }
     return {name: rng.choice(choices).value for name, choices in pools.items() if choices}
 
 
@@ -81,10 +88,8 @@ def _number(schema: Mapping[str, JSON], value: float, rng: random.Random, *, who
     digits = len(str(abs(int(value)))) if abs(value) < 10**15 else 15
     least = low if isinstance(low, int) else (10 ** (digits - 1) if digits > 1 else 0)
     most = high if isinstance(high, int) else max(10**digits - 1, least + 9)
-    drawn = rng.randint(min(least, most), max(least, most))
-    drawn = drawn if value >= 0 else -drawn
-    if drawn == value:
-        drawn += 1
+    drawn = rng.randint(*sorted((least, most))) * (1 if value >= 0 else -1)
+    drawn += drawn == value
     return drawn if whole else drawn + rng.randint(0, 9) / 10
 
 

@@ -10,17 +10,7 @@ from toolhop_sandbox.outcome import JSON
 from toolhop_tools.certify.candidates import Task
 from toolhop_tools.certify.literals import is_mark, marks_named
 from toolhop_tools.certify.pools import rows_said
-from toolhop_tools.certify.readable import (
-    Asked,
-    Ground,
-    Leaf,
-    backwards,
-    ground,
-    leaves,
-    said,
-    spelled_in,
-    with_value,
-)
+from toolhop_tools.certify.readable import Asked, Ground, backwards, ground, said, spelled_in
 from toolhop_tools.certify.standing import (
     Arguments,
     holds,
@@ -31,7 +21,8 @@ from toolhop_tools.certify.standing import (
     touched,
     wanted,
 )
-from toolhop_tools.certify.words import as_number, as_text, bare, name_words
+from toolhop_tools.leaves import Leaf, with_value
+from toolhop_tools.words import as_number, as_text, bare, name_words
 
 MOST_RIVALS = 56
 """Calls that a hit is compared with."""
@@ -55,7 +46,7 @@ def rivals(task: Task, arguments: Arguments) -> list[dict[str, JSON]]:
 
 
 def _steps(task: Task, arguments: Arguments) -> Iterator[dict[str, JSON]]:
-    own = leaves(task.schema, arguments)
+    own = task.leaves(arguments)
     yield from _orders(task, arguments, own)
     yield from _fewer(task, arguments)
     yield from _whole_rows(task, arguments)

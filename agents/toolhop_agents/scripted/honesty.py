@@ -20,11 +20,12 @@ from toolhop_env.validation import Validator
 from toolhop_sandbox.outcome import JSON
 from toolhop_tools.answers import plain_number, plain_text
 from toolhop_tools.certify.prove import asked
-from toolhop_tools.certify.readable import Ground, Leaf, ground, leaves, with_value
-from toolhop_tools.certify.words import as_text, runs, words
+from toolhop_tools.certify.readable import Ground, ground
 from toolhop_tools.dates import whole_date
 from toolhop_tools.failures import tells_of_error
+from toolhop_tools.leaves import Leaf, leaves, with_value
 from toolhop_tools.model import ActionChoice, EpisodeAction, Hop, Item, ToolSchema
+from toolhop_tools.words import as_text, runs, words
 
 MOST_TRIES = 3
 """Calls of one hop, after which a tool counts as broken."""

@@ -1,0 +1,83 @@
+"""The scalars of a call's arguments, each with what the schema says of its place. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from toolhop_sandbox.outcome import JSON
+from toolhop_tools.words import scalars
+
+
+@dataclass(frozen=True, slots=True)
+class Leaf:
+    """A scalar in a call, with what the schema says of its place."""
+
+    path: tuple[str | int, ...]
+    value: JSON
+    schema: Mapping[str, JSON]
+    about: str
+    """The parameter's name, and the descriptions on the way to the leaf."""
+
+    @property
+    def name(self) -> str:
+        """The name nearest to the leaf."""
+        return next(str(step) for step in reversed(self.path) if isinstance(step, str))
+
+    @property
+    def choices(self) -> list[JSON]:
+        """The values that the schema lists for it."""
+        found = self.schema.get("enum")
+        return found if isinstance(found, list) else []
+
+    @property
+    def is_option(self) -> bool:
+        """Whether it says how to ask, and not about what: a choice, a truth value, nothing."""
+        chosen = bool(self.choices) and not isinstance(self.value, int | float)
+        return chosen or isinstance(self.value, bool) or self.value is None
+
+
+def resolved(schema: Mapping[str, JSON], root: Mapping[str, JSON]) -> Mapping[str, JSON]:
+    """The schema that a local reference leads to, else the schema itself."""
+    target = schema.get("$ref")
+    if not isinstance(target, str) or not target.startswith("#/"):
+        return schema
+    part: JSON = dict(root)
+    for step in target[2:].split("/"):
+        step = step.replace("~1", "/").replace("~0", "~")
+        part = part.get(step) if isinstance(part, dict) else None
+    return part if isinstance(part, dict) and part.get("$ref") != target else {}
+
+
+def inner(schema: Mapping[str, JSON], step: str | int, root: Mapping[str, JSON]) -> dict[str, JSON]:
+    """The schema of a property or of a list's elements."""
+    known = resolved(schema, root)
+    found = known.get("items")
+    if isinstance(step, str):
+        properties = known.get("properties")
+        found = properties.get(step) if isinstance(properties, dict) else None
+    return dict(resolved(found, root)) if isinstance(found, dict) else {}
+
+
+def leaves(schema: Mapping[str, JSON], arguments: Mapping[str, JSON]) -> list[Leaf]:
+    """The scalars of a call, in order."""
+    found = []
+    for path, value in scalars(dict(arguments)):
+        own, about = schema, ""
+        for step in path:
+            own = inner(own, step, schema)
+            name = f" {step}" if isinstance(step, str) else ""
+            about = f"{about}{name} {own.get('description', '')}"
+        found.append(Leaf(path, value, own, about))
+    return found
+
+
+def with_value(arguments: JSON, path: Sequence[str | int], value: JSON) -> JSON:
+    """The arguments with another value at a path."""
+    if not path:
+        return value
+    if isinstance(arguments, list):
+        at = int(path[0])
+        return [*arguments[:at], with_value(arguments[at], path[1:], value), *arguments[at + 1 :]]
+    held = arguments if isinstance(arguments, dict) else {}
+    return {**held, str(path[0]): with_value(held.get(str(path[0])), path[1:], value)}
