@@ -137,8 +137,7 @@ def free_leaves(item: Item, call: Called) -> Iterator[tuple[dict[str, JSON], Lea
 
 
 def put(arguments: dict[str, JSON], leaf: Leaf, value: JSON) -> dict[str, JSON]:
-    found = with_value(arguments, leaf.path, value)
-    return found if isinstance(found, dict) else arguments
+    return with_value(arguments, leaf.path, value)
 
 
 def notations(value: JSON) -> Iterator[tuple[str, JSON]]:

@@ -72,12 +72,18 @@ def leaves(schema: Mapping[str, JSON], arguments: Mapping[str, JSON]) -> list[Le
     return found
 
 
-def with_value(arguments: JSON, path: Sequence[str | int], value: JSON) -> JSON:
-    """The arguments with another value at a path."""
+def with_value(
+    arguments: Mapping[str, JSON], path: Sequence[str | int], value: JSON
+) -> dict[str, JSON]:
+    """The arguments with another value at a leaf's path."""
+    name = str(path[0])
+    return {**arguments, name: _placed(arguments.get(name), path[1:], value)}
+
+
+def _placed(held: JSON, path: Sequence[str | int], value: JSON) -> JSON:
     if not path:
         return value
-    if isinstance(arguments, list):
+    if isinstance(held, list):
         at = int(path[0])
-        return [*arguments[:at], with_value(arguments[at], path[1:], value), *arguments[at + 1 :]]
-    held = arguments if isinstance(arguments, dict) else {}
-    return {**held, str(path[0]): with_value(held.get(str(path[0])), path[1:], value)}
+        return [*held[:at], _placed(held[at], path[1:], value), *held[at + 1 :]]
+    return with_value(held if isinstance(held, dict) else {}, path, value)

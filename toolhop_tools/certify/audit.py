@@ -7,9 +7,8 @@ others of the tool's own texts, for which it may well have an entry.
 
 from __future__ import annotations
 
-import json
 import random
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from toolhop_sandbox.outcome import JSON
@@ -35,45 +34,31 @@ class Chance:
 
 
 def randomised(
-    task: Task,
-    arguments: Mapping[str, JSON],
-    count: int,
-    seed: str,
-    places: Sequence[Leaf] = (),
+    task: Task, arguments: Mapping[str, JSON], count: int, seed: str
 ) -> list[dict[str, JSON]]:
     """At most `count` distinct random variants of a call, none of them the call itself.
 
-    Its options stay, and all that is not in `places` where any are named. A call of options alone
-    is given others, and one without arguments its optional ones.
+    Its options stay. A call of options alone is given others, and one without arguments its
+    optional ones.
     """
     rng = random.Random(seed)
-    content = places or task.content(arguments)
-    found: dict[str, dict[str, JSON]] = {}
-    known = json.dumps(arguments, sort_keys=True)
-    for _ in range(TRIES * count):
-        if len(found) == count:
-            break
-        variant: JSON = dict(arguments)
-        for leaf in content:
-            variant = with_value(variant, leaf.path, _other(task, leaf, rng))
-        if not content:
-            variant = {**arguments, **_options(task, arguments, rng)}
-        key = json.dumps(variant, sort_keys=True)
-        if key != known and isinstance(variant, dict) and task.accepts(variant):
-            found.setdefault(key, variant)
-    return list(found.values())
+    made = (_variant(task, arguments, rng) for _ in range(TRIES * count))
+    return task.others(arguments, made, count)
+
+
+def _variant(task: Task, arguments: Mapping[str, JSON], rng: random.Random) -> dict[str, JSON]:
+    variant = dict(arguments)
+    for leaf in task.content(arguments):
+        variant = with_value(variant, leaf.path, _other(task, leaf, rng))
+    return variant if task.content(arguments) else variant | _options(task, arguments, rng)
 
 
 def _options(task: Task, arguments: Mapping[str, JSON], rng: random.Random) -> dict[str, JSON]:
     """Other options for a call that has nothing else."""
     names = list(task.properties)
     chosen = rng.sample(names, min(len(names), rng.randint(1, 2)))
-    pools = {
-        name: task.pool(name)
-        for name in dict.fromkeys((*chosen, *arguments))
-        if name in task.properties
-    }
-    return {name: rng.choice(choices).value for name, choices in pools.items() if choices}
+    filled = [name for name in dict.fromkeys((*chosen, *arguments)) if name in names]
+    return {name: rng.choice(task.pool(name)).value for name in filled if task.pool(name)}
 
 
 def _other(task: Task, leaf: Leaf, rng: random.Random) -> JSON:

@@ -150,6 +150,21 @@ class Task:
         """What a call is about: its scalars without its options."""
         return [leaf for leaf in self.leaves(arguments) if not leaf.is_option]
 
+    def others(
+        self, arguments: Mapping[str, JSON], made: Iterable[dict[str, JSON]], most: int
+    ) -> list[dict[str, JSON]]:
+        """The first `most` of the calls made that the simulator accepts, each once.
+
+        None of them is the call itself.
+        """
+        known = {_key(arguments): arguments}
+        for one in made:
+            if len(known) > most:
+                break
+            if _key(one) not in known and self.accepts(one):
+                known[_key(one)] = one
+        return [dict(one) for one in known.values()][1:]
+
     def schema_of(self, *path: str | int) -> dict[str, JSON]:
         """The schema at a place in the arguments, references resolved."""
         found = dict(self.schema)
@@ -226,10 +241,14 @@ def distinct(candidates: Iterable[Candidate]) -> Iterator[Candidate]:
     """Each call once."""
     seen = set()
     for candidate in candidates:
-        key = json.dumps(candidate.arguments, sort_keys=True)
-        if key not in seen:
+        if (key := _key(candidate.arguments)) not in seen:
             seen.add(key)
             yield candidate
+
+
+def _key(arguments: Mapping[str, JSON]) -> str:
+    """What is the same for the same call: 1, 1.0 and true are three."""
+    return json.dumps(arguments, sort_keys=True)
 
 
 def given_away(task: Task) -> Iterator[Candidate]:

@@ -1,8 +1,8 @@
 """The conditions of a proof: a call is accepted, grounded, determined, discriminating and hitting.
 
 Each is a question to a call and to what its tool returned; none knows where the call came from.
-`search` makes the calls that a condition asks for (`rivals.rivals`, `audit.randomised`) and hands
-back their results. Pure.
+`search` makes the calls that a condition asks for (`stand_ins`, `rivals.rivals`,
+`audit.randomised`) and hands back their results. Pure.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from enum import StrEnum
 
 from toolhop_sandbox.outcome import JSON
 from toolhop_tools.answers import plain_number, plain_text, same_answer
+from toolhop_tools.certify.alike import told
 from toolhop_tools.certify.candidates import Task, Tried
 from toolhop_tools.certify.judging import judge, literal, reordered
 from toolhop_tools.certify.readable import Ground, crowded, ground, said, speaks_of
@@ -21,7 +22,7 @@ from toolhop_tools.certify.standing import Arguments, holds, standing, switch, w
 from toolhop_tools.dates import dates_in, whole_date
 from toolhop_tools.errors import shown
 from toolhop_tools.failures import tells_of_error
-from toolhop_tools.leaves import Leaf
+from toolhop_tools.leaves import Leaf, with_value
 from toolhop_tools.reading import Path, Reading
 from toolhop_tools.words import as_text, bare, letters, number_of, parts_of, scalars, words
 
@@ -51,17 +52,6 @@ _LIMITS = frozenset(
     )
 )
 """Words that change what is asked, whatever the tool."""
-
-
-def not_provided(task: Task) -> list[str]:
-    """Such words of the sub-question that the tool has nothing for: the call ignores them."""
-    if any(switch(task, name) is not None for name in task.properties):
-        return []
-    names = {word for name in task.asked.named for word in words(name)}
-    limits = [word for word in words(task.asked.text) if word in _LIMITS - names]
-    return [word for word in limits if not speaks_of(task.document, word)]
-
-
 _BOUND = re.compile(
     r"\b(?:before|after|since|until|till|above|below|under|over|than|exceeding|least|most|up to)"
     r" (?:the year )?(\d[\d,.]*)(?<![,.])"
@@ -69,14 +59,35 @@ _BOUND = re.compile(
 """A number that limits what is asked: ``before 1986``, ``more than 30``."""
 
 
-def limit_left_out(task: Task, calls: Sequence[Arguments]) -> str:
-    """A limit of the sub-question that no call has a place for; empty where there is none."""
-    for found in _BOUND.finditer(task.asked.text.replace("$", "")):
+def left_out(task: Task, calls: Sequence[Arguments]) -> str:
+    """A limit of the sub-question that the tool, or every call, has nothing for; else empty."""
+    names, text = {word for name in task.asked.named for word in words(name)}, task.asked.text
+    if all(switch(task, name) is None for name in task.properties):
+        for word in words(text):
+            if word in _LIMITS - names and not speaks_of(task.document, word):
+                return word
+    for found in _BOUND.finditer(text.replace("$", "")):
         number = found[1].replace(",", "")
         own = number in task.asked.mentions.numbers and not speaks_of(task.document, number)
         if own and not any(holds(task.leaves(one), number) for one in calls):
             return found[0]
     return ""
+
+
+_STAND_INS = (("Qorvellan Thrys", 3), ("database", 50), ("x", 1))
+"""Texts and numbers that stand in for a value."""
+
+
+def stand_ins(arguments: Arguments, unknown: Sequence[Leaf]) -> list[dict[str, JSON]]:
+    """The call with other values in all the places that nothing grounds, three times over."""
+    made = []
+    for text, number in _STAND_INS if unknown else ():
+        changed = dict(arguments)
+        for leaf in unknown:
+            other = text if isinstance(leaf.value, str) else number
+            changed = with_value(changed, leaf.path, other)
+        made.append(changed)
+    return made
 
 
 class Kind(StrEnum):
@@ -152,32 +163,15 @@ def _one_of_many(path: Path, other: Path) -> bool:
     return same and len(path) == len(other) and path != other
 
 
-_HOW = {
-    "old": "age",
-    "long": "length duration runtime",
-    "tall": "height",
-    "wide": "width",
-    "high": "height elevation altitude",
-    "far": "distance",
-    "deep": "depth",
-    "heavy": "weight mass",
-    "large": "size area",
-    "big": "size area",
-    "fast": "speed",
-}
-"""What *how old* and the like ask for."""
-
-
 _ANSWER = frozenset(words("result answer value output"))
 """Fields that are the answer by their name, whatever is asked."""
 
 
 def _key_said(task: Task, path: Path) -> float:
     """How far the sub-question says a field; more than that for one that *how old* asks for."""
-    asked = itertools.pairwise(words(task.asked.text))
-    how = {name for one, two in asked if one == "how" for name in _HOW.get(two, "").split()}
+    how = [two for one, two in itertools.pairwise(words(task.asked.text)) if one == "how"]
     steps = [step for step in path if isinstance(step, str)]
-    if any(not how.isdisjoint(parts_of(step)) for step in steps):
+    if any(told(part, how) for step in steps for part in parts_of(step)):
         return 2.0
     plain = 0.5 if steps and steps[-1] in _ANSWER else 0.0
     return max((said(step, task.asked) for step in steps), default=0.0) or plain
@@ -229,8 +223,8 @@ def definite(task: Task, tried: Tried, *, any_kind: bool = False) -> bool:
     """Whether a call gives another answer than the gold: of the gold's kind, or of any."""
     value, arguments = tried.value, tried.arguments
     several = isinstance(literal(task.asked.gold), list)
-    kinds = [Kind.TEXT, Kind.NUMBER] if several else [Kind.of(task.asked.gold)]
-    kinds = list(Kind) if any_kind else kinds
+    own_kinds = (Kind.TEXT, Kind.NUMBER) if several else (Kind.of(task.asked.gold),)
+    kinds = tuple(Kind) if any_kind else own_kinds
     own = repeated(task, arguments) is not None or reordered(task.asked.gold, value)
     # The largest or the median of a list is one of its elements.
     lists = [one for one in arguments.values() if isinstance(one, list) and len(one) > 1]
@@ -284,10 +278,8 @@ def flaw(task: Task, arguments: Arguments, path: Path, ran: Sequence[Tried]) -> 
     """
     if says_nothing(task, arguments):
         return "the call says nothing of what is asked"
-    calls = [arguments, *(one.arguments for one in ran)]
-    limits = not_provided(task) or [limit_left_out(task, calls)]
-    if limits[0]:
-        return f"the tool has nothing for what the question says: {shown(limits[0])}"
+    if limit := left_out(task, [arguments, *(one.arguments for one in ran)]):
+        return f"the tool has nothing for what the question says: {shown(limit)}"
     same = repeated(task, arguments)
     if joined(task, arguments) or (same is not None and follows(same, path, ran)):
         return "the tool repeats what the call is given"

@@ -17,8 +17,6 @@ from toolhop_tools.reading import Reading
 VERSION = 7
 """Version of the search. It goes up with every change that can change a certificate; certificates
 of another version are stale."""
-
-
 RESULT_CHARS = 4000
 """Length of a result that a certificate keeps."""
 

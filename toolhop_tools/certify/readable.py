@@ -8,7 +8,6 @@ the sign of a number. Nothing here knows where a call came from. Pure.
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
@@ -149,35 +148,22 @@ def crowded(asked: Asked, own: Sequence[Leaf]) -> list[Leaf]:
     left = list(_stems(words(asked.text)))
     found = []
     # A field that another argument has is named as often as it is asked for.
-    fields = {step for leaf in own for step in leaf.path[1:]}
-    texts = [leaf for leaf in own if isinstance(leaf.value, str) and not leaf.is_option]
-    texts = [leaf for leaf in texts if leaf.value not in fields]
-    for leaf in sorted(texts, key=lambda one: len(words(str(one.value)))):
-        wanted = _stems(name_words(str(leaf.value)))
+    fields = {step for leaf in own for step in leaf.path[1:] if isinstance(step, str)}
+    parts = {part for _, day in dates_in(asked.text) for part in (day.year, day.month, day.day)}
+    content = [leaf for leaf in own if not leaf.is_option and leaf.value not in fields | parts]
+    texts = [leaf for leaf in content if isinstance(leaf.value, str)]
+    numbers = [
+        leaf for leaf in content if leaf not in texts and ground(asked, leaf) is not Ground.SCHEMA
+    ]
+    for leaf in (*sorted(texts, key=lambda one: len(words(as_text(one.value)))), *numbers):
+        wanted = _stems(name_words(as_text(leaf.value)))
         if not wanted or not runs(wanted, _stems(words(asked.text))):
             continue
         if at := runs(wanted, left):
             left[at[0] : at[0] + len(wanted)] = [""] * len(wanted)
         else:
             found.append(leaf)
-    return found + _numbers_twice(asked, own)
-
-
-def _numbers_twice(asked: Asked, own: Sequence[Leaf]) -> list[Leaf]:
-    """Numbers that a call has more often than the sub-question, which has them in digits."""
-    said_of = Counter(plain_number(word) for word in words(asked.text))
-    parts = {part for _, day in dates_in(asked.text) for part in (day.year, day.month, day.day)}
-    numbers = [
-        leaf
-        for leaf in own
-        if isinstance(leaf.value, int | float)
-        and ground(asked, leaf) is not Ground.SCHEMA
-        and leaf.value not in parts
-    ]
-    has = Counter(plain_number(as_text(leaf.value)) for leaf in numbers)
-    return [
-        leaf for leaf in numbers if 0 < said_of[key := plain_number(as_text(leaf.value))] < has[key]
-    ]
+    return found
 
 
 def _is_date(where: str, about: str, text: str) -> bool:

@@ -57,14 +57,10 @@ SIZES = (12, 40, 64)
 """Calls of the first batches; all after them have the last size. Most hits come early."""
 MOST_UNMADE = 4000
 """Candidates that are looked at, most of them such as the simulator would refuse."""
-STAND_INS = 3
-"""Calls that show whether a value which nothing grounds matters."""
 MOST_JUDGED = 6
 """Hits that are judged before a search gives up."""
 EXACT_COST = 0.3
 """Cost up to which a made-up call has nothing in it but what the question or a default says."""
-
-
 _GIVEN = Failure(
     HopVerdict.DEFECTIVE, "only calls that are given the answer return it", Defect.NEEDS_ANSWER
 )
@@ -167,7 +163,7 @@ class Search:
         if (reading := self._reading(tried)) is None:
             return None
         unknown = conditions.ungrounded(task, arguments)
-        others = randomised(task, arguments, STAND_INS, self.seed, unknown) if unknown else []
+        others = conditions.stand_ins(arguments, unknown)
         against = rivals(task, arguments)
         random = randomised(task, arguments, self.basis.audit, self.seed)
         ran = await self.calls.beside([*others, *against, *random])

@@ -107,19 +107,16 @@ def holds(own: Sequence[Leaf], name: str) -> bool:
     """Whether a call has what the sub-question names, in whatever notation."""
     given = [as_text(leaf.value) for leaf in own if leaf.value is not None]
     day, whole, number = whole_date(name), letters(name), as_number(name)
-    for text in given:
-        if (
-            same_answer(name, text)
-            or (number is not None and as_number(text) in (number, -number))
-            or runs(name_words(name), words(text))
-        ):
-            return True
-        if day is not None and whole_date(text) == day:
-            return True
-    parts = {str(one) for one in ((day.year, day.month, day.day) if day else ())}
-    return bool(parts and parts <= set(given)) or (
-        len(whole) > 2 and whole in letters("".join(given))
+    alone = any(
+        same_answer(name, text)
+        or (number is not None and as_number(text) in (number, -number))
+        or (day is not None and whole_date(text) == day)
+        or runs(name_words(name), words(text))
+        for text in given
     )
+    parts = {str(one) for one in ((day.year, day.month, day.day) if day else ())}
+    together = len(whole) > 2 and whole in letters("".join(given))
+    return alone or together or bool(parts and parts <= set(given))
 
 
 def _option(task: Task, leaf: Leaf) -> float:
@@ -264,8 +261,6 @@ def _name_parts(name: str) -> list[str]:
 
 _AIM = frozenset(words("to target into destination output"))
 _TOWARDS = frozenset(words("in to into many much"))
-
-
 _SAME = 0.9
 """How far a word is told by itself: less is by a word that stands for it."""
 

@@ -258,10 +258,10 @@ def _required(schema: ToolSchema) -> dict[str, str]:
 
 def _invented(item: Item, done: Sequence[Hop], hop: Hop) -> dict[str, JSON]:
     """The gold arguments, with inventions for what nothing says."""
-    arguments: JSON = dict(hop.gold.arguments) if hop.gold else {}
+    arguments = dict(hop.gold.arguments) if hop.gold else {}
     for leaf in _unsaid(item, done, hop):
         arguments = with_value(arguments, leaf.path, _other_than(leaf.value))
-    return arguments if isinstance(arguments, dict) else {}
+    return arguments
 
 
 def _other_than(value: JSON) -> JSON:
