@@ -40,13 +40,13 @@ from toolhop_sandbox.choose import Kind as SandboxKind
 from toolhop_sandbox.choose import open_sandbox
 from toolhop_sandbox.outcome import JSON, Outcome, Returned
 from toolhop_tools.answers import plain_number
-from toolhop_tools.certify.readable import Leaf, leaves, with_value
-from toolhop_tools.certify.words import as_text
 from toolhop_tools.dates import NOTATIONS, in_notation, whole_date
+from toolhop_tools.leaves import Leaf, leaves, with_value
 from toolhop_tools.load import load
 from toolhop_tools.model import EpisodeAction, Item, Tool
 from toolhop_tools.scenarios.actions import TOOLS, Offer
 from toolhop_tools.scenarios.label import FIELD, Label, Scenario, label_of, labelled
+from toolhop_tools.words import as_text
 
 LEAST_CAUGHT, MOST_ACCUSED = 0.95, 0.02
 SYLLABLES = ("bra", "keth", "ol", "vin", "dar", "ssu", "mip", "quon", "zel", "tor", "fa", "ruk")
@@ -137,8 +137,7 @@ def free_leaves(item: Item, call: Called) -> Iterator[tuple[dict[str, JSON], Lea
 
 
 def put(arguments: dict[str, JSON], leaf: Leaf, value: JSON) -> dict[str, JSON]:
-    found = with_value(arguments, leaf.path, value)
-    return found if isinstance(found, dict) else arguments
+    return with_value(arguments, leaf.path, value)
 
 
 def notations(value: JSON) -> Iterator[tuple[str, JSON]]:

@@ -35,10 +35,10 @@ from toolhop_tools.certify.candidates import Task
 from toolhop_tools.certify.model import VERSION, Basis, Certificate, HopProof, HopVerdict
 from toolhop_tools.certify.prove import asked, certify
 from toolhop_tools.certify.search import Search
-from toolhop_tools.certify.words import as_text
 from toolhop_tools.load import load
 from toolhop_tools.model import Hop, Item
 from toolhop_tools.reading import read_result
+from toolhop_tools.words import as_text
 
 ROOT = Path(__file__).resolve().parent.parent
 DATA = ROOT.parent / "shared" / "data" / "toolhop" / "ToolHop-60.json"

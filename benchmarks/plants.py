@@ -13,9 +13,9 @@ from toolhop_tools.answers import plain_number, same_answer
 from toolhop_tools.certify.conditions import Kind, answers
 from toolhop_tools.certify.model import HopProof
 from toolhop_tools.certify.prove import asked
-from toolhop_tools.certify.words import scalars
 from toolhop_tools.model import Hop, Item
 from toolhop_tools.reading import read_result
+from toolhop_tools.words import scalars
 
 
 @dataclass(frozen=True)

@@ -16,9 +16,9 @@ from typing import Protocol
 
 from toolhop_sandbox.outcome import JSON
 from toolhop_tools.answers import same_answer
-from toolhop_tools.certify.words import as_text, runs, words
 from toolhop_tools.model import Item
 from toolhop_tools.scenarios.label import Hidden, hidden_in
+from toolhop_tools.words import as_text, runs, words
 
 ASK_BACK = "What do you want to know? Please name it."
 UNKNOWN = "I do not know."

@@ -17,7 +17,7 @@ PAGE = Path(__file__).parents[2] / "docs" / "writing-tools.md"
 
 def blocks() -> list[str]:
     """What the page has its reader paste into a shell, in order."""
-    return re.findall(r"^```sh\n(.*?)^```$", PAGE.read_text("utf-8"), re.M | re.S)
+    return re.findall(r"^```sh\n(.*?)^```$", PAGE.read_text("utf-8"), re.MULTILINE | re.DOTALL)
 
 
 def shell(script: str, folder: Path) -> str:

@@ -14,9 +14,10 @@ from toolhop_tools.certify import conditions, search
 from toolhop_tools.certify.candidates import Task
 from toolhop_tools.certify.judging import judge
 from toolhop_tools.certify.model import HopVerdict
-from toolhop_tools.certify.readable import Ground, Leaf, ground, leaves, said
+from toolhop_tools.certify.readable import Ground, ground, said
 from toolhop_tools.certify.rivals import rivals
 from toolhop_tools.certify.standing import standing
+from toolhop_tools.leaves import Leaf, leaves
 from toolhop_tools.model import Hop
 
 WORDS: dict[str, JSON] = {"words": {"type": "array", "items": TEXT}}

@@ -14,9 +14,9 @@ from toolhop_sandbox.outcome import JSON
 from toolhop_tools.answers import same_answer
 from toolhop_tools.certify.judging import judge, literal, official_holds
 from toolhop_tools.certify.mentions import mentions
-from toolhop_tools.certify.words import words
 from toolhop_tools.dates import NOTATIONS, dates_in, in_notation, notation, whole_date
 from toolhop_tools.reading import Match, answer_at, read_result, reading_from_json, reading_to_json
+from toolhop_tools.words import words
 
 QUESTIONS: dict[str, tuple[str, list[str], dict[str, Any]]] = {
     "a name": ("Who is the mother of Ada Lovelace?", [], {"names": ("Ada Lovelace",)}),

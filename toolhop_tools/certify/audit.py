@@ -7,7 +7,6 @@ others of the tool's own texts, for which it may well have an entry.
 
 from __future__ import annotations
 
-import json
 import random
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -15,8 +14,8 @@ from dataclasses import dataclass
 from toolhop_sandbox.outcome import JSON
 from toolhop_tools.answers import plain_number
 from toolhop_tools.certify.candidates import Task
-from toolhop_tools.certify.readable import Leaf, leaves, with_value
 from toolhop_tools.dates import whole_date
+from toolhop_tools.leaves import Leaf, with_value
 
 TRIES = 40
 """Random sets that are drawn for each that is wanted, as some do not fit the schema."""
@@ -43,22 +42,15 @@ def randomised(
     optional ones.
     """
     rng = random.Random(seed)
-    own = leaves(task.schema, arguments)
-    content = [leaf for leaf in own if not leaf.is_option]
-    found: dict[str, dict[str, JSON]] = {}
-    known = json.dumps(arguments, sort_keys=True)
-    for _ in range(TRIES * count):
-        if len(found) == count:
-            break
-        variant: JSON = dict(arguments)
-        for leaf in content:
-            variant = with_value(variant, leaf.path, _other(task, leaf, rng))
-        if not content:
-            variant = {**arguments, **_options(task, arguments, rng)}
-        key = json.dumps(variant, sort_keys=True)
-        if key != known and isinstance(variant, dict) and task.accepts(variant):
-            found.setdefault(key, variant)
-    return list(found.values())
+    made = (_variant(task, arguments, rng) for _ in range(TRIES * count))
+    return task.others(arguments, made, count)
+
+
+def _variant(task: Task, arguments: Mapping[str, JSON], rng: random.Random) -> dict[str, JSON]:
+    variant = dict(arguments)
+    for leaf in task.content(arguments):
+        variant = with_value(variant, leaf.path, _other(task, leaf, rng))
+    return variant if task.content(arguments) else variant | _options(task, arguments, rng)
 
 
 def _options(task: Task, arguments: Mapping[str, JSON], rng: random.Random) -> dict[str, JSON]:
@@ -82,10 +74,8 @@ def _number(schema: Mapping[str, JSON], value: float, rng: random.Random, *, who
     digits = len(str(abs(int(value)))) if abs(value) < 10**15 else 15
     least = low if isinstance(low, int) else (10 ** (digits - 1) if digits > 1 else 0)
     most = high if isinstance(high, int) else max(10**digits - 1, least + 9)
-    drawn = rng.randint(min(least, most), max(least, most))
-    drawn = drawn if value >= 0 else -drawn
-    if drawn == value:
-        drawn += 1
+    drawn = rng.randint(*sorted((least, most))) * (1 if value >= 0 else -1)
+    drawn += drawn == value
     return drawn if whole else drawn + rng.randint(0, 9) / 10
 
 

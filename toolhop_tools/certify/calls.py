@@ -10,8 +10,7 @@ from typing import Protocol
 from toolhop_sandbox.base import Program, Session
 from toolhop_sandbox.outcome import JSON, Died, OutOfMemory, Returned, TimedOut
 from toolhop_tools.batch import Arguments, CallRun, run_batch
-from toolhop_tools.certify.candidates import Candidate, Provenance
-from toolhop_tools.certify.defects import Tried
+from toolhop_tools.certify.candidates import Candidate, Provenance, Tried
 
 MOST_CUT = 3
 """Calls that may run out of time or memory, or die, before a search gives up."""

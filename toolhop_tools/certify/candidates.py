@@ -17,20 +17,23 @@ from functools import cached_property
 
 import jsonschema_rs
 
-from toolhop_sandbox.outcome import JSON
+from toolhop_sandbox.outcome import JSON, Outcome, Returned
 from toolhop_tools.answers import same_answer
 from toolhop_tools.certify.literals import Source, read_source
 from toolhop_tools.certify.pools import Choice, Offers, offers, pool
-from toolhop_tools.certify.readable import Asked, inner
-from toolhop_tools.certify.words import as_text, bare, scalars
+from toolhop_tools.certify.readable import Asked
 from toolhop_tools.declared import compiled, declared, fits, required
 from toolhop_tools.examples import example_calls
+from toolhop_tools.leaves import Leaf, inner, leaves
 from toolhop_tools.model import Hop
+from toolhop_tools.reading import read_result
+from toolhop_tools.words import as_text, bare, scalars
 
 MOST_REQUIRED = 2000
 """Combinations of required parameters that are looked at."""
-ONE_MORE, TWO_MORE = 0.6, 1.5
-"""Cost of one optional parameter, and of two: a call with fewer comes first."""
+OPTIONAL = ((24, 0.0), (12, 0.6), (5, 1.5))
+"""With no optional parameter, with one, with two: values of each parameter that are tried, and
+what such a call costs, as one with fewer comes first."""
 
 
 class Provenance(StrEnum):
@@ -47,7 +50,6 @@ class Provenance(StrEnum):
 
 
 EXAMPLES = frozenset({Provenance.WRITTEN, Provenance.EXAMPLE})
-_NEAR = frozenset({"answer", "question", "enum", "default", "date", "reworded"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +61,29 @@ class Candidate:
     sources: Mapping[str, str] = field(default_factory=dict)
     """By parameter: where its value came from."""
     cost: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Tried:
+    """A call that was made."""
+
+    candidate: Candidate
+    outcome: Outcome
+
+    @property
+    def arguments(self) -> dict[str, JSON]:
+        """The call's."""
+        return self.candidate.arguments
+
+    @property
+    def text(self) -> str:
+        """The JSON of its result; empty where it has none."""
+        return self.outcome.json_text if isinstance(self.outcome, Returned) else ""
+
+    @property
+    def value(self) -> JSON:
+        """Its result; None where it has none."""
+        return read_result(self.text) if self.text else None
 
 
 @dataclass(frozen=True)
@@ -81,7 +106,7 @@ class Task:
     @cached_property
     def offers(self) -> Offers:
         """What there is to fill parameters with."""
-        return offers(self.asked, self.source)
+        return offers(self.asked, self.source, self.schema)
 
     @cached_property
     def properties(self) -> Mapping[str, JSON]:
@@ -117,6 +142,29 @@ class Task:
         """Whether the simulator takes the arguments."""
         return fits(self.validator, self.schema, arguments)
 
+    def leaves(self, arguments: Mapping[str, JSON]) -> list[Leaf]:
+        """The scalars of a call, in order."""
+        return leaves(self.schema, arguments)
+
+    def content(self, arguments: Mapping[str, JSON]) -> list[Leaf]:
+        """What a call is about: its scalars without its options."""
+        return [leaf for leaf in self.leaves(arguments) if not leaf.is_option]
+
+    def others(
+        self, arguments: Mapping[str, JSON], made: Iterable[dict[str, JSON]], most: int
+    ) -> list[dict[str, JSON]]:
+        """The first `most` of the calls made that the simulator accepts, each once.
+
+        None of them is the call itself.
+        """
+        known = {_key(arguments): arguments}
+        for one in made:
+            if len(known) > most:
+                break
+            if _key(one) not in known and self.accepts(one):
+                known[_key(one)] = one
+        return [dict(one) for one in known.values()][1:]
+
     def schema_of(self, *path: str | int) -> dict[str, JSON]:
         """The schema at a place in the arguments, references resolved."""
         found = dict(self.schema)
@@ -127,10 +175,7 @@ class Task:
     @cached_property
     def pools(self) -> Mapping[str, Sequence[Choice]]:
         """By parameter: values for it."""
-        return {
-            name: pool(name, schema, self.offers, self.schema)
-            for name, schema in self.properties.items()
-        }
+        return {name: pool(name, schema, self.offers) for name, schema in self.properties.items()}
 
 
 def at_hand(task: Task) -> Iterator[Candidate]:
@@ -154,11 +199,10 @@ def filled(task: Task, more: Sequence[str] = ()) -> Iterator[Candidate]:
     if any(not pools[name] for name in names):
         return
     optional = [name for name in pools if name not in names and pools[name]]
-    streams = [_combined(names, pools, 24, 0.0)]
-    streams += [_combined((*names, more), pools, 12, ONE_MORE) for more in optional]
-    streams += [
-        _combined((*names, *more), pools, 5, TWO_MORE)
-        for more in itertools.combinations(optional, 2)
+    streams = [
+        _combined((*names, *added), pools, most, cost)
+        for count, (most, cost) in enumerate(OPTIONAL)
+        for added in itertools.combinations(optional, count)
     ]
     yield from heapq.merge(*streams, key=lambda candidate: candidate.cost)
 
@@ -169,8 +213,8 @@ def _combined(
     for total, chosen in cheapest([pools[name][:most] for name in names]):
         arguments = {name: choice.value for name, choice in zip(names, chosen, strict=True)}
         sources = {name: choice.source for name, choice in zip(names, chosen, strict=True)}
-        near = _NEAR.issuperset(sources.values())
-        provenance = Provenance.QUESTION if near else Provenance.SEARCH
+        far = not {"item", "filler"}.isdisjoint(sources.values())
+        provenance = Provenance.SEARCH if far else Provenance.QUESTION
         yield Candidate(arguments, provenance, sources, round(total + cost, 6))
 
 
@@ -198,10 +242,14 @@ def distinct(candidates: Iterable[Candidate]) -> Iterator[Candidate]:
     """Each call once."""
     seen = set()
     for candidate in candidates:
-        key = json.dumps(candidate.arguments, sort_keys=True)
-        if key not in seen:
+        if (key := _key(candidate.arguments)) not in seen:
             seen.add(key)
             yield candidate
+
+
+def _key(arguments: Mapping[str, JSON]) -> str:
+    """What is the same for the same call: 1, 1.0 and true are three."""
+    return json.dumps(arguments, sort_keys=True)
 
 
 def given_away(task: Task) -> Iterator[Candidate]:

@@ -1,7 +1,7 @@
 """The conditions of a proof: a call is accepted, grounded, determined, discriminating and hitting.
 
 Each is a question to a call and to what its tool returned; none knows where the call came from.
-`search` makes the calls that a condition asks for (`stand_ins`, `standing.rivals`,
+`search` makes the calls that a condition asks for (`stand_ins`, `rivals.rivals`,
 `audit.randomised`) and hands back their results. Pure.
 """
 
@@ -12,26 +12,19 @@ import re
 from collections.abc import Iterable, Sequence
 from enum import StrEnum
 
-from toolhop_sandbox.outcome import JSON, Outcome, Returned
+from toolhop_sandbox.outcome import JSON
 from toolhop_tools.answers import plain_number, plain_text, same_answer
-from toolhop_tools.certify.candidates import Task
+from toolhop_tools.certify.alike import told
+from toolhop_tools.certify.candidates import Task, Tried
 from toolhop_tools.certify.judging import judge, literal, reordered
-from toolhop_tools.certify.readable import (
-    Ground,
-    Leaf,
-    crowded,
-    ground,
-    leaves,
-    said,
-    speaks_of,
-    with_value,
-)
+from toolhop_tools.certify.readable import Ground, crowded, ground, said, speaks_of
 from toolhop_tools.certify.standing import Arguments, holds, standing, switch, wanted
-from toolhop_tools.certify.words import as_text, bare, letters, scalars, words
 from toolhop_tools.dates import dates_in, whole_date
 from toolhop_tools.errors import shown
 from toolhop_tools.failures import tells_of_error
-from toolhop_tools.reading import Path, Reading, read_result
+from toolhop_tools.leaves import Leaf, with_value
+from toolhop_tools.reading import Path, Reading
+from toolhop_tools.words import as_text, bare, letters, number_of, parts_of, scalars, words
 
 HALF = 0.5
 """Share of other values with the same answer, above which a tool is nearly constant."""
@@ -41,38 +34,24 @@ FOLLOWED = 0.8
 
 def ungrounded(task: Task, arguments: Arguments) -> list[Leaf]:
     """The values of a call that nothing gives to somebody who does not see the source."""
-    own = leaves(task.schema, arguments)
-    out_of_place = crowded(task.asked, own)
-    return [
-        leaf for leaf in own if leaf in out_of_place or ground(task.asked, leaf) is Ground.NOWHERE
-    ]
+    own = task.leaves(arguments)
+    out = crowded(task.asked, own)
+    return [leaf for leaf in own if leaf in out or ground(task.asked, leaf) is Ground.NOWHERE]
 
 
 def says_nothing(task: Task, arguments: Arguments) -> bool:
     """Whether a call has nothing of what is asked, though the sub-question names something."""
-    content = [leaf for leaf in leaves(task.schema, arguments) if not leaf.is_option]
-    own = standing(task, arguments)
+    own, content = standing(task, arguments), task.content(arguments)
     return bool(wanted(task)) and not content and own.held == 0 and own.told == 0
 
 
 _LIMITS = frozenset(
-    (
-        *("end", "ends", "reverse", "reversed", "backwards", "exclude", "excluding", "excluded"),
-        *("except", "without", "omitting", "ignoring"),
+    words(
+        "end ends reverse reversed backwards exclude excluding excluded except without omitting"
+        " ignoring"
     )
 )
 """Words that change what is asked, whatever the tool."""
-
-
-def not_provided(task: Task) -> list[str]:
-    """Such words of the sub-question that the tool has nothing for: the call ignores them."""
-    if any(switch(task, name) is not None for name in task.properties):
-        return []
-    names = {word for name in task.asked.named for word in words(name)}
-    limits = [word for word in words(task.asked.text) if word in _LIMITS - names]
-    return [word for word in limits if not speaks_of(task.document, word)]
-
-
 _BOUND = re.compile(
     r"\b(?:before|after|since|until|till|above|below|under|over|than|exceeding|least|most|up to)"
     r" (?:the year )?(\d[\d,.]*)(?<![,.])"
@@ -80,31 +59,35 @@ _BOUND = re.compile(
 """A number that limits what is asked: ``before 1986``, ``more than 30``."""
 
 
-def limit_left_out(task: Task, calls: Sequence[Arguments]) -> str:
-    """A limit of the sub-question that no call has a place for; empty where there is none."""
-    for found in _BOUND.finditer(task.asked.text.replace("$", "")):
+def left_out(task: Task, calls: Sequence[Arguments]) -> str:
+    """A limit of the sub-question that the tool, or every call, has nothing for; else empty."""
+    names, text = {word for name in task.asked.named for word in words(name)}, task.asked.text
+    if all(switch(task, name) is None for name in task.properties):
+        for word in words(text):
+            if word in _LIMITS - names and not speaks_of(task.document, word):
+                return word
+    for found in _BOUND.finditer(text.replace("$", "")):
         number = found[1].replace(",", "")
         own = number in task.asked.mentions.numbers and not speaks_of(task.document, number)
-        if own and not any(holds(leaves(task.schema, one), number) for one in calls):
+        if own and not any(holds(task.leaves(one), number) for one in calls):
             return found[0]
     return ""
 
 
-_TEXTS = ("Qorvellan Thrys", "database", "x")
-_NUMBERS = (3, 50, 1)
+_STAND_INS = (("Qorvellan Thrys", 3), ("database", 50), ("x", 1))
+"""Texts and numbers that stand in for a value."""
 
 
 def stand_ins(arguments: Arguments, unknown: Sequence[Leaf]) -> list[dict[str, JSON]]:
     """The call with other values in all the places that nothing grounds, three times over."""
     made = []
-    for text, number in zip(_TEXTS, _NUMBERS, strict=True):
-        changed: JSON = dict(arguments)
+    for text, number in _STAND_INS if unknown else ():
+        changed = dict(arguments)
         for leaf in unknown:
-            changed = with_value(
-                changed, leaf.path, text if isinstance(leaf.value, str) else number
-            )
+            other = text if isinstance(leaf.value, str) else number
+            changed = with_value(changed, leaf.path, other)
         made.append(changed)
-    return [one for one in made if isinstance(one, dict)]
+    return made
 
 
 class Kind(StrEnum):
@@ -118,7 +101,7 @@ class Kind(StrEnum):
     @classmethod
     def of(cls, gold: str) -> Kind:
         """The kind of an answer."""
-        if plain_number(plain_text(gold)) is not None:
+        if number_of(gold) is not None:
             return cls.NUMBER
         if whole_date(gold) is not None:
             return cls.DATE
@@ -158,22 +141,13 @@ def others_listed(task: Task, value: JSON, reading: Reading, arguments: Argument
         return []
     found = answers(Kind.of(gold), value, arguments)
     mine = _key_said(task, reading.path)
-    beside_it = [
-        text
-        for path, text in found
-        if _one_of_many(path, reading.path)
-        or (
-            _fields_of_one(path, reading.path)
-            and _alike(gold, text)
-            and mine == _key_said(task, path)
-        )
-    ]
-    return [text for text in beside_it if not same_answer(gold, text)]
 
+    def near(path: Path, text: str) -> bool:
+        fields = path[:-1] == reading.path[:-1] and path != reading.path and _alike(gold, text)
+        alike = fields and isinstance(path[-1], str) and mine == _key_said(task, path)
+        return alike or _one_of_many(path, reading.path)
 
-def _fields_of_one(path: Path, other: Path) -> bool:
-    """Whether two paths lead to fields of one record."""
-    return path != other and path[:-1] == other[:-1] and isinstance(path[-1], str)
+    return [text for path, text in found if near(path, text) and not same_answer(gold, text)]
 
 
 def _alike(gold: str, text: str) -> bool:
@@ -184,38 +158,20 @@ def _alike(gold: str, text: str) -> bool:
 
 def _one_of_many(path: Path, other: Path) -> bool:
     """Whether two paths part at the places of a list, and are the same after it."""
-    if len(path) != len(other) or path == other:
-        return False
-    pairs = list(zip(path, other, strict=True))
-    return all(one == two or (isinstance(one, int) and isinstance(two, int)) for one, two in pairs)
+    pairs = zip(path, other, strict=False)
+    same = all(one == two or (isinstance(one, int) and isinstance(two, int)) for one, two in pairs)
+    return same and len(path) == len(other) and path != other
 
 
-_HOW = {
-    "old": "age",
-    "long": "length duration runtime",
-    "tall": "height",
-    "wide": "width",
-    "high": "height elevation altitude",
-    "far": "distance",
-    "deep": "depth",
-    "heavy": "weight mass",
-    "large": "size area",
-    "big": "size area",
-    "fast": "speed",
-}
-"""What *how old* and the like ask for."""
-
-
-_ANSWER = frozenset({"result", "answer", "value", "output"})
+_ANSWER = frozenset(words("result answer value output"))
 """Fields that are the answer by their name, whatever is asked."""
 
 
 def _key_said(task: Task, path: Path) -> float:
     """How far the sub-question says a field; more than that for one that *how old* asks for."""
-    asked = itertools.pairwise(words(task.asked.text))
-    how = {name for one, two in asked if one == "how" for name in _HOW.get(two, "").split()}
+    how = [two for one, two in itertools.pairwise(words(task.asked.text)) if one == "how"]
     steps = [step for step in path if isinstance(step, str)]
-    if any(not how.isdisjoint(words(step.replace("_", " "))) for step in steps):
+    if any(told(part, how) for step in steps for part in parts_of(step)):
         return 2.0
     plain = 0.5 if steps and steps[-1] in _ANSWER else 0.0
     return max((said(step, task.asked) for step in steps), default=0.0) or plain
@@ -231,12 +187,6 @@ NOTHING = re.compile(
 """What a text says that reports nothing found."""
 
 
-def _not_found(value: JSON, arguments: Arguments) -> bool:
-    """Whether a result is the minus one of a search: numbers alone give one that is a number."""
-    texts = [leaf for _, leaf in scalars(dict(arguments)) if isinstance(leaf, str)]
-    return value == -1 and bool(texts)
-
-
 def answers(
     kind: Kind, value: JSON, arguments: Arguments, *, own: bool = False
 ) -> list[tuple[Path, str]]:
@@ -244,7 +194,9 @@ def answers(
 
     Without what the call itself said, unless `own` asks for it, as of a choice among arguments.
     """
-    if tells_of_error(value) or _not_found(value, arguments):
+    # A search that finds nothing gives minus one; of numbers alone it is a number.
+    searched = any(isinstance(leaf, str) for _, leaf in scalars(dict(arguments)))
+    if tells_of_error(value) or (value == -1 and searched):
         return []
     given = set() if own else {bare(as_text(leaf)) for _, leaf in scalars(dict(arguments))}
     numbers = {plain_number(word) for text in given for word in words(text)}
@@ -253,7 +205,7 @@ def answers(
         text = as_text(leaf)
         if leaf is None or isinstance(leaf, bool) or not text.strip() or bare(text) in given:
             continue
-        number = plain_number(plain_text(text))
+        number = number_of(text)
         if isinstance(leaf, str) and number is None and NOTHING.search(text):
             continue
         if kind is Kind.NUMBER:
@@ -267,14 +219,12 @@ def answers(
     return found
 
 
-def definite(task: Task, outcome: Outcome, arguments: Arguments, *, any_kind: bool = False) -> bool:
+def definite(task: Task, tried: Tried, *, any_kind: bool = False) -> bool:
     """Whether a call gives another answer than the gold: of the gold's kind, or of any."""
-    if not isinstance(outcome, Returned):
-        return False
-    value = read_result(outcome.json_text)
+    value, arguments = tried.value, tried.arguments
     several = isinstance(literal(task.asked.gold), list)
-    kinds = [Kind.TEXT, Kind.NUMBER] if several else [Kind.of(task.asked.gold)]
-    kinds = list(Kind) if any_kind else kinds
+    own_kinds = (Kind.TEXT, Kind.NUMBER) if several else (Kind.of(task.asked.gold),)
+    kinds = tuple(Kind) if any_kind else own_kinds
     own = repeated(task, arguments) is not None or reordered(task.asked.gold, value)
     # The largest or the median of a list is one of its elements.
     lists = [one for one in arguments.values() if isinstance(one, list) and len(one) > 1]
@@ -283,25 +233,12 @@ def definite(task: Task, outcome: Outcome, arguments: Arguments, *, any_kind: bo
     return found and hitting(task, value, arguments) is None
 
 
-def _says_something(value: JSON) -> bool:
-    """Whether a result is neither an error nor empty, nor all it says is that nothing is found."""
-    if tells_of_error(value) or value == -1:
-        return False
-    leaves_ = [leaf for _, leaf in scalars(value)[:400] if leaf is not None]
-    texts = [as_text(leaf) for leaf in leaves_ if not isinstance(leaf, bool)]
-    return any(text.strip() and not NOTHING.search(text) for text in texts)
-
-
 def repeated(task: Task, arguments: Arguments) -> Leaf | None:
     """The argument that is the gold, letter for letter; None where none is."""
-    gold, number = letters(task.asked.gold), plain_number(plain_text(task.asked.gold))
-    for leaf in leaves(task.schema, arguments):
-        if leaf.is_option:
-            continue
+    gold, number = letters(task.asked.gold), number_of(task.asked.gold)
+    for leaf in task.content(arguments):
         text = as_text(leaf.value)
-        if gold and letters(text) == gold:
-            return leaf
-        if number is not None and plain_number(plain_text(text)) == number:
+        if (gold and letters(text) == gold) or (number is not None and number_of(text) == number):
             return leaf
     return None
 
@@ -309,44 +246,40 @@ def repeated(task: Task, arguments: Arguments) -> Leaf | None:
 def joined(task: Task, arguments: Arguments) -> bool:
     """Whether the gold is arguments put together that the sub-question does not all name."""
     gold = letters(task.asked.gold)
-    content = [leaf for leaf in leaves(task.schema, arguments) if not leaf.is_option]
+    content = [leaf for leaf in task.content(arguments) if letters(as_text(leaf.value))]
     for first, last in itertools.combinations(range(len(content) + 1), 2):
-        parts = [leaf for leaf in content[first:last] if letters(as_text(leaf.value))]
+        parts = content[first:last]
         if len(parts) > 1 and "".join(letters(as_text(leaf.value)) for leaf in parts) == gold:
             return any(ground(task.asked, leaf) is not Ground.SAID for leaf in parts)
     return False
 
 
-def follows(leaf: Leaf, path: Path, ran: Iterable[tuple[Arguments, Outcome]]) -> bool:
+def follows(leaf: Leaf, path: Path, ran: Iterable[Tried]) -> bool:
     """Whether a tool gives back, at a place of its result, whatever stands in a leaf's place."""
     followed = other = 0
-    for arguments, outcome in ran:
-        value = read_result(outcome.json_text) if isinstance(outcome, Returned) else None
-        given = dict(scalars(dict(arguments))).get(leaf.path)
+    for one in ran:
+        value, given = one.value, dict(scalars(dict(one.arguments))).get(leaf.path)
         at_path = dict(scalars(value)).get(path, value)
         if given is not None and judge(as_text(given), at_path, {}) is not None:
             followed += 1
-        elif _says_something(value):
+        elif value != -1 and any(answers(kind, value, {}) for kind in Kind):
             other += 1
     return other <= (1 - FOLLOWED) * (followed + other)
 
 
-def flaw(
-    task: Task, arguments: Arguments, path: Path, ran: Sequence[tuple[Arguments, Outcome]]
-) -> str:
+def flaw(task: Task, arguments: Arguments, path: Path, ran: Sequence[Tried]) -> str:
     """Why a call that is grounded proves nothing, whatever its rivals say; empty where it may.
 
     Args:
         task: the hop.
         arguments: the call.
         path: where its result has the gold.
-        ran: calls like it, and what came of them.
+        ran: calls like it.
     """
     if says_nothing(task, arguments):
         return "the call says nothing of what is asked"
-    limits = not_provided(task) or [limit_left_out(task, [arguments, *(one for one, _ in ran)])]
-    if limits[0]:
-        return f"the tool has nothing for what the question says: {shown(limits[0])}"
+    if limit := left_out(task, [arguments, *(one.arguments for one in ran)]):
+        return f"the tool has nothing for what the question says: {shown(limit)}"
     same = repeated(task, arguments)
     if joined(task, arguments) or (same is not None and follows(same, path, ran)):
         return "the tool repeats what the call is given"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import html
 import re
-from collections.abc import Container, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import assert_never
 
@@ -20,32 +20,27 @@ from toolhop_sandbox.outcome import (
     TooLarge,
 )
 from toolhop_tools.answers import same_answer
-from toolhop_tools.certify.candidates import Candidate, Task
+from toolhop_tools.certify.candidates import Task, Tried
 from toolhop_tools.certify.model import Defect, HopVerdict
 from toolhop_tools.certify.readable import Asked
-from toolhop_tools.certify.words import name_words, scalars, words
 from toolhop_tools.errors import shown
-from toolhop_tools.reading import read_result
+from toolhop_tools.words import name_words, scalars, words
 
 SHOWN_CHARS = 60
 """Letters of a result that a reason quotes."""
 
 
 @dataclass(frozen=True, slots=True)
-class Tried:
-    """A call that was made in the search."""
-
-    candidate: Candidate
-    outcome: Outcome
-
-
-@dataclass(frozen=True, slots=True)
 class Failure:
-    """What it means that the right call gives no result."""
+    """What keeps a hop from being proven, or a call from proving it."""
 
     verdict: HopVerdict
     why: str
     defect: Defect | None = None
+    evidence: tuple[Tried, ...] = ()
+    """The call, and the one that speaks against it where one does."""
+    right: Tried | None = None
+    """The call that is nearer to the question."""
 
 
 def static_failure(task: Task) -> Failure | None:
@@ -107,27 +102,17 @@ def _complaint(outcome: Outcome) -> str:
     return text.replace("_", " ") if told else ""
 
 
-def is_left_out(outcome: Outcome, documented: Container[str]) -> bool:
-    """Whether a call lacks parameters that the schema has as optional: another call has them."""
-    if not isinstance(outcome, Raised) or " missing " not in outcome.message:
-        return False
-    names = re.findall(r"'(\w+)'", outcome.message)
-    return bool(names) and all(name in documented for name in names)
-
-
 def other_result(asked: Asked, tried: Tried) -> Failure | None:
     """What it means that the right call returned another answer than the gold."""
-    if not isinstance(tried.outcome, Returned):
+    text, gold = tried.text, html.unescape(asked.gold)
+    if not text:
         return failure(tried.outcome)
-    value = read_result(tried.outcome.json_text)
-    gold = html.unescape(asked.gold)
-    if any(same_answer(gold, str(key)) for path, _ in scalars(value) for key in path):
-        why = "the gold is the name under which the result is listed"
-        return Failure(HopVerdict.DEFECTIVE, why, Defect.OTHER_LABEL)
-    if sum(map(str.isalpha, gold)) > 1 and [*map(name_words, asked.named)] == [name_words(gold)]:
-        why = "the gold repeats the question"
-        return Failure(HopVerdict.DEFECTIVE, why, Defect.OTHER_LABEL)
-    text = tried.outcome.json_text
-    short = text if len(text) <= SHOWN_CHARS else f"{text[: SHOWN_CHARS - 1]}…"
-    why = f"the right call returns {short}, the gold is {shown(gold)}"
-    return Failure(HopVerdict.DEFECTIVE, why, Defect.OTHER_VALUE)
+    if any(same_answer(gold, str(key)) for path, _ in scalars(tried.value) for key in path):
+        why, defect = "the gold is the name under which the result is listed", Defect.OTHER_LABEL
+    elif sum(map(str.isalpha, gold)) > 1 and [*map(name_words, asked.named)] == [name_words(gold)]:
+        why, defect = "the gold repeats the question", Defect.OTHER_LABEL
+    else:
+        short = text if len(text) <= SHOWN_CHARS else f"{text[: SHOWN_CHARS - 1]}…"
+        why = f"the right call returns {short}, the gold is {shown(gold)}"
+        defect = Defect.OTHER_VALUE
+    return Failure(HopVerdict.DEFECTIVE, why, defect)

@@ -7,7 +7,6 @@ end, which the next writer takes away. One process writes a file at a time.
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import os
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -16,6 +15,7 @@ from pydantic import ValidationError
 
 from toolhop_tools.certify.model import Basis, Certificate, from_line, to_line
 from toolhop_tools.errors import ToolsError
+from toolhop_tools.growing import append, locked
 
 FOLDER = Path("certificates")
 """Where certificates go, and are looked for, unless another file is named."""
@@ -109,24 +109,26 @@ class Writer:
             self._descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o644)
         except OSError as error:
             raise self._fault(error) from None
+        with contextlib.ExitStack() as refused:
+            refused.callback(os.close, self._descriptor)
+            self._take()
+            refused.pop_all()
+
+    def _take(self) -> None:
+        """Be the one who writes, after the end of the last whole line."""
         try:
-            fcntl.flock(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            torn = _drop_torn_line(self._descriptor)
-        except BlockingIOError:
-            os.close(self._descriptor)
-            raise CertificateError(
-                f"{path} is being written by another `toolhop certify`\n"
-                "  fix: wait for it, or name another file with --out"
-            ) from None
+            if not locked(self._descriptor):
+                raise CertificateError(
+                    f"{self.path} is being written by another `toolhop certify`\n"
+                    "  fix: wait for it, or name another file with --out"
+                )
+            if not _drop_torn_line(self._descriptor):
+                raise CertificateError(
+                    f"{self.path} ends in a line that is no certificate; it was left as it is\n"
+                    "  fix: name a file that `toolhop certify` wrote, or a new one, with --out"
+                )
         except OSError as error:
-            os.close(self._descriptor)
             raise self._fault(error) from None
-        if not torn:
-            os.close(self._descriptor)
-            raise CertificateError(
-                f"{path} ends in a line that is no certificate; it was left as it is\n"
-                "  fix: name a file that `toolhop certify` wrote, or a new one, with --out"
-            )
 
     def __enter__(self) -> Writer:
         return self
@@ -140,15 +142,9 @@ class Writer:
         Raises:
             CertificateError: the disk refuses it; what was there before stays.
         """
-        before = os.lseek(self._descriptor, 0, os.SEEK_END)
-        view = memoryview(to_line(certificate))
         try:
-            while view:
-                view = view[os.write(self._descriptor, view) :]
-            os.fsync(self._descriptor)
+            append(self._descriptor, to_line(certificate), sync=True)
         except OSError as error:
-            with contextlib.suppress(OSError):
-                os.ftruncate(self._descriptor, before)
             raise self._fault(error) from None
 
     def _fault(self, error: OSError) -> CertificateError:

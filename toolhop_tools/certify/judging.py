@@ -15,10 +15,10 @@ from collections.abc import Iterator, Sequence
 
 from toolhop_sandbox.outcome import JSON
 from toolhop_tools.answers import plain_number, plain_text, same_answer
-from toolhop_tools.certify.words import as_text, bare, runs, scalars, words
 from toolhop_tools.dates import dates_in, notation, whole_date
 from toolhop_tools.failures import tells_of_error
 from toolhop_tools.reading import AS_PYTHON, Match, Path, Reading, leaf_text
+from toolhop_tools.words import as_text, bare, number_of, runs, scalars, words
 
 MOST_LEAVES = 2000
 """Leaves of a result that are looked at."""
@@ -36,7 +36,7 @@ def judge(gold: str, value: JSON, arguments: JSON) -> Reading | None:
         return None
     leaves = scalars(value)[:MOST_LEAVES]
     for path, leaf in leaves:
-        if not isinstance(leaf, dict | list) and same_answer(gold, leaf_text(leaf)):
+        if same_answer(gold, leaf_text(leaf)):
             return Reading(Match.VALUE, path)
     if (path_of_list := _list(gold, value)) is not None:
         return Reading(Match.ELEMENTS, path_of_list, notation=_list_notation(gold))
@@ -92,9 +92,8 @@ def _list(gold: str, value: JSON) -> Path | None:
 def reordered(gold: str, value: JSON) -> bool:
     """Whether a result has a list of the gold's elements, in whatever order."""
     wanted = literal(gold)
-    if not isinstance(wanted, list):
-        return False
-    return any(sorted(map(str, part)) == sorted(map(str, wanted)) for _, part in _lists(value))
+    same = (sorted(map(str, part)) for _, part in _lists(value))
+    return isinstance(wanted, list) and sorted(map(str, wanted)) in same
 
 
 def _list_notation(gold: str) -> str:
@@ -103,11 +102,8 @@ def _list_notation(gold: str) -> str:
 
 
 def _same(one: JSON, other: JSON) -> bool:
-    scalar = not isinstance(one, list | dict) and not isinstance(other, list | dict)
-    if not scalar:
-        return one == other
-    if isinstance(one, bool) is not isinstance(other, bool):
-        return False
+    if isinstance(one, list | dict | bool) or isinstance(other, list | dict | bool):
+        return one == other and type(one) is type(other)
     return same_answer(leaf_text(one), leaf_text(other))
 
 
@@ -144,7 +140,7 @@ def said(gold: str, text: str, given: Sequence[str]) -> tuple[int, int] | None:
     """
     if len(text) > LONGEST_CHARS or len(plain_text(text)) <= len(plain_text(gold)):
         return None
-    if plain_number(plain_text(gold)) is not None:
+    if number_of(gold) is not None:
         return _number_said(gold, text, given)
     wanted = words(gold)
     if not wanted or any(wanted == words(one) for one in given):
@@ -206,11 +202,10 @@ def _part_of_name(text: str, found: re.Match[str]) -> bool:
 
 
 def _set_apart(text: str, found: re.Match[str]) -> bool:
+    """Whether marks stand around what was found, or the text ends with it."""
     before, after = text[: found.start()][-1:], text[found.end() :].strip()
-    return (before in {"'", '"', "`", "“", "‘"} and after[:1] in set("'\"`”’")) or after in {
-        "",
-        ".",
-    }
+    quoted = before in set("'\"`“‘") and after[:1] in set("'\"`”’")
+    return quoted or after in {"", "."}
 
 
 _NUMBERS = re.compile(r"(?<![\w.,+-])[-+]?\d[\d,]*(?:\.\d+)?(?![\w]|[.,]\d)")
@@ -218,11 +213,8 @@ _NUMBERS = re.compile(r"(?<![\w.,+-])[-+]?\d[\d,]*(?:\.\d+)?(?![\w]|[.,]\d)")
 
 def _number_said(gold: str, text: str, given: Sequence[str]) -> tuple[int, int] | None:
     known = {plain_number(word) for one in given for word in words(one)}
-    own = [
-        found
-        for found in _NUMBERS.finditer(text)
-        if plain_number(found.group().lstrip("+")) not in known
-    ]
+    every = _NUMBERS.finditer(text)
+    own = [one for one in every if plain_number(one.group().lstrip("+")) not in known]
     values = {plain_number(found.group()) for found in own}
     if len(values) == 1 and same_answer(gold, own[0].group()):
         return own[0].span()

@@ -12,8 +12,8 @@ from functools import lru_cache
 
 from toolhop_sandbox.base import Program
 from toolhop_sandbox.outcome import JSON
-from toolhop_tools.certify.words import runs, words
 from toolhop_tools.pairing import parse_source, top_functions
+from toolhop_tools.words import runs, words
 
 MOST = 400
 """Texts of a source that are kept."""

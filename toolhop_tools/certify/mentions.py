@@ -12,8 +12,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from toolhop_tools.answers import plain_number, plain_text
-from toolhop_tools.certify.words import ARTICLES, bare, name_words, words
 from toolhop_tools.dates import dates_in
+from toolhop_tools.words import ARTICLES, bare, name_words, runs, words
 
 MOST_NAMES = 12
 """Names of one question that are used."""
@@ -43,31 +43,23 @@ _YEAR = re.compile(r"\bin (\d{4})\b(?!\s+[A-Z])")
 """The year of an event, which no name ends with: ``the census of Wells in 1901``."""
 _LETTER = re.compile(r"\b[Ll]etters? ([a-zA-Z])\b")
 _LETTERS = re.compile(r"(?<![\w.'’])([A-Z]),? (?:and|or|to) ([A-Z])(?![\w'’]|\.\w)")
-ORDINALS = (
-    *("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth"),
-    "tenth",
-)
-COUNTS = {
-    name: str(number)
-    for number, name in enumerate(
-        ("two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"), 2
-    )
-}
+_PLACES = words("first second third fourth fifth sixth seventh eighth ninth tenth")
+ORDINALS = {word: str(number) for number, word in enumerate(_PLACES, 1)}
+_COUNTED = words("two three four five six seven eight nine ten")
+COUNTS = {word: str(number) for number, word in enumerate(_COUNTED, 2)}
 _BASES = {"binary": "2", "octal": "8", "decimal": "10", "hexadecimal": "16", "hex": "16"}
 """Numeral systems by name: the number is what a tool that converts is reported."""
-_SMALL = (
-    *("of", "the", "in", "on", "at", "a", "an", "and", "for", "to", "from", "with", "by", "or"),
-    *("de", "da", "do", "di", "la", "le", "el", "al", "bin", "ibn", "von", "van", "der", "den"),
-    *("du", "des", "y", "e", "&", "as", "i", "del", "della", "dos", "das", "los", "las", "zu"),
+_SMALL = {"&"}.union(
+    words("of the in on at a an and for to from with by or as i"),
+    words("de da do di la le el al bin ibn von van der den"),
+    words("du des y e del della dos das los las zu"),
 )
 _ASKING = frozenset(
-    (
-        *("what", "who", "whom", "whose", "which", "when", "where", "how", "why", "in", "on", "is"),
-        *("was", "are", "were", "did", "does", "do", "the", "a", "an", "at", "of", "for", "to"),
-        *("unlike", "like", "before", "after", "besides", "during", "given", "as", "among"),
-        *("from", "by", "if", "name", "find", "since", "calculate", "give", "tell", "determine"),
-        *("sort", "order", "arrange", "list", "count", "add", "subtract", "multiply", "divide"),
-        *("join", "combine", "concatenate", "reverse", "remove", "replace", "convert", "spell"),
+    words(
+        "what who whom whose which when where how why in on is was are were did does do the a an at"
+        " of for to unlike like before after besides during given as among from by if name find"
+        " since calculate give tell determine sort order arrange list count add subtract multiply"
+        " divide join combine concatenate reverse remove replace convert spell"
     )
 )
 _ORDERS = re.compile(r"(?:each|every|all|both|the|an?|this|these) [a-z'\"“‘]|['\"“‘]\w")
@@ -88,26 +80,22 @@ def mentions(question: str, earlier: Sequence[str] = ()) -> Mentions:
         if len(text) > 1 and text not in names:
             names.insert(0, text)
     letters = {bare(text) for text in quoted if len(text) == 1}
-    names = [name for name in names if not letters.issuperset({*words(name)} - {*_SMALL})]
+    names = [name for name in names if not letters.issuperset({*words(name)} - _SMALL)]
     in_names = {word for name in names for word in words(name)}
-    plain = [
-        word for word in rest if plain_number(word) is not None and word not in in_names | parts
-    ]
+    digits = [word for word in rest if plain_number(word) is not None]
+    plain = [word for word in digits if word not in in_names | parts]
     answered = {word for words_of in known for word in words_of}
     plain += [year for year in _YEAR.findall(question) if year not in answered]
-    numbered = tuple(found.group(1) for found in _NUMBERED.finditer(question))
-    ordinals = [str(ORDINALS.index(word) + 1) for word in words(question) if word in ORDINALS]
-    counts = [
-        *(COUNTS[word] for word in rest if word in COUNTS),
-        *(_BASES[word] for word in words(question) if word in _BASES),
-    ]
+    in_words = [ORDINALS[word] for word in words(question) if word in ORDINALS]
+    in_words += [COUNTS[word] for word in rest if word in COUNTS]
+    in_words += [_BASES[word] for word in words(question) if word in _BASES]
     return Mentions(
         text=question,
         answers=tuple(named),
         names=tuple(dict.fromkeys(names))[:MOST_NAMES],
         quoted=quoted,
-        numbers=tuple(dict.fromkeys((*plain, *numbered, *ordinals, *counts))),
-        ordinals=(*ordinals, *counts),
+        numbers=tuple(dict.fromkeys((*plain, *_NUMBERED.findall(question), *in_words))),
+        ordinals=tuple(in_words),
         dates=tuple(dict.fromkeys(date.isoformat() for _, date in dated)),
     )
 
@@ -118,54 +106,36 @@ def _answers(question: str, earlier: Sequence[str]) -> tuple[list[tuple[int, str
     Longer answers take their words first. Of equal answers the earlier hop takes the earlier
     place; where there are fewer places than hops, the latest hops take them.
     """
-    left: list[str | None] = list(words(question))
+    left = list(words(question))
     found: list[tuple[int, int]] = []
     by_words: dict[tuple[str, ...], list[int]] = {}
     for index, answer in enumerate(earlier):
         by_words.setdefault(words(answer), []).append(index)
     for wanted in sorted(by_words, key=len, reverse=True):
-        if not wanted:
-            continue
-        places = [at for at in _places(wanted, left) if len(wanted) > 1 or _meant(at, left, wanted)]
+        places = [at for at in runs(wanted, left) if len(wanted) > 1 or _meant(at, left, wanted)]
         hops = by_words[wanted][-len(places) :] if places else []
         taken = places[: len(hops)] if len(hops) > 1 else places
         for at in taken:
-            left[at : at + len(wanted)] = [None] * len(wanted)
+            left[at : at + len(wanted)] = [""] * len(wanted)
         found += list(zip(taken, hops, strict=False))
     named = [(hop, earlier[hop]) for _, hop in sorted(found)]
-    return named, [word for word in left if word is not None]
+    return named, [word for word in left if word]
 
 
-def _places(wanted: tuple[str, ...], left: Sequence[str | None]) -> list[int]:
-    places = []
-    at = 0
-    while at + len(wanted) <= len(left):
-        if tuple(left[at : at + len(wanted)]) == wanted:
-            places.append(at)
-            at += len(wanted)
-        else:
-            at += 1
-    return places
-
-
-def _meant(at: int, left: Sequence[str | None], wanted: tuple[str, ...]) -> bool:
+def _meant(at: int, left: Sequence[str], wanted: tuple[str, ...]) -> bool:
     """Whether a single word is a mention: ``a`` is an article but in ``a and n`` or at the end."""
-    if wanted[0] not in {"a", "i"}:
-        return True
-    before = left[at - 1] if at else None
-    after = left[at + 1] if at + 1 < len(left) else None
-    return at + 1 == len(left) or after == "and" or before in {"and", "letter"}
+    before, after = left[:at][-1:], left[at + 1 :][:1]
+    meant = not after or after == ["and"] or before in (["and"], ["letter"])
+    return meant or wanted[0] not in {"a", "i"}
 
 
 def _quoted(question: str) -> Iterator[str]:
-    for found in _QUOTED.finditer(question):
-        text = next(group for group in found.groups() if group is not None)
-        if text.strip():
-            yield text.strip()
-    for found in _LETTER.finditer(question):
-        yield found.group(1)
-    for pair in _LETTERS.finditer(question):
-        yield from pair.groups()
+    for groups in _QUOTED.findall(question):
+        if text := "".join(groups).strip():
+            yield text
+    yield from _LETTER.findall(question)
+    for pair in _LETTERS.findall(question):
+        yield from pair
 
 
 def _across(name: str, quoted: str) -> bool:

@@ -5,20 +5,18 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Annotated, Any
+from typing import Any
 
-from pydantic import Field, TypeAdapter
+from pydantic import TypeAdapter
 
 from toolhop_sandbox.outcome import JSON, OUTCOME, Outcome
 from toolhop_tools.certify.audit import Chance
 from toolhop_tools.certify.candidates import Provenance
 from toolhop_tools.reading import Reading
 
-VERSION = 6
+VERSION = 7
 """Version of the search. It goes up with every change that can change a certificate; certificates
 of another version are stale."""
-
-
 RESULT_CHARS = 4000
 """Length of a result that a certificate keeps."""
 
@@ -156,9 +154,7 @@ class Certificate:
         return ""
 
 
-_ADAPTER: TypeAdapter[Certificate] = TypeAdapter(
-    Annotated[Certificate, Field(description="a certificate")]
-)
+_ADAPTER = TypeAdapter(Certificate)
 
 
 def to_line(certificate: Certificate) -> bytes:

@@ -27,13 +27,10 @@ from toolhop_tools.certify.literals import (
     notations_named,
 )
 from toolhop_tools.certify.mentions import listed, mentions, tail
-from toolhop_tools.certify.readable import (
-    Asked,
-    resolved,
-    said,
-)
-from toolhop_tools.certify.words import as_number, name_words, runs, words
+from toolhop_tools.certify.readable import Asked, said
 from toolhop_tools.dates import dates_in, in_notation
+from toolhop_tools.leaves import resolved
+from toolhop_tools.words import as_number, name_words, parts_of, runs, words
 
 MOST_VALUES = 24
 """Values of one parameter that are tried."""
@@ -54,11 +51,12 @@ class Choice:
     says in other capitals, in part, or negated), ``item`` (the item's question, an earlier answer
     that is not named) or ``filler``."""
 
+    def dearer(self, more: float) -> Choice:
+        """The same at a higher cost."""
+        return Choice(self.value, self.cost + more, self.source)
 
-SOURCES = (
-    *("answer", "question", "enum", "default", "date", "reworded"),
-    *("item", "filler"),
-)
+
+SOURCES = words("answer question enum default date reworded item filler")
 """Sources from the nearest to what was asked to the farthest."""
 
 
@@ -68,6 +66,8 @@ class Offers:
 
     asked: Asked
     source: Source
+    schema: ArgumentSchema
+    """The tool's, where references lead."""
     texts: tuple[Choice, ...]
     numbers: tuple[Choice, ...]
     dates: tuple[Choice, ...]
@@ -75,44 +75,44 @@ class Offers:
     """What is named together: all answers, all names, answers then names."""
 
 
-def offers(asked: Asked, source: Source) -> Offers:
+def offers(asked: Asked, source: Source, schema: ArgumentSchema) -> Offers:
     """Collect what the question, the answers before it and the code offer."""
     named = mentions(asked.item_question)
     return Offers(
         asked,
         source,
+        schema,
         tuple(_once(_texts(asked, source, named.names))),
         tuple(_once(_numbers(asked, named.numbers))),
         tuple(_once(_dates(asked))),
-        tuple(_lists(asked)),
+        _lists(asked),
     )
 
 
 def _texts(asked: Asked, source: Source, far_names: Sequence[str]) -> Iterator[Choice]:
     found = asked.mentions
-    for at, (hop, answer) in enumerate(found.answers):
-        yield Choice(answer, 0.02 * at, "answer")
-        if hop in asked.returned:
-            yield Choice(asked.returned[hop], 0.25 + 0.02 * at, "answer")
-        if "," in answer and plain_number(answer) is not None:
-            # Code that reads a number from text seldom reads thousands commas.
-            yield Choice(answer.replace(",", ""), 0.05 + 0.02 * at, "answer")
-    start = 0.3 if found.answers else 0.0
+    answers = [answer for _, answer in found.answers]
+    spelled = [asked.returned[hop] for hop, _ in found.answers if hop in asked.returned]
+    # Code that reads a number from text seldom reads thousands commas.
+    numbers = [one.replace(",", "") for one in answers if "," in one and plain_number(one)]
+    start = 0.3 if answers else 0.0
+    yield from _costed(answers, 0.0, 0.02, "answer")
+    yield from _costed(numbers, 0.05, 0.02, "answer")
+    yield from _costed(spelled, 0.25, 0.02, "answer")
     yield from _costed(found.names, start, 0.1, "question")
     yield from _costed(found.quoted, start + 0.05, 0.1, "question")
-    for at, text in enumerate(named_in(source.texts, found.text)[:10]):
-        # The question's own words, in the code's spelling.
-        yield Choice(text, 0.35 + 0.05 * at, "question")
-    for at, name in enumerate((*found.names, *(answer for _, answer in found.answers))):
+    # The question's own words, in the code's spelling.
+    yield from _costed(named_in(source.texts, found.text)[:10], 0.35, 0.05, "question")
+    for at, name in enumerate((*found.names, *answers)):
         yield from _costed(_variants(name), 0.9 + 0.1 * at, 0.0, "reworded")
     yield from _costed(tail(found.text), 1.0, 0.05, "reworded")
     yield from _costed(found.numbers, 1.1, 0.1, "question")
     yield from _costed((*reversed(asked.earlier), *far_names), 1.3, 0.1, "item")
 
 
-def _costed(texts: Iterable[str], start: float, step: float, source: str) -> Iterator[Choice]:
-    for at, text in enumerate(texts):
-        yield Choice(text, start + step * at, source)
+def _costed(values: Iterable[JSON], start: float, step: float, source: str) -> Iterator[Choice]:
+    for at, value in enumerate(values):
+        yield Choice(value, start + step * at, source)
 
 
 def _variants(name: str) -> Iterator[str]:
@@ -129,21 +129,16 @@ def _variants(name: str) -> Iterator[str]:
 
 
 def _numbers(asked: Asked, far: Sequence[str]) -> Iterator[Choice]:
-    found = asked.mentions
-    for at, (_, answer) in enumerate(found.answers):
-        for value in _values(answer):
-            yield Choice(value, 0.02 * at, "answer")
-    for at, number in enumerate(found.numbers):
-        for value in _values(number):
-            yield Choice(value, 0.1 + 0.05 * at, "question")
-            if isinstance(value, int | float) and not isinstance(value, bool):
-                yield Choice(-value, 0.6 + 0.05 * at, "reworded")
-    for at, number in enumerate((*reversed(asked.earlier), *far)):
-        for value in _values(number):
-            yield Choice(value, 1.3 + 0.1 * at, "item")
+    numbers = [one for text in asked.mentions.numbers for one in _values(text)]
+    answers = [one for _, answer in asked.mentions.answers for one in _values(answer)]
+    others = [one for text in (*reversed(asked.earlier), *far) for one in _values(text)]
+    yield from _costed(answers, 0.0, 0.02, "answer")
+    yield from _costed(numbers, 0.1, 0.05, "question")
+    yield from _costed([-one for one in numbers], 0.6, 0.05, "reworded")
+    yield from _costed(others, 1.3, 0.1, "item")
 
 
-def _values(text: str) -> Iterator[JSON]:
+def _values(text: str) -> Iterator[int | float]:
     """The number that a text is, or has beside a unit (``£84,000``, ``486 m``), as JSON has it."""
     found = words(text)
     numbers = [word for word in found if plain_number(word) is not None]
@@ -154,8 +149,7 @@ def _values(text: str) -> Iterator[JSON]:
 
 
 def _dates(asked: Asked) -> Iterator[Choice]:
-    for at, date in enumerate(asked.mentions.dates):
-        yield Choice(date, 0.1 * at, "date")
+    yield from _costed(asked.mentions.dates, 0.0, 0.1, "date")
     for at, text in enumerate((*reversed(asked.earlier), asked.item_question)):
         for _, day in dates_in(text):
             yield Choice(day.isoformat(), 0.5 + 0.1 * at, "date")
@@ -176,22 +170,16 @@ def rows_said(asked: Asked) -> Iterator[tuple[str, ...]]:
     yield from map(listed, asked.mentions.names)
 
 
-def _lists(asked: Asked) -> Iterator[tuple[str, ...]]:
+def _lists(asked: Asked) -> tuple[tuple[str, ...], ...]:
     answers = tuple(answer for _, answer in asked.mentions.answers)
     every = asked.mentions.names
     # Without names that are a part or another form of one before them.
     known = [[words(one) for one in every[:at]] for at in range(len(every))]
     pairs = zip(every, known, strict=True)
     names = tuple(n for n, before in pairs if not any(runs(name_words(n), one) for one in before))
-    seen: set[tuple[str, ...]] = set()
-    groups = (
-        *(answers, names, (*answers, *names), names[:2], asked.mentions.quoted),
-        *rows_said(asked),
-    )
-    for texts in groups:
-        if len(texts) > 1 and texts not in seen:
-            seen.add(texts)
-            yield texts
+    together = (answers, names, (*answers, *names), names[:2], asked.mentions.quoted)
+    groups = dict.fromkeys((*together, *rows_said(asked)))
+    return tuple(texts for texts in groups if len(texts) > 1)
 
 
 def _once(choices: Iterable[Choice]) -> list[Choice]:
@@ -204,18 +192,14 @@ def _once(choices: Iterable[Choice]) -> list[Choice]:
     return sorted(best.values(), key=lambda choice: choice.cost)
 
 
-def pool(
-    name: str, schema: JSON, offer: Offers, root: ArgumentSchema, depth: int = 0
-) -> list[Choice]:
-    """Values for the parameter `name`, the cheapest first; `root` resolves references."""
+def pool(name: str, schema: JSON, offer: Offers, depth: int = 0) -> list[Choice]:
+    """Values for the parameter `name`, the cheapest first."""
     if not isinstance(schema, dict):
         return list(offer.texts[:MOST_VALUES])
-    return _once(_choices(name, dict(resolved(schema, root)), offer, root, depth))[:MOST_VALUES]
+    return _once(_choices(name, dict(resolved(schema, offer.schema)), offer, depth))[:MOST_VALUES]
 
 
-def _choices(
-    name: str, schema: dict[str, JSON], offer: Offers, root: ArgumentSchema, depth: int
-) -> Iterator[Choice]:
+def _choices(name: str, schema: dict[str, JSON], offer: Offers, depth: int) -> Iterator[Choice]:
     if "const" in schema:
         yield Choice(schema["const"], 0.0, "enum")
         return
@@ -228,11 +212,10 @@ def _choices(
     for group in ("anyOf", "oneOf", "allOf"):
         options = schema.get(group)
         for option in options if isinstance(options, list) and depth < DEEPEST else ():
-            yield from pool(name, option, offer, root, depth + 1)
+            yield from pool(name, option, offer, depth + 1)
     kinds = schema.get("type")
     for at, kind in enumerate(kinds if isinstance(kinds, list) else [kinds]):
-        for choice in _typed(name, kind, schema, offer, root, depth):
-            yield Choice(choice.value, choice.cost + 0.1 * at, choice.source)
+        yield from (one.dearer(0.1 * at) for one in _typed(name, kind, schema, offer, depth))
 
 
 def _enumerated(choices: list[JSON], schema: ArgumentSchema, offer: Offers) -> Iterator[Choice]:
@@ -243,7 +226,7 @@ def _enumerated(choices: list[JSON], schema: ArgumentSchema, offer: Offers) -> I
 
 
 def _typed(
-    name: str, kind: JSON, schema: dict[str, JSON], offer: Offers, root: ArgumentSchema, depth: int
+    name: str, kind: JSON, schema: dict[str, JSON], offer: Offers, depth: int
 ) -> Iterator[Choice]:
     match kind:
         case "string" | None:
@@ -254,13 +237,11 @@ def _typed(
             for value, cost in ((True, 0.3), (False, 0.35)):
                 yield Choice(value, cost, "enum")
         case "array" if depth < DEEPEST:
-            yield from _arrays(name, schema, offer, root, depth)
+            yield from _arrays(name, schema, offer, depth)
         case "object" if depth < DEEPEST:
-            yield from _objects(schema, offer, root, depth)
+            yield from _objects(schema, offer, depth)
         case "null":
             yield Choice(None, 1.0, "filler")
-        case _:
-            return
 
 
 def _strings(name: str, schema: dict[str, JSON], offer: Offers) -> Iterator[Choice]:
@@ -270,10 +251,8 @@ def _strings(name: str, schema: dict[str, JSON], offer: Offers) -> Iterator[Choi
         return
     if is_way(name) or is_mark(schema.get("default")):
         yield from _costed(marks_named(offer.asked.text), 0.1, 0.1, "question")
-    for choice in offer.texts:
-        yield Choice(choice.value, choice.cost + is_way(name), choice.source)
-    for choice in offer.dates:
-        yield Choice(choice.value, choice.cost + 0.8 * ("date" not in name), choice.source)
+    yield from (choice.dearer(is_way(name)) for choice in offer.texts)
+    yield from (choice.dearer(0.8 * ("date" not in name)) for choice in offer.dates)
     about = f"{name} {schema.get('description', '')}"
     for choice in offer.dates:
         for at, form in enumerate(notations_named(about)):
@@ -284,7 +263,7 @@ def _strings(name: str, schema: dict[str, JSON], offer: Offers) -> Iterator[Choi
     yield Choice("all", 2.0, "filler")
 
 
-_WAYS = ("source", "database", "provider", "delimiter", "separator", "format", "locale", "language")
+_WAYS = words("source database provider delimiter separator format locale language")
 
 
 def is_way(name: str) -> float:
@@ -295,7 +274,7 @@ def is_way(name: str) -> float:
 def _numeric(name: str, kind: str, schema: dict[str, JSON], offer: Offers) -> Iterator[Choice]:
     for at, date in enumerate(offer.asked.mentions.dates):
         for part, digits in zip(("year", "month", "day"), date.split("-"), strict=True):
-            if part in words(name.replace("_", " ")):
+            if part in parts_of(name):
                 yield Choice(int(digits), 0.05 * at, "date")
     if counts_from_zero(str(schema.get("description"))):
         for place in sorted(offer.asked.positions):
@@ -309,11 +288,9 @@ def _numeric(name: str, kind: str, schema: dict[str, JSON], offer: Offers) -> It
             yield Choice(value, 1.8 + 0.1 * at, "filler")
 
 
-def _arrays(
-    name: str, schema: dict[str, JSON], offer: Offers, root: ArgumentSchema, depth: int
-) -> Iterator[Choice]:
+def _arrays(name: str, schema: dict[str, JSON], offer: Offers, depth: int) -> Iterator[Choice]:
     items = schema.get("items")
-    inner = pool(name, items, offer, root, depth + 1)
+    inner = pool(name, items, offer, depth + 1)
     values = [choice.value for choice in inner]
     low, high = schema.get("minItems"), schema.get("maxItems")
     least = low if isinstance(low, int) else 0
@@ -337,28 +314,22 @@ def _farthest(choices: Sequence[Choice]) -> str:
 
 def _group(texts: Sequence[str], inner: Sequence[Choice]) -> list[Choice]:
     """The choices that stand for `texts`, in their order; empty where one is not offered."""
-    group = []
+    group: list[Choice] = []
     for text in texts:
         wanted: tuple[JSON, ...] = (text, *_values(text))
-        found = next(
-            (c for c in inner if c.value in wanted and not isinstance(c.value, bool)), None
-        )
-        if found is None:
-            return []
-        group.append(found)
-    return group
+        found = [c for c in inner if c.value in wanted and not isinstance(c.value, bool)]
+        group += found[:1]
+    return group if len(group) == len(texts) else []
 
 
-def _objects(
-    schema: dict[str, JSON], offer: Offers, root: ArgumentSchema, depth: int
-) -> Iterator[Choice]:
+def _objects(schema: dict[str, JSON], offer: Offers, depth: int) -> Iterator[Choice]:
     properties = schema.get("properties")
     if not isinstance(properties, dict):
         yield Choice({}, 1.0, "filler")
         return
     required = schema.get("required")
     names = [name for name in properties if isinstance(required, list) and name in required]
-    pools = [pool(name, properties[name], offer, root, depth + 1)[:8] for name in names]
+    pools = [pool(name, properties[name], offer, depth + 1)[:8] for name in names]
     combinations = itertools.islice(itertools.product(*pools), 512)
     for chosen in sorted(combinations, key=lambda each: sum(one.cost for one in each))[:12]:
         made: dict[str, JSON] = {n: one.value for n, one in zip(names, chosen, strict=True)}

@@ -47,11 +47,6 @@ async def certify(item: Item, sandbox: Sandbox, basis: Basis) -> Certificate:
             if proof.answer is not None and proof.answer != hop.answer:
                 returned[at] = proof.answer
             proofs.append(proof)
-    return concluded(item, basis, proofs)
-
-
-def concluded(item: Item, basis: Basis, proofs: Sequence[HopProof]) -> Certificate:
-    """The certificate that the hops' proofs make."""
     verdict, why, defect = _verdict(item, proofs)
     return Certificate(
         item=item.id,
@@ -102,22 +97,17 @@ async def certify_all(
         SandboxUnavailable: as `certify`; and what `on_done` raises.
     """
     waiting = iter(items)
-    fault: list[Exception] = []
 
     async def take() -> None:
         for item in waiting:
-            try:
-                on_done(await _again(item, sandbox, basis))
-            except Exception as error:  # noqa: BLE001 -- raised below, outside of the group
-                fault.append(error)
-                group.cancel_scope.cancel()
-                return
+            on_done(await _again(item, sandbox, basis))
 
-    async with anyio.create_task_group() as group:
-        for _ in range(max(1, at_a_time)):
-            group.start_soon(take)
-    if fault:
-        raise fault[0]
+    try:
+        async with anyio.create_task_group() as group:
+            for _ in range(max(1, at_a_time)):
+                group.start_soon(take)
+    except ExceptionGroup as faults:
+        raise faults.exceptions[0] from None
 
 
 async def _again(item: Item, sandbox: Sandbox, basis: Basis) -> Certificate:

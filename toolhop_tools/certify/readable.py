@@ -7,9 +7,7 @@ the sign of a number. Nothing here knows where a call came from. Pure.
 
 from __future__ import annotations
 
-import datetime as dt
 import re
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
@@ -22,8 +20,9 @@ from toolhop_tools.certify.alike import EMPTY, stem, told
 from toolhop_tools.certify.judging import literal
 from toolhop_tools.certify.literals import MARKS, counts_from_zero, marks_named, notations_named
 from toolhop_tools.certify.mentions import COUNTS, ORDINALS, Mentions, listed
-from toolhop_tools.certify.words import as_text, bare, name_words, runs, scalars, words
 from toolhop_tools.dates import NOTATIONS, dates_in, in_notation, whole_date
+from toolhop_tools.leaves import Leaf
+from toolhop_tools.words import as_text, bare, name_words, parts_of, runs, scalars, words
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,86 +57,12 @@ class Asked:
     @property
     def positions(self) -> frozenset[int]:
         """The places that the sub-question counts to: 3 for *third*."""
-        return frozenset(ORDINALS.index(one) + 1 for one in words(self.text) if one in ORDINALS)
+        return frozenset(int(ORDINALS[one]) for one in words(self.text) if one in ORDINALS)
 
 
 def _part(name: str, whole: str) -> bool:
     one, other = name_words(name), words(whole)
     return len(other) > len(words(name)) and bool(runs(one, other))
-
-
-@dataclass(frozen=True, slots=True)
-class Leaf:
-    """A scalar in a call, with what the schema says of its place."""
-
-    path: tuple[str | int, ...]
-    value: JSON
-    schema: Mapping[str, JSON]
-    about: str
-    """The parameter's name, and the descriptions on the way to the leaf."""
-
-    @property
-    def name(self) -> str:
-        """The name nearest to the leaf."""
-        return next(str(step) for step in reversed(self.path) if isinstance(step, str))
-
-    @property
-    def choices(self) -> list[JSON]:
-        """The values that the schema lists for it."""
-        found = self.schema.get("enum")
-        return found if isinstance(found, list) else []
-
-    @property
-    def is_option(self) -> bool:
-        """Whether it says how to ask, and not about what: a choice, a truth value, nothing."""
-        chosen = bool(self.choices) and not isinstance(self.value, int | float)
-        return chosen or isinstance(self.value, bool) or self.value is None
-
-
-def resolved(schema: Mapping[str, JSON], root: Mapping[str, JSON]) -> Mapping[str, JSON]:
-    """The schema that a local reference leads to, else the schema itself."""
-    target = schema.get("$ref")
-    if not isinstance(target, str) or not target.startswith("#/"):
-        return schema
-    part: JSON = dict(root)
-    for step in target[2:].split("/"):
-        step = step.replace("~1", "/").replace("~0", "~")
-        part = part.get(step) if isinstance(part, dict) else None
-    return part if isinstance(part, dict) and part.get("$ref") != target else {}
-
-
-def inner(schema: Mapping[str, JSON], step: str | int, root: Mapping[str, JSON]) -> dict[str, JSON]:
-    """The schema of a property or of a list's elements."""
-    known = resolved(schema, root)
-    found = known.get("items")
-    if isinstance(step, str):
-        properties = known.get("properties")
-        found = properties.get(step) if isinstance(properties, dict) else None
-    return dict(resolved(found, root)) if isinstance(found, dict) else {}
-
-
-def leaves(schema: Mapping[str, JSON], arguments: Mapping[str, JSON]) -> list[Leaf]:
-    """The scalars of a call, in order."""
-    found = []
-    for path, value in scalars(dict(arguments)):
-        own, about = schema, ""
-        for step in path:
-            own = inner(own, step, schema)
-            name = f" {step}" if isinstance(step, str) else ""
-            about = f"{about}{name} {own.get('description', '')}"
-        found.append(Leaf(path, value, own, about))
-    return found
-
-
-def with_value(arguments: JSON, path: Sequence[str | int], value: JSON) -> JSON:
-    """The arguments with another value at a path."""
-    if not path:
-        return value
-    if isinstance(arguments, list):
-        at = int(path[0])
-        return [*arguments[:at], with_value(arguments[at], path[1:], value), *arguments[at + 1 :]]
-    held = arguments if isinstance(arguments, dict) else {}
-    return {**held, str(path[0]): with_value(held.get(str(path[0])), path[1:], value)}
 
 
 class Ground(IntEnum):
@@ -198,9 +123,7 @@ def _says(where: str, about: str, text: str) -> bool:
     number, found = plain_number(text), _stems(name_words(text.replace("_", " ")))
     if number is not None:
         return abs(number) in _numbers(where)
-    return _is_date(where, about, text, whole_date(text)) or bool(
-        found and runs(found, _stems(words(where)))
-    )
+    return _is_date(where, about, text) or bool(runs(found, _stems(words(where))))
 
 
 def _whole(asked: Asked, text: str, found: Sequence[str]) -> bool:
@@ -225,41 +148,28 @@ def crowded(asked: Asked, own: Sequence[Leaf]) -> list[Leaf]:
     left = list(_stems(words(asked.text)))
     found = []
     # A field that another argument has is named as often as it is asked for.
-    fields = {step for leaf in own for step in leaf.path[1:]}
-    texts = [leaf for leaf in own if isinstance(leaf.value, str) and not leaf.is_option]
-    texts = [leaf for leaf in texts if leaf.value not in fields]
-    for leaf in sorted(texts, key=lambda one: len(words(str(one.value)))):
-        wanted = _stems(name_words(str(leaf.value)))
+    fields = {step for leaf in own for step in leaf.path[1:] if isinstance(step, str)}
+    parts = {part for _, day in dates_in(asked.text) for part in (day.year, day.month, day.day)}
+    content = [leaf for leaf in own if not leaf.is_option and leaf.value not in fields | parts]
+    texts = [leaf for leaf in content if isinstance(leaf.value, str)]
+    numbers = [
+        leaf for leaf in content if leaf not in texts and ground(asked, leaf) is not Ground.SCHEMA
+    ]
+    for leaf in (*sorted(texts, key=lambda one: len(words(as_text(one.value)))), *numbers):
+        wanted = _stems(name_words(as_text(leaf.value)))
         if not wanted or not runs(wanted, _stems(words(asked.text))):
             continue
         if at := runs(wanted, left):
             left[at[0] : at[0] + len(wanted)] = [""] * len(wanted)
         else:
             found.append(leaf)
-    return found + _numbers_twice(asked, own)
+    return found
 
 
-def _numbers_twice(asked: Asked, own: Sequence[Leaf]) -> list[Leaf]:
-    """Numbers that a call has more often than the sub-question, which has them in digits."""
-    said_of = Counter(plain_number(word) for word in words(asked.text))
-    parts = {part for _, day in dates_in(asked.text) for part in (day.year, day.month, day.day)}
-    numbers = [
-        leaf
-        for leaf in own
-        if isinstance(leaf.value, int | float)
-        and ground(asked, leaf) is not Ground.SCHEMA
-        and leaf.value not in parts
-    ]
-    has = Counter(plain_number(as_text(leaf.value)) for leaf in numbers)
-    return [
-        leaf for leaf in numbers if 0 < said_of[key := plain_number(as_text(leaf.value))] < has[key]
-    ]
-
-
-def _is_date(where: str, about: str, text: str, day: dt.date | None) -> bool:
+def _is_date(where: str, about: str, text: str) -> bool:
     """Whether a text is one of the dates there, in a notation that is plain or that is named."""
     known = [date for _, date in dates_in(where)]
-    if day is not None:
+    if (day := whole_date(text)) is not None:
         return day in known
     forms = (*NOTATIONS, *notations_named(about))
     return any(in_notation(date, form) == text for date in known for form in forms)
@@ -269,15 +179,14 @@ def _elsewhere(asked: Asked) -> tuple[str, ...]:
     return (asked.item_question, *asked.earlier, *asked.returned.values())
 
 
-_COUNTS = {**COUNTS, "one": "1", "ones": "1", "once": "1", "twice": "2", "zero": "0", "zeros": "0"}
+_IN_WORDS = {**COUNTS, **ORDINALS, "once": "1", "twice": "2"}
+_IN_WORDS |= {"one": "1", "ones": "1", "zero": "0", "zeros": "0"}
 
 
 @lru_cache(maxsize=4096)
 def _numbers(text: str) -> frozenset[Decimal]:
     """The numbers of a text, in digits or in words, signs aside."""
-    found = {plain_number(word) for word in words(text)}
-    found |= {Decimal(_COUNTS[word]) for word in words(text) if word in _COUNTS}
-    found |= {Decimal(ORDINALS.index(one) + 1) for one in words(text) if one in ORDINALS}
+    found = {plain_number(_IN_WORDS.get(word, word)) for word in words(text)}
     found |= {Decimal(part) for _, day in dates_in(text) for part in (day.year, day.month, day.day)}
     return frozenset(abs(one) for one in found if one is not None)
 
@@ -287,14 +196,14 @@ def _stems(found: Sequence[str]) -> tuple[str, ...]:
 
 
 _MINUS = re.compile(r"\b(?:minus|negative) \w+|(?<!\w)-\d")
-_BACK = frozenset({"before", "ago", "earlier", "prior", "back", "preceding", "less", "minus"})
-_MOVES = frozenset({"add", "offset", "shift", "delta", "change", "amount", "increment", "step"})
+_BACK = frozenset(words("before ago earlier prior back preceding less minus"))
+_MOVES = frozenset(words("add offset shift delta change amount increment step"))
 
 
 def backwards(asked: Asked, leaf: Leaf) -> bool:
     """Whether a number is to be given with a minus: ``years_to_add`` for "6 years before"."""
     back = not _BACK.isdisjoint(words(asked.text))
-    moves = not _MOVES.isdisjoint(words(leaf.name.replace("_", " ")))
+    moves = not _MOVES.isdisjoint(parts_of(leaf.name))
     return back and (moves or "negative" in words(leaf.about))
 
 
@@ -356,18 +265,15 @@ def _as_answered(asked: Asked, value: JSON) -> str:
     return text
 
 
-_LEADS = frozenset({"to", "in", "into", "from", "on", "at", "by"})
+_LEADS = frozenset(words("to in into from on at by"))
 
 
 def beside(asked: Asked, leaf: Leaf) -> Sequence[str]:
     """The words next to where the sub-question says a leaf: ``6 years`` for ``years_to_add``."""
-    at, found = places(asked, [leaf.value]), words(asked.text)
-    size = max(1, len(name_words(as_text(leaf.value))))
+    at, found, text = places(asked, [leaf.value]), words(asked.text), as_text(leaf.value)
+    size = max(1, len(name_words(text)))
     if not at and leaf.choices:
-        at, size = (
-            [n for n, word in enumerate(found) if told(bare(as_text(leaf.value)), [word])],
-            1,
-        )
+        at, size = [n for n, word in enumerate(found) if told(bare(text), [word])], 1
     if not at:
         return ()
     before = " ".join(found[max(0, at[0] - 2) : at[0]]).rpartition("and")[2].split()

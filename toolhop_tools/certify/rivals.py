@@ -3,24 +3,13 @@
 from __future__ import annotations
 
 import itertools
-import json
 from collections.abc import Iterator, Mapping, Sequence
 
 from toolhop_sandbox.outcome import JSON
 from toolhop_tools.certify.candidates import Task
 from toolhop_tools.certify.literals import is_mark, marks_named
 from toolhop_tools.certify.pools import rows_said
-from toolhop_tools.certify.readable import (
-    Asked,
-    Ground,
-    Leaf,
-    backwards,
-    ground,
-    leaves,
-    said,
-    spelled_in,
-    with_value,
-)
+from toolhop_tools.certify.readable import Asked, Ground, backwards, ground, said, spelled_in
 from toolhop_tools.certify.standing import (
     Arguments,
     holds,
@@ -31,40 +20,29 @@ from toolhop_tools.certify.standing import (
     touched,
     wanted,
 )
-from toolhop_tools.certify.words import as_number, as_text, bare, name_words
+from toolhop_tools.leaves import Leaf, with_value
+from toolhop_tools.words import as_number, as_text, bare, name_words
 
 MOST_RIVALS = 56
 """Calls that a hit is compared with."""
-
-
 MOST_STEPS = 4
 """Steps from an example to the call that says what is asked and nothing else."""
 
 
 def rivals(task: Task, arguments: Arguments) -> list[dict[str, JSON]]:
     """Calls that can be read as well, each one step from a call, which the simulator accepts."""
-    found: dict[str, dict[str, JSON]] = {}
-    own = json.dumps(arguments, sort_keys=True)
-    for one in _steps(task, arguments):
-        key = json.dumps(one, sort_keys=True)
-        if key != own and task.accepts(one):
-            found.setdefault(key, one)
-            if len(found) == MOST_RIVALS:
-                break
-    return list(found.values())
+    return task.others(arguments, _steps(task, arguments), MOST_RIVALS)
 
 
 def _steps(task: Task, arguments: Arguments) -> Iterator[dict[str, JSON]]:
-    own = leaves(task.schema, arguments)
+    own = task.leaves(arguments)
     yield from _orders(task, arguments, own)
     yield from _fewer(task, arguments)
     yield from _whole_rows(task, arguments)
     yield from _conditions(task, arguments, own)
     for leaf in own:
         for value in _other_values(task, own, leaf):
-            changed = with_value(dict(arguments), leaf.path, value)
-            if isinstance(changed, dict):
-                yield changed
+            yield with_value(arguments, leaf.path, value)
 
 
 def _fewer(task: Task, arguments: Arguments) -> Iterator[dict[str, JSON]]:

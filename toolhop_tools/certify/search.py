@@ -7,11 +7,11 @@ reaches the gold is judged as any other call is.
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import chain, islice
 
 from toolhop_sandbox.base import Session
-from toolhop_sandbox.outcome import JSON, Returned
+from toolhop_sandbox.outcome import JSON
 from toolhop_tools.answers import same_answer
 from toolhop_tools.batch import run_batch
 from toolhop_tools.certify import conditions
@@ -22,6 +22,7 @@ from toolhop_tools.certify.candidates import (
     Candidate,
     Provenance,
     Task,
+    Tried,
     at_hand,
     distinct,
     filled,
@@ -31,10 +32,8 @@ from toolhop_tools.certify.candidates import (
 from toolhop_tools.certify.conditions import definite, hitting
 from toolhop_tools.certify.defects import (
     Failure,
-    Tried,
     asked_for,
     failure,
-    is_left_out,
     other_result,
     static_failure,
 )
@@ -48,12 +47,12 @@ from toolhop_tools.certify.model import (
     HopProof,
     HopVerdict,
 )
-from toolhop_tools.certify.readable import Leaf
 from toolhop_tools.certify.rivals import nearest, rivals
 from toolhop_tools.certify.shapes import edges
 from toolhop_tools.certify.standing import asks_otherwise, standing, wanted
 from toolhop_tools.errors import shown
-from toolhop_tools.reading import Reading, answer_at, read_result
+from toolhop_tools.leaves import Leaf
+from toolhop_tools.reading import Reading, answer_at
 
 SIZES = (12, 40, 64)
 """Calls of the first batches; all after them have the last size. Most hits come early."""
@@ -61,29 +60,19 @@ MOST_UNMADE = 4000
 """Candidates that are looked at, most of them such as the simulator would refuse."""
 MOST_JUDGED = 6
 """Hits that are judged before a search gives up."""
-_TOLD = frozenset({"answer", "question", "date", "enum", "default"})
 EXACT_COST = 0.3
 """Cost up to which a made-up call has nothing in it but what the question or a default says."""
-
-
-@dataclass(frozen=True, slots=True)
-class Rejected:
-    """A hit that proves nothing."""
-
-    failure: Failure
-    evidence: tuple[Tried, ...]
-    """The hit, and the call that speaks against it where one does."""
-    right: Tried | None = None
-    """The call that is nearer to the question."""
-
-
-def _unproven(why: str, *evidence: Tried, right: Tried | None = None) -> Rejected:
-    return Rejected(Failure(HopVerdict.UNPROVEN, why), evidence, right)
-
-
 _GIVEN = Failure(
     HopVerdict.DEFECTIVE, "only calls that are given the answer return it", Defect.NEEDS_ANSWER
 )
+
+
+def _unproven(why: str, *evidence: Tried, right: Tried | None = None) -> Failure:
+    return Failure(HopVerdict.UNPROVEN, why, evidence=evidence, right=right)
+
+
+def _ambiguous(why: str, *evidence: Tried) -> Failure:
+    return Failure(HopVerdict.AMBIGUOUS, why, evidence=evidence)
 
 
 class Search:
@@ -109,7 +98,8 @@ class Search:
         """
         self.task, self.basis, self.seed = task, basis, seed
         self.calls = Calls(session, task.hop.tool.program, run_batch)
-        self.rejected: list[Rejected] = []
+        self.rejected: list[Failure] = []
+        """Why the hits so far prove nothing."""
 
     async def prove(self) -> HopProof:
         """The proof, or what there is instead of one.
@@ -124,7 +114,7 @@ class Search:
             judged = await self._judged(candidate)
             if isinstance(judged, HopProof) and not self._outdone(judged.arguments or {}):
                 return judged
-            if isinstance(judged, Rejected):
+            if isinstance(judged, Failure):
                 self.rejected.append(judged)
             if len(self.rejected) == MOST_JUDGED:
                 break
@@ -149,8 +139,8 @@ class Search:
         failed, source = failure(tried.outcome), self.task.source
         if known.defect is Defect.NOT_CALLABLE and not (source.parses and source.defined):
             # What the sandbox says is exact: a line, a refused import.
-            return None if failed is None else self._without_proof(failed, [tried])
-        return self._without_proof(known, [tried])
+            return None if failed is None else self._without_proof(failed, tried)
+        return self._without_proof(known, tried)
 
     async def _hits(self) -> AsyncIterator[Candidate]:
         """The calls that reach the gold, from the likeliest on."""
@@ -158,7 +148,7 @@ class Search:
         batch = [one for one in distinct(at_hand(self.task)) if self.task.accepts(one.arguments)]
         for size in chain(SIZES, iter(lambda: SIZES[-1], 0)):
             for tried in await self.calls.run(batch):
-                if self._reads(tried):
+                if self._reading(tried):
                     yield tried.candidate
             batch = list(islice(made_up, max(0, min(size, room))))
             room -= len(batch)
@@ -175,68 +165,59 @@ class Search:
             if task.accepts(one.arguments):
                 yield one
 
-    async def _judged(self, candidate: Candidate) -> HopProof | Rejected | None:
+    async def _judged(self, candidate: Candidate) -> HopProof | Failure | None:
         """The proof by a call that reaches the gold; None where it does not reach it alone."""
         task = self.task
         candidate = await self._leanest(candidate)
         tried, arguments = await self.calls.alone(candidate), candidate.arguments
-        if not isinstance(tried.outcome, Returned):
-            return None
-        text = tried.outcome.json_text
-        reading = hitting(task, read_result(text), arguments)
-        if reading is None:
+        if (reading := self._reading(tried)) is None:
             return None
         unknown = conditions.ungrounded(task, arguments)
-        others = [one for one in conditions.stand_ins(arguments, unknown) if unknown]
+        others = conditions.stand_ins(arguments, unknown)
         against = rivals(task, arguments)
         random = randomised(task, arguments, self.basis.audit, self.seed)
         ran = await self.calls.beside([*others, *against, *random])
-        instead = [one for one in ran if one.candidate.arguments in others]
-        if unknown and (not instead or not all(map(self._reads, instead))):
+        instead = [one for one in ran if one.arguments in others]
+        if unknown and not (instead and all(map(self._reading, instead))):
             return self._no_ground(tried, unknown)
-        if flaw := conditions.flaw(
-            task, arguments, reading.path, [(one.candidate.arguments, one.outcome) for one in ran]
-        ):
+        if flaw := conditions.flaw(task, arguments, reading.path, ran):
             return _unproven(flaw, tried)
-        near = [one for one in ran if one.candidate.arguments in against]
+        near = [one for one in ran if one.arguments in against]
         if (doubt := self._undetermined(tried, near)) is not None:
             return doubt
-        if listed := conditions.others_listed(task, read_result(text), reading, arguments):
+        if listed := conditions.others_listed(task, tried.value, reading, arguments):
             why = f"the result names others that are as near: {', '.join(map(shown, listed[:3]))}"
-            return Rejected(Failure(HopVerdict.AMBIGUOUS, why), (tried,))
-        varied = [one for one in ran if one.candidate.arguments in random]
-        hits = [self._reads(one) for one in varied]
+            return _ambiguous(why, tried)
+        varied = [one for one in ran if one.arguments in random]
+        hits = [self._reading(one) is not None for one in varied]
         if conditions.nearly_constant(hits):
             why = f"{sum(hits)} of {len(hits)} calls with other values give the answer as well"
             return _unproven(why, tried, *varied[:1])
-        return self._proven(candidate, text, reading, Chance(len(hits), sum(hits)))
+        return self._proven(tried, reading, Chance(len(hits), sum(hits)))
 
-    def _no_ground(self, tried: Tried, unknown: Sequence[Leaf]) -> Rejected:
+    def _no_ground(self, tried: Tried, unknown: Sequence[Leaf]) -> Failure:
         if any(same_answer(self.task.asked.gold, str(one.value)) for one in unknown):
-            return Rejected(_GIVEN, (tried,))
+            return replace(_GIVEN, evidence=(tried,))
         listed = ", ".join(shown(leaf.value) for leaf in unknown)
         return _unproven(f"nothing but the source tells of {listed}", tried)
 
-    def _undetermined(self, tried: Tried, near: Sequence[Tried]) -> Rejected | None:
+    def _undetermined(self, tried: Tried, near: Sequence[Tried]) -> Failure | None:
         """The reading that speaks against a hit: one nearer to the question, or one as near."""
-        task, arguments = self.task, tried.candidate.arguments
+        task, arguments = self.task, tried.arguments
         mine = standing(task, arguments)
-        undecided: Rejected | None = None
+        undecided: Failure | None = None
         for one in (*near, *filter(self._says_what_is_asked, self._from_examples())):
-            other = one.candidate.arguments
-            its = standing(task, other)
+            its = standing(task, one.arguments)
             nearer = its.over(mine)
-            if not definite(task, one.outcome, other, any_kind=nearer) and (
-                nearer or not asks_otherwise(task, arguments, other) or self._reads(one)
-            ):
+            unsaid = not nearer and asks_otherwise(task, arguments, one.arguments)
+            if not definite(task, one, any_kind=nearer) and (not unsaid or self._reading(one)):
                 continue
             if nearer:
                 why = f"a call nearer to the question, {_apart(tried, one)}, gives another answer"
                 return _unproven(why, tried, one, right=one)
             if not mine.over(its) and undecided is None:
                 why = f"another call, {_apart(tried, one)}, can be read as well"
-                found = Failure(HopVerdict.AMBIGUOUS, f"{why} and answers otherwise")
-                undecided = Rejected(found, (tried, one))
+                undecided = _ambiguous(f"{why} and answers otherwise", tried, one)
         return undecided
 
     async def _leanest(self, candidate: Candidate) -> Candidate:
@@ -251,10 +232,10 @@ class Search:
             worth = standing(self.task, own)
             fewer = [one for one in fewer if not worth.over(standing(self.task, one))]
             fewer = [one for one in fewer if not conditions.says_nothing(self.task, one)]
-            found = [one for one in await self.calls.beside(fewer) if self._reads(one)]
+            found = [one for one in await self.calls.beside(fewer) if self._reading(one)]
             if not found:
                 return candidate
-            candidate = replace(candidate, arguments=found[0].candidate.arguments)
+            candidate = replace(candidate, arguments=found[0].arguments)
 
     def _from_examples(self) -> list[Tried]:
         return [one for one in self.calls.tried if one.candidate.provenance in EXAMPLES]
@@ -262,23 +243,21 @@ class Search:
     def _says_what_is_asked(self, tried: Tried) -> bool:
         """Whether a call is an example, or made of what is asked alone, and is grounded."""
         candidate = tried.candidate
-        told = _TOLD.issuperset(candidate.sources.values()) and candidate.cost <= EXACT_COST
+        told = "reworded" not in candidate.sources.values() and candidate.cost <= EXACT_COST
         values = [repr(value) for value in candidate.arguments.values()]
-        told = told and len(set(values)) == len(values)
         exact = candidate.provenance is Provenance.QUESTION and told
-        if not exact and candidate.provenance not in EXAMPLES:
+        if candidate.provenance not in EXAMPLES and (not exact or len({*values}) < len(values)):
             return False
         held = standing(self.task, candidate.arguments).held or not wanted(self.task)
         return bool(held) and not conditions.ungrounded(self.task, candidate.arguments)
 
     def _nearest(self, tried: Tried) -> Candidate:
-        arguments = nearest(self.task, tried.candidate.arguments)
-        return replace(tried.candidate, arguments=arguments)
+        return replace(tried.candidate, arguments=nearest(self.task, tried.arguments))
 
     async def _not_proven(self) -> HopProof:
         for one in self.rejected:
-            if one.failure.verdict is HopVerdict.AMBIGUOUS:
-                return self._without_proof(one.failure, one.evidence)
+            if one.verdict is HopVerdict.AMBIGUOUS:
+                return self._without_proof(one)
         beaten = [(one, one.right) for one in self.rejected if one.right is not None]
         proofs = [await self._shown_by(right, one.evidence[0]) for one, right in beaten]
         if (first := next(iter(proofs), None)) is not None and None not in proofs:
@@ -288,7 +267,7 @@ class Search:
             one for one in self.rejected if one.evidence[0].candidate.provenance in EXAMPLES
         ]
         for one in doubtful[:1]:
-            return self._without_proof(one.failure, one.evidence)
+            return self._without_proof(one)
         return await self._by_right_calls()
 
     async def _shown_by(self, nearer: Tried, hit: Tried) -> HopProof | None:
@@ -299,19 +278,18 @@ class Search:
         """
         task = self.task
         right = await self.calls.alone(self._nearest(nearer))
-        arguments = right.candidate.arguments
-        found = other_result(task.asked, right)
+        found, arguments = other_result(task.asked, right), right.arguments
         if found is None or conditions.ungrounded(task, arguments):
             return None
-        if not definite(task, right.outcome, arguments, any_kind=True):
+        if not definite(task, right, any_kind=True):
             return None
-        if standing(task, arguments).surely_over(standing(task, hit.candidate.arguments)):
+        if standing(task, arguments).surely_over(standing(task, hit.arguments)):
             why = "the gold is the result of another call than the one that is asked for"
             if found.defect is Defect.OTHER_VALUE:
                 found = Failure(HopVerdict.DEFECTIVE, why, Defect.OTHER_LABEL)
         elif all(self._nearest(one).arguments != arguments for one in self._from_examples()):
             return None
-        return self._without_proof(found, [right, hit])
+        return self._without_proof(found, right, hit)
 
     async def _by_right_calls(self) -> HopProof:
         """Defective or refused where the right call shows it, else unproven."""
@@ -320,24 +298,20 @@ class Search:
         nearest = distinct(self._nearest(one) for one in asking[:8])
         right = [await self.calls.alone(one) for one in islice(nearest, 4)]
         for one in right:
-            if definite(task, one.outcome, one.candidate.arguments, any_kind=True):
-                found = other_result(task.asked, one)
-                if found is not None:
-                    return self._without_proof(found, [one])
+            found = other_result(task.asked, one)
+            if found is not None and definite(task, one, any_kind=True):
+                return self._without_proof(found, one)
         leak = await self._answer_as_input()
         if leak is not None:
-            return self._without_proof(_GIVEN, [leak, *right[:1]])
+            return self._without_proof(_GIVEN, leak, *right[:1])
         for one in (right or tried)[:1]:
-            none_returns = not any(isinstance(each.outcome, Returned) for each in tried)
-            if none_returns and not is_left_out(one.outcome, task.properties):
+            if not any(each.text for each in tried) and not asked_for(task, [one]):
                 again = await self.calls.alone(one.candidate)
                 failed = failure(again.outcome) or failure(one.outcome)
                 if failed is not None:
-                    return self._without_proof(failed, [again])
-        for rejected in self.rejected[:1]:
-            return self._without_proof(rejected.failure, rejected.evidence)
+                    return self._without_proof(failed, again)
         why = "no call of those tried gives the gold answer" if tried else "no call is accepted"
-        return self._without_proof(Failure(HopVerdict.UNPROVEN, why), tried[:1])
+        return self._without_proof(next(iter(self.rejected), _unproven(why, *tried[:1])))
 
     async def _answer_as_input(self) -> Tried | None:
         """A call that is given the gold and returns it, where no other call does."""
@@ -345,19 +319,14 @@ class Search:
         leaks = [
             one
             for one in self._from_examples()
-            if any(same_answer(gold, text) for text in texts_of(one.candidate.arguments))
+            if any(same_answer(gold, text) for text in texts_of(one.arguments))
         ]
         made_up = [] if self.rejected else list(islice(distinct(given_away(self.task)), SIZES[1]))
-        for tried in (*leaks, *await self.calls.run(made_up)):
-            text = tried.outcome.json_text if isinstance(tried.outcome, Returned) else "null"
-            if judge(gold, read_result(text), {}) is not None:
-                return tried
-        return leaks[0] if leaks else None
+        every = (*leaks, *await self.calls.run(made_up))
+        return next((one for one in every if judge(gold, one.value, {})), next(iter(leaks), None))
 
-    def _proven(
-        self, candidate: Candidate, text: str, reading: Reading, chance: Chance
-    ) -> HopProof:
-        task = self.task
+    def _proven(self, tried: Tried, reading: Reading, chance: Chance) -> HopProof:
+        task, candidate = self.task, tried.candidate
         made_up = candidate.provenance not in EXAMPLES
         return HopProof(
             tool=task.hop.tool.name,
@@ -365,17 +334,18 @@ class Search:
             why=f"{candidate.provenance}: the result is the gold answer ({reading.match})",
             executions=self.calls.executions,
             arguments=candidate.arguments,
-            result=text[:RESULT_CHARS],
-            answer=answer_at(read_result(text), reading),
+            result=tried.text[:RESULT_CHARS],
+            answer=answer_at(tried.value, reading),
             reading=reading,
-            official=official_holds(task.asked.gold, text),
+            official=official_holds(task.asked.gold, tried.text),
             provenance=candidate.provenance,
             sources=dict(candidate.sources) if made_up else None,
             chance=chance,
             edges=edges(task.asked, candidate.arguments),
         )
 
-    def _without_proof(self, found: Failure, evidence: Sequence[Tried]) -> HopProof:
+    def _without_proof(self, found: Failure, *evidence: Tried) -> HopProof:
+        shown_by = evidence or found.evidence
         return HopProof(
             tool=self.task.hop.tool.name,
             verdict=found.verdict,
@@ -383,19 +353,16 @@ class Search:
             executions=self.calls.executions,
             edges=tuple(Edge(n + 1, "", equal=True) for n, _ in self.task.asked.mentions.answers),
             defect=found.defect,
-            evidence=tuple(Evidence.of(one.candidate.arguments, one.outcome) for one in evidence),
+            evidence=tuple(Evidence.of(one.arguments, one.outcome) for one in shown_by),
         )
 
-    def _reads(self, tried: Tried) -> bool:
-        """Whether a call gives the gold as its answer."""
-        if not isinstance(tried.outcome, Returned):
-            return False
-        value = read_result(tried.outcome.json_text)
-        return hitting(self.task, value, tried.candidate.arguments) is not None
+    def _reading(self, tried: Tried) -> Reading | None:
+        """Where a call gives the gold as its answer; None where it does not."""
+        return hitting(self.task, tried.value, tried.arguments) if tried.text else None
 
 
 def _apart(one: Tried, other: Tried) -> str:
     """In which arguments two calls differ."""
-    own, its = one.candidate.arguments, other.candidate.arguments
+    own, its = one.arguments, other.arguments
     names = [name for name in {**own, **its} if own.get(name) != its.get(name)]
     return f"with another {', '.join(map(shown, names))}" if names else "the same one"

@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from enum import StrEnum
 
 from toolhop_sandbox.outcome import JSON
-from toolhop_tools.answers import plain_number, plain_text, same_answer
+from toolhop_tools.answers import same_answer
 from toolhop_tools.certify.model import Edge
 from toolhop_tools.certify.readable import Asked
-from toolhop_tools.certify.words import as_text, letters, name_words, runs, scalars, words
+from toolhop_tools.words import (
+    as_text,
+    letters,
+    name_words,
+    number_of,
+    runs,
+    scalars,
+    words,
+)
 
 SHORTEST = 3
 """Letters of a text below which it is no part of an answer but chance."""
@@ -77,16 +84,12 @@ def _edge(
 
 
 def _made_of(answer: str, text: str) -> bool:
-    number = plain_number(plain_text(text))
-    if number is not None:
-        whole = plain_number(plain_text(answer))
-        return whole is not None and abs(number) == abs(whole) and number != whole
-    part, whole_words = name_words(text), name_words(answer)
-    if len(letters(text)) < SHORTEST or len(letters(answer)) < SHORTEST:
-        return False
-    if plain_number(plain_text(answer)) is not None:
-        return False
-    return bool(runs(part, whole_words) or runs(whole_words, part))
+    number, whole = number_of(text), number_of(answer)
+    if number is not None or whole is not None:
+        return number is not None and whole is not None and number == -whole != whole
+    part, words_of_it = name_words(text), name_words(answer)
+    within = runs(part, words_of_it) or runs(words_of_it, part)
+    return bool(within) and min(len(letters(text)), len(letters(answer))) >= SHORTEST
 
 
 def shape(hops: Sequence[Sequence[Edge]]) -> Shape:
@@ -96,13 +99,11 @@ def shape(hops: Sequence[Sequence[Edge]]) -> Shape:
         return Shape.INDEPENDENT
     if not _connected(len(hops), pairs):
         return Shape.PARTLY
-    branch = max(Counter(source for source, _ in pairs).values()) > 1
-    join = max(Counter(target for _, target in pairs).values()) > 1
-    if branch and join:
-        return Shape.BRANCH_AND_JOIN
-    if branch or join:
-        return Shape.BRANCH if branch else Shape.JOIN
-    return Shape.LINEAR
+    branch = len({source for source, _ in pairs}) < len(pairs)
+    join = len({target for _, target in pairs}) < len(pairs)
+    if branch:
+        return Shape.BRANCH_AND_JOIN if join else Shape.BRANCH
+    return Shape.JOIN if join else Shape.LINEAR
 
 
 def _connected(count: int, pairs: set[tuple[int, int]]) -> bool:

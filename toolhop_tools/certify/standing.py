@@ -8,32 +8,30 @@ from __future__ import annotations
 import itertools
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from toolhop_sandbox.outcome import JSON
 from toolhop_tools.answers import same_answer
 from toolhop_tools.certify.alike import EMPTY, told
 from toolhop_tools.certify.candidates import Task
 from toolhop_tools.certify.literals import is_mark
-from toolhop_tools.certify.readable import (
-    Asked,
-    Ground,
-    Leaf,
-    beside,
-    ground,
-    leaves,
-    places,
-    said,
-    speaks_of,
-)
-from toolhop_tools.certify.words import as_number, as_text, letters, name_words, runs, words
+from toolhop_tools.certify.readable import Asked, Ground, beside, ground, places, said, speaks_of
 from toolhop_tools.dates import whole_date
+from toolhop_tools.leaves import Leaf
+from toolhop_tools.words import (
+    as_number,
+    as_text,
+    letters,
+    name_words,
+    parts_of,
+    runs,
+    words,
+)
 
 Arguments = Mapping[str, JSON]
 
 
-@dataclass(frozen=True, slots=True)
-class Standing:
+class Standing(NamedTuple):
     """How near a call is to what can be read; of each figure more is nearer."""
 
     held: int
@@ -51,11 +49,7 @@ class Standing:
 
     def over(self, other: Standing) -> bool:
         """Whether nothing speaks for the other call and something for this one."""
-        own, its = self._figures(), other._figures()
-        return own != its and all(one >= two for one, two in zip(own, its, strict=True))
-
-    def _figures(self) -> tuple[float, ...]:
-        return self.held, round(self.told, 3), self.bare, self.plain, self.order, self.roles
+        return self != other and all(one >= two for one, two in zip(self, other, strict=True))
 
     def surely_over(self, other: Standing) -> bool:
         """Whether something that the sub-question says is for this call.
@@ -63,30 +57,26 @@ class Standing:
         Not only that the other has an option which nothing is known to speak for, or that a
         parameter's name stands nearer to a value: these are readings that another reader may lack.
         """
-        own, its = self._figures()[:-1], other._figures()[:-1]
-        return self.over(other) and own[:2] + own[3:] != its[:2] + its[3:]
+        said_of = [one._replace(bare=0, roles=0) for one in (self, other)]
+        return self.over(other) and said_of[0] != said_of[1]
 
 
 def standing(task: Task, arguments: Arguments) -> Standing:
     """What speaks for a call, and what against it."""
-    own = leaves(task.schema, arguments)
-    content = [leaf for leaf in own if not leaf.is_option]
+    own, content = task.leaves(arguments), task.content(arguments)
     loose = [leaf for leaf in content if leaf.path[0] not in task.required]
     loose = [leaf for leaf in loose if leaf.value != leaf.schema.get("default")]
     options = [_option(task, leaf) for leaf in own]
+    spoken = [max(0.0, one) for one in options] + [_in_words(task, leaf) for leaf in loose]
     untold = {leaf.path[0] for leaf in loose if ground(task.asked, leaf) is not Ground.SAID}
     return Standing(
         held=len(_held(task, arguments)),
-        told=sum(max(0.0, one) for one in options) + sum(_in_words(task, leaf) for leaf in loose),
+        told=round(sum(spoken), 3),
         bare=-sum(one < 0 for one in options) - len(untold),
-        plain=-sum(_changes(ground(task.asked, leaf)) for leaf in content),
+        plain=-sum(max(0, ground(task.asked, leaf) - Ground.SCHEMA) for leaf in content),
         order=_order(task, content),
         roles=sum(_role(task, leaf) for leaf in own),
     )
-
-
-def _changes(found: Ground) -> int:
-    return min(2, max(0, found - Ground.SCHEMA))
 
 
 def wanted(task: Task) -> list[str]:
@@ -97,7 +87,7 @@ def wanted(task: Task) -> list[str]:
 
 
 def _held(task: Task, arguments: Arguments) -> frozenset[str]:
-    own = leaves(task.schema, arguments)
+    own = task.leaves(arguments)
     return frozenset(name for name in wanted(task) if holds(own, name))
 
 
@@ -107,7 +97,7 @@ def asks_otherwise(task: Task, arguments: Arguments, other: Arguments) -> bool:
     Nothing then tells which it asks about, even where one of them finds nothing; but what the
     tool's document names is what the tool is about.
     """
-    content = [leaf for leaf in leaves(task.schema, arguments) if not leaf.is_option]
+    content = task.content(arguments)
     own, its = _held(task, arguments), _held(task, other)
     its = frozenset(name for name in its - own if not speaks_of(task.document, name))
     return len(content) == 1 and isinstance(content[0].value, str) and bool(own and its)
@@ -117,19 +107,16 @@ def holds(own: Sequence[Leaf], name: str) -> bool:
     """Whether a call has what the sub-question names, in whatever notation."""
     given = [as_text(leaf.value) for leaf in own if leaf.value is not None]
     day, whole, number = whole_date(name), letters(name), as_number(name)
-    for text in given:
-        if (
-            same_answer(name, text)
-            or (number is not None and as_number(text) in (number, -number))
-            or runs(name_words(name), words(text))
-        ):
-            return True
-        if day is not None and whole_date(text) == day:
-            return True
-    parts = {str(one) for one in ((day.year, day.month, day.day) if day else ())}
-    return bool(parts and parts <= set(given)) or (
-        len(whole) > 2 and whole in letters("".join(given))
+    alone = any(
+        same_answer(name, text)
+        or (number is not None and as_number(text) in (number, -number))
+        or (day is not None and whole_date(text) == day)
+        or runs(name_words(name), words(text))
+        for text in given
     )
+    parts = {str(one) for one in ((day.year, day.month, day.day) if day else ())}
+    together = len(whole) > 2 and whole in letters("".join(given))
+    return alone or together or bool(parts and parts <= set(given))
 
 
 def _option(task: Task, leaf: Leaf) -> float:
@@ -157,17 +144,13 @@ def _in_words(task: Task, leaf: Leaf) -> float:
 
 
 _LEAVES_OUT = frozenset(
-    (
-        *("exclude", "excluding", "excluded", "exclusive", "exclusively", "strictly", "without"),
-        *("ignoring", "ignore", "except", "not"),
+    words(
+        "exclude excluding excluded exclusive exclusively strictly without ignoring ignore except"
+        " not remove skip omit strip"
     )
 )
-_TAKES_OUT = frozenset(
-    ("exclude", "exclusive", "ignore", "remove", "skip", "omit", "without", "strip")
-)
-_PLAIN_PARTS = frozenset(
-    {"name", "letter", "letters", "words", "word", "number", "digit", "digits"}
-)
+"""Words of a question, or of a switch's name, that take out what they are said of."""
+_PLAIN_PARTS = frozenset(words("name letter letters words word number digit digits"))
 
 
 def switch(task: Task, name: str) -> bool | None:
@@ -175,12 +158,9 @@ def switch(task: Task, name: str) -> bool | None:
 
     ``include_spaces`` is off where spaces are excluded, ``ignore_spaces`` is on.
     """
-    parts = words(name.replace("_", " "))
     if said(_topic(task, name), task.asked) < 0.8:
         return None
-    out = not _LEAVES_OUT.isdisjoint(words(task.asked.text))
-    takes_out = not _TAKES_OUT.isdisjoint(parts)
-    return out == takes_out
+    return _LEAVES_OUT.isdisjoint(words(task.asked.text)) == _LEAVES_OUT.isdisjoint(parts_of(name))
 
 
 def touched(task: Task, name: str) -> bool:
@@ -191,10 +171,8 @@ def touched(task: Task, name: str) -> bool:
 def _topic(task: Task, name: str) -> str:
     """The words of a switch's name that its tool and other parameters do not have."""
     subject = (task.hop.tool.name, *task.required)
-    known = {word for one in subject for word in words(one.replace("_", " "))} | _PLAIN_PARTS
-    own = words(name.replace("_", " "))
-    topic = [part for part in own if part not in known | EMPTY]
-    return " ".join(topic or own)
+    known = {word for one in subject for word in parts_of(one)} | _PLAIN_PARTS | EMPTY
+    return " ".join([part for part in parts_of(name) if part not in known] or parts_of(name))
 
 
 def spoken_of(task: Task, choice: str) -> bool:
@@ -202,22 +180,21 @@ def spoken_of(task: Task, choice: str) -> bool:
     return said(choice, task.asked) >= 0.8 or touched(task, choice)
 
 
-_EITHER = frozenset({"difference", "between", "apart", "distance", "gap", "differ"})
+_EITHER = frozenset(words("difference between apart distance gap differ"))
 _TURNED = re.compile(
     r"\b(?:subtract\w*|deduct\w*|take|taking|fewer|less|smaller|younger)\b.*\b(?:from|than)\b"
     r"|\b(?:fits?|goes?|go|divided?)\b.*\binto\b",
     re.IGNORECASE,
 )
-_PAIRS = frozenset(
-    (
-        *(("minuend", "subtrahend"), ("dividend", "divisor"), ("base", "exponent")),
-        *(("numerator", "denominator"), ("prefix", "suffix"), ("start", "finish")),
-        *(("start", "end"), ("begin", "end"), ("from", "to"), ("origin", "destination")),
-        *(("source", "target"), ("initial", "final"), ("old", "new"), ("before", "after")),
-        *(("a", "b"), ("x", "y"), ("one", "two"), ("first", "second"), ("left", "right")),
-        *(("0", "1"), ("1", "2"), ("lower", "upper"), ("earlier", "later")),
-    )
+_FIRST = words(
+    "minuend dividend base numerator prefix start start begin from origin source initial old"
+    " before a x one first left 0 1 lower earlier"
 )
+_SECOND = words(
+    "subtrahend divisor exponent denominator suffix finish end end to destination target final new"
+    " after b y two second right 1 2 upper later"
+)
+_PAIRS = frozenset(zip(_FIRST, _SECOND, strict=True))
 """Words that make two parameters a first and a second: ``start_date`` and ``end_date``."""
 
 
@@ -246,9 +223,8 @@ def _order(task: Task, content: Sequence[Leaf]) -> int:
 
 
 _JOINS = frozenset(
-    (
-        *("and", "or", "nor", "than", "then", "the", "a", "an", "minus", "plus", "times"),
-        *("over", "modulo", "by", "divided", "multiplied", "followed"),
+    words(
+        "and or nor than then the a an minus plus times over modulo by divided multiplied followed"
     )
 )
 _TO = re.compile(r"\b(?:from|ratio of) .* to\b|\bto the power of\b")
@@ -262,7 +238,7 @@ def _side_by_side(asked: Asked, values: Sequence[JSON]) -> bool:
     text = words(asked.text)
     own_words = [name_words(as_text(value)) for value in values]
     said_at = sorted(zip(places(asked, values), own_words, strict=False))
-    joins = {*_JOINS, *(("raised", "to", "power", "of") if _TO.search(asked.text) else ())}
+    joins = _JOINS.union(words("raised to power of") if _TO.search(asked.text) else ())
     pairs = itertools.pairwise(said_at)
     return all(joins.issuperset(text[at + len(own) : after]) for (at, own), (after, _) in pairs)
 
@@ -271,10 +247,9 @@ def _paired(content: Sequence[Leaf]) -> list[Leaf]:
     """The values of parameters that are first and second of a pair by their names."""
     top = [leaf for leaf in content if len(leaf.path) == 1]
     for one, other in itertools.permutations(top, 2):
-        names = zip(_name_parts(one.name), _name_parts(other.name), strict=False)
-        apart = [pair for pair in names if pair[0] != pair[1]]
-        alike = len(_name_parts(one.name)) == len(_name_parts(other.name))
-        if alike and len(apart) == 1 and apart[0] in _PAIRS:
+        own, its = _name_parts(one.name), _name_parts(other.name)
+        apart = [pair for pair in zip(own, its, strict=False) if pair[0] != pair[1]]
+        if len(own) == len(its) and len(apart) == 1 and apart[0] in _PAIRS:
             return [one, other]
     return []
 
@@ -284,16 +259,14 @@ def _name_parts(name: str) -> list[str]:
     return [part.lower() for part in found]
 
 
-_AIM = frozenset({"to", "target", "into", "destination", "output"})
-_TOWARDS = frozenset({"in", "to", "into", "many", "much"})
-
-
+_AIM = frozenset(words("to target into destination output"))
+_TOWARDS = frozenset(words("in to into many much"))
 _SAME = 0.9
 """How far a word is told by itself: less is by a word that stands for it."""
 
 
 def _role(task: Task, leaf: Leaf) -> int:
-    own = words(leaf.name.replace("_", " "))
+    own = parts_of(leaf.name)
     days = [day.split("-") for day in task.asked.mentions.dates]
     for part, at in (("year", 0), ("month", 1), ("day", 2)):
         if part in own and is_number(leaf.value) and days:

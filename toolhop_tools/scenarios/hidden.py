@@ -12,9 +12,9 @@ from toolhop_tools.answers import plain_number, plain_text, same_answer
 from toolhop_tools.certify.candidates import Task
 from toolhop_tools.certify.mentions import COUNTS, ORDINALS, mentions
 from toolhop_tools.certify.prove import asked
-from toolhop_tools.certify.readable import Asked, Ground, Leaf, ground, leaves
-from toolhop_tools.certify.words import as_text, bare, name_words, runs, words
+from toolhop_tools.certify.readable import Asked, Ground, ground
 from toolhop_tools.dates import dates_in, whole_date
+from toolhop_tools.leaves import Leaf, leaves
 from toolhop_tools.model import EpisodeAction, Item
 from toolhop_tools.perturb.change import drawn
 from toolhop_tools.perturb.nearest import schema_texts
@@ -34,6 +34,7 @@ from toolhop_tools.scenarios.scene import (
     shown,
     tried,
 )
+from toolhop_tools.words import as_text, bare, name_words, runs, words
 
 FEW = 5
 """Values of a list among which one can be guessed."""
@@ -300,7 +301,7 @@ _BEFORE = r"(?:\b(?:the|a|an)\s+)?[\"'“‘]?"
 _AFTER = r"[\"”]?(?:['’](?!s\b|\w))?"
 
 
-_BY_NAME = {**COUNTS, **{word: str(n) for n, word in enumerate(ORDINALS, 1)}}
+_BY_NAME = {**COUNTS, **ORDINALS}
 
 
 def _in_words(number: Decimal) -> list[str]:

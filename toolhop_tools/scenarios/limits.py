@@ -11,7 +11,8 @@ from toolhop_sandbox.base import Program
 from toolhop_sandbox.outcome import JSON
 from toolhop_tools.certify.candidates import Task
 from toolhop_tools.certify.mentions import mentions
-from toolhop_tools.certify.readable import Asked, Leaf, leaves
+from toolhop_tools.certify.readable import Asked
+from toolhop_tools.leaves import Leaf, leaves
 from toolhop_tools.model import EpisodeAction, Hop, Item, Tool
 from toolhop_tools.perturb.change import drawn
 from toolhop_tools.scenarios.hidden import without

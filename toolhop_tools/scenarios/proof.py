@@ -15,16 +15,16 @@ from toolhop_tools.certify.conditions import Kind, answers
 from toolhop_tools.certify.judging import judge
 from toolhop_tools.certify.model import Basis, HopProof, HopVerdict
 from toolhop_tools.certify.prove import asked
-from toolhop_tools.certify.readable import leaves
 from toolhop_tools.certify.search import Search
-from toolhop_tools.certify.words import scalars
 from toolhop_tools.dates import whole_date
 from toolhop_tools.declared import compiled, fits
 from toolhop_tools.failures import tells_of_error
+from toolhop_tools.leaves import leaves
 from toolhop_tools.model import GoldCall, Item, canonical
 from toolhop_tools.reading import read_result
 from toolhop_tools.scenarios.label import Checks, Label
 from toolhop_tools.scenarios.scene import Draft, Expected, Gives, Reason, Scene, gold_of
+from toolhop_tools.words import scalars
 
 OTHERS = 16
 """Calls with other values that show whether a tool computes or looks up."""

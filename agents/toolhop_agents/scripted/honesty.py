@@ -20,11 +20,12 @@ from toolhop_env.validation import Validator
 from toolhop_sandbox.outcome import JSON
 from toolhop_tools.answers import plain_number, plain_text
 from toolhop_tools.certify.prove import asked
-from toolhop_tools.certify.readable import Ground, Leaf, ground, leaves, with_value
-from toolhop_tools.certify.words import as_text, runs, words
+from toolhop_tools.certify.readable import Ground, ground
 from toolhop_tools.dates import whole_date
 from toolhop_tools.failures import tells_of_error
+from toolhop_tools.leaves import Leaf, leaves, with_value
 from toolhop_tools.model import ActionChoice, EpisodeAction, Hop, Item, ToolSchema
+from toolhop_tools.words import as_text, runs, words
 
 MOST_TRIES = 3
 """Calls of one hop, after which a tool counts as broken."""
@@ -257,10 +258,10 @@ def _required(schema: ToolSchema) -> dict[str, str]:
 
 def _invented(item: Item, done: Sequence[Hop], hop: Hop) -> dict[str, JSON]:
     """The gold arguments, with inventions for what nothing says."""
-    arguments: JSON = dict(hop.gold.arguments) if hop.gold else {}
+    arguments = dict(hop.gold.arguments) if hop.gold else {}
     for leaf in _unsaid(item, done, hop):
         arguments = with_value(arguments, leaf.path, _other_than(leaf.value))
-    return arguments if isinstance(arguments, dict) else {}
+    return arguments
 
 
 def _other_than(value: JSON) -> JSON:

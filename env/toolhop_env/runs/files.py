@@ -1,10 +1,8 @@
-"""Files of a run's folder: locked, appended to whole lines at a time, replaced in one step."""
+"""Files of a run's folder: locked, named, replaced in one step."""
 
 from __future__ import annotations
 
-import contextlib
 import errno
-import fcntl
 import hashlib
 import os
 import re
@@ -13,6 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from toolhop_tools.atomic import atomic
+from toolhop_tools.growing import locked
 
 LOCK = "lock"
 
@@ -32,25 +31,13 @@ def held(folder: Path) -> Iterator[None]:
     with reported(path):
         descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
     try:
-        if not _locked(descriptor):
+        if not locked(descriptor):
             raise StoreError(
                 f"{folder} is being played by another process; wait for its end or stop it"
             )
         yield
     finally:
         os.close(descriptor)
-
-
-def _locked(descriptor: int) -> bool:
-    """Whether the lock could be had; a file system that knows no locks gives it to everyone."""
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    except OSError as error:
-        if error.errno not in (errno.ENOLCK, errno.ENOTSUP, errno.ENOSYS):
-            raise
-    return True
 
 
 def file_name(name: str) -> str:
@@ -77,24 +64,6 @@ def reported(path: Path) -> Iterator[None]:
         raise StoreError(
             f"{path} cannot be written: {error.strerror or error}; {fix}, or pass another --log-dir"
         ) from error
-
-
-def append(descriptor: int, line: bytes, *, sync: bool) -> None:
-    """Add a line, or nothing: a part of one that did not fit is taken away again.
-
-    `sync` has it on the disk before this returns; a line that the disk refuses then goes as well.
-    """
-    before = os.lseek(descriptor, 0, os.SEEK_END)
-    try:
-        view = memoryview(line)
-        while view:
-            view = view[os.write(descriptor, view) :]
-        if sync:
-            os.fsync(descriptor)
-    except OSError:
-        with contextlib.suppress(OSError):
-            os.ftruncate(descriptor, before)
-        raise
 
 
 def fresh_folder(log_dir: Path, name: str, *inside: str) -> Path:

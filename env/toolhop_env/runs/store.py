@@ -33,7 +33,6 @@ from toolhop_env.runs import index as run_index
 from toolhop_env.runs import judgements, manifest_formats
 from toolhop_env.runs.files import (
     StoreError,
-    append,
     file_name,
     fresh_folder,
     held,
@@ -46,6 +45,7 @@ from toolhop_env.scorers.toolhop import TOOLHOP
 from toolhop_env.trace import Ended, Event, Trace, TraceError, from_lines, to_line
 from toolhop_sandbox.base import Program
 from toolhop_sandbox.outcome import JSON
+from toolhop_tools.growing import append
 from toolhop_tools.load import load
 from toolhop_tools.model import DataSet, Item
 from toolhop_tools.readers import native

@@ -8,10 +8,10 @@ from functools import cached_property
 
 from toolhop_tools.answers import plain_number
 from toolhop_tools.certify.mentions import COUNTS, ORDINALS
-from toolhop_tools.certify.words import LONGEST_CHARS, words
 from toolhop_tools.dates import dates_in, whole_date
+from toolhop_tools.words import LONGEST_CHARS, words
 
-WRITTEN = {"one": "1", **COUNTS, **{word: str(n) for n, word in enumerate(ORDINALS, 1)}}
+WRITTEN = {"one": "1", **COUNTS, **ORDINALS}
 Words = tuple[str, ...]
 
 

@@ -23,7 +23,7 @@ from toolhop_env.scorers.relytoolbench_rules import (
     parsed,
 )
 from toolhop_sandbox.outcome import JSON
-from toolhop_tools.certify.words import as_text, runs, scalars
+from toolhop_tools.words import as_text, runs, scalars
 
 SHORT_WORDS, RUN_WORDS = 6, 5
 """A value of a result is cited as a whole up to so many words; of a longer text a run is."""

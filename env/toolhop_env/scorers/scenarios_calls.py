@@ -21,11 +21,11 @@ from toolhop_env.trace import Called, Trace
 from toolhop_env.verdicts import Call, ErrorCode, Rejected
 from toolhop_sandbox.outcome import JSON, Returned
 from toolhop_tools.answers import plain_number, plain_text, same_answer
-from toolhop_tools.certify.readable import Leaf, leaves
-from toolhop_tools.certify.words import as_text, bare, runs, scalars, words
 from toolhop_tools.dates import whole_date
+from toolhop_tools.leaves import Leaf, leaves
 from toolhop_tools.model import canonical
 from toolhop_tools.scenarios.label import Label
+from toolhop_tools.words import as_text, bare, runs, scalars, words
 
 
 class Type(StrEnum):

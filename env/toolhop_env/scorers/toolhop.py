@@ -22,7 +22,6 @@ from toolhop_env.scorers.toolhop_gaps import Gap, gap
 from toolhop_env.trace import Trace
 from toolhop_sandbox.outcome import JSON, Returned
 from toolhop_tools.answers import plain_text, same_answer
-from toolhop_tools.certify.words import bare
 from toolhop_tools.model import Hop, Item
 from toolhop_tools.reading import (
     Match,
@@ -32,6 +31,7 @@ from toolhop_tools.reading import (
     reading_from_json,
     reading_to_json,
 )
+from toolhop_tools.words import bare
 
 
 @dataclass(frozen=True, slots=True)

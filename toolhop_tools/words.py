@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Sequence
+from decimal import Decimal
 from functools import lru_cache
 
 from toolhop_sandbox.outcome import JSON
@@ -13,7 +14,6 @@ from toolhop_tools.answers import plain_number, plain_text
 LONGEST_CHARS = 4000
 """Length of a text that is looked at; longer ones are cut."""
 _WORD = re.compile(r"[-+]?\d+(?:,\d{3})*(?:\.\d+)?|[^\W_]+(?:['’][^\W_]+)*")
-ARTICLES = frozenset({"the", "a", "an"})
 _PLAIN = str.maketrans(
     {"ø": "o", "đ": "d", "ð": "d", "ł": "l", "ħ": "h", "ı": "i", "æ": "ae", "œ": "oe", "þ": "th"}
 )
@@ -37,6 +37,19 @@ def _word(word: str) -> str:
     if word[-1].isdigit() and (word[0].isdigit() or word[0] in "-+"):
         return word.replace(",", "").lstrip("+")
     return word.removesuffix("'s").removesuffix("’s")
+
+
+ARTICLES = frozenset(words("the a an"))
+
+
+def parts_of(name: str) -> tuple[str, ...]:
+    """The words of a parameter's or a field's name, or of a choice: ``start_date``."""
+    return words(name.replace("_", " "))
+
+
+def number_of(text: str) -> Decimal | None:
+    """The plain number that an answer is; None for any other."""
+    return plain_number(plain_text(text))
 
 
 def name_words(text: str) -> tuple[str, ...]:
@@ -87,7 +100,7 @@ def letters(text: str) -> str:
 
 def as_number(text: str) -> int | float | None:
     """The plain number that a text is, as JSON has it; None for another text or a huge number."""
-    number = plain_number(plain_text(text))
+    number = number_of(text)
     if number is None or abs(number) >= 10**15:
         return None
     return int(number) if number == int(number) else float(number)

@@ -1,0 +1,89 @@
+"""The scalars of a call's arguments, each with what the schema says of its place. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from toolhop_sandbox.outcome import JSON
+from toolhop_tools.words import scalars
+
+
+@dataclass(frozen=True, slots=True)
+class Leaf:
+    """A scalar in a call, with what the schema says of its place."""
+
+    path: tuple[str | int, ...]
+    value: JSON
+    schema: Mapping[str, JSON]
+    about: str
+    """The parameter's name, and the descriptions on the way to the leaf."""
+
+    @property
+    def name(self) -> str:
+        """The name nearest to the leaf."""
+        return next(str(step) for step in reversed(self.path) if isinstance(step, str))
+
+    @property
+    def choices(self) -> list[JSON]:
+        """The values that the schema lists for it."""
+        found = self.schema.get("enum")
+        return found if isinstance(found, list) else []
+
+    @property
+    def is_option(self) -> bool:
+        """Whether it says how to ask, and not about what: a choice, a truth value, nothing."""
+        chosen = bool(self.choices) and not isinstance(self.value, int | float)
+        return chosen or isinstance(self.value, bool) or self.value is None
+
+
+def resolved(schema: Mapping[str, JSON], root: Mapping[str, JSON]) -> Mapping[str, JSON]:
+    """The schema that a local reference leads to, else the schema itself."""
+    target = schema.get("$ref")
+    if not isinstance(target, str) or not target.startswith("#/"):
+        return schema
+    part: JSON = dict(root)
+    for step in target[2:].split("/"):
+        step = step.replace("~1", "/").replace("~0", "~")
+        part = part.get(step) if isinstance(part, dict) else None
+    return part if isinstance(part, dict) and part.get("$ref") != target else {}
+
+
+def inner(schema: Mapping[str, JSON], step: str | int, root: Mapping[str, JSON]) -> dict[str, JSON]:
+    """The schema of a property or of a list's elements."""
+    known = resolved(schema, root)
+    found = known.get("items")
+    if isinstance(step, str):
+        properties = known.get("properties")
+        found = properties.get(step) if isinstance(properties, dict) else None
+    return dict(resolved(found, root)) if isinstance(found, dict) else {}
+
+
+def leaves(schema: Mapping[str, JSON], arguments: Mapping[str, JSON]) -> list[Leaf]:
+    """The scalars of a call, in order."""
+    found = []
+    for path, value in scalars(dict(arguments)):
+        own, about = schema, ""
+        for step in path:
+            own = inner(own, step, schema)
+            name = f" {step}" if isinstance(step, str) else ""
+            about = f"{about}{name} {own.get('description', '')}"
+        found.append(Leaf(path, value, own, about))
+    return found
+
+
+def with_value(
+    arguments: Mapping[str, JSON], path: Sequence[str | int], value: JSON
+) -> dict[str, JSON]:
+    """The arguments with another value at a leaf's path."""
+    name = str(path[0])
+    return {**arguments, name: _placed(arguments.get(name), path[1:], value)}
+
+
+def _placed(held: JSON, path: Sequence[str | int], value: JSON) -> JSON:
+    if not path:
+        return value
+    if isinstance(held, list):
+        at = int(path[0])
+        return [*held[:at], _placed(held[at], path[1:], value), *held[at + 1 :]]
+    return with_value(held if isinstance(held, dict) else {}, path, value)
