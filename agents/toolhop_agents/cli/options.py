@@ -208,6 +208,7 @@ def checked(values: Mapping[str, Any]) -> RunSettings:
         settings = RunSettings(**values)
         settings.episode_limits  # noqa: B018 -- making it checks its values
         settings.run_limits  # noqa: B018 -- making it checks its values
+        settings.request_parameters  # noqa: B018 -- making them checks their values
         settings.tool_limits  # noqa: B018 -- making it checks its values
         if settings.price:
             parse(settings.price)
