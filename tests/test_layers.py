@@ -28,15 +28,24 @@ WITHIN_AGENTS = (
     {"models", "call_formats", "prompts"},
     {"scripted"},
     {"react"},
-    {"benchmarks", "judge", "simulator"},
+    {"approval", "benchmarks", "judge", "simulator"},
     {"runs"},
     {"ablate", "compare", "export", "serve", "play"},
-    {"report", "table", "terminal", "trace_view", "data_view", "tool_tests", "pytest_plugin"},
+    {
+        "report",
+        "stacked",
+        "table",
+        "terminal",
+        "trace_view",
+        "data_view",
+        "tool_tests",
+        "pytest_plugin",
+    },
     {"cli"},
 )
 """Parts of `toolhop_agents`, each importing none of a later group. What shows figures (`table`,
 `terminal`, `trace_view`) is imported by whatever shows some: it is bound by what it imports."""
-SHOWS = {"table", "terminal", "trace_view", "data_view"}
+SHOWS = {"stacked", "table", "terminal", "trace_view", "data_view"}
 WORKER_MAY = {"RestrictedPython", "toolhop_sandbox", *sys.stdlib_module_names}
 
 

@@ -226,6 +226,8 @@ def checked(values: Mapping[str, Any]) -> RunSettings:
         raise click.UsageError(f"{flag_name(name)}: {first['msg']}") from error
     except ValueError as error:
         raise click.UsageError(str(error)) from error
+    if settings.approve and settings.max_samples not in (None, 1):
+        raise click.UsageError("--approve asks for one call at a time: leave --max-samples out")
     if settings.sandbox == "process" and (settings.runtime or settings.sandbox_base):
         given = "--runtime" if settings.runtime else "--sandbox-base"
         raise click.UsageError(f"{given} needs Docker; leave it out, or --sandbox process")

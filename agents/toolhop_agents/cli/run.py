@@ -85,6 +85,8 @@ def run(
             print_plan(job, as_json=as_json)
             return
         job = sampled(job, estimate)
+    if job.settings.approve and not (sys.stdin.isatty() and sys.stderr.isatty()):
+        raise click.UsageError("--approve asks a person, and this is no terminal: leave it out")
     ended = _play(job, errors)
     if ended.fault:
         errors.print(f"the run stopped: {ended.fault}", markup=False)
@@ -106,7 +108,9 @@ def run(
 
 
 def _play(job: Job, errors: Console) -> Run:
-    progress = Episodes(errors, job.settings.agent_name)
+    # A line that moves would overwrite what a person is asked.
+    shown = Console(quiet=True) if job.settings.approve else errors
+    progress = Episodes(shown, job.settings.agent_name)
 
     def started(plan: Plan) -> None:
         errors.print(f"run: {plan.folder}", markup=False, highlight=False, soft_wrap=True)

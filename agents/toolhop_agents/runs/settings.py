@@ -219,6 +219,9 @@ class RunSettings(BaseModel):
     ] = ()
     epochs: Annotated[int, Field(ge=1), Flag("How often each item is played.")] = 1
     seed: Annotated[int, Flag("Of agents, perturbations and intervals.")] = 0
+    approve: Annotated[
+        bool, Flag("Ask at the terminal before each tool call; one episode at a time.")
+    ] = False
     max_samples: Annotated[Count, Flag("Episodes at a time.")] = None
     """None for one a processor with an agent, 10 with a model."""
     max_connections: Annotated[
