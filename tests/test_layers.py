@@ -28,7 +28,7 @@ WITHIN_AGENTS = (
     {"models", "call_formats", "prompts"},
     {"scripted"},
     {"react"},
-    {"benchmarks", "judge", "simulator"},
+    {"approval", "benchmarks", "judge", "simulator"},
     {"runs"},
     {"ablate", "compare", "export", "serve", "play"},
     {

@@ -45,7 +45,7 @@ from toolhop_env.trace import (
 )
 from toolhop_env.user import faithful, user_reply
 from toolhop_env.validation import Validator
-from toolhop_env.verdicts import Call, Rejected
+from toolhop_env.verdicts import Call, ErrorCode, Problem, Rejected
 from toolhop_sandbox.base import Program, Sandbox, Session
 from toolhop_sandbox.errors import SandboxError
 from toolhop_sandbox.outcome import JSON, Outcome, Raised, Returned
@@ -373,7 +373,7 @@ class Episode:
 
     async def _call(self, turn: int, raw: RawCall, malformed: MalformedCall | None) -> Called:
         malformed = malformed or in_name(raw, self._tools)
-        verdict = self._verdict(raw, malformed)
+        verdict = await self._approved(self._verdict(raw, malformed))
         outcome: Outcome | None = None
         origin: ResultOrigin | None = None
         wall_s = 0.0
@@ -401,6 +401,18 @@ class Episode:
         if called.error is None and called.ends is not None:
             self.end(called.ends)
         return called
+
+    async def _approved(self, verdict: Call | Rejected) -> Call | Rejected:
+        """The verdict, unless a person is asked and refuses the call."""
+        approver = self._stand_ins.approver
+        if approver is None or isinstance(verdict, Rejected):
+            return verdict
+        if isinstance(self._tools[verdict.tool].body, EpisodeAction | ActionChoice):
+            return verdict
+        refusal = await approver.approve(self.name, verdict)
+        if refusal is None:
+            return verdict
+        return Rejected((Problem(ErrorCode.NOT_APPROVED, "", refusal.reason, ""),))
 
     async def _run(self, call: Call) -> tuple[Outcome, ResultOrigin | None]:
         tool = self._tools[call.tool]

@@ -13,6 +13,7 @@ from typing import Protocol, assert_never
 
 from toolhop_env.trace import ResultOrigin
 from toolhop_env.user import Wording
+from toolhop_env.verdicts import Call
 from toolhop_sandbox.base import Program, Session
 from toolhop_sandbox.outcome import JSON, Outcome
 from toolhop_tools.model import (
@@ -36,6 +37,22 @@ class Responder(Protocol):
         Raises:
             SandboxError: nothing could answer. A fault of ours: the episode is errored.
         """
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """A call that a person does not allow."""
+
+    reason: str = ""
+    """What the agent is told beside that; empty for nothing."""
+
+
+class Approver(Protocol):
+    """Asked before each call of a tool that may run; the episode's own actions are not asked of."""
+
+    async def approve(self, episode: str, call: Call) -> Refusal | None:
+        """None to run the call; a refusal is answered as a failed call, ``not_approved``."""
         ...
 
 
@@ -74,6 +91,9 @@ class StandIns:
     earlier: dict[str, Outcome] = field(default_factory=dict)
     """What the simulator answered before in the place of recorded tools, by `call_key`: a call is
     answered alike whenever it is made."""
+
+    approver: Approver | None = None
+    """Asked before each call; None where every valid call is run."""
 
     async def look_up(
         self, tool: Tool, table: RecordedTable, arguments: Mapping[str, JSON]

@@ -1,6 +1,6 @@
 """The verdict on one call: read and valid, or an error with a code.
 
-One list of codes for every benchmark and report. The first nine are decided before anything
+One list of codes for every benchmark and report. The first ten are decided before anything
 runs; the others are what came of running. ToolHop (paper section 4.1) counts an invocation error
 without saying which; its released code has no count at all.
 """
@@ -33,6 +33,8 @@ class ErrorCode(StrEnum):
     2020-12 takes for a remark."""
     MALFORMED_CALL = "malformed_call"
     """A call in a form that is not read (`toolhop_env.malformed`), and that was answered."""
+    NOT_APPROVED = "not_approved"
+    """A person was asked before the call and refused it (`toolhop_env.responders.Approver`)."""
 
     RAISED = "raised"
     RETURNED_ERROR = "returned_error"
@@ -46,8 +48,8 @@ class ErrorCode(StrEnum):
     DIED = "died"
 
 
-BEFORE_RUNNING = frozenset(list(ErrorCode)[:9])
-"""Codes that are the caller's: nothing ran."""
+BEFORE_RUNNING = frozenset(list(ErrorCode)[:10])
+"""Codes of calls that were not run."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -65,8 +65,8 @@ def play(folder: Path) -> None:
     (folder / "toolbehonest.json").write_text(json.dumps(own["toolbehonest"]["rows"]))
     for name, rows in own["relytoolbench"]["sets"].items():
         (folder / "relytoolbench" / f"{name}.json").write_text(json.dumps(rows))
-    rows = (json.dumps(to_row(item)) + "\n" for item in scenes.family())
-    (folder / "scenarios.jsonl").write_text("".join(rows))
+    scenarios = (json.dumps(to_row(item)) + "\n" for item in scenes.family())
+    (folder / "scenarios.jsonl").write_text("".join(scenarios))
     for name, command in PLAYED.items():
         done = toolhop(*command.split(), "--sandbox", "process", "--log-dir", name, cwd=folder)
         if done.returncode:

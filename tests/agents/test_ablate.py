@@ -318,7 +318,9 @@ def test_data_that_was_changed_between_sessions_is_told(data: DataSet, tmp_path:
     done = told(*flags, "--agent", AGENT, "--run-call-limit", "3")
     assert done.returncode == 1
     (folder,) = (tmp_path / "logs").iterdir()
-    assert f"--resume {folder}" in done.stderr
+    assert f"resume with: toolhop ablate --resume {folder}" in done.stderr
+    assert "0 of " in done.stderr
+    assert "episodes of detailed are finished" in done.stderr
     path.write_text(json.dumps(to_rows(data)[:3]), encoding="utf-8")
     done = told("--resume", str(folder), "--run-call-limit", "300")
     assert done.returncode == 2
@@ -368,6 +370,11 @@ def test_errored_episodes_are_told_with_their_cause_and_how_to_go_on(
         (("--confidence", "1.5"), "confidence"),
         (("--factor", "mode", "--levels", "mandatory,idle"), "'idle' is no mode"),
         (("--factor", "mode", "--mode", "free"), "leave --mode out"),
+        (("--feedback", "minimal"), "leave --feedback out"),
+        (
+            ("--factor", "tools", "--levels", "as-is,names=removed", "--tools", "as-is"),
+            "leave --tools out",
+        ),
         (("--factor", "mode", "--design", "forked"), "goes with --factor feedback"),
         (("--factor", "tools"), "--factor tools needs --levels"),
         (("--factor", "tools", "--levels", "as-is,names=loud"), "is no tool perturbation"),

@@ -389,6 +389,29 @@ def test_a_signal_at_the_first_step_of_work_ends_it() -> None:
     assert anyio.run(twice) == [True, True]
 
 
+def test_stops_and_other_options_are_in_each_request_and_in_the_manifest(
+    data: DataSet, tmp_path: Path
+) -> None:
+    asked: list[Request] = []
+
+    def say(request: Request) -> Reply:
+        asked.append(request)
+        return Reply("<answer>1</answer>")
+
+    given = ("top_p=0.5", 'thinking={"on": false}', "effort=low")
+    options = [part for one in given for part in ("--request-option", one)]
+    options += ["--stop", "END", "--stop", "\n\n"]
+    with LoopbackServer(say) as server:
+        where = ("--model", "openai/x", "--base-url", server.base_url, "--limit", "1", "--json")
+        done = toolhop(*flags_for(data, tmp_path, *where, *options))
+    assert done.returncode == 0, done.stderr
+    wanted = {"stop": ["END", "\n\n"], "top_p": 0.5, "thinking": {"on": False}, "effort": "low"}
+    assert {name: asked[0].body.get(name) for name in wanted} == wanted
+    settings = RunStore.open(Path(json.loads(done.stdout)["run"])).manifest["settings"]
+    assert settings["stop"] == ["END", "\n\n"]
+    assert settings["request_options"][2] == "effort=low"
+
+
 @pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
 def test_an_interrupted_run_keeps_every_finished_episode(
     how: signal.Signals, data: DataSet, tmp_path: Path
@@ -416,6 +439,7 @@ def test_an_interrupted_run_keeps_every_finished_episode(
         assert store.manifest["status"] == "started"
     else:
         assert process.returncode == 130
+        assert f"interrupted: 4 of {len(data.items)} episodes are finished" in err
         assert json.loads(out)["summaries"][0]["strict"]["value"] == 1.0
         assert store.manifest["status"] == "cancelled"
 

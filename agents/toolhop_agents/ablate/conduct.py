@@ -24,6 +24,7 @@ from toolhop_env.fork import fork
 from toolhop_env.messages import Origin
 from toolhop_env.pairs.pair import by_key
 from toolhop_env.runs.files import StoreError
+from toolhop_env.runs.progress import progress as run_progress
 from toolhop_env.runs.store import EPISODES, RunStore, read_trace
 from toolhop_sandbox.outcome import JSON
 
@@ -39,6 +40,8 @@ class Conducted:
     status: str
     """``success``, or how the arm ended that stopped it (`toolhop_agents.runs.manifest.Status`)."""
     fault: str = ""
+    how_far: str = ""
+    """How many episodes of the arm that stopped it are finished."""
 
 
 def check(ablation: Ablation) -> Ablation:
@@ -103,7 +106,10 @@ async def conduct(
 
             run: Run = await execute(job, on_start=started, on_result=on_result)
             if run.status != FINISHED:
-                return Conducted(folder, run.status, run.fault)
+                finished = len(run_progress(run.attempts).finished)
+                wanted = sum(1 for _ in job.left(run_progress([])))
+                how_far = f"{finished} of {wanted} episodes of {arm.name} are finished"
+                return Conducted(folder, run.status, run.fault, how_far)
     return Conducted(folder, FINISHED)
 
 

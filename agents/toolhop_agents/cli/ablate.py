@@ -109,19 +109,20 @@ def ablate(ctx: click.Context, /, show: Path | None, resume: Path | None, as_jso
     if ended.status == FINISHED and not errored:
         return
     if ended.status != FINISHED:
-        errors.print(f"The ablation stopped ({ended.status}): {ended.fault or 'interrupted'}",
-                     markup=False)
+        stopped = f"the ablation stopped ({ended.status}): {ended.fault}"
+        why = stopped if ended.fault else "interrupted"
+        errors.print(f"{why}: {ended.how_far}", markup=False, soft_wrap=True)
     if not ended.fault:
         stores = (folder.store(arm) for arm in folder.ablation.arms)
         report_errored(errors, [one for store in stores if store for one in store.results()])
-    errors.print(f"Go on with: toolhop ablate --resume {folder.path}", markup=False,
+    errors.print(f"resume with: toolhop ablate --resume {folder.path}", markup=False,
                  soft_wrap=True)
     sys.exit(INTERRUPTED if ended.status == "cancelled" else EXIT_EPISODES)
 # fmt: on
 
 
 ablate.params[:0] = options_of(Ablation)
-ablate.params.extend(options_of(RunSettings))
+ablate.params.extend(options_of(RunSettings, {"approve"}))
 
 
 def _reported(ctx: click.Context, flag: str, allowed: frozenset[str]) -> None:

@@ -208,6 +208,7 @@ def checked(values: Mapping[str, Any]) -> RunSettings:
         settings = RunSettings(**values)
         settings.episode_limits  # noqa: B018 -- making it checks its values
         settings.run_limits  # noqa: B018 -- making it checks its values
+        settings.request_parameters  # noqa: B018 -- making them checks their values
         settings.tool_limits  # noqa: B018 -- making it checks its values
         if settings.price:
             parse(settings.price)
@@ -225,6 +226,8 @@ def checked(values: Mapping[str, Any]) -> RunSettings:
         raise click.UsageError(f"{flag_name(name)}: {first['msg']}") from error
     except ValueError as error:
         raise click.UsageError(str(error)) from error
+    if settings.approve and settings.max_samples not in (None, 1):
+        raise click.UsageError("--approve asks for one call at a time: leave --max-samples out")
     if settings.sandbox == "process" and (settings.runtime or settings.sandbox_base):
         given = "--runtime" if settings.runtime else "--sandbox-base"
         raise click.UsageError(f"{given} needs Docker; leave it out, or --sandbox process")

@@ -54,7 +54,7 @@ AMOUNT = click.FloatRange(min=0, min_open=True, max=math.inf, max_open=True)
 @click.option("--config", type=click.Path(path_type=Path), callback=config, is_eager=True,
               expose_value=False, help="TOML file with flags as keys; given flags win.")
 @click.option("--resume", type=click.Path(path_type=Path), default=None, metavar="RUN",
-              help="Go on with a run that was stopped; its settings hold.")
+              help="Resume a run that was stopped; its settings hold.")
 @click.option("--dry-run", is_flag=True, help="Say what would be played; ask and play nothing.")
 @click.option("--estimate", type=click.IntRange(min=2), is_flag=False, flag_value=10, default=None,
               metavar="[N]", help="With --dry-run: play N items (10) and say what the rest costs.")
@@ -87,9 +87,11 @@ def run(
     job = _made(job, errors)
     if estimate:
         job = sampled(job, estimate)
+    if job.settings.approve and not (sys.stdin.isatty() and sys.stderr.isatty()):
+        raise click.UsageError("--approve asks a person, and this is no terminal: leave it out")
     ended = _play(job, errors)
     if ended.fault:
-        errors.print(f"The run stopped: {ended.fault}", markup=False)
+        errors.print(f"the run stopped: {ended.fault}", markup=False)
     if estimate:
         print_estimate(job, ended, as_json=as_json, console=table_console())
     else:
@@ -98,7 +100,7 @@ def run(
     if not ended.fault:
         report_errored(errors, ended.attempts)
     if errored or ended.status != "success":
-        again = f"go on with: toolhop run --resume {ended.store.folder}"
+        again = f"resume with: toolhop run --resume {ended.store.folder}"
         errors.print(again, markup=False, highlight=False, soft_wrap=True)
     if ended.status == "cancelled":
         finished = len(progress(ended.attempts).finished)
@@ -121,7 +123,9 @@ def _made(job: Job, errors: Console) -> Job:
 
 
 def _play(job: Job, errors: Console) -> Run:
-    progress = Episodes(errors, job.settings.agent_name)
+    # A line that moves would overwrite what a person is asked.
+    shown = Console(quiet=True) if job.settings.approve else errors
+    progress = Episodes(shown, job.settings.agent_name)
 
     def started(plan: Plan) -> None:
         errors.print(f"run: {plan.folder}", markup=False, highlight=False, soft_wrap=True)
@@ -159,7 +163,7 @@ def _print_left_out(errors: Console, job: Job) -> None:
 
 # fmt: on
 def _resumed(ctx: click.Context, folder: Path, flags: Mapping[str, Any]) -> Job:
-    """A run to go on with: its own settings, and of those given the ones that may change.
+    """A run to resume: its own settings, and of those given the ones that may change.
 
     Raises:
         click.UsageError: a flag that was given, anywhere, asks for another run.

@@ -35,6 +35,7 @@ _TOOL_ERRORS = {
     ErrorCode.OUT_OF_MEMORY: "limit",
     ErrorCode.TOO_LARGE: "limit",
     ErrorCode.REFUSED: "permission",
+    ErrorCode.NOT_APPROVED: "approval",
 }
 
 
@@ -128,7 +129,7 @@ def _arguments(called: Called) -> tuple[Plain, str | None]:
 def _feedback(called: Called, identity: str) -> Plain:
     failed = None
     if called.error is not None:
-        kind = "parsing" if called.error in BEFORE_RUNNING else _TOOL_ERRORS.get(called.error)
+        kind = _TOOL_ERRORS.get(called.error, "parsing" if called.error in BEFORE_RUNNING else None)
         failed = {"type": kind or "unknown", "message": f"{called.error.value}: {called.feedback}"}
     more = {"tool_call_id": called.raw.id, "function": called.raw.name, "error": failed}
     return _message(identity, "tool", called.feedback, **more)

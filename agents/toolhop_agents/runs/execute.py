@@ -11,6 +11,7 @@ from functools import partial
 
 import anyio
 
+from toolhop_agents.approval import TerminalApprover
 from toolhop_agents.benchmarks import binding_of
 from toolhop_agents.benchmarks.binding import Answers, Binding
 from toolhop_agents.benchmarks.predictions import (
@@ -218,6 +219,8 @@ class _RunSession:
                 model = open_model(settings.user_model, base_url=settings.user_model_base_url)
                 wording = ModelWording(await enter_context(model))
                 stand_ins = replace(stand_ins, wording=wording)
+            if settings.approve:
+                stand_ins = replace(stand_ins, approver=TerminalApprover())
             if settings.judge is not None:
                 opening = open_judge(
                     settings.judge,
@@ -311,6 +314,8 @@ def _reported(error: Exception) -> str:
 
 def episodes_at_a_time(settings: RunSettings) -> int:
     """How many episodes are under way at once."""
+    if settings.approve:
+        return 1
     if settings.max_samples is not None:
         return settings.max_samples
     return MODEL_EPISODES if settings.model else max(2, os.cpu_count() or 1)

@@ -24,7 +24,7 @@ from toolhop_env.benchmarks import UnknownBenchmark
 from toolhop_env.episode import Episode, EpisodeOver, Setting, Sink
 from toolhop_env.feedback import render
 from toolhop_env.limits import EpisodeLimits
-from toolhop_env.responders import StandIns
+from toolhop_env.responders import Refusal, StandIns
 from toolhop_env.trace import (
     EVENT,
     Called,
@@ -38,7 +38,7 @@ from toolhop_env.trace import (
     Trace,
 )
 from toolhop_env.user import UserReply
-from toolhop_env.verdicts import Call
+from toolhop_env.verdicts import Call, ErrorCode, Rejected
 from toolhop_sandbox.base import Sandbox
 from toolhop_sandbox.errors import SandboxFault
 from toolhop_sandbox.outcome import JSON, Outcome, Returned
@@ -190,6 +190,7 @@ def _recorded(trace: Trace, item: Item) -> StandIns:
         return [call for call in trace.calls if isinstance(_body(call, item), kind)]
 
     asked = [call for call in trace.calls if call.action is EpisodeAction.ASK_USER and call.outcome]
+    refused = any(call.error is ErrorCode.NOT_APPROVED for call in trace.calls)
     by_rule = any(call.origin is not None for call in asked)
     return RecordedLookUps(
         simulator=RecordedAnswers(of(Simulated)),
@@ -197,7 +198,25 @@ def _recorded(trace: Trace, item: Item) -> StandIns:
         user=None if by_rule else RecordedAnswers(asked),
         wording=RecordedWording(asked) if by_rule else None,
         left=of(RecordedTable),
+        approver=RecordedApprovals([*trace.calls]) if refused else None,
     )
+
+
+@dataclass(frozen=True, slots=True)
+class RecordedApprovals:
+    """Refuses the calls that a trace says were refused."""
+
+    left: list[Called]
+
+    async def approve(self, episode: str, call: Call) -> Refusal | None:
+        """See `toolhop_env.responders.Approver`: what became of the next call that was asked of."""
+        while self.left:
+            one = self.left.pop(0)
+            if isinstance(one.verdict, Rejected) and one.error is ErrorCode.NOT_APPROVED:
+                return Refusal(one.verdict.problems[0].given)
+            if isinstance(one.verdict, Call) and one.action is None:
+                return None
+        return None
 
 
 @dataclass(frozen=True, slots=True)

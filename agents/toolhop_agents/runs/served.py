@@ -50,6 +50,7 @@ class Served:
                 temperature=settings.temperature,
                 max_tokens=settings.max_tokens,
                 seed=seed,
+                extra=settings.request_parameters,
                 timeout_s=settings.timeout_s,
                 max_retries=settings.max_retries,
                 connections=self._connections,
@@ -67,4 +68,5 @@ class Served:
             temperature=settings.temperature,
             max_tokens=settings.max_tokens,
             seed=seed,
+            extra=settings.request_parameters,
         )

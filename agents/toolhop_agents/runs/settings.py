@@ -6,7 +6,8 @@ stated here alone (`toolhop_agents.cli.options`).
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import json
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
@@ -21,6 +22,7 @@ from toolhop_env.reading import CallFormat
 from toolhop_sandbox.base import Limits, Policy
 from toolhop_sandbox.choose import Kind
 from toolhop_sandbox.docker.engine import Transport
+from toolhop_sandbox.outcome import JSON
 from toolhop_tools.perturb.perturbation import Perturbation
 from toolhop_tools.scenarios.label import Scenario, scenarios_of
 
@@ -39,6 +41,15 @@ and figures are made of its answers alone."""
 MAX_TOKENS = 2048
 """Tokens of a reply, so that one that loops ends. ToolHop's evaluators allow 256 and 1,024; this
 leaves room for calls in parallel. At 20 tokens a second it takes less than `timeout_s`."""
+
+
+SET_OTHERWISE: Mapping[str, str] = {
+    **{name: f"use --{name.replace('_', '-')}" for name in ("model", "temperature", "max_tokens")},
+    **{name: f"use --{name}" for name in ("seed", "stop")},
+    **dict.fromkeys(("messages", "tools", "n", "stream"), "the episode decides it"),
+    **dict.fromkeys(("api_key", "authorization"), "it would stand in the manifest; use .env"),
+}
+"""Parameters of a request that `--request-option` cannot set, and why."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -221,6 +232,9 @@ class RunSettings(BaseModel):
     ] = ()
     epochs: Annotated[int, Field(ge=1), Flag("How often each item is played.")] = 1
     seed: Annotated[int, Flag("Of agents, perturbations and intervals.")] = 0
+    approve: Annotated[
+        bool, Flag("Ask at the terminal before each tool call; one episode at a time.")
+    ] = False
     max_samples: Annotated[Count, Flag("Episodes at a time.")] = None
     """None for one a processor with an agent, 10 with a model."""
     max_connections: Annotated[
@@ -277,6 +291,18 @@ class RunSettings(BaseModel):
             parse=max_tokens_of,
         ),
     ] = MAX_TOKENS
+    stop: Annotated[
+        tuple[str, ...], Flag("Text at which the model ends a reply; may be repeated.")
+    ] = ()
+    request_options: Annotated[
+        tuple[str, ...],
+        Flag(
+            "Another parameter of each request, such as top_p=0.9 or reasoning_effort=low: JSON, "
+            "or else text; may be repeated.",
+            names=("--request-option",),
+            metavar="NAME=VALUE",
+        ),
+    ] = ()
     timeout_s: Annotated[float, Field(gt=0, allow_inf_nan=False), Flag("Seconds a request.")] = (
         120.0
     )
@@ -323,6 +349,26 @@ class RunSettings(BaseModel):
             time_s=self.run_time_limit_s,
             known_costs=self.cost_limit is not None or self.run_cost_limit is not None,
         )
+
+    @property
+    def request_parameters(self) -> dict[str, JSON]:
+        """What each request has beside the parameters that have a setting of their own.
+
+        Raises:
+            ValueError: an option is no NAME=VALUE, or one that is set otherwise.
+        """
+        found: dict[str, JSON] = {"stop": list(self.stop)} if self.stop else {}
+        for text in self.request_options:
+            name, equals, value = text.partition("=")
+            if not name or not equals:
+                raise ValueError(f"--request-option {text!r} is no NAME=VALUE, such as top_p=0.9")
+            if name in SET_OTHERWISE:
+                raise ValueError(f"--request-option {name}: {SET_OTHERWISE[name]}")
+            try:
+                found[name] = json.loads(value)
+            except ValueError:
+                found[name] = value
+        return found
 
     @property
     def tool_limits(self) -> Limits:

@@ -1,0 +1,49 @@
+"""A person at the terminal allows or refuses each tool call before it runs."""
+
+from __future__ import annotations
+
+import json
+import signal
+import sys
+
+import anyio
+from rich.console import Console
+
+from toolhop_agents.terminal import plain
+from toolhop_env.responders import Refusal
+from toolhop_env.verdicts import Call
+
+ASKED = "run it? y, n, or a reason to refuse it, which the agent is told: "
+
+
+def decision(text: str) -> Refusal | None:
+    """What was typed: ``y`` or ``yes`` allows; all else refuses, with its text but for ``n``."""
+    said = text.strip()
+    if said.lower() in ("y", "yes"):
+        return None
+    return Refusal("" if said.lower() in ("n", "no") else said)
+
+
+class TerminalApprover:
+    """Shows a call and waits for a line; Ctrl-C and Ctrl-D interrupt the run."""
+
+    def __init__(self) -> None:
+        self._console = Console(stderr=True)
+
+    async def approve(self, episode: str, call: Call) -> Refusal | None:
+        """See `toolhop_env.responders.Approver`. An empty line asks again."""
+        from prompt_toolkit import PromptSession  # a tenth of a second, only when used
+        from prompt_toolkit.output import create_output
+
+        arguments = json.dumps(call.arguments, ensure_ascii=False)
+        self._console.print(plain(episode, "dim"))
+        self._console.print(plain(f"  {call.tool}({arguments})"), soft_wrap=True)
+        session: PromptSession[str] = PromptSession(output=create_output(sys.stderr))
+        try:
+            text = ""
+            while not text.strip():
+                text = await session.prompt_async(ASKED, handle_sigint=False)
+        except (KeyboardInterrupt, EOFError):
+            signal.raise_signal(signal.SIGINT)
+            await anyio.sleep_forever()
+        return decision(text)
