@@ -108,8 +108,6 @@ class Hidden:
 class Checks:
     """How the label was shown."""
 
-    calls: int = 0
-    """Calls that were run for it."""
     tools: int = 0
     """Pairs of a lost hop and a tool on offer that was tried in its place, in vain."""
     taken_out: tuple[str, ...] = ()

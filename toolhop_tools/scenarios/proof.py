@@ -70,7 +70,6 @@ class Prover:
         Raises:
             SandboxFault, SandboxUnavailable: as `Session.call`.
         """
-        before = self.calls
         with_gold = await self._with_gold(draft)
         if isinstance(with_gold, Reason):
             return with_gold
@@ -85,7 +84,7 @@ class Prover:
         if not item.order:
             return Reason.NO_DONOR
         tried = sum(task.hop.tool.name not in twins for task in draft.in_vain)
-        checks = Checks(self.calls - before, tried, tuple(sorted(twins)))
+        checks = Checks(tried, tuple(sorted(twins)))
         siblings = []
         for sibling in draft.siblings:
             proven = await self.prove(sibling, twins)
