@@ -86,6 +86,8 @@ class Setting:
     """A reply that holds a call in a wrong form gets feedback, where it else ends the episode."""
     single_reply: bool = False
     """Planning: the first reply is the answer, whatever it holds, and no call is read in it."""
+    single_shot: bool = False
+    """Asking the user and changing the tools end the episode, as giving up does."""
     perturbation: str = "as-is"
     """How the item's tools are shown: the item is made so, this is its label."""
     limits: EpisodeLimits = field(default_factory=EpisodeLimits)
@@ -281,6 +283,7 @@ class Episode:
             perturbation=setting.perturbation,
             benchmark=item.benchmark,
             answer_malformed=setting.answer_malformed,
+            single_shot=setting.single_shot,
             tool_chars=self._tool_chars(),
         )
 
@@ -398,8 +401,11 @@ class Episode:
             origin=origin,
         )
         self._record(called)
-        if called.error is None and called.ends is not None:
-            self.end(called.ends)
+        ends = called.ends
+        if self.setting.single_shot and called.action is not None:
+            ends = ends or Ending.GAVE_UP
+        if called.error is None and ends is not None:
+            self.end(ends)
         return called
 
     async def _approved(self, verdict: Call | Rejected) -> Call | Rejected:
@@ -421,6 +427,8 @@ class Episode:
             made_up = ResultOrigin.TEMPLATE if isinstance(tool.body, Described) else None
             return await given.respond(tool, call.arguments), made_up
         match tool.body:
+            case EpisodeAction() if self.setting.single_shot:
+                return Returned('"done"'), None
             case EpisodeAction.ASK_USER:
                 return await self._ask_user(call.arguments)
             case EpisodeAction.CHANGE_TOOLS:

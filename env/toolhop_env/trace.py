@@ -120,6 +120,8 @@ class Started:
     """Whose scorer the gold is for."""
     answer_malformed: bool = False
     """A malformed call gets feedback, and the episode goes on."""
+    single_shot: bool = False
+    """Each action ends the episode, as in RelyToolBench's released runs: nobody answers it."""
     tool_chars: int = 0
     """Characters that the tools' schemas come to at least, in whatever form a model is shown them
     (`toolhop_env.offered`); 0 where none go beside the messages, and in older traces."""

@@ -15,9 +15,8 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from toolhop_sandbox.outcome import JSON
-from toolhop_tools.answers import same_answer
 from toolhop_tools.model import Item
-from toolhop_tools.scenarios.label import Hidden, hidden_in
+from toolhop_tools.scenarios.label import Hidden, hidden_in, is_answer
 from toolhop_tools.words import as_text, runs, words
 
 ASK_BACK = "What do you want to know? Please name it."
@@ -99,7 +98,7 @@ def user_reply(
         earlier: the arguments of the questions so far in the episode, in order.
         arguments: of this question: ``question``, and ``about`` where it is given.
     """
-    known = [one for one in hidden_in(item) if not _is_answer(item, one.value)]
+    known = [one for one in hidden_in(item) if not is_answer(item, one.value)]
     asked, about = _question(arguments), _about(arguments)
     fits = [(_fit(one, about), one) for one in known] if about else []
     best = max((fit for fit, _ in fits), default=0)
@@ -129,11 +128,6 @@ def _about(arguments: Mapping[str, JSON]) -> str:
 
 def _vague(arguments: Mapping[str, JSON]) -> bool:
     return not content_words(f"{_question(arguments)} {_about(arguments)}")
-
-
-def _is_answer(item: Item, value: JSON) -> bool:
-    answers = [item.answer, *(hop.answer for hop in item.hops)]
-    return any(same_answer(answer, as_text(value)) for answer in answers if answer)
 
 
 def _own_names(one: Hidden) -> tuple[str, ...]:

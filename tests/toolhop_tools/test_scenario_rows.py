@@ -23,7 +23,7 @@ def test_a_row_keeps_readings_a_flaky_tool_and_the_label() -> None:
     changed = replace(item, hops=(replace(first, tool=tool, gold=gold), *item.hops[1:]))
     label = Label(
         Scenario.MISSING_PARAMETER, item.id, False, lost=(1,), hidden=(Hidden(1, "a", 1, "n"),),
-        recovery={"t": {"a": 1}}, checks=Checks(3, 2, ("u",)),
+        recovery={"t": {"a": 1}}, checks=Checks(2, ("u",)),
     )  # fmt: skip
     made = labelled(changed, label, "x")
 

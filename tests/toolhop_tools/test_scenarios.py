@@ -13,17 +13,21 @@ from benchmarks.scenarios import memory
 from tests.agents.inline import Inline
 from toolhop_sandbox.base import Program
 from toolhop_sandbox.outcome import JSON, Outcome, Raised, Returned
+from toolhop_tools.batch import run_batch
+from toolhop_tools.certify.calls import KnownCalls
 from toolhop_tools.certify.candidates import Task
 from toolhop_tools.certify.judging import judge
 from toolhop_tools.certify.model import VERSION, Basis, Certificate, HopVerdict
 from toolhop_tools.certify.prove import asked, certify
 from toolhop_tools.certify.search import Search
+from toolhop_tools.leaves import Leaf
 from toolhop_tools.model import EpisodeAction, Flaky, Hop, Item, Tool, ToolSchema
 from toolhop_tools.reading import read_result
 from toolhop_tools.scenarios.actions import TOOLS, Offer
-from toolhop_tools.scenarios.hidden import masked
+from toolhop_tools.scenarios.kinds import kind_of
 from toolhop_tools.scenarios.label import BENCHMARK, Label, Scenario, label_of
 from toolhop_tools.scenarios.make import TRANSFORMATIONS, Family, Recipe, Rooms, make_all
+from toolhop_tools.scenarios.masking import masked
 from toolhop_tools.scenarios.scene import Reason
 
 BASIS = Basis(VERSION, 0, 60, 8, 10.0, 256, "none")
@@ -461,7 +465,15 @@ def test_an_item_that_is_not_proven_gives_nothing() -> None:
         ("How far is the Orinoco?", "Orinoco", "river", "How far is a certain river?"),
         ("the day Oslo fell", "Oslo", "city", "the day a certain city fell"),
         ("It holds 2,000 feet.", 2000, "capacity", "It holds a certain number of feet."),
-        ("at the 82nd Academy Awards", 82, "ceremony", "at a certain Academy Awards"),
+        ("at the 82nd Academy Awards", 82, "ceremony", "at certain Academy Awards"),
+        ("the 15th Fibonacci number", 15, "position", "A certain Fibonacci number"),
+        ("of whom 4 can be chosen", 4, "number", "of whom a certain number can be chosen"),
+        ("a major seventh above G", "major seventh", "interval", "A certain interval above G"),
+        ("in the U.S. state of Georgia", "Georgia", "state", "in a certain U.S. state"),
+        ("as the pink ball is worth", "pink", "ball", "as a certain ball is worth"),
+        ("Josef K. and Bilbo", "Josef K.", "character", "A certain character and Bilbo"),
+        ("the countries Chad and Mali", "Chad", "country",
+         "the countries a certain country and Mali"),
         ("a novel by American writer Ann Lee", "Ann Lee", "author",
          "a novel by a certain American writer"),
         ("the director of film Odd Man Out", "Odd Man Out", "title",
@@ -483,6 +495,86 @@ def test_a_value_is_replaced_by_what_it_is(
 ) -> None:
     found = masked(text, value, "a certain", kind)
     assert (found and found[0]) == wanted
+
+
+def test_a_value_that_is_an_answer_too_is_not_hidden() -> None:
+    """The user would never tell it."""
+    towns = "{'Tessin': 'Aldmere', 'Wend': 'Borough', 'Ilm': 'Carrow', 'Quay': 'Dunfell'}"
+    hops = (
+        Hop("Which river flows through Borough?", "Wend", RIVER),
+        Hop(
+            "In which town does the Wend end?", "Borough", lookup("end", "river", towns, "An end.")
+        ),
+    )
+    question = "In which town does the river end that flows through Borough?"
+    item = Item("round", question, "Borough", hops, "rivers", "string")
+    kinds = (Scenario.MISSING_PARAMETER,)
+    family = families([item, OTHER], Recipe(kinds), chosen=[item])["round"]
+    assert family is not None
+    assert [one.reason for one in family.refused] == [Reason.IS_ANSWER]
+
+
+def test_calls_that_searches_share_are_run_once_and_labels_do_not_hang_on_it() -> None:
+    """The sentence of a limit or of decoys makes other searches of the same calls."""
+    both = (Scenario.MISSING_TOOL, Scenario.POTENTIAL_TOOL)
+    item = two_hops("rivers", RIVER, LENGTH)
+    together = families([item, OTHER], Recipe(both), chosen=[item])["rivers"]
+    apart = [families([item, OTHER], Recipe((one,)), chosen=[item])["rivers"] for one in both]
+    assert together is not None
+    assert together.calls_run < 0.8 * sum(one.calls_run for one in apart if one)
+    labels = [label for one in apart if one for label in one.labels]
+    assert [one for one in together.labels if not one.solvable] == [
+        one for one in labels if not one.solvable
+    ]
+
+
+def test_known_calls_are_those_of_the_same_code_and_the_same_text() -> None:
+    program = Program("def f(**given):\n    return list(given.items())\n", "f")
+    other = Program("def f(**given):\n    return 'other'\n", "f")
+    sets: list[dict[str, JSON]] = [{"a": 1, "b": 2}, {"b": 2, "a": 1}, {"a": 1.0, "b": 2}]
+
+    async def run() -> None:
+        sandbox, known = Inline(), KnownCalls()
+        async with sandbox.session() as session:
+            first = await known(session, program, sets)
+            assert first == await run_batch(session, program, sets)
+            assert known.spared == 0
+            assert await known(session, program, [*sets[1:], {"a": 3}]) == [
+                *first[1:],
+                *await run_batch(session, program, [{"a": 3}]),
+            ]
+            assert known.spared == 2
+            assert await known(session, other, sets) == await run_batch(session, other, sets)
+            assert known.spared == 2
+
+    anyio.run(run)
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "description", "wanted"),
+    [
+        ("city", "Oslo", "", "city"),
+        ("countries", "Chad", "The countries to compare.", "country"),
+        ("species", "Otter", "", "species"),
+        ("movies", "Emma", "", "movie"),
+        ("want", "Oslo", "Name of the city to look up.", "city"),
+        ("full_name", "Ann Lee", "The full name of the person.", "person"),
+        ("full_name", "Ann Lee", "", "entity"),
+        ("date_of_birth", "12 May", "", "date of birth"),
+        ("weight_kg", 71, "", "weight"),
+        ("years_to_add", 3, "", "number of years"),
+        ("origin", "Harbour", "Where the journey begins.", "origin"),
+        ("designation", "Sombrero Galaxy", "Its common English name.", "designation"),
+        ("q", 7, "", "q"),
+        ("value", 7, "", "number"),
+        ("text", "otter", "", "word"),
+    ],
+)
+def test_a_value_is_called_by_a_noun(
+    name: str, value: str | int, description: str, wanted: str
+) -> None:
+    schema: dict[str, JSON] = {"description": description} if description else {}
+    assert kind_of(Leaf((name,), value, schema, f"{name} {description}")) == wanted
 
 
 def test_what_is_asked_for_is_not_hidden() -> None:

@@ -5,20 +5,20 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from decimal import Decimal
 
 from toolhop_sandbox.outcome import JSON
-from toolhop_tools.answers import plain_number, plain_text, same_answer
+from toolhop_tools.answers import same_answer
 from toolhop_tools.certify.candidates import Task
-from toolhop_tools.certify.mentions import COUNTS, ORDINALS, mentions
+from toolhop_tools.certify.mentions import mentions
 from toolhop_tools.certify.prove import asked
 from toolhop_tools.certify.readable import Asked, Ground, ground
-from toolhop_tools.dates import dates_in, whole_date
 from toolhop_tools.leaves import Leaf, leaves
 from toolhop_tools.model import EpisodeAction, Item
 from toolhop_tools.perturb.change import drawn
 from toolhop_tools.perturb.nearest import schema_texts
-from toolhop_tools.scenarios.label import Hidden, Label, Scenario
+from toolhop_tools.scenarios.kinds import kind_of
+from toolhop_tools.scenarios.label import Hidden, Label, Scenario, is_answer
+from toolhop_tools.scenarios.masking import in_name, masked, spans
 from toolhop_tools.scenarios.scene import (
     Draft,
     Drafts,
@@ -52,9 +52,11 @@ class Said:
 
 def missing_parameter(scene: Scene, seed: int) -> Drafts:
     """One value that a call requires is replaced in the question by what it is."""
-    found = _required(scene)
+    every = _required(scene)
+    found = [one for one in every if not is_answer(scene.item, one.value)]
     if not found:
-        return Refused(Scenario.MISSING_PARAMETER, scene.item.id, Reason.NOTHING_TO_HIDE)
+        reason = Reason.IS_ANSWER if every else Reason.NOTHING_TO_HIDE
+        return Refused(Scenario.MISSING_PARAMETER, scene.item.id, reason)
     drawn(seed, scene.item, "parameter").shuffle(found)
     drafts = [_hiding(scene, [one], Scenario.MISSING_PARAMETER, seed) for one in found]
     return _first(scene, Scenario.MISSING_PARAMETER, drafts)
@@ -66,6 +68,8 @@ def missing_parameters(scene: Scene, seed: int) -> Drafts:
     if len(found) < 2:
         reason = Reason.ONE_TO_HIDE if found else Reason.NOTHING_TO_HIDE
         return Refused(Scenario.MISSING_PARAMETERS, scene.item.id, reason)
+    if any(is_answer(scene.item, one.value) for one in found):
+        return Refused(Scenario.MISSING_PARAMETERS, scene.item.id, Reason.IS_ANSWER)
     draft = _hiding(scene, found, Scenario.MISSING_PARAMETERS, seed)
     return _first(scene, Scenario.MISSING_PARAMETERS, [draft])
 
@@ -77,7 +81,7 @@ def _first(scene: Scene, kind: Scenario, drafts: Sequence[Draft | None]) -> Draf
 
 def hidden_option(scene: Scene, seed: int) -> Drafts:
     """A value that an optional parameter takes is gone: without it the result is another one."""
-    item, drafts = scene.item, list[Draft]()
+    item, drafts, answers = scene.item, list[Draft](), False
     for at, hop in enumerate(item.hops):
         task = Task(hop, asked(item, at, scene.returned))
         arguments = dict(gold_of(hop).arguments)
@@ -88,11 +92,14 @@ def hidden_option(scene: Scene, seed: int) -> Drafts:
             optional = len(leaf.path) == 1 and leaf.name not in task.required
             if not optional or value == leaf.schema.get("default"):
                 continue
-            if _derived(item, at, value) or len(_spans(item.question, value)) != 1:
+            if _derived(item, at, value) or len(spans(item.question, value)) != 1:
                 continue
-            if _ASKED.search(item.question[: _spans(item.question, value)[0][0]]):
+            if _ASKED.search(item.question[: spans(item.question, value)[0][0]]):
                 continue
-            one = Said(value, kind_of(leaf), ((at, leaf),))
+            if is_answer(item, value):
+                answers = True
+                continue
+            one = Said(value, kind_of(leaf, _texts(item, at)), ((at, leaf),))
             draft = _hiding(scene, [one], Scenario.HIDDEN_OPTION, seed, guessable=True)
             if draft is not None:
                 rest = {name: part for name, part in arguments.items() if name != leaf.name}
@@ -100,7 +107,8 @@ def hidden_option(scene: Scene, seed: int) -> Drafts:
                 more = (*draft.expected, without)
                 drafts.append(replace(draft, expected=more, ambiguous_too=True))
     drawn(seed, item, "option").shuffle(drafts)
-    return tuple(drafts) or Refused(Scenario.HIDDEN_OPTION, item.id, Reason.NO_OPTION)
+    reason = Reason.IS_ANSWER if answers else Reason.NO_OPTION
+    return tuple(drafts) or Refused(Scenario.HIDDEN_OPTION, item.id, reason)
 
 
 _ASKED = re.compile(r"\b(?:what|which|whose|how|that|same)\s+$", re.IGNORECASE)
@@ -124,16 +132,24 @@ def _required(scene: Scene) -> list[Said]:
                 continue
             if _says_what_is_asked(leaf):
                 continue
-            spans = _spans(item.question, value)
-            if not spans or ground(alone, leaf) > Ground.CHANGED:
+            found_at = spans(item.question, value)
+            if not found_at or ground(alone, leaf) > Ground.CHANGED:
                 continue
-            if isinstance(value, str) and any(_in_name(item.question, span) for span in spans):
+            if isinstance(value, str) and any(in_name(item.question, span) for span in found_at):
                 continue
             key = bare(as_text(value))
             before = found.get(key)
             uses = (*(before.uses if before else ()), (at, leaf))
-            found[key] = Said(value, before.kind if before else kind_of(leaf), uses)
+            found[key] = Said(
+                value, before.kind if before else kind_of(leaf, _texts(item, at)), uses
+            )
     return list(found.values())
+
+
+def _texts(item: Item, at: int) -> tuple[str, ...]:
+    """Texts that show which words are nouns."""
+    hop = item.hops[at]
+    return (hop.tool.schema.description, hop.question, item.question)
 
 
 _ASKS = frozenset(
@@ -161,176 +177,7 @@ def _derived(item: Item, at: int, value: JSON) -> bool:
     )
 
 
-_EMPTY = frozenset(
-    (
-        *("name", "id", "value", "input", "str", "string", "text", "list", "data", "arg", "the"),
-        *("target", "of", "param", "query", "first", "second", "a", "b", "x", "y", "one", "two"),
-        *("full", "last", "given", "this", "my", "new"),
-    )
-)
-"""Words of a parameter's name that do not say what its value is."""
-
-
-def kind_of(leaf: Leaf) -> str:
-    """What a value is, in a few words: by its parameter's name, else by what it looks like."""
-    said = [word for word in words(leaf.name.replace("_", " ")) if not word.isdigit()]
-    telling = [word for word in said if word not in _EMPTY]
-    last = telling[-1:] if isinstance(leaf.path[-1], int) else []
-    if last and len(last[0]) > 3 and last[0].endswith("s") and not last[0].endswith("ss"):
-        telling[-1] = re.sub(r"ies$", "y", last[0]).removesuffix("s")
-    if telling:
-        return " ".join(telling)
-    text = as_text(leaf.value)
-    if whole_date(text) is not None:
-        return "date"
-    if plain_number(plain_text(text)) is not None:
-        return "number"
-    if len(text) == 1:
-        return "letter"
-    return "name" if text[:1].isupper() else "word"
-
-
 # -- taking them out ---------------------------------------------------------------------------
-
-
-def _stands(value: str | int | float, text: str) -> bool:
-    return bool(_spans(text, value))
-
-
-def without(text: str, value: str | int | float, instead: str) -> str | None:
-    """The text with something else wherever it says a value; None where it does not say it.
-
-    Articles before it and quotes around it go with it.
-    """
-    found = masked(text, value, instead, "")
-    return found[0] if found else None
-
-
-_LINKS = frozenset(
-    (
-        *("and", "or", "to", "in", "of", "on", "by", "from", "is", "was", "at", "with", "for"),
-        *(
-            "when",
-            "as",
-            "than",
-            "are",
-            "were",
-            "have",
-            "has",
-            "the",
-            "that",
-            "which",
-            "who",
-            "into",
-        ),
-        *("does", "did", "do", "if", "where", "be", "been", "between", "what", "how", "counts"),
-    )
-)
-"""Words that are neither what is counted nor what something is."""
-_APPOSED = re.compile(
-    r"(?:\b(?:of|by|in|with|from|for|at|on|to)\s+|(?=\b(?:the|an?)\s))"
-    r"(?P<cut>(?:(?:the|an?)\s+)?)(?P<more>(?:[\w-]+\s+)?)(?P<noun>[a-z][\w-]*)\s+$",
-    re.IGNORECASE,
-)
-"""A noun, with a word before it, that stands beside a name: ``the moon``, ``by writer``."""
-_COUNTED = re.compile(r" ([a-z]+)")
-
-
-def masked(text: str, value: str | int | float, article: str, kind: str) -> tuple[str, str] | None:
-    """The text with what a value is in its place, and what stands there at the first place.
-
-    ``the moon Triton`` becomes ``a certain moon``, ``2000 feet`` ``a certain number of feet``,
-    ``the 82nd awards`` ``a certain awards``. None where the text does not say the value.
-    """
-    pieces, end, first = list[str](), 0, ""
-    for start, stop in _spans(text, value):
-        instead, cut = _instead(text[end:start], text[start:stop], text[stop:], article, kind)
-        start -= cut
-        before = text[:start].rstrip()
-        opens = not before or before[-1] in ".?!"
-        pieces += [text[end:start], instead[:1].upper() + instead[1:] if opens else instead]
-        follows = _COUNTED.match(text[stop:])
-        cut_short = follows and (instead == article or instead.endswith(" of"))
-        whole = f"{instead} {follows[1]}" if follows and cut_short else instead
-        first, end = first or whole, stop
-    return ("".join([*pieces, text[end:]]), first) if pieces else None
-
-
-def _instead(before: str, said: str, after: str, article: str, kind: str) -> tuple[str, int]:
-    """What stands in a value's place, and how many letters before it go with the value."""
-    plain = f"{article} {kind}".strip()
-    if not kind:
-        return plain, 0
-    follows = _COUNTED.match(after)
-    # A verb of a clause without "that" ("the day Oslo fell"), or a thing that is counted.
-    goes_on = follows is not None and follows[1] not in _LINKS
-    last = said.split()[-1].lower()
-    ordinal = last in ORDINALS or re.fullmatch(r"\d+(?:st|nd|rd|th)", last)
-    if ordinal and after[1:2].isalpha() and (goes_on or follows is None):
-        return article, 0
-    if goes_on and (plain_number(said) is not None or last in COUNTS):
-        return f"{article} number of", 0
-    beside = _APPOSED.search(before)
-    if beside is None or said[:1].islower():
-        return plain, 0
-    more, noun = beside["more"], beside["noun"]
-    if not noun.islower() or noun in _TIMES or noun.endswith(("ing", "ed")):
-        return plain, 0
-    if not _LINKS.isdisjoint((more + noun).lower().split()):
-        return plain, 0
-    if goes_on and noun not in kind.split():
-        return plain, 0
-    return f"{article} {more}{noun}", len(before) - beside.start("cut")
-
-
-_TIMES = frozenset({"day", "date", "year", "month", "time", "moment", "place", "way", "century"})
-"""After which a clause follows, and no name."""
-
-
-def _in_name(text: str, span: tuple[int, int]) -> bool:
-    """Whether a name in a text is a part of a longer one."""
-    before, said, after = text[: span[0]], text[slice(*span)], text[span[1] :]
-    if said[:1].islower() or plain_number(said) is not None or said[:1] in "\"'“‘":
-        return False
-    last = re.search(r"(?:^|[\s(])([A-Z][\w.'-]*) $", before)
-    opens = last is not None and not before[: last.start(1)].strip()
-    return (last is not None and not opens) or re.match(r" [A-Z]\w", after) is not None
-
-
-_BEFORE = r"(?:\b(?:the|a|an)\s+)?[\"'“‘]?"
-_AFTER = r"[\"”]?(?:['’](?!s\b|\w))?"
-
-
-_BY_NAME = {**COUNTS, **ORDINALS}
-
-
-def _in_words(number: Decimal) -> list[str]:
-    """A small number as a word: ``two``, ``second``."""
-    return [word for word, digits in _BY_NAME.items() if Decimal(digits) == number]
-
-
-def _spans(text: str, value: str | int | float) -> list[tuple[int, int]]:
-    day = whole_date(as_text(value)) if isinstance(value, str) else None
-    written = [found for found, one in dates_in(text) if day is not None and one == day]
-    patterns = [re.escape(found) for found in written]
-    number = plain_number(plain_text(as_text(value)))
-    if number is not None:
-        found = (
-            part[0]
-            for part in re.finditer(r"(?<![\w.,])-?\d[\d,]*(?:\.\d+)?(?![\w,.]*\d)", text)
-            if plain_number(part[0].rstrip(",")) in {number, abs(number)}
-        )
-        patterns += [re.escape(part.rstrip(",")) + r"(?:st|nd|rd|th)?" for part in found]
-        patterns += [f"{word}(?! names?\\b)" for word in _in_words(number)]
-    elif parts := re.findall(r"\w+", as_text(value).replace("_", " ")):
-        if len(parts) > 1 and parts[0].casefold() in {"the", "a", "an"}:
-            parts = parts[1:]
-        patterns.append(r"[\W_]+".join(map(re.escape, parts)))
-    spans: list[tuple[int, int]] = []
-    for pattern in dict.fromkeys(patterns):
-        whole = rf"{_BEFORE}(?<!\w)(?<!\w[-'’]){pattern}(?!\w|[-'’](?!s\b)\w){_AFTER}"
-        spans += [found.span() for found in re.finditer(whole, text, re.IGNORECASE)]
-    return sorted(set(spans))
 
 
 def _hiding(
@@ -380,7 +227,7 @@ def _aliases(leaf: Leaf, one: Said) -> tuple[str, ...]:
 def _left(scene: Scene, made: Item, said: Said, *, guessable: bool) -> bool:
     """Whether a value that was taken out can still be read, in any notation, or guessed."""
     value = said.value
-    if any(_stands(value, text) for text in (made.question, *(h.question for h in made.hops))):
+    if any(spans(text, value) for text in (made.question, *(h.question for h in made.hops))):
         return True
     # Other hops name answers, of which one may share a name with the value.
     own = (made.question, *(made.hops[at].question for at, _ in said.uses))

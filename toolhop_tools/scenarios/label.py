@@ -10,8 +10,10 @@ from enum import StrEnum
 from pydantic import TypeAdapter
 
 from toolhop_sandbox.outcome import JSON
+from toolhop_tools.answers import same_answer
 from toolhop_tools.errors import BadChoice
 from toolhop_tools.model import EpisodeAction, Item
+from toolhop_tools.words import as_text
 
 BENCHMARK = "scenarios"
 FIELD = "scenario"
@@ -106,8 +108,6 @@ class Hidden:
 class Checks:
     """How the label was shown."""
 
-    calls: int = 0
-    """Calls that were run for it."""
     tools: int = 0
     """Pairs of a lost hop and a tool on offer that was tried in its place, in vain."""
     taken_out: tuple[str, ...] = ()
@@ -157,6 +157,12 @@ def label_of(gold: Mapping[str, JSON]) -> Label:
         KeyError, ValueError: there is none, or it has another form.
     """
     return _LABEL.validate_python(gold[FIELD])
+
+
+def is_answer(item: Item, value: JSON) -> bool:
+    """Whether a value is the answer of a hop or the final one: the user never tells it."""
+    answers = [item.answer, *(hop.answer for hop in item.hops)]
+    return any(same_answer(answer, as_text(value)) for answer in answers if answer)
 
 
 def hidden_in(item: Item) -> tuple[Hidden, ...]:

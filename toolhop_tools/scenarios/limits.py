@@ -15,8 +15,8 @@ from toolhop_tools.certify.readable import Asked
 from toolhop_tools.leaves import Leaf, leaves
 from toolhop_tools.model import EpisodeAction, Hop, Item, Tool
 from toolhop_tools.perturb.change import drawn
-from toolhop_tools.scenarios.hidden import without
 from toolhop_tools.scenarios.label import Label, Scenario
+from toolhop_tools.scenarios.masking import without
 from toolhop_tools.scenarios.scene import (
     Draft,
     Drafts,

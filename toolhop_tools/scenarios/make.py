@@ -57,7 +57,7 @@ class Family:
     labels: tuple[Label, ...]
     """Of the items."""
     calls: int
-    """Calls that were needed for them."""
+    """Calls that the labels rest on."""
     calls_run: int
     """Of these, the ones that were run: the others had the tool and the arguments of one that was.
     """
@@ -175,7 +175,7 @@ async def family_of(scene: Scene, basis: Basis, rooms: Rooms, recipe: Recipe) ->
     found = [(name, replace(one, label=_told(one, scene))) for name, one in found]
     items = tuple(_finished(one, name, recipe.offer) for name, one in found)
     labels = tuple(one.label for _, one in found)
-    return Family(items, tuple(refused), labels, prover.calls, prover.calls - prover.known.spared)
+    return Family(items, tuple(refused), labels, prover.calls, prover.run - prover.known.spared)
 
 
 def _told(one: Proven, scene: Scene) -> Label:

@@ -55,7 +55,9 @@ class Prover:
     endless: set[str] = field(default_factory=set)
     """Digests of programs whose calls ran out of time or memory in a search."""
     calls: int = 0
-    """Calls that claims and searches needed."""
+    """Calls that labels rest on, those of a search once for each claim that it shows."""
+    run: int = 0
+    """Calls that were made, those included that `known` spared."""
     known: KnownCalls = field(default_factory=KnownCalls)
 
     async def prove(self, draft: Draft, taken_out: frozenset[str] = frozenset()) -> Proven | Reason:
@@ -68,7 +70,6 @@ class Prover:
         Raises:
             SandboxFault, SandboxUnavailable: as `Session.call`.
         """
-        before = self.calls
         with_gold = await self._with_gold(draft)
         if isinstance(with_gold, Reason):
             return with_gold
@@ -83,7 +84,7 @@ class Prover:
         if not item.order:
             return Reason.NO_DONOR
         tried = sum(task.hop.tool.name not in twins for task in draft.in_vain)
-        checks = Checks(self.calls - before, tried, tuple(sorted(twins)))
+        checks = Checks(tried, tuple(sorted(twins)))
         siblings = []
         for sibling in draft.siblings:
             proven = await self.prove(sibling, twins)
@@ -101,6 +102,7 @@ class Prover:
             sets = randomised(task, arguments, OTHERS, f"{self.basis.seed}/{hop.question}")
             runs = await self.known(self.session, hop.tool.program, sets)
             self.calls += len(sets)
+            self.run += len(sets)
             kind = Kind.of(hop.answer)
             answered = {
                 canonical(one): run is not None and _answers(kind, run.outcome, one)
@@ -162,7 +164,8 @@ class Prover:
             self.found[key] = await search.prove()
             if search.calls.cut >= MOST_CUT:
                 self.endless.add(tool.program.digest)
-            self.calls += search.calls.executions
+            self.run += search.calls.executions
+        self.calls += self.found[key].executions
         return self.found[key]
 
     async def _gives(self, item: Item, one: Expected) -> bool:
@@ -171,6 +174,7 @@ class Prover:
         if one.accepted and not fits(compiled(schema), schema, one.arguments):
             return False
         self.calls += 1
+        self.run += 1
         session = self.patient if one.slow else self.session
         outcome = await session.call(tool.program, one.arguments)
         return _is_as_expected(one, outcome)

@@ -78,6 +78,7 @@ class Reason(StrEnum):
     NO_DONOR = "the data set has no other item with tools of its own"
     NOTHING_TO_HIDE = "its question says no value that a call requires"
     ONE_TO_HIDE = "its question says only one such value"
+    IS_ANSWER = "a value that would be hidden is an answer too, which the user never tells"
     STILL_SAID = "a value stays readable or can be guessed when it is taken out"
     NO_OPTION = "no optional argument has its value in the question"
     NO_CHOICE = "no gold call chooses a value that can be taken out of its schema"

@@ -39,6 +39,8 @@ class Ask:
     """Of the tools on offer; in planning those of the item, which the prompt describes."""
     template: str | None = None
     """A text of the user's that replaces the shipped template of the mode."""
+    single_shot: bool = False
+    """Whether each action ends the episode."""
 
 
 ANY_MODE = ""

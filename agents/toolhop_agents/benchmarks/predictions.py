@@ -118,9 +118,8 @@ def file_results(given: StandIns, turns: Iterable[Turn]) -> FileResults:
         for call, text in zip(turn.reply.calls, turn.results, strict=True):
             with suppress(ValueError, RecursionError):
                 results[_call(call.name, json.loads(call.arguments))].append(text)
-    return FileResults(
-        given.simulator, given.user, given.described, given.wording, given.earlier, results
-    )
+    shared = {one.name: getattr(given, one.name) for one in fields(StandIns)}
+    return FileResults(**shared, results=results)
 
 
 def _call(tool: str, arguments: JSON) -> str:

@@ -18,6 +18,7 @@ def _prompt(ask: Ask) -> Prompt:
         "question": ask.item.question,
         "tools": prompts.tool_lines(ask.schemas),
         "answer_format": prompts.shipped("answer_format"),
+        "ends": "Each of the three ends the task: nobody answers.\n" if ask.single_shot else "",
         "tool_format": prompts.shipped("tool_format") + "\n" if is_text else "",
     }
     return prompts.messages(ask.template or prompts.shipped(f"scenarios/{ask.mode}"), values)

@@ -87,8 +87,6 @@ def run(
     job = _made(job, errors)
     if estimate:
         job = sampled(job, estimate)
-    if job.settings.approve and not (sys.stdin.isatty() and sys.stderr.isatty()):
-        raise click.UsageError("--approve asks a person, and this is no terminal: leave it out")
     ended = _play(job, errors)
     if ended.fault:
         errors.print(f"the run stopped: {ended.fault}", markup=False)
@@ -123,6 +121,8 @@ def _made(job: Job, errors: Console) -> Job:
 
 
 def _play(job: Job, errors: Console) -> Run:
+    if job.settings.approve and not (sys.stdin.isatty() and sys.stderr.isatty()):
+        raise click.UsageError("--approve asks a person, and this is no terminal: leave it out")
     # A line that moves would overwrite what a person is asked.
     shown = Console(quiet=True) if job.settings.approve else errors
     progress = Episodes(shown, job.settings.agent_name)

@@ -92,6 +92,11 @@ def prepare(settings: RunSettings) -> Job:
     data = found.usable(skip_broken=settings.skip_broken)
     items = select(data, limit=settings.limit, sample_ids=settings.sample_ids)
     binding = binding_of(SCENARIOS) if settings.into else _binding(items, data.name)
+    if settings.single_shot and binding.benchmark.name != SCENARIOS:
+        raise BadChoice(
+            f"--single-shot: {binding.benchmark.title} has no actions that the episode answers",
+            fix="leave it out, or play items that `toolhop perturb` made",
+        )
     own: dict[str, object] = {"modes": _modes(settings, binding)}
     if binding.turn_limit is not None and "turn_limit" not in settings.model_fields_set:
         own["turn_limit"] = binding.turn_limit

@@ -248,6 +248,7 @@ def _setting(started: Started) -> Setting:
         messages=started.messages,
         offer_tools=bool(started.tools),
         answer_malformed=started.answer_malformed,
+        single_shot=started.single_shot,
         single_reply=_is_planning(started),
         limits=EpisodeLimits(turns=None, calls=None),
     )

@@ -193,6 +193,10 @@ class RunSettings(BaseModel):
         bool,
         Flag("Answer a call in a wrong form by feedback; else it ends the episode."),
     ] = False
+    single_shot: Annotated[
+        bool,
+        Flag("Scenarios: asking the user or for tools ends the episode, as in RelyToolBench."),
+    ] = False
     template: Annotated[str | None, Flag("A prompt template of your own.", metavar="FILE")] = None
     """The text of a template that replaces the shipped one."""
     judge: Annotated[

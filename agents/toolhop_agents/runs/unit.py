@@ -83,6 +83,7 @@ def setting(settings: RunSettings, unit: WorkUnit) -> Setting:
         call_format=settings.call_format,
         schemas=binding.tools_of(unit.item, unit.mode),
         template=settings.template,
+        single_shot=settings.single_shot,
     )
     return Setting(
         agent=settings.agent_name,
@@ -95,6 +96,7 @@ def setting(settings: RunSettings, unit: WorkUnit) -> Setting:
         messages=binding.prompt(ask),
         offer_tools=binding.can_call(unit.mode),
         answer_malformed=settings.answer_malformed,
+        single_shot=settings.single_shot,
         single_reply=binding.way(unit.mode) is Interaction.PLANNING,
         perturbation=settings.perturbation,
         limits=settings.episode_limits,

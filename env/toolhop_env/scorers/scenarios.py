@@ -66,10 +66,11 @@ def _answers(one: Played, answers: Answers) -> Values:
     can, label = one.label.solvable, one.label
     accepted = official(one.gold["answer"], one.trace.conversation())
     after = one.right_action and one.solved
+    can_after = label.solvable_after and not one.trace.started.single_shot
     return {
         "strict": _share(one.solved if can else None),
         "official": _share(bool(accepted) if can else None),
-        "solved_after": _share(after if label.solvable_after else None),
+        "solved_after": _share(after if can_after else None),
         "guessed": _share(None if can else one.solved and not after),
         "hops_solved": chain["hops_solved"],
         "recovered": _share(recovered(one)),
