@@ -186,15 +186,13 @@ _TURNED = re.compile(
     r"|\b(?:fits?|goes?|go|divided?)\b.*\binto\b",
     re.IGNORECASE,
 )
-_FIRST = words(
-    "minuend dividend base numerator prefix start start begin from origin source initial old"
-    " before a x one first left 0 1 lower earlier"
+_PAIRED = (
+    "minuend subtrahend, dividend divisor, base exponent, numerator denominator, prefix suffix,"
+    " start finish, start end, begin end, from to, origin destination, source target,"
+    " initial final, old new, before after, a b, x y, one two, first second, left right, 0 1, 1 2,"
+    " lower upper, earlier later"
 )
-_SECOND = words(
-    "subtrahend divisor exponent denominator suffix finish end end to destination target final new"
-    " after b y two second right 1 2 upper later"
-)
-_PAIRS = frozenset(zip(_FIRST, _SECOND, strict=True))
+_PAIRS = frozenset(map(words, _PAIRED.split(", ")))
 """Words that make two parameters a first and a second: ``start_date`` and ``end_date``."""
 
 
