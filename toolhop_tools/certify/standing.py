@@ -18,15 +18,7 @@ from toolhop_tools.certify.literals import is_mark
 from toolhop_tools.certify.readable import Asked, Ground, beside, ground, places, said, speaks_of
 from toolhop_tools.dates import whole_date
 from toolhop_tools.leaves import Leaf
-from toolhop_tools.words import (
-    as_number,
-    as_text,
-    letters,
-    name_words,
-    parts_of,
-    runs,
-    words,
-)
+from toolhop_tools.words import as_number, as_text, letters, name_words, parts_of, runs, words
 
 Arguments = Mapping[str, JSON]
 
