@@ -16,7 +16,7 @@ from toolhop_tools.certify.judging import judge
 from toolhop_tools.certify.model import HopVerdict
 from toolhop_tools.certify.readable import Ground, ground, said
 from toolhop_tools.certify.rivals import rivals
-from toolhop_tools.certify.standing import standing
+from toolhop_tools.certify.standing import standing, switch
 from toolhop_tools.leaves import Leaf, leaves
 from toolhop_tools.model import Hop
 
@@ -224,6 +224,20 @@ def test_the_order_of_mention(name: str) -> None:
     [task] = tasks(item(made("def f(a, b):\n    return a - b", question, "2", SUBTRACT)))
     assert standing(task, {"minuend": 8, "subtrahend": 6}).order == wanted
     assert standing(task, {"minuend": 6, "subtrahend": 8}).order == -wanted
+
+
+@pytest.mark.parametrize(
+    ("name", "question", "told"),
+    [
+        ("remove_spaces", "How long is 'a b' when you remove the spaces?", True),
+        ("include_spaces", "How long is 'a b' when you remove the spaces?", False),
+        ("include_spaces", "How long is 'a b', spaces included?", True),
+        ("ignore_case", "How long is 'a b'?", None),
+    ],
+)
+def test_a_question_sets_a_switch(name: str, question: str, told: bool | None) -> None:
+    [task] = tasks(item(made("def f(text):\n    return 1", question, "2", {"text": TEXT})))
+    assert switch(task, name) is told
 
 
 def test_rivals_are_one_step_away_and_accepted() -> None:

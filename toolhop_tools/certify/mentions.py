@@ -64,7 +64,6 @@ _ASKING = frozenset(
 )
 _ORDERS = re.compile(r"(?:each|every|all|both|the|an?|this|these) [a-z'\"“‘]|['\"“‘]\w")
 """What follows a verb that opens a question: ``Shift each letter``, ``Encode 'abc'``."""
-_TOKEN = re.compile(r"\S+")
 
 
 def mentions(question: str, earlier: Sequence[str] = ()) -> Mentions:
@@ -150,7 +149,7 @@ def _across(name: str, quoted: str) -> bool:
 def _names(question: str) -> list[str]:
     """Runs of capitalised words; each also in its parts where it may be several names."""
     found: list[str] = []
-    for run in _runs(_TOKEN.findall(question)):
+    for run in _runs(question.split()):
         whole = _clean(" ".join(run))
         found += [name for name in (whole, *_parts(whole)) if any(map(str.isalpha, name))]
     return list(dict.fromkeys(found))

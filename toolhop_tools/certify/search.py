@@ -30,13 +30,7 @@ from toolhop_tools.certify.candidates import (
     texts_of,
 )
 from toolhop_tools.certify.conditions import definite, hitting
-from toolhop_tools.certify.defects import (
-    Failure,
-    asked_for,
-    failure,
-    other_result,
-    static_failure,
-)
+from toolhop_tools.certify.defects import Failure, asked_for, failure, other_result, static_failure
 from toolhop_tools.certify.judging import judge, official_holds
 from toolhop_tools.certify.model import (
     RESULT_CHARS,

@@ -9,15 +9,7 @@ from toolhop_sandbox.outcome import JSON
 from toolhop_tools.answers import same_answer
 from toolhop_tools.certify.model import Edge
 from toolhop_tools.certify.readable import Asked
-from toolhop_tools.words import (
-    as_text,
-    letters,
-    name_words,
-    number_of,
-    runs,
-    scalars,
-    words,
-)
+from toolhop_tools.words import as_text, letters, name_words, number_of, runs, scalars, words
 
 SHORTEST = 3
 """Letters of a text below which it is no part of an answer but chance."""

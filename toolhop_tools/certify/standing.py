@@ -18,15 +18,7 @@ from toolhop_tools.certify.literals import is_mark
 from toolhop_tools.certify.readable import Asked, Ground, beside, ground, places, said, speaks_of
 from toolhop_tools.dates import whole_date
 from toolhop_tools.leaves import Leaf
-from toolhop_tools.words import (
-    as_number,
-    as_text,
-    letters,
-    name_words,
-    parts_of,
-    runs,
-    words,
-)
+from toolhop_tools.words import as_number, as_text, letters, name_words, parts_of, runs, words
 
 Arguments = Mapping[str, JSON]
 
@@ -186,15 +178,13 @@ _TURNED = re.compile(
     r"|\b(?:fits?|goes?|go|divided?)\b.*\binto\b",
     re.IGNORECASE,
 )
-_FIRST = words(
-    "minuend dividend base numerator prefix start start begin from origin source initial old"
-    " before a x one first left 0 1 lower earlier"
+_PAIRED = (
+    "minuend subtrahend, dividend divisor, base exponent, numerator denominator, prefix suffix,"
+    " start finish, start end, begin end, from to, origin destination, source target,"
+    " initial final, old new, before after, a b, x y, one two, first second, left right, 0 1, 1 2,"
+    " lower upper, earlier later"
 )
-_SECOND = words(
-    "subtrahend divisor exponent denominator suffix finish end end to destination target final new"
-    " after b y two second right 1 2 upper later"
-)
-_PAIRS = frozenset(zip(_FIRST, _SECOND, strict=True))
+_PAIRS = frozenset(map(words, _PAIRED.split(", ")))
 """Words that make two parameters a first and a second: ``start_date`` and ``end_date``."""
 
 

@@ -31,14 +31,7 @@ from toolhop_env.formats import FormatError, checked, upgraded
 from toolhop_env.guarded import BenchmarkFault
 from toolhop_env.runs import index as run_index
 from toolhop_env.runs import judgements, manifest_formats
-from toolhop_env.runs.files import (
-    StoreError,
-    file_name,
-    fresh_folder,
-    held,
-    reported,
-    write_atomic,
-)
+from toolhop_env.runs.files import StoreError, file_name, fresh_folder, held, reported, write_atomic
 from toolhop_env.runs.index import INDEX, IndexLine
 from toolhop_env.runs.judgements import JUDGEMENTS, Judgement, Judgements
 from toolhop_env.scorers.toolhop import TOOLHOP
