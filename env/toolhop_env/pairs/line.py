@@ -254,7 +254,7 @@ def _by_part(measure: Measure, pairs: Sequence[Pair]) -> NDArray[np.float64] | N
         each = (one for both in zip(*sides, strict=True) for one in both)
         rows[pair.cluster].append([one or (0.0, 0.0) for one in each])
     sums = np.array(sorted(np.sum(found, axis=0).ravel().tolist() for found in rows.values()))
-    return sums if (sums.sum(axis=0)[1::2] > 0).all() else None
+    return sums if bool(np.all(sums.sum(axis=0)[1::2] > 0)) else None
 
 
 def _balanced(plain: Line, sums: NDArray[np.float64], options: Options) -> Line:
@@ -269,7 +269,8 @@ def _balanced(plain: Line, sums: NDArray[np.float64], options: Options) -> Line:
 
     def differences(rows: NDArray[np.float64]) -> NDArray[np.float64]:
         both = shares(rows).mean(axis=1)
-        return both[:, 1] - both[:, 0]
+        found: NDArray[np.float64] = both[:, 1] - both[:, 0]
+        return found
 
     total = sums.sum(axis=0, keepdims=True)
     before, after = shares(total).mean(axis=1)[0]
