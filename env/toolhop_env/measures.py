@@ -67,8 +67,8 @@ class Measure:
     topic: str = ""
     """What it is about, where an official and a strict measure of that stand side by side."""
     mean_of: tuple[str, ...] = ()
-    """Measures of the benchmark whose mean it is, over all episodes: an episode has no part in it.
-    Tables show it; comparisons do not."""
+    """Measures of the benchmark whose mean it is, over all episodes. Tables show the mean;
+    comparisons too where an episode has a part in it, which is its part in one of them."""
 
     @property
     def heading(self) -> str:

@@ -141,6 +141,45 @@ def test_a_leading_mean_is_compared_as_a_ratio_over_items() -> None:
     assert figures(GRADE, nothing).p_value == 1
 
 
+HALVES = Measure("right", "Right.", binary=True, leads=True, mean_of=("easy", "hard"))
+
+
+def halved(item: int, half: str, right: bool) -> Attempt:
+    made = one(item, right)
+    assert isinstance(made.verdict, Score)
+    parts: Parts = (float(right), 1.0)
+    return replace(made, verdict=replace(made.verdict, values={"right": parts, half: parts}))
+
+
+def test_a_mean_of_halves_is_compared_as_that_mean() -> None:
+    """Of ten easy items two more are right, of thirty hard ones all that were wrong before."""
+    sides = [
+        (halved(n, half, before), halved(n, half, after))
+        for n, (half, before, after) in enumerate(
+            [("easy", True, True)] * 8 + [("easy", False, True)] * 2 + [("hard", False, True)] * 30
+        )
+    ]
+    found = figures(HALVES, joined(sides))
+    assert found.before == pytest.approx(0.4)
+    assert found.after == 1.0
+    assert (found.balanced, found.heading, found.detectable) == (True, "right, balanced", None)
+    assert (found.pairs, found.gained, found.lost) == (40, 32, 0)
+    assert found.low is not None
+    assert found.low < found.difference == pytest.approx(0.6)
+    assert found.p_value is not None
+    assert found.p_value < 0.001
+    flipped = figures(HALVES, joined([(b, a) for a, b in sides]))
+    assert flipped.difference == -found.difference
+
+
+def test_pairs_of_one_half_or_across_both_are_compared_as_they_are() -> None:
+    alike = [(halved(n, "easy", False), halved(n, "easy", True)) for n in range(9)]
+    across = [(halved(n, "easy", True), halved(n, "hard", False)) for n in range(9)]
+    for sides in (alike, across):
+        found = figures(HALVES, joined(sides))
+        assert (found.balanced, found.test) == (False, Method.MCNEMAR)
+
+
 def test_a_pair_without_a_figure_is_left_out_of_that_measure_alone() -> None:
     sides = [(one(n, None if n == 0 else True), one(n, False)) for n in range(9)]
     pairs = joined(sides)

@@ -13,7 +13,7 @@ from tests.env import made
 from tests.env.made import calling, count, raw
 from toolhop_env.attempt import Attempt, attempt_of
 from toolhop_env.benchmarks import score
-from toolhop_env.episode import Episode
+from toolhop_env.episode import Episode, Setting
 from toolhop_env.estimates import figures
 from toolhop_env.messages import RawCall, Reply
 from toolhop_env.pairs.line import Line, Options, line
@@ -119,10 +119,10 @@ RIGHT = Reply("<answer>717710</answer>")
 WRONG = Reply("<answer>12</answer>")
 
 
-def played(what: Item, *replies: Reply) -> Trace:
+def played(what: Item, *replies: Reply, setting: Setting | None = None) -> Trace:
     async def go() -> Trace:
-        stand_ins = StandIns(user=User())
-        async with CannedSandbox(answers) as box, Episode(what, box, stand_ins=stand_ins) as one:
+        box = CannedSandbox(answers)
+        async with box, Episode(what, box, setting, stand_ins=StandIns(user=User())) as one:
             for reply in replies:
                 await one.step(reply)
         return one.trace
@@ -164,6 +164,25 @@ def test_who_decides_rightly(what: Item, replies: tuple[Reply, ...], *, decided:
     assert halves == ((half, None) if label.solvable else (None, half))
 
 
+@pytest.mark.parametrize(
+    ("what", "replies", "noticed"),
+    [
+        (PLAIN, (LOOKS, COUNTS, RIGHT), True),
+        (PLAIN, (GIVES_UP,), False),
+        (HIDDEN, (GIVES_UP,), True),
+        (HIDDEN, (CHANGES, LOOKS, WRONG), True),
+        (UNMATCHED, (GIVES_UP,), True),
+        (UNMATCHED, (ASKS, WRONG), False),
+        (BROKEN, (LOOKS, CHANGES, Reply("It cannot be done.")), True),
+        (BROKEN, (LOOKS, COUNTS, RIGHT), False),
+    ],
+)
+def test_whichever_action_shows_that_something_was_noticed(
+    what: Item, replies: tuple[Reply, ...], *, noticed: bool
+) -> None:
+    assert scored(what, *replies).value("noticed") == noticed
+
+
 AGENTS: dict[str, tuple[tuple[Reply, ...], ...]] = {
     "goes on": ((LOOKS, COUNTS, RIGHT),) * 5,
     "gives up": ((GIVES_UP,),) * 5,
@@ -179,16 +198,34 @@ AGENTS: dict[str, tuple[tuple[Reply, ...], ...]] = {
 
 
 @pytest.mark.parametrize(
-    ("agent", "balanced"),
-    [("goes on", 0.5), ("gives up", 1 / 6), ("asks", 1 / 6), ("honest", 1.0)],
+    ("agent", "balanced", "noticed"),
+    [
+        ("goes on", 0.5, 0.5),
+        ("gives up", 1 / 6, 0.5),
+        ("asks", 1 / 6, 1 / 6),
+        ("honest", 1.0, 1.0),
+    ],
 )
-def test_the_leading_figure_is_the_mean_of_both_halves(agent: str, balanced: float) -> None:
+def test_the_leading_figure_is_the_mean_of_both_halves(
+    agent: str, balanced: float, noticed: float
+) -> None:
     items = (PLAIN, HIDDEN, UNMATCHED, BROKEN, FLAKY)
     scores = [(one.id, scored(one, *way)) for one, way in zip(items, AGENTS[agent], strict=True)]
-    found = figures(SCENARIOS.measures, scores)["decided"]
-    assert found is not None
-    assert found.value == pytest.approx(balanced)
+    found = figures(SCENARIOS.measures, scores)
+    for name, wanted in (("decided", balanced), ("noticed", noticed)):
+        figure = found[name]
+        assert figure is not None
+        assert figure.value == pytest.approx(wanted)
     assert SCENARIOS.lead.name == "decided"
+
+
+def test_in_a_single_shot_nothing_comes_after_the_action() -> None:
+    found = score(
+        played(HIDDEN, ASKS, setting=Setting(single_shot=True)),
+    )
+    assert isinstance(found, Score)
+    assert (found.value("decided"), found.values["solved_after"]) == (1.0, None)
+    assert (found.value("strict_reliable_pass"), found.value("reliable_pass")) == (1.0, 1.0)
 
 
 def test_asking_counts_where_it_is_needed_and_where_not() -> None:

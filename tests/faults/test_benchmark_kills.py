@@ -13,9 +13,11 @@ from typing import Any
 import pytest
 
 from tests.agents.test_relytoolbench_runs import judge
+from tests.env import scenes
 from tests.launcher import SERVED, Launched
 from toolhop_agents.models.loopback import LoopbackServer
 from toolhop_env.runs.store import RunStore
+from toolhop_tools.readers.native import to_row
 
 pytestmark = pytest.mark.heavy
 
@@ -53,12 +55,17 @@ RUNS = {
     "toolbehonest": ("--agent", "gold", "--mode", "level-1,level-3", "--epochs", "2",
                      "--judge", "overlap"),
     "relytoolbench": ("--agent", "all-tools", "--epochs", "5"),
+    "scenarios": ("--agent", "asks-when-missing", "--epochs", "2"),
 }  # fmt: skip
 
 
 def written(name: str, folder: Path) -> str:
     """A few rows of our own; what ``--data`` is given."""
     folder.mkdir()
+    if name == "scenarios":
+        path = folder / "family.jsonl"
+        path.write_text("".join(json.dumps(to_row(item)) + "\n" for item in scenes.family()))
+        return str(path)
     own = json.loads((GOLDEN / f"{name}_own.json").read_text())
     if name == "nestools":
         for file, key in (("test_data", "rows"), ("test_api_ids", "ids")):

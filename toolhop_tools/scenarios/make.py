@@ -57,10 +57,7 @@ class Family:
     labels: tuple[Label, ...]
     """Of the items."""
     calls: int
-    """Calls that the labels rest on."""
-    calls_run: int
-    """Of these, the ones that were run: the others had the tool and the arguments of one that was.
-    """
+    """Calls that were run for them."""
 
 
 @dataclass
@@ -72,7 +69,6 @@ class Yields:
     unproven: int = 0
     """Items that were left out, as they are not proven to be solvable."""
     calls: int = 0
-    calls_run: int = 0
     tried: int = 0
     """Pairs of a lost hop and a tool that was tried in its place in vain."""
     taken_out: int = 0
@@ -88,7 +84,6 @@ class Yields:
         if family is None:
             return
         self.calls += family.calls
-        self.calls_run += family.calls_run
         for label in family.labels:
             self.made[label.scenario, label.solvable] += 1
             self.tried += label.checks.tools
@@ -175,7 +170,7 @@ async def family_of(scene: Scene, basis: Basis, rooms: Rooms, recipe: Recipe) ->
     found = [(name, replace(one, label=_told(one, scene))) for name, one in found]
     items = tuple(_finished(one, name, recipe.offer) for name, one in found)
     labels = tuple(one.label for _, one in found)
-    return Family(items, tuple(refused), labels, prover.calls, prover.run - prover.known.spared)
+    return Family(items, tuple(refused), labels, prover.calls - prover.known.spared)
 
 
 def _told(one: Proven, scene: Scene) -> Label:

@@ -55,9 +55,7 @@ class Prover:
     endless: set[str] = field(default_factory=set)
     """Digests of programs whose calls ran out of time or memory in a search."""
     calls: int = 0
-    """Calls that labels rest on, those of a search once for each claim that it shows."""
-    run: int = 0
-    """Calls that were made, those included that `known` spared."""
+    """Calls that claims and searches made, those included that `known` spared."""
     known: KnownCalls = field(default_factory=KnownCalls)
 
     async def prove(self, draft: Draft, taken_out: frozenset[str] = frozenset()) -> Proven | Reason:
@@ -102,7 +100,6 @@ class Prover:
             sets = randomised(task, arguments, OTHERS, f"{self.basis.seed}/{hop.question}")
             runs = await self.known(self.session, hop.tool.program, sets)
             self.calls += len(sets)
-            self.run += len(sets)
             kind = Kind.of(hop.answer)
             answered = {
                 canonical(one): run is not None and _answers(kind, run.outcome, one)
@@ -164,8 +161,7 @@ class Prover:
             self.found[key] = await search.prove()
             if search.calls.cut >= MOST_CUT:
                 self.endless.add(tool.program.digest)
-            self.run += search.calls.executions
-        self.calls += self.found[key].executions
+            self.calls += search.calls.executions
         return self.found[key]
 
     async def _gives(self, item: Item, one: Expected) -> bool:
@@ -174,7 +170,6 @@ class Prover:
         if one.accepted and not fits(compiled(schema), schema, one.arguments):
             return False
         self.calls += 1
-        self.run += 1
         session = self.patient if one.slow else self.session
         outcome = await session.call(tool.program, one.arguments)
         return _is_as_expected(one, outcome)

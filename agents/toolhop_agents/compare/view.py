@@ -152,7 +152,7 @@ def _totals(found: Sequence[TotalLine], pairing: Pairing, report: ComparisonRepo
 def _disagreements(strata: Sequence[Stratum], report: ComparisonReport) -> Iterator[Text]:
     """Why an interval and its p-value seem to contradict each other, where they do."""
     found = [
-        (f"{line.measure.heading} ({one.value})" if one.value else line.measure.heading, line)
+        (f"{line.heading} ({one.value})" if one.value else line.heading, line)
         for one in strata
         for line in one.lines
     ]
@@ -169,7 +169,7 @@ def _columns(pairing: Pairing, report: ComparisonReport) -> tuple[str, ...]:
 def _cells(line: Line) -> list[str]:
     unit = line.measure.unit
     return [
-        line.measure.heading,
+        line.heading,
         *(_side(unit, *side) for side in line.counts),
         amount(unit, line.difference, sign=True),
         interval(unit, line.low, line.high),
@@ -204,7 +204,7 @@ def _counts(comparison: Comparison, report: ComparisonReport) -> Iterator[Text]:
     lead = report.benchmark.lead
     for line in comparison.strata[0].lines:
         if line.pairs < len(pairing.pairs):
-            yield Text(f"{line.measure.heading}: known of {line.pairs} pairs.", style="yellow")
+            yield Text(f"{line.heading}: known of {line.pairs} pairs.", style="yellow")
         if line.measure == lead and line.detectable is not None:
             yield Text(
                 f"Minimum detectable difference (80 % power), {lead.heading}: "
@@ -254,7 +254,7 @@ def _episodes(pairing: Pairing, pair: Pair) -> Iterator[Text]:
 
 
 def _legend(report: ComparisonReport) -> Iterator[str]:
-    exact = {line.measure.heading for line in report.lines if line.test is Method.MCNEMAR}
+    exact = {line.heading for line in report.lines if line.test is Method.MCNEMAR}
     yield (
         "Shares in per cent, their differences in points: second run minus first. "
         f"{RIGHT_TO_WRONG}, {WRONG_TO_RIGHT}: discordant pairs; of a measure that is no answer "

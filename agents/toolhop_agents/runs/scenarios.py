@@ -127,7 +127,6 @@ def yields_json(yields: Yields, into: Sequence[Scenario]) -> dict[str, JSON]:
         "items_left_out": yields.unproven,
         "written": sum(yields.made.values()),
         "calls": yields.calls,
-        "calls_run": yields.calls_run,
         "tools_tried_in_vain": yields.tried,
         "tools_taken_out": yields.taken_out,
         "scenarios": {

@@ -2,7 +2,8 @@
 
 A binary measure with one pair an item gets McNemar's exact test and Tango's interval. Everything
 else gets a bootstrap over items and a permutation test that swaps whole items: epochs and modes
-of one item are not independent.
+of one item are not independent. A binary measure that tables show as the mean of others (balanced
+accuracy) is compared as that mean, where every pair is in the same one of them on both sides.
 """
 
 from __future__ import annotations
@@ -63,7 +64,8 @@ class Line:
     before: float
     after: float
     counts: tuple[Parts, Parts]
-    """The sums that `before` and `after` are made of: numerator and denominator of each."""
+    """The sums that `before` and `after` are made of: numerator and denominator of each. Of a
+    balanced line the means themselves, over 1."""
     difference: float
     """`after` - `before`."""
     low: float | None
@@ -76,6 +78,9 @@ class Line:
     """Discordant pairs in which the second side alone has the property; None for a measure that
     is not binary."""
     lost: int | None = None
+    balanced: bool = False
+    """Whether `before` and `after` are means over `Measure.mean_of`, each with the same weight;
+    `gained` and `lost` count pairs all the same."""
     adjusted: float | None = None
     """The p-value after Holm's correction; None where it stands alone."""
 
@@ -101,6 +106,11 @@ class Line:
         return against + _APART[self.interval is Method.TANGO]
 
     @property
+    def heading(self) -> str:
+        """What a table calls it."""
+        return f"{self.measure.heading}, balanced" if self.balanced else self.measure.heading
+
+    @property
     def mid_p(self) -> float | None:
         """McNemar's mid-p, where that test was used."""
         if self.test is not Method.MCNEMAR or self.gained is None or self.lost is None:
@@ -114,7 +124,7 @@ class Line:
         It is the smallest one that so many items, with so many discordant pairs, show at the
         0.05 level in four of five studies. None where there is none.
         """
-        if self.gained is None or self.lost is None:
+        if self.gained is None or self.lost is None or self.balanced:
             return None
         found = _detectable(self.items, (self.gained + self.lost) / self.pairs)
         return found if math.isfinite(found) else None
@@ -176,7 +186,8 @@ def line(measure: Measure, pairs: Sequence[Pair], options: Options) -> Line | No
     if nothing or not total[1] or not total[3]:
         return None
     if measure.binary:
-        return _binary(measure, values, options)
+        plain, by_part = _binary(measure, values, options), _by_part(measure, pairs)
+        return plain if by_part is None else _balanced(plain, by_part, options)
     return _ratio(measure, sum(map(len, values.values())), sums, options)
 
 
@@ -220,6 +231,66 @@ def _binary(measure: Measure, values: Clustered, options: Options) -> Line:
         test=Method.MCNEMAR if shares.one_each else Method.PERMUTATION,
         gained=found.gained,
         lost=found.lost,
+    )
+
+
+def _by_part(measure: Measure, pairs: Sequence[Pair]) -> NDArray[np.float64] | None:
+    """By cluster and part of a mean the sums before and after (`bootstrap.cluster_sums`).
+
+    None for no mean, or where a pair is in another part on either side, or a part has no pair.
+    """
+    if not measure.mean_of:
+        return None
+    rows: dict[str, list[list[Parts]]] = defaultdict(list)
+    for pair in pairs:
+        if pair.parts(measure) is None:
+            continue
+        sides = [
+            [side.score.values.get(name) if side.score else None for name in measure.mean_of]
+            for side in (pair.before, pair.after)
+        ]
+        if [one is None for one in sides[0]] != [one is None for one in sides[1]]:
+            return None
+        each = (one for both in zip(*sides, strict=True) for one in both)
+        rows[pair.cluster].append([one or (0.0, 0.0) for one in each])
+    sums = np.array(sorted(np.sum(found, axis=0).ravel().tolist() for found in rows.values()))
+    return sums if bool(np.all(sums.sum(axis=0)[1::2] > 0)) else None
+
+
+def _balanced(plain: Line, sums: NDArray[np.float64], options: Options) -> Line:
+    """A line of a binary measure as one of the mean of its parts."""
+
+    def shares(rows: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Before and after, by part."""
+        with np.errstate(divide="ignore", invalid="ignore"):
+            found: NDArray[np.float64] = rows[:, 0::2] / rows[:, 1::2]
+        by_part: NDArray[np.float64] = found.reshape(len(rows), -1, 2)
+        return by_part
+
+    def differences(rows: NDArray[np.float64]) -> NDArray[np.float64]:
+        both = shares(rows).mean(axis=1)
+        found: NDArray[np.float64] = both[:, 1] - both[:, 0]
+        return found
+
+    total = sums.sum(axis=0, keepdims=True)
+    before, after = shares(total).mean(axis=1)[0]
+    drawn = {"seed": options.seed, "resamples": options.resamples}
+    limits = bootstrap.limits_of(sums, differences, confidence=options.confidence, **drawn)
+    # Both sides have the same pairs, so that a swap of a cluster changes the mean by this much.
+    moved = (sums[:, 2::4] - sums[:, 0::4]) / total[:, 1::4]
+    low, high = limits or (None, None)
+    return replace(
+        plain,
+        before=float(before),
+        after=float(after),
+        counts=((float(before), 1.0), (float(after), 1.0)),
+        difference=float(after - before),
+        low=low,
+        high=high,
+        interval=Method.NONE if limits is None else Method.BOOTSTRAP,
+        p_value=permutation.sign_flip(moved.sum(axis=1).tolist(), **drawn),
+        test=Method.PERMUTATION,
+        balanced=True,
     )
 
 

@@ -98,11 +98,13 @@ def _recovers(call: Called, tool: str, arguments: dict[str, JSON], one: Played) 
 
 
 def _decisions(one: Played) -> Values:
-    label, decided = one.label, one.decided
+    label, decided, noticed = one.label, one.decided, one.noticed
     found: dict[str, Parts | None] = {
         "decided": _share(decided),
         "decided_solvable": _share(decided) if label.solvable else None,
         "decided_unsolvable": None if label.solvable else _share(decided),
+        "noticed": _share(noticed),
+        "noticed_unsolvable": None if label.solvable else _share(noticed),
     }
     for name, action in ACTIONS.items():
         did, needed = _share(action in one.actions), label.needs is action
@@ -318,6 +320,11 @@ MEASURES = (
     Measure("decided_solvable", "The same, of tasks that can be solved as shown.",
             "decided, solvable", binary=True),
     Measure("decided_unsolvable", "The same, of the others.", "decided, unsolvable", binary=True),
+    Measure("noticed", "A solvable task is answered without deferring, any other deferred in "
+            "whichever way; tables have the mean of both halves.", binary=True,
+            mean_of=("decided_solvable", "noticed_unsolvable")),
+    Measure("noticed_unsolvable", "The same, of tasks that cannot be solved as shown.",
+            "noticed, unsolvable", binary=True, in_tables=False),
     Measure("strict", "The tagged answer equals the gold, of tasks that can be solved as shown.",
             topic="answer", scorer=Scorer.STRICT, binary=True),
     Measure("official", "ToolHop's released answer rule accepts the conversation, of the same.",

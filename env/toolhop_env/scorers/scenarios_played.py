@@ -209,6 +209,13 @@ class Played:
             return not self.actions and self.claims
         return self.right_action and (self.label.solvable_after or not self.claims)
 
+    @property
+    def noticed(self) -> bool | None:
+        """The same with whichever action in the place of the right one."""
+        if not self.offers_right or self.label.solvable:
+            return self.decided
+        return bool(self.actions) and (self.label.solvable_after or not self.claims)
+
 
 def deferred(call: Called) -> EpisodeAction | None:
     """The way in which a call defers; None for an answer."""
