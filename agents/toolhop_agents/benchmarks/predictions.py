@@ -118,9 +118,8 @@ def file_results(given: StandIns, turns: Iterable[Turn]) -> FileResults:
         for call, text in zip(turn.reply.calls, turn.results, strict=True):
             with suppress(ValueError, RecursionError):
                 results[_call(call.name, json.loads(call.arguments))].append(text)
-    return FileResults(
-        given.simulator, given.user, given.described, given.wording, given.earlier, results
-    )
+    of = (given.simulator, given.user, given.described, given.wording, given.earlier)
+    return FileResults(*of, results, approver=given.approver)
 
 
 def _call(tool: str, arguments: JSON) -> str:
