@@ -13,6 +13,7 @@ from toolhop_env.benchmark import Benchmark
 from toolhop_env.estimates import Estimate
 from toolhop_env.measures import CONDUCT, INSTANCE_ERROR, QUERY_ERROR, Measure, Scorer, Unit
 from toolhop_env.score import Score
+from toolhop_env.statistics.passing import KINDS, PassRate
 from toolhop_env.summary import Summary
 from toolhop_sandbox.outcome import JSON
 from toolhop_tools.perturb.order import tool_order, tool_orders
@@ -278,6 +279,41 @@ def total_table(
     return table
 
 
+PASSES = (
+    "pass@2: the chance that at least one of 2 tries at an item is right; pass^2: that both are. "
+    "Unbiased, from all tries; standard errors over items."
+)
+
+
+def pass_table(
+    benchmark: Benchmark, summaries: Sequence[Summary], labels: RowLabels | None = None
+) -> StackedTable | None:
+    """pass@k and pass^k of the answer measures; None where no item was tried twice."""
+    rates = [rate for one in summaries for kinds in one.passes.values() for of in kinds.values()
+             for rate in of]  # fmt: skip
+    if not rates:
+        return None
+    columns = [(kind, k) for k in sorted({rate.k for rate in rates} - {1}) for kind in KINDS]
+    title = f"{benchmark.title}, tries, per cent ± standard error; {_order(summaries)}"
+    table = StackedTable(title=title, keys=3)
+    for column in ("arm" if labels else "agent", "mode", "scorer"):
+        table.add_column(column, prose=column != "mode")
+    for kind, k in columns:
+        table.add_column(kind.replace("k", str(k)), right=True)
+    labels = labels or labelled(summaries)
+    headings = {measure.name: measure.heading for measure in benchmark.answer_measures}
+    for one in summaries:
+        for name, kinds in one.passes.items():
+            found = {(kind, rate.k): rate for kind, rates in kinds.items() for rate in rates}
+            cells = [_pass_rate(found.get(column)) for column in columns]
+            table.add_row(labels[_name(one)], one.group.mode, headings[name], *cells)
+    return table
+
+
+def _pass_rate(rate: PassRate | None) -> str:
+    return percent(Estimate(rate.value, rate.stderr, rate.items) if rate else None)
+
+
 def error_table(
     summaries: Sequence[Summary], labels: RowLabels | None = None
 ) -> StackedTable | None:
@@ -310,8 +346,10 @@ def print_tables(
     for name in dict.fromkeys(one.group.benchmark for one in summaries):
         these = [one for one in summaries if one.group.benchmark == name]
         console.print(answer_table(these[0].benchmark, these, labels))
-        for table in (scorer_table, total_table, detail_table):
+        for table in (scorer_table, total_table, pass_table, detail_table):
             _print_next(console, table(these[0].benchmark, these, labels))
+            if table is pass_table and any(one.passes for one in these):
+                console.print(PASSES, style="dim")
     _print_next(console, error_table(summaries, labels))
     _print_cached(console, summaries)
     if unanswered := sum(summary.no_reply for summary in summaries):
@@ -377,6 +415,12 @@ def _plain(one: Summary) -> dict[str, JSON]:
             total: {name: _estimate(figure) for name, figure in found.items()}
             for total, found in one.totals.items()
         },
+        "passes": {
+            name: {
+                kind: {str(rate.k): _rate(rate) for rate in rates} for kind, rates in kinds.items()
+            }
+            for name, kinds in one.passes.items()
+        },
         "errors": {code.value: count for code, count in one.errors.items()},
         "endings": {ending.value: count for ending, count in one.endings.items()},
         "input_tokens": spent.input_tokens,
@@ -390,6 +434,10 @@ def _plain(one: Summary) -> dict[str, JSON]:
         "proven": one.proven,
         **{f"{name}_proven": _estimate(figure) for name, figure in one.figures_proven.items()},
     }
+
+
+def _rate(rate: PassRate) -> JSON:
+    return {"value": rate.value, "stderr": rate.stderr, "items": rate.items}
 
 
 def _estimate(figure: Estimate | None) -> JSON:

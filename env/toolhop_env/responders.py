@@ -92,7 +92,7 @@ class StandIns:
     """What the simulator answered before in the place of recorded tools, by `call_key`: a call is
     answered alike whenever it is made."""
 
-    approver: Approver | None = None
+    approver: Approver | None = field(default=None, kw_only=True)
     """Asked before each call; None where every valid call is run."""
 
     async def look_up(

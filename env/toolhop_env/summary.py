@@ -19,6 +19,7 @@ from toolhop_env.measures import CONDUCT, Scorer
 from toolhop_env.reading import CallFormat
 from toolhop_env.score import Conduct, Score
 from toolhop_env.spending import Spent
+from toolhop_env.statistics.passing import KINDS, PassRate, over_items, usual_ks
 from toolhop_env.trace import Ending
 from toolhop_env.verdicts import ErrorCode
 
@@ -68,6 +69,9 @@ class Summary:
     """Scored episodes without any reply, such as those that a file of answers lacks."""
     figures_proven: Mapping[str, Estimate | None] = field(default_factory=dict)
     """The answer measures over those."""
+    passes: Mapping[str, Mapping[str, Sequence[PassRate]]] = field(default_factory=dict)
+    """By binary answer measure and kind (pass@k, pass^k): the rates by k. Empty where no item was
+    tried twice."""
     totals: Totals = field(default_factory=dict)
     """Of the same agent over all its modes: the same in each mode's summary."""
 
@@ -124,10 +128,31 @@ def _summary(name: Group, group: Sequence[Attempt]) -> Summary:
         endings=dict(Counter(one.ending for one in conducts)),
         proven=len(proven) if certified else None,
         no_official=_no_official(benchmark, [score for _, score in pairs]),
+        passes=_passes(benchmark, scored),
         no_reply=sum(one.turns == 0 for one in conducts),
         figures_proven={m.name: of_proven[m.name] for m in benchmark.answer_measures},
         spent=_spent(conducts),
     )
+
+
+def _passes(
+    benchmark: Benchmark, scored: Sequence[tuple[Attempt, Score]]
+) -> dict[str, dict[str, list[PassRate]]]:
+    """Over the items, each with all its scored tries; those with fewer than k are left out."""
+    found: dict[str, dict[str, list[PassRate]]] = {}
+    for measure in benchmark.answer_measures:
+        tried: dict[str, list[bool]] = defaultdict(list)
+        for one, score in scored:
+            if measure.binary and (parts := measure.of(score)) is not None:
+                tried[one.item].append(bool(parts[0]))
+        counts = [(len(tries), sum(tries)) for tries in tried.values()]
+        ks = usual_ks(max((tries for tries, _ in counts), default=0))
+        if ks:
+            found[measure.name] = {
+                kind: [rate for k in ks if (rate := over_items(counts, k, estimate)) is not None]
+                for kind, estimate in KINDS.items()
+            }
+    return found
 
 
 def _no_official(benchmark: Benchmark, scores: Iterable[Score]) -> int:

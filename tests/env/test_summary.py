@@ -259,3 +259,25 @@ def test_the_error_of_a_mean_is_that_of_leaving_items_out() -> None:
 
 def test_a_mean_needs_every_one_of_its_measures() -> None:
     assert mean_of("a", "b", scores=[{"a": (1.0, 1.0), "b": (0.0, 0.0)}]) is None
+
+
+def test_tries_at_an_item_give_pass_at_k_and_pass_hat_k() -> None:
+    right = {"a": (1, 0, 0, 0), "b": (1, 1, 1, 0), "c": (0, 0), "d": (1,)}
+    found = summary(
+        *(
+            one(item, epoch=epoch, strict=value)
+            for item, tries in right.items()
+            for epoch, value in enumerate(tries, 1)
+        ),
+        one("a", epoch=5, verdict=Errored("broke")),
+    ).passes["strict"]
+    assert [(rate.k, rate.items) for rate in found["pass@k"]] == [(1, 4), (2, 3), (4, 2)]
+    at = {rate.k: rate.value for rate in found["pass@k"]}
+    hat = {rate.k: rate.value for rate in found["pass^k"]}
+    # Of the six ways to choose two of four tries at `a` three hold its success, at `b` all.
+    assert at == pytest.approx({1: (1 / 4 + 3 / 4 + 0 + 1) / 4, 2: (1 / 2 + 1 + 0) / 3, 4: 1})
+    assert hat == pytest.approx({1: at[1], 2: (0 + 1 / 2 + 0) / 3, 4: 0})
+
+
+def test_one_try_an_item_gives_none() -> None:
+    assert summary(one("a"), one("b")).passes == {}

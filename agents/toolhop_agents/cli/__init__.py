@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping
 from difflib import get_close_matches
 
 import click
+from click.shell_completion import CompletionItem
 
 COMMANDS: Mapping[str, str] = {
     # name: what `toolhop --help` says of it; the module is agents.cli.NAME, the object NAME, with
@@ -33,6 +34,7 @@ COMMANDS: Mapping[str, str] = {
     "call": "Call one tool in the sandbox.",
     "sandbox": "Build, check and clean up what tools run in.",
     "serve": "Serve a scripted agent over the OpenAI protocol on loopback.",
+    "completion": "Install completion for bash, zsh or fish.",
 }
 PREFIX = "TOOLHOP"
 """Of the variables that set flags."""
@@ -96,6 +98,15 @@ class Lazy(click.Group):
         if args and args[0] not in COMMANDS and not args[0].startswith("-"):
             ctx.fail(f"no command {args[0]!r}{nearest(args[0], COMMANDS)}")
         return super().resolve_command(ctx, args)
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        """Commands that begin so, without importing one."""
+        found = [
+            CompletionItem(name, help=about)
+            for name, about in COMMANDS.items()
+            if name.startswith(incomplete)
+        ]
+        return found or super().shell_complete(ctx, incomplete)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """List the commands from the table above."""

@@ -12,6 +12,7 @@ from toolhop_agents.models.prices import UnknownPrice
 from toolhop_agents.prompts import TemplateError
 from toolhop_agents.runs.estimate import NothingToGoBy
 from toolhop_agents.runs.replay import NotReplayable
+from toolhop_agents.runs.spans import TelemetryMissing
 from toolhop_agents.scripted.choose import UnknownAgent
 from toolhop_env.benchmarks import UnknownBenchmark
 from toolhop_env.facets import UnknownFacet
@@ -42,6 +43,7 @@ _CODES: tuple[tuple[type[Exception], int], ...] = (
     (TraceError, EXIT_USAGE),
     (ExportError, EXIT_USAGE),
     (MissingExtra, EXIT_MISSING),
+    (TelemetryMissing, EXIT_MISSING),
     (NotReplayable, EXIT_EPISODES),
     (SandboxUnavailable, EXIT_MISSING),
     (SandboxFault, EXIT_EPISODES),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -17,14 +17,10 @@ from toolhop_env.pairs.pair import Pair
 from toolhop_env.pairs.totals import TotalLine, total_lines
 from toolhop_env.runs.sides import NotComparable, Side, benchmark_of, domains, read_sides
 from toolhop_env.statistics import bootstrap, passing
-from toolhop_env.statistics.passing import PassRate
+from toolhop_env.statistics.passing import KINDS, PassRate
 
 ALL = "all"
 """The stratum of every pair."""
-KINDS: Mapping[str, Callable[[int, int, int], float]] = {
-    "pass@k": passing.pass_at_k,
-    "pass^k": passing.pass_hat_k,
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,7 +176,7 @@ def _passes(
     """By mode and measure; only where items were played more than once, or it was asked for."""
     most, ks = _epochs(pairing), request.ks
     if ks is None:
-        ks = [2**power for power in range(most.bit_length())] if most > 1 else []
+        ks = passing.usual_ks(most)
     measures = [measure for measure in benchmark.answer_measures if measure.binary]
     by_mode: dict[str, list[Pair]] = defaultdict(list)
     for pair in pairing.pairs:

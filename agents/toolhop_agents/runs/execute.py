@@ -34,6 +34,7 @@ from toolhop_agents.runs.manifest import Status, folder_name, manifest
 from toolhop_agents.runs.play import AgentSource, Means
 from toolhop_agents.runs.settings import RunSettings
 from toolhop_agents.runs.signals import Interrupted, until_signal
+from toolhop_agents.runs.spans import exported
 from toolhop_agents.runs.unit import WorkUnit, unit_seed
 from toolhop_agents.scripted.choose import choose
 from toolhop_agents.scripted.model import ScriptedModel
@@ -164,10 +165,11 @@ class _RunSession:
     ) -> Run:
         """Play what is left."""
         job = self._job
+        watch = self._stack.enter_context(exported(job.settings))
         sandbox, means, judge = await self._open()
         store, facts = self._folder(sandbox)
         executor = LocalExecutor(job.settings, means, store, on_result, self._ledger, judge=judge)
-        executor.starts = job.starts or executor.starts
+        executor.starts, executor.watch = job.starts or executor.starts, watch
         on_start(Plan(job.items, self._episodes, self._at_a_time, str(store.folder)))
         left = job.left(self._begun.done)
         status, fault, stopped_by = await _play(executor, left, self._at_a_time)

@@ -10,7 +10,7 @@ import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -30,7 +30,7 @@ OPERATIONAL = frozenset(
     {
         "max_samples", "max_connections", "log_dir", "timeout_s", "max_retries", "retry_on_error",
         "run_token_limit", "run_call_limit", "run_time_limit_s", "run_cost_limit", "cache",
-        "judge", "judge_base_url", "judge_votes",
+        "judge", "judge_base_url", "judge_votes", "otel",
     }
 )  # fmt: skip
 """Settings that change how far and how fast a run goes, and no result: they may differ from one
@@ -316,6 +316,10 @@ class RunSettings(BaseModel):
         Path | None,
         Flag("Look for replies here first, and keep new ones.", metavar="FOLDER"),
     ] = None
+    otel: Annotated[
+        Literal["off", "spans", "content"],
+        Flag("Send OpenTelemetry spans; content adds what is said, called and answered."),
+    ] = "off"
     skip_broken: Annotated[bool, Flag("Leave out items that cannot be used.")] = False
     certified_only: Annotated[bool, Flag("Only items that `toolhop certify` proved.")] = False
     certificates: Annotated[

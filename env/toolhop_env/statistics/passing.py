@@ -8,7 +8,7 @@ arXiv 2406.12045).
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 
@@ -41,6 +41,17 @@ def pass_hat_k(n: int, c: int, k: int) -> float:
     """
     _check(n, c, k)
     return math.comb(c, k) / math.comb(n, k)
+
+
+KINDS: Mapping[str, Callable[[int, int, int], float]] = {
+    "pass@k": pass_at_k,
+    "pass^k": pass_hat_k,
+}
+
+
+def usual_ks(most: int) -> list[int]:
+    """The numbers of tries that are shown: powers of two up to `most`, and none for one try."""
+    return [2**power for power in range(most.bit_length())] if most > 1 else []
 
 
 def over_items(

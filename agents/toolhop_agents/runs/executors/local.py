@@ -43,6 +43,8 @@ class LocalExecutor:
     """What a unit begins with that no attempt has been made at."""
     judge: Judge | None = None
     """Who answers a benchmark's questions; None leaves them open."""
+    watch: Callable[[], Sink] | None = None
+    """Makes a further sink for each episode's events."""
 
     def __post_init__(self) -> None:
         agents, ledger = self.means.agents, self.ledger
@@ -157,11 +159,13 @@ class LocalExecutor:
     def _sink(self, unit: WorkUnit, prefix: Prefix, events: list[Event]) -> Iterator[Sink]:
         """The trace file, with the ledger listening."""
         prefix_turns = len(prefix.turns.replies) if prefix.turns else 0
+        watch = self.watch() if self.watch else lambda _: None
         with self.store.sink(unit.name) as write:
 
             def sink(event: Event) -> None:
                 write(event)
                 events.append(event)
+                watch(event)
                 self.ledger.add(event, prefix_turns)
 
             yield sink
