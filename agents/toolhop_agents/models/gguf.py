@@ -30,6 +30,8 @@ CONTEXT = 16384
 made for less has its own limit."""
 CHATML = "chatml-tools"
 """The name of a chat template that shows tools; most small models are trained on ChatML."""
+TIMEOUT_S = 3600.0
+"""At least so long may a request take: such a server is slow on a small machine, never lost."""
 LOOPBACK = "http://127.0.0.1"
 """Where any such model is asked."""
 _LONGEST_LINE = 1024

@@ -60,7 +60,7 @@ class Served:
                 temperature=settings.temperature,
                 max_tokens=settings.max_tokens,
                 seed=seed,
-                timeout_s=settings.timeout_s,
+                timeout_s=max(settings.timeout_s, gguf.TIMEOUT_S if settings.gguf else 0.0),
                 max_retries=settings.max_retries,
                 connections=self._connections,
                 price=prices.parse(settings.price) if settings.price else None,
