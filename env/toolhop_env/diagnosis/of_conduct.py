@@ -65,7 +65,8 @@ def tools_unseen(group: Scored) -> Iterator[Finding]:
             Severity.ERROR if len(hit) >= MOSTLY * len(group) else Severity.WARNING,
             f"{len(hit)} of {len(group)} first prompts have too few tokens to hold the tools that "
             f"were sent ({group.who}): the server seems to drop them, as with a chat template that "
-            "knows no tools. Give it another template, or play with --call-format text",
+            "knows no tools. Give it another template (--chat-template for --gguf), or play with "
+            "--call-format text",
             hit,
             {"episodes": len(group)},
         )
