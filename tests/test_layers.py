@@ -25,7 +25,7 @@ ORDER = tuple(ROOMS)
 CLIENTS = {"openai_model.py", "litellm_model.py"}
 """Imported only when such a model is opened; see tests/agents/test_clients.py."""
 WITHIN_AGENTS = (
-    {"models", "call_formats", "prompts"},
+    {"models", "call_formats", "prompts", "extras"},
     {"scripted"},
     {"react"},
     {"approval", "benchmarks", "judge", "simulator"},

@@ -148,7 +148,10 @@ def _by_ids(dataset: DataSet, sample_ids: Sequence[str]) -> tuple[Item, ...]:
 
 def _nearest(dataset: DataSet, sample_id: str) -> str:
     ids = list(dataset.by_id)
-    if near := get_close_matches(sample_id, ids, n=3, cutoff=0.5):
+    close = get_close_matches(sample_id, ids, n=3, cutoff=0.5)
+    part = sample_id.casefold().strip()
+    holding = [identity for identity in ids if part and part in identity.casefold()]
+    if near := [*dict.fromkeys([*close, *holding])][:3]:
         return f"the nearest ids are {', '.join(near)}"
     span = f"{ids[0]} … {ids[-1]}" if len(ids) > 1 else "".join(ids)
     return f"its {len(ids)} ids are {span}; `toolhop data list` shows them"

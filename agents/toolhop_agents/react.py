@@ -19,7 +19,8 @@ async def play(episode: Episode, model: Model) -> None:
     grown too long for the model, as out of context; one that is never answered, as stopped.
 
     Raises:
-        ModelFault: one that makes other episodes useless too, after the episode was ended.
+        ModelFault: one that playing the episode again cannot end, after it was ended; a `fatal`
+            one makes other episodes useless too.
     """
     while episode.ending is None:
         documents = [tool.schema for tool in episode.tools]
@@ -31,14 +32,15 @@ async def play(episode: Episode, model: Model) -> None:
             if scope.cancelled_caught:
                 episode.end(Ending.OUT_OF_TIME)
         except ModelFault as fault:
-            if isinstance(fault, ConversationTooLong) and episode.trace.replies:
+            too_long = isinstance(fault, ConversationTooLong)
+            if too_long and episode.trace.replies:
                 episode.end(Ending.OUT_OF_CONTEXT)
                 return
             if isinstance(fault, NoReply):
                 episode.end(Ending.STOPPED, str(fault))
                 return
             episode.end(Ending.ERRORED, f"the model could not be asked: {fault}")
-            if fault.fatal:
+            if fault.fatal or too_long:
                 raise
         except SandboxError as fault:
             episode.end(Ending.ERRORED, f"the sandbox broke: {fault}")

@@ -33,6 +33,7 @@ __all__ = [
     "Template",
     "Verbosity",
     "error_code",
+    "problems_text",
     "render",
     "result_value",
 ]
@@ -99,7 +100,7 @@ def _values(code: ErrorCode, name: str, verdict: Call | Rejected, text: str) -> 
     first = verdict.problems[0]
     return {
         **values,
-        "problems": _problems(name, verdict),
+        "problems": problems_text(name, verdict),
         "problem": _sentence(name, first),
         "path": first.path,
         "given": first.given,
@@ -136,10 +137,11 @@ def result_value(outcome: Returned) -> JSON:
 
 
 def _rejection(name: str, rejected: Rejected) -> str:
-    return f"The call was not run. {_problems(name, rejected)}"
+    return f"The call was not run. {problems_text(name, rejected)}"
 
 
-def _problems(name: str, rejected: Rejected) -> str:
+def problems_text(name: str, rejected: Rejected) -> str:
+    """What is wrong with a call that was not run, in sentences."""
     lines = [_sentence(name, problem) for problem in rejected.problems[:5]]
     left = len(rejected.problems) - 5
     if left > 0:

@@ -5,8 +5,9 @@ An errored episode has no score; it is counted, and left out of every mean.
 
 from __future__ import annotations
 
+import json
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Annotated, TypeAlias
@@ -18,6 +19,7 @@ from toolhop_env.offered import tools_unseen
 from toolhop_env.spending import cost_of
 from toolhop_env.trace import Called, Ended, Ending, Trace
 from toolhop_env.verdicts import ErrorCode
+from toolhop_tools.model import canonical
 
 Parts: TypeAlias = tuple[float, float]
 """A numerator and a denominator. A mean over episodes is the sum of the numerators by the sum of
@@ -59,6 +61,8 @@ class Conduct:
     """What those cost when they were asked for; None where a price is not known."""
     cut_replies: int = 0
     """Replies that reached the limit of their tokens."""
+    repeated_failures: int = 0
+    """Failed calls of which an equal one failed before: the same tool, equal arguments."""
     tools_unseen: bool = False
     """The first prompt was too short to hold the tools sent with it (`toolhop_env.offered`)."""
 
@@ -130,8 +134,24 @@ def conduct(trace: Trace, ended: Ended) -> Conduct:
         saved_output_tokens=sum(reply.usage.output_tokens for reply in cached),
         saved_usd=cost_of(cached),
         cut_replies=sum(event.reply.cut for event in trace.replies),
+        repeated_failures=repeated_failures(calls),
         tools_unseen=tools_unseen(trace),
     )
+
+
+def repeated_failures(calls: Iterable[Called]) -> int:
+    """How many of the calls failed after an equal one had failed. Arguments that are no JSON are
+    equal where their text is.
+    """
+    failed = [call.raw for call in calls if call.error is not None]
+    return len(failed) - len({(raw.name, _arguments(raw.arguments)) for raw in failed})
+
+
+def _arguments(text: str) -> str:
+    try:
+        return canonical(json.loads(text))
+    except (ValueError, RecursionError):
+        return text
 
 
 def has_repair(call: Called) -> bool:

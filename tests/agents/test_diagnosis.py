@@ -290,6 +290,15 @@ def test_answers_lost_between_the_last_result_and_the_message() -> None:
     assert found([episode(1, called("minus", 35), answer="37")], "lost_answers") is None
 
 
+def test_calls_made_again_as_they_failed() -> None:
+    again = [*failing("born", times=2), *failing("born", times=2)]
+    traces = [episode(1, *again), episode(2, *failing("born"), agent="other"), right(3)]
+    finding = only(traces, "repeated_failures")
+    assert (finding.severity, finding.episodes) == (Severity.NOTE, ("m-1",))
+    assert finding.text.startswith("2 of 4 failed calls repeat one that failed before, in 1 of 2 ")
+    assert finding.evidence == {"repeated": 2, "failed": 4}
+
+
 @pytest.mark.parametrize("reason", ["length", "max_tokens", "MAX_TOKENS"])
 def test_replies_cut_by_their_tokens(reason: str) -> None:
     trace = right(1)

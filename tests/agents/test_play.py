@@ -19,6 +19,7 @@ from tests.env import scenes
 from toolhop_agents.cli.play import choose, play
 from toolhop_agents.play.prompt import history_file, open_history
 from toolhop_env.benchmarks import score
+from toolhop_env.runs.files import StoreError
 from toolhop_env.runs.store import read_trace
 from toolhop_env.score import Errored, Score
 from toolhop_env.trace import Ending, FeedbackSet, Trace
@@ -217,6 +218,53 @@ def test_gold_is_shown_only_if_asked_for(agent: Agent, tmp_path: Path) -> None:
     assert "gold answer               16" in shown
 
 
+def test_a_check_says_what_is_wrong_and_takes_no_turn(agent: Agent, tmp_path: Path) -> None:
+    lines = """
+:check power x=1
+:check power base=4 && capitol {}
+:check power base=4
+:check power
+:check no call
+:feedback minimal
+:check power x=1
+"""
+    out = agent(lines, "small-1").stdout
+    assert "The call would not be run. power needs the argument `base`, which is missing." in out
+    assert 'There is no tool "capitol"' in out
+    assert "Nothing is wrong with it. It was not made: type it." in out
+    assert "say which call, with its arguments" in out
+    assert "The call would fail." in out
+    assert "turn 2/9>" not in out
+    (trace,) = traces(tmp_path)
+    assert trace.replies == ()
+
+
+def test_a_game_that_was_left_goes_on(agent: Agent, tmp_path: Path) -> None:
+    lines = "capital country=Norway\n:feedback minimal\npower x=1\n:back\nlength text=Oslo\n:quit\n"
+    out = agent(lines, "small-1").stdout
+    (left,) = (tmp_path / "logs").iterdir()
+    assert f"toolhop play --resume {left}" in out
+
+    def resumed(folder: Path, log_dir: str, lines: str, *flags: str) -> Result:
+        given = ["--resume", str(folder), "--log-dir", str(tmp_path / log_dir), *flags]
+        return CliRunner().invoke(play, given, input=lines)
+
+    done = resumed(left, "again", ":history\n:feedback\npower base=4\n:answer 16\n")
+    assert done.exit_code == 0, (done.output, done.exception)
+    assert "Feedback is minimal" in done.stdout
+    assert "turn 3/9>" in done.stdout
+    (path,) = (tmp_path / "again").glob("*/episodes/*.jsonl")
+    trace = read_trace(path)
+    verdict = score(trace)
+    assert isinstance(verdict, Score)
+    assert (verdict.value("strict"), verdict.conduct.calls, len(trace.replies)) == (1, 3, 4)
+    over = resumed(path.parents[1], "more", "")
+    assert isinstance(over.exception, StoreError)
+    assert "is over" in str(over.exception)
+    assert "leave ITEM out" in resumed(left, "more", "", "small-1").output
+    assert "leave --mode out" in resumed(left, "more", "", "--mode", "free").output
+
+
 def test_all_commands_say_something(agent: Agent, tmp_path: Path) -> None:
     copy = tmp_path / "copy.jsonl"
     lines = f"""
@@ -373,6 +421,8 @@ def test_items_are_picked_by_seed() -> None:
     assert choose(dataset, "small-7", 3).id == "small-7"
     with pytest.raises(BadChoice, match="no item 'smal-7' in test; the nearest ids are small-7"):
         choose(dataset, "smal-7", 3)
+    with pytest.raises(BadChoice, match="the nearest ids are small-0, small-1, small-2"):
+        choose(dataset, "S", 3)
 
 
 def test_a_random_item_says_how_to_get_it_again(agent: Agent) -> None:

@@ -156,6 +156,16 @@ def test_cancel_leaves_the_form() -> None:
         answers(document(), ":cancel")
 
 
+def test_one_field_back_asks_again_and_forgets_what_was_given() -> None:
+    one = document(("whole",), "whole", "text")
+    text, asked = answers(one, ":back", "3", ":back", "4", "x")
+    assert json.loads(text) == {"whole": 4, "text": "x"}
+    assert [name for name, _ in asked] == ["whole", "whole", "text", "whole", "text"]
+    assert asked[1][1] == "this is the first field"
+    text, _ = answers(document((), "whole", "text"), "3", ":back", "", "")
+    assert json.loads(text) == {}
+
+
 def test_choices_and_kinds_for_the_screen() -> None:
     by_name = {parameter.name: parameter for parameter in parameters(document())}
     assert by_name["choice"].choices == ("plain", "upper", "two words")

@@ -28,7 +28,7 @@ ENTER, TAB, CTRL_C, CTRL_D, UP = "\r", "\t", "\x03", "\x04", "\x1b[A"
 class Terminal:
     """Types, and waits for what the screen shows."""
 
-    def __init__(self, folder: Path, columns: int = 90) -> None:
+    def __init__(self, folder: Path, columns: int = 80, arguments: tuple[str, ...] = ()) -> None:
         data = folder / "items.json"
         rows = to_rows(DataSet("test", "here", (small_item(),)))
         data.write_text(json.dumps(rows), encoding="utf-8")
@@ -38,7 +38,7 @@ class Terminal:
         environment = {"XDG_STATE_HOME": str(folder / "state"), "TERM": "xterm"}
         self.child = pexpect.spawn(
             sys.executable,
-            ["-c", code, "play", "small-1", *flags],
+            ["-c", code, "play", *(arguments or ("small-1", *flags))],
             cwd=str(ROOT),
             env=os.environ | environment | {"PROMPT_TOOLKIT_NO_CPR": "1"},
             dimensions=(40, columns),
@@ -72,14 +72,23 @@ def terminal(tmp_path: Path) -> Iterator[Terminal]:
 
 
 def test_a_game_in_a_terminal(terminal: Terminal, tmp_path: Path) -> None:
-    terminal.sees("squared length", "country", "turn 1/9>")
+    terminal.sees("squared length", "Tools: ", "capital", "length", "power")
+    terminal.sees("hops 0/3 · turn 1/9 · calls 0, failed 0", "turn 1/9>")
     # Only letters that change are drawn: a completion may come as its last letters alone.
     # The name is completed, and the form asks for what the schema lists.
     terminal.type("cap" + TAB).sees("ital").type(ENTER).sees("country:")
     terminal.type(ENTER).sees("country is required").type("Norway" + ENTER)
+    terminal.sees("style:").type(":back" + ENTER).sees("country:").type("Norway" + ENTER)
     terminal.sees("style:").type("u" + TAB).sees("pper").type(ENTER).sees('"OSLO"')
-    terminal.sees("turn 2/9>").type(":feedback m" + TAB).sees("inimal").type(ENTER)
-    terminal.sees("Feedback is minimal").type("power x=1" + ENTER).sees("The call failed.")
+    terminal.sees("hops 1/3 · turn 2/9", "turn 2/9>").type(":tool capital" + ENTER).sees(
+        "country", "required"
+    )
+    terminal.type(":check power x=1" + ENTER).sees("needs the argument `base`").sees("turn 2/9>")
+    terminal.type(":feedback m" + TAB).sees("inimal").type(ENTER)
+    terminal.sees("Feedback is minimal").type("power x=1" + ENTER)
+    terminal.sees("The call would fail. No turn is taken yet.", "[y/N]").type(ENTER)
+    terminal.sees("No call was made.", "turn 2/9>").type("power x=1" + ENTER)
+    terminal.sees("[y/N]").type("y" + ENTER).sees("The call failed.")
     terminal.sees("turn 3/9>").type("length" + ENTER).sees("text:").type(CTRL_C)
     terminal.sees("no call was made", "turn 3/9>").type(":back" + ENTER)
     terminal.sees("Back before turn 2", "turn 2/9>").type(CTRL_C).sees(":quit leaves")
@@ -103,4 +112,8 @@ def test_lines_of_the_last_game_come_back_and_ctrl_d_leaves(
     terminal = Terminal(tmp_path, columns=30)
     terminal.sees("turn 1/9>").type(UP + UP + ENTER).sees("ok", "25").sees("turn 2/9>")
     terminal.type(":score" + ENTER).sees("hops reached: 0").sees("turn 2/9>")
-    terminal.type(CTRL_D).sees("You left without an answer.").ends()
+    terminal.type(CTRL_D).sees("You left without an answer.", "--resume").ends()
+    (left,) = (tmp_path / "logs").iterdir()
+    again = ("--resume", str(left), "--log-dir", str(tmp_path / "again"))
+    terminal = Terminal(tmp_path, arguments=again)
+    terminal.sees("turn 2/9>").type(":answer 16" + ENTER).sees("strict", "right").ends()

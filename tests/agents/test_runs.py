@@ -293,6 +293,7 @@ def test_a_reply_that_loops_until_its_limit_is_scored(data: DataSet, tmp_path: P
          "answered"),
         ("tool_use_failed: Failed to call a function.", "malformed_call"),
         ("error parsing tool call: raw='{', err=unexpected end", "malformed_call"),
+        ("Failed to parse input at pos 12: <tool_call>{", "malformed_call"),
     ],
 )  # fmt: skip
 def test_what_the_model_wrote_is_no_fault_of_its_server(

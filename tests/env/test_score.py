@@ -9,8 +9,9 @@ from dataclasses import replace
 import pytest
 
 from tests.env.games import ITEM
-from tests.env.made import called, finished, started
+from tests.env.made import called, finished, raw, started
 from toolhop_env.benchmarks import score
+from toolhop_env.measures import CONDUCT
 from toolhop_env.messages import Reply, Usage
 from toolhop_env.results import holds_answer
 from toolhop_env.score import Errored, Score
@@ -172,6 +173,31 @@ def test_errors_are_counted_by_code_and_once_a_call() -> None:
         ErrorCode.RAISED: 1,
     }
     assert (result.failed_calls, result.calls, result.repairable) == (4, 5, 1)
+
+
+def test_a_failed_call_that_is_made_again_and_fails_again_is_counted() -> None:
+    def failed(tool: str, text: str) -> Called:
+        one = called(tool, outcome=Raised("E", ""), error=ErrorCode.RAISED)
+        return replace(one, raw=raw(tool, text))
+
+    conduct = scored(
+        finished(
+            failed("born", '{"a": 1, "b": [2]}'),
+            failed("born", '{"b": [2.0], "a": 1}'),  # the same, in JSON
+            failed("born", '{"a": true, "b": [2]}'),
+            failed("minus", '{"a": 1, "b": [2]}'),
+            failed("born", "{a"),
+            failed("born", "{a"),
+            failed("born", "{b"),
+            failed("born", "[" * 100_000),
+            called("born", 1815),
+            called("born", 1815),  # made again, and not failed
+        )
+    )
+    by_name = {one.name: one.of(conduct) for one in CONDUCT}
+    assert by_name["repeated_failures"] == (2, 1)
+    assert by_name["repeated_failure"] == (2, 10)
+    assert by_name["failed_calls"] == (8, 1)
 
 
 def priced(*costs: float | None) -> Trace:

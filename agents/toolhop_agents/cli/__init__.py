@@ -33,7 +33,7 @@ COMMANDS: Mapping[str, str] = {
     "check": "Test every tool of a data set by its properties.",
     "call": "Call one tool in the sandbox.",
     "sandbox": "Build, check and clean up what tools run in.",
-    "serve": "Serve a scripted agent over the OpenAI protocol on loopback.",
+    "serve": "Serve a scripted agent, or a model out of a file, on loopback.",
     "completion": "Install completion for bash, zsh or fish.",
 }
 PREFIX = "TOOLHOP"

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from toolhop_agents.ablate.design import DesignError
 from toolhop_agents.cli import EXIT_EPISODES, EXIT_MISSING, EXIT_USAGE
-from toolhop_agents.export.files import ExportError, MissingExtra
+from toolhop_agents.export.files import ExportError
+from toolhop_agents.extras import MissingExtra
 from toolhop_agents.judge.judges import JudgeError
 from toolhop_agents.models.base import ModelFault, NoKey, NoSuchModel
 from toolhop_agents.models.cache import CacheUnusable

@@ -15,6 +15,7 @@ from pydantic import BaseModel, ValidationError
 from pydantic.fields import FieldInfo
 
 from toolhop_agents.cli import nearest
+from toolhop_agents.models import gguf
 from toolhop_agents.models.prices import parse
 from toolhop_agents.prompts import read_template
 from toolhop_agents.runs.settings import OPERATIONAL, Flag, RunSettings
@@ -193,7 +194,14 @@ def settings_of(flags: Mapping[str, Any]) -> RunSettings:
     if flags["agent"] is not None and flags["model"]:
         raise click.UsageError("give --agent or --model, not both")
     values = values_of(flags)
-    if flags["agent"] is None and not flags["model"]:
+    if flags["gguf"] is not None:
+        beside = [flag_name(name) for name in ("agent", "model", "base_url") if flags[name]]
+        if beside:
+            raise click.UsageError(f"--gguf gives the model: leave out {' and '.join(beside)}")
+        values["model"] = gguf.model_name(flags["gguf"])
+    elif flags["chat_template"] is not None:
+        raise click.UsageError("--chat-template goes with --gguf: other servers have their own")
+    elif flags["agent"] is None and not flags["model"]:
         values["agent"] = "oracle"
     return checked(values)
 

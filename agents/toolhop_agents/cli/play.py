@@ -12,15 +12,20 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 import click
+from click.core import ParameterSource
+from pydantic import ValidationError
 
 from toolhop_agents.benchmarks import binding_of
 from toolhop_agents.runs.manifest import ended, folder_name, manifest
+from toolhop_agents.runs.resume import kept
 from toolhop_agents.runs.settings import RunSettings
 from toolhop_agents.runs.unit import WorkUnit, setting
 from toolhop_env.benchmarks import named
 from toolhop_env.feedback import Level
+from toolhop_env.runs.files import StoreError
 from toolhop_env.runs.store import RunStore
 from toolhop_env.spending import Spent
+from toolhop_env.trace import Ending, Trace
 from toolhop_sandbox.choose import KINDS, open_sandbox
 from toolhop_tools.errors import BadChoice
 from toolhop_tools.load import load, select
@@ -59,8 +64,18 @@ AGENT = "person"
 )
 @click.option("--seed", type=int, default=None, help="Picks the same random item again.")
 @click.option("--show-gold", is_flag=True, help="Let :score and the end tell the gold answers.")
+@click.option(
+    "--resume",
+    type=click.Path(path_type=Path),
+    default=None,
+    metavar="RUN",
+    help="Go on with a game that was left, after its last turn, as a run of its own.",
+)
 @click.option("--log-dir", type=click.Path(path_type=Path), default=Path("logs"))
+@click.pass_context
 def play(
+    ctx: click.Context,
+    /,
     item: str,
     data: str,
     feedback: str,
@@ -70,6 +85,7 @@ def play(
     turn_limit: int | None,
     seed: int | None,
     show_gold: bool,
+    resume: Path | None,
     log_dir: Path,
 ) -> None:
     """Play ITEM yourself: call its tools, read their feedback, answer.
@@ -81,6 +97,10 @@ def play(
     \b
         printf 'a_tool {"a": 1}\\n:answer 4\\n' | toolhop play ITEM
     """  # noqa: D301 -- a real backspace character tells click to keep the lines below it
+    if resume is not None:
+        _only(ctx, {"resume", "show_gold", "log_dir"})
+        run(*left_game(resume, log_dir), show_gold=show_gold)
+        return
     drawn = random.randrange(10_000) if seed is None else seed
     dataset = load(data)
     chosen = choose(dataset, item, drawn)
@@ -99,7 +119,46 @@ def play(
     )
     if chosen.id != item:
         click.echo(f"{chosen.id}, picked at random; --seed {drawn} picks it again", err=True)
-    run(settings, dataset, chosen, show_gold=show_gold)
+    run(settings, dataset, chosen, None, show_gold=show_gold)
+
+
+def _only(ctx: click.Context, allowed: set[str]) -> None:
+    """See that nothing was given beside --resume that the game's own settings say.
+
+    Raises:
+        click.UsageError: something was.
+    """
+    for flag in ctx.command.params:
+        name = flag.name or ""
+        if name not in allowed and ctx.get_parameter_source(name) is ParameterSource.COMMANDLINE:
+            given = flag.opts[0] if isinstance(flag, click.Option) else "ITEM"
+            raise click.UsageError(f"leave {given} out: the game of --resume has its own")
+
+
+def left_game(folder: Path, log_dir: Path) -> tuple[RunSettings, DataSet, Item, Trace | None]:
+    """A game that was left: its settings, data and item, and its turns so far.
+
+    Raises:
+        StoreError: the folder holds none, or it is over.
+    """
+    store = RunStore.open(folder)
+    try:
+        settings = RunSettings.model_validate(store.manifest["settings"])
+    except (ValidationError, KeyError) as error:
+        raise StoreError(f"the settings of {folder} cannot be read: {error}") from error
+    if settings.agent != AGENT:
+        raise StoreError(
+            f"{folder} was played by {settings.agent_name} and not by a person: "
+            f"toolhop run --resume {folder}"
+        )
+    data = store.items()
+    last = max(store.traces(), key=lambda trace: trace.started.attempt)
+    if last.ended is not None and last.ended.ending is not Ending.STOPPED:
+        raise StoreError(f"the game in {folder} is over; play another one")
+    item = data.items[0]
+    messages = setting(settings, WorkUnit(item, settings.modes[0], 1)).messages
+    own = settings.model_copy(update={"log_dir": log_dir, "feedback": last.level})
+    return own, data, item, kept([last], item, messages).turns
 
 
 def choose(dataset: DataSet, wanted: str, seed: int) -> Item:
@@ -133,8 +192,10 @@ def mode_of(item: Item, wanted: str | None) -> str:
     return wanted
 
 
-def run(settings: RunSettings, dataset: DataSet, item: Item, *, show_gold: bool) -> None:
-    """Play `item` to its end over a sandbox and a run folder made for it.
+def run(
+    settings: RunSettings, dataset: DataSet, item: Item, begun: Trace | None, *, show_gold: bool
+) -> None:
+    """Play `item`, after the turns `begun`, to its end over a sandbox and a run folder of its own.
 
     Raises:
         SandboxError, StoreError: nothing can be run, or nothing kept, any more.
@@ -175,6 +236,7 @@ def run(settings: RunSettings, dataset: DataSet, item: Item, *, show_gold: bool)
                     user=None if FIELD in item.gold else typist,
                     described=binding_of(item.benchmark).described,
                 ),
+                resume_from=begun,
             )
             with portal.wrap_async_context_manager(seat):
                 branches = Branches(seat, portal, store, typist)

@@ -1,13 +1,19 @@
-"""`toolhop serve`: a scripted agent behind the OpenAI protocol, to try clients against."""
+"""`toolhop serve`: a scripted agent, or a model out of a file, behind the OpenAI protocol."""
 
 from __future__ import annotations
 
 import threading
+from pathlib import Path
 
+import anyio
 import click
+from click.core import ParameterSource
 
 from toolhop_agents.benchmarks import binding_of
+from toolhop_agents.cli.options import options_of
+from toolhop_agents.models.gguf import model_name, serving
 from toolhop_agents.models.loopback import FaultPlan, LoopbackServer
+from toolhop_agents.runs.settings import RunSettings
 from toolhop_agents.scripted.choose import choose
 from toolhop_agents.scripted.responder import metered, responder
 from toolhop_env.reading import CallFormat
@@ -28,24 +34,35 @@ from toolhop_tools.load import load
               help="Share of requests answered with a fault of the infrastructure.")  # fmt: skip
 @click.option("--capacity", type=click.IntRange(min=1), default=None,
               help="Requests at a time; one more is refused with status 429.")  # fmt: skip
+@click.pass_context
 def serve(
+    ctx: click.Context,
+    /,
     agent: str,
     data: str,
     call_format: str | None,
     seed: int,
     fault_rate: float,
     capacity: int | None,
+    gguf: Path | None,
+    gguf_context: int,
+    gguf_threads: int | None,
+    chat_template: str | None,
 ) -> None:
-    """Serve a scripted agent over the OpenAI chat protocol on 127.0.0.1, until interrupted.
+    """Serve an agent or a model over the OpenAI chat protocol on 127.0.0.1, until interrupted.
 
-    The item is found by its question in the conversation. Prints the base URL; use it so:
+    A scripted agent finds the item by its question. Prints the base URL; use it so:
 
     \b
         toolhop run --model openai/scripted --base-url URL
 
-    Replies state their tokens, one for each four bytes, so that limits, prices (--price) and
-    estimates can be tried.
+    Its replies state their tokens, one for each four bytes, so that limits, prices (--price) and
+    estimates can be tried. A model of --gguf is asked by the name of its file, openai/NAME.
     """  # noqa: D301 -- a real backspace character tells click to keep the lines below it
+    if gguf is not None:
+        _leave_out_what_is_scripted(ctx)
+        anyio.run(_serve_model, gguf, gguf_context, gguf_threads, chat_template)
+        return
     items = load(data)
     own = binding_of(items.items[0].benchmark).agents
     called = CallFormat(call_format) if call_format else None
@@ -58,3 +75,33 @@ def serve(
         except KeyboardInterrupt:
             counts = ", ".join(f"{kind}: {count}" for kind, count in server.counts.items())
             click.echo(f"served {counts or 'nothing'}", err=True)
+
+
+OF_FILES = frozenset({"gguf", "gguf_context", "gguf_threads", "chat_template"})
+"""Flags of a model out of a file, which `toolhop run` has too."""
+serve.params.extend(one for one in options_of(RunSettings) if one.name in OF_FILES)
+
+
+def _leave_out_what_is_scripted(ctx: click.Context) -> None:
+    """See that nothing was given that a model of a file would pass over.
+
+    Raises:
+        click.UsageError: something was.
+    """
+    for flag in ctx.command.params:
+        name = flag.name or ""
+        given = ctx.get_parameter_source(name) is not ParameterSource.DEFAULT
+        if given and name not in OF_FILES:
+            raise click.UsageError(
+                f"{flag.opts[0]} is for scripted agents: leave it out, or --gguf"
+            )
+
+
+async def _serve_model(
+    path: Path, context: int, threads: int | None, chat_template: str | None
+) -> None:
+    opening = serving(path, context=context, threads=threads, chat_template=chat_template)
+    async with opening as base_url:
+        click.echo(base_url)
+        click.echo(f"toolhop run --model {model_name(path)} --base-url {base_url}", err=True)
+        await anyio.sleep_forever()

@@ -94,8 +94,11 @@ def remarks(before: Side, after: Side) -> list[SettingDifference]:
 
 
 def _agent(side: Side) -> str:
-    address = side.settings.get("base_url")
-    return f"{side.agent} at {address}" if address else side.agent
+    address, file = side.settings.get("base_url"), side.facts.get("model_file")
+    name = side.agent
+    if isinstance(file, dict):
+        name += f" ({str(file.get('digest'))[:8]})"
+    return f"{name} at {address}" if address else name
 
 
 def _shown(value: JSON) -> str:

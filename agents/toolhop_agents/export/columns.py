@@ -187,6 +187,8 @@ CONDUCT: tuple[Column[Exported], ...] = (
     Column("failed_calls", I, "of these, the failed ones", _conduct(lambda s: s.failed_calls)),
     Column("repairable", I, "of these, rejected ones that a lenient parser would have run",
            _conduct(lambda s: s.repairable)),
+    Column("repeated_failures", I, "of the failed ones, those of which an equal one failed before",
+           _conduct(lambda s: s.repeated_failures)),
     Column("input_tokens", I, "sent to the model", _conduct(lambda s: s.input_tokens), "tokens"),
     Column("output_tokens", I, "got from it", _conduct(lambda s: s.output_tokens), "tokens"),
     Column("cost_usd", F, "null where a price is not known", _conduct(lambda s: s.cost_usd),

@@ -1,10 +1,9 @@
-"""Files that are there whole or not at all, and the packages that some formats need."""
+"""Files that are there whole or not at all."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from importlib.util import find_spec
 from pathlib import Path
 
 from toolhop_tools import atomic as files
@@ -12,23 +11,6 @@ from toolhop_tools import atomic as files
 
 class ExportError(Exception):
     """An export that cannot be written; says where and what to do."""
-
-
-class MissingExtra(Exception):
-    """A format needs packages that are not installed; carries the command that installs them."""
-
-
-def require(package: str, *, extra: str, what: str) -> None:
-    """See that `package` can be imported.
-
-    Raises:
-        MissingExtra: it cannot.
-    """
-    if find_spec(package) is None:
-        raise MissingExtra(
-            f"{what} needs the package {package}, which is not installed\n"
-            f"  fix: pip install 'toolhop-env[{extra}]'"
-        )
 
 
 def check_free(paths: Iterable[Path], overwrite: bool) -> None:

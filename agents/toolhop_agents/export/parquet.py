@@ -19,7 +19,8 @@ from toolhop_agents.export.columns import (
     row,
 )
 from toolhop_agents.export.episodes import Exported
-from toolhop_agents.export.files import atomic, require
+from toolhop_agents.export.files import atomic
+from toolhop_agents.extras import require
 from toolhop_env.benchmark import Benchmark
 
 if TYPE_CHECKING:

@@ -43,10 +43,11 @@ own."""
 MODELS_DOING: Mapping[str, re.Pattern[str]] = {
     "length": re.compile(r"max_tokens or model output limit was reached"),
     "malformed_call": re.compile(r"tool_use_failed|[Ff]ailed to call a function"
-                                 r"|error parsing tool call"),
+                                 r"|error parsing tool call|Failed to parse input at pos"
+                                 r"|model produced output that does not match the expected"),
 }  # fmt: skip
 """By finish reason, how servers refuse what the model wrote, as an error of the request: OpenAI and
-Azure a reply that reached its limit, Groq and Ollama a call that they could not read."""
+Azure a reply that reached its limit, Groq, Ollama and llama.cpp a call that they could not read."""
 
 ADVICE: Mapping[int | None, str] = {
     None: "check the network and the base URL, or allow more time (--timeout) or more retries "
@@ -58,7 +59,7 @@ ADVICE: Mapping[int | None, str] = {
     404: "check the model's name and the base URL",
     429: "lower --max-connections, wait, or raise --max-retries; check the quota",
 }
-LARGER = "take a model or a server with a larger context, or lower --max-tokens"
+LARGER = "take a model or a server with a larger context (--gguf-context), or lower --max-tokens"
 
 
 class RequestFailed(Exception):

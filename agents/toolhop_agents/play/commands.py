@@ -21,8 +21,9 @@ from typing import NoReturn, TypeAlias
 
 COMMANDS: Mapping[str, tuple[str, str]] = {
     "answer": ("TEXT", "give the final answer; the game ends"),
+    "check": ("CALL", "say what is wrong with a call; it is not made, and takes no turn"),
     "tools": ("", "the tools and their arguments"),
-    "tool": ("NAME", "one tool"),
+    "tool": ("NAME", "one tool and its arguments"),
     "question": ("", "the question again"),
     "history": ("", "your calls so far and what came of them"),
     "score": ("", "how far you are"),

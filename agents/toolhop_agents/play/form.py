@@ -18,10 +18,16 @@ from toolhop_tools.model import ToolSchema
 
 CANCEL = ":cancel"
 """Typed for a value, it leaves the form."""
+BACK = ":back"
+"""Typed for a value, it goes to the field before."""
 
 
 class Cancelled(Exception):
     """The form was left; no call is to be made."""
+
+
+class _OneBack(Exception):
+    """The field before is asked for again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,23 +82,29 @@ def parameters(document: ToolSchema) -> tuple[Parameter, ...]:
 
 
 def fill(document: ToolSchema) -> Generator[ParameterRequest, str, str]:
-    """Ask for each parameter until its value fits; an empty text skips an optional one.
+    """Ask for each parameter until its value fits; an empty text skips an optional one, and `BACK`
+    asks for the one before again.
 
     Raises:
         Cancelled: `CANCEL` was sent.
     """
     validator = Validator([document])
     given: dict[str, JSON] = {}
-    for parameter in parameters(document):
+    asked, place, trouble = parameters(document), 0, ""
+    while place < len(asked):
+        parameter = asked[place]
+        text = (yield ParameterRequest(parameter, trouble)).strip()
         trouble = ""
-        while True:
-            text = (yield ParameterRequest(parameter, trouble)).strip()
-            try:
-                if text or parameter.required:
-                    given[parameter.name] = read(parameter, text, validator)
-                break
-            except Unfit as unfit:
-                trouble = str(unfit)
+        given.pop(parameter.name, None)
+        try:
+            if text or parameter.required:
+                given[parameter.name] = read(parameter, text, validator)
+            place += 1
+        except _OneBack:
+            trouble = "" if place else "this is the first field"
+            place = max(0, place - 1)
+        except Unfit as unfit:
+            trouble = str(unfit)
     return json.dumps(given, ensure_ascii=False)
 
 
@@ -105,6 +117,8 @@ def read(parameter: Parameter, text: str, validator: Validator) -> JSON:
     """
     if text == CANCEL:
         raise Cancelled
+    if text == BACK:
+        raise _OneBack
     if text.startswith(":") and text[1:].isalpha():
         raise Unfit(f'{CANCEL} leaves the form first; as a text put it in quotes: "{text}"')
     if not text:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import shlex
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from toolhop_agents.play.branches import Branches
@@ -16,9 +17,11 @@ from toolhop_agents.serve.state import NoSuchTurn, answer_reply, taken, target_t
 from toolhop_env.benchmark import Benchmark
 from toolhop_env.benchmarks import named
 from toolhop_env.episode import Episode, Step
-from toolhop_env.feedback import Level
+from toolhop_env.feedback import Level, problems_text
 from toolhop_env.messages import RawCall, Reply
-from toolhop_env.trace import to_line
+from toolhop_env.trace import Ending, to_line
+from toolhop_env.validation import Validator
+from toolhop_env.verdicts import Rejected
 from toolhop_sandbox.outcome import JSON
 from toolhop_tools.model import Tool, ToolSchema
 
@@ -38,6 +41,7 @@ class Game:
         self._asked_at = 0.0
         self._commands: dict[str, Callable[[str], None]] = {
             "answer": self._answer,
+            "check": self._check,
             "tools": lambda _: screen.tools(list(self._tools.values())),
             "tool": self._tool,
             "question": lambda _: screen.question(self._episode.item),
@@ -90,6 +94,9 @@ class Game:
             self._round()
         self._screen.end(self._benchmark, self._seat.score(), self._episode.ending, self._gold)
         self._screen.saved(self._branches.path, self._seat.branches)
+        if self._episode.ending is Ending.STOPPED:
+            folder = shlex.quote(str(self._branches.path.parents[1]))
+            self._screen.left(f"toolhop play --resume {folder}")
 
     def _round(self) -> None:
         now = self._seat.progress
@@ -97,7 +104,7 @@ class Game:
             self._screen.note("This is the last turn: only an answer can end the game well.")
         self._asked_at = time.monotonic()
         try:
-            line = self._lines.line(f"turn {now.place}> ")
+            line = self._lines.line(f"turn {now.place}> ", now.status(self._benchmark.milestone))
         except KeyboardInterrupt:
             self._screen.note(":quit leaves, and so does Ctrl-D.")
         except EOFError:
@@ -116,6 +123,40 @@ class Game:
             case None:
                 pass
 
+    def _check(self, text: str) -> None:
+        match parse(text, self._tools):
+            case Turn(calls) if all(call.arguments is not None for call in calls):
+                wrong = self._wrong([(call.name, call.arguments or "") for call in calls])
+                self._screen.note(wrong or "Nothing is wrong with it. It was not made: type it.")
+            case Misread(message):
+                self._screen.note(message)
+            case _:
+                self._screen.note('say which call, with its arguments: :check tool {"a": 1}')
+
+    def _wrong(self, calls: Sequence[tuple[str, str]]) -> str:
+        """What would keep calls from being run; told as fully as failed calls are."""
+        validator = Validator(list(self._tools.values()))
+        found = [(name, validator.check(name, text)) for name, text in calls]
+        rejected = [(name, one) for name, one in found if isinstance(one, Rejected)]
+        if not rejected:
+            return ""
+        if self._episode.feedback_level is not Level.DETAILED:
+            return "The call would fail."
+        told = " ".join(problems_text(name, one) for name, one in rejected)
+        return f"The call would not be run. {told}"
+
+    def _sends(self, calls: Sequence[RawCall]) -> bool:
+        """Whether calls are made that somebody who can be asked might not want to make."""
+        wrong = self._wrong([(call.name, call.arguments) for call in calls])
+        if not wrong or not self._lines.live:
+            return True
+        self._screen.note(f"{wrong} No turn is taken yet.")
+        try:
+            said = self._lines.line("make it all the same? [y/N] ").strip().casefold()
+        except (KeyboardInterrupt, EOFError):
+            return False
+        return said in {"y", "yes"}
+
     def _call(self, typed: tuple[TypedCall, ...]) -> None:
         turn = len(self._episode.trace.replies) + 1
         calls: list[RawCall] = []
@@ -126,6 +167,9 @@ class Game:
                 self._screen.note("Left; no call was made.")
                 return
             calls.append(RawCall(f"call_{turn}_{index}", call.name, text))
+        if not self._sends(calls):
+            self._screen.note("No call was made.")
+            return
         self._take(Reply(calls=tuple(calls), wall_s=self._elapsed()))
 
     def _fill(self, tool: str) -> str:

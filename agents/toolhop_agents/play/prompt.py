@@ -20,8 +20,13 @@ from toolhop_tools.model import ToolSchema
 class Lines(Protocol):
     """Whoever types."""
 
-    def line(self, prompt: str) -> str:
-        """A line of the game.
+    @property
+    def live(self) -> bool:
+        """Whether somebody can be asked back."""
+        ...
+
+    def line(self, prompt: str, status: str = "") -> str:
+        """A line of the game; `status` stands above it where there is a screen.
 
         Raises:
             EOFError: there are no more.
@@ -37,12 +42,14 @@ class Lines(Protocol):
 class PipedLines:
     """Lines of a file or pipe, echoed so that the output reads as a transcript."""
 
+    live = False
+
     def __init__(self, stream: TextIO, echo: Callable[[str], None]) -> None:
         """`echo` is given each prompt together with the line that answered it."""
         self._stream = stream
         self._echo = echo
 
-    def line(self, prompt: str) -> str:
+    def line(self, prompt: str, status: str = "") -> str:
         """See `Lines.line`; Ctrl-C ends the input."""
         try:
             text = self._stream.readline()
@@ -62,6 +69,8 @@ class PipedLines:
 class TerminalLines:
     """Lines from the keyboard."""
 
+    live = True
+
     def __init__(self, tools: Callable[[], Mapping[str, ToolSchema]]) -> None:
         """For the tools on offer by name, which may change."""
         self._lines: PromptSession[str] = PromptSession(
@@ -71,9 +80,10 @@ class TerminalLines:
         )
         self._values: PromptSession[str] = PromptSession(complete_while_typing=False)
 
-    def line(self, prompt: str) -> str:
+    def line(self, prompt: str, status: str = "") -> str:
         """See `Lines.line`."""
-        return self._lines.prompt(prompt)
+        # A toolbar of the library's is shown by terminals alone that tell where the cursor is.
+        return self._lines.prompt(f"{status}\n{prompt}" if status else prompt)
 
     def value(self, prompt: str, parameter: Parameter) -> str:
         """See `Lines.value`. Values are kept in no history."""

@@ -16,7 +16,7 @@ from rich.text import Text
 
 from toolhop_agents.data_view import parameter_rows
 from toolhop_agents.play.commands import COMMANDS
-from toolhop_agents.play.form import CANCEL, Parameter
+from toolhop_agents.play.form import BACK, CANCEL, Parameter
 from toolhop_agents.serve.state import EpisodeProgress, TakenTurn
 from toolhop_agents.table import value_text
 from toolhop_agents.terminal import plain
@@ -88,7 +88,9 @@ class Screen:
         self.question(item)
         self.write()
         if tools:
-            self.tools(tools)
+            names = Text(", ").join(foreign(tool.name, "bold cyan") for tool in tools)
+            self.write(Text.assemble("Tools: ", names))
+            self.write()
         self.write(Text(f"{MODE_LINES.get(mode, f'Mode: {mode}.')} {place}"))
         for line in _HOW[bool(tools)]:
             self.write(Text(line, "dim"))
@@ -139,7 +141,8 @@ class Screen:
 
     def form(self, tool: str) -> None:
         """The head of a form."""
-        self.write(Text(f"Arguments of {tool}, one by one; {CANCEL} or Ctrl-C leaves.", "dim"))
+        ways = f"{BACK} goes to the one before, {CANCEL} or Ctrl-C leaves"
+        self.write(Text(f"Arguments of {tool}, one by one; {ways}.", "dim"))
 
     def called(self, call: Called) -> None:
         """A call and its feedback; of a failure no more than the feedback itself tells."""
@@ -211,9 +214,13 @@ class Screen:
             self.note(f"Not scored: {verdict.reason}")
             return
         for label, text in _result(benchmark, verdict):
-            self.write(Text.assemble((f"{label:<{LABEL}}", "dim"), text))
+            self.write(Text.assemble((f"{label:<{LABEL - 1}} ", "dim"), text))
         if gold is not None:
             self.write(Text.assemble((f"{'gold answer':<{LABEL}}", "dim"), foreign(gold, "green")))
+
+    def left(self, resume: str) -> None:
+        """How a game that was left goes on."""
+        self.write(Text.assemble((f"{'go on with':<{LABEL}}", "dim"), foreign(resume)))
 
     def saved(self, path: Path, branches: int) -> None:
         """Where the trace is."""
@@ -225,8 +232,9 @@ class Screen:
 
 _HOW = {
     True: (
-        "A tool's name alone asks for its arguments; :answer TEXT answers; :help tells more.",
-        "On a terminal the Tab key completes. :question shows the question again.",
+        ":tools shows what the tools take; a tool's name alone asks for its arguments.",
+        ":check CALL says what is wrong with a call and takes no turn. :answer TEXT answers,",
+        ":help tells more. On a terminal the Tab key completes.",
     ),
     False: (":answer TEXT answers; :help tells more.",),
 }

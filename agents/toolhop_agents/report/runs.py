@@ -18,7 +18,7 @@ from toolhop_env.trace import Trace
 from toolhop_sandbox.outcome import JSON
 from toolhop_tools.perturb.order import tool_order
 
-HIDDEN_SETTINGS = frozenset({"base_url", "log_dir", "template"})
+HIDDEN_SETTINGS = frozenset({"base_url", "chat_template", "gguf", "log_dir", "template"})
 """Settings that a report leaves out: addresses and paths of whoever ran it, and long texts."""
 
 

@@ -23,6 +23,7 @@ from toolhop_agents.benchmarks.predictions import (
 )
 from toolhop_agents.judge.judges import Judge
 from toolhop_agents.judge.open_judge import open_judge
+from toolhop_agents.models import gguf
 from toolhop_agents.models.clients import open_model
 from toolhop_agents.models.rate import Connections
 from toolhop_agents.models.reach import reach
@@ -202,15 +203,26 @@ class _RunSession:
 
         async def enter() -> None:
             enter_context = self._stack.enter_async_context
-            for name, address in (
+            address = settings.base_url
+            if settings.gguf is not None:
+                address = await enter_context(
+                    gguf.serving(
+                        settings.gguf,
+                        context=settings.gguf_context,
+                        slots=self._at_a_time,
+                        threads=settings.gguf_threads,
+                        chat_template=settings.chat_template,
+                    )
+                )
+            for name, place in (
                 (settings.model, settings.base_url),
                 (settings.simulator, settings.simulator_base_url),
                 (settings.user_model, settings.user_model_base_url),
             ):
-                if name and address:
-                    await reach(name, address)
+                if name and place:
+                    await reach(name, place)
             sandbox = await enter_context(await _sandbox(settings, workers))
-            agents = await enter_context(_agents(job, binding, answers, self._connections))
+            agents = await enter_context(_agents(job, binding, answers, self._connections, address))
             stand_ins, judge = StandIns(described=binding.described), None
             if settings.simulator is not None:
                 model = open_model(settings.simulator, base_url=settings.simulator_base_url)
@@ -320,12 +332,18 @@ def episodes_at_a_time(settings: RunSettings) -> int:
         return 1
     if settings.max_samples is not None:
         return settings.max_samples
+    if settings.gguf is not None:
+        return 1  # one takes all processors
     return MODEL_EPISODES if settings.model else max(2, os.cpu_count() or 1)
 
 
 @asynccontextmanager
 async def _agents(
-    job: Job, binding: Binding, answers: Answers | None, connections: Connections
+    job: Job,
+    binding: Binding,
+    answers: Answers | None,
+    connections: Connections,
+    base_url: str | None,
 ) -> AsyncIterator[AgentSource]:
     """Clients of a model, or a scripted agent or a file's answer for each item."""
     settings, name = job.settings, job.settings.agent_name
@@ -345,7 +363,7 @@ async def _agents(
         return
     from toolhop_agents.runs.served import Served
 
-    served = Served(settings, settings.model, connections)
+    served = Served(settings, settings.model, connections, base_url)
     try:
         yield served.agent
     finally:

@@ -15,7 +15,7 @@ from toolhop_agents.benchmarks.predictions import (
     read_predictions,
     turns_of,
 )
-from toolhop_agents.models import prices
+from toolhop_agents.models import gguf, prices
 from toolhop_agents.runs import manifest as manifests
 from toolhop_agents.runs.certified import certificates_of, chosen
 from toolhop_agents.runs.resume import Prefix
@@ -87,6 +87,7 @@ def prepare(settings: RunSettings) -> Job:
         UnknownAgent: no such agent.
         TemplateError: the template has no place for what the benchmark shows.
         UnknownPrice: a limit on costs is asked for, and nothing tells the model's price.
+        NoSuchModel, MissingExtra: a GGUF file cannot be served here.
     """
     found = survey(settings.data, last_wins=settings.last_wins)
     data = found.usable(skip_broken=settings.skip_broken)
@@ -163,6 +164,12 @@ def resumed(store: RunStore, settings: RunSettings, changed: Mapping[str, JSON])
         raise StoreError(
             f"{settings.agent_name} is not the file that {store.folder} began with: its content "
             "differs; put the old one back, or start a new run"
+        )
+    served = (store.manifest.get("model_file") or {}).get("digest")
+    if settings.gguf is not None and served != gguf.digest(settings.gguf):
+        raise StoreError(
+            f"{settings.gguf} is not the file that {store.folder} began with: its content differs; "
+            "give the old one by --gguf, or start a new run"
         )
     return Job(settings, data, data.items, store=store, changed=changed)
 
@@ -274,8 +281,11 @@ def _check_agent(
                 fix="leave the option out",
             )
         return answers
+    if settings.gguf is not None:
+        gguf.check(settings.gguf)
     if settings.model is None:
         choose(settings.agent_name, binding.agents)
     elif settings.run_limits.known_costs:
-        prices.check(settings.model, settings.base_url, settings.price)
+        own = gguf.LOOPBACK if settings.gguf else None
+        prices.check(settings.model, settings.base_url or own, settings.price)
     return None

@@ -11,6 +11,7 @@ from importlib.metadata import PackageNotFoundError, version
 from typing import Any, Literal, TypeAlias
 
 from toolhop_agents.benchmarks.predictions import file_digest
+from toolhop_agents.models import gguf
 from toolhop_agents.models.rate import Rates
 from toolhop_agents.runs.ledger import as_json
 from toolhop_agents.runs.settings import RunSettings
@@ -22,7 +23,9 @@ from toolhop_tools.errors import DataProblem
 from toolhop_tools.model import DataSet, Item
 from toolhop_tools.perturb.order import tool_order
 
-PACKAGES = ("toolhop-env", "RestrictedPython", "docker", "litellm", "openai", "pydantic")
+PACKAGES = (
+    "toolhop-env", "RestrictedPython", "docker", "litellm", "openai", "pydantic", "xllamacpp",
+)  # fmt: skip
 Status: TypeAlias = Literal["started", "success", "error", "cancelled", "limited", "sampled"]
 """How a run, or a session of it, ended. ``started`` is under way, or was killed; ``limited`` was
 stopped by a limit of the run; ``sampled`` has played a sample for an estimate. All but ``success``
@@ -56,6 +59,7 @@ def manifest(
         "settings": settings.model_dump(mode="json"),
         "prompt": "the user's template" if settings.template else "ours",
         "predictions_digest": file_digest(settings.agent_name),
+        "model_file": _model_file(settings),
         "data": {
             "name": data.name,
             "origin": data.origin,
@@ -73,6 +77,12 @@ def manifest(
         "spent": as_json(Spent()),
         "sessions": [session(began, {})],
     }
+
+
+def _model_file(settings: RunSettings) -> JSON:
+    if settings.gguf is None:
+        return None
+    return {"name": settings.gguf.name, "digest": gguf.digest(settings.gguf)}
 
 
 def digest(items: Sequence[Item]) -> str:

@@ -45,7 +45,7 @@ async def play(
         prefix: what it begins with, of an earlier attempt or of a fork.
 
     Raises:
-        ModelFault: one that makes other episodes useless too, after the episode was ended.
+        ModelFault: one that playing it again cannot end (`react.play`).
         RunLimitReached: a limit of the run stops it; the trace was cut off.
         SandboxUnavailable: no worker can be started any more.
     """

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 
-from toolhop_agents.models import prices
+from toolhop_agents.models import gguf, prices
 from toolhop_agents.models.base import Model
 from toolhop_agents.models.cache import CachedModel, RequestContext, ResponseCache
 from toolhop_agents.models.clients import Client, open_model
@@ -16,14 +17,23 @@ from toolhop_agents.runs.unit import WorkUnit, unit_seed
 class Served:
     """The model of a run. Every epoch is asked with a seed of its own, over one set of limits."""
 
-    def __init__(self, settings: RunSettings, model: str, connections: Connections) -> None:
+    def __init__(
+        self, settings: RunSettings, model: str, connections: Connections, base_url: str | None
+    ) -> None:
         """Open the first epoch's client, so that a missing key is reported before anything starts.
+
+        Args:
+            settings: of the run.
+            model: ``PROVIDER/MODEL``.
+            connections: bounds the requests under way at a time.
+            base_url: where to ask; None for the provider's own address.
 
         Raises:
             ModelFault: the model cannot be asked at all.
             CacheUnusable: the cache's folder cannot be written.
         """
         self._settings, self._model, self._connections = settings, model, connections
+        self._base_url = base_url
         self._cache = ResponseCache.open(settings.cache) if settings.cache else None
         self._clients: dict[int, Client] = {}
         self._client(settings.seed)
@@ -46,12 +56,12 @@ class Served:
             settings = self._settings
             self._clients[seed] = open_model(
                 self._model,
-                base_url=settings.base_url,
+                base_url=self._base_url,
                 temperature=settings.temperature,
                 max_tokens=settings.max_tokens,
                 seed=seed,
                 extra=settings.request_parameters,
-                timeout_s=settings.timeout_s,
+                timeout_s=max(settings.timeout_s, gguf.TIMEOUT_S if settings.gguf else 0.0),
                 max_retries=settings.max_retries,
                 connections=self._connections,
                 price=prices.parse(settings.price) if settings.price else None,
@@ -62,7 +72,7 @@ class Served:
         settings = self._settings
         return RequestContext(
             model=self._model,
-            base_url=settings.base_url or os.environ.get(prices.BASE_URL),
+            base_url=_asked_at(settings) or os.environ.get(prices.BASE_URL),
             call_format=settings.call_format.value,
             epoch=unit.epoch,
             temperature=settings.temperature,
@@ -70,3 +80,11 @@ class Served:
             seed=seed,
             extra=settings.request_parameters,
         )
+
+
+def _asked_at(settings: RunSettings) -> str | None:
+    """Where a model is asked; one out of a file is known by what is in it, not by its port."""
+    if settings.gguf is None:
+        return settings.base_url
+    template = hashlib.sha256((settings.chat_template or "").encode()).hexdigest()
+    return f"gguf:{gguf.digest(settings.gguf)}:{settings.gguf_context}:{template}"

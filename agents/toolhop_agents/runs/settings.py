@@ -14,6 +14,7 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from toolhop_agents.models.gguf import CHATML, CONTEXT, read_chat_template
 from toolhop_agents.runs.ledger import RunLimits
 from toolhop_env.feedback import Level, Verbosity
 from toolhop_env.levels import level_of
@@ -30,12 +31,13 @@ OPERATIONAL = frozenset(
     {
         "max_samples", "max_connections", "log_dir", "timeout_s", "max_retries", "retry_on_error",
         "run_token_limit", "run_call_limit", "run_time_limit_s", "run_cost_limit", "cache",
-        "judge", "judge_base_url", "judge_votes", "otel",
+        "judge", "judge_base_url", "judge_votes", "otel", "gguf", "gguf_threads",
     }
 )  # fmt: skip
 """Settings that change how far and how fast a run goes, and no result: they may differ from one
-session of a run to the next. A judge's answers are kept: another judge is asked everything anew,
-and figures are made of its answers alone."""
+session of a run to the next. A model's file may lie elsewhere; what is in it is checked. A judge's
+answers are kept: another judge is asked everything anew, and figures are made of its answers
+alone."""
 
 
 MAX_TOKENS = 2048
@@ -137,6 +139,26 @@ class RunSettings(BaseModel):
     model: Annotated[str | None, Flag("provider/model, such as openai/gpt-4o.")] = None
     """None where an agent plays."""
     base_url: Annotated[str | None, Flag("Another address of the model's API.")] = None
+    gguf: Annotated[
+        Path | None,
+        Flag("A model's GGUF file, served on this machine (extra local).", metavar="FILE"),
+    ] = None
+    """`model` is then made of the file's name."""
+    gguf_context: Annotated[
+        int, Field(ge=256), Flag("Tokens of a conversation with a GGUF model, at most its own.")
+    ] = CONTEXT
+    gguf_threads: Annotated[Count, Flag("Processors that a GGUF model takes.  [default: all]")] = (
+        None
+    )
+    chat_template: Annotated[
+        str | None,
+        Flag(
+            f"In the place of a GGUF model's own: {CHATML}, or a Jinja file.",
+            metavar="NAME|FILE",
+            parse=read_chat_template,
+        ),
+    ] = None
+    """The template's text."""
     data: Annotated[str, Flag("builtin, toolhop, or a file or folder.")] = "builtin"
     modes: Annotated[
         tuple[str, ...],

@@ -53,6 +53,7 @@ class Seat:
         sink: Callable[[str], AbstractContextManager[Sink]] = _nowhere,
         name: Callable[[int], str] | None = None,
         stand_ins: StandIns | None = None,
+        resume_from: Trace | None = None,
     ) -> None:
         """Prepare a seat; nothing runs before it is entered.
 
@@ -64,12 +65,14 @@ class Seat:
             sink: where the events of a branch go, by its name; nowhere if not given.
             name: a branch's name by its number from 1.
             stand_ins: who answers tools that are simulated, and questions to the user.
+            resume_from: whole turns of an earlier game, which the first branch begins with.
         """
         self._item, self._sandbox = item, sandbox
         self._setting = setting or Setting()
         self._sink = sink
         self._name = name or (lambda branch: f"{item.id}_{branch}")
         self._stand_ins = stand_ins
+        self._resume_from = resume_from
         self._leases = AsyncExitStack()
         self._episode: Episode | None = None
         self.branches = 0
@@ -99,7 +102,7 @@ class Seat:
             SandboxError: no worker can be had.
             MissingResponder: a tool needs a stand-in that is not given.
         """
-        await self._open(None, self._setting.feedback)
+        await self._open(self._resume_from, self._setting.feedback)
         return self
 
     async def __aexit__(self, *exc: object) -> None:

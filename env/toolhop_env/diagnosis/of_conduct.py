@@ -65,7 +65,8 @@ def tools_unseen(group: Scored) -> Iterator[Finding]:
             Severity.ERROR if len(hit) >= MOSTLY * len(group) else Severity.WARNING,
             f"{len(hit)} of {len(group)} first prompts have too few tokens to hold the tools that "
             f"were sent ({group.who}): the server seems to drop them, as with a chat template that "
-            "knows no tools. Give it another template, or play with --call-format text",
+            "knows no tools. Give it another template (--chat-template for --gguf), or play with "
+            "--call-format text",
             hit,
             {"episodes": len(group)},
         )
@@ -102,6 +103,24 @@ def malformed_call(group: Scored) -> Iterator[Finding]:
         )
 
 
+def repeated_failures(group: Scored) -> Iterator[Finding]:
+    """Calls made again as they failed: what the feedback says does not get through."""
+    hit = group.those(lambda conduct: conduct.repeated_failures > 0)
+    if hit:
+        counts = [score.conduct for _, score in group.scores]
+        repeated = sum(one.repeated_failures for one in counts)
+        failed = sum(one.failed_calls for one in counts)
+        yield Finding(
+            "repeated_failures",
+            share_severity(len(hit), len(group)),
+            f"{repeated} of {failed} failed calls repeat one that failed before, in {len(hit)} of "
+            f"{len(group)} episodes ({group.who}). Feedback that tells more may help "
+            "(`toolhop ablate`)",
+            hit,
+            {"repeated": repeated, "failed": failed},
+        )
+
+
 def cut_replies(group: Scored) -> Iterator[Finding]:
     """Replies that reached the limit of their tokens, which is a setting."""
     hit = group.those(lambda conduct: conduct.cut_replies > 0)
@@ -123,5 +142,6 @@ CHECKS: tuple[Callable[[Scored], Iterator[Finding]], ...] = (
     tools_unseen,
     no_calls,
     malformed_call,
+    repeated_failures,
     cut_replies,
 )

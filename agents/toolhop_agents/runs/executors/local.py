@@ -93,12 +93,14 @@ class LocalExecutor:
         """
         unit, prefix = self._next_attempt(unit)
         fatal: ModelFault | RunLimitReached | None = None
+        may_repeat = unit.errored_attempts < self.settings.retry_on_error
         events: list[Event] = []
         with self._sink(unit, prefix, events) as sink:
             try:
                 await play(unit, self.settings, self._means, sink, prefix)
             except ModelFault as error:
-                fatal = error
+                fatal = error if error.fatal else None
+                may_repeat = False
         trace = Trace(tuple(events))
         try:
             await self._judge(trace)
@@ -108,7 +110,6 @@ class LocalExecutor:
         self.on_result(result)
         if fatal is not None:
             raise fatal
-        may_repeat = unit.errored_attempts < self.settings.retry_on_error
         if isinstance(result.verdict, Errored) and may_repeat:
             errored = unit.errored_attempts + 1
             return replace(unit, attempt=unit.attempt + 1, errored_attempts=errored)

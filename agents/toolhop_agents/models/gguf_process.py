@@ -1,0 +1,45 @@
+"""The process that serves a GGUF model: started by `gguf.serving`, and ended with its parent."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import threading
+
+
+def main() -> None:
+    """Load the model, print the server's address, and stay until standard input ends.
+
+    The one argument is a JSON list: the file, the model's name, tokens of a conversation,
+    conversations at a time, processors or null, and a chat template or null.
+    """
+    path, name, context, slots, threads, chat_template = json.loads(sys.argv[1])
+    threading.Thread(target=_end_with_the_parent, daemon=True).start()
+    import xllamacpp  # takes its time, during which the parent may end
+
+    asked = xllamacpp.CommonParams()
+    asked.model.path = path
+    asked.model_alias = {name}
+    asked.port = 0  # any that is free
+    asked.n_ctx = context * slots  # the server divides it
+    asked.n_parallel = slots
+    asked.cache_ram_mib = 0  # or prompts of finished episodes take up to 8 GiB
+    if threads:
+        asked.cpuparams.n_threads = asked.cpuparams_batch.n_threads = threads
+    if chat_template:
+        asked.chat_template = chat_template
+    server = xllamacpp.Server(asked)
+    sys.stdout.write(f"{server.listening_address}\n")
+    sys.stdout.flush()
+    threading.Event().wait()
+
+
+def _end_with_the_parent() -> None:
+    """Whatever ends the parent closes the pipe."""
+    sys.stdin.buffer.read()
+    os._exit(0)
+
+
+if __name__ == "__main__":
+    main()

