@@ -54,7 +54,7 @@ COUNTS = {
     )
 }
 _BASES = {"binary": "2", "octal": "8", "decimal": "10", "hexadecimal": "16", "hex": "16"}
-"""Numeral systems by name: the number is what a tool that converts is reported."""
+"""Numeral systems by name: the number is what a tool that converts is given."""
 _SMALL = (
     *("of", "the", "in", "on", "at", "a", "an", "and", "for", "to", "from", "with", "by", "or"),
     *("de", "da", "do", "di", "la", "le", "el", "al", "bin", "ibn", "von", "van", "der", "den"),

@@ -34,6 +34,6 @@ def chosen(
 
 
 def marked(judged: Iterable[Attempt], items: Iterable[Item]) -> list[Attempt]:
-    """The verdicts, each told whether its item is proven."""
+    """The verdicts, each with whether its item is proven."""
     known = {item.id: is_proven(item) for item in items}
     return [replace(one, proven=known.get(one.item)) for one in judged]
