@@ -185,7 +185,7 @@ def _union(parts: list[ast.expr]) -> dict[str, JSON]:
 
 
 def _value(default: ast.expr) -> JSON:
-    """A default as JSON; None where it is None, or not to be told from the text."""
+    """A default as JSON; None where it is None, or not in the text."""
     try:
         value: JSON = ast.literal_eval(default)
     except ValueError:

@@ -13,7 +13,7 @@ from toolhop_agents.terminal import plain
 from toolhop_env.responders import Refusal
 from toolhop_env.verdicts import Call
 
-ASKED = "run it? y, n, or a reason to refuse it, which the agent is told: "
+ASKED = "run it? y, n, or why not (the agent reads it): "
 
 
 def decision(text: str) -> Refusal | None:

@@ -14,13 +14,13 @@ _OBSERVATION = re.compile(r"^Observation: ", re.MULTILINE)
 
 
 def shown(
-    call_format: CallFormat, messages: Sequence[Message], documents: Sequence[ToolSchema]
+    call_format: CallFormat, messages: Sequence[Message], schemas: Sequence[ToolSchema]
 ) -> tuple[tuple[Message, ...], tuple[ToolSchema, ...]]:
     """What is sent: in the text format feedback is a user's `Observation:`, and no tools go
     beside the text, which describes them.
     """
     if call_format is CallFormat.NATIVE:
-        return tuple(messages), tuple(documents)
+        return tuple(messages), tuple(schemas)
     sent: list[Message] = []
     for message in messages:
         if isinstance(message, AssistantMessage):

@@ -3,7 +3,7 @@
 The shipped texts are ours; what they ask for is what ToolHop's scenarios ask for (paper section
 4.1): tools for every step, tools at will, or none; an answer in a tag, ISO dates, plain numbers.
 
-A template is a text with `{question}` in it. It may hold `{tools}` (the documents as JSON lines),
+A template is a text with `{question}` in it. It may hold `{tools}` (their schemas as JSON lines),
 `{answer_format}` and `{tool_format}` (the shipped paragraphs; the second is empty in the native
 format). A line `[system]` at the start makes what follows the system message, up to a line
 `[user]`; without these the whole is the user's message.
@@ -68,7 +68,7 @@ def prompt(
     mode: Mode,
     call_format: CallFormat,
     question: str,
-    documents: Sequence[ToolSchema],
+    schemas: Sequence[ToolSchema],
     *,
     template: str | None = None,
 ) -> tuple[SystemMessage | UserMessage, ...]:
@@ -76,7 +76,7 @@ def prompt(
     text_tools = call_format is CallFormat.TEXT and mode is not Mode.DIRECT
     values = {
         "question": question,
-        "tools": tool_lines(documents),
+        "tools": tool_lines(schemas),
         "answer_format": shipped("answer_format"),
         "tool_format": shipped("tool_format") + "\n" if text_tools else "",
     }
@@ -93,9 +93,9 @@ def messages(template: str, values: Mapping[str, str]) -> tuple[SystemMessage | 
     return tuple(parts)
 
 
-def tool_lines(documents: Sequence[ToolSchema]) -> str:
-    """The documents as JSON, one a line."""
-    functions = (document.to_openai()["function"] for document in documents)
+def tool_lines(schemas: Sequence[ToolSchema]) -> str:
+    """The tool schemas as JSON, one a line."""
+    functions = (schema.to_openai()["function"] for schema in schemas)
     return "\n".join(json.dumps(function, ensure_ascii=False) for function in functions)
 
 

@@ -103,10 +103,10 @@ class ToolTest(pytest.Item):
         """Check the property."""
         __tracebackhide__ = True
         outcome = self.workshop.outcome(self.subject, self.property)
-        self.add_report_section("call", "toolhop", outcome.told)
+        self.add_report_section("call", "toolhop", outcome.reported)
         if outcome.skip:
-            # Told by the check itself: why this property says nothing of this tool.
-            pytest.skip(outcome.told)
+            # The check itself says why this property says nothing of this tool.
+            pytest.skip(outcome.reported)
         if outcome.failure:
             raise PropertyFailed(outcome.failure)
 

@@ -23,8 +23,8 @@ async def play(episode: Episode, model: Model) -> None:
             one makes other episodes useless too.
     """
     while episode.ending is None:
-        documents = [tool.schema for tool in episode.tools]
-        messages, offered = shown(episode.setting.call_format, episode.conversation, documents)
+        schemas = [tool.schema for tool in episode.tools]
+        messages, offered = shown(episode.setting.call_format, episode.conversation, schemas)
         try:
             with anyio.move_on_after(episode.seconds_left) as scope:
                 reply = await model.reply(messages, offered)

@@ -86,7 +86,7 @@ class TestOutcome:
 
     __test__ = False
 
-    told: str
+    reported: str
     failure: str = ""
     skip: bool = False
 
@@ -118,8 +118,11 @@ class Workshop:
             self.lane.look()
         match self.lane.verdicts[property_]:
             case Holds(executed, remarks):
-                told = [f"{executed} examples", *(f"{one.kind}: {one.told}" for one in remarks)]
-                return TestOutcome(visible("\n".join(told)))
+                reported = [
+                    f"{executed} examples",
+                    *(f"{one.kind}: {one.reported}" for one in remarks),
+                ]
+                return TestOutcome(visible("\n".join(reported)))
             case NotApplicable(reason):
                 return TestOutcome(f"not applicable: {reason}", skip=True)
             case Fails(executed, found):
@@ -130,7 +133,7 @@ class Workshop:
 
     def _reported(self, subject: Subject, found: CounterExample) -> str:
         calls = paste.lines(found, subject, self.data, limits=self.limits, sandbox=self.sandbox)
-        head = f"{found.property}: {found.kind}\n  {PROPERTIES[found.property]}\n  {found.told}"
+        head = f"{found.property}: {found.kind}\n  {PROPERTIES[found.property]}\n  {found.reported}"
         return visible("\n".join([head, *(f"  {line}" for line in calls)]))
 
     def close(self) -> None:

@@ -41,7 +41,7 @@ class MalformedCall:
 
     form: Form
     name: str = ""
-    """Empty where none can be told."""
+    """Empty where none is known."""
     arguments: str = ""
     """Their text."""
 

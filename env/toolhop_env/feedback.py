@@ -1,4 +1,4 @@
-"""What an agent is reported about its call. Verbosity lives here and nowhere else.
+"""What an agent reads about its call. Verbosity lives here and nowhere else.
 
 ToolHop's ablation (paper table 5) compares feedback that says what went wrong with feedback that
 only says that something did. The texts here are ours; a success reads the same at every level.

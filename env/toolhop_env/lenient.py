@@ -1,4 +1,4 @@
-"""Objects that lenient readers find in a text that is no strict JSON.
+"""Objects that lenient parsers find in a text that is no strict JSON.
 
 A reading is a value and the steps that led to it. Steps change text only by cutting around an
 object, closing what is open and dropping commas: no name and no value is made up.

@@ -89,7 +89,7 @@ _TELLS = re.compile(
     r"|\byou (?:can|could|may|might)\b|\bhow to\b|\bcan be\b",
     re.IGNORECASE,
 )
-"""A call that was made, or that the reader may make, is told of."""
+"""A call that was made, or that the reader may make, is spoken of."""
 _PLANS = re.compile(
     r"\b(?:thought|plan|I(?:['’](?:ll|m)| will| need| must| should| have to| want| can)"
     r"|let me|let['’]?s|let us|now|next|first|then|needs?|needed|going to)\b",

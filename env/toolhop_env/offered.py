@@ -1,7 +1,7 @@
 """Whether the tools on offer reached the model, by the tokens of its first prompt.
 
 A server whose chat template has no place for tools drops them without a word; the model then
-cannot call any, and all its scores are void of meaning. The tokens that the server counted tell:
+cannot call any, and all its scores mean nothing. The tokens that the server counted tell:
 they are too few to hold what was sent, whatever the tokenizer.
 """
 

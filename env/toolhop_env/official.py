@@ -23,7 +23,7 @@ class State(StrEnum):
     """Whether a run has what the official set-up has."""
 
     DIFFERS = "differs"
-    UNKNOWN = "cannot be told"
+    UNKNOWN = "not known"
     SAME = "same"
 
 
@@ -43,7 +43,7 @@ class Condition:
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class Reported:
     """What a run had of a condition."""
 
     condition: Condition
@@ -57,10 +57,10 @@ class Told:
         return State.UNKNOWN if self.had in self.condition.unknown else State.DIFFERS
 
 
-def told(conditions: Sequence[Condition], manifest: Manifest) -> list[Told]:
+def reported(conditions: Sequence[Condition], manifest: Manifest) -> list[Reported]:
     """What a run had of each condition that applies to it, in their order."""
     found = ((one, one.of(manifest)) for one in conditions)
-    return [Told(one, had) for one, had in found if had is not None]
+    return [Reported(one, had) for one, had in found if had is not None]
 
 
 def settings_of(manifest: Manifest) -> Mapping[str, Any]:
@@ -188,7 +188,7 @@ def always(name: str, ours: str, wanted: str, *, why: str = "") -> Condition:
     return Condition(name, (wanted,), lambda _: ours, why=why)
 
 
-def apart(found: Sequence[Told]) -> Iterator[tuple[State, list[Told]]]:
-    """The conditions by state: what differs, what cannot be told, what is the same."""
+def apart(found: Sequence[Reported]) -> Iterator[tuple[State, list[Reported]]]:
+    """The conditions by state: what differs, what is not known, what is the same."""
     for state in State:
         yield state, [one for one in found if one.state is state]

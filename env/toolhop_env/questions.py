@@ -29,7 +29,7 @@ class LlmQuestion:
     about: str = ""
     """What kind of question it is, such as ``tool_relevance``: agreement is counted by it."""
     unsure: JSON = None
-    """The answer that says that it cannot be told: what tied votes, and a model without a valid
+    """The answer that says that it is not known: what tied votes, and a model without a valid
     reply, come to. None where there is no such answer: the question then stays open."""
     by_rule: JSON = None
     """The answer by the benchmark's own rules, without a model; None where it has none."""

@@ -1,4 +1,4 @@
-"""What a model is reported of a call that is refused before its code runs."""
+"""What a model reads of a call that is refused before its code runs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a lenient reader would have made of a rejected call.
+"""What a lenient parser would have made of a rejected call.
 
 Harnesses differ in what they fix in silence, so their error rates cannot be compared. Here the
 strict verdict counts, and the repair that would have worked stands beside it: the fewest steps

@@ -45,7 +45,7 @@ class Refusal:
     """A call that a person does not allow."""
 
     reason: str = ""
-    """What the agent is told beside that; empty for nothing."""
+    """The reason that the agent reads; empty for none."""
 
 
 class Approver(Protocol):

@@ -44,7 +44,7 @@ def _acts(tool: Tool) -> bool:
 def change(
     item: Item, on_offer: Sequence[str], arguments: Mapping[str, JSON], *, in_full: bool
 ) -> Returned:
-    """What an agent is told that asks for other tools.
+    """What an agent reads that asks for other tools.
 
     Args:
         item: whose tools they are.

@@ -376,5 +376,5 @@ def _upgraded(line: bytes, version: int) -> bytes:
     """A line of an older format as one of this. Raises ValueError: it is no JSON object."""
     event = json.loads(line)
     if not isinstance(event, dict):
-        raise ValueError("it is no JSON object")  # noqa: TRY004 -- told as every other bad line
+        raise ValueError("it is no JSON object")  # noqa: TRY004 -- reported as every other bad line
     return json.dumps(formats.upgraded(event, version, STEPS)).encode()

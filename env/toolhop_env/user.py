@@ -89,7 +89,7 @@ def user_reply(
 ) -> UserReply:
     """What the user says to a question.
 
-    A value is told where `about` names its parameter, or another name of it; else where the
+    A value is given where `about` names its parameter, or another name of it; else where the
     question shares a content word with the parameter's name or description, or with the kind of
     value that the item's question has in its place.
 

@@ -1,4 +1,4 @@
-"""A sandbox that runs nothing and answers as it was told. For tests of what stands on top.
+"""A sandbox that runs nothing and answers as it was set to. For tests of what stands on top.
 
 async with CannedSandbox([Returned('"Paris"'), TimedOut(10.0)]) as sandbox: ...
 CannedSandbox(lambda program, arguments: Returned(json.dumps(arguments["a"])))

@@ -61,7 +61,7 @@ class WorkerLink:
         """Standbys that hold their program already."""
         self._called: set[Loadable] = set()
         self._spent: list[Standby] = []
-        """Standbys whose call is over, and whose end the worker is still to be told."""
+        """Standbys whose call is over, and whose end the worker does not know yet."""
         self._closed = False
         self.facts: Mapping[str, JSON] = {}
         """What the worker said of itself."""

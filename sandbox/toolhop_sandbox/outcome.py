@@ -92,4 +92,4 @@ Outcome: TypeAlias = (
 )
 
 OUTCOME: TypeAdapter[Outcome] = TypeAdapter(Annotated[Outcome, Field(discriminator="kind")])
-"""Reads and writes outcomes as JSON objects told apart by ``kind``."""
+"""Reads and writes outcomes as JSON objects that differ by ``kind``."""

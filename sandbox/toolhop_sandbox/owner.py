@@ -1,4 +1,4 @@
-"""Who owns a container or a folder: a process, told apart from a later one of the same id.
+"""Who owns a container or a folder: a process, and not a later one of the same id.
 
 An image belongs to an installation instead: several checkouts may share an engine.
 
@@ -23,7 +23,7 @@ def _boot_id() -> str:
 
 
 def _namespace() -> str:
-    """Number of this process's PID namespace; 0 where there is none to be told."""
+    """Number of this process's PID namespace; 0 where none is known."""
     try:
         text = Path("/proc/self/ns/pid").readlink().name
     except OSError:

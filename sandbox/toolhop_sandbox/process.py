@@ -70,7 +70,7 @@ class ProcessLauncher:
     hash_seed: int = 0
     """Of the order of sets; runs keep the default."""
     _first: ProcessWorker | None = None
-    """The one that told the facts, until it is asked for."""
+    """The one that gave the facts, until it is asked for."""
 
     @property
     def description(self) -> Mapping[str, JSON]:

@@ -181,7 +181,7 @@ def _ending(ending: StandbyEnded, limits: Limits) -> Outcome:
         # We did not kill it: the kernel did, for memory.
         return OutOfMemory(limits.memory_mib)
     if ending.exit_code == SIGXCPU:
-        # By threads, before the time was up; or by itself, to be told that it was.
+        # By threads, before the time was up; or by itself, so as to hear that it was.
         return Died("the process was ended for its use of processor time")
     if ending.exit_code < 0:
         return Died(f"the process was ended by signal {-ending.exit_code}")

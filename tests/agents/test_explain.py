@@ -15,7 +15,7 @@ from toolhop_agents.models.loopback import LoopbackServer, Request
 from toolhop_env import benchmarks
 from toolhop_env.benchmarks import named
 from toolhop_env.messages import Reply
-from toolhop_env.official import State, told
+from toolhop_env.official import State, reported
 from toolhop_env.runs.store import RunStore
 from toolhop_tools.load import load
 from toolhop_tools.model import DataSet
@@ -82,7 +82,7 @@ def manifest(
 
 
 def states(name: str, facts: dict[str, Any]) -> dict[str, State]:
-    return {one.condition.name: one.state for one in told(named(name).official, facts)}
+    return {one.condition.name: one.state for one in reported(named(name).official, facts)}
 
 
 def differing(name: str, facts: dict[str, Any]) -> set[str]:

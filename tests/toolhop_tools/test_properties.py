@@ -108,7 +108,7 @@ def test_a_message_of_its_own_is_no_failure_and_is_listed(
     (remark,) = verdict.remarks
     assert remark.kind == f"{OWN_MESSAGE}: {kind}"
     assert remark.arguments == {"text": ""}
-    assert " of 20 examples; the first " in remark.told
+    assert " of 20 examples; the first " in remark.reported
     assert ToolReport(one, {"valid-input": verdict}).classes == {ToolClass.OWN_MESSAGE}
 
 
@@ -153,8 +153,8 @@ def test_a_crash_is_not_taken_for_the_tools_own_message_of_the_same_type(call: C
     source = OWN.format(raises="raise ValueError('no text given')", result="int(text, 36)")
     verdict = check(case(call, subject(source, TEXT)), "valid-input")
     assert isinstance(verdict, Fails)
-    assert "invalid literal" in verdict.found[0].told
-    assert "no text given" in verdict.remarks[0].told
+    assert "invalid literal" in verdict.found[0].reported
+    assert "no text given" in verdict.remarks[0].reported
 
 
 BORN = "BORN = {'Ada': 1815, 'Alan': 1912}\n"
@@ -180,7 +180,7 @@ def test_an_unknown_key_that_is_answered_with_nothing_is_a_warning(
     found = [remark for remark in verdict.remarks if remark.kind == UNKNOWN_KEY]
     assert bool(found) == warned
     if found:
-        assert "`text`" in found[0].told
+        assert "`text`" in found[0].reported
         assert ToolReport(one, {"valid-input": verdict}).classes == {ToolClass.UNKNOWN_KEY}
 
 
@@ -266,7 +266,7 @@ def test_arguments_that_are_changed(call: Caller, source: str) -> None:
     items = {"items": {"type": "array", "items": {"type": "integer"}}}
     counter = found(call, subject(source, items), "arguments-kept")
     assert counter.kind == "changes its arguments"
-    assert "`items`" in counter.told or "no JSON" in counter.told
+    assert "`items`" in counter.reported or "no JSON" in counter.reported
 
 
 @pytest.mark.parametrize(
@@ -450,7 +450,7 @@ def test_hostile_exceptions_are_told_as_calls_show_them(call: Caller, source: st
     assert not isinstance(verdict, NotApplicable)
     (told,) = verdict.found if isinstance(verdict, Fails) else verdict.remarks
     assert "raises " in told.kind
-    assert len(told.told) < 300
+    assert len(told.reported) < 300
 
 
 def test_a_failure_is_told_only_after_a_call_of_its_own() -> None:

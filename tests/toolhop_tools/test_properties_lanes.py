@@ -173,7 +173,7 @@ def test_a_fault_of_the_checker_is_told_as_one() -> None:
     (report,) = check_all([subject(GOOD)], job)
     assert kinds(report) == {"bad-input": "the check itself fails"}
     (found,) = report.failed
-    assert "ZeroDivisionError: a bug (test_properties_lanes.py" in found.told
+    assert "ZeroDivisionError: a bug (test_properties_lanes.py" in found.reported
 
 
 def test_a_certified_call_is_judged_as_certificates_are() -> None:

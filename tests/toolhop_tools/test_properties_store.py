@@ -208,13 +208,13 @@ def test_what_counts_as_naming_a_parameter(name: str, text: str, named: bool) ->
 )
 def test_promises_of_a_description(text: str, expected: list[tuple[bool, object]]) -> None:
     one = subject("def f(n):\n    return n\n", description=text)
-    assert [(p.told, p.result) for p in promises(one.tool)] == expected
+    assert [(p.stated, p.result) for p in promises(one.tool)] == expected
 
 
 def test_a_docstring_promises_too() -> None:
     source = 'def f(n):\n    """Double.\n\n    >>> f(2)\n    4\n    """\n    return 2 * n\n'
     (promise,) = promises(subject(source).tool)
-    assert (promise.arguments, promise.result, promise.told) == ({"n": 2}, 4, True)
+    assert (promise.arguments, promise.result, promise.stated) == ({"n": 2}, 4, True)
 
 
 def test_drawing_is_the_same_for_a_seed_and_gives_as_many_as_there_are() -> None:
@@ -252,7 +252,7 @@ def test_shrinking_a_failure_that_comes_and_goes_ends() -> None:
 
 
 def test_outcomes_are_told_on_one_line() -> None:
-    told = words.told(Raised("ValueError", "one\ntwo\x1b[31m", 3))
+    told = words.reported(Raised("ValueError", "one\ntwo\x1b[31m", 3))
     assert told.startswith("raises ValueError: one two")
     assert "\n" not in told
     assert words.kind_of(Raised("a|b\n`", "")) == "raises a?b??"

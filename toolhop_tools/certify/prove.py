@@ -88,7 +88,7 @@ async def certify_all(
     at_a_time: int,
     on_done: Callable[[Certificate], None],
 ) -> None:
-    """Certify items, `at_a_time` of them at once; `on_done` is reported of each as it is done.
+    """Certify items, `at_a_time` of them at once; `on_done` is called with each as it is done.
 
     Nothing is kept: memory does not grow with the number of items.
 

@@ -102,17 +102,17 @@ def _unanswered(case: Case, miss: Miss, outcome: Outcome | None) -> CaseFailure 
     elif isinstance(outcome, Returned):
         text, who = outcome.json_text, "the tool"
         if not tells_of_error(value_of(outcome)):
-            told = f"{miss.fault} at `{miss.path}`: the tool {words.told(outcome)}"
-            return CaseFailure("takes invalid input", told)
+            reported = f"{miss.fault} at `{miss.path}`: the tool {words.reported(outcome)}"
+            return CaseFailure("takes invalid input", reported)
     elif isinstance(outcome, Raised):
         text, who = f"{outcome.error}: {outcome.message}", "the tool"
     else:
-        told = f"{miss.fault} at `{miss.path}`: the tool {words.told(outcome)}"
-        return CaseFailure("no answer to invalid input", told)
+        reported = f"{miss.fault} at `{miss.path}`: the tool {words.reported(outcome)}"
+        return CaseFailure("no answer to invalid input", reported)
     if not miss.parameter or names(miss.parameter, text):
         return None
-    told = f"{miss.fault} at `{miss.path}`: {who} says {words.cut(text)}"
-    return CaseFailure("error without the parameter's name", told)
+    reported = f"{miss.fault} at `{miss.path}`: {who} says {words.cut(text)}"
+    return CaseFailure("error without the parameter's name", reported)
 
 
 SHORT_NAME = 2
@@ -146,7 +146,7 @@ def gold_call(case: Case) -> PropertyVerdict:
     found: dict[str, CounterExample] = {}
     for gold in golds:
         if failure := _missed(case, gold):
-            counter = CounterExample("gold-call", failure.kind, failure.told, gold.arguments)
+            counter = CounterExample("gold-call", failure.kind, failure.reported, gold.arguments)
             found.setdefault(failure.kind, counter)
     return judged("gold-call", len(golds), found.values())
 
@@ -157,12 +157,12 @@ def _missed(case: Case, gold: Gold) -> CaseFailure | None:
     outcome = case.alone(gold.arguments)
     wanted = words.shown(gold.answer)
     if not isinstance(outcome, Returned):
-        told = f"the gold call {words.told(outcome)}; the gold is {wanted}"
-        return CaseFailure(f"gold call: {words.kind_of(outcome)}", told)
+        reported = f"the gold call {words.reported(outcome)}; the gold is {wanted}"
+        return CaseFailure(f"gold call: {words.kind_of(outcome)}", reported)
     if _gives(outcome, gold):
         return None
     return CaseFailure(
-        "gold call gives another value", f"{words.told(outcome)}; the gold is {wanted}"
+        "gold call gives another value", f"{words.reported(outcome)}; the gold is {wanted}"
     )
 
 
@@ -212,22 +212,22 @@ def _needless(args: ast.arguments, schema: Mapping[str, JSON]) -> Iterator[Count
     stated = set(required(schema))
     names_ = [name for name, _ in default_nodes(args) if name in stated]
     if names_:
-        told = f"expected required to leave out what has a default; given {', '.join(names_)}"
-        yield CounterExample("signature", "requires what has a default", told)
+        reported = f"expected required to leave out what has a default; given {', '.join(names_)}"
+        yield CounterExample("signature", "requires what has a default", reported)
 
 
 def _defaults(args: ast.arguments, schema: Mapping[str, JSON]) -> Iterator[CounterExample]:
     """Defaults that the schema and the signature both give, and that differ."""
-    told = {name: value for name, _, value in sample_values(schema, keys=("default",))}
+    stated = {name: value for name, _, value in sample_values(schema, keys=("default",))}
     for name, node in default_nodes(args):
-        if name not in told:
+        if name not in stated:
             continue
         try:
             value = json.loads(json.dumps(ast.literal_eval(node)))
         except (ValueError, TypeError, SyntaxError, RecursionError, MemoryError):
             continue
-        if value is not None and json.dumps(value) != json.dumps(told[name]):
-            given = f"{words.shown(told[name])} in the schema, {words.shown(value)} in the code"
+        if value is not None and json.dumps(value) != json.dumps(stated[name]):
+            given = f"{words.shown(stated[name])} in the schema, {words.shown(value)} in the code"
             yield CounterExample(
                 "signature", "defaults differ", f"expected one default of `{name}`; given {given}"
             )
@@ -257,14 +257,14 @@ def examples(case: Case) -> PropertyVerdict:
     for promise in shown:
         if failure := _broken(case, promise):
             counter = CounterExample(
-                "examples", failure.kind, failure.told, dict(promise.arguments)
+                "examples", failure.kind, failure.reported, dict(promise.arguments)
             )
             found.setdefault(failure.kind, counter)
     for name, inner, value in samples:
         if not _valid_sample(tool.schema.parameters, inner, value):
             kind = "sample value is invalid"
-            told = f"`{name}`: {words.shown(value)} is not valid under its own schema"
-            found.setdefault(kind, CounterExample("examples", kind, told))
+            reported = f"`{name}`: {words.shown(value)} is not valid under its own schema"
+            found.setdefault(kind, CounterExample("examples", kind, reported))
     return judged("examples", len(shown) + len(samples), found.values())
 
 
@@ -274,11 +274,11 @@ def _broken(case: Case, promise: Promise) -> CaseFailure | None:
         return CaseFailure("example is invalid", f"the simulator says {words.cut(refusal)}")
     outcome = case.alone(arguments)
     if not isinstance(outcome, Returned):
-        return CaseFailure(f"example: {words.kind_of(outcome)}", words.told(outcome))
-    if promise.told and value_of(outcome) != promise.result:
+        return CaseFailure(f"example: {words.kind_of(outcome)}", words.reported(outcome))
+    if promise.stated and value_of(outcome) != promise.result:
         wanted = words.shown(promise.result)
         return CaseFailure(
-            "example gives another value", f"{words.told(outcome)}; the text says {wanted}"
+            "example gives another value", f"{words.reported(outcome)}; the text says {wanted}"
         )
     return None
 

@@ -35,7 +35,7 @@ T = TypeVar("T")
 SAMPLE = 2
 """Calls of a batch that are made again alone, whatever the batch said."""
 MOST_KINDS = 3
-"""Classes of failure that are reported of one tool and property."""
+"""Classes of failure that one tool and property have in a report."""
 MOST_TRIED = 4
 """Suspicious examples of one sort that are called alone before the suspicion is dropped."""
 
@@ -45,7 +45,7 @@ class CaseFailure:
     """What a call of its own showed."""
 
     kind: str
-    told: str
+    reported: str
     settings: tuple[SandboxSetting, ...] = (BASE,)
     earlier: tuple[Arguments, ...] = ()
 
@@ -130,8 +130,8 @@ class Case:
     @cached_property
     def base(self) -> list[CallRun | None]:
         """What the valid examples give; of their own calls where a batch was found wrong."""
-        told = [at for at, run in enumerate(self.raw) if run is not None and not run.alone]
-        sample = random.Random(self.examples.seed).sample(told, min(SAMPLE, len(told)))
+        batched = [at for at, run in enumerate(self.raw) if run is not None and not run.alone]
+        sample = random.Random(self.examples.seed).sample(batched, min(SAMPLE, len(batched)))
         for at in sample:
             run = self.raw[at]
             if run is not None and fact(self.alone(self.valid[at])) != fact(run.outcome):
@@ -223,7 +223,7 @@ class Case:
             best, failure, shrunk = _smallest(first, failure, small, classify)
             arguments = arguments_of(best)
             yield best, CounterExample(
-                property_, failure.kind, failure.told, arguments, failure.earlier,
+                property_, failure.kind, failure.reported, arguments, failure.earlier,
                 failure.settings, shrunk,
             )  # fmt: skip
 

@@ -32,7 +32,7 @@ class Promise:
 
     arguments: Arguments
     result: JSON = None
-    told: bool = False
+    stated: bool = False
     """Whether the description says what it gives."""
 
 
@@ -66,8 +66,8 @@ def _in_text(
     for call, after in _calls(text, name):
         bound = example_calls(Program(head + call, name))
         for arguments in bound[:1]:
-            told, result = _result(after)
-            yield Promise(arguments, result, told)
+            stated, result = _result(after)
+            yield Promise(arguments, result, stated)
 
 
 def _calls(text: str, name: str) -> Iterator[tuple[str, str]]:
@@ -95,8 +95,8 @@ def _result(after: str) -> tuple[bool, JSON]:
     ends = _ENDS["line" if sign == "\n" else "word" if sign[0].isalpha() else "arrow"]
     line = after[mark.end() :].partition("\n")[0].strip()
     for end in sorted({len(line), *(found.start() for found in ends.finditer(line))}, reverse=True):
-        told, value = _literal(line[:end].strip())
-        if told:
+        stated, value = _literal(line[:end].strip())
+        if stated:
             return True, value
     return False, None
 

@@ -25,7 +25,7 @@ SHRINK_S = 8.0
 
 
 def text_of(value: object) -> str:
-    """The value as JSON with sorted keys: what examples are reported apart by."""
+    """The value as JSON with sorted keys: what tells examples from each other."""
     plain = asdict(value) if is_dataclass(value) and not isinstance(value, type) else value
     return json.dumps(plain, sort_keys=True, ensure_ascii=False, default=str)
 
@@ -78,7 +78,7 @@ def shrunk(
 
 
 class _Failed(Exception):
-    """How Hypothesis is reported that an example fails."""
+    """Raised so that Hypothesis sees that an example fails."""
 
 
 class _Budget(Generic[T]):

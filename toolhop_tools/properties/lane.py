@@ -140,5 +140,5 @@ def _fault(property_: str, error: Exception) -> CounterExample:
     """A fault of the checker itself, reported as one."""
     last = traceback.extract_tb(error.__traceback__)[-1]
     where = f"{Path(last.filename).name}, line {last.lineno}"
-    told = f"a fault of the check, not of the tool: {type(error).__name__}: {error} ({where})"
-    return CounterExample(property_, "the check itself fails", told)
+    reported = f"a fault of the check, not of the tool: {type(error).__name__}: {error} ({where})"
+    return CounterExample(property_, "the check itself fails", reported)

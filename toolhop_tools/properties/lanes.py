@@ -165,11 +165,11 @@ class Lane:
         if not self._pool.began.done():
             self._pool.heard_s.value = time.monotonic()
         if not self.idle and time.monotonic() - self._pool.heard_s.value > self.patience_s:
-            told = (
+            reported = (
                 f"{self.patience_s:.0f} s without a call: no examples can be made of the schema "
                 "in that time, or one of its patterns backtracks without end; its check was ended"
             )
-            self._lose(CounterExample("", "the check hangs", told))
+            self._lose(CounterExample("", "the check hangs", reported))
 
     def _take(self, name: str, answer: LaneAnswer) -> None:
         if isinstance(answer, TaskVerdict):
@@ -190,10 +190,10 @@ class Lane:
         code = pool.process.exitcode
         how = f"by signal {-code}" if code is not None and code < 0 else f"with code {code}"
         if pool.began.exception() is not None:
-            told = f"the process that checks tools ended {how} before it began"
-            raise SandboxUnavailable(told, fix="its own message is on stderr")
-        told = f"the process that checks ended {how}; the check of this tool was ended"
-        return CounterExample("", "the check dies", told)
+            reported = f"the process that checks tools ended {how} before it began"
+            raise SandboxUnavailable(reported, fix="its own message is on stderr")
+        reported = f"the process that checks ended {how}; the check of this tool was ended"
+        return CounterExample("", "the check dies", reported)
 
     def _lose(self, how: CounterExample) -> None:
         """Go on with a new process, where what is left needs none of the examples."""
@@ -206,7 +206,7 @@ class Lane:
     def _give_up(self, how: CounterExample, names: Sequence[str]) -> None:
         """These fail, for the same reason."""
         for name in names:
-            self.verdicts[name] = Fails(0, (CounterExample(name, how.kind, how.told),))
+            self.verdicts[name] = Fails(0, (CounterExample(name, how.kind, how.reported),))
 
     def ask_to_end(self) -> None:
         """Have the process put its sandboxes away and end, without waiting for it."""

@@ -25,7 +25,7 @@ def check_all(
         job: how thoroughly, and where.
         lanes: how many tools at a time.
         silent_s: after how long without a sign of life a lane is ended.
-        on_report: told of each report as it comes.
+        on_report: called with each report as it comes.
 
     Raises:
         SandboxError: the sandbox is at fault.

@@ -160,7 +160,7 @@ class CounterExample:
     property: str
     kind: str
     """Class of the failure, such as ``raises ValueError``: what the audit counts."""
-    told: str
+    reported: str
     """What happened, in a sentence."""
     arguments: Arguments | None = None
     """Of the call; None where the failure needs none, as one of the signature."""
@@ -271,5 +271,5 @@ def judged(
         return Fails(executed, counter, tuple(remarks))
     if executed:
         return Holds(executed, tuple(remarks))
-    told = "Not one example could be judged."
-    return Fails(0, (CounterExample(property_, "nothing executed", told),))
+    reported = "Not one example could be judged."
+    return Fails(0, (CounterExample(property_, "nothing executed", reported),))

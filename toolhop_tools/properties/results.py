@@ -41,7 +41,7 @@ def loads(case: Case) -> PropertyVerdict:
     if fault is None:
         return judged("loads", 1, ())
     found = CounterExample(
-        "loads", load_kind(fault, case.program.function), words.told(fault), case.some_arguments
+        "loads", load_kind(fault, case.program.function), words.reported(fault), case.some_arguments
     )
     return Fails(1, (found,))
 
@@ -80,7 +80,7 @@ def json_result(case: Case) -> PropertyVerdict:
 
 def _no_json(outcome: Outcome) -> CaseFailure | None:
     if isinstance(outcome, NotJson | TooLarge):
-        return CaseFailure(words.kind_of(outcome), words.told(outcome))
+        return CaseFailure(words.kind_of(outcome), words.reported(outcome))
     if not isinstance(outcome, Returned):
         return None
     twice: list[str] = []
@@ -141,7 +141,7 @@ def agree(one: Outcome, other: Outcome) -> bool:
     """Whether two outcomes tell the same.
 
     One that was cut off tells nothing here: a call at the edge of its limits may end either way,
-    and is reported of as such (valid-input).
+    and is reported as such (valid-input).
     """
     if any(isinstance(outcome, TimedOut | OutOfMemory | Died) for outcome in (one, other)):
         return True
@@ -153,7 +153,7 @@ def _differs(
 ) -> CaseFailure:
     if isinstance(one, Returned) and isinstance(other, Returned) and _same_value(one, other):
         kind = f"order of keys {kind}"
-    return CaseFailure(kind, f"{words.told(one)}, and then {words.told(other)}", settings)
+    return CaseFailure(kind, f"{words.reported(one)}, and then {words.reported(other)}", settings)
 
 
 def _same_value(one: Returned, other: Returned) -> bool:
@@ -168,8 +168,8 @@ def policy(case: Case) -> PropertyVerdict:
     if isinstance(case.base_fault, Refused):
         if case.load_fault(FREE) is not None:
             return judged("policy", 0, ())
-        kind, told = words.kind_of(case.base_fault), words.told(case.base_fault)
-        found = CounterExample("policy", kind, told, case.some_arguments, settings=(BASE, FREE))
+        kind, reported = words.kind_of(case.base_fault), words.reported(case.base_fault)
+        found = CounterExample("policy", kind, reported, case.some_arguments, settings=(BASE, FREE))
         return Fails(1, (found,))
     suspects: dict[str, list[Arguments]] = defaultdict(list)
     compared = case.at(FREE)
@@ -245,7 +245,7 @@ def _as_stored(case: Case) -> Iterable[CounterExample]:
             failure = _depends(case, one.earlier, one.arguments)
             if failure is not None:
                 yield CounterExample(
-                    "independent", _LEFT, failure.told, one.arguments, one.earlier, shrunk=True
+                    "independent", _LEFT, failure.reported, one.arguments, one.earlier, shrunk=True
                 )
 
 
@@ -271,7 +271,7 @@ def _after_others(case: Case, suspects: Sequence[Arguments]) -> Iterable[Counter
             failure = _depends(case, earlier, arguments)
             if failure is not None:
                 yield CounterExample(
-                    "independent", _LEFT, failure.told, arguments, tuple(earlier), shrunk=True
+                    "independent", _LEFT, failure.reported, arguments, tuple(earlier), shrunk=True
                 )
                 return
 
@@ -287,5 +287,5 @@ def _depends(case: Case, earlier: Sequence[Arguments], arguments: Arguments) -> 
     if fact(case.last_of(earlier, arguments)) != fact(later):
         return None
     calls = "the same call" if list(earlier) == [arguments] else f"{len(earlier)} other"
-    told = f"{words.told(alone)}; after {calls} in the same process {words.told(later)}"
-    return CaseFailure(_LEFT, told, earlier=tuple(earlier))
+    reported = f"{words.reported(alone)}; after {calls} in the same process {words.reported(later)}"
+    return CaseFailure(_LEFT, reported, earlier=tuple(earlier))

@@ -80,8 +80,8 @@ class Store:
                 "earlier": list(earlier),
                 "about": dict(about),
             } if all(isinstance(one, dict) for one in earlier):
-                told = {str(key): str(text) for key, text in about.items()}
-                yield Stored(name, kind, arguments, tuple(earlier), told)
+                texts = {str(key): str(text) for key, text in about.items()}
+                yield Stored(name, kind, arguments, tuple(earlier), texts)
             case _:
                 self.unreadable.append(path)
 
@@ -101,7 +101,7 @@ class Store:
             "tool": subject.tool.name,
             "property": found.property,
             "kind": found.kind,
-            "told": found.told,
+            "reported": found.reported,
             "arguments": dict(found.arguments),
             "earlier": [dict(one) for one in found.earlier],
             "about": dict(found.about),

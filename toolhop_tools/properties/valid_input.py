@@ -34,7 +34,7 @@ def valid_input(case: Case) -> PropertyVerdict:
     """Every run ended with a result, be it one that JSON cannot hold, or in the tool's own words.
 
     A message of its own is what a `raise` of its source raises, or a result that tells of an
-    error. Suspects are told apart by their messages, so that a crash is not taken for a message
+    error. Suspects differ by their messages, so that a crash is not taken for a message
     of the same type: only a call of its own knows the line.
     """
     sites = raise_sites(case.program.source)
@@ -60,7 +60,7 @@ def valid_input(case: Case) -> PropertyVerdict:
 def _no_result(outcome: Outcome) -> CaseFailure | None:
     if isinstance(outcome, Returned | NotJson | TooLarge):
         return None
-    return CaseFailure(words.kind_of(outcome), words.told(outcome))
+    return CaseFailure(words.kind_of(outcome), words.reported(outcome))
 
 
 def _sort(outcome: Outcome) -> str:
@@ -91,11 +91,11 @@ def _raised_messages(
 
 def _returned_messages(case: Case) -> Iterator[CounterExample]:
     """A remark where the tool returns what tells of an error."""
-    told = [arguments for arguments, run in case.made if _returns_error(run.outcome)]
-    for arguments in told[:1]:
+    failing = [arguments for arguments, run in case.made if _returns_error(run.outcome)]
+    for arguments in failing[:1]:
         outcome = case.alone(arguments)
         if _returns_error(outcome):
-            yield _own_message("returns an error", len(told), len(case.made), outcome, arguments)
+            yield _own_message("returns an error", len(failing), len(case.made), outcome, arguments)
 
 
 def _returns_error(outcome: Outcome) -> bool:
@@ -105,8 +105,8 @@ def _returns_error(outcome: Outcome) -> bool:
 def _own_message(
     kind: str, count: int, number: int, outcome: Outcome, arguments: Arguments
 ) -> CounterExample:
-    told = f"{count} of {number} examples; the first {words.told(outcome)}"
-    return CounterExample("valid-input", f"{OWN_MESSAGE}: {kind}", told, arguments)
+    reported = f"{count} of {number} examples; the first {words.reported(outcome)}"
+    return CounterExample("valid-input", f"{OWN_MESSAGE}: {kind}", reported, arguments)
 
 
 NO_KEYS = ("Xqzvkj Wuphlo", "Xqzvkj", "Xq")
@@ -132,8 +132,10 @@ def _unknown_keys(case: Case) -> Iterator[CounterExample]:
             outcome = case.alone(probe)
             if isinstance(outcome, Returned) and _is_empty(value_of(outcome)):
                 given = words.shown(arguments[name])
-                told = f"`{name}`: {words.told(outcome)} for a text that is no key, as {given} is"
-                yield CounterExample("valid-input", UNKNOWN_KEY, told, probe)
+                reported = (
+                    f"`{name}`: {words.reported(outcome)} for a text that is no key, as {given} is"
+                )
+                yield CounterExample("valid-input", UNKNOWN_KEY, reported, probe)
                 return
 
 

@@ -57,7 +57,7 @@ def kind_of(outcome: Outcome) -> str:
             assert_never(outcome)
 
 
-def told(outcome: Outcome) -> str:
+def reported(outcome: Outcome) -> str:
     """What happened."""
     match outcome:
         case Returned(json_text):

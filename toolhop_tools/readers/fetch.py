@@ -223,7 +223,7 @@ def fetch(
         url: another place than `default_url`, such as a mirror's.
         target: where to keep it, instead of `cached_file`.
         pin: the file.
-        progress: told of every piece that comes.
+        progress: called with every piece that comes.
 
     Proxies are taken from the environment (``HTTPS_PROXY`` and so on).
 

@@ -49,7 +49,7 @@ def survey(path: str, *, last_wins: bool = False) -> Survey:
         DataNotFetched: no path is given, and they are not in the cache folder.
         DataError: a file holds no rows.
     """
-    del last_wins  # tools are told apart by their ids
+    del last_wins  # tools differ by their ids
     path = path or str(SOURCE.here())
     home = Path(path)
     beside = {name: _beside(home, name) for name in (IDS, PROMPTS, REWRITTEN)}

@@ -34,7 +34,7 @@ _TEXT_TESTS = frozenset(
 _KEYED = frozenset({"get", "pop", "setdefault"})
 _ANY = ""
 _DIRECTIVE = re.compile(r"%d.*%Y|%Y.*%d", re.DOTALL)
-"""What `strptime` is reported, with a day and a year."""
+"""What `strptime` reads, with a day and a year."""
 _DAYS = (dt.datetime(2000, 2, 29), dt.datetime(1999, 12, 31, 23, 59), dt.datetime(1970, 1, 1))
 
 

@@ -142,7 +142,7 @@ def _cell(verdict: PropertyVerdict) -> Text:
 
 def _counter_example(checked: Checked, subject: Subject, found: CounterExample) -> RenderableType:
     head = plain(f"{subject.id}  {found.property}: {found.kind}", "bold")
-    parts = [head, plain(f"  {found.told}")]
+    parts = [head, plain(f"  {found.reported}")]
     note = "" if found.shrunk or found.arguments is None else "  (not shrunk)"
     parts += [plain(f"  {line}", "cyan") for line in checked.lines(subject, found)]
     return Group(*parts, *([plain(note, "dim")] if note else []))
@@ -150,10 +150,10 @@ def _counter_example(checked: Checked, subject: Subject, found: CounterExample) 
 
 def _remark(checked: Checked, subject: Subject, remark: CounterExample) -> RenderableType:
     if remark.kind != UNKNOWN_KEY:
-        return plain(f"{subject.id}  {remark.kind}: {remark.told}", "dim")
+        return plain(f"{subject.id}  {remark.kind}: {remark.reported}", "dim")
     head = plain(f"{subject.id}  warning: {remark.kind}", "yellow")
     calls = [plain(f"  {line}", "cyan") for line in checked.lines(subject, remark)]
-    return Group(head, plain(f"  {remark.told}"), *calls)
+    return Group(head, plain(f"  {remark.reported}"), *calls)
 
 
 def property_table(checked: Checked) -> StackedTable:
@@ -244,7 +244,7 @@ def _found(checked: Checked, subject: Subject, found: CounterExample) -> JSON:
     earlier: list[JSON] = [dict(one) for one in found.earlier]
     return {
         "kind": found.kind,
-        "told": found.told,
+        "reported": found.reported,
         "arguments": None if found.arguments is None else dict(found.arguments),
         "earlier": earlier,
         "shrunk": found.shrunk,

@@ -14,7 +14,7 @@ from toolhop_agents.compare.report import ComparisonRequest, read_and_compare
 from toolhop_agents.compare.view import print_report
 from toolhop_agents.table import table_console
 from toolhop_env.benchmark import Benchmark
-from toolhop_env.official import State, apart, told
+from toolhop_env.official import State, apart, reported
 from toolhop_env.pairs.line import Options
 from toolhop_env.runs.sides import Side
 
@@ -111,5 +111,5 @@ def compare(
 def _differs(benchmark: Benchmark, side: Side) -> list[str]:
     """The conditions in which a run differs from the official set-up, the items left out."""
     manifest = {**side.facts, "settings": side.settings, "sessions": []}
-    found = dict(apart(told(benchmark.official, manifest)))
+    found = dict(apart(reported(benchmark.official, manifest)))
     return [one.condition.name for one in found[State.DIFFERS] if one.condition.name != "items"]

@@ -245,7 +245,7 @@ def export(source: str, output: str, force: bool) -> None:
 
 
 def _write_file(path: Path, text: str, *, force: bool) -> None:
-    """Aside and renamed, so that the file is never half there."""
+    """Atomic: written beside and renamed, so that the file is never half there."""
     if path.is_dir():
         raise click.UsageError(f"{path} is a folder; name a file")
     if path.exists() and not force:

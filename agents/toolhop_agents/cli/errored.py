@@ -1,4 +1,4 @@
-"""Why episodes are errored, told once after a run or an ablation."""
+"""Why episodes are errored, said once after a run or an ablation."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from toolhop_env.score import Errored
 
 
 def report_errored(errors: Console, judged: Iterable[Attempt]) -> None:
-    """The most frequent cause as it was told first, fix included; nothing where none is errored."""
+    """The most frequent cause as it was first said, fix included; nothing where none is errored."""
     reasons = [one.verdict.reason for one in judged if isinstance(one.verdict, Errored)]
     if not reasons:
         return
@@ -21,5 +21,5 @@ def report_errored(errors: Console, judged: Iterable[Attempt]) -> None:
     head = f"{len(reasons)} errored:"
     if len(causes) > 1:
         head = f"{len(reasons)} errored, by {len(causes)} causes (toolhop diagnose); {count} times:"
-    told = next((reason for reason in reasons if reason.strip().startswith(most)), most)
-    errors.print(head, told, markup=False, highlight=False, soft_wrap=True)
+    first = next((reason for reason in reasons if reason.strip().startswith(most)), most)
+    errors.print(head, first, markup=False, highlight=False, soft_wrap=True)

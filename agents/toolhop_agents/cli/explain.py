@@ -16,7 +16,7 @@ from toolhop_agents.table import table_console
 from toolhop_agents.terminal import plain
 from toolhop_env.benchmark import Benchmark
 from toolhop_env.benchmarks import named
-from toolhop_env.official import State, Told, apart, settings_of, told
+from toolhop_env.official import Reported, State, apart, reported, settings_of
 from toolhop_env.runs.files import StoreError
 from toolhop_env.runs.store import RunStore
 from toolhop_sandbox.outcome import JSON
@@ -32,7 +32,7 @@ def explain(runs: Sequence[Path], as_json: bool) -> None:
     figures are not those of a paper, whatever the model. The last line has what is the same.
     """
     found = [(store, _benchmark(store)) for _, store in opened(runs)]
-    each = [(store, of, told(of.official, _manifest(store))) for store, of in found]
+    each = [(store, of, reported(of.official, _manifest(store))) for store, of in found]
     if as_json:
         write_json([_plain(*one) for one in each])
         return
@@ -71,7 +71,7 @@ def _benchmark(store: RunStore) -> Benchmark:
     raise StoreError(f"{store.folder} has no episode, so that its benchmark is not known")
 
 
-def _table(rows: Sequence[Told]) -> StackedTable:
+def _table(rows: Sequence[Reported]) -> StackedTable:
     table = StackedTable("", "condition", keys=2)
     for name in ("this run", "officially", "note"):
         table.add_column(name, prose=True)
@@ -83,7 +83,7 @@ def _table(rows: Sequence[Told]) -> StackedTable:
     return table
 
 
-def _plain(store: RunStore, benchmark: Benchmark, conditions: Sequence[Told]) -> JSON:
+def _plain(store: RunStore, benchmark: Benchmark, conditions: Sequence[Reported]) -> JSON:
     return {
         "run": str(store.folder),
         "benchmark": benchmark.name,

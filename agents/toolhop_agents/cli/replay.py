@@ -100,7 +100,7 @@ class _Run:
         """The traces asked for, read one by one."""
         for trace in self.store.traces():
             start = trace.started
-            # An item that is not in the run's items is reported of by whoever replays it.
+            # An item that is not in the run's items is reported by whoever replays it.
             if start.item in self.data.by_id and start.item not in self.chosen:
                 continue
             if self.episode in {None, start.episode, start.item}:

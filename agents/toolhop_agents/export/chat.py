@@ -5,7 +5,7 @@ The shape is that of OpenAI's chat completions, which trainers take: an assistan
 texts, as they were written and shown, and there are no `tools`.
 
 Published items list their tools in hop order. A model that is trained on that order learns to read
-the plan off the list, so tools are listed in another order unless told otherwise.
+the plan off the list, so tools are listed in another order unless asked for otherwise.
 """
 
 from __future__ import annotations

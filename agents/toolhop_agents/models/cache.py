@@ -2,8 +2,8 @@
 
     FOLDER/ab/abcd....json    one reply; its name is the digest of everything that matters to it
 
-An entry is written aside and renamed: a kill at any moment leaves it whole or not there. What
-cannot be read is as good as not there. Runs may share a folder while they are under way.
+An entry is written atomically: a kill at any moment leaves it whole or not there. What cannot be
+read is as good as not there. Runs may share a folder while they are under way.
 """
 
 from __future__ import annotations

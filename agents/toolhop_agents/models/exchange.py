@@ -134,7 +134,7 @@ async def ask(
 
 
 def priced(usage: Usage, price: Price | None) -> Usage:
-    """`usage` with its cost, where that is not stated and can be told from the tokens."""
+    """`usage` with its cost, where that is not stated and follows from the tokens."""
     if usage.cost_usd is not None or price is None or not usage.input_tokens:
         return usage
     return dataclasses.replace(usage, cost_usd=price.cost_usd(usage))

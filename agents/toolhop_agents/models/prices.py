@@ -81,7 +81,7 @@ class UnknownPrice(Exception):
 
 
 def check(model: str, base_url: str | None, price: str | None) -> None:
-    """See that the costs of a model can be told.
+    """See that the costs of a model are known.
 
     Raises:
         UnknownPrice: neither `price` nor the table tells.

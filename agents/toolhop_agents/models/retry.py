@@ -163,7 +163,7 @@ async def repeated(
         timeout_s: limit of each request, in seconds; one that is late is cancelled.
         max_retries: how often a retryable failure is forgiven.
         backoff: the waits in between. Cancellation ends a wait at once.
-        connections: has to let each request in; told of refusals for overload. The wait for it
+        connections: has to let each request in; hears of refusals for overload. The wait for it
             is not part of a request's time.
 
     Returns:
@@ -206,7 +206,7 @@ async def repeated(
 
 
 def fault(failed: RequestFailed, *, asked: str, hint: str = "") -> ModelFault:
-    """What the run is reported: what was asked, what came back, what to do.
+    """What the run says: what was asked, what came back, what to do.
 
     Args:
         failed: the last request's failure.

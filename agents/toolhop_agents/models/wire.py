@@ -1,4 +1,4 @@
-"""Messages, tool documents and replies as OpenAI chat-completions JSON, both ways. Pure.
+"""Messages, tool schemas and replies as OpenAI chat-completions JSON, both ways. Pure.
 
 Two rules hold throughout. What a provider wrote is read and kept as written: the text of a
 call's arguments is never parsed here. What we send is made sendable: a lone surrogate, which

@@ -52,6 +52,6 @@ def certificates_of(items: Sequence[Item], path: Path) -> dict[str, Certificate]
 
 
 def marked(judged: Iterable[Attempt], items: Iterable[Item]) -> list[Attempt]:
-    """The verdicts, each told whether its item is proven."""
+    """The verdicts, each with whether its item is proven."""
     known = {item.id: is_proven(item) for item in items}
     return [replace(one, proven=known.get(one.item)) for one in judged]

@@ -79,7 +79,7 @@ def estimate(
         at_a_time: episodes under way at a time.
         seed: of the replicates.
         turn_limit: replies that an episode may take: the high end of requests is at most that of
-            all episodes, retries within what was expected aside.
+            all episodes, apart from retries within what was expected.
         level: of the intervals.
         replicates: of what the items that were played allow.
 

@@ -1,4 +1,4 @@
-"""Going on with what was begun: which episodes are left, and where each one is taken up.
+"""Resuming what was begun: which episodes are left, and where each one is taken up.
 
 An episode that was cut off, or errored by a fault of ours, is not begun anew: its next attempt
 keeps the turns that are whole. So a reply that was paid for is not asked for again, and a mistake

@@ -81,9 +81,9 @@ def asks_when_missing(item: Item, seed: int, messages: Sequence[Message], tools:
         if any(one.call.name == _name(item, EpisodeAction.CHANGE_TOOLS) for one in since):
             return _act(item, EpisodeAction.GIVE_UP, reason=f"No tool does this: {need}")
         return _act(item, EpisodeAction.CHANGE_TOOLS, reason="No tool fits.", need=need)
-    told = _told(item, made)
+    known = _known(item, made)
     for leaf in _unsaid(item, done, hop):
-        if runs(words(as_text(leaf.value)), told):
+        if runs(words(as_text(leaf.value)), known):
             continue
         about = ".".join(map(str, leaf.path))
         if any(json.loads(one.call.arguments).get("about") == about for one in since):
@@ -191,7 +191,7 @@ def _unsaid(item: Item, done: Sequence[Hop], hop: Hop) -> Iterator[Leaf]:
             yield leaf
 
 
-def _told(item: Item, made: Sequence[_Made]) -> tuple[str, ...]:
+def _known(item: Item, made: Sequence[_Made]) -> tuple[str, ...]:
     """The words of what the user said."""
     name = _name(item, EpisodeAction.ASK_USER)
     return words("\n".join(one.text for one in made if one.call.name == name))

@@ -114,7 +114,7 @@ class ScriptedModel:
     item: Item
     seed: int = 0
     call_format: CallFormat = CallFormat.NATIVE
-    """How it writes its calls: as the episode is set, never told from the prompt."""
+    """How it writes its calls: as the episode is set, never read from the prompt."""
     offered: bool = True
     """Whether tools are on offer in the text format, in which they do not go beside the prompt."""
 

@@ -51,7 +51,7 @@ def errored_episodes(seen: Sequence[Seen]) -> Iterator[Finding]:
 def causes_of(reasons: Iterable[str]) -> Counter[str]:
     """First lines of reasons with their counts, the most frequent first.
 
-    Those that differ in numbers alone are one cause, told as it was told first.
+    Those that differ in numbers alone are one cause, in the words that came first.
     """
     first: dict[str, str] = {}
     counts: Counter[str] = Counter()

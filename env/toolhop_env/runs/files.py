@@ -41,7 +41,7 @@ def held(folder: Path) -> Iterator[None]:
 
 
 def file_name(name: str) -> str:
-    """`name` as a file's name: unsafe letters replaced, and then told apart by a hash."""
+    """`name` as a file's name: unsafe letters replaced, and then unique by a hash."""
     plain = re.sub(r"[^A-Za-z0-9._-]", "_", name)[:100]
     if plain == name and re.match(r"[A-Za-z0-9]", name):
         return name

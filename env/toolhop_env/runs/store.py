@@ -1,6 +1,6 @@
 """A run's folder: what was asked for, what was played, and one trace file an episode.
 
-    manifest.json        settings, versions, data, sandbox, status; written aside, renamed
+    manifest.json        settings, versions, data, sandbox, status; written atomically
     items.jsonl          the items as played: the folder stands alone. ToolHop's are official rows
     episodes/NAME.jsonl  a trace, appended event by event, synced when the episode has ended
     judgements.jsonl     what a judge said of them, where one was asked
@@ -367,8 +367,8 @@ def _no_run(folder: Path) -> str:
         return f"there is no folder {folder}; give the one that `toolhop run` printed"
     within = sorted(path.parent.name for path in folder.glob(f"*/{MANIFEST}"))
     if within:
-        told = ", ".join(within[:LISTED]) + (" and others" if len(within) > LISTED else "")
-        return f"{folder} is no run, but a folder of runs: give one of them ({told})"
+        named = ", ".join(within[:LISTED]) + (" and others" if len(within) > LISTED else "")
+        return f"{folder} is no run, but a folder of runs: give one of them ({named})"
     return (
         f"{folder} is no run: it has no {MANIFEST}. Give the folder that "
         "`toolhop run` printed, such as logs/2026-01-31T12-00-00_oracle"

@@ -235,16 +235,16 @@ def import_host_image(client: DockerClient, name: str) -> None:
         archive = Path(folder) / "image.tar"
         image.build_from_host(archive)
         with archive.open("rb") as stream:
-            told = client.api.import_image(
+            reported = client.api.import_image(
                 src=stream,
                 repository=repository,
                 tag=tag,
                 changes=[f"LABEL {IMAGE_LABEL}=1", f"LABEL {home}", image.ENVIRONMENT],
             )
     # The engine answers 200 before it has read the archive; what goes wrong then is in the text.
-    if '"error"' in told:
+    if '"error"' in reported:
         raise SandboxUnavailable(
-            f"the engine could not import the sandbox image: {told.strip()[-300:]}",
+            f"the engine could not import the sandbox image: {reported.strip()[-300:]}",
             fix="free some disk space (docker system df), then: toolhop sandbox build",
         )
 
@@ -255,7 +255,7 @@ def build_over(client: DockerClient, name: str, base: str) -> None:
     Raises:
         SandboxUnavailable: the base cannot be had.
     """
-    told = client.api.build(
+    reported = client.api.build(
         fileobj=io.BytesIO(image.build_context(base)),
         custom_context=True,
         tag=name,
@@ -264,7 +264,7 @@ def build_over(client: DockerClient, name: str, base: str) -> None:
         decode=True,
     )
     # Read to its end: docker's own `images.build` stops at an error and leaks the connection.
-    errors = [part["error"] for part in told if "error" in part]
+    errors = [part["error"] for part in reported if "error" in part]
     if errors:
         raise SandboxUnavailable(
             f"the sandbox image cannot be laid over {base}: {errors[-1]}",

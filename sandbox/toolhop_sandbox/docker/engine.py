@@ -127,8 +127,8 @@ class DockerEngine:
     def description(self) -> Mapping[str, JSON]:
         """What isolates, for manifests."""
         transport = "attach" if self._attaches else "socket"
-        told = {"image": self._image, "runtime": self.runtime, "transport": transport}
-        return {"kind": "docker", **told, **self._facts}
+        facts = {"image": self._image, "runtime": self.runtime, "transport": transport}
+        return {"kind": "docker", **facts, **self._facts}
 
     async def check(self) -> None:
         """Find out whether the engine answers, can be reached as asked, and has the runtime.

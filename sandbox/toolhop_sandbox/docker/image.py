@@ -35,7 +35,7 @@ WORKER = "/opt/toolhop"
 RECIPE = "6"
 """Raised when this module lays files out differently, so that old images count as stale."""
 ENVIRONMENT = f"ENV PYTHONPATH={WORKER}"
-"""What an image has to be told, as a line of a build file."""
+"""What an image has to know, as a line of a build file."""
 
 _LEFT_OUT = {
     # Never needed by a tool, and large or able to reach out.

@@ -82,8 +82,8 @@ class Meeting:
 
 def peer(connected: socket.socket) -> int:
     """The user whose process connected, as this process sees it."""
-    told = connected.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _CREDENTIALS.size)
-    user: int = _CREDENTIALS.unpack(told)[1]
+    reported = connected.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _CREDENTIALS.size)
+    user: int = _CREDENTIALS.unpack(reported)[1]
     return user
 
 

@@ -38,13 +38,13 @@ def lacks_python(error: Any) -> bool:  # noqa: ANN401 -- docker's APIError, impo
 def refusal(error: Any) -> SandboxUnavailable:  # noqa: ANN401 -- docker's APIError, imported lazily
     """What it means that the engine refused a container, an `APIError`."""
     reason = str(error.explanation or error)
-    told = f"the engine refused a container: {reason}"
+    message = f"the engine refused a container: {reason}"
     fix = "toolhop sandbox doctor"
     if "bind source path does not exist" in reason:
-        return Unshared(told, fix=NO_SHARED_PATH)
+        return Unshared(message, fix=NO_SHARED_PATH)
     if "runtime" in reason.lower():
         fix = "docker info names the runtimes of this engine; toolhop sandbox doctor lists them"
-    return SandboxUnavailable(told, fix=fix)
+    return SandboxUnavailable(message, fix=fix)
 
 
 def see_that_it_knows(runtime: str, info: Mapping[str, Any]) -> None:

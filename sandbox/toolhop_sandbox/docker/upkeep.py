@@ -111,8 +111,10 @@ def _memory_bytes(client: DockerClient, container_id: str) -> int | None:
 
     # ValueError: the answer about one that ends while it is asked is empty.
     with contextlib.suppress(APIError, ValueError):
-        told = client.api.stats(container_id, stream=False, one_shot=True).get("memory_stats", {})
-        parts = told.get("stats", {})
+        reported = client.api.stats(container_id, stream=False, one_shot=True).get(
+            "memory_stats", {}
+        )
+        parts = reported.get("stats", {})
         cache = parts.get("inactive_file", parts.get("total_inactive_file", 0))
-        return int(told["usage"] - cache) if "usage" in told else None
+        return int(reported["usage"] - cache) if "usage" in reported else None
     return None

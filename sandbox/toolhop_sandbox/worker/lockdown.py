@@ -112,7 +112,7 @@ class Prepared:
         wanted = struct.pack("=I", seccomp.OWN_PID)
         # An instruction has 8 bytes, the last 4 are its operand.
         self.pid_at = [at for at in range(4, len(program), 8) if program[at : at + 4] == wanted]
-        """Where the program has to be told the process's own id."""
+        """Where the program needs the process's own id."""
         self.connection = CONNECTION
 
     def lock(self, connection: int) -> list[bool]:
