@@ -155,8 +155,11 @@ def test_a_server_has_a_port_of_its_own_and_ends_with_its_parent(weights: Path) 
             urls.append(server.stdout.readline().strip())
         assert len(set(urls)) == 2
         for url in urls:
-            listed = httpx.get(f"{url}/models", trust_env=False).json()["data"]
-            assert [one["id"] for one in listed] == [weights.stem]
+            origin = {"Origin": "http://a-page.example"}
+            answer = httpx.get(f"{url}/models", trust_env=False, headers=origin)
+            assert [one["id"] for one in answer.json()["data"]] == [weights.stem]
+            assert "a-page" not in str(answer.headers)
+            assert answer.headers["access-control-allow-origin"] != "*"
     finally:
         for server in servers:
             server.kill()  # without a chance to stop what it started

@@ -22,6 +22,8 @@ def main() -> None:
     asked.model.path = path
     asked.model_alias = {name}
     asked.port = 0  # any that is free
+    asked.cors_origins = "http://127.0.0.1"  # or any page in a browser here could ask and read
+    asked.endpoint_slots = asked.ui = False  # the prompts under way, and a page for people
     asked.n_ctx = context * slots  # the server divides it
     asked.n_parallel = slots
     asked.cache_ram_mib = 0  # or prompts of finished episodes take up to 8 GiB
