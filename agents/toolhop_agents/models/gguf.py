@@ -12,7 +12,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from functools import lru_cache
 from importlib.resources import files
 from pathlib import Path
@@ -138,7 +138,8 @@ async def serving(
                     ) from error
                 yield f"{address.decode()}/v1"
             finally:
-                process.kill()
+                with suppress(ProcessLookupError):  # it may have ended by itself
+                    process.kill()
 
 
 def _not_loaded(path: Path, log: str) -> str:

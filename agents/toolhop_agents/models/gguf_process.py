@@ -22,6 +22,8 @@ def main() -> None:
     asked.model.path = path
     asked.model_alias = {name}
     asked.port = 0  # any that is free
+    asked.cors_origins = "http://127.0.0.1"  # or any page in a browser here could ask and read
+    asked.endpoint_slots = asked.ui = False  # the prompts under way, and a page for people
     asked.n_ctx = context * slots  # the server divides it
     asked.n_parallel = slots
     asked.cache_ram_mib = 0  # or prompts of finished episodes take up to 8 GiB
@@ -37,7 +39,7 @@ def main() -> None:
 
 def _end_with_the_parent() -> None:
     """Whatever ends the parent closes the pipe."""
-    sys.stdin.buffer.read()
+    os.read(sys.stdin.fileno(), 1)  # nothing is ever written; a file object would hold a lock
     os._exit(0)
 
 
