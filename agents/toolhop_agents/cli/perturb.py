@@ -125,5 +125,6 @@ def print_yields(console: Console, figures: Mapping[str, Any]) -> None:
     console.print(
         f"Of {counted(figures['items_proven'], 'proven item')}; {figures['items_left_out']} not "
         f"proven and left out. {figures['calls']:,} calls; "
-        f"{figures['tools_tried_in_vain']:,} tools tried in vain in the place of a lost hop's; {figures['tools_taken_out']} taken out."
+        f"{figures['tools_tried_in_vain']:,} tools tried in vain in the place of a lost hop's; "
+        f"{figures['tools_taken_out']} taken out."
     )
