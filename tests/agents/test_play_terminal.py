@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
+import re
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -45,6 +47,7 @@ class Terminal:
             encoding="utf-8",
             timeout=300,
         )
+        self.seen = self.child.logfile_read = io.StringIO()
 
     def type(self, keys: str) -> Terminal:
         """Press keys."""
@@ -94,6 +97,10 @@ def test_a_game_in_a_terminal(terminal: Terminal, tmp_path: Path) -> None:
     terminal.sees("Back before turn 2", "turn 2/9>").type(CTRL_C).sees(":quit leaves")
     terminal.type("length text=Oslo" + ENTER).sees("ok", "4").sees("turn 3/9>")
     terminal.type(":answer 16" + ENTER).sees("strict", "right", "trace").ends()
+    opening = re.sub(r"\x1b\[[0-9;?]*[a-zA-Z]", "", terminal.seen.getvalue()).partition("hops 0/3")[
+        0
+    ]
+    assert max(map(len, opening.splitlines())) <= 80
     left, ended = map(read_trace, sorted((tmp_path / "logs").glob("*/episodes/*.jsonl")))
     assert len(left.replies) == 2
     verdict = score(ended)

@@ -91,8 +91,8 @@ def play(
     """Play ITEM yourself: call its tools, read their feedback, answer.
 
     ITEM is an id, a pattern such as geography-*, or nothing for a random item; `toolhop data list`
-    shows them all. Everything is traced while you play, as if a model did. Lines can also be
-    piped in:
+    shows them all. Everything is traced while you play, as if a model did; but at a terminal you
+    are asked first where a call would be rejected, which takes no turn. Lines can also be piped in:
 
     \b
         printf 'a_tool {"a": 1}\\n:answer 4\\n' | toolhop play ITEM
