@@ -95,12 +95,12 @@ def _effects(ablation: Ablation, rows: Sequence[Row]) -> Table:
     table = _table(title, ("prefix", "measure"), (*_shares(rows[0]), *more))
     for row in rows:
         cells = _cells(row.effect) if row.effect else ("0", *["-"] * 9)
-        table.add_row(Text(row.prefix or "-"), row.measure.heading, *cells)
+        table.add_row(Text(row.prefix or "-"), row.heading, *cells)
     return table
 
 
 def _name(row: Row) -> str:
-    return f"{row.measure.heading} ({row.prefix})" if row.prefix else row.measure.heading
+    return f"{row.heading} ({row.prefix})" if row.prefix else row.heading
 
 
 def _shares(row: Row) -> tuple[str, ...]:
@@ -137,12 +137,12 @@ def _breakdown(rows: Sequence[Row]) -> Table:
     table = _table(title, ("", "measure"), (*_shares(rows[0]), "p Holm"))
     for row in rows:
         for name, one in row.by_code.items():
-            table.add_row(name, row.measure.heading, *_share_cells(one), p_value(one.adjusted))
+            table.add_row(name, one.heading, *_share_cells(one), p_value(one.adjusted))
     table.add_section()
     for row in rows:
         for name, one in row.by_hop.items():
             label = "no hop's tool" if name == "none" else f"hop {name}"
-            table.add_row(label, row.measure.heading, *_share_cells(one), p_value(one.adjusted))
+            table.add_row(label, one.heading, *_share_cells(one), p_value(one.adjusted))
     return table
 
 
