@@ -30,6 +30,7 @@ _NOTHING = (
 _EMPTY = frozenset(words(_NOTHING))
 """Words of a name or a description that do not say what a value is."""
 _UNITS = frozenset(words("kg g mg km m cm mm l ml s ms h min usd eur gbp pct percent deg"))
+_PARTICIPLES = ("ed", "en", "ing")
 _IRREGULAR = {
     "people": "person", "children": "child", "men": "man", "women": "woman", "feet": "foot",
     "teeth": "tooth", "mice": "mouse", "geese": "goose", "criteria": "criterion",
@@ -82,8 +83,10 @@ def kind_of(leaf: Leaf, texts: Iterable[str] = ()) -> str:
     shown = " ".join((described, leaf.about, *texts)).lower()
     if by_name and (not described or _is_noun(by_name[-1], shown)):
         return _worded(by_name, leaf)
-    found = _described(described.lower()) or by_name
-    return _worded(found, leaf) if found else _looks(leaf)
+    by_text, sure = _described(described.lower())
+    found = by_text if sure or not by_name else by_name
+    unsure = found is by_name and bool(found) and found[-1].endswith(_PARTICIPLES)
+    return _worded(found, leaf) if found and not unsure else _looks(leaf)
 
 
 def _phrase(said: Sequence[str]) -> list[str]:
@@ -91,8 +94,9 @@ def _phrase(said: Sequence[str]) -> list[str]:
     found = [word for word in said if not word.isdigit()]
     at = next((n for n, word in enumerate(found) if word in FUNCTION_WORDS), len(found))
     head, rest = found[:at], found[at + 1 :]
-    if not any(word not in _EMPTY for word in head):
-        # "name of the city", "the city"
+    leads = bool(head) and head[-1] in _EMPTY and "of" in found[at : at + 1]
+    if leads or all(word in _EMPTY for word in head):
+        # "usual name of the city", "the city"
         return _phrase(rest) if rest else []
     while len(head) > 1 and (head[-1] in _UNITS or head[-1] in _EMPTY):
         head = head[:-1]
@@ -104,21 +108,27 @@ def _phrase(said: Sequence[str]) -> list[str]:
 def _is_noun(word: str, text: str) -> bool:
     """Whether a text has a word after one that goes before nouns."""
     one = re.escape(singular(word))
-    before = r"\b(?:the|an?|of|each|every|certain|this|whose|which)\s+(?:[\w'’-]+\s+){0,2}?"
+    # "the things chosen" has no noun "chosen".
+    most = 0 if word.endswith(_PARTICIPLES) else 2
+    before = rf"\b(?:the|an?|of|each|every|certain|this|whose|which)\s+(?:[\w'’-]+\s+){{0,{most}}}?"
     return re.search(rf"{before}(?:{one}|{re.escape(word)})\b", text) is not None
 
 
-def _described(text: str) -> list[str]:
+def _described(text: str) -> tuple[list[str], bool]:
     """The noun that a parameter's description begins with: of ``The full name of the city``
-    ``city``.
+    ``city``; and whether it is one for sure: of ``The usual name`` there is ``usual``.
     """
     clause = re.split(r"[.,;:()\"'“‘\[]|\be\.g\b", text, maxsplit=1)[0]
     if re.match(r"\s*(?:where|how|what|when|which|whether|if)\b", clause):
-        return []
+        return [], False
     # "The city", "Specify the city"
     found = re.match(r"\s*(?:\w+\s+)??(?:the|an?)\s+(.*)", clause)
-    phrase = _phrase(words(found[1] if found else clause)[:8])
-    return phrase if 0 < len(phrase) < 4 else []
+    said = words(found[1] if found else clause)[:8]
+    phrase = _phrase(said)
+    if not 0 < len(phrase) < 4:
+        return [], False
+    end = next((n for n, word in enumerate(said) if word in FUNCTION_WORDS), len(said))
+    return phrase, "of" in said[end : end + 1] or said[end - 1] not in _EMPTY
 
 
 def _worded(phrase: Sequence[str], leaf: Leaf) -> str:

@@ -36,6 +36,11 @@ class Row:
     """By the hop (from 1) of the first failed call; empty but for ``failed``."""
 
     @property
+    def heading(self) -> str:
+        """What a table calls the measure."""
+        return self.effect.heading if self.effect else self.measure.heading
+
+    @property
     def prefix(self) -> str:
         """The contrast's; empty where the pairs are the same whatever the prefix level."""
         shown = self.population == "failed" or self.contrast.forked

@@ -26,7 +26,7 @@ COMMANDS: Mapping[str, str] = {
     "diagnose": "List what looks wrong with the harness in runs, not with the model.",
     "export": "Write runs as parquet, a Hugging Face data set, Inspect logs or chats.",
     "report": "Write runs as one HTML page that opens offline.",
-    "ablate": "Compare levels of feedback, modes, or ways to show tools, in pairs.",
+    "ablate": "Compare feedback, modes, ways to show tools, or scenarios, in pairs.",
     "data": "List, show, validate, fetch and export data sets.",
     "certify": "Prove by search which items can be solved, or show why not.",
     "perturb": "Make scenarios of proven items: tools missing, values hidden, hazards.",

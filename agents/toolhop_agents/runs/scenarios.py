@@ -12,6 +12,7 @@ from toolhop_agents.runs.job import Job
 from toolhop_agents.runs.signals import Interrupted, until_signal
 from toolhop_sandbox.base import Limits, Policy, Sandbox
 from toolhop_sandbox.choose import Kind, open_sandbox
+from toolhop_sandbox.docker.engine import Transport
 from toolhop_sandbox.outcome import JSON
 from toolhop_tools.certify.model import Certificate
 from toolhop_tools.errors import BadChoice
@@ -36,6 +37,10 @@ class Work:
     sandbox: Kind
     at_a_time: int | None = None
     """Items at a time; one a processor where None."""
+    base: str | None = None
+    """Image to build on, container runtime and transport: see `open_sandbox`."""
+    runtime: str | None = None
+    transport: Transport = "auto"
 
 
 async def make(work: Work, on_family: Callable[[Item, Family | None], None]) -> None:
@@ -53,6 +58,9 @@ async def make(work: Work, on_family: Callable[[Item, Family | None], None]) -> 
             limits=Limits(wall_s=wall_s, memory_mib=basis.memory_mib),
             policy=cast(Policy, basis.policy),
             max_workers=min(at_a_time, len(work.chosen)),
+            base=work.base,
+            runtime=work.runtime,
+            transport=work.transport,
         )
 
     async with await opened(basis.wall_s) as search, await opened(PATIENT_S) as patient:
@@ -88,7 +96,8 @@ async def made(job: Job, on_item: Callable[[], None] = lambda: None) -> Job:
         on_item()
 
     work = Work(
-        job.data, job.items, certificates, recipe, settings.sandbox, settings.max_samples
+        job.data, job.items, certificates, recipe, settings.sandbox, base=settings.sandbox_base,
+        runtime=settings.runtime, transport=settings.transport,
     )  # fmt: skip
     if await until_signal(lambda: make(work, add)):
         raise Interrupted
