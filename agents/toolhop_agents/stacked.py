@@ -58,13 +58,15 @@ class StackedTable:
         self, *headers: str, title: str = "", keys: int = 1, drop: Sequence[str] = (),
         framed: bool = True, with_header: bool = True,
     ) -> None:  # fmt: skip
-        """Args:
-        headers: of the first columns; `add_column` adds more.
-        title: stands above, over the console's whole width.
-        keys: columns that name a row.
-        drop: headers of columns that a narrow console can do without, in order.
-        framed: whether it has a frame where there is room.
-        with_header: whether the headers are shown.
+        """Begin a table without rows.
+
+        Args:
+            headers: of the first columns; `add_column` adds more.
+            title: stands above, over the console's whole width.
+            keys: columns that name a row.
+            drop: headers of columns that a narrow console can do without, in order.
+            framed: whether it has a frame where there is room.
+            with_header: whether the headers are shown.
         """
         self._title, self._keys, self._drop = title, keys, drop
         self._framed, self._with_header = framed, with_header
