@@ -26,6 +26,7 @@ class _Column:
     header: str
     right: bool
     prose: bool
+    least: int | None
     cells: list[Text] = field(default_factory=list)
 
     def width(self, most: int) -> int:
@@ -57,13 +58,15 @@ class StackedTable:
         self, *headers: str, title: str = "", keys: int = 1, drop: Sequence[str] = (),
         framed: bool = True, with_header: bool = True,
     ) -> None:  # fmt: skip
-        """Args:
-        headers: of the first columns; `add_column` adds more.
-        title: stands above, over the console's whole width.
-        keys: columns that name a row.
-        drop: headers of columns that a narrow console can do without, in order.
-        framed: whether it has a frame where there is room.
-        with_header: whether the headers are shown.
+        """Begin a table without rows.
+
+        Args:
+            headers: of the first columns; `add_column` adds more.
+            title: stands above, over the console's whole width.
+            keys: columns that name a row.
+            drop: headers of columns that a narrow console can do without, in order.
+            framed: whether it has a frame where there is room.
+            with_header: whether the headers are shown.
         """
         self._title, self._keys, self._drop = title, keys, drop
         self._framed, self._with_header = framed, with_header
@@ -73,9 +76,14 @@ class StackedTable:
         for header in headers:
             self.add_column(header)
 
-    def add_column(self, header: str, *, right: bool = False, prose: bool = False) -> None:
-        """Add a column, its cells to the right where they are numbers; `prose` wraps."""
-        self._columns.append(_Column(header, right, prose))
+    def add_column(
+        self, header: str, *, right: bool = False, prose: bool = False, least: int | None = None
+    ) -> None:
+        """Add a column, its cells to the right where they are numbers.
+
+        Prose wraps, where it has `least` characters; None for what is usual.
+        """
+        self._columns.append(_Column(header, right, prose, least))
 
     def add_row(self, *cells: Cell, style: str = "") -> None:
         """Add a row; cells that are missing at its end are empty. Text is taken as it is."""
@@ -116,7 +124,8 @@ class StackedTable:
             yield Text(f"No room for {', '.join(dropped)}; a wider terminal has it.", style="dim")
 
     def _most(self, column: _Column) -> int:
-        return NAME_CHARS if column in self._columns[: self._keys] else PROSE_CHARS
+        usual = NAME_CHARS if column in self._columns[: self._keys] else PROSE_CHARS
+        return column.least or usual
 
     def _bare_width(self, column: _Column) -> int:
         return column.bare_width(self._most(column))

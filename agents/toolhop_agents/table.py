@@ -20,6 +20,8 @@ from toolhop_tools.perturb.order import tool_order, tool_orders
 
 FILE_WIDTH = 120
 """Columns of a table that goes to a file or a pipe."""
+INVOCATION_ERRORS = "Query, Instance: invocation error rate by question, by call."
+"""Of two columns that are called as in ToolHop's table 4."""
 RowName: TypeAlias = tuple[str, ...]
 """Agent, feedback level, tool-call format, tool perturbation and judge."""
 RowLabels: TypeAlias = Mapping[RowName, str]
@@ -346,6 +348,8 @@ def print_tables(
     for name in dict.fromkeys(one.group.benchmark for one in summaries):
         these = [one for one in summaries if one.group.benchmark == name]
         console.print(answer_table(these[0].benchmark, these, labels))
+        if any(one.figures[INSTANCE_ERROR.name] is not None for one in these):
+            console.print(INVOCATION_ERRORS, style="dim")
         for table in (scorer_table, total_table, pass_table, detail_table):
             _print_next(console, table(these[0].benchmark, these, labels))
             if table is pass_table and any(one.passes for one in these):

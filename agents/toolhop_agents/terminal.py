@@ -18,6 +18,12 @@ def visible(text: str) -> str:
     return _CONTROL.sub(lambda found: ascii(found[0])[1:-1], text)
 
 
+def natural(text: str) -> list[tuple[bool, int, str]]:
+    """What ids are sorted by: numbers in them by their value."""
+    parts = re.findall(r"\d+|\D+", text, flags=re.ASCII)
+    return [(not part.isdigit(), int(part) if part.isdigit() else 0, part) for part in parts]
+
+
 def plain(text: str, style: str = "") -> Text:
     """Foreign text for rich: no markup, no control characters."""
     return Text(visible(text), style=style)

@@ -388,7 +388,7 @@ def test_broken_items_are_left_out_when_told_to(data: DataSet, tmp_path: Path) -
     assert "functions" in said["said"]
     done = toolhop(*flags_for(broken, tmp_path / "logs", "--json", "--skip-broken"))
     assert done.returncode == 0
-    assert "1 items cannot be used and are left out" in done.stderr
+    assert "left out, as they cannot be used: 1 item" in done.stderr
     answer = json.loads(done.stdout)
     assert answer["summaries"][0]["episodes"] == 7
     (left_out,) = RunStore.open(Path(answer["run"])).manifest["data"]["left_out"]

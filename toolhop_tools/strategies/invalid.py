@@ -20,7 +20,7 @@ from toolhop_tools.strategies.schema import Schema, Value
 MOST_DEPTH = 4
 """Levels of arguments in which faults are made."""
 MOST_FLAWS = 500
-"""Faults of one schema that are told from each other."""
+"""Faults of one schema, each reported by itself."""
 
 
 _Path: TypeAlias = tuple[str | int, ...]

@@ -61,8 +61,9 @@ def print_result(
     for row in found.rows:
         tables.setdefault((row.contrast.design, row.population), []).append(row)
     main = "forked" if ablation.forks else "independent"
-    first = (main, "failed") if (main, "failed") in tables and ablation.forks else (main, "all")
-    rows = tables.pop(first, [])
+    usual = [(main, "failed"), (main, "all")] if ablation.forks else [(main, "all")]
+    known = (one for one in usual if any(row.effect for row in tables.get(one, ())))
+    rows = tables.pop(next(known, usual[0]), [])
     if not rows:
         console.print("There is nothing to compare yet.")
         return
@@ -83,7 +84,7 @@ def _headlines(ablation: Ablation, rows: Sequence[Row]) -> Iterator[str]:
     for second in dict.fromkeys(row.contrast.second for row in lead):
         first, *others = (row for row in lead if row.contrast.second == second)
         if first.effect is None:
-            yield f"{first.contrast.first} → {second}: there is no pair yet."
+            yield f"{first.contrast.first} → {second}: there is no pair to compare."
             continue
         yield f"{_change(ablation, first, first.effect)} {_how_sure(ablation, first.effect)}"
         for row in others:
@@ -118,8 +119,8 @@ def _how_sure(ablation: Ablation, one: Line) -> str:
     p = one.p_value if one.adjusted is None else one.adjusted
     if p is None:
         return "It is not tested."
-    said = p_value(p) if p < 0.0001 else f"= {p_value(p)}"
-    test = f"p {said}, {one.test}{'' if one.adjusted is None else ', Holm'}"
+    said = f"= {p:.4f}" if p >= 0.0001 else "< 0.0001"
+    test = f"p {said}, {one.test}{', Holm' if p != one.p_value else ''}"
     if p <= 1 - ablation.confidence:
         return f"Chance alone is an unlikely cause ({test})."
     missed = ""

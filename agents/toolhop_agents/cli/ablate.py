@@ -45,6 +45,7 @@ from toolhop_agents.runs.settings import RunSettings
 from toolhop_agents.table import table_console
 from toolhop_env.attempt import Attempt
 from toolhop_env.levels import LevelError, Template, level_of
+from toolhop_tools.errors import counted
 from toolhop_tools.scenarios.label import Scenario
 
 DESIGN = ("factor", "levels", "templates", "design", "prefix_levels", "confidence")
@@ -257,7 +258,9 @@ def _played(folder: AblationFolder, errors: Console) -> Conducted:
 
         def on_arm(arm: Arm, plan: Plan) -> None:
             stack.close()
-            errors.print(f"{arm.name}: {plan.episodes} episodes", markup=False, highlight=False)
+            errors.print(
+                f"{arm.name}: {counted(plan.episodes, 'episode')}", markup=False, highlight=False
+            )
             shown[:] = [
                 stack.enter_context(Episodes(errors, folder.ablation.settings(arm).agent_name))
             ]

@@ -17,6 +17,7 @@ from toolhop_agents.runs.unit import WorkUnit
 from toolhop_agents.stacked import StackedTable
 from toolhop_env.runs.progress import Progress, progress
 from toolhop_sandbox.outcome import JSON
+from toolhop_tools.errors import counted
 from toolhop_tools.perturb.order import tool_order
 
 SHOWN = 5
@@ -57,7 +58,9 @@ def print_plan(job: Job, *, as_json: bool) -> None:
     ids = [item.id for item in job.items]
     more = f", ... {ids[-1]}" if len(ids) > SHOWN else ""
     click.echo(f"agent: {job.settings.agent_name}")
-    click.echo(f"data: {job.data.name}, {len(ids)} items: {', '.join(ids[:SHOWN])}{more}")
+    click.echo(
+        f"data: {job.data.name}, {counted(len(ids), 'item')}: {', '.join(ids[:SHOWN])}{more}"
+    )
     order = tool_order(job.settings.perturbation)
     click.echo(f"modes: {', '.join(left)}; epochs: {job.settings.epochs}; tools: {order} order")
     played = f", {len(job.work) - sum(left.values())} of them played" if job.store else ""
@@ -112,7 +115,7 @@ def print_estimate(job: Job, ended: Run, *, as_json: bool, console: Console) -> 
 
 
 def _table(made: RunEstimate) -> StackedTable:
-    title = f"{made.episodes:,} episodes are left; estimated from {made.items} items"
+    title = f"{made.episodes:,} episodes are left; estimated from {counted(made.items, 'item')}"
     table = StackedTable("to come", title=title)
     table.add_column("expected", right=True)
     table.add_column(f"{LEVEL:.0%} interval", right=True)

@@ -39,6 +39,7 @@ from toolhop_sandbox.choose import KINDS, open_sandbox
 from toolhop_sandbox.docker.engine import Transport
 from toolhop_sandbox.outcome import JSON
 from toolhop_sandbox.pool import PooledSandbox
+from toolhop_tools.errors import counted
 from toolhop_tools.load import select
 from toolhop_tools.model import DataSet, Item
 
@@ -261,9 +262,10 @@ def _report(console: Console, found: Verification, changed: Sequence[Change]) ->
         console.print(plain(f"{name} was not run again: {reason}", "red"))
     if found.unfinished:
         count = len(found.unfinished)
-        console.print(f"{count} episodes without an end were left out: they were cut off")
+        console.print(f"left out, as they were cut off: {counted(count, 'episode')} without an end")
     limits = f", {found.by_kind} of them by the kind of limit alone" if found.by_kind else ""
-    said = f"{found.calls} calls of {found.episodes} episodes were run again{limits}: "
+    whole = f"{counted(found.calls, 'call')} of {counted(found.episodes, 'episode')}"
+    said = f"{whole} run again{limits}: "
     wrong = len(found.differences)
     text = f"{wrong} not as recorded" if wrong else "all as recorded"
     console.print(Text(said + text, "bold"))
@@ -310,4 +312,4 @@ async def _show(run: _Run, opening: Opening, as_json: bool) -> None:
             for one in found:
                 console.print(difference(one))
             if not found:
-                console.print(Text(f"{len(trace.calls)} calls, all as recorded", "bold"))
+                console.print(Text(f"{counted(len(trace.calls), 'call')}, all as recorded", "bold"))

@@ -42,6 +42,7 @@ from toolhop_env.runs.progress import progress
 from toolhop_env.runs.store import RunStore
 from toolhop_env.score import Errored
 from toolhop_env.summary import summarize
+from toolhop_tools.errors import counted
 
 PRINTED = 50
 """Faults of items left out that are reported; the manifest has all."""
@@ -156,7 +157,7 @@ def _print_figures(job: Job, ended: Run, *, as_json: bool) -> None:
 
 def _print_left_out(errors: Console, job: Job) -> None:
     rows = sorted({problem.where for problem in job.left_out})
-    errors.print(f"{len(rows)} items cannot be used and are left out:", markup=False)
+    errors.print(f"left out, as they cannot be used: {counted(len(rows), 'item')}", markup=False)
     for problem in job.left_out[:PRINTED]:
         errors.print(f"  {problem}", markup=False, highlight=False, soft_wrap=True)
 

@@ -24,6 +24,7 @@ from toolhop_sandbox.docker.engine import DockerEngine
 from toolhop_sandbox.doctor import Check, Diagnosis, examine
 from toolhop_sandbox.errors import SandboxUnavailable
 from toolhop_sandbox.outcome import JSON
+from toolhop_tools.errors import counted
 
 if TYPE_CHECKING:
     from docker import DockerClient
@@ -159,7 +160,7 @@ def stats(as_json: bool) -> None:
             "?" if memory is None else f"{memory} MiB",
         )
     Console().print(table)
-    click.echo(f"{len(rows)} containers", err=True)
+    click.echo(counted(len(rows), "container"), err=True)
 
 
 def _row(usage: upkeep.ContainerUsage, now_s: float) -> dict[str, JSON]:

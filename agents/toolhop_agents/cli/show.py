@@ -12,7 +12,7 @@ from rich.text import Text
 from toolhop_agents.cli import EXIT_USAGE
 from toolhop_agents.stacked import StackedTable
 from toolhop_agents.table import table_console, value_text
-from toolhop_agents.terminal import plain
+from toolhop_agents.terminal import natural, plain
 from toolhop_agents.trace_view import episode_lines
 from toolhop_env.attempt import Attempt, attempt_of
 from toolhop_env.benchmarks import named
@@ -57,6 +57,7 @@ def show(
         )
 
     attempts = [one for one in _attempts(run) if fits(one)]
+    attempts.sort(key=lambda one: natural(one.episode))
     if not attempts:
         what = f"no episode of {item}" if item else "no episode"
         click.echo(f"toolhop: {run} has {what} that fits; `toolhop show {run}` lists all", err=True)

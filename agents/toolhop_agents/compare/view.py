@@ -32,6 +32,7 @@ from toolhop_env.pairs.totals import TotalLine
 from toolhop_env.runs.sides import Side
 from toolhop_env.statistics.bootstrap import LEAST_CLUSTERS
 from toolhop_env.statistics.passing import PassRate
+from toolhop_tools.errors import counted
 from toolhop_tools.perturb.order import tool_orders
 
 ANSWER_CHARS = 70
@@ -185,7 +186,7 @@ def _side(unit: Unit, total: float, divisor: float) -> str:
 
 def _counts(comparison: Comparison, report: ComparisonReport) -> Iterator[Text]:
     pairing = comparison.pairing
-    yield Text(f"{len(pairing.pairs)} pairs of {pairing.items} items.")
+    yield Text(f"{counted(len(pairing.pairs), 'pair')} of {counted(pairing.items, 'item')}.")
     first, other = (side.letter for side in pairing.sides)
     out = pairing.left_out
     reasons = [
