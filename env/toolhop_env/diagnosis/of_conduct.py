@@ -14,6 +14,7 @@ from toolhop_env.diagnosis.finding import Finding, Severity, share_severity
 from toolhop_env.score import Conduct, Score
 from toolhop_env.trace import Ending
 from toolhop_env.verdicts import ErrorCode
+from toolhop_tools.errors import counted
 
 MOSTLY = 0.5
 """Share of prompts that are too short, from which the server is taken to drop tools."""
@@ -80,7 +81,7 @@ def no_calls(group: Scored) -> Iterator[Finding]:
         yield Finding(
             "no_calls",
             Severity.WARNING,
-            f"no tool was called in {len(group)} episodes, though each step needs one "
+            f"no tool was called in {counted(len(group), 'episode')}, though each step needs one "
             f"({group.who}); {malformed} of them hold a call in a wrong form",
             tuple(name for name, _ in group.scores),
             {"malformed_calls": malformed},
@@ -114,7 +115,7 @@ def repeated_failures(group: Scored) -> Iterator[Finding]:
             "repeated_failures",
             share_severity(len(hit), len(group)),
             f"{repeated} of {failed} failed calls repeat one that failed before, in {len(hit)} of "
-            f"{len(group)} episodes ({group.who}). Feedback that tells more may help "
+            f"{counted(len(group), 'episode')} ({group.who}). Feedback that tells more may help "
             "(`toolhop ablate`)",
             hit,
             {"repeated": repeated, "failed": failed},

@@ -17,6 +17,7 @@ from toolhop_env.diagnosis.finding import (
 )
 from toolhop_env.verdicts import ErrorCode
 from toolhop_sandbox.outcome import JSON
+from toolhop_tools.errors import counted
 
 
 def nothing_ended(seen: Sequence[Seen]) -> Iterator[Finding]:
@@ -81,13 +82,15 @@ def unsolved_items(seen: Sequence[Seen]) -> Iterator[Finding]:
         and (_by_oracle(group) or (len(group) >= LEAST_TRIES and _agents(group) & solvers))
     }
     if cases:
-        shown = listed(f"{item} ({len(group)} tries)" for item, group in cases.items())
+        shown = listed(
+            f"{item} ({counted(len(group), 'episode')})" for item, group in cases.items()
+        )
         sure = any(_by_oracle(group) for group in cases.values())
         evidence: dict[str, JSON] = {item: _tries(group) for item, group in cases.items()}
         yield Finding(
             "unsolved_items",
             Severity.WARNING if sure else Severity.NOTE,
-            f"{len(cases)} items were never solved: {shown}",
+            f"{counted(len(cases), 'item')} never solved: {shown}",
             tuple(one.name for group in cases.values() for one in group),
             evidence,
         )
@@ -137,7 +140,9 @@ def silent_milestones(seen: Sequence[Seen]) -> Iterator[Finding]:
             "silent_milestones",
             Severity.WARNING,
             f"{len(cases)} milestones were never reached, though their tools ran: "
-            + listed(f"{names[key]} ({len(calls)} calls)" for key, calls in cases.items()),
+            + listed(
+                f"{names[key]} ({counted(len(calls), 'call')})" for key, calls in cases.items()
+            ),
             tuple(dict.fromkeys(one.name for calls in cases.values() for one, _ in calls)),
             {names[key]: _silent(key[1], calls) for key, calls in cases.items()},
         )
@@ -173,7 +178,7 @@ def failing_tools(seen: Sequence[Seen]) -> Iterator[Finding]:
         yield Finding(
             "failing_tools",
             Severity.ERROR if ran else Severity.WARNING,
-            f"{len(cases)} tools failed in every call: {listed(shown)}",
+            f"{counted(len(cases), 'tool')} failed in every call: {listed(shown)}",
             tuple(dict.fromkeys(one.name for calls in cases.values() for one, _ in calls)),
             {
                 f"{key[1]} {key[0]}": {"calls": len(calls), "codes": tallied(codes[key])}
@@ -220,7 +225,9 @@ def _by_code(
     hit = [(one, call) for one in with_score(seen) for call in one.calls if call.error in codes]
     if hit:
         by_tool = Counter(f"{call.tool} of {one.item}" for one, call in hit)
-        shown = listed(f"{tool} ({count} calls)" for tool, count in by_tool.most_common())
+        shown = listed(
+            f"{tool} ({counted(count, 'call')})" for tool, count in by_tool.most_common()
+        )
         yield Finding(
             kind,
             Severity.WARNING if warns(len(hit)) else Severity.NOTE,
