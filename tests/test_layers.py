@@ -30,7 +30,7 @@ WITHIN_AGENTS = (
     {"react"},
     {"benchmarks", "judge", "simulator"},
     {"runs"},
-    {"ablate", "compare", "export", "serve", "play"},
+    {"ablate", "compare", "construct", "export", "serve", "play"},
     {"report", "table", "terminal", "trace_view", "data_view", "tool_tests", "pytest_plugin"},
     {"cli"},
 )
