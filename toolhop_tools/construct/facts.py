@@ -56,6 +56,28 @@ def as_pairs(reply: Records | Pairs) -> list[Pair]:
     ]
 
 
+def by_choice(reply: Records, parameters: Mapping[str, JSON]) -> list[Pair]:
+    """What calls have to give that choose a field, where a parameter lists fields."""
+    found = []
+    properties = parameters.get("properties")
+    for name, schema in (properties if isinstance(properties, dict) else {}).items():
+        listed = schema.get("enum") if isinstance(schema, dict) else None
+        if not isinstance(listed, list) or name in reply.lookup.parameters:
+            continue
+        fields = [one for one in listed if isinstance(one, str)]
+        known = {field for record in reply.records for field in record}
+        if not fields or not known.intersection(fields):
+            continue
+        for record in reply.records[:3]:
+            call = call_of(reply, record)
+            found += [
+                Pair(arguments={**call, name: field}, result=record[field])
+                for field in fields
+                if field in record
+            ]
+    return found
+
+
 def table(reply: Records) -> str:
     """The table as source text."""
     rows = ",\n".join(f"    {record!r}" for record in reply.records)

@@ -22,7 +22,7 @@ from toolhop_tools.certify.prove import MOST_LOST
 from toolhop_tools.certify.search import Search
 from toolhop_tools.certify.words import as_text
 from toolhop_tools.construct.code import choices
-from toolhop_tools.construct.facts import as_pairs
+from toolhop_tools.construct.facts import as_pairs, by_choice
 from toolhop_tools.construct.replies import Pairs, Records
 from toolhop_tools.construct.stages import Findings, Problem, judged
 from toolhop_tools.construct.text import says
@@ -134,6 +134,8 @@ class Verifier:
     async def facts_hold(self, tool: Tool, facts: Records | Pairs) -> Findings:
         """Whether the code gives what table or pairs say, and speaks of what it does not know."""
         pairs = as_pairs(facts)
+        if isinstance(facts, Records):
+            pairs = [*pairs, *by_choice(facts, tool.schema.parameters)]
         found = await self.outcomes(tool.program, [pair.arguments for pair in pairs])
         problems = [
             Problem("pairs", _wanted(tool.name, pair.arguments, pair.result, outcome),

@@ -94,6 +94,9 @@ class HopBuilder:
     steps: list[Talk] = field(default_factory=list)
     replies: dict[Stage, StageReply] = field(default_factory=dict)
     _back: set[Stage] = field(default_factory=set)
+    """Stages that have had the one before them repaired; each may once."""
+    _stuck: Failed | None = None
+    """Where it was that no repair helped, until that stage is passed."""
     _answer: str = ""
     _others: tuple[str, ...] = ()
 
@@ -120,15 +123,19 @@ class HopBuilder:
             match outcome:
                 case Passed(reply):
                     self.replies[stage] = reply
+                    if self._stuck is not None and self._stuck.place.stage is stage:
+                        self._stuck = None
                     at += 1
                 case Elsewhere(place, problems):
                     if place.hop != self.number or place.stage not in OF_A_HOP:
                         return Rejection(place, problems[0].told, problems)
                     at = OF_A_HOP.index(place.stage)
                     self._send_back(at, problems)
-                case Failed(place, why, problems):
+                case Failed(problems=problems):
+                    self._stuck = self._stuck or outcome
                     if at == 0 or stage in self._back:
-                        return Rejection(place, why, problems)
+                        first = self._stuck
+                        return Rejection(first.place, first.why, first.problems)
                     self._back.add(stage)
                     at -= 1
                     self._send_back(at, problems)

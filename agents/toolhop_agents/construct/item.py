@@ -72,6 +72,8 @@ class ItemBuilder:
     """By kind: where the oracle has to be right."""
     official_safe: bool = False
     hops: list[HopBuilder] = field(default_factory=list)
+    begun: list[HopBuilder] = field(default_factory=list)
+    """With those of a plan that was sent back."""
     built: list[Built] = field(default_factory=list)
     talks: list[Talk] = field(default_factory=list)
     """Of the item as a whole."""
@@ -100,7 +102,7 @@ class ItemBuilder:
         return Accepted(outcome, self._certificate, self.criteria, (*steps, *last))
 
     def _talks(self) -> list[Talk]:
-        return [*self.talks, *(talk for hop in self.hops for talk in hop.steps)]
+        return [*self.talks, *(talk for hop in self.begun for talk in hop.steps)]
 
     def _accept_step(self, *, passed: bool) -> list[dict[str, JSON]]:
         if not self._rounds:
@@ -113,21 +115,15 @@ class ItemBuilder:
         plan = await self._plan()
         if isinstance(plan, Rejection):
             return plan
-        for number, hop in enumerate(plan.hops, 1):
-            answers = self.context.seed.sub_task
-            builder = HopBuilder(
-                self.context, number, hop.question, tuple(hop.depends_on), tuple(self.built),
-                answers[number - 1][1] if answers else "",
-            )  # fmt: skip
-            self.hops.append(builder)
-            built = await builder.build()
-            if isinstance(built, Rejection):
-                return built
-            self.built.append(built)
-        wanted = self.context.seed.answer
-        if wanted and not same(wanted, self.built[-1].answer):
-            told = f"the chain gives {self.built[-1].answer!r}, the seed says {wanted!r}"
-            return Rejection(Place(Stage.CALL, len(self.built)), told)
+        stopped = await self._hops(plan)
+        if stopped is not None and self._goes_back(stopped):
+            self.talks[0].send_back(stopped.problems)
+            plan = await self._plan()
+            if isinstance(plan, Rejection):
+                return plan
+            stopped = await self._hops(plan)
+        if stopped is not None:
+            return stopped
         question = await self._question()
         while not isinstance(question, Rejection):
             self._rounds += 1
@@ -140,6 +136,32 @@ class ItemBuilder:
             question = await self._repaired(question, found)
         return question
 
+    def _goes_back(self, stopped: Rejection) -> bool:
+        """Whether it is the plan that has to be repaired: blamed, or a stage before the first."""
+        first = stopped.place.stage in {Stage.DECOMPOSE, Stage.TOOL}
+        return first and bool(self.talks) and bool(stopped.problems)
+
+    async def _hops(self, plan: Decomposition) -> Rejection | None:
+        """Build the hops; why that ends, where it does."""
+        self.hops, self.built = [], []
+        for number, hop in enumerate(plan.hops, 1):
+            answers = self.context.seed.sub_task
+            builder = HopBuilder(
+                self.context, number, hop.question, tuple(hop.depends_on), tuple(self.built),
+                answers[number - 1][1] if answers else "",
+            )  # fmt: skip
+            self.hops.append(builder)
+            self.begun.append(builder)
+            built = await builder.build()
+            if isinstance(built, Rejection):
+                return built
+            self.built.append(built)
+        wanted = self.context.seed.answer
+        if wanted and not same(wanted, self.built[-1].answer):
+            told = f"the chain gives {self.built[-1].answer!r}, the seed says {wanted!r}"
+            return Rejection(Place(Stage.CALL, len(self.built)), told)
+        return None
+
     # -- plan and question ------------------------------------------------------------------------
 
     async def _plan(self) -> Decomposition | Rejection:
@@ -149,18 +171,24 @@ class ItemBuilder:
             plan = of_answers(seed)
             found = plan_findings(plan, seed)
             return plan if found.ok else Rejection(place, found.problems[0].told, found.problems)
-        given: dict[str, JSON] = {"least": seed.least, "most": seed.most}
-        if seed.question:
-            given |= {"question": seed.question, "facts": [dict(one) for one in seed.facts]}
-        name = "decompose" if seed.question else "propose"
-        talk = self.context.talk(place, name, given, SHAPES[Stage.DECOMPOSE])
-        self.talks.append(talk)
+        if not self.talks:
+            self.talks.append(self._planning())
+        talk = self.talks[0]
 
         async def judge(reply: StageReply, before: Sequence[Problem]) -> Findings:
             return plan_findings(cast("Decomposition", reply), seed)
 
         outcome = await talk.settle(self.context.ask, judge)
         return cast("Decomposition", outcome.reply) if isinstance(outcome, Passed) else _no(outcome)
+
+    def _planning(self) -> Talk:
+        seed = self.context.seed
+        given: dict[str, JSON] = {"least": seed.least, "most": seed.most}
+        if seed.question:
+            given |= {"question": seed.question, "facts": [dict(one) for one in seed.facts]}
+        name = "decompose" if seed.question else "propose"
+        place = Place(Stage.DECOMPOSE)
+        return self.context.talk(place, name, given, SHAPES[Stage.DECOMPOSE])
 
     async def _question(self) -> str | Rejection:
         """The seed's own, where it says all that it has to; else one that is asked for."""
