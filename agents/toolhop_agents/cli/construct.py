@@ -17,7 +17,7 @@ from toolhop_agents.cli import EXIT_EPISODES, INTERRUPTED
 from toolhop_agents.cli.construct_view import print_estimate, print_funnel, print_item, print_plan
 from toolhop_agents.cli.progress import Steps
 from toolhop_agents.construct import folder as folders
-from toolhop_agents.construct.session import Ended, Settings
+from toolhop_agents.construct.session import Ended, Settings, opened
 from toolhop_agents.construct.session import construct as make
 from toolhop_agents.runs.signals import until_signal
 from toolhop_agents.table import table_console
@@ -146,6 +146,12 @@ def _begin(flags: dict[str, Any], *, folder_wanted: bool = True) -> tuple[list[S
     return seeds, Settings(**{**own, "prompts": prompts, "prompts_digest": digest})
 
 
+async def _open(settings: Settings) -> None:
+    """Raises as `opened` does."""
+    async with opened(settings):
+        pass
+
+
 def _hops(text: str) -> tuple[int, int]:
     found = re.fullmatch(r"(\d)(?:-(\d))?", text.strip())
     least, most = (int(found[1]), int(found[2] or found[1])) if found else (0, 0)
@@ -159,6 +165,7 @@ def _hops(text: str) -> tuple[int, int]:
 def _folder(ctx: click.Context, flags: dict[str, Any]) -> tuple[Path, Settings]:
     if flags["resume"] is None:
         seeds, settings = _begin(flags)
+        anyio.run(_open, settings)  # before there is a folder
         folder: Path = flags["out"]
         folders.make(folder, settings.model_dump(mode="json"), seeds)
         return folder, settings

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import AsyncExitStack
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, cast
@@ -122,6 +122,31 @@ async def construct(
         ledger.close()
 
 
+@asynccontextmanager
+async def opened(settings: Settings) -> AsyncIterator[Model]:
+    """The model that is asked.
+
+    Raises:
+        NoSuchModel, NoKey, ModelFault, UnknownPrice: it cannot be asked as given.
+    """
+    price = parse_price(settings.price) if settings.price else None
+    if settings.model.startswith(PREFIX):
+        name = settings.model.removeprefix(PREFIX)
+        yield ScriptedConstructor(settings.model, script(name), price)
+        return
+    if settings.base_url:
+        await reach(settings.model, settings.base_url)
+    async with open_model(
+        settings.model,
+        base_url=settings.base_url,
+        temperature=settings.temperature,
+        max_tokens=settings.max_tokens,
+        connections=Connections(settings.at_a_time),
+        price=price,
+    ) as client:
+        yield client
+
+
 @dataclass
 class _Session:
     folder: Path
@@ -180,28 +205,12 @@ class _Session:
 
     async def _asker(self, stack: AsyncExitStack, spending: Spending) -> Asker:
         settings = self.settings
-        model: Model
-        price = parse_price(settings.price) if settings.price else None
         asked: dict[str, JSON] = {
             "temperature": settings.temperature,
             "max_tokens": settings.max_tokens,
             "base_url": settings.base_url,
         }
-        if settings.model.startswith(PREFIX):
-            name = settings.model.removeprefix(PREFIX)
-            model = ScriptedConstructor(settings.model, script(name), price)
-        else:
-            if settings.base_url:
-                await reach(settings.model, settings.base_url)
-            client = open_model(
-                settings.model,
-                base_url=settings.base_url,
-                temperature=settings.temperature,
-                max_tokens=settings.max_tokens,
-                connections=Connections(settings.at_a_time),
-                price=price,
-            )
-            model = await stack.enter_async_context(client)
+        model = await stack.enter_async_context(opened(settings))
         limits = ItemLimits(settings.token_limit, settings.cost_limit)
         return Asker(model, asked, self.ledger, spending, limits)
 

@@ -11,6 +11,7 @@ from typing import Any, TypeAlias
 
 from toolhop_agents.models.base import NoSuchModel
 from toolhop_agents.models.exchange import priced
+from toolhop_agents.models.loopback import RequestResponder
 from toolhop_agents.models.prices import Price
 from toolhop_agents.scripted.constructor import honest
 from toolhop_agents.scripted.constructor.atlas import journey
@@ -114,6 +115,16 @@ def answered(play: Script, messages: Sequence[Message]) -> Reply:
     sent = sum(len(message.content.encode()) for message in messages)
     usage = Usage(ceil(sent / TOKEN_BYTES), ceil(len(text.encode()) / TOKEN_BYTES))
     return Reply(text, usage=usage, finish_reason="stop")
+
+
+def constructing(name: str) -> RequestResponder:
+    """A scripted constructor as the loopback server's voice.
+
+    Raises:
+        NoSuchModel: there is none of that name.
+    """
+    play = script(name)
+    return lambda request: answered(play, request.messages)
 
 
 @dataclass(frozen=True)
