@@ -24,6 +24,7 @@ from typing import Any
 from toolhop_agents.scripted.constructor.model import plant_of
 from toolhop_agents.scripted.constructor.plants import PLANTS
 from toolhop_env.statistics.agreement import wilson
+from toolhop_tools.construct.accept import CONSTANTS
 
 TOOLHOP = [sys.executable, "-c", "from toolhop_agents.cli import main; main()"]
 
@@ -103,13 +104,12 @@ def sixty(out: Path, sandbox: str, items: int) -> None:
     same = again.read_bytes().splitlines()
     kept = (folder / "certificates.jsonl").read_bytes().splitlines()
     print(f"the same certificates as those that came with it: {sorted(same) == sorted(kept)}")
-    agents = ["oracle", "do-nothing", *(f"constant:{text}" for text in ("0", "1", "yes", "no"))]
+    agents = ["oracle", "do-nothing", *(f"constant:{text}" for text in CONSTANTS)]
     for kind in ("process", "docker"):
         for agent in agents if kind == "process" else agents[:1]:
-            run = folder / f"run-{kind}-{agent.replace(':', '-')}"
             done = subprocess.run(
                 [*TOOLHOP, "run", "--data", data, "--agent", agent, "--sandbox", kind,
-                 "--out", str(run), "--json"],
+                 "--log-dir", str(folder / "runs"), "--json"],
                 capture_output=True, text=True, check=False,
             )  # fmt: skip
             print(f"{agent} in {kind}: exit code {done.returncode}: {strict(done.stdout)}")
@@ -117,10 +117,10 @@ def sixty(out: Path, sandbox: str, items: int) -> None:
 
 def strict(text: str) -> str:
     try:
-        whole = json.loads(text)
-    except ValueError:
+        [found] = json.loads(text)["summaries"]
+    except (ValueError, LookupError):
         return text[-300:]
-    return json.dumps(whole)[:400]
+    return f"strict {found['strict']['value']:.3f} over {found['strict']['count']}"
 
 
 def kills(out: Path, sandbox: str, count: int, items: int) -> None:
