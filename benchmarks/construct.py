@@ -87,7 +87,7 @@ def sixty(out: Path, sandbox: str, items: int) -> None:
     started = time.monotonic()
     subprocess.run(
         construct("--domain", "General", "--items", str(items), "--model", "scripted/honest",
-                  "--out", str(folder), "--sandbox", sandbox, "--against", "builtin"),
+                  "--out", str(folder), "--sandbox", sandbox),
         check=True,
     )  # fmt: skip
     print(f"{time.monotonic() - started:.0f} s")

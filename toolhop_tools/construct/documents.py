@@ -45,6 +45,7 @@ def document_findings(
         found
         + judged("call", invalid_call(reply.tool.parameters, reply.arguments, answers))
         + judged("answer-no-input", _asked_for(reply.tool, question))
+        + judged("says-what-is-asked", _unlike(reply.tool, question, answers))
         + judged("own-document", _alike(schema_of(reply.tool), earlier))
     )
 
@@ -148,6 +149,29 @@ def _asked_for(document: ToolDocument, question: str) -> Iterator[str]:
     for name in required(document.parameters):
         if (own := {*words(name.replace("_", " "))}) and own == wanted:
             yield f"Parameter {name} is what the sub-question asks for; the tool has to return it."
+
+
+_EMPTY = frozenset(
+    words(
+        "a about all an and any are be by can did do does for from give given had has have how in "
+        "is it its know like many much name of on one or tell that the their there they thing this "
+        "to was were what when where which who whom whose will with would"
+    )
+)
+
+
+def _unlike(document: ToolDocument, question: str, answers: Sequence[str]) -> Iterator[str]:
+    """A sub-question that says nothing of what the tool does."""
+    named = {word for answer in answers for word in words(answer)}
+    named |= {word for name in re.findall(r"(?<=\s)[A-Z]\w+", question) for word in words(name)}
+    asked = {*words(question)} - _EMPTY - named
+    said = " ".join((document.name.replace("_", " "), document.description))
+    known = {*words(said)} | {f"{word}s" for word in words(said)}
+    if not {one for word in asked for one in (word, f"{word}s")} & known:
+        yield (
+            "The sub-question and the document share no word: nothing says that the tool is the "
+            "one to ask, or what it returns."
+        )
 
 
 def _alike(schema: ToolSchema, earlier: Sequence[ToolSchema]) -> Iterator[str]:

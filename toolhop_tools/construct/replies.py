@@ -22,7 +22,7 @@ Text = Annotated[str, Field(min_length=1, max_length=20_000)]
 class ReplyModel(BaseModel):
     """What all replies have in common: nothing is let pass."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True, allow_inf_nan=False)
 
 
 class PlannedHop(ReplyModel):

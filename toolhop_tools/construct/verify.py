@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 
 import anyio
-import anyio.from_thread
 import anyio.to_thread
 
 from toolhop_sandbox.base import Program, Sandbox
@@ -28,9 +27,7 @@ from toolhop_tools.construct.stages import Findings, Problem, judged
 from toolhop_tools.construct.text import says
 from toolhop_tools.failures import tells_of_error
 from toolhop_tools.model import Tool, canonical
-from toolhop_tools.properties.bench import Bench, Workers
-from toolhop_tools.properties.case import Case
-from toolhop_tools.properties.check import EXAMPLES, check
+from toolhop_tools.properties.lanes import Lane, wait_for
 from toolhop_tools.properties.model import (
     PROPERTIES,
     UNKNOWN_KEY,
@@ -39,8 +36,6 @@ from toolhop_tools.properties.model import (
     Gold,
     NotApplicable,
     PropertyVerdict,
-    Rejection,
-    SandboxSetting,
     Subject,
 )
 from toolhop_tools.properties.store import REPLAYED, Stored
@@ -56,10 +51,10 @@ class Verifier:
     """Open sandboxes, and how thoroughly they are used. Its seeds are shown to no model."""
 
     sandbox: Sandbox
-    bench: Bench
-    rejections: Callable[[], Rejection]
+    lane: Lane
+    """Where properties are checked, a tool at a time."""
     basis: Basis
-    examples: int = EXAMPLES
+    _serial: int = 0
     _one_at_a_time: anyio.Lock = field(default_factory=anyio.Lock)
 
     async def call(self, program: Program, sets: Sequence[Mapping[str, JSON]]) -> list[Outcome]:
@@ -94,29 +89,20 @@ class Verifier:
             for one in before
             if one.arguments is not None and one.check in REPLAYED
         ]
-        async with self._one_at_a_time, self.bench.workers() as workers:
-            verdicts = await anyio.to_thread.run_sync(
-                partial(self._checked, subject, stored, workers, only)
-            )
+        async with self._one_at_a_time:
+            verdicts = await anyio.to_thread.run_sync(partial(self._checked, subject, stored, only))
         return tool_findings(tool, verdicts)
 
     def _checked(
-        self,
-        subject: Subject,
-        stored: Sequence[Stored],
-        workers: Workers,
-        only: Sequence[str],
+        self, subject: Subject, stored: Sequence[Stored], only: Sequence[str]
     ) -> dict[str, PropertyVerdict]:
-        def call(
-            setting: SandboxSetting, program: Program, arguments: Mapping[str, JSON]
-        ) -> Outcome:
-            return anyio.from_thread.run(workers.call, setting, program, arguments)
-
-        case = Case(
-            subject, call, self.rejections(), count=self.examples, seed=self.basis.seed,
-            formats=True, stored=stored,
-        )  # fmt: skip
-        return {name: check(case, name) for name in only}
+        """In the lane's process: examples are drawn there, and what hangs is ended."""
+        self._serial += 1
+        self.lane.give(self._serial, subject, only, stored)
+        while not self.lane.idle:
+            wait_for([self.lane])
+            self.lane.look()
+        return dict(self.lane.verdicts)
 
     async def prove(self, task: Task, name: str) -> HopProof:
         """Search for a call that proves a hop; `name` tells its random values from others'."""
@@ -152,12 +138,14 @@ class Verifier:
     async def _silent(self, tool: Tool, facts: Records) -> list[str]:
         """What is wrong with the answer to keys that no record has."""
         pairs, told = as_pairs(facts), []
+        answers = [one for one in map(as_text, (pair.result for pair in pairs)) if len(one) > 1]
         for parameter in facts.lookup.parameters:
             if not isinstance(pairs[0].arguments[parameter], str):
                 continue
             arguments = {**pairs[0].arguments, parameter: STRANGE}
             [outcome] = await self.call(tool.program, [arguments])
             known = [as_text(pair.arguments[parameter]) for pair in pairs]
+            call = called(tool.name, arguments)
             value = read_result(outcome.json_text) if isinstance(outcome, Returned) else None
             text = value.get("error") if isinstance(value, dict) else None
             if (
@@ -167,8 +155,9 @@ class Verifier:
                 or not any(says(text, one) for one in known)
             ):
                 rule = f'{{"error": "{parameter}: GIVEN is not known; known are ..."}}'
-                call = called(tool.name, arguments)
                 told.append(f"{call} gives {came(outcome)}; without a record it gives {rule}")
+            elif given := [one for one in answers if one not in known and says(text, one)]:
+                told.append(f"{call} gives {came(outcome)}: it gives the answer {given[0]!r} away.")
         return told
 
     async def _dead(self, tool: Tool, facts: Records | Pairs) -> list[str]:

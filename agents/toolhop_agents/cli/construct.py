@@ -185,14 +185,14 @@ def _folder(ctx: click.Context, flags: dict[str, Any]) -> tuple[Path, Settings]:
 def _run(folder: Path, settings: Settings, most: int | None) -> tuple[Ended, bool]:
     total = len(folders.read_seeds(folder)[:most])
     done = len(folders.books(folder))
-    ended: list[Ended] = []
+    ended = Ended()
     with Steps(Console(stderr=True), "items", total, min(done, total)) as shown:
 
         async def work() -> None:
-            ended.append(await make(folder, settings, most=most, on_item=lambda *_: shown.step()))
+            await make(folder, settings, ended, most=most, on_item=lambda *_: shown.step())
 
         cut = anyio.run(partial(until_signal, work))
-    return (ended[0] if ended else Ended()), cut
+    return ended, cut
 
 
 def _report(folder: Path, ended: Ended, flags: dict[str, Any]) -> None:
@@ -200,8 +200,8 @@ def _report(folder: Path, ended: Ended, flags: dict[str, Any]) -> None:
         print_estimate(table_console(), folder, as_json=flags["as_json"])
         return
     if flags["as_json"]:
-        click.echo(json.dumps({"folder": str(folder), "accepted": ended.accepted,
-                               "rejected": ended.rejected, "left": ended.left}))  # fmt: skip
+        counts = {"accepted": ended.accepted, "rejected": ended.rejected, "left": ended.left}
+        click.echo(json.dumps({"folder": str(folder), **counts}))
         return
     print_funnel(table_console(), folder, as_json=False)
     click.echo(f"items: {folder / folders.ITEMS}", err=True)

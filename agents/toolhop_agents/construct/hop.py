@@ -372,5 +372,8 @@ class HopBuilder:
 def _unproven(proof: HopProof, what: str) -> list[str]:
     if proof.verdict is HopVerdict.PROVEN:
         return []
-    shown = "; ".join(json.dumps(one.arguments, ensure_ascii=False) for one in proof.evidence[:2])
+    # Of a rival the model has to know; of values that were drawn it is not told.
+    most = 1 if proof.verdict is HopVerdict.UNPROVEN else 2
+    evidence = proof.evidence[:most]
+    shown = "; ".join(json.dumps(one.arguments, ensure_ascii=False) for one in evidence)
     return [f"{what}: {proof.verdict}, {proof.why}" + (f" ({shown})" if shown else "")]

@@ -12,6 +12,7 @@ from toolhop_agents.construct.hop import Built, HopBuilder, Rejection
 from toolhop_agents.construct.oracle import played
 from toolhop_agents.construct.talk import Elsewhere, Failed, Passed, Talk
 from toolhop_sandbox.base import Sandbox
+from toolhop_sandbox.errors import SandboxFault
 from toolhop_sandbox.outcome import JSON
 from toolhop_tools.answers import plain_number
 from toolhop_tools.certify.model import Certificate, HopVerdict, from_json
@@ -86,13 +87,16 @@ class ItemBuilder:
         """Go through all stages.
 
         Raises:
-            RunLimitReached, ModelFault, LedgerError, SandboxFault, SandboxUnavailable: the run is
-                to stop; what was paid for is kept.
+            RunLimitReached, ModelFault, LedgerError, SandboxUnavailable: the run is to stop; what
+                was paid for is kept.
         """
         try:
             outcome = await self._make()
         except ItemLimitReached as reached:
             outcome = Rejection(Place(Stage.ACCEPT), str(reached))
+        except SandboxFault as fault:
+            # Its tools may be what does it: the next items go on.
+            outcome = Rejection(Place(Stage.ACCEPT), f"the sandbox was lost: {fault}")
         steps = tuple(talk.step() for talk in self._talks())
         if isinstance(outcome, Rejection):
             last = self._accept_step(passed=False)
@@ -240,6 +244,7 @@ class ItemBuilder:
             "source": seed.source or "made by toolhop construct",
             "licence": seed.licence,
             "official_unsafe": hazard,
+            "question_by": "seed" if question == seed.question else "model",
         }
         return Item(
             seed.id,

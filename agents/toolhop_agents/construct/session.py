@@ -42,7 +42,9 @@ from toolhop_tools.construct.stages import VERSION, Findings
 from toolhop_tools.construct.verify import Verifier
 from toolhop_tools.load import load
 from toolhop_tools.model import DataSet, Item
-from toolhop_tools.properties.bench import open_bench
+from toolhop_tools.properties.check import EXAMPLES
+from toolhop_tools.properties.lanes import Lane
+from toolhop_tools.properties.messages import CheckJob
 from toolhop_tools.readers.toolhop import survey_rows, to_rows
 
 YIELD_ITEMS = 20
@@ -64,7 +66,7 @@ class Settings(BaseModel):
     repairs: int = Field(4, ge=0)
     seed: int = 0
     """Of the verifier: examples and random values. No model is shown it."""
-    examples: int = 50
+    examples: int = EXAMPLES
     sandbox: Kind = "auto"
     against: tuple[str, ...] = ()
     official_safe: bool = False
@@ -91,6 +93,7 @@ class Ended:
 async def construct(
     folder: Path,
     settings: Settings,
+    ended: Ended | None = None,
     *,
     most: int | None = None,
     on_item: Callable[[Seed, bool], None] = lambda seed, accepted: None,
@@ -100,6 +103,7 @@ async def construct(
     Args:
         folder: made by `folders.make`; other sessions may have begun it.
         settings: the folder's, with other limits where a person gives some.
+        ended: is filled, also where a signal cuts the session off.
         most: seeds that are begun, the first ones; None for all.
         on_item: told of each item as it is finished.
 
@@ -117,7 +121,7 @@ async def construct(
     ledger = StepLedger(folder)
     try:
         work = _Session(folder, settings, prompts, ledger, seeds, on_item)
-        return await work.run(seeds[:most])
+        return await work.run(seeds[:most], ended or Ended())
     finally:
         ledger.close()
 
@@ -157,12 +161,13 @@ class _Session:
     on_item: Callable[[Seed, bool], None]
     memory: dict[str, Findings] = field(default_factory=dict)
 
-    async def run(self, seeds: Sequence[Seed]) -> Ended:
-        ended = Ended()
+    async def run(self, seeds: Sequence[Seed], ended: Ended) -> Ended:
         left = [seed for seed in seeds if self.ledger.get("item", self._key(seed)) is None]
-        if left:
-            await self._make(left, ended)
-        self._write(ended)
+        try:
+            if left:
+                await self._make(left, ended)
+        finally:
+            self._write(ended)
         return ended
 
     def _key(self, seed: Seed) -> str:
@@ -223,7 +228,10 @@ class _Session:
         )
         await stack.enter_async_context(sandbox)
         kind = cast("Kind", sandbox.description["kind"])
-        bench = await stack.enter_async_context(open_bench(kind, limits=limits))
+        job = CheckJob(
+            Rejections, limits, kind, count=settings.examples, seed=settings.seed, formats=True
+        )
+        lane = stack.enter_context(Lane(job))
         rooms: dict[str, Sandbox] = {kind: sandbox}
         other: Kind = "process" if kind == "docker" else "docker"
         # The oracle has to be right wherever a run may be played.
@@ -232,7 +240,7 @@ class _Session:
         ):
             second = await open_sandbox(other, limits=limits, max_workers=settings.at_a_time)
             rooms[other] = await stack.enter_async_context(second)
-        return Verifier(sandbox, bench, Rejections, basis, settings.examples), rooms
+        return Verifier(sandbox, lane, basis), rooms
 
     async def _one(
         self, seed: Seed, asker: Asker, verifier: Verifier, sandboxes: Mapping[str, Sandbox]

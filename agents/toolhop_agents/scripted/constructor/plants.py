@@ -141,6 +141,19 @@ def _says_answer(reply: Reply, plan: Journey) -> None:
     hop["question"] = hop["question"].replace("{1}?", f"{{1}}, which is {_value(plan)}?")
 
 
+def _vague(reply: Reply, plan: Journey) -> None:
+    reply["hops"][1]["question"] = "What is there to know of {1}?"
+
+
+def _loose_end(reply: Reply, plan: Journey) -> None:
+    """A last hop that starts anew."""
+    reply["hops"][-1] = {"question": reply["hops"][0]["question"], "depends_on": []}
+
+
+def _named_after(reply: Reply, plan: Journey) -> None:
+    _bare_property(reply, f"not_{_value(plan).replace('-', '_').lower()}")
+
+
 def _same_question(reply: Reply, plan: Journey) -> None:
     reply["hops"].append(copy.deepcopy(reply["hops"][-1]))
     reply["hops"][-1]["depends_on"] = reply["hops"][-2]["depends_on"]
@@ -388,6 +401,16 @@ PLANTS: Mapping[str, Plant] = {
     "unasked-option": Plant(G, FIRST, _set("arguments", "field", to="first_record")),
     "other-record": Plant(G, FIRST, lambda reply, plan: reply["arguments"].update(
         {plan.theme.first: plan.first[-1][plan.theme.first]})),
+    # written after the checks, to see what they do with it
+    "gives-answers-away": Plant(C, SECOND, _in_code(
+        "for record in RECORDS)", "for record in RECORDS) + str([*map(dict.values, RECORDS)])")),
+    "takes-a-part": Plant(C, SECOND, _in_code(
+        ".casefold() == wanted", ".casefold()[:3] == wanted[:3]")),
+    "other-default": Plant(C, SECOND, _in_code(
+        'letters: str = "as listed"', 'letters: str = "capitals"')),
+    "vague-sub-question": Plant(D, 0, _vague),
+    "chain-of-one": Plant(D, 0, _loose_end),
+    "answer-in-a-name": Plant(R, SECOND, _named_after),
     # the question
     "says-middle-answer": Plant(Q, 0, _question(
         lambda text, plan: f"{text[:-1]}, that is of {_row(plan)[plan.theme.second]}?")),
