@@ -123,11 +123,7 @@ def two() -> list[Seed]:
 
 
 def replies(folder: Path) -> list[str]:
-    ledger = StepLedger(folder)
-    try:
-        return [row["key"] for row in ledger.rows("reply")]
-    finally:
-        ledger.close()
+    return [row["key"] for row in StepLedger(folder, more=False).rows("reply")]
 
 
 def test_a_session_that_a_limit_stopped_goes_on_and_pays_nothing_twice(

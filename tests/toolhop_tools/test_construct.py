@@ -70,12 +70,14 @@ def test_a_seeds_sub_questions_are_a_plan_with_references() -> None:
         ("Where does Anna Bell live?", "New Orun"),
         ("Who founded New Orun?", "Bell"),
         ("How many letters do Bell and New Orun have?", "11"),
+        ("Which year is 11 years after 1110?", "1121"),
     )
     found = of_answers(replace(SEED, sub_task=tasks))
     assert [(hop.question, hop.depends_on) for hop in found.hops] == [
         ("Where does Anna Bell live?", []),
         ("Who founded {1}?", [1]),
         ("How many letters do {2} and {1} have?", [1, 2]),
+        ("Which year is {3} years after 1110?", [3]),
     ]
 
 
@@ -108,6 +110,7 @@ def test_references_are_resolved_by_what_the_schema_wants() -> None:
     assert references("{2} and {1} and {2}") == [2, 1]
     assert says("the Bridge of Orun's", "bridge of orun")
     assert not says("Orunia", "Orun")
+    assert [says("Is A a code?", one) for one in ("A", "IS", "a")] == [True, False, True]
 
 
 def document(**more: object) -> NewTool:

@@ -87,6 +87,8 @@ def table(reply: Records) -> str:
 def expected(reply: Records | Pairs, arguments: Mapping[str, JSON]) -> JSON:
     """What the facts say of a call; None where they say nothing."""
     for pair in as_pairs(reply):
+        if isinstance(reply, Pairs) and pair.arguments.keys() != arguments.keys():
+            continue
         if all(_equal(arguments.get(name), value) for name, value in pair.arguments.items()):
             return pair.result
     return None

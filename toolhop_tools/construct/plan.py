@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 
 from toolhop_tools.construct.replies import Decomposition, PlannedHop
 from toolhop_tools.construct.seeds import LEAST_HOPS, MOST_HOPS, Seed
 from toolhop_tools.construct.stages import Findings, judged
-from toolhop_tools.construct.text import references, says
+from toolhop_tools.construct.text import SHORT, references, says
 
 
 def plan_findings(plan: Decomposition, seed: Seed) -> Findings:
@@ -93,7 +94,6 @@ def of_answers(seed: Seed) -> Decomposition:
 
 
 def _referring(question: str, answer: str, number: int) -> str:
-    at = question.casefold().find(answer.casefold())
-    if at < 0:
-        return question
-    return f"{question[:at]}{{{number}}}{question[at + len(answer) :]}"
+    flags = 0 if len(answer) <= SHORT else re.IGNORECASE
+    whole = rf"(?<![\w{{]){re.escape(answer)}(?!\w)"
+    return re.sub(whole, f"{{{number}}}", question, count=1, flags=flags)

@@ -9,6 +9,8 @@ from toolhop_sandbox.outcome import JSON
 from toolhop_tools.answers import plain_number, plain_text, same_answer
 from toolhop_tools.certify.words import as_text, bare, scalars
 
+SHORT = 2
+"""Letters of an answer that is told from words by its case."""
 REFERENCE = re.compile(r"\{(\d{1,2})\}")
 
 
@@ -52,10 +54,15 @@ def _schema(value: JSON) -> Mapping[str, JSON] | None:
 
 
 def says(text: str, value: str) -> bool:
-    """Whether a text has a value as whole words, whatever its case and accents."""
+    """Whether a text has a value as whole words, whatever its case and accents.
+
+    The case of one or two letters counts: ``a`` is no answer ``A``, and ``is`` no code ``IS``.
+    """
     wanted = bare(plain_text(value))
     if not wanted:
         return False
+    if len(value) <= SHORT and value.isalpha():
+        return re.search(rf"(?<!\w){re.escape(value)}(?!\w)", text) is not None
     return re.search(rf"(?<!\w){re.escape(wanted)}(?!\w)", bare(text)) is not None
 
 

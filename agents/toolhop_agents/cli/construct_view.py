@@ -138,12 +138,9 @@ def print_item(folder: Path, item: str, *, as_json: bool) -> None:
     if item not in books:
         known = ", ".join([*books][:5]) or "none yet"
         raise BadChoice(f"{folder} has no finished item {item!r}; it has {known}")
-    ledger = StepLedger(folder)
-    try:
-        replies = [row for row in ledger.rows("reply") if row["item"] == item]
-        verdicts = [row for row in ledger.rows("verdict") if row["item"] == item]
-    finally:
-        ledger.close()
+    ledger = StepLedger(folder, more=False)
+    replies = [row for row in ledger.rows("reply") if row["item"] == item]
+    verdicts = [row for row in ledger.rows("verdict") if row["item"] == item]
     replies.sort(key=lambda row: row["number"])
     if as_json:
         whole = {"book": books[item], "replies": replies, "verdicts": verdicts}

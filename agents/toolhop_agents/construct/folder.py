@@ -116,8 +116,4 @@ def books(folder: Path) -> list[dict[str, Any]]:
         LedgerError, FolderError: they cannot be read.
     """
     read_settings(folder)
-    ledger = StepLedger(folder)
-    try:
-        return [*ledger.rows("item")]
-    finally:
-        ledger.close()
+    return [*StepLedger(folder, more=False).rows("item")]

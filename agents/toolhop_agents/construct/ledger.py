@@ -34,10 +34,15 @@ def key_of(*parts: JSON) -> str:
 
 
 class StepLedger:
-    """The ledger of a folder, open for more. One process has it at a time."""
+    """The ledger of a folder. One process has it open for more at a time."""
 
-    def __init__(self, folder: Path) -> None:
-        """Read what is there, and take away a line without its end.
+    def __init__(self, folder: Path, *, more: bool = True) -> None:
+        """Read what is there.
+
+        Args:
+            folder: of the items.
+            more: whether lines are to be added; one without its end is then taken away. Another
+                process may be adding where this one only reads.
 
         Raises:
             LedgerError: it cannot be read or written, or a line is none of a ledger's.
@@ -46,6 +51,9 @@ class StepLedger:
         self._rows: dict[tuple[str, str], dict[str, Any]] = {}
         try:
             whole = self._read()
+            self._descriptor = -1
+            if not more:
+                return
             self._descriptor = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o644)
             os.ftruncate(self._descriptor, whole)
         except OSError as error:
@@ -97,4 +105,5 @@ class StepLedger:
 
     def close(self) -> None:
         """Close the file."""
-        os.close(self._descriptor)
+        if self._descriptor >= 0:
+            os.close(self._descriptor)
