@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import subprocess
 from dataclasses import replace
 from pathlib import Path
@@ -20,7 +21,7 @@ from toolhop_agents.models.loopback import LoopbackServer
 from toolhop_agents.scripted.constructor.atlas import journey
 from toolhop_agents.scripted.constructor.model import constructing, plant_of
 from toolhop_agents.scripted.constructor.plants import PLANTS
-from toolhop_tools.construct.accept import Criterion
+from toolhop_tools.construct.accept import Criterion, hazards
 from toolhop_tools.construct.seeds import Seed, World, proposed
 from toolhop_tools.load import load
 
@@ -285,3 +286,48 @@ def test_seeds_are_read_strictly(tmp_path: Path) -> None:
     path.write_text('{"question": "Which letter is the first one?"}\n')
     done = construct_(str(path), "--model", "a/b", "--out", str(tmp_path / "x"))
     assert "licence" in done.stderr
+
+
+def test_an_item_like_one_of_a_test_set_is_rejected_when_the_files_are_written(
+    whole: Path, tmp_path: Path
+) -> None:
+    folder = tmp_path / "made"
+    shutil.copytree(whole, folder)
+    against = settings("scripted/clumsy", against=(str(whole / folders.ITEMS),))
+    assert anyio.run(construct, folder, against).accepted == 0
+    assert all("like a test set" in book["why"] for book in books(folder))
+    assert anyio.run(construct, folder, settings("scripted/clumsy")).accepted == 2
+
+
+def test_a_session_stops_where_hardly_an_item_passes_at_first(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("toolhop_agents.construct.session.YIELD_ITEMS", 1)
+    wanted = settings("scripted/clumsy", least_yield=0.5, at_a_time=1)
+    ended = made(tmp_path / "made", wanted, two())
+    assert "--least-yield is not reached: 0 of 1" in ended.stopped_by
+    assert (ended.accepted, ended.left) == (1, 1)
+
+
+def test_what_the_official_rule_finds_by_accident_is_marked_and_rejected_where_asked(
+    tmp_path: Path,
+) -> None:
+    numbers = range(1, 40)
+    plans = {n: journey(f"geography-{n}", "Geography") for n in numbers}
+    unsafe = next(
+        n
+        for n, one in plans.items()
+        if any(
+            hazards(one.answer(row), one.question())
+            for row in one.first
+            if row["mountain"] == one.start
+        )
+    )
+    seed = Seed(f"geography-{unsafe}", "Geography")
+    made(tmp_path / "marked", settings("scripted/honest"), [seed])
+    [item] = load(tmp_path / "marked" / folders.ITEMS).items
+    assert item.extra["official_unsafe"]
+    made(tmp_path / "safe", settings("scripted/honest", official_safe=True), [seed])
+    [book] = books(tmp_path / "safe")
+    assert not book["accepted"]
+    assert "official-safe" in [one["criterion"] for one in book["criteria"] if not one["holds"]]
