@@ -178,23 +178,34 @@ class Journey:
     """Computing hops, each with the number that was drawn."""
     first: tuple[dict[str, Any], ...]
     second: tuple[dict[str, Any], ...]
+    again: bool = False
+    """An item before it has the same hops but for names: it is asked for in other words."""
 
     @property
     def start(self) -> str:
-        """The name that the question begins with: one whose answer nobody hits by a constant."""
+        """The name that the question begins with.
+
+        Nobody hits its answer by a constant, and no computing hop gives what it is asked about.
+        """
         for record in self.first:
-            if self.answer(record) not in CONSTANTS:
+            values = self.values(record)
+            drawn = {str(number) for _, number in self.steps}
+            if len({*values}) == len(values) and values[-1] not in {*CONSTANTS, *drawn}:
                 return str(record[self.theme.first])
         raise LookupError(f"no record of {self.theme.domain} has an answer that can be asked for")
 
     def answer(self, record: Mapping[str, Any]) -> str:
         """What the chain from a record of the first table comes to."""
+        return self.values(record)[-1]
+
+    def values(self, record: Mapping[str, Any]) -> list[str]:
+        """What the second table says of it, and then what each computing hop gives."""
         name = record[self.theme.second]
         [row] = [one for one in self.second if one[self.theme.second] == name]
-        value = row[self.attribute.field]
+        found = [row[self.attribute.field]]
         for step, drawn in self.steps:
-            value = step.work(value, drawn)
-        return str(value)
+            found.append(step.work(found[-1], drawn))
+        return [str(one) for one in found]
 
     def hops(self) -> list[tuple[str, list[int]]]:
         """Sub-questions with ``{k}``, and what each depends on."""
@@ -208,11 +219,14 @@ class Journey:
     def question(self) -> str:
         """The question of the item."""
         about = self.theme.phrase.format(self.start)
-        value = f"the {self.attribute.name} of {about}"
+        value, before = f"the {self.attribute.name} of {about}", ""
+        if self.again:
+            before = f"Take {about}, and look up its {self.attribute.name}. "
+            value = f"that {self.attribute.name}"
         for step, _ in self.steps[:-1]:
             value = step.phrase.format(value=value)
         last, drawn = self.steps[-1]
-        return last.ask.format(value=value, n=drawn)
+        return before + last.ask.format(value=value, n=drawn)
 
 
 def journey(identity: str, domain: str) -> Journey:
@@ -225,7 +239,8 @@ def journey(identity: str, domain: str) -> Journey:
         for attribute in theme.attributes
         for steps in _ways(attribute.kind)
     ]  # fmt: skip
-    attribute, steps = ways[((number - 1) // len(themes)) % len(ways)]
+    again, way = divmod((number - 1) // len(themes), len(ways))
+    attribute, steps = ways[way]
     rng = random.Random(f"{identity}/{domain}")
     firsts, seconds = _names(rng, RECORDS), _names(rng, RECORDS)
     columns = {one.field: rng.sample(values(one), RECORDS) for one in theme.attributes}
@@ -242,6 +257,7 @@ def journey(identity: str, domain: str) -> Journey:
             {theme.second: name, **{field: column[at] for field, column in columns.items()}}
             for at, name in enumerate(seconds)
         ),
+        bool(again % 2),
     )
 
 
