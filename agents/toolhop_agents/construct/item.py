@@ -372,7 +372,7 @@ class ItemBuilder:
                 text = f"{one.about} gives {one.task.hop.answer!r} by the call {call}"
                 told[one.criterion].append((f"A shortcut is open: {text}; close it.", one.hop))
         for criterion, found in told.items():
-            stage = Stage.TOOL if criterion is Criterion.NO_TWIN else Stage.CODE
+            stage = Stage.REFINE if criterion is Criterion.NO_TWIN else Stage.CODE
             place = Place(stage, found[0][1]) if found else None
             add(criterion, [text for text, _ in found], {"searches": tried[criterion]}, place)
 

@@ -70,6 +70,7 @@ class Talk:
         """Have what passed repaired, as something later speaks against it."""
         self._findings = Findings(self._findings.held, tuple(problems))
         self._keep(problems)
+        self.checks += [one.check for one in problems]
         self.passed, self.returned = False, True
 
     async def settle(self, ask: Ask, judge: Judge) -> Passed | Elsewhere | Failed:

@@ -30,6 +30,8 @@ class Plant:
     hop: int
     """0 where the stage is of the item as a whole."""
     change: Change
+    facts: Change | None = None
+    """What is changed of the hop's facts as well, which is no fault by itself."""
 
 
 def _in_code(old: str, new: str) -> Change:
@@ -152,6 +154,21 @@ def _loose_end(reply: Reply, plan: Journey) -> None:
 
 def _named_after(reply: Reply, plan: Journey) -> None:
     _bare_property(reply, f"not_{_value(plan).replace('-', '_').lower()}")
+
+
+def _offers_more(reply: Reply, plan: Journey) -> None:
+    """The first hop's tool does the second's job as well."""
+    field = plan.attribute.field
+    reply["tool"]["description"] += f" It knows the {plan.attribute.name} too."
+    choices = reply["tool"]["parameters"]["properties"]["field"]
+    choices["enum"] = [*choices["enum"], field]
+
+
+def _knows_more(reply: Reply, plan: Journey) -> None:
+    key, field = plan.theme.second, plan.attribute.field
+    known = {one[key]: one[field] for one in plan.second}
+    for one in reply["records"]:
+        one[field] = known[one[key]]
 
 
 def _same_question(reply: Reply, plan: Journey) -> None:
@@ -411,6 +428,7 @@ PLANTS: Mapping[str, Plant] = {
     "vague-sub-question": Plant(D, 0, _vague),
     "chain-of-one": Plant(D, 0, _loose_end),
     "answer-in-a-name": Plant(R, SECOND, _named_after),
+    "skips-a-hop": Plant(R, FIRST, _offers_more, _knows_more),
     # the question
     "says-middle-answer": Plant(Q, 0, _question(
         lambda text, plan: f"{text[:-1]}, that is of {_row(plan)[plan.theme.second]}?")),
@@ -431,4 +449,7 @@ def planted(plant: Plant, reply: Reply, plan: Journey, stage: Stage, hop: int, *
         if isinstance(found, str):
             return found
         reply = changed
+    elif now and plant.facts is not None and (Stage.FACTS, plant.hop) == (stage, hop):
+        reply = copy.deepcopy(reply)
+        plant.facts(reply, plan)
     return json.dumps(reply, ensure_ascii=False)
