@@ -12,7 +12,12 @@ from toolhop_tools.certify.model import HopProof, HopVerdict
 from toolhop_tools.construct.accept import hazards, lucky
 from toolhop_tools.construct.calls import call_findings
 from toolhop_tools.construct.code import code_findings, program
-from toolhop_tools.construct.documents import document_findings, refined_findings, schema_of
+from toolhop_tools.construct.documents import (
+    document_findings,
+    given_away,
+    refined_findings,
+    schema_of,
+)
 from toolhop_tools.construct.duplicates import Against, duplicates, question_likeness
 from toolhop_tools.construct.facts import Wanted, facts_findings
 from toolhop_tools.construct.plan import of_answers, plan_findings
@@ -160,6 +165,17 @@ def test_a_refined_document_keeps_what_was_required_and_adds_a_few_options() -> 
     assert "more-parameters" in refined_findings(plain, document(), ["O"], []).failed
     bare = {"size": {"type": "integer", "description": "No default."}}
     assert "schema" in refined_findings(refined(**bare), document(), ["O"], []).failed
+
+
+def test_a_document_that_says_the_gold_is_found_wherever_it_says_it() -> None:
+    plain = schema_of(refined())
+    assert [*given_away(plain, "103")] == []
+    for said in (
+        {"not_103": {"type": "boolean", "description": "?", "default": False}},
+        {"hint": {"type": "string", "description": "As 103.", "default": ""}},
+        {"hint": {"type": "string", "description": "?", "enum": ["103", ""], "default": ""}},
+    ):
+        assert [*given_away(schema_of(refined(**said)), "103")]
 
 
 def table(count: int = 9) -> Records:

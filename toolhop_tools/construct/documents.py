@@ -233,6 +233,8 @@ def _texts(value: JSON) -> Iterator[str]:
     if isinstance(value, dict):
         for key, one in value.items():
             several = one if isinstance(one, list) else [one]
+            if key == "properties" and isinstance(one, dict):
+                yield from (name.replace("_", " ") for name in one)
             if key in _TEXTS:
                 yield from (text for text in several if isinstance(text, str))
             yield from _texts(one)

@@ -9,37 +9,25 @@ from typing import Any, TypeAlias, cast
 from toolhop_agents.construct.ask import ItemLimitReached
 from toolhop_agents.construct.context import Context
 from toolhop_agents.construct.hop import Built, HopBuilder, Rejection
-from toolhop_agents.construct.oracle import played
+from toolhop_agents.construct.proof import Proof
 from toolhop_agents.construct.talk import Elsewhere, Failed, Passed, Talk
 from toolhop_sandbox.base import Sandbox
 from toolhop_sandbox.errors import SandboxFault
 from toolhop_sandbox.outcome import JSON
 from toolhop_tools.answers import plain_number
-from toolhop_tools.certify.model import Certificate, HopVerdict, from_json
+from toolhop_tools.certify.model import Certificate, from_json
 from toolhop_tools.certify.model import to_json as certificate_json
-from toolhop_tools.certify.prove import certify
-from toolhop_tools.construct.accept import (
-    Criterion,
-    Judged,
-    attempts,
-    graph_needs,
-    hazards,
-    lucky,
-    solved,
-)
-from toolhop_tools.construct.calls import answer_of, literals
+from toolhop_tools.construct.accept import Criterion, Judged, hazards
+from toolhop_tools.construct.calls import literals
 from toolhop_tools.construct.code import choices
-from toolhop_tools.construct.facts import other_calls
 from toolhop_tools.construct.plan import of_answers, plan_findings
 from toolhop_tools.construct.question import question_findings
 from toolhop_tools.construct.replies import SHAPES, Decomposition, FinalQuestion, StageReply
 from toolhop_tools.construct.seeds import Seed
-from toolhop_tools.construct.stages import Findings, Place, Problem, Stage, judged
-from toolhop_tools.construct.text import resolved, same
+from toolhop_tools.construct.stages import Findings, Place, Problem, Stage
+from toolhop_tools.construct.text import same
 from toolhop_tools.dates import whole_date
 from toolhop_tools.model import GoldCall, Hop, Item
-
-_FORBID = ("no derivatives", "-nd", "all rights reserved", "proprietary", "no redistribution")
 
 
 @dataclass(frozen=True, slots=True)
@@ -289,7 +277,8 @@ class ItemBuilder:
         parts.append([dict(one.call.arguments) for one in self.built])
 
         async def run() -> Findings:
-            return await self._prove(item)
+            proof = Proof(context, self.sandboxes, self.built, self.official_safe)
+            return await proof.findings(item)
 
         found = await context.remembered("item", parts, run)
         figures: Mapping[str, Any] = found.figures
@@ -299,120 +288,6 @@ class ItemBuilder:
         )
         self._certificate = from_json(figures["certificate"])
         return found
-
-    async def _prove(self, item: Item) -> Findings:
-        verifier = self.context.verifier
-        certificate = await certify(item, verifier.sandbox, verifier.basis)
-        found, rows = Findings(), list[Judged]()
-
-        def add(
-            criterion: Criterion, told: Sequence[str], figure: JSON, place: Place | None
-        ) -> None:
-            nonlocal found
-            rows.append(Judged(criterion, not told, figure))
-            found += judged(criterion.value, told, place)
-
-        # Shown when each hop was built: a tool is not changed after that.
-        add(Criterion.PROPERTIES, (), {"tools": len(item.hops), "properties": "all hold"}, None)
-        self._hops_proven(item, certificate, add)
-        outcome = await played(item, self.sandboxes)
-        wrong = [f"the oracle is wrong in {k}" for k, right in outcome.oracle.items() if not right]
-        wrong += [f"{name} is right without a call" for name in outcome.by_luck]
-        add(Criterion.STRICT, wrong, {"oracle": dict(outcome.oracle)}, None)
-        told = [] if outcome.replayed else ["the same calls gave other results"]
-        add(Criterion.REPLAY, told, {"sandboxes": [*outcome.oracle]}, None)
-        await self._shortcuts(item, add)
-        await self._sibling(item, add)
-        hazard = hazards(item.answer, item.question)
-        if self.official_safe:
-            add(Criterion.OFFICIAL_SAFE, hazard, [*hazard], None)
-        licence = self.context.seed.licence.lower()
-        told = [f"the licence is {licence}" for one in _FORBID if one in licence]
-        add(Criterion.LICENCE, told[:1], self.context.seed.licence, None)
-        criteria: list[JSON] = [one.to_json() for one in rows]
-        figures: dict[str, JSON] = {
-            "criteria": criteria,
-            "certificate": certificate_json(certificate),
-        }
-        return found + Findings(figures=figures)
-
-    def _hops_proven(self, item: Item, certificate: Certificate, add: Any) -> None:  # noqa: ANN401
-        told, place, chances = [], None, []
-        for number, (hop, proof) in enumerate(zip(item.hops, certificate.hops, strict=True), 1):
-            if proof.verdict is not HopVerdict.PROVEN:
-                told.append(f"Hop {number} is {proof.verdict} with this question: {proof.why}")
-                place = place or Place(Stage.QUESTION)
-            elif lucky(hop.answer, proof):
-                told.append(f"Too many calls with other values give the answer of hop {number}.")
-                place = place or Place(Stage.CODE, number)
-            chances.append(proof.chance.hits if proof.chance else None)
-        if not told and certificate.verdict is not HopVerdict.PROVEN:
-            told.append(certificate.why)
-        figure = {"verdict": certificate.verdict.value, "chance_hits": chances}
-        add(Criterion.PROVEN, told, figure, place)
-
-    async def _shortcuts(self, item: Item, add: Any) -> None:  # noqa: ANN401
-        verifier = self.context.verifier
-        unneeded = graph_needs(item, [one.call.arguments for one in self.built])
-        told: dict[Criterion, list[tuple[str, int]]] = {
-            Criterion.NEEDED: [
-                (f"No later gold call takes the answer of hop {k}.", k) for k in unneeded
-            ],
-            Criterion.NO_JUMP: [],
-            Criterion.NO_TWIN: [],
-        }
-        tried = dict.fromkeys(told, 0)
-        needs = [one.depends_on for one in self.built]
-        for one in attempts(item, needs, [built.question for built in self.built]):
-            proof = await verifier.prove(one.task, f"{one.criterion}/{one.about}")
-            tried[one.criterion] += 1
-            if solved(proof):
-                call = proof.arguments if proof.arguments is not None else (
-                    proof.evidence[0].arguments if proof.evidence else {})  # fmt: skip
-                text = f"{one.about} gives {one.task.hop.answer!r} by the call {call}"
-                told[one.criterion].append((f"A shortcut is open: {text}; close it.", one.hop))
-        for criterion, found in told.items():
-            stage = Stage.REFINE if criterion is Criterion.NO_TWIN else Stage.CODE
-            place = Place(stage, found[0][1]) if found else None
-            add(criterion, [text for text, _ in found], {"searches": tried[criterion]}, place)
-
-    async def _sibling(self, item: Item, add: Any) -> None:  # noqa: ANN401
-        """Walk the chain from other records of the hops that it begins with."""
-        ended: list[str] = []
-        for at, start in enumerate(self.built):
-            if start.depends_on:
-                continue
-            for arguments in other_calls(start.facts, start.arguments):
-                answer = await self._walked(at, arguments)
-                if answer is not None:
-                    ended.append(answer)
-                if answer is not None and not same(answer, item.answer):
-                    figure: JSON = {"hop": at + 1, "arguments": arguments, "answer": answer}
-                    add(Criterion.SIBLING, (), figure, None)
-                    return
-        told = (
-            f"All {len(ended)} other records that lead to the end give {item.answer!r} too."
-            if ended
-            else "No other record leads to the end: later tables lack what earlier ones give."
-        )
-        last = len(self.built)
-        place = Place(Stage.CODE if ended else Stage.FACTS, last)
-        add(Criterion.SIBLING, [told], {"walked": len(ended)}, place)
-
-    async def _walked(self, start: int, arguments: dict[str, JSON]) -> str | None:
-        """The last answer with another call at one hop; None where the chain breaks off."""
-        answers = [one.answer for one in self.built]
-        for at, one in enumerate(self.built):
-            if at < start:
-                continue
-            made = resolved(one.call.arguments, answers, one.schema.parameters)
-            call = arguments if at == start else cast("dict[str, JSON]", made)
-            [outcome] = await self.context.verifier.call(one.tool.program, [call])
-            answer = answer_of(outcome, one.call.answer_path)
-            if answer is None:
-                return None
-            answers[at] = answer
-        return answers[-1]
 
 
 def _no(outcome: Elsewhere | Failed) -> Rejection:

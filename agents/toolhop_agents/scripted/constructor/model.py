@@ -15,7 +15,7 @@ from toolhop_agents.models.loopback import RequestResponder
 from toolhop_agents.models.prices import Price
 from toolhop_agents.scripted.constructor import honest
 from toolhop_agents.scripted.constructor.atlas import journey
-from toolhop_agents.scripted.constructor.plants import PLANTS, planted
+from toolhop_agents.scripted.constructor.plants import FOUND_LATER, PLANTS, planted
 from toolhop_env.messages import Message, Reply, Usage, UserMessage
 from toolhop_tools.construct.stages import Stage
 from toolhop_tools.model import ToolSchema
@@ -65,9 +65,13 @@ def plant_of(item: str) -> tuple[str, bool, int]:
 
 
 def _clumsy(inputs: Mapping[str, Any], repairs: Sequence[str]) -> str:
-    """A fault at the first reply wherever a kind fits, drawn by the place; honest when told."""
+    """A fault at the first reply wherever a kind fits, drawn by the place; honest when told.
+
+    Each is such as its own stage finds.
+    """
     stage, hop = Stage(inputs["stage"]), inputs.get("hop", 0)
-    fitting = [k for k, one in PLANTS.items() if (one.stage, one.hop) == (stage, hop)]
+    own = {k: one for k, one in PLANTS.items() if k not in FOUND_LATER}
+    fitting = [k for k, one in own.items() if (one.stage, one.hop) == (stage, hop)]
     if not fitting or repairs:
         return _honest(inputs, repairs)
     kind = random.Random(f"{inputs['item']}/{stage}/{hop}").choice(fitting)

@@ -439,6 +439,12 @@ PLANTS: Mapping[str, Plant] = {
     "no-question": Plant(Q, 0, _question(lambda text, plan: text.replace("?", "."))),
 }  # fmt: skip
 """Kinds by name."""
+FOUND_LATER = frozenset(
+    {"vague-sub-question", "says-sub-answer", "leaked-in-document", "leaked-in-enum", "jump"}
+    | {"drifted-enum-document", "skips-a-hop", "wrong-answer-field", "wrong-pair"}
+)
+"""Kinds that a later stage finds. One of them alone is repaired by going back; of several some may
+be left, as a stage goes back once."""
 
 
 def planted(plant: Plant, reply: Reply, plan: Journey, stage: Stage, hop: int, *, now: bool) -> str:
