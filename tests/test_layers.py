@@ -30,7 +30,7 @@ WITHIN_AGENTS = (
     {"react"},
     {"approval", "benchmarks", "judge", "simulator"},
     {"runs"},
-    {"ablate", "compare", "export", "serve", "play"},
+    {"ablate", "compare", "construct", "export", "serve", "play"},
     {
         "report",
         "stacked",

@@ -176,6 +176,15 @@ def from_line(line: bytes) -> Certificate:
     version = basis.get("version") if isinstance(basis, dict) else None
     if isinstance(version, int) and version < VERSION:
         plain |= {"hops": [], "defect": None, "verdict": HopVerdict.UNPROVEN.value}
+    return from_json(plain)
+
+
+def from_json(plain: Any) -> Certificate:  # noqa: ANN401 -- whatever a file has
+    """The certificate that `to_json` wrote.
+
+    Raises:
+        ValueError: it is none.
+    """
     return _ADAPTER.validate_python(plain)
 
 

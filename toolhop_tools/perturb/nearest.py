@@ -24,6 +24,39 @@ _DIGITS = 9
 """Places to which similarities are rounded: their order must not hang on the last bit."""
 
 
+class TfIdf:
+    """Weights of words by how few of some texts have them."""
+
+    def __init__(self, texts: Sequence[Counter[str]], *, unknown: bool = False) -> None:
+        """Count the texts that have each word.
+
+        Args:
+            texts: the words of each text.
+            unknown: whether a word that none of them has weighs as much as one that one has; else
+                it is left out.
+        """
+        known = Counter(word for text in texts for word in text)
+        # A word that every text has tells nothing, and weighs nothing.
+        self._idf = {word: math.log(len(texts) / count) for word, count in known.items()}
+        self._unknown = math.log(len(texts)) if unknown and texts else 0.0
+
+    def weights(self, text: Counter[str]) -> dict[str, float]:
+        """The weight of each word, of length 1 in all; what weighs nothing is left out."""
+        weights = {
+            word: (1 + math.log(count)) * idf
+            for word, count in sorted(text.items())
+            if (idf := self._idf.get(word, self._unknown))
+        }
+        length = math.sqrt(math.fsum(weight * weight for weight in weights.values()))
+        return {word: weight / length for word, weight in weights.items()}
+
+    def cosine(self, one: Counter[str], other: Counter[str]) -> float:
+        """How alike two texts are, from 0 to 1."""
+        found = self.weights(other)
+        sums = (found.get(word, 0.0) * weight for word, weight in self.weights(one).items())
+        return round(math.fsum(sums), _DIGITS)
+
+
 class Nearest:
     """The tools of a data set, ready to be ranked by likeness to an item's."""
 
@@ -35,9 +68,7 @@ class Nearest:
         # In an order of their own, so that of tools that are equally near the first comes first.
         self._tools = sorted(found.values(), key=lambda one: (one[0], one[1].name))
         texts = [Counter(words(tool.schema)) for _, tool in self._tools]
-        known = Counter(word for text in texts for word in text)
-        # A word that every tool has tells nothing, and weighs nothing.
-        self._idf = {word: math.log(len(texts) / count) for word, count in known.items()}
+        self._weights = TfIdf(texts).weights
         postings: dict[str, list[tuple[int, float]]] = {}
         for index, text in enumerate(texts):
             for word, weight in self._weights(text).items():
@@ -101,16 +132,6 @@ class Nearest:
                 name = self._tools[place][1].name
                 sums[name] = sums.get(name, 0.0) + weight * float(other)
         return {name: round(found, _DIGITS) for name, found in sums.items()}
-
-    def _weights(self, text: Counter[str]) -> dict[str, float]:
-        """The weight of each word, of length 1 in all; words that are not known are left out."""
-        weights = {
-            word: (1 + math.log(count)) * self._idf[word]
-            for word, count in sorted(text.items())
-            if self._idf.get(word)
-        }
-        length = math.sqrt(math.fsum(weight * weight for weight in weights.values()))
-        return {word: weight / length for word, weight in weights.items()}
 
 
 def words(schema: ToolSchema) -> list[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 from toolhop_tools.properties import by_schema, results, valid_input
 from toolhop_tools.properties.case import Case
@@ -15,7 +15,7 @@ from toolhop_tools.properties.model import (
     Rejection,
     Subject,
 )
-from toolhop_tools.properties.store import Store
+from toolhop_tools.properties.store import Store, Stored
 from toolhop_tools.strategies.errors import SchemaFault
 
 CHECKS: Mapping[str, Callable[[Case], PropertyVerdict]] = {
@@ -45,6 +45,7 @@ def open_case(
     seed: int = 0,
     formats: bool = False,
     store: Store | None = None,
+    before: Sequence[Stored] = (),
 ) -> Case:
     """A tool ready to be checked.
 
@@ -56,8 +57,9 @@ def open_case(
         seed: of what is drawn.
         formats: whether a text that is not of its parameter's `format` is bad input.
         store: counter-examples of earlier runs, which are called first.
+        before: more of them.
     """
-    stored = store.kept(subject) if store else []
+    stored = [*(store.kept(subject) if store else ()), *before]
     return Case(subject, call, reject, count=count, seed=seed, formats=formats, stored=stored)
 
 

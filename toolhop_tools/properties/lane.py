@@ -57,7 +57,7 @@ class _Worker:
             job = self.job
             case = open_case(
                 task.subject, self.call, self.reject, count=job.count, seed=job.seed,
-                formats=job.formats, store=job.store,
+                formats=job.formats, store=job.store, before=task.before,
             )  # fmt: skip
             self._held = task.serial, case
         return self._held[1]

@@ -25,7 +25,7 @@ from toolhop_sandbox.errors import SandboxUnavailable
 from toolhop_tools.properties import lane
 from toolhop_tools.properties.messages import CheckJob, CheckTask, LaneAnswer, TaskVerdict
 from toolhop_tools.properties.model import CounterExample, Fails, PropertyVerdict, Subject
-from toolhop_tools.properties.store import REPLAYED
+from toolhop_tools.properties.store import REPLAYED, Stored
 
 SILENT_S = 30.0
 """Seconds without a call or a verdict after which a lane is ended: a pattern of the schema that
@@ -92,6 +92,7 @@ class Lane:
     _serial: int = 0
     _subject: Subject | None = None
     _properties: tuple[str, ...] = ()
+    _before: tuple[Stored, ...] = ()
     _asked: dict[str, Future[LaneAnswer]] = field(default_factory=dict)
     _lost: dict[int, CounterExample] = field(default_factory=dict)
     """By serial: the tool at which a process was lost, and how."""
@@ -103,15 +104,22 @@ class Lane:
         self.ask_to_end()
         self.end()
 
-    def give(self, serial: int, subject: Subject, properties: Sequence[str]) -> None:
+    def give(
+        self,
+        serial: int,
+        subject: Subject,
+        properties: Sequence[str],
+        before: Sequence[Stored] = (),
+    ) -> None:
         """Have properties of a tool judged.
 
         Args:
             serial: the same for the same tool, whose examples are then kept from call to call.
             subject: the tool.
             properties: of those that the job names.
+            before: counter-examples to call first, beside those of the job's store.
         """
-        self.verdicts, self._asked = {}, {}
+        self.verdicts, self._asked, self._before = {}, {}, tuple(before)
         self._serial, self._subject, self._properties = serial, subject, tuple(properties)
         self._ask()
 
@@ -126,7 +134,7 @@ class Lane:
         self._pool.heard_s.value = time.monotonic()
         try:
             for name in self._left:
-                task = CheckTask(self._serial, self._subject, name)
+                task = CheckTask(self._serial, self._subject, name, self._before)
                 self._asked[name] = self._pool.executor.submit(lane.judge, task)
         except BrokenProcessPool as error:
             for name in self._left:

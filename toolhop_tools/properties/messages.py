@@ -13,7 +13,7 @@ from toolhop_sandbox.errors import SandboxError
 from toolhop_tools.errors import ToolsError
 from toolhop_tools.properties.check import EXAMPLES
 from toolhop_tools.properties.model import PROPERTIES, PropertyVerdict, Rejection, Subject
-from toolhop_tools.properties.store import Store
+from toolhop_tools.properties.store import Store, Stored
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +42,8 @@ class CheckTask:
     """The same for tasks with the same tool, whose examples and runs are then kept."""
     subject: Subject
     property: str
+    before: tuple[Stored, ...] = ()
+    """Counter-examples to call first, beside those of the job's store."""
 
 
 @dataclass(frozen=True, slots=True)

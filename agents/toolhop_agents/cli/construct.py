@@ -1,0 +1,207 @@
+"""`toolhop construct`: make items with a model, each of them run and proven."""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import anyio
+import click
+from rich.console import Console
+
+from toolhop_agents.cli import EXIT_EPISODES, INTERRUPTED
+from toolhop_agents.cli.construct_view import print_estimate, print_funnel, print_item, print_plan
+from toolhop_agents.cli.progress import Steps
+from toolhop_agents.construct import folder as folders
+from toolhop_agents.construct.session import Ended, Settings, opened
+from toolhop_agents.construct.session import construct as make
+from toolhop_agents.runs.signals import until_signal
+from toolhop_agents.table import table_console
+from toolhop_env.runs.files import held
+from toolhop_sandbox.choose import KINDS
+from toolhop_tools.construct.prompts import load as load_prompts
+from toolhop_tools.construct.seeds import LEAST_HOPS, MOST_HOPS, Seed, World, proposed, read
+from toolhop_tools.load import load
+
+LIMITS = ("token_limit", "cost_limit", "run_token_limit", "run_cost_limit", "least_yield",
+          "at_a_time")  # fmt: skip
+"""What a session that resumes may change."""
+
+
+# fmt: off
+@click.command(context_settings={"show_default": True})
+@click.argument("seeds", required=False, type=click.Path(dir_okay=False, path_type=Path))
+@click.option("--model", metavar="NAME", help="PROVIDER/MODEL, as in `toolhop run`; or "
+              "scripted/NAME, which needs no provider: honest, clumsy, faulty:KIND.")
+@click.option("--out", type=click.Path(file_okay=False, path_type=Path), metavar="FOLDER",
+              help="A new folder for the items and all that was paid for.")
+@click.option("--resume", type=click.Path(file_okay=False, path_type=Path), metavar="FOLDER",
+              help="Go on with a folder; nothing that was paid for is asked for again.")
+@click.option("--show", type=click.Path(file_okay=False, path_type=Path), metavar="FOLDER",
+              help="Show what became of a folder's items, by stage.")
+@click.option("--item", metavar="ID", help="With --show: one item, reply by reply.")
+@click.option("--domain", metavar="NAME", help="Without SEEDS: have questions proposed.")
+@click.option("--hops", metavar="N-M", default="3-5",
+              help=f"Least and most hops, within {LEAST_HOPS} to {MOST_HOPS}.")
+@click.option("--items", type=click.IntRange(1, 100_000), help="With --domain: how many to try.")
+@click.option("--world", type=click.Choice([one.value for one in World]), default="closed",
+              help="closed: all entities are invented. real: facts and answers are the seeds'.")
+@click.option("--licence", default="", help="Of SEEDS that state none.")
+@click.option("--prompts", type=click.Path(file_okay=False, path_type=Path), metavar="FOLDER",
+              help="Prompts that replace the product's, a file each.")
+@click.option("--repairs", type=click.IntRange(0, 20), default=4, help="Repairs a stage.")
+@click.option("--against", multiple=True, metavar="DATA",
+              help="A test set that no item may share eight words in a row with; repeatable.")
+@click.option("--official-safe", is_flag=True,
+              help="Reject answers that ToolHop's official rule can find by accident.")
+@click.option("--base-url", help="Where the model is asked instead of its provider's address.")
+@click.option("--temperature", type=click.FloatRange(0, 2), default=0.7)
+@click.option("--max-tokens", type=click.IntRange(1), help="Of one reply.")
+@click.option("--price", metavar="IN,OUT[,CACHED]", help="USD for a million tokens.")
+@click.option("--token-limit", type=click.IntRange(1), help="Tokens an item.")
+@click.option("--cost-limit", type=click.FloatRange(0, min_open=True), help="USD an item.")
+@click.option("--run-token-limit", type=click.IntRange(1), help="Tokens in all.")
+@click.option("--run-cost-limit", type=click.FloatRange(0, min_open=True), help="USD in all.")
+@click.option("--least-yield", type=click.FloatRange(0, 1), default=0.1,
+              help="Stop after 20 items if fewer passed every stage at the first reply; 0: never.")
+@click.option("--at-a-time", type=click.IntRange(1, 64), default=2, help="Items at a time.")
+@click.option("--seed", type=int, default=0, help="Of the examples that tools are checked with.")
+@click.option("--sandbox", type=click.Choice(KINDS), default="auto", help="What isolates tools.")
+@click.option("--dry-run", is_flag=True, help="Say what would be asked; ask nothing.")
+@click.option("--estimate", type=click.IntRange(1), metavar="N",
+              help="Make the first N items, and say what the rest will take.")
+@click.option("--json", "as_json", is_flag=True, help="The figures as JSON on standard output.")
+@click.pass_context
+def construct(ctx: click.Context, /, **flags: Any) -> None:  # noqa: ANN401 -- click passes options of many types
+    """Make items with tools, by a model, out of SEEDS or for a domain.
+
+    Every reply is checked, every tool is tested, every hop is proven by running it; what fails
+    goes back with the call that shows it. docs/construct.md says what an item has to hold. Out
+    comes a data set like any other: FOLDER/items.jsonl with FOLDER/certificates.jsonl.
+
+    Exit code 0: done, whatever was accepted. 1: a fault or a limit stopped it. 2: bad input.
+    """
+    if flags["show"]:
+        _show(flags)
+        return
+    if flags["dry_run"]:
+        seeds, settings = _begin(flags, folder_wanted=False)
+        print_plan(seeds, settings, as_json=flags["as_json"])
+        return
+    folder, settings = _folder(ctx, flags)
+    with held(folder):
+        ended, cut = _run(folder, settings, flags["estimate"])
+    _report(folder, ended, flags)
+    if cut:
+        click.echo(f"stopped; toolhop construct --resume {folder} goes on", err=True)
+        sys.exit(INTERRUPTED)
+    if ended.fault is not None:
+        raise ended.fault
+    if ended.stopped_by:
+        click.echo(f"stopped: {ended.stopped_by}; toolhop construct --resume {folder}", err=True)
+        sys.exit(EXIT_EPISODES)
+
+
+# fmt: on
+def _show(flags: dict[str, Any]) -> None:
+    folder: Path = flags["show"]
+    if flags["item"]:
+        print_item(folder, flags["item"], as_json=flags["as_json"])
+    else:
+        print_funnel(table_console(), folder, as_json=flags["as_json"])
+
+
+def _begin(flags: dict[str, Any], *, folder_wanted: bool = True) -> tuple[list[Seed], Settings]:
+    """The seeds and settings that the flags of a new folder make.
+
+    Raises:
+        UsageError: flags that do not go together.
+        DataError, BadChoice: the seeds, prompts or test sets cannot be read.
+    """
+    hops = _hops(flags["hops"])
+    world = World(flags["world"])
+    if not flags["model"]:
+        raise click.UsageError("--model is missing: who is to be asked")
+    if folder_wanted and not flags["out"]:
+        raise click.UsageError("--out is missing: the folder to make items in")
+    if flags["seeds"] is None:
+        if not flags["domain"] or not flags["items"]:
+            raise click.UsageError("give SEEDS, or --domain and --items")
+        if world is World.REAL:
+            raise click.UsageError("--world real takes its facts from SEEDS; give them")
+        seeds = proposed(flags["domain"], flags["items"], hops, world)
+    else:
+        if flags["domain"] or flags["items"]:
+            raise click.UsageError("give SEEDS, or --domain and --items, not both")
+        seeds = read(flags["seeds"], world=world, licence=flags["licence"], hops=hops)
+    for name in flags["against"]:
+        load(name)
+    own = {name: flags[name] for name in Settings.model_fields if name in flags}
+    prompts = flags["prompts"].resolve() if flags["prompts"] else None
+    digest = load_prompts(prompts).digest
+    return seeds, Settings(**{**own, "prompts": prompts, "prompts_digest": digest})
+
+
+async def _open(settings: Settings) -> None:
+    """Raises as `opened` does."""
+    async with opened(settings):
+        pass
+
+
+def _hops(text: str) -> tuple[int, int]:
+    found = re.fullmatch(r"(\d)(?:-(\d))?", text.strip())
+    least, most = (int(found[1]), int(found[2] or found[1])) if found else (0, 0)
+    if not LEAST_HOPS <= least <= most <= MOST_HOPS:
+        raise click.UsageError(
+            f"--hops is {text!r}; give a range such as 3-5, within {LEAST_HOPS} to {MOST_HOPS}"
+        )
+    return least, most
+
+
+def _folder(ctx: click.Context, flags: dict[str, Any]) -> tuple[Path, Settings]:
+    if flags["resume"] is None:
+        seeds, settings = _begin(flags)
+        anyio.run(_open, settings)  # before there is a folder
+        folder: Path = flags["out"]
+        folders.make(folder, settings.model_dump(mode="json"), seeds)
+        return folder, settings
+    given = [
+        name for name in flags
+        if ctx.get_parameter_source(name) is click.core.ParameterSource.COMMANDLINE
+    ]  # fmt: skip
+    free = {*LIMITS, "resume", "estimate", "as_json"}
+    if fixed := [name for name in given if name not in free]:
+        flag = fixed[0] if fixed[0] == "seeds" else "--" + fixed[0].replace("_", "-")
+        raise click.UsageError(f"{flag} is fixed in a folder that was begun; leave it out")
+    kept = folders.read_settings(flags["resume"])
+    changed = {name: flags[name] for name in given if name in LIMITS}
+    return flags["resume"], Settings.model_validate({**kept, **changed})
+
+
+def _run(folder: Path, settings: Settings, most: int | None) -> tuple[Ended, bool]:
+    total = len(folders.read_seeds(folder)[:most])
+    done = len(folders.books(folder))
+    ended = Ended()
+    with Steps(Console(stderr=True), "items", total, min(done, total)) as shown:
+
+        async def work() -> None:
+            await make(folder, settings, ended, most=most, on_item=lambda *_: shown.step())
+
+        cut = anyio.run(partial(until_signal, work))
+    return ended, cut
+
+
+def _report(folder: Path, ended: Ended, flags: dict[str, Any]) -> None:
+    if flags["estimate"]:
+        print_estimate(table_console(), folder, as_json=flags["as_json"])
+        return
+    if flags["as_json"]:
+        counts = {"accepted": ended.accepted, "rejected": ended.rejected, "left": ended.left}
+        click.echo(json.dumps({"folder": str(folder), **counts}))
+        return
+    print_funnel(table_console(), folder, as_json=False)
+    click.echo(f"items: {folder / folders.ITEMS}", err=True)

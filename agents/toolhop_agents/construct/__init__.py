@@ -1,0 +1,1 @@
+"""Makes items: asks a model stage by stage, and keeps what was paid for."""

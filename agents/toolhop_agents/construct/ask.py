@@ -1,0 +1,111 @@
+"""Asks a model for a stage's reply: out of the ledger where it is there, within the limits else."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from toolhop_agents.construct.ledger import StepLedger, key_of
+from toolhop_agents.models.base import Model
+from toolhop_agents.models.cache import SECRET
+from toolhop_agents.models.wire import messages_to_wire, sendable
+from toolhop_agents.runs.ledger import Ledger as Spending
+from toolhop_env.messages import Message, Reply, Usage
+from toolhop_env.spending import Spent, spent_on
+from toolhop_sandbox.outcome import JSON
+from toolhop_tools.construct.seeds import Seed
+from toolhop_tools.construct.stages import Place
+
+
+class ItemLimitReached(Exception):
+    """An item may cost no more; it is rejected."""
+
+
+@dataclass(frozen=True, slots=True)
+class ItemLimits:
+    """What one item may take; None is no limit."""
+
+    tokens: int | None = None
+    cost_usd: float | None = None
+
+
+@dataclass
+class Asker:
+    """A model with its ledger and its budget."""
+
+    model: Model
+    settings: dict[str, JSON]
+    """What the model was asked with: part of each key."""
+    ledger: StepLedger
+    spending: Spending
+    item_limits: ItemLimits = field(default_factory=ItemLimits)
+
+    async def ask(
+        self, seed: Seed, place: Place, number: int, prompt: str, messages: Sequence[Message]
+    ) -> str:
+        """The text of a reply.
+
+        Args:
+            seed: what the item is made from.
+            place: the stage.
+            number: of this reply within the item.
+            prompt: version of the stage's prompt.
+            messages: the conversation.
+
+        Raises:
+            RunLimitReached, ItemLimitReached: a limit leaves no room.
+            ModelFault: the model could not be asked.
+            LedgerError: the reply cannot be kept.
+        """
+        settings: dict[str, JSON] = {k: v for k, v in self.settings.items() if not
+                                     SECRET.fullmatch(k)}  # fmt: skip
+        said: list[JSON] = [*messages_to_wire(messages)]
+        place_: JSON = [place.stage.value, place.hop]
+        key = key_of(seed.digest, place_, prompt, self.model.name, settings, number, said)
+        row = self.ledger.get("reply", key)
+        if row is None:
+            self._check(seed)
+            reply = await self.model.reply(messages, ())
+            row = self.ledger.add("reply", key, _row(seed, place, number, prompt, reply))
+            self.spending.add_spent(spent_on([reply]))
+        return str(row["text"])
+
+    def _check(self, seed: Seed) -> None:
+        self.spending.check()
+        limits, spent = self.item_limits, self.of_item(seed)
+        if limits.tokens is not None and spent.tokens >= limits.tokens:
+            raise ItemLimitReached(f"--token-limit is reached: {spent.tokens:,} tokens")
+        if limits.cost_usd is not None and (spent.cost_usd or 0) >= limits.cost_usd:
+            raise ItemLimitReached(f"--cost-limit is reached: ${spent.cost_usd or 0:.4f}")
+
+    def of_item(self, seed: Seed) -> Spent:
+        """What an item's replies have taken."""
+        return spent_in(self.ledger, seed.id)
+
+
+def spent_in(ledger: StepLedger, item: str = "") -> Spent:
+    """What the replies of a ledger, or of one item in it, have taken."""
+    rows = (row for row in ledger.rows("reply") if not item or row["item"] == item)
+    return sum((spent_on([_reply(row)]) for row in rows), Spent())
+
+
+def _row(seed: Seed, place: Place, number: int, prompt: str, reply: Reply) -> dict[str, JSON]:
+    usage: dict[str, Any] = asdict(reply.usage)
+    text = sendable(reply.content)
+    return {
+        "item": seed.id,
+        "stage": place.stage.value,
+        "hop": place.hop,
+        "number": number,
+        "prompt": prompt,
+        "model": reply.model,
+        "text": text,
+        "finish_reason": reply.finish_reason,
+        "usage": usage,
+        "retries": reply.retries,
+    }
+
+
+def _reply(row: dict[str, Any]) -> Reply:
+    return Reply(usage=Usage(**row["usage"]), retries=row["retries"], model=row["model"])

@@ -1,0 +1,119 @@
+"""A folder of made items: its settings, its ledger, and the files that follow from them.
+
+    settings.json        what it was made with; `--resume` goes by it
+    seeds.jsonl          what each item is made from
+    ledger.jsonl         every finished step (`toolhop_agents.construct.ledger`)
+    items.jsonl          accepted items, official rows: a data set like any other
+    certificates.jsonl   their certificates
+    books.jsonl          a line an item: criteria with figures, steps, provenance, cost
+    funnel.json          what passed, by stage
+
+The last four are written anew at the end of each session, in the order of the seeds: the same
+seeds, settings and replies give the same bytes, whenever the process was killed.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from toolhop_agents.construct.ledger import StepLedger
+from toolhop_sandbox.outcome import JSON
+from toolhop_tools.atomic import atomic
+from toolhop_tools.construct.seeds import Seed, World
+from toolhop_tools.errors import ToolsError
+
+SETTINGS, SEEDS = "settings.json", "seeds.jsonl"
+ITEMS, CERTIFICATES, BOOKS, FUNNEL = (
+    "items.jsonl", "certificates.jsonl", "books.jsonl", "funnel.json",
+)  # fmt: skip
+
+
+class FolderError(ToolsError):
+    """A folder that cannot be used; says why and what to do."""
+
+
+def make(folder: Path, settings: Mapping[str, JSON], seeds: Sequence[Seed]) -> None:
+    """A new folder with its settings and seeds.
+
+    Raises:
+        FolderError: there is one of that name, or it cannot be written.
+    """
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        if (folder / SETTINGS).exists():
+            raise FolderError(
+                f"{folder} has items that are being made, or were\n"
+                f"  fix: give --resume {folder} to go on, or another --out"
+            )
+        write_lines(folder / SEEDS, [_plain(seed) for seed in seeds])
+        write_text(folder / SETTINGS, json.dumps(dict(settings), indent=1, sort_keys=True))
+    except OSError as error:
+        raise FolderError(f"{folder} cannot be written: {error.strerror}") from None
+
+
+def _plain(seed: Seed) -> dict[str, JSON]:
+    row: dict[str, JSON] = asdict(seed)
+    return row
+
+
+def read_settings(folder: Path) -> dict[str, Any]:
+    """What a folder was made with.
+
+    Raises:
+        FolderError: it is no folder of items that are made.
+    """
+    try:
+        found: dict[str, Any] = json.loads((folder / SETTINGS).read_text(encoding="utf-8"))
+        return found
+    except (OSError, ValueError):
+        raise FolderError(
+            f"{folder} has no {SETTINGS} that can be read\n"
+            "  fix: give a folder that `toolhop construct --out` made"
+        ) from None
+
+
+def read_seeds(folder: Path) -> list[Seed]:
+    """The seeds of a folder, in order.
+
+    Raises:
+        FolderError: they cannot be read.
+    """
+    try:
+        lines = (folder / SEEDS).read_text(encoding="utf-8").split("\n")
+        return [_seed(json.loads(line)) for line in lines if line]
+    except (OSError, ValueError, TypeError, KeyError):
+        raise FolderError(f"{folder}/{SEEDS} cannot be read; make the items anew") from None
+
+
+def _seed(row: dict[str, Any]) -> Seed:
+    tasks = tuple((question, answer) for question, answer in row.pop("sub_task"))
+    facts, world = tuple(row.pop("facts")), World(row.pop("world"))
+    return Seed(**row, sub_task=tasks, facts=facts, world=world)
+
+
+def write_text(path: Path, text: str) -> None:
+    """A file, whole or not at all."""
+    with atomic(path) as beside:
+        beside.write_text(text + "\n", encoding="utf-8")
+
+
+def write_lines(path: Path, rows: Iterable[Mapping[str, JSON]]) -> None:
+    """A file with a row a line, whole or not at all."""
+    with atomic(path) as beside, beside.open("wb") as file:
+        for row in rows:
+            text = json.dumps(dict(row), ensure_ascii=False)
+            file.write(text.encode("utf-8", "backslashreplace") + b"\n")
+
+
+def books(folder: Path) -> list[dict[str, Any]]:
+    """The finished items of a folder, by what its ledger has.
+
+    Raises:
+        LedgerError, FolderError: they cannot be read.
+    """
+    read_settings(folder)
+    return [*StepLedger(folder, more=False).rows("item")]

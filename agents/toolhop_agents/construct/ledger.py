@@ -1,0 +1,109 @@
+"""The ledger: a line a finished step, on the disk before it is used.
+
+    reply      a model's reply, under the digest of everything that it hangs on
+    verdict    what a check in the sandbox found
+    item       an item that is finished, accepted or not
+
+A kill loses what is under way and leaves at most one line without its end, which the next session
+takes away. A reply in it is never asked for again.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from toolhop_sandbox.outcome import JSON
+from toolhop_tools.errors import ToolsError
+
+NAME = "ledger.jsonl"
+
+
+class LedgerError(ToolsError):
+    """A ledger that cannot be read or written; says which, and what to do."""
+
+
+def key_of(*parts: JSON) -> str:
+    """The digest of what a step hangs on."""
+    text = json.dumps(parts, sort_keys=True, ensure_ascii=True)
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+class StepLedger:
+    """The ledger of a folder. One process has it open for more at a time."""
+
+    def __init__(self, folder: Path, *, more: bool = True) -> None:
+        """Read what is there.
+
+        Args:
+            folder: of the items.
+            more: whether lines are to be added; one without its end is then taken away. Another
+                process may be adding where this one only reads.
+
+        Raises:
+            LedgerError: it cannot be read or written, or a line is none of a ledger's.
+        """
+        self.path = folder / NAME
+        self._rows: dict[tuple[str, str], dict[str, Any]] = {}
+        try:
+            whole = self._read()
+            self._descriptor = -1
+            if not more:
+                return
+            self._descriptor = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o644)
+            os.ftruncate(self._descriptor, whole)
+        except OSError as error:
+            raise LedgerError(f"{self.path} cannot be opened: {error.strerror}") from None
+
+    def _read(self) -> int:
+        """Keep the rows; the bytes of all lines that have an end."""
+        whole = 0
+        if not self.path.exists():
+            return 0
+        with self.path.open("rb") as file:
+            for number, line in enumerate(file, 1):
+                if not line.endswith(b"\n"):
+                    break
+                try:
+                    row = json.loads(line)
+                    self._rows[row["kind"], row["key"]] = row
+                except (ValueError, LookupError, TypeError):
+                    raise LedgerError(
+                        f"{self.path}: line {number} is no line of a ledger"
+                        "\n  fix: take the line out; what it held is asked for again"
+                    ) from None
+                whole += len(line)
+        return whole
+
+    def get(self, kind: str, key: str) -> dict[str, Any] | None:
+        """The row of a finished step; None where there is none."""
+        return self._rows.get((kind, key))
+
+    def rows(self, kind: str) -> Iterator[dict[str, Any]]:
+        """All rows of a kind, in the order in which they were written."""
+        return (row for (one, _), row in self._rows.items() if one == kind)
+
+    def add(self, kind: str, key: str, row: Mapping[str, JSON]) -> dict[str, Any]:
+        """Write a row; it is on the disk when this returns.
+
+        Raises:
+            LedgerError: it cannot be written.
+        """
+        whole: dict[str, Any] = {"kind": kind, "key": key, **row}
+        text = json.dumps(whole, ensure_ascii=False) + "\n"
+        try:
+            os.write(self._descriptor, text.encode("utf-8", "backslashreplace"))
+            os.fsync(self._descriptor)
+        except OSError as error:
+            raise LedgerError(f"{self.path} cannot be written: {error.strerror}") from None
+        self._rows[kind, key] = whole
+        return whole
+
+    def close(self) -> None:
+        """Close the file."""
+        if self._descriptor >= 0:
+            os.close(self._descriptor)

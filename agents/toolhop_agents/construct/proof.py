@@ -1,0 +1,165 @@
+"""Puts a whole item to the proof: every criterion that can be judged by it alone."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import cast
+
+from toolhop_agents.construct.context import Context
+from toolhop_agents.construct.hop import Built
+from toolhop_agents.construct.oracle import played
+from toolhop_sandbox.base import Sandbox
+from toolhop_sandbox.outcome import JSON
+from toolhop_tools.certify.model import Certificate, HopVerdict
+from toolhop_tools.certify.model import to_json as certificate_json
+from toolhop_tools.certify.prove import certify
+from toolhop_tools.construct.accept import (
+    Criterion,
+    Judged,
+    attempts,
+    graph_needs,
+    hazards,
+    lucky,
+    solved,
+)
+from toolhop_tools.construct.calls import answer_of
+from toolhop_tools.construct.facts import other_calls
+from toolhop_tools.construct.stages import Findings, Place, Stage, judged
+from toolhop_tools.construct.text import resolved, same
+from toolhop_tools.model import Item
+
+_FORBID = ("no derivatives", "-nd", "all rights reserved", "proprietary", "no redistribution")
+
+
+@dataclass
+class Proof:
+    """One item and what it is made of. Use it once."""
+
+    context: Context
+    sandboxes: Mapping[str, Sandbox]
+    built: Sequence[Built]
+    official_safe: bool
+    _found: Findings = field(default_factory=Findings)
+    _rows: list[Judged] = field(default_factory=list)
+
+    def _add(
+        self, criterion: Criterion, noted: Sequence[str], figure: JSON, place: Place | None
+    ) -> None:
+        """A criterion's verdict: it holds where nothing is noted; else `place` is at fault."""
+        self._rows.append(Judged(criterion, not noted, figure))
+        self._found += judged(criterion.value, noted, place)
+
+    async def findings(self, item: Item) -> Findings:
+        """Judge all criteria; the figures are in `Findings.figures`, with the certificate.
+
+        Raises:
+            SandboxFault, SandboxUnavailable: as `Session.call`.
+        """
+        verifier = self.context.verifier
+        certificate = await certify(item, verifier.sandbox, verifier.basis)
+        # Shown when each hop was built: a tool is not changed after that.
+        self._add(
+            Criterion.PROPERTIES, (), {"tools": len(item.hops), "properties": "all hold"}, None
+        )
+        self._hops_proven(item, certificate)
+        outcome = await played(item, self.sandboxes)
+        wrong = [f"the oracle is wrong in {k}" for k, right in outcome.oracle.items() if not right]
+        wrong += [f"{name} is right without a call" for name in outcome.by_luck]
+        self._add(Criterion.STRICT, wrong, {"oracle": dict(outcome.oracle)}, None)
+        noted = [] if outcome.replayed else ["the same calls gave other results"]
+        self._add(Criterion.REPLAY, noted, {"sandboxes": [*outcome.oracle]}, None)
+        await self._shortcuts(item)
+        await self._sibling(item)
+        hazard = hazards(item.answer, item.question)
+        if self.official_safe:
+            self._add(Criterion.OFFICIAL_SAFE, hazard, [*hazard], None)
+        licence = self.context.seed.licence.lower()
+        noted = [f"the licence is {licence}" for one in _FORBID if one in licence]
+        self._add(Criterion.LICENCE, noted[:1], self.context.seed.licence, None)
+        criteria: list[JSON] = [one.to_json() for one in self._rows]
+        figures: dict[str, JSON] = {
+            "criteria": criteria,
+            "certificate": certificate_json(certificate),
+        }
+        return self._found + Findings(figures=figures)
+
+    def _hops_proven(self, item: Item, certificate: Certificate) -> None:
+        noted: list[str] = []
+        place: Place | None = None
+        chances: list[JSON] = []
+        for number, (hop, proof) in enumerate(zip(item.hops, certificate.hops, strict=True), 1):
+            if proof.verdict is not HopVerdict.PROVEN:
+                noted.append(f"Hop {number} is {proof.verdict} with this question: {proof.why}")
+                place = place or Place(Stage.QUESTION)
+            elif lucky(hop.answer, proof):
+                noted.append(f"Too many calls with other values give the answer of hop {number}.")
+                place = place or Place(Stage.CODE, number)
+            chances.append(proof.chance.hits if proof.chance else None)
+        if not noted and certificate.verdict is not HopVerdict.PROVEN:
+            noted.append(certificate.why)
+        figure: JSON = {"verdict": certificate.verdict.value, "chance_hits": chances}
+        self._add(Criterion.PROVEN, noted, figure, place)
+
+    async def _shortcuts(self, item: Item) -> None:
+        verifier = self.context.verifier
+        unneeded = graph_needs(item, [one.call.arguments for one in self.built])
+        noted: dict[Criterion, list[tuple[str, int]]] = {
+            Criterion.NEEDED: [
+                (f"No later gold call takes the answer of hop {k}.", k) for k in unneeded
+            ],
+            Criterion.NO_JUMP: [],
+            Criterion.NO_TWIN: [],
+        }
+        tried = dict.fromkeys(noted, 0)
+        needs = [one.depends_on for one in self.built]
+        for one in attempts(item, needs, [built.question for built in self.built]):
+            proof = await verifier.prove(one.task, f"{one.criterion}/{one.about}")
+            tried[one.criterion] += 1
+            if solved(proof):
+                call = proof.arguments if proof.arguments is not None else (
+                    proof.evidence[0].arguments if proof.evidence else {})  # fmt: skip
+                text = f"{one.about} gives {one.task.hop.answer!r} by the call {call}"
+                noted[one.criterion].append((f"A shortcut is open: {text}; close it.", one.hop))
+        for criterion, found in noted.items():
+            stage = Stage.REFINE if criterion is Criterion.NO_TWIN else Stage.CODE
+            place = Place(stage, found[0][1]) if found else None
+            self._add(criterion, [text for text, _ in found], {"searches": tried[criterion]}, place)
+
+    async def _sibling(self, item: Item) -> None:
+        """Walk the chain from other records of the hops that it begins with."""
+        ended: list[str] = []
+        for at, start in enumerate(self.built):
+            if start.depends_on:
+                continue
+            for arguments in other_calls(start.facts, start.arguments):
+                answer = await self._walked(at, arguments)
+                if answer is not None:
+                    ended.append(answer)
+                if answer is not None and not same(answer, item.answer):
+                    figure: JSON = {"hop": at + 1, "arguments": arguments, "answer": answer}
+                    self._add(Criterion.SIBLING, (), figure, None)
+                    return
+        noted = (
+            f"All {len(ended)} other records that lead to the end give {item.answer!r} too."
+            if ended
+            else "No other record leads to the end: later tables lack what earlier ones give."
+        )
+        last = len(self.built)
+        place = Place(Stage.CODE if ended else Stage.FACTS, last)
+        self._add(Criterion.SIBLING, [noted], {"walked": len(ended)}, place)
+
+    async def _walked(self, start: int, arguments: dict[str, JSON]) -> str | None:
+        """The last answer with another call at one hop; None where the chain breaks off."""
+        answers = [one.answer for one in self.built]
+        for at, one in enumerate(self.built):
+            if at < start:
+                continue
+            made = resolved(one.call.arguments, answers, one.schema.parameters)
+            call = arguments if at == start else cast("dict[str, JSON]", made)
+            [outcome] = await self.context.verifier.call(one.tool.program, [call])
+            answer = answer_of(outcome, one.call.answer_path)
+            if answer is None:
+                return None
+            answers[at] = answer
+        return answers[-1]

@@ -1,0 +1,350 @@
+"""A session: seeds to items, several at a time, within limits; then the files."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any, cast
+
+import anyio
+from pydantic import BaseModel, ConfigDict, Field
+
+from toolhop_agents.construct import folder as folders
+from toolhop_agents.construct.ask import Asker, ItemLimits, spent_in
+from toolhop_agents.construct.context import Context
+from toolhop_agents.construct.item import Accepted, ItemBuilder, of_books
+from toolhop_agents.construct.ledger import StepLedger, key_of
+from toolhop_agents.models.base import Model
+from toolhop_agents.models.clients import open_model
+from toolhop_agents.models.prices import parse as parse_price
+from toolhop_agents.models.rate import Connections
+from toolhop_agents.models.reach import reach
+from toolhop_agents.runs.ledger import Ledger as Spending
+from toolhop_agents.runs.ledger import RunLimitReached, RunLimits
+from toolhop_agents.scripted.constructor.model import PREFIX, ScriptedConstructor, script
+from toolhop_env.rejection import Rejections
+from toolhop_sandbox.base import Limits, Sandbox
+from toolhop_sandbox.choose import Kind, answers, open_sandbox
+from toolhop_sandbox.docker.engine import DockerEngine
+from toolhop_sandbox.outcome import JSON
+from toolhop_tools.certify.model import VERSION as CERTIFY_VERSION
+from toolhop_tools.certify.model import Basis
+from toolhop_tools.construct.accept import Criterion, Judged
+from toolhop_tools.construct.duplicates import Against, duplicates
+from toolhop_tools.construct.funnel import funnel
+from toolhop_tools.construct.prompts import Prompts
+from toolhop_tools.construct.prompts import load as load_prompts
+from toolhop_tools.construct.seeds import Seed
+from toolhop_tools.construct.stages import VERSION, Findings
+from toolhop_tools.construct.verify import Verifier
+from toolhop_tools.load import load
+from toolhop_tools.model import DataSet, Item
+from toolhop_tools.properties.check import EXAMPLES
+from toolhop_tools.properties.lanes import Lane
+from toolhop_tools.properties.messages import CheckJob
+from toolhop_tools.readers.toolhop import survey_rows, to_rows
+
+YIELD_ITEMS = 20
+"""Items after which the first-pass yield can stop a session."""
+
+
+class Settings(BaseModel):
+    """How items are made. Kept in the folder; keys are never among them."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    model: str
+    base_url: str | None = None
+    temperature: float | None = 0.7
+    max_tokens: int | None = None
+    price: str | None = None
+    prompts: Path | None = None
+    prompts_digest: str = ""
+    repairs: int = Field(4, ge=0)
+    seed: int = 0
+    """Of the verifier: examples and random values. No model is shown it."""
+    examples: int = EXAMPLES
+    sandbox: Kind = "auto"
+    against: tuple[str, ...] = ()
+    official_safe: bool = False
+    least_yield: float = 0.1
+    token_limit: int | None = None
+    cost_limit: float | None = None
+    run_token_limit: int | None = None
+    run_cost_limit: float | None = None
+    at_a_time: int = 2
+
+
+@dataclass
+class Ended:
+    """How a session ended."""
+
+    accepted: int = 0
+    rejected: int = 0
+    left: int = 0
+    stopped_by: str = ""
+    fault: Exception | None = None
+    duplicates: dict[str, str] = field(default_factory=dict)
+
+
+async def construct(
+    folder: Path,
+    settings: Settings,
+    ended: Ended | None = None,
+    *,
+    most: int | None = None,
+    on_item: Callable[[Seed, bool], None] = lambda seed, accepted: None,
+) -> Ended:
+    """Make the items of a folder that are not made yet.
+
+    Args:
+        folder: made by `folders.make`; other sessions may have begun it.
+        settings: the folder's, with other limits where a person gives some.
+        ended: is filled, also where a signal cuts the session off.
+        most: seeds that are begun, the first ones; None for all.
+        on_item: noted of each item as it is finished.
+
+    Raises:
+        FolderError, LedgerError, StoreError: the folder cannot be used.
+        NoSuchModel, NoKey, ModelFault, SandboxUnavailable, BadChoice: before anything was asked.
+    """
+    prompts = load_prompts(settings.prompts)
+    if settings.prompts_digest not in {"", prompts.digest}:
+        raise folders.FolderError(
+            f"the prompts are not those that {folder} was begun with\n"
+            "  fix: put them back, or begin another folder"
+        )
+    seeds = folders.read_seeds(folder)
+    ledger = StepLedger(folder)
+    try:
+        work = _Session(folder, settings, prompts, ledger, seeds, on_item)
+        return await work.run(seeds[:most], ended or Ended())
+    finally:
+        ledger.close()
+
+
+@asynccontextmanager
+async def opened(settings: Settings) -> AsyncIterator[Model]:
+    """The model that is asked.
+
+    Raises:
+        NoSuchModel, NoKey, ModelFault, UnknownPrice: it cannot be asked as given.
+    """
+    price = parse_price(settings.price) if settings.price else None
+    if settings.model.startswith(PREFIX):
+        name = settings.model.removeprefix(PREFIX)
+        yield ScriptedConstructor(settings.model, script(name), price)
+        return
+    if settings.base_url:
+        await reach(settings.model, settings.base_url)
+    async with open_model(
+        settings.model,
+        base_url=settings.base_url,
+        temperature=settings.temperature,
+        max_tokens=settings.max_tokens,
+        connections=Connections(settings.at_a_time),
+        price=price,
+    ) as client:
+        yield client
+
+
+@dataclass
+class _Session:
+    folder: Path
+    settings: Settings
+    prompts: Prompts
+    ledger: StepLedger
+    seeds: Sequence[Seed]
+    on_item: Callable[[Seed, bool], None]
+    memory: dict[str, Findings] = field(default_factory=dict)
+
+    async def run(self, seeds: Sequence[Seed], ended: Ended) -> Ended:
+        left = [seed for seed in seeds if self.ledger.get("item", self._key(seed)) is None]
+        try:
+            if left:
+                await self._make(left, ended)
+        finally:
+            self._write(ended)
+        return ended
+
+    def _key(self, seed: Seed) -> str:
+        return key_of(seed.digest, self.settings.model, self.prompts.digest, VERSION)
+
+    async def _make(self, left: Sequence[Seed], ended: Ended) -> None:
+        waiting = iter(left)
+        spending = self._spending()
+
+        async with AsyncExitStack() as stack:
+            asker = await self._asker(stack, spending)
+            verifier, sandboxes = await self._sandboxes(stack)
+
+            async def take() -> None:
+                for seed in waiting:
+                    try:
+                        await self._one(seed, asker, verifier, sandboxes)
+                        self._enough()
+                    except Exception as error:  # noqa: BLE001 -- raised, or noted, below
+                        if ended.fault is None:
+                            ended.fault = error
+                        group.cancel_scope.cancel()
+                        return
+
+            async with anyio.create_task_group() as group:
+                for _ in range(min(self.settings.at_a_time, len(left))):
+                    group.start_soon(take)
+        if isinstance(ended.fault, RunLimitReached):
+            ended.stopped_by = str(ended.fault)
+            ended.fault = None
+
+    def _spending(self) -> Spending:
+        settings = self.settings
+        limits = RunLimits(
+            tokens=settings.run_token_limit,
+            cost_usd=settings.run_cost_limit,
+            known_costs=settings.run_cost_limit is not None or settings.cost_limit is not None,
+        )
+        return Spending(limits, spent_in(self.ledger))
+
+    async def _asker(self, stack: AsyncExitStack, spending: Spending) -> Asker:
+        settings = self.settings
+        asked: dict[str, JSON] = {
+            "temperature": settings.temperature,
+            "max_tokens": settings.max_tokens,
+            "base_url": settings.base_url,
+        }
+        model = await stack.enter_async_context(opened(settings))
+        limits = ItemLimits(settings.token_limit, settings.cost_limit)
+        return Asker(model, asked, self.ledger, spending, limits)
+
+    async def _sandboxes(self, stack: AsyncExitStack) -> tuple[Verifier, Mapping[str, Sandbox]]:
+        settings = self.settings
+        basis = _basis(settings)
+        limits = Limits(wall_s=basis.wall_s, memory_mib=basis.memory_mib)
+        sandbox = await open_sandbox(
+            settings.sandbox, limits=limits, max_workers=max(2, settings.at_a_time)
+        )
+        await stack.enter_async_context(sandbox)
+        kind = cast("Kind", sandbox.description["kind"])
+        job = CheckJob(
+            Rejections, limits, kind, count=settings.examples, seed=settings.seed, formats=True
+        )
+        lane = stack.enter_context(Lane(job))
+        rooms: dict[str, Sandbox] = {kind: sandbox}
+        other: Kind = "process" if kind == "docker" else "docker"
+        # The oracle has to be right wherever a run may be played.
+        if settings.sandbox == "auto" and (
+            other == "process" or await answers(DockerEngine(limits=limits))
+        ):
+            second = await open_sandbox(other, limits=limits, max_workers=settings.at_a_time)
+            rooms[other] = await stack.enter_async_context(second)
+        return Verifier(sandbox, lane, basis), rooms
+
+    async def _one(
+        self, seed: Seed, asker: Asker, verifier: Verifier, sandboxes: Mapping[str, Sandbox]
+    ) -> None:
+        settings = self.settings
+        basis: dict[str, JSON] = {**asdict(verifier.basis), "examples": settings.examples}
+        context = Context(
+            seed, self.prompts, asker, verifier, settings.repairs, basis, memory=self.memory
+        )
+        made = await ItemBuilder(context, sandboxes, settings.official_safe).make()
+        row = of_books(seed, made)
+        if isinstance(made, Accepted):
+            [row["row"]] = to_rows(DataSet("made", "", (made.item,)))
+        self.ledger.add("item", self._key(seed), row)
+        self.on_item(seed, isinstance(made, Accepted))
+
+    def _enough(self) -> None:
+        """Stop where hardly an item passes at the first reply of every stage."""
+        rows = [*self.ledger.rows("item")]
+        if not self.settings.least_yield or len(rows) < YIELD_ITEMS:
+            return
+        first = sum(row["accepted"] and _first_pass(row) for row in rows)
+        if first < self.settings.least_yield * len(rows):
+            raise RunLimitReached(
+                "least_yield",
+                f"--least-yield is not reached: {first} of {len(rows)} items passed every stage at "
+                "the first reply",
+            )
+
+    # -- the files --------------------------------------------------------------------------------
+
+    def _write(self, ended: Ended) -> None:
+        """The files, by what the ledger has; nothing in them hangs on when it was written."""
+        rows = [self.ledger.get("item", self._key(seed)) for seed in self.seeds]
+        finished = [(seed, row) for seed, row in zip(self.seeds, rows, strict=True) if row]
+        items = _items([row["row"] for _, row in finished if row["accepted"]])
+        ended.duplicates = _duplicates(items, self.settings.against)
+        books = [self._book(seed, row, ended.duplicates) for seed, row in finished]
+        kept = {one["item"] for one in books if one["accepted"]}
+        home = self.folder
+        accepted = [row for _, row in finished if row["item"] in kept]
+        folders.write_lines(home / folders.ITEMS, (row["row"] for row in accepted))
+        folders.write_lines(home / folders.CERTIFICATES, (row["certificate"] for row in accepted))
+        folders.write_lines(home / folders.BOOKS, books)
+        folders.write_text(home / folders.FUNNEL, json.dumps(_counts(books), indent=1))
+        ended.accepted = len(accepted)
+        ended.rejected = len(finished) - len(accepted)
+        ended.left = len(self.seeds) - len(finished)
+
+    def _book(self, seed: Seed, row: Mapping[str, Any], found: Mapping[str, str]) -> dict[str, Any]:
+        why = found.get(seed.id, "")
+        plain = {key: row[key] for key in ("item", "accepted", "criteria", "steps")}
+        plain |= {key: row[key] for key in ("place", "why", "problems") if key in row}
+        if row["accepted"]:
+            one = Judged(Criterion.NO_DUPLICATE, not why, why or "none")
+            plain["criteria"] = [*row["criteria"], one.to_json()]
+        if why:
+            plain |= {"accepted": False, "place": ["accept", 0], "why": f"it is {why}"}
+        spent = spent_in(self.ledger, seed.id)
+        return {
+            **plain,
+            "family": seed.id,
+            "seed": seed.digest,
+            "source": seed.source,
+            "licence": seed.licence,
+            "world": seed.world.value,
+            "model": self.settings.model,
+            "prompts": self.prompts.digest,
+            "checks": VERSION,
+            "replies": spent.replies,
+            "input_tokens": spent.input_tokens,
+            "output_tokens": spent.output_tokens,
+            "cost_usd": spent.cost_usd,
+        }
+
+
+def _basis(settings: Settings) -> Basis:
+    """As `toolhop certify` has it by default, so that the certificates hold there as well."""
+    return Basis(CERTIFY_VERSION, settings.seed, 300, 20, 2.0, 256, "restricted")
+
+
+def _first_pass(row: Mapping[str, Any]) -> bool:
+    return all(step["replies"] <= 1 and not step["returned"] for step in row["steps"])
+
+
+def _items(rows: Sequence[dict[str, Any]]) -> tuple[Item, ...]:
+    named = [(f"row {number}", cast("JSON", row)) for number, row in enumerate(rows, 1)]
+    return survey_rows(named, name="made", origin="ledger").usable().items if named else ()
+
+
+def _duplicates(items: Sequence[Item], against: Sequence[str]) -> dict[str, str]:
+    """By id: what an item is a duplicate of."""
+    tests = Against([item for name in against for item in load(name).items])
+    shared = {item.id: why for item in items if (why := tests.overlap(item))}
+    rest = [item for item in items if item.id not in shared]
+    found = {name: f"like a test set: {why}" for name, why in shared.items()}
+    return {**found, **duplicates(rest)}
+
+
+def _counts(books: Sequence[Mapping[str, Any]]) -> dict[str, JSON]:
+    stages: list[JSON] = [asdict(row) for row in funnel(books)]
+    return {
+        "items": len(books),
+        "accepted": sum(one["accepted"] for one in books),
+        "accepted_at_first": sum(one["accepted"] and _first_pass(one) for one in books),
+        "stages": stages,
+    }

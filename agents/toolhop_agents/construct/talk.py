@@ -1,0 +1,161 @@
+"""One stage's conversation: a reply, its checks, and repairs that carry what was found."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+from toolhop_env.messages import AssistantMessage, Message, SystemMessage, UserMessage
+from toolhop_sandbox.outcome import JSON
+from toolhop_tools.construct.prompts import Prompts
+from toolhop_tools.construct.replies import PARSE, ReplyModel, StageReply, normalised, parse
+from toolhop_tools.construct.stages import Findings, Place, Problem
+
+Ask: TypeAlias = Callable[[Place, str, Sequence[Message]], Awaitable[str]]
+"""Place, the prompt's version, and the conversation; the reply's text."""
+Judge: TypeAlias = Callable[[StageReply, Sequence[Problem]], Awaitable[Findings]]
+"""A reply, and the calls that spoke against earlier ones, which are made first."""
+
+
+@dataclass(frozen=True, slots=True)
+class Passed:
+    """All checks hold."""
+
+    reply: StageReply
+
+
+@dataclass(frozen=True, slots=True)
+class Elsewhere:
+    """An earlier reply is at fault."""
+
+    place: Place
+    problems: tuple[Problem, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Failed:
+    """The repairs are used up, or lead nowhere."""
+
+    place: Place
+    why: str
+    problems: tuple[Problem, ...]
+
+
+@dataclass
+class Talk:
+    """A stage's conversation so far."""
+
+    place: Place
+    prompts: Prompts
+    prompt: str
+    """Name of the stage's prompt."""
+    inputs: str
+    shape: type[ReplyModel]
+    repairs: int
+    replies: int = 0
+    passed: bool = False
+    returned: bool = False
+    """Whether a later stage sent it back."""
+    checks: list[str] = field(default_factory=list)
+    """Names of the checks that spoke against a reply, in order."""
+    _seen: set[str] = field(default_factory=set)
+    _best: str | None = None
+    _findings: Findings = field(default_factory=Findings)
+    _dropped: tuple[Problem, ...] = ()
+    _examples: list[Problem] = field(default_factory=list)
+    _unread: tuple[str, Problem] | None = None
+
+    def send_back(self, problems: Sequence[Problem]) -> None:
+        """Have what passed repaired, as something later speaks against it."""
+        self._findings = Findings(self._findings.held, tuple(problems))
+        self._keep(problems)
+        self.checks += [one.check for one in problems]
+        self.passed, self.returned = False, True
+
+    async def settle(self, ask: Ask, judge: Judge) -> Passed | Elsewhere | Failed:
+        """Ask until the checks hold, at most `repairs` times after the first reply.
+
+        A repair that breaks what held before is dropped, and the next one starts from the reply
+        before it. What does not parse is sent back once.
+        """
+        while self.replies <= self.repairs:
+            version = self.prompts.version(self.prompt)
+            text = await ask(self.place, version, self._messages())
+            self.replies += 1
+            plain = normalised(text)
+            if plain in self._seen:
+                return self._failed("the same reply came twice")
+            self._seen.add(plain)
+            reply = parse(self.shape, text)
+            if isinstance(reply, Problem):
+                self.checks.append(PARSE)
+                if self._best is not None:
+                    self._dropped = (reply,)
+                elif self._unread is not None:
+                    self._unread = text, reply
+                    return self._failed("two replies do not parse")
+                else:
+                    self._unread = text, reply
+                continue
+            outcome = self._judged(text, reply, await judge(reply, tuple(self._examples)))
+            if outcome is not None:
+                return outcome
+        return self._failed(f"{self.repairs} repairs are used up")
+
+    def _judged(self, text: str, reply: StageReply, found: Findings) -> Passed | Elsewhere | None:
+        found = Findings(found.held | {PARSE}, found.problems)
+        self._keep(found.problems)
+        self.checks += sorted(found.failed)
+        broken = found.failed & self._findings.held
+        if self._best is None or not broken:
+            self._best, self._findings, self._dropped = text, found, ()
+        else:
+            self._dropped = tuple(one for one in found.problems if one.check in broken)
+        if found.ok:
+            self.passed = True
+            return Passed(reply)
+        other = [one for one in found.problems if one.place not in {None, self.place}]
+        if other and not broken:
+            place = other[0].place
+            assert place is not None  # noqa: S101 -- just filtered
+            self.passed = True
+            return Elsewhere(place, tuple(one for one in other if one.place == place))
+        return None
+
+    def _keep(self, problems: Sequence[Problem]) -> None:
+        known = [one.to_json() for one in self._examples]
+        self._examples += [
+            one for one in problems if one.arguments is not None and one.to_json() not in known
+        ]
+
+    def _messages(self) -> list[Message]:
+        said: list[Message] = [SystemMessage(self.prompts.system(self.prompt))]
+        said.append(UserMessage(self.inputs))
+        if self._best is not None:
+            problems = [*self._findings.problems]
+            if self._dropped:
+                listed = " ".join(one.message for one in self._dropped)
+                noted = f"Your last repair was dropped, as it broke what held: {listed}"
+                problems.append(Problem("dropped", noted))
+            said += [AssistantMessage(self._best), UserMessage(self.prompts.repair(problems))]
+        elif self._unread is not None:
+            text, problem = self._unread
+            said += [AssistantMessage(text or "-"), UserMessage(self.prompts.repair([problem]))]
+        return said
+
+    def _failed(self, why: str) -> Failed:
+        problems = self._findings.problems or ((self._unread[1],) if self._unread else ())
+        return Failed(self.place, why, problems)
+
+    def step(self) -> dict[str, JSON]:
+        """For the books."""
+        checks: list[JSON] = [*dict.fromkeys(self.checks)]
+        return {
+            "stage": self.place.stage.value,
+            "hop": self.place.hop,
+            "replies": self.replies,
+            "passed": self.passed,
+            "returned": self.returned,
+            "checks": checks,
+        }

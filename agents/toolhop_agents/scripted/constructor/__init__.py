@@ -1,0 +1,1 @@
+"""Scripted constructors: they answer the prompts of `toolhop construct` without a model."""

@@ -1,0 +1,147 @@
+"""Scripted constructors as models: pure functions of the conversation, in process or served."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from math import ceil
+from typing import Any, TypeAlias
+
+from toolhop_agents.models.base import NoSuchModel
+from toolhop_agents.models.exchange import priced
+from toolhop_agents.models.loopback import RequestResponder
+from toolhop_agents.models.prices import Price
+from toolhop_agents.scripted.constructor import honest
+from toolhop_agents.scripted.constructor.atlas import journey
+from toolhop_agents.scripted.constructor.plants import FOUND_LATER, PLANTS, planted
+from toolhop_env.messages import Message, Reply, Usage, UserMessage
+from toolhop_tools.construct.stages import Stage
+from toolhop_tools.model import ToolSchema
+
+PREFIX = "scripted/"
+TOKEN_BYTES = 4
+"""Bytes of UTF-8 that count as a token."""
+
+Script: TypeAlias = Callable[[Mapping[str, Any], Sequence[str]], str]
+"""The inputs of a stage, and the repair prompts since; the text of the reply."""
+
+
+def _honest(inputs: Mapping[str, Any], repairs: Sequence[str]) -> str:
+    del repairs
+    return json.dumps(honest.reply(inputs), ensure_ascii=False)
+
+
+def _faulty(name: str, *, stubborn: bool) -> Script:
+    """One kind of fault: at the first reply alone, or at every one."""
+
+    def reply(inputs: Mapping[str, Any], repairs: Sequence[str]) -> str:
+        plan = journey(inputs["item"], inputs["domain"])
+        stage, hop = Stage(inputs["stage"]), inputs.get("hop", 0)
+        own, now = honest.reply(inputs), stubborn or not repairs
+        return planted(PLANTS[name], own, plan, stage, hop, now=now)
+
+    return reply
+
+
+def _by_number(inputs: Mapping[str, Any], repairs: Sequence[str]) -> str:
+    """Each kind in turn, by the number in the item's id: repairable ones first, then stubborn."""
+    kind, stubborn, base = plant_of(inputs["item"])
+    own = {**inputs, "item": f"{inputs['domain'].lower()}-{base}"}
+    return _faulty(kind, stubborn=stubborn)(own, repairs)
+
+
+def plant_of(item: str) -> tuple[str, bool, int]:
+    """Of an item of ``faulty``: the kind, whether it is stubborn, and the number of the honest one.
+
+    Raises:
+        ValueError: the id has no number at its end.
+    """
+    number = int(item.rpartition("-")[2]) - 1
+    kinds = [*PLANTS]
+    each, which = divmod(number, 2 * len(kinds))
+    return kinds[which % len(kinds)], which >= len(kinds), each + 1
+
+
+def _clumsy(inputs: Mapping[str, Any], repairs: Sequence[str]) -> str:
+    """A fault at the first reply wherever a kind fits, drawn by the place; honest when it is named.
+
+    Each is such as its own stage finds.
+    """
+    stage, hop = Stage(inputs["stage"]), inputs.get("hop", 0)
+    own = {k: one for k, one in PLANTS.items() if k not in FOUND_LATER}
+    fitting = [k for k, one in own.items() if (one.stage, one.hop) == (stage, hop)]
+    if not fitting or repairs:
+        return _honest(inputs, repairs)
+    kind = random.Random(f"{inputs['item']}/{stage}/{hop}").choice(fitting)
+    return _faulty(kind, stubborn=False)(inputs, repairs)
+
+
+CONSTRUCTORS: Mapping[str, str] = {
+    "honest": "right at the first reply",
+    "clumsy": "wrong at the first reply of each stage, right when the fault is named",
+    "faulty": "plants each kind of fault in turn, by the number of the item",
+    "faulty:KIND": "plants one kind of fault, and repairs it when it is named",
+    "faulty:KIND:stubborn": "plants one kind of fault in every reply",
+}
+
+
+def script(name: str) -> Script:
+    """The constructor of a name, such as ``honest``.
+
+    Raises:
+        NoSuchModel: there is none.
+    """
+    kind, _, rest = name.partition(":")
+    if name in {"honest", "clumsy", "faulty"}:
+        return {"honest": _honest, "clumsy": _clumsy, "faulty": _by_number}[name]
+    plant, _, form = rest.partition(":")
+    if kind == "faulty" and plant in PLANTS and form in {"", "stubborn"}:
+        return _faulty(plant, stubborn=form == "stubborn")
+    listed = "\n".join(f"  {PREFIX}{one:22} {what}" for one, what in CONSTRUCTORS.items())
+    raise NoSuchModel(
+        f"there is no scripted constructor {name!r}; there are\n{listed}\n"
+        f"  KIND is one of {', '.join(PLANTS)}"
+    )
+
+
+def answered(play: Script, messages: Sequence[Message]) -> Reply:
+    """The reply to a conversation, with a token stated for each `TOKEN_BYTES`.
+
+    Raises:
+        ValueError: it is no conversation of `toolhop construct`.
+    """
+    said = [message.content for message in messages if isinstance(message, UserMessage)]
+    if not said:
+        raise ValueError("the conversation has no message with the inputs of a stage")
+    text = play(json.loads(said[0]), said[1:])
+    sent = sum(len(message.content.encode()) for message in messages)
+    usage = Usage(ceil(sent / TOKEN_BYTES), ceil(len(text.encode()) / TOKEN_BYTES))
+    return Reply(text, usage=usage, finish_reason="stop")
+
+
+def constructing(name: str) -> RequestResponder:
+    """A scripted constructor as the loopback server's voice.
+
+    Raises:
+        NoSuchModel: there is none of that name.
+    """
+    play = script(name)
+    return lambda request: answered(play, request.messages)
+
+
+@dataclass(frozen=True)
+class ScriptedConstructor:
+    """A scripted constructor as a `Model`, in process."""
+
+    name: str
+    play: Script
+    price: Price | None = None
+
+    async def reply(self, messages: Sequence[Message], tools: Sequence[ToolSchema]) -> Reply:
+        """See `Model.reply`."""
+        del tools
+        reply = answered(self.play, messages)
+        usage = priced(reply.usage, self.price)
+        return Reply(reply.content, usage=usage, finish_reason=reply.finish_reason, model=self.name)

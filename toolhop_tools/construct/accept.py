@@ -1,0 +1,170 @@
+"""When an item is accepted: criteria, each with the figure that it was judged by. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from enum import StrEnum
+
+from toolhop_sandbox.outcome import JSON
+from toolhop_tools.answers import plain_number
+from toolhop_tools.certify.candidates import Task
+from toolhop_tools.certify.mentions import mentions
+from toolhop_tools.certify.model import HopProof, HopVerdict
+from toolhop_tools.certify.prove import asked
+from toolhop_tools.certify.readable import Asked
+from toolhop_tools.construct.stages import VERSION
+from toolhop_tools.construct.text import filled, references, texts
+from toolhop_tools.model import Hop, Item
+
+
+class Criterion(StrEnum):
+    """What has to hold of an item."""
+
+    PROPERTIES = "properties"
+    """Every tool: all properties hold; `examples` alone may be not applicable."""
+    PROVEN = "proven"
+    """Every hop is proven, and other values seldom give its answer."""
+    STRICT = "strict-answer"
+    """The oracle is right under the strict rule; doing nothing and constants get 0."""
+    NEEDED = "every-hop-needed"
+    """A later gold call takes each answer, and no later hop is proven without it."""
+    NO_JUMP = "no-jump"
+    """No tool gives the final answer to the question's own words."""
+    SIBLING = "sibling"
+    """The chain on another record gives another answer."""
+    NO_TWIN = "no-twin"
+    """No other tool of the item proves a hop."""
+    REPLAY = "replay"
+    """The oracle is right in each sandbox there is, with the same results byte by byte."""
+    NO_DUPLICATE = "no-duplicate"
+    """Nor is it like an item that was accepted before it, or one of a test set."""
+    LICENCE = "licence"
+    """What the seed's own licence allows."""
+    OFFICIAL_SAFE = "official-safe"
+    """The official rule cannot take another answer for the gold. A mark, unless it is asked for."""
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """A criterion's verdict."""
+
+    criterion: Criterion
+    holds: bool
+    figure: JSON
+    """What it was judged by."""
+    version: int = VERSION
+
+    def to_json(self) -> dict[str, JSON]:
+        """For the books."""
+        return {
+            "criterion": self.criterion.value,
+            "holds": self.holds,
+            "figure": self.figure,
+            "version": self.version,
+        }
+
+
+MOST_HITS, MOST_HITS_SHORT = 0.1, 0.5
+"""Share of calls with other values that may give the gold: 2 of 20, and 10 of 20 where the answer
+is a number under 1,000 or has one or two letters."""
+CONSTANTS = ("0", "1", "2", "10", "100", "yes", "no", "true", "unknown", "none")
+"""Answers that must be right for no item."""
+
+
+def lucky(answer: str, proof: HopProof) -> bool:
+    """Whether other values give the answer too often."""
+    if proof.chance is None or not proof.chance.runs:
+        return False
+    number = plain_number(answer)
+    short = abs(number) < 1000 if number is not None else len(answer) <= 2
+    most = MOST_HITS_SHORT if short else MOST_HITS
+    return proof.chance.hits > most * proof.chance.runs
+
+
+def hazards(answer: str, question: str) -> list[str]:
+    """Why the official rule, containment without trailing ``.0``, can be met by accident."""
+    plain, found = answer.strip().lower(), []
+    if plain.endswith((".", "0")):
+        found.append(f"it ends in {plain[-1]}")
+    if "," in plain:
+        found.append("it has a comma")
+    for text, what in (
+        ("<answer></answer>", "the answer tags"),
+        ("1234567890", "the digits"),
+        (question.lower(), "the question"),
+    ):
+        if plain and plain in text:
+            found.append(f"it is part of {what}")
+    return found
+
+
+UNKNOWN = "(not known)"
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """A search that must prove nothing."""
+
+    criterion: Criterion
+    hop: int
+    """Whose tool is tried, from 1."""
+    about: str
+    task: Task
+
+
+def attempts(item: Item, depends_on: Sequence[Sequence[int]], plan: Sequence[str]) -> Iterator[
+    Attempt
+]:  # fmt: skip
+    """The searches that must prove nothing of an item.
+
+    Args:
+        item: the whole item.
+        depends_on: by hop: the earlier hops that it needs, from 1.
+        plan: the sub-questions with ``{k}``.
+    """
+    hops = item.hops
+    for at, needs in enumerate(depends_on):
+        for k in needs:
+            yield Attempt(
+                Criterion.NEEDED, at + 1,
+                f"hop {at + 1} without the answer of hop {k}",
+                _without(item, at, k, plan[at]),
+            )  # fmt: skip
+    for at, hop in enumerate(hops):
+        alone = Hop(item.question, item.answer, hop.tool)
+        found = Asked(item.answer, mentions(item.question, ()), (), item.question, {})
+        yield Attempt(
+            Criterion.NO_JUMP, at + 1, f"{hop.tool.name} with the question's own words",
+            Task(alone, found),
+        )  # fmt: skip
+    for at, hop in enumerate(hops):
+        for number, other in enumerate(hops, 1):
+            if other.tool.name != hop.tool.name:
+                task = Task(Hop(hop.question, hop.answer, other.tool), asked(item, at, {}))
+                about = f"{other.tool.name} for hop {at + 1}"
+                yield Attempt(Criterion.NO_TWIN, number, about, task)
+
+
+def _without(item: Item, at: int, k: int, plan: str) -> Task:
+    answers = [UNKNOWN if n == k else hop.answer for n, hop in enumerate(item.hops[:at], 1)]
+    question = filled(plan, answers)
+    hop = Hop(question, item.hops[at].answer, item.hops[at].tool)
+    earlier = tuple(answers)
+    return Task(hop, Asked(hop.answer, mentions(question, earlier), earlier, item.question, {}))
+
+
+def graph_needs(item: Item, written: Sequence[Mapping[str, JSON]]) -> list[int]:
+    """Hops whose answer no later gold call takes; `written` are the calls with ``{k}``."""
+    taken = {k for call in written for text in texts(dict(call)) for k in references(text)}
+    return [k for k in range(1, len(item.hops)) if k not in taken]
+
+
+def solved(proof: HopProof) -> bool:
+    """Whether a search got to the gold: proven, or by a call that can be read otherwise as well."""
+    return proof.verdict in {HopVerdict.PROVEN, HopVerdict.AMBIGUOUS}
+
+
+def without_gold(item: Item) -> Item:
+    """The item without its gold calls."""
+    return replace(item, hops=tuple(replace(hop, gold=None) for hop in item.hops))

@@ -1,0 +1,110 @@
+"""Stage G: the gold call, and what its result has to be. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from toolhop_sandbox.outcome import JSON, Outcome, Returned
+from toolhop_tools.construct.documents import invalid_call
+from toolhop_tools.construct.replies import GoldArguments, NewTool
+from toolhop_tools.construct.stages import Findings, judged
+from toolhop_tools.construct.text import references, same, texts
+from toolhop_tools.failures import tells_of_error
+from toolhop_tools.model import ToolSchema
+from toolhop_tools.reading import leaf_text, read_result
+from toolhop_tools.words import as_text
+
+
+def call_findings(
+    reply: GoldArguments,
+    schema: ToolSchema,
+    first: NewTool,
+    depends_on: Sequence[int],
+    answers: Sequence[str],
+) -> Findings:
+    """The checks of a gold call before it runs."""
+    return (
+        judged("valid-call", invalid_call(schema.parameters, reply.arguments, answers))
+        + judged("references", _references(reply, depends_on))
+        + judged("no-literal-answer", _literal(reply, depends_on, answers))
+        + judged("first-call-kept", _other_values(reply, first))
+    )
+
+
+def _references(reply: GoldArguments, depends_on: Sequence[int]) -> Iterator[str]:
+    named = {k for text in texts(reply.arguments) for k in references(text)}
+    for hop in depends_on:
+        if hop not in named:
+            yield f"The answer of hop {hop} is in no argument; write {{{hop}}} where it goes."
+    for hop in sorted(named - {*depends_on}):
+        yield f"The call refers to hop {hop}, which the sub-question does not depend on."
+
+
+def _literal(
+    reply: GoldArguments, depends_on: Sequence[int], answers: Sequence[str]
+) -> Iterator[str]:
+    for text in texts(reply.arguments):
+        for hop in depends_on:
+            if same(answers[hop - 1], text):
+                yield f"{text!r} is the answer of hop {hop}; write {{{hop}}}."
+
+
+def _other_values(reply: GoldArguments, first: NewTool) -> Iterator[str]:
+    """What the first document's call says has to be said still."""
+    for name, value in first.arguments.items():
+        if name in reply.arguments and reply.arguments[name] != value:
+            yield (
+                f"{name} was {as_text(value)!r} in the first call and is now "
+                f"{as_text(reply.arguments[name])!r}: the call stays, options may be added."
+            )
+
+
+def answer_of(outcome: Outcome, path: Sequence[str | int]) -> str | None:
+    """The answer in a result; None where there is none at that place."""
+    if not isinstance(outcome, Returned):
+        return None
+    value = read_result(outcome.json_text)
+    if tells_of_error(value):
+        return None
+    for step in path:
+        if isinstance(value, dict) and step in value:
+            value = value[str(step)]
+        elif isinstance(value, list) and isinstance(step, int) and -len(value) <= step < len(value):
+            value = value[step]
+        else:
+            return None
+    return _scalar(value)
+
+
+def _scalar(value: JSON) -> str | None:
+    if isinstance(value, dict | list | bool) or value is None:
+        return None
+    return leaf_text(value).strip() or None
+
+
+def answer_findings(
+    answer: str | None, noted: str, facts: JSON, seed_answer: str, question: str
+) -> Findings:
+    """The checks of what the gold call gave.
+
+    Args:
+        answer: the answer; None where the result has none.
+        noted: what came, for the repair.
+        facts: what table or pairs say of the call; None where they say nothing.
+        seed_answer: the seed's own, empty where it has none.
+        question: the sub-question, which must not say it.
+    """
+    if answer is None:
+        return judged("runs", [f"The call gives no answer at answer_path: it gives {noted}"])
+    wrong = []
+    if facts is not None and not same(as_text(facts), answer):
+        wrong.append(f"The call gives {answer!r}; the facts say {as_text(facts)!r}.")
+    if seed_answer and not same(seed_answer, answer):
+        wrong.append(f"The call gives {answer!r}; the seed says {seed_answer!r}.")
+    return judged("runs", ()) + judged("answer", wrong)
+
+
+def literals(arguments: Mapping[str, JSON], options: frozenset[str]) -> list[str]:
+    """The scalars of a gold call that are no earlier answers and no options."""
+    own = {name: value for name, value in arguments.items() if name not in options}
+    return [text for text in texts(own) if not references(text) and text]

@@ -1,0 +1,240 @@
+"""Stages T and R: whether a tool's document is sound, and a refined one keeps what held. Pure."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+
+import jsonschema_rs
+
+from toolhop_sandbox.outcome import JSON
+from toolhop_tools.construct.duplicates import NEAR, likeness
+from toolhop_tools.construct.replies import NewTool, ToolDocument
+from toolhop_tools.construct.stages import Findings, judged
+from toolhop_tools.construct.text import resolved, says
+from toolhop_tools.declared import compiled, declared, fits, required
+from toolhop_tools.model import ToolSchema
+from toolhop_tools.words import words
+
+_NAME = re.compile(r"[a-z][a-z0-9_]{2,63}")
+_TEXTS = ("description", "title", "default", "const", "enum", "examples")
+MOST_ADDED = 4
+
+
+def schema_of(document: ToolDocument) -> ToolSchema:
+    """The document as the product has it."""
+    return ToolSchema(document.name, document.description, document.parameters)
+
+
+def document_findings(
+    reply: NewTool, question: str, answers: Sequence[str], earlier: Sequence[ToolSchema]
+) -> Findings:
+    """The checks of a new tool.
+
+    Args:
+        reply: what was replied.
+        question: the sub-question, with earlier answers in place.
+        answers: the earlier answers.
+        earlier: the documents of the item's earlier hops.
+    """
+    found = _sound(reply.tool) + judged("own-name", _shared_name(reply.tool.name, earlier))
+    if found.failed & {"schema"}:
+        return found
+    return (
+        found
+        + judged("call", invalid_call(reply.tool.parameters, reply.arguments, answers))
+        + judged("answer-no-input", _asked_for(reply.tool, question))
+        + judged("says-what-is-asked", _unlike(reply.tool, question, answers))
+        + judged("own-document", _alike(schema_of(reply.tool), earlier))
+    )
+
+
+def refined_findings(
+    document: ToolDocument,
+    first: NewTool,
+    answers: Sequence[str],
+    earlier: Sequence[ToolSchema],
+) -> Findings:
+    """The checks of a refined document against the one that it refines."""
+    found = _sound(document) + judged("same-name", _renamed(document.name, first.tool.name))
+    if found.failed & {"schema"}:
+        return found
+    return (
+        found
+        + judged("call", invalid_call(document.parameters, first.arguments, answers))
+        + judged("required-kept", _required(document.parameters, first.tool.parameters))
+        + judged("more-parameters", _added(document.parameters, first.tool.parameters))
+        + judged("own-document", _alike(schema_of(document), earlier))
+    )
+
+
+def _sound(document: ToolDocument) -> Findings:
+    return judged("name", _bad_name(document.name)) + judged("schema", _schema(document.parameters))
+
+
+def _bad_name(name: str) -> Iterator[str]:
+    if not _NAME.fullmatch(name):
+        yield f"The name {name!r} is no identifier of 3 to 64 small letters, digits and _."
+
+
+def _shared_name(name: str, earlier: Sequence[ToolSchema]) -> Iterator[str]:
+    if any(name.casefold() == other.name.casefold() for other in earlier):
+        yield f"An earlier hop's tool is called {name} as well; give this one a name of its own."
+
+
+def _schema(parameters: Mapping[str, JSON]) -> Iterator[str]:
+    try:
+        jsonschema_rs.meta.validate({**parameters, "$schema": _DRAFT})
+    except (jsonschema_rs.ValidationError, ValueError) as error:
+        yield f"The parameters are no JSON Schema of draft 2020-12: {str(error).splitlines()[0]}"
+        return
+    properties = parameters.get("properties")
+    if parameters.get("type") != "object" or not isinstance(properties, dict) or not properties:
+        yield "The parameters have to be an object with at least one property."
+        return
+    if parameters.get("additionalProperties") is not False:
+        yield "additionalProperties has to be false."
+    if missing := [name for name in required(parameters) if name not in properties]:
+        yield f"Required and not described: {', '.join(missing)}."
+    for name, schema in properties.items():
+        yield from _parameter(name, schema, needed=name in required(parameters))
+    if not required(parameters):
+        yield "No parameter is required: a tool that can be called with nothing looks at nothing."
+
+
+def _parameter(name: str, schema: JSON, *, needed: bool) -> Iterator[str]:
+    if not isinstance(schema, dict) or not (schema.get("type") or "enum" in schema):
+        yield f"Parameter {name} has no type."
+    elif not schema.get("description"):
+        yield f"Parameter {name} has no description."
+    elif "default" in schema:
+        own = compiled(schema)
+        if needed:
+            yield f"Parameter {name} is required and has a default."
+        if own is not None and not own.is_valid(schema["default"]):
+            yield f"The default of parameter {name} is not valid under its own schema."
+    elif not needed:
+        yield f"Parameter {name} is optional and has no default."
+
+
+_DRAFT = "https://json-schema.org/draft/2020-12/schema"
+
+
+def invalid_call(
+    parameters: Mapping[str, JSON], arguments: Mapping[str, JSON], answers: Sequence[str]
+) -> Iterator[str]:
+    """Why the simulator does not take a call; nothing where it does."""
+    made = resolved(dict(arguments), answers, parameters)
+    if not isinstance(made, dict) or fits(compiled(parameters), parameters, made):
+        return
+    text = json.dumps(made, ensure_ascii=False)
+    validator = compiled(parameters)
+    listed = validator.iter_errors(made) if validator else ()
+    noted = "; ".join(f"{'.'.join(map(str, one.instance_path))}: {one.message}" for one in listed)
+    extra = [name for name in made if name not in declared(parameters)]
+    noted = noted or f"unknown: {', '.join(extra)}"
+    yield f"The call {text} is not valid under the parameters: {noted}"
+
+
+def _asked_for(document: ToolDocument, question: str) -> Iterator[str]:
+    """A required parameter whose name is what the question asks for."""
+    asked = re.search(
+        r"\b(?:what|which)(?: is| was| are| were)?(?: the)? ([\w -]+?)(?: of| in| for|\?)",
+        question.casefold(),
+    )
+    if asked is None:
+        return
+    wanted = {*words(asked[1])}
+    for name in required(document.parameters):
+        if (own := {*words(name.replace("_", " "))}) and own == wanted:
+            yield f"Parameter {name} is what the sub-question asks for; the tool has to return it."
+
+
+_EMPTY = frozenset(
+    words(
+        "a about all an and any are be by can did do does for from give given had has have how in "
+        "is it its know like many much name of on one or tell that the their there they thing this "
+        "to was were what when where which who whom whose will with would"
+    )
+)
+
+
+def _unlike(document: ToolDocument, question: str, answers: Sequence[str]) -> Iterator[str]:
+    """A sub-question that says nothing of what the tool does."""
+    named = {word for answer in answers for word in words(answer)}
+    named |= {word for name in re.findall(r"(?<=\s)[A-Z]\w+", question) for word in words(name)}
+    asked = {*words(question)} - _EMPTY - named
+    said = " ".join((document.name.replace("_", " "), document.description))
+    known = {*words(said)} | {f"{word}s" for word in words(said)}
+    if not {one for word in asked for one in (word, f"{word}s")} & known:
+        yield (
+            "The sub-question and the document share no word: nothing says that the tool is the "
+            "one to ask, or what it returns."
+        )
+
+
+def _alike(schema: ToolSchema, earlier: Sequence[ToolSchema]) -> Iterator[str]:
+    for other in earlier:
+        if (cosine := likeness(schema, other)) >= NEAR:
+            yield (
+                f"The document reads like that of {other.name} (TF-IDF cosine {cosine:.2f}, below "
+                f"{NEAR:g} is wanted): say what sets the two apart."
+            )
+
+
+def _renamed(name: str, before: str) -> Iterator[str]:
+    if name != before:
+        yield f"The tool was {before} and is now {name}; its name stays."
+
+
+def _required(now: Mapping[str, JSON], before: Mapping[str, JSON]) -> Iterator[str]:
+    old, new = {*required(before)}, {*required(now)}
+    if old != new:
+        yield (
+            f"Required were {', '.join(sorted(old))} and are now {', '.join(sorted(new))}: calls "
+            "that were valid have to stay valid."
+        )
+
+
+def _added(now: Mapping[str, JSON], before: Mapping[str, JSON]) -> Iterator[str]:
+    added = [name for name in declared(now) if name not in declared(before)]
+    if not 1 <= len(added) <= MOST_ADDED:
+        yield f"{len(added)} parameters are new; 1 to {MOST_ADDED} are wanted."
+        return
+    properties = now.get("properties")
+    known = properties if isinstance(properties, dict) else {}
+    if not any(_structured(known.get(name)) for name in added):
+        yield "None of the new parameters is an enum, a boolean, an array or an object."
+
+
+def _structured(schema: JSON) -> bool:
+    return isinstance(schema, dict) and (
+        "enum" in schema or schema.get("type") in {"boolean", "array", "object"}
+    )
+
+
+def given_away(document: ToolSchema, answer: str) -> Iterator[str]:
+    """Where a document says the gold, in a text that a model reads."""
+    listed = [*_texts(dict(document.parameters)), document.description]
+    for text in listed:
+        if len(answer) > 1 and not answer.isdigit() and says(text, answer):
+            yield f"The document of {document.name} holds the answer {answer!r}: {text[:120]!r}"
+            return
+    if answer.isdigit() and len(answer) > 2 and says(" ".join(listed), answer):
+        yield f"The document of {document.name} holds the answer {answer!r}."
+
+
+def _texts(value: JSON) -> Iterator[str]:
+    """What a schema says in words, at every depth."""
+    if isinstance(value, list):
+        for one in value:
+            yield from _texts(one)
+    if isinstance(value, dict):
+        for key, one in value.items():
+            several = one if isinstance(one, list) else [one]
+            if key == "properties" and isinstance(one, dict):
+                yield from (name.replace("_", " ") for name in one)
+            if key in _TEXTS:
+                yield from (text for text in several if isinstance(text, str))
+            yield from _texts(one)

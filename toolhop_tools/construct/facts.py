@@ -1,0 +1,232 @@
+"""Stage F: the table of a tool that looks up, or what a tool that computes gives. Pure."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from toolhop_sandbox.outcome import JSON
+from toolhop_tools.construct.documents import invalid_call
+from toolhop_tools.construct.replies import Pair, Pairs, Records
+from toolhop_tools.construct.stages import Findings, judged
+from toolhop_tools.construct.text import same
+from toolhop_tools.model import canonical
+from toolhop_tools.words import as_text, bare
+
+LEAST = 8
+"""Records of a table, or pairs."""
+LEAST_DISTINCT = 0.9
+"""Share of a table's records whose answer no other record has."""
+TABLE = "RECORDS"
+"""Name that the code finds its table under."""
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What a hop's facts have to hold."""
+
+    arguments: Mapping[str, JSON]
+    """The gold call, with earlier answers in place."""
+    others: tuple[str, ...] = ()
+    """Answers that the hop before gives for its other records. At least one has to be found."""
+    uses: tuple[str, ...] = ()
+    """Parameters that take them."""
+    answer: str = ""
+    """The seed's own, where it has one."""
+    allowed: tuple[Mapping[str, JSON], ...] = ()
+    """Records of the seed, where no others may be used."""
+
+
+def call_of(reply: Records, record: Mapping[str, JSON]) -> dict[str, JSON]:
+    """The call that finds a record."""
+    lookup = reply.lookup
+    return {**{p: record.get(f) for p, f in lookup.parameters.items()}, **lookup.fixed}
+
+
+def as_pairs(reply: Records | Pairs) -> list[Pair]:
+    """What calls have to give: of a table, each record's answer."""
+    if isinstance(reply, Pairs):
+        return reply.pairs
+    answer = reply.lookup.answer
+    return [
+        Pair(arguments=call_of(reply, record), result=record[answer])
+        for record in reply.records
+        if answer in record
+    ]
+
+
+def by_choice(reply: Records, parameters: Mapping[str, JSON]) -> list[Pair]:
+    """What calls have to give that choose a field, where a parameter lists fields."""
+    found = []
+    properties = parameters.get("properties")
+    for name, schema in (properties if isinstance(properties, dict) else {}).items():
+        listed = schema.get("enum") if isinstance(schema, dict) else None
+        if not isinstance(listed, list) or name in reply.lookup.parameters:
+            continue
+        fields = [one for one in listed if isinstance(one, str)]
+        known = {field for record in reply.records for field in record}
+        if not fields or not known.intersection(fields):
+            continue
+        for record in reply.records[:3]:
+            call = call_of(reply, record)
+            found += [
+                Pair(arguments={**call, name: field}, result=record[field])
+                for field in fields
+                if field in record
+            ]
+    return found
+
+
+def table(reply: Records) -> str:
+    """The table as source text."""
+    rows = ",\n".join(f"    {record!r}" for record in reply.records)
+    return f"{TABLE} = [\n{rows},\n]\n"
+
+
+def expected(reply: Records | Pairs, arguments: Mapping[str, JSON]) -> JSON:
+    """What the facts say of a call; None where they say nothing."""
+    for pair in as_pairs(reply):
+        if isinstance(reply, Pairs) and pair.arguments.keys() != arguments.keys():
+            continue
+        if all(_equal(arguments.get(name), value) for name, value in pair.arguments.items()):
+            return pair.result
+    return None
+
+
+def facts_findings(
+    reply: Records | Pairs, parameters: Mapping[str, JSON], wanted: Wanted
+) -> Findings:
+    """The checks of facts, against the refined document and the hop's call."""
+    found = judged("enough", _few(reply)) + judged("calls", _invalid(reply, parameters))
+    if isinstance(reply, Pairs):
+        return found + judged("distinct", _constant(reply))
+    fields = judged("fields", _fields(reply))
+    if not fields.ok:
+        return found + fields
+    return (
+        found
+        + fields
+        + judged("keys", _shared_keys(reply))
+        + judged("distinct", _shared_answers(reply))
+        + judged("gold", _gold(reply, wanted))
+        + judged("others", _others(reply, wanted))
+        + judged("allowed", _foreign(reply, wanted))
+    )
+
+
+def _few(reply: Records | Pairs) -> Iterator[str]:
+    given = reply.records if isinstance(reply, Records) else reply.pairs
+    if len(given) < LEAST:
+        what = "records" if isinstance(reply, Records) else "pairs"
+        yield f"There are {len(given)} {what}; at least {LEAST} are wanted."
+
+
+def _invalid(reply: Records | Pairs, parameters: Mapping[str, JSON]) -> Iterator[str]:
+    for pair in as_pairs(reply):
+        yield from list(invalid_call(parameters, pair.arguments, ()))[:1]
+
+
+def _constant(reply: Pairs) -> Iterator[str]:
+    calls = [canonical(pair.arguments) for pair in reply.pairs]
+    if len({*calls}) < len(calls):
+        yield "Two pairs have the same arguments."
+    if len({canonical(pair.result) for pair in reply.pairs}) < 2:
+        yield "All pairs have the same result: they do not show what the tool does."
+
+
+def _fields(reply: Records) -> Iterator[str]:
+    lookup = reply.lookup
+    for field in (*lookup.parameters.values(), lookup.answer):
+        lacking = sum(field not in record for record in reply.records)
+        if lacking:
+            yield f"{lacking} records have no field {field!r}, which the lookup names."
+    if lookup.answer in lookup.parameters.values():
+        yield f"The field {lookup.answer!r} is both key and answer."
+    if not lookup.parameters:
+        yield "lookup.parameters is empty: say which parameter is given which field."
+
+
+def _key(reply: Records, record: Mapping[str, JSON]) -> tuple[str, ...]:
+    return tuple(bare(as_text(record[field])) for field in reply.lookup.parameters.values())
+
+
+def _shared_keys(reply: Records) -> Iterator[str]:
+    seen = set[tuple[str, ...]]()
+    for record in reply.records:
+        key = _key(reply, record)
+        if key in seen:
+            yield f"Two records have the key {', '.join(key)}."
+        seen.add(key)
+
+
+def _answers(reply: Records) -> list[str]:
+    return [as_text(record[reply.lookup.answer]) for record in reply.records]
+
+
+def _shared_answers(reply: Records) -> Iterator[str]:
+    answers = [bare(one) for one in _answers(reply)]
+    alone = sum(answers.count(one) == 1 for one in answers)
+    if alone < LEAST_DISTINCT * len(answers):
+        yield (
+            f"{alone} of {len(answers)} records have an answer of their own; at least "
+            f"{LEAST_DISTINCT:.0%} have to."
+        )
+
+
+def _gold(reply: Records, wanted: Wanted) -> Iterator[str]:
+    found = expected(reply, wanted.arguments)
+    if found is None:
+        text = json.dumps(dict(wanted.arguments), ensure_ascii=False)
+        yield f"No record is found by the sub-question's own call, {text}."
+        return
+    times = sum(same(as_text(found), one) for one in _answers(reply))
+    if times > 1:
+        yield f"{times} records have the answer {as_text(found)!r}; the one asked for has it alone."
+    if wanted.answer and not same(wanted.answer, as_text(found)):
+        yield f"The record asked for says {as_text(found)!r}; the answer is {wanted.answer!r}."
+
+
+def _others(reply: Records, wanted: Wanted) -> Iterator[str]:
+    fields = [reply.lookup.parameters[name] for name in wanted.uses if name in
+              reply.lookup.parameters]  # fmt: skip
+    keys = {bare(as_text(record[field])) for record in reply.records for field in fields}
+    if wanted.others and fields and not any(bare(one) in keys for one in wanted.others):
+        yield (
+            "The table has no record for any other answer of the hop before; have some of "
+            f"{', '.join(wanted.others[:8])} in it."
+        )
+
+
+def _foreign(reply: Records, wanted: Wanted) -> Iterator[str]:
+    if not wanted.allowed:
+        return
+    for record in reply.records:
+        if not any(_part(record, one) for one in wanted.allowed):
+            text = json.dumps(record, ensure_ascii=False)
+            yield f"The record {text} is not among the facts that may be used."
+
+
+def _part(record: Mapping[str, JSON], whole: Mapping[str, JSON]) -> bool:
+    return all(name in whole and canonical(whole[name]) == canonical(v) for name, v in
+               record.items())  # fmt: skip
+
+
+def _equal(one: JSON, other: JSON) -> bool:
+    if isinstance(one, str) and isinstance(other, str):
+        return bare(one) == bare(other)
+    return canonical(one) == canonical(other)
+
+
+def other_calls(
+    reply: Records | Pairs, arguments: Mapping[str, JSON], most: int = LEAST
+) -> Sequence[dict[str, JSON]]:
+    """Calls that ask the same of other records, or of other inputs."""
+    names = reply.lookup.parameters if isinstance(reply, Records) else None
+    found = []
+    for pair in as_pairs(reply):
+        changed = {n: v for n, v in pair.arguments.items() if names is None or n in names}
+        made = {**arguments, **changed}
+        if canonical(made) != canonical(dict(arguments)):
+            found.append(made)
+    return found[:most]

@@ -1,0 +1,79 @@
+"""Prompts: packaged text files, each of which a study can replace. Pure but for reading them."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from importlib.resources import files
+from pathlib import Path
+
+from toolhop_sandbox.outcome import JSON
+from toolhop_tools.construct.stages import Problem, Stage
+from toolhop_tools.errors import BadChoice
+
+NAMES = (
+    *("decompose", "propose", "tool", "refine", "facts_lookup", "facts_compute", "code", "call"),
+    *("question", "repair"),
+)
+"""The files, without ``.txt``. `repair` is sent after a reply that a check speaks against."""
+_FIELD = "{problems}"
+
+
+@dataclass(frozen=True)
+class Prompts:
+    """The texts by name."""
+
+    texts: Mapping[str, str]
+
+    def version(self, name: str) -> str:
+        """Twelve hex digits of the text's SHA-256."""
+        return hashlib.sha256(self.texts[name].encode()).hexdigest()[:12]
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 over all texts."""
+        text = json.dumps(dict(self.texts), sort_keys=True)
+        return hashlib.sha256(text.encode()).hexdigest()
+
+    def system(self, name: str) -> str:
+        """What a stage is asked to do."""
+        return self.texts[name]
+
+    def repair(self, problems: Sequence[Problem]) -> str:
+        """What is wrong with a reply."""
+        return self.texts["repair"].replace(
+            _FIELD, "\n".join(f"- {one.message}" for one in problems)
+        )
+
+
+def load(folder: Path | None = None) -> Prompts:
+    """The packaged texts, those in `folder` in their place.
+
+    Raises:
+        BadChoice: the folder has none of them, one of another name, or one that lacks its field.
+    """
+    home = files("toolhop_tools.construct") / "prompts"
+    texts = {name: (home / f"{name}.txt").read_text(encoding="utf-8") for name in NAMES}
+    if folder is None:
+        return Prompts(texts)
+    own = sorted(folder.glob("*.txt")) if folder.is_dir() else []
+    unknown = [path.name for path in own if path.stem not in NAMES]
+    if not own or unknown:
+        given = f"it has {unknown[0]}" if unknown else "it has no .txt file"
+        raise BadChoice(
+            f"{folder} is no folder of prompts: {given}",
+            fix=f"name its files {', '.join(f'{name}.txt' for name in NAMES)}; those that are not "
+            "there are the product's",
+        )
+    for path in own:
+        texts[path.stem] = path.read_text(encoding="utf-8")
+    if _FIELD not in texts["repair"]:
+        raise BadChoice(f"{folder}/repair.txt has no {_FIELD}, where the problems go")
+    return Prompts(texts)
+
+
+def inputs(stage: Stage, values: Mapping[str, JSON]) -> str:
+    """The inputs of a stage, as the message after the prompt has them."""
+    return json.dumps({"stage": stage.value, **values}, ensure_ascii=False, indent=1)

@@ -1,0 +1,129 @@
+"""What items are made from: rows of a file, or a domain."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from toolhop_sandbox.outcome import JSON
+from toolhop_tools.errors import DataError, DataProblem
+from toolhop_tools.readers.datafile import parse_rows, read_bytes
+
+OWN = "own"
+"""Licence of what is proposed and comes from no seed."""
+MOST_HOPS, LEAST_HOPS = 7, 2
+
+
+class World(StrEnum):
+    """Where facts come from."""
+
+    CLOSED = "closed"
+    """All entities are invented."""
+    REAL = "real"
+    """Facts and answers are the seed's; a model's memory is never a source."""
+
+
+@dataclass(frozen=True, slots=True)
+class Seed:
+    """What one item is made from."""
+
+    id: str
+    domain: str
+    least: int = LEAST_HOPS
+    most: int = MOST_HOPS
+    question: str = ""
+    """Empty where it is to be proposed."""
+    sub_task: tuple[tuple[str, str], ...] = ()
+    """Sub-questions with their answers, in order, where the seed has them."""
+    answer: str = ""
+    facts: tuple[dict[str, JSON], ...] = ()
+    """Records that may be used; in the real world no others may."""
+    source: str = ""
+    licence: str = OWN
+    world: World = World.CLOSED
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 over all of it."""
+        parts = [getattr(self, name) for name in self.__dataclass_fields__]
+        return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
+
+
+class _Row(BaseModel):
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+    question: Annotated[str, Field(min_length=10)]
+    id: str | int | None = None
+    domain: str = "General"
+    sub_task: dict[str, str] = Field(default_factory=dict)
+    answer: str = ""
+    facts: list[dict[str, JSON]] = Field(default_factory=list)
+    source: str = ""
+    licence: str = ""
+
+
+def proposed(domain: str, count: int, hops: tuple[int, int], world: World) -> list[Seed]:
+    """Seeds that name a domain alone; `world` is closed, as nothing here has facts."""
+    name = "-".join(domain.lower().split())
+    return [Seed(f"{name}-{n}", domain, *hops, world=world) for n in range(1, count + 1)]
+
+
+def read(path: Path, *, world: World, licence: str, hops: tuple[int, int]) -> list[Seed]:
+    """The seeds of a file, a row a line (``.jsonl``) or in one list.
+
+    Args:
+        path: the file.
+        world: of all of them.
+        licence: of rows that state none; empty where there is none.
+        hops: the least and most that a question may be taken apart into.
+
+    Raises:
+        DataError: rows that are no seeds; each is listed.
+    """
+    rows = parse_rows(read_bytes(path), lines=path.suffix.lower() == ".jsonl", origin=str(path))
+    seeds, problems, known = list[Seed](), list[DataProblem](), set[str]()
+    for where, value in rows:
+        try:
+            row = _Row.model_validate(value)
+        except ValidationError as error:
+            first = error.errors(include_url=False, include_context=False, include_input=False)[0]
+            field_ = ".".join(map(str, first["loc"]))
+            problems.append(DataProblem("bad-seed", where, field_, "a seed", str(first["msg"])))
+            continue
+        identity = str(row.id) if row.id is not None else f"seed-{len(seeds) + 1}"
+        if fault := _fault(row, identity, known, world, licence):
+            problems.append(DataProblem("bad-seed", where, *fault))
+            continue
+        known.add(identity)
+        tasks = tuple(row.sub_task.items())
+        seeds.append(
+            Seed(
+                identity, row.domain, *hops, row.question, tasks, row.answer, tuple(row.facts),
+                row.source, row.licence or licence, world,
+            )
+        )  # fmt: skip
+    if problems:
+        raise DataError("not a file of seeds", problems, origin=str(path))
+    return seeds
+
+
+def _fault(
+    row: _Row, identity: str, known: set[str], world: World, licence: str
+) -> tuple[str, str, str] | None:
+    """Field, what is expected, and what is given."""
+    if identity in known:
+        return "id", "an id of its own", identity
+    if not (row.licence or licence):
+        return "licence", "a licence that allows this use, here or by --licence", "none"
+    if row.sub_task and not LEAST_HOPS <= len(row.sub_task) <= MOST_HOPS:
+        given = f"{len(row.sub_task)} of them"
+        return "sub_task", f"{LEAST_HOPS} to {MOST_HOPS} sub-questions", given
+    if world is World.REAL and not (row.sub_task or row.facts):
+        return "facts", "facts or sub_task, as --world real takes no other", "none"
+    return None

@@ -1,0 +1,127 @@
+"""The stages of making an item, and what comes of a stage's checks, as values."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any
+
+from toolhop_sandbox.outcome import JSON
+
+VERSION = 1
+"""Version of the checks. It goes up with every change that can change what is accepted."""
+
+
+class Stage(StrEnum):
+    """What a model is asked for, in order; each stage from `TOOL` to `CALL` once for each hop."""
+
+    DECOMPOSE = "decompose"
+    TOOL = "tool"
+    REFINE = "refine"
+    FACTS = "facts"
+    CODE = "code"
+    CALL = "call"
+    QUESTION = "question"
+    ACCEPT = "accept"
+    """Nothing is asked: the whole item is proven."""
+
+
+OF_A_HOP = (Stage.TOOL, Stage.REFINE, Stage.FACTS, Stage.CODE, Stage.CALL)
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A stage of a hop; hop 0 is the item as a whole."""
+
+    stage: Stage
+    hop: int = 0
+
+    def __str__(self) -> str:
+        return f"{self.stage} of hop {self.hop}" if self.hop else str(self.stage)
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """What a check found, in words that a model can act on."""
+
+    check: str
+    message: str
+    arguments: Mapping[str, JSON] | None = None
+    """Of the call that shows it, as small as could be found; called first after a repair."""
+    earlier: tuple[Mapping[str, JSON], ...] = ()
+    """Calls before it in the same process, where they matter."""
+    about: Mapping[str, str] = field(default_factory=dict)
+    place: Place | None = None
+    """Whose reply is at fault, where it is not the one that was checked."""
+
+    def to_json(self) -> dict[str, JSON]:
+        """For the ledger."""
+        row: dict[str, JSON] = {"check": self.check, "message": self.message}
+        if self.arguments is not None:
+            row |= {"arguments": dict(self.arguments), "earlier": [dict(e) for e in self.earlier]}
+        if self.about:
+            row["about"] = dict(self.about)
+        if self.place is not None:
+            row["place"] = [self.place.stage.value, self.place.hop]
+        return row
+
+    @classmethod
+    def from_json(cls, row: Mapping[str, Any]) -> Problem:
+        """What `to_json` wrote."""
+        place = row.get("place")
+        return cls(
+            row["check"],
+            row["message"],
+            row.get("arguments"),
+            tuple(row.get("earlier", ())),
+            row.get("about", {}),
+            None if place is None else Place(Stage(place[0]), place[1]),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Findings:
+    """The checks that were made of a reply: by name, those that hold and those that do not.
+
+    Checks that need what failed before them are in neither.
+    """
+
+    held: frozenset[str] = frozenset()
+    problems: tuple[Problem, ...] = ()
+    figures: Mapping[str, JSON] = field(default_factory=dict)
+    """What was found beside, for the books."""
+
+    @property
+    def ok(self) -> bool:
+        """Whether nothing speaks against the reply."""
+        return not self.problems
+
+    @property
+    def failed(self) -> frozenset[str]:
+        """Names of the checks that do not hold."""
+        return frozenset(one.check for one in self.problems)
+
+    def __add__(self, other: Findings) -> Findings:
+        held = (self.held | other.held) - self.failed - other.failed
+        figures = {**self.figures, **other.figures}
+        return Findings(held, (*self.problems, *other.problems), figures)
+
+    def to_json(self) -> dict[str, JSON]:
+        """For the ledger."""
+        problems: list[JSON] = [one.to_json() for one in self.problems]
+        held: list[JSON] = [*sorted(self.held)]
+        row: dict[str, JSON] = {"held": held, "problems": problems}
+        return {**row, "figures": dict(self.figures)} if self.figures else row
+
+    @classmethod
+    def from_json(cls, row: Mapping[str, Any]) -> Findings:
+        """What `to_json` wrote."""
+        problems = tuple(map(Problem.from_json, row["problems"]))
+        return cls(frozenset(row["held"]), problems, row.get("figures", {}))
+
+
+def judged(check: str, noted: Iterable[str], place: Place | None = None) -> Findings:
+    """The findings of one check, by what it has to say."""
+    problems = tuple(Problem(check, one, place=place) for one in noted)
+    return Findings(frozenset() if problems else frozenset({check}), problems)

@@ -1,0 +1,251 @@
+"""Tools and items put to the product's own proofs: properties, certificates, and plain calls."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+
+import anyio
+import anyio.to_thread
+
+from toolhop_sandbox.base import Program, Sandbox
+from toolhop_sandbox.errors import SandboxFault
+from toolhop_sandbox.outcome import JSON, OUTCOME, Outcome, Returned
+from toolhop_tools.batch import run_batch
+from toolhop_tools.certify.candidates import Task
+from toolhop_tools.certify.judging import judge
+from toolhop_tools.certify.model import Basis, HopProof
+from toolhop_tools.certify.prove import MOST_LOST
+from toolhop_tools.certify.search import Search
+from toolhop_tools.construct.code import choices
+from toolhop_tools.construct.facts import as_pairs, by_choice
+from toolhop_tools.construct.replies import Pairs, Records
+from toolhop_tools.construct.stages import Findings, Problem, judged
+from toolhop_tools.construct.text import says
+from toolhop_tools.failures import tells_of_error
+from toolhop_tools.model import Tool, canonical
+from toolhop_tools.properties.lanes import Lane, wait_for
+from toolhop_tools.properties.model import (
+    PROPERTIES,
+    UNKNOWN_KEY,
+    CounterExample,
+    Fails,
+    Gold,
+    NotApplicable,
+    PropertyVerdict,
+    Subject,
+)
+from toolhop_tools.properties.store import REPLAYED, Stored
+from toolhop_tools.reading import leaf_text, read_result
+from toolhop_tools.words import as_text
+
+STRANGE = "Qqxvarmunde"
+"""A key that no table has."""
+TOLD_CHARS = 600
+
+
+@dataclass
+class Verifier:
+    """Open sandboxes, and how thoroughly they are used. Its seeds are shown to no model."""
+
+    sandbox: Sandbox
+    lane: Lane
+    """Where properties are checked, a tool at a time."""
+    basis: Basis
+    _serial: int = 0
+    _one_at_a_time: anyio.Lock = field(default_factory=anyio.Lock)
+
+    async def call(self, program: Program, sets: Sequence[Mapping[str, JSON]]) -> list[Outcome]:
+        """Calls of their own, in one session.
+
+        Raises:
+            SandboxFault, SandboxUnavailable: as `Session.call`; so do the other methods.
+        """
+        async with self.sandbox.session() as session:
+            return [await session.call(program, dict(one)) for one in sets]
+
+    async def outcomes(
+        self, program: Program, sets: Sequence[Mapping[str, JSON]]
+    ) -> list[Outcome | None]:
+        """Calls in batches."""
+        async with self.sandbox.session() as session:
+            runs = await run_batch(session, program, [dict(one) for one in sets])
+        return [None if run is None else run.outcome for run in runs]
+
+    async def properties(
+        self,
+        tool: Tool,
+        golds: Iterable[Gold],
+        before: Sequence[Problem] = (),
+        *,
+        only: Sequence[str] = tuple(PROPERTIES),
+    ) -> Findings:
+        """The properties of a tool, what failed before called first."""
+        subject = Subject("made", tool, tuple(golds))
+        stored = [
+            Stored(one.check, "", dict(one.arguments), tuple(map(dict, one.earlier)), one.about)
+            for one in before
+            if one.arguments is not None and one.check in REPLAYED
+        ]
+        async with self._one_at_a_time:
+            verdicts = await anyio.to_thread.run_sync(partial(self._checked, subject, stored, only))
+        return tool_findings(tool, verdicts)
+
+    def _checked(
+        self, subject: Subject, stored: Sequence[Stored], only: Sequence[str]
+    ) -> dict[str, PropertyVerdict]:
+        """In the lane's process: examples are drawn there, and what hangs is ended."""
+        self._serial += 1
+        self.lane.give(self._serial, subject, only, stored)
+        while not self.lane.idle:
+            wait_for([self.lane])
+            self.lane.look()
+        return dict(self.lane.verdicts)
+
+    async def prove(self, task: Task, name: str) -> HopProof:
+        """Search for a call that proves a hop; `name` tells its random values from others'."""
+        for left in reversed(range(MOST_LOST + 1)):
+            try:
+                async with self.sandbox.session() as session:
+                    return await Search(
+                        session, task, self.basis, f"{self.basis.seed}/{name}"
+                    ).prove()
+            except SandboxFault:
+                if not left:
+                    raise
+        raise AssertionError
+
+    async def facts_hold(self, tool: Tool, facts: Records | Pairs) -> Findings:
+        """Whether the code gives what table or pairs say, and speaks of what it does not know."""
+        pairs = as_pairs(facts)
+        if isinstance(facts, Records):
+            pairs = [*pairs, *by_choice(facts, tool.schema.parameters)]
+        found = await self.outcomes(tool.program, [pair.arguments for pair in pairs])
+        problems = [
+            Problem("pairs", _wanted(tool.name, pair.arguments, pair.result, outcome),
+                    dict(pair.arguments))
+            for pair, outcome in zip(pairs, found, strict=True)
+            if not _gives(outcome, pair.result, pair.arguments)
+        ][:3]  # fmt: skip
+        held: frozenset[str] = frozenset() if problems else frozenset({"pairs"})
+        noted = Findings(held, tuple(problems))
+        if isinstance(facts, Records):
+            noted = noted + judged("unknown-key", await self._silent(tool, facts))
+        return noted + judged("choices", await self._dead(tool, facts))
+
+    async def _silent(self, tool: Tool, facts: Records) -> list[str]:
+        """What is wrong with the answer to keys that no record has."""
+        pairs, noted = as_pairs(facts), []
+        answers = [one for one in map(as_text, (pair.result for pair in pairs)) if len(one) > 1]
+        for parameter in facts.lookup.parameters:
+            if not isinstance(pairs[0].arguments[parameter], str):
+                continue
+            arguments = {**pairs[0].arguments, parameter: STRANGE}
+            [outcome] = await self.call(tool.program, [arguments])
+            known = [as_text(pair.arguments[parameter]) for pair in pairs]
+            call = called(tool.name, arguments)
+            value = read_result(outcome.json_text) if isinstance(outcome, Returned) else None
+            text = value.get("error") if isinstance(value, dict) else None
+            if (
+                not isinstance(text, str)
+                or parameter not in text
+                or STRANGE.lower() not in text.lower()
+                or not any(says(text, one) for one in known)
+            ):
+                rule = f'{{"error": "{parameter}: GIVEN is not known; known are ..."}}'
+                noted.append(f"{call} gives {came(outcome)}; without a record it gives {rule}")
+            elif given := [one for one in answers if one not in known and says(text, one)]:
+                noted.append(
+                    f"{call} gives {came(outcome)}: it gives the answer {given[0]!r} away."
+                )
+        return noted
+
+    async def _dead(self, tool: Tool, facts: Records | Pairs) -> list[str]:
+        """Choices of the document with which every call ends in an error."""
+        noted = []
+        calls = [dict(pair.arguments) for pair in as_pairs(facts)]
+        if isinstance(facts, Records):
+            own = [*facts.lookup.parameters]
+            calls += [
+                {**calls[0], name: value}
+                for record in facts.records[:3]
+                for value in record.values()
+                for name in own
+                if isinstance(value, str)
+            ]
+        listed = [*choices(tool.schema.parameters)]
+        sets = [{**call, name: value} for name, value in listed for call in calls]
+        found = iter(await self.outcomes(tool.program, sets))
+        for name, value in listed:
+            outcomes = [next(found) for _ in calls]
+            if all(map(_fails, outcomes)):
+                text = json.dumps(value, ensure_ascii=False)
+                call = called(tool.name, {**calls[0], name: value})
+                what = came(outcomes[0])
+                noted.append(f"Every call with {name}={text} fails, as {call}, which gives {what}")
+        return noted
+
+
+def _fails(outcome: Outcome | None) -> bool:
+    if not isinstance(outcome, Returned):
+        return True
+    return tells_of_error(read_result(outcome.json_text))
+
+
+def _gives(outcome: Outcome | None, wanted: JSON, arguments: dict[str, JSON]) -> bool:
+    if not isinstance(outcome, Returned):
+        return False
+    value = read_result(outcome.json_text)
+    if canonical(value) == canonical(wanted):
+        return True
+    if isinstance(wanted, dict | list):
+        return False
+    return judge(leaf_text(wanted), value, arguments) is not None
+
+
+def _wanted(name: str, arguments: dict[str, JSON], wanted: JSON, outcome: Outcome | None) -> str:
+    text = json.dumps(wanted, ensure_ascii=False)
+    return f"{called(name, arguments)} has to give {text}, and gives {came(outcome)}"
+
+
+def called(name: str, arguments: Mapping[str, JSON]) -> str:
+    """A call as Python writes it."""
+    given = ", ".join(f"{k}={json.dumps(v, ensure_ascii=False)}" for k, v in arguments.items())
+    return f"{name}({given})"
+
+
+def came(outcome: Outcome | None) -> str:
+    """What came of a call, in words."""
+    if isinstance(outcome, Returned):
+        return outcome.json_text[:TOLD_CHARS]
+    if outcome is None:
+        return "nothing, as calls before it were cut off"
+    plain: dict[str, JSON] = OUTCOME.dump_python(outcome, mode="json")
+    return ", ".join(f"{key}: {value}" for key, value in plain.items() if value is not None)
+
+
+def tool_findings(tool: Tool, verdicts: Mapping[str, PropertyVerdict]) -> Findings:
+    """A tool's verdicts as findings: what fails, and what is no answer to an unknown key."""
+    held, problems = set[str](), list[Problem]()
+    for name, verdict in verdicts.items():
+        if isinstance(verdict, Fails):
+            problems += [_problem(tool, one) for one in verdict.found]
+        elif isinstance(verdict, NotApplicable) and name != "examples":
+            # Without a gold call there is none to judge yet.
+            if name != "gold-call":
+                problems.append(Problem(name, f"{name} cannot be judged: {verdict.reason}"))
+        else:
+            held.add(name)
+            remarks = () if isinstance(verdict, NotApplicable) else verdict.remarks
+            problems += [_problem(tool, one) for one in remarks if one.kind == UNKNOWN_KEY]
+    return Findings(frozenset(held) - {one.check for one in problems}, tuple(problems))
+
+
+def _problem(tool: Tool, found: CounterExample) -> Problem:
+    call = "" if found.arguments is None else f"{called(tool.name, found.arguments)}: "
+    noted = f"{found.property} ({PROPERTIES[found.property]}) {call}{found.reported}"
+    arguments = None if found.arguments is None else dict(found.arguments)
+    earlier = tuple(dict(one) for one in found.earlier)
+    return Problem(found.property, noted[:1500], arguments, earlier, dict(found.about))
