@@ -404,6 +404,21 @@ def test_a_distractor_that_does_the_lost_job_is_taken_out() -> None:
     assert taken == {"waters_of_town"}
 
 
+def test_a_tool_that_leads_over_the_lost_hop_is_taken_out() -> None:
+    lengths = "{'Aldmere': 411, 'Borough': 927, 'Carrow': 638, 'Dunfell': 752}"
+    over = lookup("length_by_town", "town", lengths, "How long the river of a town is.")
+    other = replace(PEAK, others=(over,), order=("climber_of", "length_by_town"))
+    item = two_hops("rivers", RIVER, LENGTH)
+    out = dict[tuple[int, ...], set[str]]()
+    for seed in range(4):
+        family = families([item, other], Recipe((Scenario.MISSING_TOOL,), seed), chosen=[item])
+        found = family["rivers"]
+        assert found is not None
+        for label in found.labels:
+            out.setdefault(label.lost, set()).update(label.checks.taken_out)
+    assert out[1,] == {"length_by_town"}
+
+
 def test_an_item_with_a_twin_of_its_own_does_not_lose_the_tool() -> None:
     """The other hop's tool knows rivers by town as well: then only its own loss is one."""
     both = lookup(

@@ -109,9 +109,10 @@ class Checks:
     """How the label was shown."""
 
     tools: int = 0
-    """Pairs of a lost hop and a tool on offer that was tried in its place, in vain."""
+    """Pairs of a hop and a tool that was tried in its place, in vain: hops that are lost, or that
+    hang on one."""
     taken_out: tuple[str, ...] = ()
-    """Distractors that did the job of a lost hop, and were taken out."""
+    """Distractors that did the job of a lost hop or led over it, and were taken out."""
 
 
 @dataclass(frozen=True, slots=True)

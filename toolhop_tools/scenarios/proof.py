@@ -143,7 +143,9 @@ class Prover:
             if name in found or (await self._search(task)).verdict not in solved:
                 continue
             if name not in draft.removable:
-                own = {hop.tool.name for hop in draft.item.hops} - {name}
+                hops = list(enumerate(draft.item.hops, 1))
+                lost = {hop.tool.name for at, hop in hops if at in draft.label.lost}
+                own = {hop.tool.name for _, hop in hops} - lost
                 return Reason.OWN_TOOL if name in own else draft.fault
             found.add(name)
         return frozenset(found)
