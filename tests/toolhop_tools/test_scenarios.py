@@ -465,6 +465,17 @@ def test_a_value_that_can_be_guessed_is_not_hidden(more: dict[str, JSON]) -> Non
     assert [one.reason for one in family.refused] in ([Reason.STILL_SAID], [Reason.NOTHING_TO_HIDE])
 
 
+def test_a_number_that_the_tools_description_has_as_an_example_is_not_hidden() -> None:
+    for about, seen in (("Adds two numbers.", False), ("Adds, as fifty-eight, or 58.", True)):
+        tool = replace(SUM, schema=replace(SUM.schema, description=about))
+        item = replace(WHOLE, hops=(*WHOLE.hops[:2], replace(WHOLE.hops[2], tool=tool)))
+        made = families([item, OTHER], Recipe((Scenario.MISSING_PARAMETER,)), chosen=[item])
+        found = made["whole"]
+        assert found is not None
+        hidden = {one.value for label in found.labels for one in label.hidden}
+        assert hidden == ({"Borough"} if seen else {58})
+
+
 def test_an_item_that_is_not_proven_gives_nothing() -> None:
     wrong = lookup("river_length", "river", LENGTHS.replace("927", "928"), "How long a river is.")
     item = two_hops("rivers", RIVER, wrong)
