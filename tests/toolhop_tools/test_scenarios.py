@@ -419,6 +419,24 @@ def test_a_tool_that_leads_over_the_lost_hop_is_taken_out() -> None:
     assert out[1,] == {"length_by_town"}
 
 
+def test_of_two_tools_that_do_the_lost_job_together_one_is_taken_out() -> None:
+    codes, lengths = "{'Tessin': 'R-7', 'Wend': 'R-2'}", "{'R-7': 411, 'R-2': 927}"
+    pair = (
+        lookup("river_code", "river", codes, "The code of a river."),
+        lookup("length_by_code", "code", lengths, "How many kilometres long a river is, by code."),
+    )
+    other = replace(PEAK, others=pair, order=("climber_of", "river_code", "length_by_code"))
+    item = two_hops("rivers", RIVER, LENGTH)
+    out = dict[tuple[int, ...], set[str]]()
+    for seed in range(4):
+        family = families([item, other], Recipe((Scenario.MISSING_TOOL,), seed), chosen=[item])
+        found = family["rivers"]
+        assert found is not None
+        for label in found.labels:
+            out.setdefault(label.lost, set()).update(label.checks.taken_out)
+    assert len(out[2,] & {"river_code", "length_by_code"}) == 1
+
+
 def test_an_item_with_a_twin_of_its_own_does_not_lose_the_tool() -> None:
     """The other hop's tool knows rivers by town as well: then only its own loss is one."""
     both = lookup(

@@ -216,7 +216,7 @@ def _hiding(
     )  # fmt: skip
     return Draft(
         made, label, held, answered(made), tried(made, lost, scene), fault=Reason.STILL_SOLVED,
-        siblings=(plain_of(scene, seed),),
+        in_pairs=False, siblings=(plain_of(scene, seed),),
     )  # fmt: skip
 
 

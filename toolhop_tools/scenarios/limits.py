@@ -285,7 +285,7 @@ def call_limit(scene: Scene, seed: int) -> Drafts:
     return (
         Draft(
             made, label, held, answered(made), _jumps(scene, made, needed),
-            fault=Reason.SHORT_CUT, siblings=(sibling,),
+            fault=Reason.SHORT_CUT, siblings=(sibling,), in_pairs=False,
         ),
     )  # fmt: skip
 

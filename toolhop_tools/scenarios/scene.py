@@ -147,6 +147,8 @@ class Draft:
     """Searches that must prove nothing: a hop with each tool that could be used in its place."""
     ambiguous_too: bool = False
     """Whether a search that ends as ambiguous counts as in vain."""
+    in_pairs: bool = True
+    """Whether those searches are made too with what the other tools tell."""
     find: tuple[tuple[int, Task], ...] = ()
     """Hops (from 0) whose gold call has to be found anew, and how it is searched for."""
     fault: Reason = Reason.OWN_TOOL
