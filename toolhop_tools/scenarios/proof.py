@@ -30,6 +30,8 @@ from toolhop_tools.words import as_text, scalars
 
 MOST_OF_ONE, MOST_TOLD, LONGEST_TOLD = 4, 8, 60
 """Values that one tool tells another, and that all tools do; letters of one."""
+MOST_IN_PAIRS = 80
+"""Calls of a search with what another tool told: there are many, and few values to try."""
 OTHERS = 16
 """Calls with other values that show whether a tool computes or looks up."""
 SOME, NEARLY_ALL = 0.3, 0.9
@@ -165,7 +167,8 @@ class Prover:
             if name in found or not told:
                 continue
             earlier = (*task.asked.earlier, *islice(told, MOST_TOLD))
-            proof = await self._search(replace(task, asked=replace(task.asked, earlier=earlier)))
+            more = replace(task, asked=replace(task.asked, earlier=earlier))
+            proof = await self._search(more, MOST_IN_PAIRS)
             if proof.verdict not in solved:
                 continue
             given = _all_texts(proof.arguments or {})
@@ -176,13 +179,16 @@ class Prover:
             found.add(out)
         return frozenset(found)
 
-    async def _search(self, task: Task) -> HopProof:
+    async def _search(self, task: Task, most: int | None = None) -> HopProof:
         tool = task.hop.tool
         key = _key(task)
         if key not in self.found:
             seed = f"{self.basis.seed}/{task.hop.question}"
             # A tool that ran out of time all over in one search is given up sooner in the next.
-            search = Search(self.session, task, self.basis, seed, run_batch=self.known)
+            basis = self.basis
+            if most is not None:
+                basis = replace(basis, executions=min(basis.executions, most))
+            search = Search(self.session, task, basis, seed, run_batch=self.known)
             search.calls.cut = MOST_CUT - 1 if tool.program.digest in self.endless else 0
             self.found[key] = await search.prove()
             if search.calls.cut >= MOST_CUT:
