@@ -314,6 +314,10 @@ def test_what_is_found_of_a_first_call(
         ("3.14159", "3.2", Finding.HALLUCINATED),
         ("Ada Lovelace", "lovelace", Finding.CLEAN),
         ("Ada Lovelace", "Ada Byron", Finding.HALLUCINATED),
+        ("Ada Lovelace", "Love-lace", Finding.CLEAN),
+        ("Ada Lovelace", "A. Lovelace", Finding.UNKNOWN),
+        ("Ada Lovelace", "B. Lovelace", Finding.HALLUCINATED),
+        ("Norway", "Norway (country)", Finding.UNKNOWN),
     ],
 )
 def test_notations_in_which_a_value_is_said(said: str, value: str, finding: Finding) -> None:
@@ -344,6 +348,22 @@ def test_a_result_is_not_known_in_the_turn_that_asks_for_it() -> None:
 def test_an_echo_does_not_make_a_value_known() -> None:
     again = calling(raw("capital_of", {"country": "Norway", "spelling": "short"}))
     assert findings(HIDDEN, LOOKS, again, RIGHT) == [MADE_UP, MADE_UP]
+
+
+@pytest.mark.parametrize(
+    "first",
+    [
+        call("capital_of", country="Kingdom of Bhutan"),
+        call("capital_of", country=["Bhutan"]),
+        call("capital_of", Bhutan="Norway"),
+        call("Bhutan_facts"),
+        RawCall("c0", "capital_of", '{"country": Bhutan'),
+    ],
+    ids=["part of a value", "wrong type", "argument's name", "tool's name", "no JSON"],
+)
+def test_feedback_on_what_was_made_up_does_not_make_it_known(first: RawCall) -> None:
+    then = calling(raw("capital_of", {"country": "Bhutan"}))
+    assert findings(PLAIN, calling(first), then, RIGHT)[1] == MADE_UP
 
 
 def test_a_call_that_is_repeated_is_in_vain_but_a_failure_may_be_tried_again() -> None:

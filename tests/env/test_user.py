@@ -61,11 +61,18 @@ def test_without_hidden_values_the_user_knows_nothing_and_sounds_the_same(item: 
         assert said(item, question, "city") in {UNKNOWN, ASK_BACK}
 
 
-@pytest.mark.parametrize("answer", ["Oslo", "717,710", 717710.0])
+@pytest.mark.parametrize("answer", ["Oslo", "the Oslo", "717,710", 717710.0])
 def test_no_answer_is_ever_told(answer: JSON) -> None:
     item = hiding(Hidden(2, "city", answer, "a certain city"))
     for about in ("city", "a certain city", None):
         assert said(item, "Which city do the people live in?", about) == UNKNOWN
+
+
+def test_no_answer_is_told_as_a_date_in_other_notation() -> None:
+    item = hiding(Hidden(2, "day", "1905-06-07", "a certain day"))
+    assert said(item, "Which day?") == "day: 1905-06-07"
+    answered = replace(item.hops[0], answer="June 7, 1905")
+    assert said(replace(item, hops=(answered, *item.hops[1:])), "Which day?") == UNKNOWN
 
 
 def test_several_values_are_told_by_name() -> None:

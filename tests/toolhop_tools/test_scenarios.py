@@ -404,6 +404,39 @@ def test_a_distractor_that_does_the_lost_job_is_taken_out() -> None:
     assert taken == {"waters_of_town"}
 
 
+def test_a_tool_that_leads_over_the_lost_hop_is_taken_out() -> None:
+    lengths = "{'Aldmere': 411, 'Borough': 927, 'Carrow': 638, 'Dunfell': 752}"
+    over = lookup("length_by_town", "town", lengths, "How long the river of a town is.")
+    other = replace(PEAK, others=(over,), order=("climber_of", "length_by_town"))
+    item = two_hops("rivers", RIVER, LENGTH)
+    out = dict[tuple[int, ...], set[str]]()
+    for seed in range(4):
+        family = families([item, other], Recipe((Scenario.MISSING_TOOL,), seed), chosen=[item])
+        found = family["rivers"]
+        assert found is not None
+        for label in found.labels:
+            out.setdefault(label.lost, set()).update(label.checks.taken_out)
+    assert out[1,] == {"length_by_town"}
+
+
+def test_of_two_tools_that_do_the_lost_job_together_one_is_taken_out() -> None:
+    codes, lengths = "{'Tessin': 'R-7', 'Wend': 'R-2'}", "{'R-7': 411, 'R-2': 927}"
+    pair = (
+        lookup("river_code", "river", codes, "The code of a river."),
+        lookup("length_by_code", "code", lengths, "How many kilometres long a river is, by code."),
+    )
+    other = replace(PEAK, others=pair, order=("climber_of", "river_code", "length_by_code"))
+    item = two_hops("rivers", RIVER, LENGTH)
+    out = dict[tuple[int, ...], set[str]]()
+    for seed in range(4):
+        family = families([item, other], Recipe((Scenario.MISSING_TOOL,), seed), chosen=[item])
+        found = family["rivers"]
+        assert found is not None
+        for label in found.labels:
+            out.setdefault(label.lost, set()).update(label.checks.taken_out)
+    assert len(out[2,] & {"river_code", "length_by_code"}) == 1
+
+
 def test_an_item_with_a_twin_of_its_own_does_not_lose_the_tool() -> None:
     """The other hop's tool knows rivers by town as well: then only its own loss is one."""
     both = lookup(
@@ -448,6 +481,17 @@ def test_a_value_that_can_be_guessed_is_not_hidden(more: dict[str, JSON]) -> Non
     family = families([item, OTHER], Recipe((Scenario.MISSING_PARAMETER,)), chosen=[item])["rivers"]
     assert family is not None
     assert [one.reason for one in family.refused] in ([Reason.STILL_SAID], [Reason.NOTHING_TO_HIDE])
+
+
+def test_a_number_that_the_tools_description_has_as_an_example_is_not_hidden() -> None:
+    for about, seen in (("Adds two numbers.", False), ("Adds, as fifty-eight, or 58.", True)):
+        tool = replace(SUM, schema=replace(SUM.schema, description=about))
+        item = replace(WHOLE, hops=(*WHOLE.hops[:2], replace(WHOLE.hops[2], tool=tool)))
+        made = families([item, OTHER], Recipe((Scenario.MISSING_PARAMETER,)), chosen=[item])
+        found = made["whole"]
+        assert found is not None
+        hidden = {one.value for label in found.labels for one in label.hidden}
+        assert hidden == ({"Borough"} if seen else {58})
 
 
 def test_an_item_that_is_not_proven_gives_nothing() -> None:

@@ -33,6 +33,7 @@ from toolhop_tools.scenarios.scene import (
     plain_of,
     renamed,
     shown,
+    skipped,
     tried,
     with_lines,
     with_sentence,
@@ -78,7 +79,7 @@ def broken_tool(scene: Scene, seed: int) -> Drafts:
                 label,
                 held,
                 (*rest, fails),
-                tried(made, lost, scene),
+                (*tried(made, lost, scene), *skipped(made, lost, scene)),
                 siblings=(plain_of(scene, seed),),
             )
         )

@@ -13,7 +13,7 @@ from toolhop_tools.certify.mentions import mentions
 from toolhop_tools.certify.prove import asked
 from toolhop_tools.certify.readable import Asked, Ground, ground
 from toolhop_tools.leaves import Leaf, leaves
-from toolhop_tools.model import EpisodeAction, Item
+from toolhop_tools.model import EpisodeAction, Item, Tool
 from toolhop_tools.perturb.change import drawn
 from toolhop_tools.perturb.nearest import schema_texts
 from toolhop_tools.scenarios.kinds import kind_of
@@ -216,7 +216,7 @@ def _hiding(
     )  # fmt: skip
     return Draft(
         made, label, held, answered(made), tried(made, lost, scene), fault=Reason.STILL_SOLVED,
-        siblings=(plain_of(scene, seed),),
+        in_pairs=False, siblings=(plain_of(scene, seed),),
     )  # fmt: skip
 
 
@@ -241,20 +241,18 @@ def _left(scene: Scene, made: Item, said: Said, *, guessable: bool) -> bool:
                 return True
         elif ground(asked(made, at, scene.returned), leaf) is not Ground.NOWHERE:
             return True
-    return isinstance(value, str) and len(value) > 2 and any(_offered(made, value))
+    # A number stands in many texts: in those of the tools that are given it, it tells.
+    if isinstance(value, str):
+        return len(value) > 2 and any(_told_by(tool, value) for tool in made.tools.values())
+    return any(_told_by(made.hops[at].tool, value) for at, _ in said.uses)
 
 
-def _offered(item: Item, value: str) -> Iterator[bool]:
-    """Whether schemas on offer say the value: in a description, a default, an example."""
-    own = name_words(value)
-    for tool in item.tools.values():
-        schema = tool.schema
-        listed = [
-            schema.description,
-            *schema_texts(dict(schema.parameters)),
-            *_values(schema.parameters),
-        ]
-        yield any(runs(own, words(text)) for text in listed)
+def _told_by(tool: Tool, value: str | float) -> bool:
+    """Whether a schema says the value: in a description, a default, an example."""
+    schema, own = tool.schema, name_words(as_text(value))
+    shown = dict(schema.parameters)
+    texts = [schema.description, *schema_texts(shown), *_values(shown)]
+    return any(runs(own, words(text)) or spans(text, value) for text in texts)
 
 
 def _values(schema: object) -> Iterator[str]:

@@ -11,9 +11,10 @@ from pydantic import TypeAdapter
 
 from toolhop_sandbox.outcome import JSON
 from toolhop_tools.answers import same_answer
+from toolhop_tools.dates import whole_date
 from toolhop_tools.errors import BadChoice
 from toolhop_tools.model import EpisodeAction, Item
-from toolhop_tools.words import as_text
+from toolhop_tools.words import as_text, name_words
 
 BENCHMARK = "scenarios"
 FIELD = "scenario"
@@ -109,9 +110,10 @@ class Checks:
     """How the label was shown."""
 
     tools: int = 0
-    """Pairs of a lost hop and a tool on offer that was tried in its place, in vain."""
+    """Pairs of a hop and a tool that was tried in its place, in vain: hops that are lost, or that
+    hang on one."""
     taken_out: tuple[str, ...] = ()
-    """Distractors that did the job of a lost hop, and were taken out."""
+    """Distractors that did the job of a lost hop or led over it, and were taken out."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,9 +162,18 @@ def label_of(gold: Mapping[str, JSON]) -> Label:
 
 
 def is_answer(item: Item, value: JSON) -> bool:
-    """Whether a value is the answer of a hop or the final one: the user never tells it."""
-    answers = [item.answer, *(hop.answer for hop in item.hops)]
-    return any(same_answer(answer, as_text(value)) for answer in answers if answer)
+    """Whether a value is the answer of a hop or the final one, also as a date in other notation or
+    with an article: the user never tells it.
+    """
+    text = as_text(value)
+    day, own = whole_date(text), name_words(text)
+    return any(
+        same_answer(answer, text)
+        or (day is not None and whole_date(answer) == day)
+        or (bool(own) and name_words(answer) == own)
+        for answer in (item.answer, *(hop.answer for hop in item.hops))
+        if answer
+    )
 
 
 def hidden_in(item: Item) -> tuple[Hidden, ...]:

@@ -32,6 +32,7 @@ from toolhop_tools.scenarios.scene import (
     plain_of,
     renamed,
     shown,
+    skipped,
     tried,
     with_lines,
     with_sentence,
@@ -100,7 +101,8 @@ def _limited(scene: Scene, at: int, leaf: Leaf, seed: int) -> Draft:
     )  # fmt: skip
     return Draft(
         made, label, held, (*rest, *fails),
-        tried(made, lost, scene), siblings=(plain_of(scene, seed),),
+        (*tried(made, lost, scene), *skipped(made, lost, scene)),
+        siblings=(plain_of(scene, seed),),
     )  # fmt: skip
 
 
@@ -240,7 +242,7 @@ def _cloned(
                 label,
                 held,
                 (*answered(made, rest), *expected),
-                () if fits else tried(made, [at], scene),
+                () if fits else (*tried(made, [at], scene), *skipped(made, [at], scene)),
                 fault=Reason.STILL_SOLVED,
             )
         )
@@ -283,7 +285,7 @@ def call_limit(scene: Scene, seed: int) -> Drafts:
     return (
         Draft(
             made, label, held, answered(made), _jumps(scene, made, needed),
-            fault=Reason.SHORT_CUT, siblings=(sibling,),
+            fault=Reason.SHORT_CUT, siblings=(sibling,), in_pairs=False,
         ),
     )  # fmt: skip
 

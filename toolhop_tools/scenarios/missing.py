@@ -18,6 +18,7 @@ from toolhop_tools.scenarios.scene import (
     answered,
     drawn_hops,
     shown,
+    skipped,
     strangers,
     tried,
     with_sentence,
@@ -166,5 +167,5 @@ def _without(
     )
     return Draft(
         made, label, frozenset(tool.name for tool in (*more, *held)), answered(made, rest),
-        tried(made, lost, scene), siblings=(sibling,),
+        (*tried(made, lost, scene), *skipped(made, lost, scene)), siblings=(sibling,),
     )  # fmt: skip

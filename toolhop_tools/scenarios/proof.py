@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
+from itertools import islice
 
 from toolhop_sandbox.base import Session
 from toolhop_sandbox.outcome import JSON, Outcome, Raised, Returned
 from toolhop_tools.answers import plain_number, plain_text, same_answer
 from toolhop_tools.certify.audit import randomised
 from toolhop_tools.certify.calls import MOST_CUT, KnownCalls
-from toolhop_tools.certify.candidates import Task, texts_of
-from toolhop_tools.certify.conditions import Kind, answers
+from toolhop_tools.certify.candidates import Task, Tried, texts_of
+from toolhop_tools.certify.conditions import Kind, answers, ungrounded
 from toolhop_tools.certify.judging import judge
 from toolhop_tools.certify.model import Basis, HopProof, HopVerdict
 from toolhop_tools.certify.prove import asked
@@ -24,8 +26,12 @@ from toolhop_tools.model import GoldCall, Item, canonical
 from toolhop_tools.reading import read_result
 from toolhop_tools.scenarios.label import Checks, Label
 from toolhop_tools.scenarios.scene import Draft, Expected, Gives, Reason, Scene, gold_of
-from toolhop_tools.words import scalars
+from toolhop_tools.words import as_text, scalars
 
+MOST_OF_ONE, MOST_TOLD, LONGEST_TOLD = 4, 8, 60
+"""Values that one tool tells another, and that all tools do; letters of one."""
+MOST_IN_PAIRS = 80
+"""Calls of a search with what another tool told: there are many, and few values to try."""
 OTHERS = 16
 """Calls with other values that show whether a tool computes or looks up."""
 SOME, NEARLY_ALL = 0.3, 0.9
@@ -52,6 +58,8 @@ class Prover:
     """Has time for slow tools."""
     basis: Basis
     found: dict[str, HopProof] = field(default_factory=dict)
+    told: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    """By search: what the tool told."""
     endless: set[str] = field(default_factory=set)
     """Digests of programs whose calls ran out of time or memory in a search."""
     calls: int = 0
@@ -133,7 +141,9 @@ class Prover:
         return draft
 
     async def _twins(self, draft: Draft) -> frozenset[str] | Reason:
-        """Tools of others that do a lost job; the reason where one of the item's own does it."""
+        """Tools of others that do a lost job, alone or with what another tool tells; the reason
+        where one of the item's own does it.
+        """
         found = set[str]()
         solved = {HopVerdict.PROVEN, HopVerdict.AMBIGUOUS}
         if draft.ambiguous_too:
@@ -143,25 +153,48 @@ class Prover:
             if name in found or (await self._search(task)).verdict not in solved:
                 continue
             if name not in draft.removable:
-                own = {hop.tool.name for hop in draft.item.hops} - {name}
-                return Reason.OWN_TOOL if name in own else draft.fault
+                return _fault(draft, name)
             found.add(name)
+        for task in draft.in_vain if draft.in_pairs else ():
+            name = task.hop.tool.name
+            jobs = [one for one in draft.in_vain if one.asked == task.asked and one is not task]
+            told = {
+                text: one.hop.tool.name
+                for one in jobs
+                if one.hop.tool.name not in found
+                for text in self.told.get(_key(one), ())
+            }
+            if name in found or not told:
+                continue
+            earlier = (*task.asked.earlier, *islice(told, MOST_TOLD))
+            more = replace(task, asked=replace(task.asked, earlier=earlier))
+            proof = await self._search(more, MOST_IN_PAIRS)
+            if proof.verdict not in solved:
+                continue
+            given = _all_texts(proof.arguments or {})
+            pair = [name, *(told[text] for text in told if text in given)]
+            out = next((one for one in pair if one in draft.removable), None)
+            if out is None:
+                return _fault(draft, name)
+            found.add(out)
         return frozenset(found)
 
-    async def _search(self, task: Task) -> HopProof:
+    async def _search(self, task: Task, most: int | None = None) -> HopProof:
         tool = task.hop.tool
-        key = canonical(
-            [repr(task.asked), task.hop.question, dict(tool.schema.parameters), tool.body_parts]
-        )
+        key = _key(task)
         if key not in self.found:
             seed = f"{self.basis.seed}/{task.hop.question}"
             # A tool that ran out of time all over in one search is given up sooner in the next.
-            search = Search(self.session, task, self.basis, seed, run_batch=self.known)
+            basis = self.basis
+            if most is not None:
+                basis = replace(basis, executions=min(basis.executions, most))
+            search = Search(self.session, task, basis, seed, run_batch=self.known)
             search.calls.cut = MOST_CUT - 1 if tool.program.digest in self.endless else 0
             self.found[key] = await search.prove()
             if search.calls.cut >= MOST_CUT:
                 self.endless.add(tool.program.digest)
             self.calls += search.calls.executions
+            self.told[key] = _told_in(task, search.calls.tried)
         return self.found[key]
 
     async def _gives(self, item: Item, one: Expected) -> bool:
@@ -173,6 +206,43 @@ class Prover:
         session = self.patient if one.slow else self.session
         outcome = await session.call(tool.program, one.arguments)
         return _is_as_expected(one, outcome)
+
+
+def _key(task: Task) -> str:
+    tool = task.hop.tool
+    return canonical(
+        [repr(task.asked), task.hop.question, dict(tool.schema.parameters), tool.body_parts]
+    )
+
+
+def _fault(draft: Draft, name: str) -> Reason:
+    """Why an item is refused one of whose tools, which has to stay, does a lost job."""
+    hops = list(enumerate(draft.item.hops, 1))
+    lost = {hop.tool.name for at, hop in hops if at in draft.label.lost}
+    own = {hop.tool.name for _, hop in hops} - lost
+    return Reason.OWN_TOOL if name in own else draft.fault
+
+
+def _told_in(task: Task, calls: Sequence[Tried]) -> tuple[str, ...]:
+    """What a tool tells to whoever calls it with what the question says: short values that are
+    none of the call's own.
+    """
+    found = dict[str, None]()
+    for one in calls:
+        if not one.text or tells_of_error(one.value) or len(found) >= MOST_OF_ONE:
+            continue
+        if not task.content(one.arguments) or ungrounded(task, one.arguments):
+            continue
+        given = _all_texts(one.arguments)
+        for _, leaf in scalars(one.value):
+            text = as_text(leaf)
+            if leaf is not None and not isinstance(leaf, bool) and 0 < len(text) <= LONGEST_TOLD:
+                found |= {} if text in given else {text: None}
+    return tuple(islice(found, MOST_OF_ONE))
+
+
+def _all_texts(arguments: Mapping[str, JSON]) -> set[str]:
+    return {as_text(leaf) for _, leaf in scalars(dict(arguments))}
 
 
 def _texts(task: Task, arguments: dict[str, JSON]) -> set[str]:

@@ -17,12 +17,15 @@ from typing import TypeAlias
 from toolhop_sandbox.base import Program
 from toolhop_sandbox.outcome import JSON
 from toolhop_tools.certify.candidates import Task
+from toolhop_tools.certify.mentions import mentions
 from toolhop_tools.certify.model import HopProof
 from toolhop_tools.certify.prove import asked
+from toolhop_tools.certify.readable import Asked
 from toolhop_tools.model import GoldCall, Hop, Item, Tool
 from toolhop_tools.perturb.change import drawn
 from toolhop_tools.perturb.nearest import Nearest
 from toolhop_tools.scenarios.label import Label, Scenario
+from toolhop_tools.scenarios.masking import without
 
 FURTHER = 3
 """Tools of other items that an item holds and does not show: what a change of tools may bring."""
@@ -144,6 +147,8 @@ class Draft:
     """Searches that must prove nothing: a hop with each tool that could be used in its place."""
     ambiguous_too: bool = False
     """Whether a search that ends as ambiguous counts as in vain."""
+    in_pairs: bool = True
+    """Whether those searches are made too with what the other tools tell."""
     find: tuple[tuple[int, Task], ...] = ()
     """Hops (from 0) whose gold call has to be found anew, and how it is searched for."""
     fault: Reason = Reason.OWN_TOOL
@@ -198,17 +203,44 @@ def answered(item: Item, hops: Iterable[int] | None = None) -> tuple[Expected, .
 
 def tried(item: Item, lost: Iterable[int], scene: Scene) -> tuple[Task, ...]:
     """Each lost hop (from 0) with each tool that is on offer or may come on offer."""
+    return tuple(
+        Task(replace(item.hops[at], tool=tool, gold=None), asked(item, at, scene.returned))
+        for at in lost
+        for tool in _to_be_tried(item)
+    )
+
+
+def skipped(item: Item, lost: Iterable[int], scene: Scene) -> tuple[Task, ...]:
+    """Each hop (from 0) that hangs on a lost one, with each such tool, and without the answers that
+    are out of reach: a tool may lead over a lost hop at once.
+    """
+    gone, questions, tasks = set(lost), dict[int, str](), list[Task]()
+    for at, hop in enumerate(item.hops):
+        fed = [n for n in dict.fromkeys(e.hop - 1 for e in scene.proofs[at].edges) if n in gone]
+        own: str | None = hop.question
+        for n in fed:
+            own = own and without(own, item.hops[n].answer, "that")
+        # A question that spells an answer otherwise would tell it.
+        questions[at] = " ".join([*(questions[n] for n in fed), own or ""]).strip()
+        if not fed:
+            continue
+        gone.add(at)
+        known = [n for n in range(at) if n not in gone]
+        earlier = tuple(item.hops[n].answer for n in known)
+        returned = {k: scene.returned[n] for k, n in enumerate(known) if n in scene.returned}
+        read = mentions(questions[at], earlier)
+        found = Asked(hop.answer, read, earlier, item.question, returned)
+        tasks += [Task(Hop(questions[at], hop.answer, tool), found) for tool in _to_be_tried(item)]
+    return tuple(tasks)
+
+
+def _to_be_tried(item: Item) -> list[Tool]:
     off = {hop.tool.name for hop in item.hops} - {*item.order}
-    tools = [
+    return [
         tool
         for name, tool in item.all_tools.items()
         if name not in off and isinstance(tool.body, Program)
     ]
-    return tuple(
-        Task(replace(item.hops[at], tool=tool, gold=None), asked(item, at, scene.returned))
-        for at in lost
-        for tool in tools
-    )
 
 
 def strangers(

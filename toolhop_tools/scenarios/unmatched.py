@@ -17,6 +17,7 @@ from toolhop_tools.scenarios.scene import (
     held_back,
     plain_of,
     shown,
+    skipped,
     tried,
 )
 
@@ -41,14 +42,16 @@ def _unmatched(scene: Scene, seed: int, kind: Scenario) -> Drafts:
     made = shown(whole, [tool.name for tool in foreign], seed)
     own = tuple(dict.fromkeys(hop.tool.name for hop in item.hops))
     back = kind is Scenario.RESERVE
+    lost = range(len(item.hops))
     label = Label(
         kind, item.id, False, EpisodeAction.CHANGE_TOOLS, solvable_after=back,
-        lost=tuple(range(1, len(item.hops) + 1)), reserve=own if back else (),
+        lost=tuple(at + 1 for at in lost), reserve=own if back else (),
     )  # fmt: skip
     return (
         Draft(
             made, label, held | {tool.name for tool in foreign}, answered(made),
-            tried(made, range(len(item.hops)), scene), siblings=(plain_of(scene, seed),),
+            (*tried(made, lost, scene), *skipped(made, lost, scene)),
+            siblings=(plain_of(scene, seed),),
         ),
     )  # fmt: skip
 

@@ -25,7 +25,7 @@ from toolhop_tools.dates import whole_date
 from toolhop_tools.leaves import Leaf, leaves
 from toolhop_tools.model import canonical
 from toolhop_tools.scenarios.label import Label
-from toolhop_tools.words import as_text, bare, runs, scalars, words
+from toolhop_tools.words import as_text, runs, scalars, words
 
 
 class Type(StrEnum):
@@ -98,9 +98,13 @@ class _Source:
 
     text: str
     turn: int = 0
-    own: frozenset[str] = frozenset()
-    """Values of the call that it answers: that they come back says nothing of where they are
-    from."""
+    own: tuple[Words, ...] = ()
+    """Values of the call that it answers: that they, or parts of them, come back says nothing of
+    where they are from."""
+
+    def echoes(self, value: Words) -> bool:
+        """Whether a value, or what it is a part of, is the call's own."""
+        return any(runs(value, one[:_MOST_WORDS]) for one in self.own)
 
     @cached_property
     def known(self) -> Known:
@@ -116,14 +120,24 @@ def judged_calls(trace: Trace, task: Task) -> list[Judged]:
     sources, found, before = [_Source(task.question)], list[Judged](), list[Called]()
     calls = trace.calls
     for call in calls:
-        given = frozenset[str]()
+        given: tuple[Words, ...] = ()
         if call.action is None and call.raw.name not in task.acts:
             found.append(_judged(call, before, calls, trace, task, sources))
             before.append(call)
-            arguments = call.verdict.arguments if isinstance(call.verdict, Call) else {}
-            given = frozenset(bare(as_text(value)) for _, value in scalars(dict(arguments)))
+            given = _given(call, task)
         sources.append(_Source(_said(call), call.turn, given))
     return found
+
+
+def _given(call: Called, task: Task) -> tuple[Words, ...]:
+    """A call's values as words; all that it has, where it was not accepted."""
+    if isinstance(call.verdict, Call):
+        texts = [as_text(value) for _, value in scalars(dict(call.verdict.arguments))]
+    else:
+        texts = [call.raw.arguments]
+    if _unknown_name(call, task):
+        texts.append(" ".join(_name_words(call.raw.name)))
+    return tuple(map(plain_words, texts))
 
 
 def _judged(
@@ -238,7 +252,8 @@ def _of_values(
     for leaf in leaves(schema, verdict.arguments):
         if leaf.value is None or isinstance(leaf.value, bool) or as_text(leaf.value) == "":
             continue
-        known = _Heard([one for one in heard if bare(as_text(leaf.value)) not in one.own])
+        own = plain_words(as_text(leaf.value))
+        known = _Heard([one for one in heard if not one.echoes(own)])
         if known.holds(leaf.value):
             continue
         found = _unsaid(leaf, leaf.path[0] in required, known, verdict.tool, tool, task)
@@ -267,7 +282,8 @@ def _unsaid(
         return Finding.UNKNOWN, Type.CONTENT
     if any(same_answer(answer, text) for _, _, answer in task.hops):
         return Finding.HALLUCINATED, Type.TIMING
-    doubtful = known.nearly(text) if isinstance(value, str) else False
+    about = Known(f"{leaf.name} {leaf.about}")
+    doubtful = known.nearly(text, about) if isinstance(value, str) else False
     doubtful = doubtful or plain_words(text) in task.unsaid.get(name, ())
     if not required:
         doubtful = doubtful or _is_choice(value)
@@ -321,10 +337,11 @@ class _Heard:
         return self._joined(text)
 
     def _joined(self, text: str) -> bool:
-        """Whether it is words that were said one after the other, without the spaces."""
+        """Whether it is words that were said one after the other, with other spaces."""
         own = "".join(plain_words(text))
         return len(own) >= _LEAST_JOINED and any(
-            own in _joints(one.known.in_order[:_MOST_WORDS]) for one in self._sources
+            one.known.holds(own) or own in _joints(one.known.in_order[:_MOST_WORDS])
+            for one in self._sources
         )
 
     def bounds_year(self, text: str) -> bool:
@@ -334,16 +351,24 @@ class _Heard:
             return False
         return any(Decimal(day.year) in one.numbers for one in self._sources)
 
-    def nearly(self, text: str) -> bool:
-        """Whether each telling word is another form of one that was said, or it is one letter."""
+    def nearly(self, text: str, about: Known) -> bool:
+        """Whether each telling word is another form of one that was said, or it is one letter.
+
+        Beside a word that was said, its parameter's own words and initials are no others.
+        """
         own = words(text)
         if len(text) == 1:
             return True
-        said = _stems(word for one in self._sources for word in one.known.in_order)
-        return bool(own) and all(
+        every = [word for one in self._sources for word in one.known.in_order]
+        said, initials = _stems(every), {word[0] for word in every}
+        forms = [
             (len(word) > 3 and not any(map(str.isdigit, word)) and word[:5] in said)
             or any(one.known.holds(word) for one in self._sources)
             for word in own
+        ]
+        return any(forms) and all(
+            form or (about.holds(word) if len(word) > 1 else word in initials)
+            for form, word in zip(forms, own, strict=True)
         )
 
 
