@@ -64,7 +64,7 @@ const compareView = (rows, bodies) => {
         pair.map((turn, side) =>
           el(
             "div",
-            { class: "side", "data-side": "AB"[side] },
+            { class: "side", "data-side": side + 1 },
             turn ? turnView(turn, context[side]) : el("p", { class: "note" }, "no such turn"),
           ),
         ),
@@ -74,7 +74,7 @@ const compareView = (rows, bodies) => {
       "div",
       { class: "sides" },
       rows.map((row, side) =>
-        el("div", { class: "side", "data-side": "AB"[side] }, ending(row, bodies[side])),
+        el("div", { class: "side", "data-side": side + 1 }, ending(row, bodies[side])),
       ),
     ),
   );
@@ -87,11 +87,11 @@ const sideHead = (rows, bodies, side) => {
   const choices = report.rows.filter((one) => one.item === row.item);
   return el(
     "div",
-    { class: "side", "data-side": "AB"[side] },
+    { class: "side", "data-side": side + 1 },
     el(
       "label",
       { class: "picker" },
-      el("span", { class: "unseen" }, `Episode ${"AB"[side]}`),
+      el("span", { class: "unseen" }, ["First episode", "Second episode"][side]),
       el(
         "select",
         {
@@ -102,6 +102,7 @@ const sideHead = (rows, bodies, side) => {
         choices.map((one) => el("option", { value: one.key, selected: one === row }, describeRow(one))),
       ),
     ),
+    el("p", {}, groupBadge(report.groups[row.group])),
     outcome(row, bodies[side]),
     parentNote(row),
   );
