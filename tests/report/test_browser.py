@@ -482,6 +482,8 @@ def test_an_ablation_is_drawn(driver: Chrome, ablation: Path, tmp_path: Path) ->
     page.one(f"{section} .discordant a").click()
     page.until("return document.querySelector('.compare') !== null")
     assert page.texts(".heads .badge") == ["Adetailed", "Bdetailed-then-minimal"]
+    sides = page.js("return [...document.querySelectorAll('.side')].map((e) => e.dataset.side)")
+    assert set(sides) == {"A", "B"}, "on a phone the letter stands beside each turn"
     page.js("location.hash = '#view=episodes&group=B'")
     page.until_text("#total", "2 of")
     assert set(page.texts(".row .badge")) == {"Bdetailed-then-minimal"}

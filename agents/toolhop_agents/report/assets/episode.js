@@ -270,7 +270,7 @@ const alike = (texts) =>
     ),
   );
 
-const parentNote = (row) => {
+const parentNote = (row, beside) => {
   if (!row.parent) return null;
   const parent = rowOf.get(row.shared_prefix);
   const name = oneLine(row.parent);
@@ -280,7 +280,7 @@ const parentNote = (row) => {
     `Branch of `,
     parent ? el("a", { href: episodeLink(parent) }, name) : name,
     ` from turn ${row.prefix_turns + 1}, ${row.last_level} feedback. `,
-    parent && el("a", { href: hashOf({ compare: [parent.key, row.key] }) }, "Side by side"),
+    parent && parent !== beside && el("a", { href: hashOf({ compare: [parent.key, row.key] }) }, "Side by side"),
   );
 };
 
