@@ -46,17 +46,16 @@ const errorsSection = () => {
       ],
     }),
   );
+  const shown = wide && report.groups.length > 1 ? report.groups : [];
   const columns = [
     { name: "code" },
-    ...(wide
-      ? report.groups.map((group) => ({ name: groupChip(group), label: group.name, number: true }))
-      : []),
+    ...shown.map((group) => ({ name: groupChip(group), label: group.name, number: true })),
     { name: "all", number: true },
   ];
   const cell = (group, code) => (group.errors[code] ? count(group.errors[code]) : "–");
   const rows = order.map((code) => [
     words(code),
-    ...(wide ? report.groups.map((group) => cell(group, code)) : []),
+    ...shown.map((group) => cell(group, code)),
     el("a", { href: hashOf({ view: "episodes", filters: { error: code } }) }, count(codes.get(code))),
   ]);
   const failing = report.groups.filter((group) => Object.keys(group.errors).length);
