@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import socket
 from dataclasses import replace
 from pathlib import Path
@@ -19,6 +20,9 @@ from tests.report.browser import Keys, Page
 from tests.report.conftest import fresh
 from tests.report.made import SLIP, SOLVED, Script, trace, write_run
 from tests.report.texts import BIG, HOSTILE
+from toolhop_agents.ablate.folder import AblationFolder
+from toolhop_agents.ablate.result import result
+from toolhop_agents.ablate.table import headlines, main_rows
 from toolhop_agents.report.collect import Report, collect
 from toolhop_agents.report.conversation import body
 from toolhop_agents.report.pack import Chunks
@@ -164,6 +168,7 @@ def test_an_episode_is_shown_in_full(page: Page) -> None:
     page.read(f"alpha{EPISODE}", "alpha")
     assert "300 in" not in page.one(".outcome").text
     assert "400 in, 80 out" in page.one(".outcome").text
+    assert page.texts(".turn-head .note")[0] == "100 tokens in, 20 out · 500 ms · $0.00200"
     page.read(f"lost{EPISODE}", "lost")
     assert "the endpoint did not answer" in page.one(".ending").text
     page.read(f"open{EPISODE}", "open")
@@ -193,7 +198,7 @@ def test_branches_stand_side_by_side_with_what_they_share_folded(page: Page) -> 
     assert any("The call failed." in side for side in sides)
     assert any("must be of type integer" in side for side in sides)
     Select(page.one("#side-a")).select_by_value(f"fork{EPISODE}")
-    page.until_text(".compare .fold summary", "turns alike")
+    page.until_text("#shared summary", "turns alike")
     page.open(f"#compare=fork{EPISODE}&with=alpha{EPISODE}")
     assert page.texts("#shared summary") == ["2 turns alike"]
     assert page.texts("h1") == ["fork and alpha"]
@@ -208,6 +213,9 @@ def test_keys_alone_are_enough(page: Page) -> None:
     assert page.focused == "main"
     page.press("/")
     page.until("return document.activeElement.id === 'search'")
+    page.press(Keys.ARROW_DOWN)
+    assert page.focused == "list"
+    page.press("/")
     page.press(Keys.ESCAPE)
     page.until("return document.activeElement.id === 'list'")
     page.press(Keys.HOME, Keys.ARROW_DOWN)
@@ -217,6 +225,10 @@ def test_keys_alone_are_enough(page: Page) -> None:
     page.until_text("#episode-title", "beta")
     assert page.focused == "episode-title"
     assert page.texts('.row[aria-selected="true"] b') == ["beta"]
+    stops = page.js(
+        "return [...document.querySelectorAll('.turns a')].filter((e) => e.tabIndex >= 0)"
+    )
+    assert stops == [], "the time line leads to turns and calls, with one stop"
     page.press(Keys.ESCAPE)
     page.until("return document.activeElement.id === 'list'")
     assert "episode=" not in page.hash
@@ -332,12 +344,26 @@ def test_no_table_is_cut_off_at_any_width(page: Page) -> None:
     for width in (375, 721, 850, 1000, 1090, 1300):
         page.resize(width, 900)
         page.until(f"return innerWidth === {width}")
-        cut = page.js(
+        page.until(
             "return [...document.querySelectorAll('table')]"
-            ".filter((e) => e.scrollWidth > e.parentElement.clientWidth + 1)"
-            ".map((e) => e.textContent.slice(0, 60))"
+            ".every((e) => e.scrollWidth <= e.parentElement.clientWidth + 1)"
         )
-        assert cut == [], width
+
+
+def test_on_a_phone_a_value_stands_beside_its_label_and_a_small_table_is_one(page: Page) -> None:
+    page.resize(390, 844)
+    page.open()
+    page.js(OPEN_ALL)
+    page.until("return document.querySelector('.cards') !== null")
+    high = page.js(
+        """
+        return [...document.querySelectorAll('.cards td')]
+          .filter((e) => e.checkVisibility() && e.offsetHeight > 48).map((e) => e.textContent);
+        """
+    )
+    assert high == []
+    # Columns that fit stay columns.
+    assert page.count("[aria-labelledby=h-errors] table:not(.cards) thead") == 1
 
 
 def test_hostile_texts_are_shown_and_do_nothing(page: Page) -> None:
@@ -440,13 +466,27 @@ def test_an_ablation_is_drawn(driver: Chrome, ablation: Path, tmp_path: Path) ->
         "Difference: strict, percentage points"
     )
     cells = page.texts(f"{section} table:first-of-type tbody tr:first-child td")
-    assert cells[:2] == ["with a failed call", "strict %"]
+    assert cells[:3] == ["detailed, minimal", "strict %", "2"], "what two prefixes share is one row"
+    folder = AblationFolder.open(ablation)
+    found = result(folder.ablation, folder.episodes()).rows
+    said = list(headlines(folder.ablation, main_rows(folder.ablation, found)))
+    assert page.texts(".heading .effect") == said
+    assert said[0].startswith("Feedback detailed → minimal: strict goes from 100.0 to 0.0 per cent")
+    assert "agentscript" in page.texts(".heading .settings div")
+    heads = page.texts("th[scope=col]")
+    assert not any(head.startswith(("tokens", "cost")) for head in heads), "none were counted"
     summaries = page.texts(f"{section} summary")
     assert "By the hop of the first failed call" in summaries
     assert any("discordant pair" in text for text in summaries)
     page.js(OPEN_ALL)
     page.one(f"{section} .discordant a").click()
     page.until("return document.querySelector('.compare') !== null")
+    assert page.texts(".heads .badge") == ["Adetailed", "Bdetailed-then-minimal"]
+    sides = page.js("return [...document.querySelectorAll('.side')].map((e) => e.dataset.side)")
+    assert set(sides) == {"A", "B"}, "on a phone the letter stands beside each turn"
+    page.js("location.hash = '#view=episodes&group=B'")
+    page.until_text("#total", "2 of")
+    assert set(page.texts(".row .badge")) == {"Bdetailed-then-minimal"}
     assert page.errors() == []
 
 
@@ -536,15 +576,57 @@ def test_a_benchmark_of_many_measures_is_reachable_whole(
         page.open()
         page.js(OPEN_ALL)
         assert page.js("return document.documentElement.scrollWidth") <= width
-        cut = page.js(
+        page.until(
             """
             return [...document.querySelectorAll('td, th')]
               .filter((e) => e.checkVisibility() && !e.closest('thead'))
               .filter((e) => !e.closest('.scroll') || innerWidth < 1000)
-              .filter((e) => e.getBoundingClientRect().right > innerWidth + 1)
-              .map((e) => e.textContent);
+              .every((e) => e.getBoundingClientRect().right <= innerWidth + 1);
             """
         )
-        assert cut == []
     assert page.count("#h-totals") == (name != "nestools")
     assert page.errors() == []
+
+
+def played(folder: Path, *flags: str) -> Path:
+    """The page of a run."""
+    done = toolhop("run", *flags, "--json", "--log-dir", str(folder / "logs"))
+    assert done.returncode == 0, done.stderr
+    out = folder / "page.html"
+    assert toolhop("report", json.loads(done.stdout)["run"], "--out", str(out)).returncode == 0
+    return out
+
+
+def test_a_scenario_shows_its_label_and_what_the_agent_did(driver: Chrome, tmp_path: Path) -> None:
+    data = rows_of("scenarios", tmp_path / "data")
+    flags = ("--data", data, "--agent", "asks-when-missing", "--sandbox", "process")
+    page = fresh(driver, played(tmp_path, *flags))
+    page.open("#episode=norway-missing-parameter_informed_e1_a1")
+    assert "scenario: missing-parameter" in page.texts(".labels .tag")
+    assert "gold\nask the user, then" in page.one(".outcome").text
+    asked = page.one(".call.action").text
+    for part in ("talk_to_user", "asks the user", "by rule", "the user\n"):
+        assert part in asked
+    page.read("norway-missing-tool_informed_e1_a1", "missing-tool")
+    assert "asks for other tools" in page.texts(".call.action .tag")
+    assert "gives up" in page.texts(".call.action .tag")
+    # Nothing is said of what a scripted agent does not take.
+    for place in ("", "#view=episodes", "#episode=norway-missing-tool_informed_e1_a1"):
+        page.open(place)
+        page.js(OPEN_ALL)
+        text = page.one("main").text
+        assert not re.search(r"(?<![\d.])0 s\b|\$0|\b0 tokens|\b0 calls|0/0", text), place
+    assert page.texts(".turn-head .note")[0] == ""
+
+
+def test_what_judges_said_can_be_read(driver: Chrome, tmp_path: Path) -> None:
+    data = rows_of("relytoolbench", tmp_path / "data")
+    page = fresh(driver, played(tmp_path, "--data", data, "--agent", "always-ask"))
+    page.open("#episode=G1_instruction-1_finish_e1_a1")
+    assert "1 question to the judge: mechanical" in page.texts("summary")
+    assert page.texts(".judged li") == ["answer status Unsolved: it gives up"]
+    data = rows_of("toolbehonest", tmp_path / "rows")
+    page = fresh(driver, played(tmp_path, "--data", data, "--agent", "gold", "--mode", "level-3",
+                                "--judge", "overlap"))  # fmt: skip
+    page.open("#episode=single_step-0-unsolvable_level-3_e1_a1")
+    assert "1.00 Rings a bell." in page.texts(".judged li li")

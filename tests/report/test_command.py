@@ -98,3 +98,37 @@ def test_an_ablation_is_a_report_on_its_arms(ablation: Path, tmp_path: Path) -> 
         assert rows[branch["shared_prefix"]]["item"] == branch["item"]
     # Figures of the ablation itself; its runs are not paired a second time.
     assert data_there["pairs"] == []
+
+
+def test_several_runs_begin_with_what_each_changes_where_it_can_be_compared(tmp_path: Path) -> None:
+    runs = []
+    for flags in (
+        ("--agent", "faulty:0.5"),
+        ("--agent", "faulty:0.5", "--feedback", "minimal"),
+        ("--agent", "oracle", "--feedback", "minimal"),
+    ):
+        done = toolhop("run", *flags, "--limit", "4", "--sandbox", "process", "--json",
+                       "--log-dir", str(tmp_path))  # fmt: skip
+        assert done.returncode == 0, done.stderr
+        runs.append(json.loads(done.stdout)["run"])
+    out = tmp_path / "page.html"
+    assert report(*runs, "--out", out).returncode == 0
+    # The third differs from the first in two settings: what a difference comes from is not known.
+    (text,) = data_of(out)["headlines"]
+    assert text.startswith("Feedback detailed → minimal: strict ")
+    assert "over 4 pairs of all episodes. Chance alone can explain it (p = 1.0000" in text
+    said = json.loads(toolhop("compare", *runs[:2], "--json").stdout)
+    (lead, *_) = said["comparisons"][0]["groups"][0]["measures"]
+    assert f"{100 * lead['difference']:+.1f} points" in text
+    assert f"{100 * lead['low']:+.1f} .. {100 * lead['high']:+.1f})" in text
+
+
+def test_addresses_and_paths_of_settings_stay_out_of_the_page(tmp_path: Path) -> None:
+    folder = write_run(tmp_path, [Script("a", turns=SOLVED)])
+    manifest = json.loads((folder / "manifest.json").read_text())
+    hidden = ("base_url", "judge_base_url", "user_model_base_url", "certificates", "cache", "data")
+    manifest["settings"] |= dict.fromkeys(hidden, "/somewhere/private")
+    (folder / "manifest.json").write_text(json.dumps(manifest))
+    out = tmp_path / "page.html"
+    assert report(folder, "--out", out).returncode == 0
+    assert "/somewhere/private" not in json.dumps(data_of(out))

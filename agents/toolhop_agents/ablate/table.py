@@ -20,6 +20,7 @@ from toolhop_agents.compare.cells import (
     interval,
     p_value,
 )
+from toolhop_agents.compare.sentences import difference, effect
 from toolhop_agents.stacked import StackedTable
 from toolhop_agents.terminal import plain
 from toolhop_env.measures import Measure, Unit
@@ -57,17 +58,15 @@ def print_result(
 
     At most `most` discordant pairs a contrast are listed.
     """
-    tables: Tables = {}
-    for row in found.rows:
-        tables.setdefault((row.contrast.design, row.population), []).append(row)
-    main = "forked" if ablation.forks else "independent"
-    usual = [(main, "failed"), (main, "all")] if ablation.forks else [(main, "all")]
-    known = (one for one in usual if any(row.effect for row in tables.get(one, ())))
-    rows = tables.pop(next(known, usual[0]), [])
+    rows = main_rows(ablation, found.rows)
     if not rows:
         console.print("There is nothing to compare yet.")
         return
-    for text in _headlines(ablation, rows):
+    tables: Tables = {}
+    for row in found.rows:
+        if row not in rows:
+            tables.setdefault((row.contrast.design, row.population), []).append(row)
+    for text in headlines(ablation, rows):
         console.print(plain(text))
     console.print()
     _print_effects(console, ablation, rows, same=_take_equal(tables, rows))
@@ -78,56 +77,38 @@ def print_result(
         console.print(plain("--full has the other tables and the discordant pairs.", "dim"))
 
 
-def _headlines(ablation: Ablation, rows: Sequence[Row]) -> Iterator[str]:
-    """Of each two levels, by the leading measure: what changed and by how much, and how sure."""
-    lead = [row for row in rows if row.measure == rows[0].measure]
+def headlines(ablation: Ablation, rows: Sequence[Row]) -> Iterator[str]:
+    """Of each two levels, by the leading measure: what changed and by how much, and how sure.
+
+    Args:
+        ablation: as it was asked for.
+        rows: those of `main_rows`.
+    """
+    lead, confidence = [row for row in rows if row.measure == rows[0].measure], ablation.confidence
     for second in dict.fromkeys(row.contrast.second for row in lead):
         first, *others = (row for row in lead if row.contrast.second == second)
+        levels = f"{first.contrast.first} → {second}"
         if first.effect is None:
-            yield f"{first.contrast.first} → {second}: there is no pair to compare."
+            yield f"{levels}: there is no pair to compare."
             continue
-        yield f"{_change(ablation, first, first.effect)} {_how_sure(ablation, first.effect)}"
+        what = f"{ablation.factor.value.capitalize()} {levels}"
+        of = _episodes(first) + (f", forked under {first.prefix}" if first.prefix else "")
+        yield effect(first.effect, confidence, what=what, of=of)
         for row in others:
             if row.effect is not None and row.effect != first.effect:
-                yield f"Forked under {row.prefix}: {_difference(ablation, row.effect)}."
+                yield f"Forked under {row.prefix}: {difference(row.effect, confidence)}."
 
 
-def _change(ablation: Ablation, row: Row, one: Line) -> str:
-    unit = row.measure.unit
-    before, after = (amount(unit, value, digits=1) for value in (one.before, one.after))
-    per = " per cent" if unit is Unit.SHARE else ""
-    moves = f"goes from {before} to {after}" if before != after else f"stays at {before}"
-    prefix = f", forked under {row.prefix}" if row.prefix else ""
-    return (
-        f"{ablation.factor.value.capitalize()} {row.contrast.first} → {row.contrast.second}: "
-        f"{row.heading} {moves}{per}, a difference of {_difference(ablation, one)}, over "
-        f"{counted(one.pairs, 'pair')} of {_episodes(row)}{prefix}."
-    )
+def main_rows(ablation: Ablation, rows: Sequence[Row]) -> list[Row]:
+    """The rows that say what the ablation found: of forks, of episodes with a failed call.
 
-
-def _difference(ablation: Ablation, one: Line) -> str:
-    unit, limits = one.measure.unit, "no interval"
-    if one.low is not None:
-        limits = f"{100 * ablation.confidence:g} % interval "
-        limits += interval(unit, one.low, one.high, digits=1)
-    points = " points" if unit is Unit.SHARE else ""
-    return f"{amount(unit, one.difference, sign=True, digits=1)}{points} ({limits})"
-
-
-def _how_sure(ablation: Ablation, one: Line) -> str:
-    """Whether chance explains the difference, and what else could have been seen."""
-    p = one.p_value if one.adjusted is None else one.adjusted
-    if p is None:
-        return "It is not tested."
-    said = f"= {p:.4f}" if p >= 0.0001 else "< 0.0001"
-    test = f"p {said}, {one.test}{', Holm' if p != one.p_value else ''}"
-    if p <= 1 - ablation.confidence:
-        return f"Chance alone is an unlikely cause ({test})."
-    missed = ""
-    if one.detectable is not None:
-        least = _percent(one.detectable)
-        missed = f"; with so many pairs a true difference below {least} points is often missed"
-    return f"Chance alone can explain it ({test}){missed}."
+    Where no such pair is scored they are those of all episodes.
+    """
+    design = "forked" if ablation.forks else "independent"
+    own = [row for row in rows if row.contrast.design == design]
+    usual = ("failed", "all") if ablation.forks else ("all",)
+    groups = [[row for row in own if row.population == one] for one in usual]
+    return next((group for group in groups if any(row.effect for row in group)), groups[0])
 
 
 def _take_equal(tables: Tables, rows: Sequence[Row]) -> bool:

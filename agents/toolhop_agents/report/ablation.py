@@ -7,6 +7,7 @@ from collections.abc import Callable
 from toolhop_agents.ablate.folder import AblationFolder
 from toolhop_agents.ablate.plain import to_json
 from toolhop_agents.ablate.result import result
+from toolhop_agents.ablate.table import EFFECTS, headlines, main_rows
 from toolhop_sandbox.outcome import JSON
 
 Keys = Callable[[str, str], str | None]
@@ -21,6 +22,7 @@ def ablation_part(label: str, folder: AblationFolder, keys: Keys) -> dict[str, J
     """
     found = result(folder.ablation, folder.episodes())
     plain = to_json(folder.ablation, found)
+    main = main_rows(folder.ablation, found.rows)
     discordant: list[JSON] = []
     for one in found.discordant:
         sides = zip(one.contrast.arms(one.pair), (one.pair.before, one.pair.after), strict=True)
@@ -40,6 +42,9 @@ def ablation_part(label: str, folder: AblationFolder, keys: Keys) -> dict[str, J
         "factor": str(folder.ablation.factor),
         "design": "forked" if folder.ablation.forks else "independent",
         "confidence": folder.ablation.confidence,
+        "headlines": list(headlines(folder.ablation, main)) if main else [],
+        "legend": EFFECTS,
+        "main": main[0].population if main else "all",
         "rows": plain["rows"],
         "savings": plain["savings"],
         "discordant": discordant,

@@ -20,7 +20,7 @@ from toolhop_agents.report.figures import (
     played,
 )
 from toolhop_agents.report.pack import Chunks
-from toolhop_agents.report.pairs import EpisodeSide, level_pairs
+from toolhop_agents.report.pairs import EpisodeSide, headlines, level_pairs
 from toolhop_agents.report.runs import RunFolder, Sources
 from toolhop_env.benchmarks import named
 from toolhop_env.diagnosis.diagnose import diagnose
@@ -75,6 +75,7 @@ def collect(sources: Sources) -> Report:
         "runs": [run.facts() for run in runs],
         "groups": list(tables),
         "ablations": _ablations(sources, rows),
+        "headlines": headlines([(one.label, one.store.folder) for one in runs if not one.ablation]),
         "pairs": level_pairs(side for part in parts for side in part.sides()),
         "findings": _findings(findings, rows, [run.label for run in runs]),
         "rows": list(rows),
@@ -96,10 +97,12 @@ class RunPart:
 
     def read(self) -> Iterator[Trace]:
         """The run's traces, each kept before it is handed on."""
-        domains = self.run.domains()
+        domains, judgements = self.run.domains(), self.run.store.judgements()
         for trace, attempt in self.run.episodes():
             benchmark = named(attempt.benchmark)
-            chunk, place = self.chunks.add(body(trace, benchmark))
+            chunk, place = self.chunks.add(
+                body(trace, benchmark, judgements.of(trace.started.episode))
+            )
             domain = domains.get(attempt.item, "")
             more: dict[str, JSON] = {"run": self.number, "domain": domain, "at": [chunk, place]}
             self.rows.append({**row(trace, attempt, benchmark), **more})

@@ -4,13 +4,21 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict
+from types import MappingProxyType
 
 from toolhop_env.attempt import Attempt
 from toolhop_env.benchmark import Benchmark
 from toolhop_env.measures import Measure
+from toolhop_env.questions import (
+    LlmQuestion,
+    SimilaritiesQuestion,
+    SimilarityQuestion,
+    verdict,
+)
 from toolhop_env.reading import CallFormat
+from toolhop_env.runs.judgements import Judgement, holding
 from toolhop_env.score import Score
 from toolhop_env.spending import spent
 from toolhop_env.trace import Called, FeedbackSet, Replied, ToolsChanged, Trace
@@ -21,8 +29,16 @@ QUESTION_CHARS = 160
 """Length to which a row's question is cut: it is one line of a list."""
 
 
-def body(trace: Trace, benchmark: Benchmark) -> dict[str, JSON]:
-    """Everything that a reader of the episode may want to see, in order."""
+def body(
+    trace: Trace, benchmark: Benchmark, judged: Mapping[str, Judgement] = MappingProxyType({})
+) -> dict[str, JSON]:
+    """Everything that a reader of the episode may want to see, in order.
+
+    Args:
+        trace: the episode.
+        benchmark: its benchmark.
+        judged: what a judge said of it, by the question's id.
+    """
     start, ended = trace.started, trace.ended
     return {
         "question": start.question,
@@ -31,6 +47,8 @@ def body(trace: Trace, benchmark: Benchmark) -> dict[str, JSON]:
         "milestones": [
             [one.label, one.expected, one.reached] for one in benchmark.milestones(trace)
         ],
+        "facets": dict(benchmark.facets(start.gold)),
+        "judged": list(_judged(trace, benchmark, judged)) if ended and judged else [],
         "messages": [{"role": one.role, "text": one.content} for one in start.messages],
         "tools": list(start.tools),
         "seed": start.seed,
@@ -40,6 +58,28 @@ def body(trace: Trace, benchmark: Benchmark) -> dict[str, JSON]:
         if ended is None
         else {"ending": str(ended.ending), "wall": ended.wall_s, "reason": ended.reason},
     }
+
+
+def _judged(trace: Trace, benchmark: Benchmark, said: Mapping[str, Judgement]) -> Iterator[JSON]:
+    """What a judge was asked in a word, its verdict, why, and who it is."""
+    for question in benchmark.asked(trace, lambda one: holding(said, one))[0].values():
+        judgement = said.get(question.id)
+        answer = holding(said, question)
+        failed = {} if judgement is None or answer is not None else {"why": judgement.cause}
+        head: dict[str, JSON] = {"judge": "" if judgement is None else judgement.judge, **failed}
+        match question:
+            case LlmQuestion():
+                reason = answer.get("reason") if isinstance(answer, dict) else None
+                found = None if answer is None else verdict(answer)
+                about = question.about or question.id
+                yield {"about": about, "verdict": found, "why": reason, **head}
+            case SimilarityQuestion():
+                texts: JSON = [[question.second, answer]]
+                yield {"about": "similarity", "text": question.first, "to": texts, **head}
+            case SimilaritiesQuestion():
+                values = answer if isinstance(answer, list) else [None] * len(question.others)
+                texts = [list(one) for one in zip(question.others, values, strict=False)]
+                yield {"about": "similarity", "text": question.text, "to": texts, **head}
 
 
 def _events(trace: Trace) -> Iterator[JSON]:
@@ -99,6 +139,8 @@ def _call(event: Called, number: int) -> JSON:
         "level": str(event.level),
         "feedback": event.feedback,
         "hop": event.hop,
+        "action": None if event.action is None else str(event.action),
+        "origin": None if event.origin is None else str(event.origin),
         "wall": event.wall_s,
         "problems": problems,
         "repair": repaired,

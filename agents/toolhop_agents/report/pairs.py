@@ -11,12 +11,17 @@ from collections import defaultdict
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations
+from pathlib import Path
 from typing import NamedTuple, TypeAlias
 
+from toolhop_agents.compare.conditions import DEFAULTS
+from toolhop_agents.compare.pairing import Pairing, pair_up
+from toolhop_agents.compare.sentences import effect
 from toolhop_env.attempt import Attempt
 from toolhop_env.benchmarks import named
 from toolhop_env.pairs.line import Line, Options, line
 from toolhop_env.pairs.pair import Pair
+from toolhop_env.runs.sides import NotComparable, benchmark_of, read_sides
 from toolhop_sandbox.outcome import JSON
 
 
@@ -56,6 +61,42 @@ def level_pairs(sides: Iterable[EpisodeSide]) -> list[JSON]:
     for setting, before, after in (*_forked(usable), *_separate(usable)):
         found[setting].append((before, after))
     return [_comparison(setting, pairs) for setting, pairs in found.items()]
+
+
+def headlines(runs: Sequence[tuple[str, Path]]) -> list[JSON]:
+    """What each later run changes against the first, by the leading measure, as `toolhop compare`
+    has it. Nothing of runs that it refuses to compare.
+
+    Args:
+        runs: labels and folders, in order.
+    """
+    found = [
+        _headline((first, label), (folder, other))
+        for first, folder in runs[:1]
+        for label, other in runs[1:]
+    ]
+    return [text for text in found if text is not None]
+
+
+def _headline(labels: tuple[str, str], folders: Sequence[Path]) -> str | None:
+    try:
+        sides = read_sides(folders, DEFAULTS)
+        benchmark = benchmark_of({one.letter: one.episodes.values() for one in sides})
+        pairing = pair_up(sides[0], sides[1], common=False, allow_differences=False)
+    except NotComparable:
+        return None
+    found = line(benchmark.lead, pairing.pairs, Options()) if benchmark else None
+    if found is None:
+        return None
+    return effect(found, Options().confidence, what=_what(labels, pairing), of="all episodes")
+
+
+def _what(labels: tuple[str, str], pairing: Pairing) -> str:
+    """What differs, or else the runs by name."""
+    if len(pairing.differs) == 1:
+        (one,) = pairing.differs
+        return f"{one.name.replace('_', ' ').capitalize()} {one.before} → {one.after}"
+    return " → ".join(labels)
 
 
 def _forked(sides: Sequence[EpisodeSide]) -> Iterator[Found]:

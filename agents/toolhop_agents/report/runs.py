@@ -18,7 +18,9 @@ from toolhop_env.trace import Trace
 from toolhop_sandbox.outcome import JSON
 from toolhop_tools.perturb.order import tool_order
 
-HIDDEN_SETTINGS = frozenset({"base_url", "chat_template", "gguf", "log_dir", "template"})
+HIDDEN_SETTINGS = frozenset(
+    {"base_url", "cache", "certificates", "chat_template", "data", "gguf", "log_dir", "template"}
+)
 """Settings that a report leaves out: addresses and paths of whoever ran it, and long texts."""
 
 
@@ -73,7 +75,9 @@ class RunFolder:
         shown = {
             name: value
             for name, value in settings.items()
-            if name not in HIDDEN_SETTINGS and value not in (None, "", [])
+            if name not in HIDDEN_SETTINGS
+            and not name.endswith("base_url")
+            and value not in (None, "", [])
         }
         if judge := self.store.judgements().panel:
             shown["judge"] = judge

@@ -37,7 +37,7 @@ from toolhop_env.trace import Called, Ending, Trace
 from toolhop_env.verdicts import Call
 from toolhop_sandbox.outcome import JSON, Returned
 from toolhop_tools.answers import holds
-from toolhop_tools.model import canonical
+from toolhop_tools.model import EpisodeAction, canonical
 from toolhop_tools.readers.toolbehonest import UNSOLVABLE
 from toolhop_tools.scenarios.label import BENCHMARK, label_of
 
@@ -285,13 +285,22 @@ def _without_repeats(plan: Sequence[str]) -> list[str]:
 # -- what a judge is asked -----------------------------------------------------------------------
 
 
+_NEEDED = {
+    EpisodeAction.ASK_USER: "ask the user",
+    EpisodeAction.CHANGE_TOOLS: "ask for other tools",
+    EpisodeAction.GIVE_UP: "give up",
+    EpisodeAction.FINISH: "finish",
+}
+
+
 def expected(gold: JSON) -> str:
     """The answer, or the right action where there is none to be had at first."""
     label = label_of(mapping_of(gold))
     answer = str(mapping_of(gold)["answer"])
     if label.needs is None:
         return answer
-    return f"{label.needs}, then {answer}" if label.solvable_after else str(label.needs)
+    needs = _NEEDED[label.needs]
+    return f"{needs}, then {answer}" if label.solvable_after else needs
 
 
 _DID = {

@@ -1,17 +1,19 @@
 // What an ablation found: effects with intervals, what they are made of, and discordant pairs.
 
 const ablationSection = (one, index) => {
-  if (!one.rows.some((row) => row.effect))
-    return section(`ablation-${index}`, `Ablation of ${one.factor}`, "There is nothing to compare yet.");
+  const main = one.rows.filter((row) => row.design === one.design && row.population === one.main);
+  if (!main.some((row) => row.effect))
+    return section(`ablation-${index}`, `Ablation of ${words(one.factor)}`, "There is nothing to compare yet.");
   return section(
     `ablation-${index}`,
     `Ablation of ${words(one.factor)}`,
     one.design === "forked"
       ? "Episodes were forked at their first failed call: the same turns before it, another level after it."
       : "Each level was played in episodes of its own, paired by item and epoch.",
-    effectChart(one),
-    effectTable(one, one.rows.filter((row) => row.design === one.design)),
-    separate(one),
+    effectChart(one, merged(main)),
+    effectTable(one, merged(main)),
+    el("p", { class: "note" }, oneLine(one.legend)),
+    others(one, main),
     breakdown(one, "by_code", "code"),
     breakdown(one, "by_hop", benchmarkOf(one).milestone),
     discordantPairs(one),
@@ -19,21 +21,47 @@ const ablationSection = (one, index) => {
   );
 };
 
+// Rows with their prefix levels: what is the same under several is one row.
+const merged = (rows) => {
+  const found = new Map();
+  for (const row of rows.filter((one) => one.effect)) {
+    const key = JSON.stringify([row.first, row.second, row.design, row.population, row.rule, row.effect]);
+    const name = row.prefix ? [row.prefix] : [];
+    if (found.has(key)) found.get(key).prefixes.push(...name);
+    else found.set(key, { ...row, prefixes: name });
+  }
+  return [...found.values()];
+};
+
 const effectName = (row) =>
-  `${row.first} → ${row.second}${row.prefix ? `, after ${row.prefix}` : ""}${row.design === "independent" ? ", separate" : ""}`;
+  `${row.first} → ${row.second}${row.prefix ? `, after ${row.prefix}` : ""}${row.design === "independent" && row.prefix ? ", separate" : ""}`;
+
+// The levels with the badges of their arms.
+const levelsCell = (row) => {
+  const arm = (level) => {
+    const forked = row.design === "forked" && row.prefix && row.prefix !== level;
+    const name = forked ? `${row.prefix}-then-${level}` : level;
+    return report.groups.find((group) => report.ablations.length === 1 && report.runs[group.run].arm === name);
+  };
+  const side = (level) => {
+    const group = row.prefixes.length < 2 && arm(level);
+    return group ? [groupChip(group), ` ${level}`] : level;
+  };
+  return [side(row.first), " → ", side(row.second)];
+};
 
 const population = (row) => (row.population === "failed" ? "with a failed call" : "all");
 
 const scorerOf = (one, row) => measureOf(benchmarkOf(one), row.rule);
 
-const effectChart = (one) => {
+const effectChart = (one, rows) => {
   const lead = leadOf(benchmarkOf(one));
-  const marks = one.rows
-    .filter((row) => row.effect && row.rule === lead.name && row.design === one.design)
+  const marks = rows
+    .filter((row) => row.rule === lead.name)
     .map((row, place) => ({
       ...row.effect,
       name: String(place + 1),
-      label: `${effectName(row)} · ${population(row)}`,
+      label: `${row.first} → ${row.second}${row.prefixes.length ? `, forked under ${row.prefixes.join(", ")}` : ""}`,
     }));
   const level = `${Number((100 * one.confidence).toFixed(2))} %`;
   return differenceChart(`Difference: ${lead.heading}`, `lines: ${level} intervals`, lead, marks);
@@ -42,58 +70,68 @@ const effectChart = (one) => {
 // A value of a table of effects, in the measure's unit; none where the measure has no such figure.
 const cellOf = (measure, value) => (value === null ? "–" : inUnit(measure, value));
 
-const separate = (one) => {
-  const rows = one.rows.filter((row) => row.effect && row.design !== one.design);
+// The other populations and designs, but for what says the same as the first table.
+const others = (one, main) => {
+  const same = (row) => JSON.stringify([row.second, row.prefix, row.rule, row.effect]);
+  const said = new Set(main.map(same));
+  const rows = one.rows.filter(
+    (row) => row.effect && !main.includes(row) && !(row.design === one.design && said.has(same(row))),
+  );
   if (!rows.length) return null;
   const caveat =
-    "Episodes with a failed call were chosen by what one level's own run did, which lets chance favour the other level there. Forked pairs are free of that.";
+    "Independent episodes with a failed call were chosen by what one level's own run did, which lets chance favour the other level there. Forked pairs are free of that.";
   return el(
     "details",
     { class: "further" },
-    el("summary", {}, "The same by separate episodes"),
-    el("p", { class: "intro note" }, caveat),
-    effectTable(one, rows),
+    el("summary", {}, "Other episodes and designs"),
+    rows.some((row) => row.design !== one.design) && el("p", { class: "intro note" }, caveat),
+    effectTable(one, merged(rows)),
   );
 };
 
 // Columns of any table of effects, and what stands in them.
 const EFFECT = [
-  { name: "scorer" },
+  { name: "measure" },
   { name: "pairs", number: true },
   { name: "first", number: true },
   { name: "second", number: true },
-  { name: "right → wrong %", number: true },
-  { name: "wrong → right %", number: true },
+  { name: "right → wrong", number: true },
+  { name: "wrong → right", number: true },
 ];
 
 const effectCells = (one, row, e) => [
   headingOf(scorerOf(one, row)),
   count(e.pairs),
-  ...[e.first, e.second, e.share_to_incorrect, e.share_to_correct].map((v) => cellOf(scorerOf(one, row), v)),
+  ...[e.first, e.second].map((v) => cellOf(scorerOf(one, row), v)),
+  ...[e.to_incorrect, e.to_correct].map((v) => (v === null ? "–" : count(v))),
 ];
 
-const effectTable = (one, found) => {
+const effectTable = (one, rows) => {
+  const differ = (read) => new Set(rows.map(read)).size > 1;
+  // Only what tells rows apart has a column.
+  const keys = [
+    [{ name: "levels" }, levelsCell, true],
+    [{ name: "forked under" }, (row) => row.prefixes.join(", "), rows.some((row) => row.prefixes.length)],
+    [{ name: "episodes" }, population, differ(population)],
+    [{ name: "design" }, (row) => row.design, differ((row) => row.design)],
+  ].filter(([, , shown]) => shown);
   const columns = [
-    { name: "levels" },
-    { name: "episodes" },
+    ...keys.map(([column]) => column),
     ...EFFECT,
     { name: "difference", number: true },
     { name: "p", number: true, title: "Exact test" },
     { name: "p (Holm)", number: true, title: "Corrected for the tests of one table" },
     { name: "minimum detectable", number: true, title: "Minimum detectable difference (80 % power)" },
   ];
-  const rows = found
-    .filter((row) => row.effect)
-    .map((row) => [
-      effectName(row),
-      population(row),
-      ...effectCells(one, row, row.effect),
-      withInterval(scorerOf(one, row), row.effect),
-      chance(row.effect.p_value),
-      row.effect.p_corrected === null ? "–" : chance(row.effect.p_corrected),
-      cellOf(scorerOf(one, row), row.effect.detectable),
-    ]);
-  return [table(null, columns, rows, { wide: true }), disagreements(found.map((row) => [effectName(row), row.effect]))];
+  const cells = (row) => [
+    ...keys.map(([, cell]) => cell(row)),
+    ...effectCells(one, row, row.effect),
+    withInterval(scorerOf(one, row), row.effect),
+    chance(row.effect.p_value),
+    row.effect.p_corrected === null ? "–" : chance(row.effect.p_corrected),
+    cellOf(scorerOf(one, row), row.effect.detectable),
+  ];
+  return [table(null, columns, rows.map(cells)), disagreements(rows.map((row) => [effectName(row), row.effect]))];
 };
 
 // Why an interval and its p seem to contradict each other, where they do.
@@ -112,8 +150,12 @@ const withInterval = (measure, e) => [
 const chance = (p) => (p === null ? "–" : p < 0.001 ? "< 0.001" : p.toFixed(3));
 
 const breakdown = (one, kind, word) => {
-  const rows = one.rows.flatMap((row) =>
-    Object.entries(row[kind]).map(([name, e]) => [words(name), effectName(row), ...effectCells(one, row, e)]),
+  const rows = one.rows.filter(({ design }) => design === one.design).flatMap((row) =>
+    Object.entries(row[kind]).map(([name, e]) => [
+      kind === "by_hop" && name !== "none" ? `${word} ${name}` : words(name),
+      effectName(row),
+      ...effectCells(one, row, e),
+    ]),
   );
   return rows.length
     ? el(
@@ -127,13 +169,14 @@ const breakdown = (one, kind, word) => {
 
 const discordantPairs = (one) => {
   const groups = new Map();
-  for (const found of one.discordant)
+  for (const found of one.discordant.filter(({ design }) => design === one.design))
     groups.set(effectName(found), [...(groups.get(effectName(found)) ?? []), found.pair]);
   return [...groups].map(([name, pairs]) => discordantList(name, pairs));
 };
 
 const savings = (one) => {
   if (!one.savings.length) return null;
+  const tokens = one.savings.some((s) => s.saved.tokens);
   const columns = [
     { name: "after" },
     { name: "to" },
@@ -141,7 +184,7 @@ const savings = (one) => {
     { name: "model calls asked", number: true },
     { name: "saved", number: true },
     { name: "independent", number: true },
-    { name: "tokens saved", number: true },
+    ...(tokens ? [{ name: "tokens saved", number: true }] : []),
   ];
   const rows = one.savings.map((s) => [
     s.prefix,
@@ -150,7 +193,7 @@ const savings = (one) => {
     count(s.asked.model_calls),
     count(s.saved.model_calls),
     count(s.independent.model_calls),
-    count(s.saved.tokens),
+    ...(tokens ? [count(s.saved.tokens)] : []),
   ]);
   return el(
     "details",

@@ -8,7 +8,7 @@ const errorsSection = () => {
   for (const group of report.groups)
     for (const [code, number] of Object.entries(group.errors))
       codes.set(code, (codes.get(code) ?? 0) + number);
-  if (!codes.size) return section("errors", "Failed calls by code", "No call failed.");
+  if (!codes.size) return null;
   const wide = report.groups.length <= MANY;
   const order = [...codes].sort((a, b) => b[1] - a[1]).map(([code]) => code);
   const marks = report.groups.flatMap((group) =>
@@ -46,20 +46,16 @@ const errorsSection = () => {
       ],
     }),
   );
+  const shown = wide && report.groups.length > 1 ? report.groups : [];
   const columns = [
     { name: "code" },
-    ...(wide
-      ? report.groups.map((group) => ({ name: groupChip(group), label: group.name, number: true }))
-      : []),
+    ...shown.map((group) => ({ name: groupChip(group), label: group.name, number: true })),
     { name: "all", number: true },
   ];
-  const cell = (group, code) =>
-    group.errors[code]
-      ? el("a", { href: episodesOf(group, { error: code }) }, count(group.errors[code]))
-      : "–";
+  const cell = (group, code) => (group.errors[code] ? count(group.errors[code]) : "–");
   const rows = order.map((code) => [
     words(code),
-    ...(wide ? report.groups.map((group) => cell(group, code)) : []),
+    ...shown.map((group) => cell(group, code)),
     el("a", { href: hashOf({ view: "episodes", filters: { error: code } }) }, count(codes.get(code))),
   ]);
   const failing = report.groups.filter((group) => Object.keys(group.errors).length);
@@ -72,8 +68,7 @@ const errorsSection = () => {
         table(
           null,
           [groupColumn, ...order.map((code) => ({ name: words(code), number: true }))],
-          failing.map((group) => [groupCell(group), ...order.map((code) => cell(group, code))]),
-          { wide: true },
+          failing.map((group) => [groupCell(group), ...order.map((code) => cell(group, code))])
         ),
       );
   return section("errors", "Failed calls by code", null, pair(chart, table(null, columns, rows)), more);
@@ -88,7 +83,7 @@ const milestoneSection = (name, { milestone, title }) => {
   const several = Object.keys(report.benchmarks).length > 1;
   const head = [`milestones-${name}`, `${several ? `${title}: calls` : "Calls"} by ${milestone}`];
   const groups = having.filter((group) => group.milestones.some(([, calls]) => calls));
-  if (!groups.length) return section(...head, "No tool was called.");
+  if (!groups.length) return null;
   const marks = groups.flatMap((group) =>
     group.milestones.map(([episodes, calls, failed, reached], index) => ({
       group,
@@ -145,7 +140,7 @@ const reachedChart = (title, groups, marks, places) =>
     return {
       ...axis,
       y: { ...axis.y, padding: 0.06 },
-      height: 34 + 25 * groups.length,
+      height: 48 + 25 * groups.length,
       marginRight: 4,
       x: { label: null, domain: places, type: "band", padding: 0.04, tickSize: 0, axis: "bottom" },
       opacity: { domain: [0, 100], range: [0.03, 0.45] },
@@ -186,26 +181,23 @@ const placeCalls = (title, totals) => {
 };
 
 const costSection = () => {
-  const groups = report.groups.filter((group) => group.figures.turns);
+  const groups = report.groups.filter((group) => group.figures.turns && group.tokens[0] + group.tokens[1] > 0);
   if (!groups.length) return null;
   const per = (group, value) => value / Math.max(1, group.figures.turns[2]);
   const priced = groups.some((group) => group.cost > 0);
-  const counted = groups.some((group) => group.tokens[0] + group.tokens[1] > 0);
   const [title, value, note] = priced
     ? [
         "Cost an episode, dollars",
         (group) => (group.cost === null ? null : per(group, group.cost)),
         "groups with an unknown price have no bar",
       ]
-    : counted
-      ? ["Tokens an episode", (group) => per(group, group.tokens[0] + group.tokens[1]), "no price is known"]
-      : ["Seconds an episode", (group) => group.figures.wall_s[0], "no tokens were counted, as with scripted agents"];
+    : ["Tokens an episode", (group) => per(group, group.tokens[0] + group.tokens[1]), "no price is known"];
   const marks = groups
     .map((group) => ({ tag: group.tag, value: value(group) }))
     .filter((d) => d.value !== null);
   const chart = figure(title, note, (Plot, width) => ({
-    ...groupAxis(width),
-    height: 44 + 26 * report.groups.length,
+    ...groupAxis(width, groups),
+    height: 44 + 26 * groups.length,
     marginRight: 50,
     x: { label: null, ticks: Math.max(2, Math.floor(width / 160)) },
     color: groupColors(),
@@ -215,8 +207,7 @@ const costSection = () => {
       Plot.text(marks, {
         y: "tag",
         x: "value",
-        text: (d) =>
-          priced || counted ? Number(d.value.toPrecision(3)).toLocaleString("en") : seconds(d.value),
+        text: (d) => Number(d.value.toPrecision(3)).toLocaleString("en"),
         textAnchor: "start",
         dx: 6,
         fill: "currentColor",
@@ -227,7 +218,6 @@ const costSection = () => {
     groupColumn,
     { name: "tokens in", number: true },
     { name: "tokens out", number: true },
-    { name: "tokens an episode", number: true },
     { name: "cost", number: true },
     { name: "cost a right answer", number: true },
     { name: "requests sent again", number: true },
@@ -240,7 +230,6 @@ const costSection = () => {
       groupCell(group),
       count(group.tokens[0]),
       count(group.tokens[1]),
-      count(Math.round(per(group, group.tokens[0] + group.tokens[1]))),
       money(group.cost),
       group.cost === null || !right ? "–" : money(group.cost / right),
       count(group.retries),

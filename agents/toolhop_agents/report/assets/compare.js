@@ -64,7 +64,7 @@ const compareView = (rows, bodies) => {
         pair.map((turn, side) =>
           el(
             "div",
-            { class: "side", "data-side": "AB"[side] },
+            sideOf(rows, side),
             turn ? turnView(turn, context[side]) : el("p", { class: "note" }, "no such turn"),
           ),
         ),
@@ -74,10 +74,18 @@ const compareView = (rows, bodies) => {
       "div",
       { class: "sides" },
       rows.map((row, side) =>
-        el("div", { class: "side", "data-side": "AB"[side] }, ending(row, bodies[side])),
+        el("div", sideOf(rows, side), ending(row, bodies[side])),
       ),
     ),
   );
+};
+
+// One below the other, sides are told apart by the badges of their groups, or by numbers.
+const sideOf = (rows, side) => {
+  const [group, other] = [rows[side], rows[1 - side]].map((row) => report.groups[row.group]);
+  return group === other
+    ? { class: "side", "data-side": side + 1 }
+    : { class: "side of-group", "data-side": group.tag, style: `--color: ${group.color}` };
 };
 
 const foldedTurns = (turns, context) => turns.map((turn) => turnView(turn, { ...context, at: "s-" }));
@@ -87,11 +95,11 @@ const sideHead = (rows, bodies, side) => {
   const choices = report.rows.filter((one) => one.item === row.item);
   return el(
     "div",
-    { class: "side", "data-side": "AB"[side] },
+    sideOf(rows, side),
     el(
       "label",
       { class: "picker" },
-      el("span", { class: "unseen" }, `Episode ${"AB"[side]}`),
+      el("span", { class: "unseen" }, ["First episode", "Second episode"][side]),
       el(
         "select",
         {
@@ -102,7 +110,8 @@ const sideHead = (rows, bodies, side) => {
         choices.map((one) => el("option", { value: one.key, selected: one === row }, describeRow(one))),
       ),
     ),
+    el("p", {}, groupBadge(report.groups[row.group])),
     outcome(row, bodies[side]),
-    parentNote(row),
+    parentNote(row, rows[1 - side]),
   );
 };

@@ -41,9 +41,16 @@ const bodyOf = async (row) => (await chunkOf(row.at[0]))[row.at[1]];
 const turnsOf = (body) => {
   const turns = [];
   let changes = [];
+  let offered = body.tools;
   for (const event of body.events) {
     if (event.kind === "level") changes.push(`Feedback is ${event.level} from here on.`);
-    else if (event.kind === "tools") changes.push(`Tools on offer from here on: ${event.tools.join(", ")}.`);
+    else if (event.kind === "tools") {
+      const added = event.tools.filter((name) => !offered.includes(name));
+      const gone = offered.filter((name) => !event.tools.includes(name));
+      if (added.length) changes.push(`New tools on offer from here on: ${added.join(", ")}.`);
+      if (gone.length) changes.push(`No longer on offer: ${gone.join(", ")}.`);
+      offered = event.tools;
+    }
     else if (event.kind === "reply") {
       turns.push({ reply: event, calls: [], changes });
       changes = [];
@@ -100,6 +107,11 @@ const tagOf = (index) =>
 
 const groupChip = (group) =>
   el("span", { class: "chip", style: `--color: ${group.color}`, title: group.name }, group.tag);
+
+// The letter with the name: what was played differently, wherever one of several is shown.
+const groupBadge = (group) =>
+  report.groups.length > 1 &&
+  el("span", { class: "badge" }, groupChip(group), el("span", {}, oneLine(group.name)));
 
 // Full text: parts of each episode with the call they belong to, read once.
 const texts = [];

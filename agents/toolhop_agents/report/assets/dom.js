@@ -51,19 +51,25 @@ const verdictMark = (verdict, hidden = false) => {
   return el("span", { class: `mark-${verdict} verdict-mark` }, icon(path, hidden ? null : label));
 };
 
-// A table that becomes a list of cards where there is no room for its columns; a wide one does so
-// sooner. The first cell of a row is its head. Roles are named, as cards lose those of a table.
-const table = (caption, columns, rows, { wide = false } = {}) => {
+// A table whose rows stay rows where its columns fit. Where they do not, each row is a list of labels
+// and values on a small screen, or where there are few of them; else the table is moved within its
+// own place. The first cell of a row is its head. Roles are named, as lists lose those of a table.
+const SMALL = 1080;
+const FEW = 2;
+
+const table = (caption, columns, rows) => {
   const head = (c) =>
     el("th", { scope: "col", role: "columnheader", class: c.number && "number", title: c.title }, c.name);
   const cell = (content, index) => {
     if (index === 0) return el("th", { scope: "row", role: "rowheader" }, content);
     const { number, label, name } = columns[index];
-    return el("td", { role: "cell", class: number && "number", "data-label": label ?? name }, content);
+    const empty = content === "" || content?.length === 0;
+    const attributes = { role: "cell", class: number && "number", "data-label": label ?? name };
+    return el("td", attributes, empty ? null : el("span", {}, content));
   };
   const made = el(
     "table",
-    { class: wide ? "stack wide" : "stack", role: "table" },
+    { role: "table" },
     caption && el("caption", {}, caption),
     el("thead", { role: "rowgroup" }, el("tr", { role: "row" }, columns.map(head))),
     el(
@@ -72,6 +78,17 @@ const table = (caption, columns, rows, { wide = false } = {}) => {
       rows.map((cells) => el("tr", { role: "row" }, cells.map(cell))),
     ),
   );
-  // Where there are more columns than fit, the table is moved within its own place.
-  return wide ? el("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": "table" }, made) : made;
+  const place = el("div", { class: "scroll", role: "region", "aria-label": "table" }, made);
+  let width = 0;
+  new ResizeObserver(([entry]) => {
+    if (entry.contentRect.width === width) return;
+    width = entry.contentRect.width;
+    made.classList.remove("cards");
+    const over = width > 0 && place.scrollWidth > place.clientWidth + 1;
+    const list = over && (window.innerWidth < SMALL || rows.length <= FEW);
+    made.classList.toggle("cards", list);
+    if (over && !list) place.tabIndex = 0;
+    else place.removeAttribute("tabindex");
+  }).observe(place);
+  return place;
 };

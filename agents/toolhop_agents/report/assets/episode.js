@@ -36,11 +36,13 @@ const episodeView = (row, body, { previous, next, back, filters }) => {
       ),
       comparePicker(row),
     ),
-    el("p", { class: "kicker" }, kicker(row, body)),
+    el("p", { class: "kicker" }, arm(row), kicker(row, body)),
     el("h1", { id: "episode-title", tabindex: "-1" }, oneLine(row.item)),
     el("p", { class: "question", dir: "auto" }, ...readable(body.question)),
+    labels(body),
     outcome(row, body),
     parentNote(row),
+    judged(body),
     timeline(row, body, turns, here),
     milestones(row, body),
     prompt(body),
@@ -67,6 +69,12 @@ const step = (row, label, sign, filters) =>
       )
     : el("span", { "aria-hidden": "true", class: "off" }, sign);
 
+// An arm by name; of other groups the line says all that the name would.
+const arm = (row) => {
+  const group = report.groups[row.group];
+  return report.groups.length > 1 && [report.runs[row.run].arm ? groupBadge(group) : groupChip(group), " "];
+};
+
 const kicker = (row, body) =>
   oneLine(
     [
@@ -75,7 +83,7 @@ const kicker = (row, body) =>
       `${row.level} feedback`,
       row.call_format === "native" ? null : `${row.call_format} calls`,
       row.domain,
-      `epoch ${row.epoch}`,
+      report.rows.some((one) => one.epoch > 1) ? `epoch ${row.epoch}` : null,
       row.attempt > 1 ? `attempt ${row.attempt}` : null,
       row.counts || row.verdict === "unfinished" ? null : "not counted: another attempt is",
       `seed ${body.seed}`,
@@ -137,24 +145,48 @@ const leadValue = (row) => {
   return valueOf(lead, row.values[lead.name]);
 };
 
-// What each scorer says of the answer, then the benchmark's other measures that have something.
+// Measures beyond these are folded.
+const SHOWN_MEASURES = 4;
+
+// What each scorer says of the answer, and the benchmark's other measures that have something.
 const scored = (row) => {
   const benchmark = benchmarkOf(row);
   const answers = answersOf(benchmark);
+  const value = (measure) => row.values[measure.name] ?? null;
+  const has = (measure) => value(measure) !== null;
   const others = benchmark.measures.filter(
-    (measure) => !answers.includes(measure) && (!measure.binary || row.values[measure.name]),
+    (measure) => !answers.includes(measure) && has(measure) && (!measure.binary || value(measure)),
   );
-  const right = (value) => (value ? sign(true, "right") : sign(false, "wrong"));
-  const said = (measure) => {
-    const value = row.values[measure.name];
-    const judged = measure.binary && answers.includes(measure) && value !== null;
-    return [measure.heading, judged ? right(value) : valueOf(measure, value)];
+  const right = (said) => (said ? sign(true, "right") : sign(false, "wrong"));
+  const said = (measure) => [
+    measure.heading,
+    measure.binary && answers.includes(measure) && has(measure)
+      ? right(value(measure))
+      : valueOf(measure, value(measure)),
+  ];
+  const first = others.filter((measure) => measure.in_tables).slice(0, SHOWN_MEASURES);
+  return {
+    shown: [...answers.filter((one) => has(one) || one === leadOf(benchmark)), ...first].map(said),
+    folded: others.filter((measure) => !first.includes(measure)).map(said),
   };
-  return [...answers, ...others].map(said);
 };
+
+const factList = (facts) =>
+  el(
+    "dl",
+    { class: "outcome" },
+    facts.map(([name, value]) => el("div", {}, el("dt", {}, name), el("dd", {}, value))),
+  );
 
 const outcome = (row, body) => {
   const judged = row.verdict !== "errored" && row.verdict !== "unfinished";
+  const { shown, folded } = judged
+    ? scored(row)
+    : {
+        shown: [["verdict", el("span", { class: `mark-${row.verdict}` }, verdictMark(row.verdict, true), row.verdict)]],
+        folded: [],
+      };
+  const tokens = row.tokens[0] + row.tokens[1];
   const facts = [
     ["gold", el("span", { dir: "auto" }, oneLine(body.gold))],
     [
@@ -163,29 +195,82 @@ const outcome = (row, body) => {
         ? "none"
         : el("span", { dir: "auto", class: "given" }, oneLine(shorten(body.given, 300))),
     ],
-    ...(judged
-      ? scored(row)
-      : [["verdict", el("span", { class: `mark-${row.verdict}` }, verdictMark(row.verdict, true), row.verdict)]]),
+    ...shown,
     ["ended", row.ending ? words(row.ending) : "not yet"],
     [
       "turns",
-      `${row.turns}, ${plural(row.calls, "call")}${failures(row) ? `, ${failures(row)} failed` : ""}`,
+      [row.turns, row.calls && plural(row.calls, "call"), failures(row) && `${failures(row)} failed`]
+        .filter(Boolean)
+        .join(", ") || "0",
     ],
-    row.tokens[0] + row.tokens[1] > 0 && [
-      "tokens",
-      `${count(row.tokens[0])} in, ${count(row.tokens[1])} out`,
-    ],
-    row.tokens[0] + row.tokens[1] > 0 && ["cost", money(row.cost)],
-    ["time", seconds(row.wall)],
+    tokens > 0 && ["tokens", `${count(row.tokens[0])} in, ${count(row.tokens[1])} out`],
+    tokens > 0 && ["cost", money(row.cost)],
+    row.wall && ["time", seconds(row.wall)],
   ].filter(Boolean);
+  return [
+    factList(facts),
+    folded.length
+      ? el("details", { class: "fold" }, el("summary", {}, plural(folded.length, "other measure")), factList(folded))
+      : null,
+  ];
+};
+
+// The groups that the item belongs to, such as its scenario.
+const labels = (body) => {
+  const found = Object.entries(body.facets);
+  return found.length
+    ? el(
+        "p",
+        { class: "labels" },
+        found.map(([name, value]) => [
+          el("span", { class: "tag" }, `${oneLine(words(name))}: `, el("b", {}, oneLine(words(value)))),
+          " ",
+        ]),
+      )
+    : null;
+};
+
+// What judges were asked, what they said, and why.
+const judged = (body) => {
+  if (!body.judged.length) return null;
+  const judges = [...new Set(body.judged.map((one) => one.judge).filter(Boolean))].join(", ");
   return el(
-    "dl",
-    { class: "outcome" },
-    facts.map(([name, value]) => el("div", {}, el("dt", {}, name), el("dd", {}, value))),
+    "details",
+    { class: "fold", open: true },
+    el(
+      "summary",
+      {},
+      plural(body.judged.length, "question"),
+      ` to the judge${judges ? `: ${oneLine(judges)}` : ""}`,
+    ),
+    el(
+      "ul",
+      { class: "judged" },
+      body.judged.map((one) =>
+        el(
+          "li",
+          { dir: "auto" },
+          el("span", { class: "note" }, `${oneLine(words(one.about))} `),
+          one.to
+            ? [oneLine(one.text), alike(one.to)]
+            : el("b", {}, one.verdict === null ? "no answer" : oneLine(one.verdict)),
+          one.why ? oneLine(`: ${one.why}`) : null,
+        ),
+      ),
+    ),
   );
 };
 
-const parentNote = (row) => {
+const alike = (texts) =>
+  el(
+    "ul",
+    {},
+    texts.map(([text, value]) =>
+      el("li", {}, el("b", {}, typeof value === "number" ? value.toFixed(2) : "no answer"), ` ${oneLine(text)}`),
+    ),
+  );
+
+const parentNote = (row, beside) => {
   if (!row.parent) return null;
   const parent = rowOf.get(row.shared_prefix);
   const name = oneLine(row.parent);
@@ -195,7 +280,7 @@ const parentNote = (row) => {
     `Branch of `,
     parent ? el("a", { href: episodeLink(parent) }, name) : name,
     ` from turn ${row.prefix_turns + 1}, ${row.last_level} feedback. `,
-    parent && el("a", { href: hashOf({ compare: [parent.key, row.key] }) }, "Side by side"),
+    parent && parent !== beside && el("a", { href: hashOf({ compare: [parent.key, row.key] }) }, "Side by side"),
   );
 };
 
@@ -216,7 +301,7 @@ const timeline = (row, body, turns, here) => {
       n: call.n,
     })),
   ]);
-  if (!parts.length) return null;
+  if (parts.length < 2) return null;
   const replies = turns.reduce((sum, turn) => sum + turn.reply.wall, 0);
   const tools = turns.flatMap((turn) => turn.calls).reduce((sum, call) => sum + call.wall, 0);
   const total = replies + tools || 1;
@@ -232,8 +317,8 @@ const timeline = (row, body, turns, here) => {
           tabindex: index ? -1 : 0,
           href: part.href,
           style: `flex-grow: ${((1000 * part.wall) / total).toFixed(3)}`,
-          title: `${oneLine(part.label)}: ${seconds(part.wall)}`,
-          "aria-label": `${oneLine(part.label)}, ${seconds(part.wall)}`,
+          title: [oneLine(part.label), took(part.wall, seconds)].filter(Boolean).join(": "),
+          "aria-label": [oneLine(part.label), took(part.wall, seconds)].filter(Boolean).join(", "),
         }),
       ),
     ),
@@ -241,9 +326,9 @@ const timeline = (row, body, turns, here) => {
       "p",
       { class: "note" },
       el("span", { class: "key reply" }),
-      `replies ${seconds(replies)} `,
+      ["replies", took(replies, seconds), ""].filter((text) => text !== null).join(" "),
       el("span", { class: "key good" }),
-      `calls ${seconds(tools)} `,
+      ["calls", took(tools, seconds), ""].filter((text) => text !== null).join(" "),
       turns.some((turn) => turn.calls.some((call) => call.error)) && [
         el("span", { class: "key bad" }),
         "failed",
@@ -296,7 +381,7 @@ const prompt = (body) =>
       el(
         "span",
         { class: "note" },
-        ` ${plural(body.messages.length, "message")}, ${plural(body.tools.length, "tool")} on offer`,
+        ` ${plural(body.messages.length, "message")}${body.tools.length ? `, ${plural(body.tools.length, "tool")} on offer` : ""}`,
       ),
     ),
     body.messages.map((message) =>
@@ -317,7 +402,7 @@ const ending = (row, body) => {
     "p",
     { class: "ending" },
     verdictMark(row.verdict),
-    ` ${words(body.end.ending)} after ${seconds(body.end.wall)}`,
+    ` ${words(body.end.ending)}${body.end.wall ? ` after ${seconds(body.end.wall)}` : ""}`,
     ...reason,
   );
 };

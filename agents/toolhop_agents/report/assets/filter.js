@@ -51,6 +51,8 @@ const listed = (filters) => {
     if (filters[name]) tests.push((row) => read(row) === filters[name]);
   if (filters.group) tests.push((row) => report.groups[row.group].tag === filters.group);
   if (filters.error) tests.push((row) => row.codes[filters.error]);
+  const found = report.findings[filters.finding];
+  if (found) tests.push((row) => found.episodes.includes(row.key));
   if (filters.item) {
     const wanted = filters.item.toLowerCase();
     tests.push((row) => row.item.toLowerCase().includes(wanted));
@@ -151,12 +153,17 @@ const filterBar = (filters, change) => {
   });
   const selects = [
     choice("verdict", "Verdict", verdicts),
-    choice("group", "Group", groups),
+    choice("group", report.ablations.length ? "Arm" : "Group", groups),
     choice("benchmark", "Benchmark", optionsOf(PLAIN.benchmark[1])),
-    choice(
+    report.runs.length < report.groups.length && choice(
       "run",
       "Run",
       optionsOf(PLAIN.run[1]).map(([value, number]) => [value, number, value]),
+    ),
+    choice(
+      "finding",
+      "Diagnosis",
+      report.findings.map((one, index) => [String(index), one.episodes.length, words(one.kind)]),
     ),
     choice("mode", "Mode", optionsOf(PLAIN.mode[1])),
     choice("level", "Feedback", optionsOf(PLAIN.level[1])),

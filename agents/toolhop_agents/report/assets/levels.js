@@ -7,12 +7,12 @@ const levelsSection = () => {
     { name: "episodes" },
     { name: "measure" },
     { name: "pairs", number: true },
-    { name: "before", number: true },
-    { name: "after", number: true },
-    { name: "difference", number: true, title: "With its 95 % interval" },
-    { name: "p", number: true, title: "Exact test over items" },
+    { name: "first", number: true },
+    { name: "second", number: true },
     { name: "right → wrong", number: true },
     { name: "wrong → right", number: true },
+    { name: "difference", number: true, title: "Second level minus first, with its 95 % interval" },
+    { name: "p", number: true, title: "Exact test over items" },
   ];
   const line = (one, figures, which) => {
     const lead = leadOf(benchmarkOf(one));
@@ -27,10 +27,10 @@ const levelsSection = () => {
       count(figures.n),
       inUnit(lead, figures.before),
       inUnit(lead, figures.after),
-      withInterval(lead, figures),
-      chance(figures.p),
       figures.lost === null ? "–" : count(figures.lost),
       figures.gained === null ? "–" : count(figures.gained),
+      withInterval(lead, figures),
+      chance(figures.p),
     ];
   };
   const rows = report.pairs.flatMap((one) =>
@@ -42,7 +42,7 @@ const levelsSection = () => {
     "Feedback levels, paired",
     "Answers under two levels of feedback. Forked pairs share their turns up to the change; separate ones share the item and the epoch.",
     Object.entries(report.benchmarks).map(([name, benchmark]) => levelChart(name, leadOf(benchmark))),
-    table(null, columns, rows, { wide: true }),
+    table(null, columns, rows),
     disagreements(
       report.pairs.flatMap((one) =>
         [one.all, one.failed].map((e) => [`${one.before} → ${one.after}, ${one.agent}`, e]),
@@ -66,6 +66,6 @@ const levelChart = (name, lead) => {
       label: `${one.agent} · ${one.mode}: ${one.before} → ${one.after}`,
     }));
   return marks.length
-    ? differenceChart(`Difference after − before: ${lead.heading}`, "lines: 95 % intervals", lead, marks)
+    ? differenceChart(`Difference: ${lead.heading}`, "lines: 95 % intervals", lead, marks)
     : null;
 };

@@ -185,6 +185,9 @@ const onKey = (event) => {
       searchNext = true;
       go({ view: "episodes" });
     }
+  } else if (event.key === "ArrowDown" && event.target.id === "search") {
+    event.preventDefault();
+    byId("list").focus();
   } else if (event.key === "Escape") leave(field);
 };
 

@@ -16,12 +16,12 @@ const figures = () =>
     "div",
     { class: "overview" },
     heading(),
+    report.ablations.map(ablationSection),
+    levelsSection(),
     answersSection(),
     totalsSection(),
     facetSections(),
     findingsSection(),
-    report.ablations.map(ablationSection),
-    levelsSection(),
     errorsSection(),
     milestoneSections(),
     costSection(),
@@ -50,7 +50,7 @@ const heading = () => {
     [count(calls), "calls"],
     [count(tally("errored")), "errored"],
     [count(tally("unfinished")), "unfinished"],
-  ].filter(([value, name]) => value !== "0" || (name !== "errored" && name !== "unfinished"));
+  ].filter(([value]) => value !== "0");
   return el(
     "div",
     { class: "heading" },
@@ -60,8 +60,52 @@ const heading = () => {
       { class: "facts" },
       facts.map(([value, name]) => el("li", {}, el("b", {}, value), ` ${name}`)),
     ),
+    effects(),
+    settings(),
     underWay(),
   );
+};
+
+// What ablations and comparisons found, before everything else.
+const effects = () =>
+  [...report.ablations.flatMap((one) => one.headlines), ...report.headlines].map((text) =>
+    el("p", { class: "effect" }, oneLine(text)),
+  );
+
+// What was played; settings in which runs differ have all their values.
+const SHOWN = {
+  agent: "agent",
+  data: "data",
+  modes: "mode",
+  feedback: "feedback",
+  perturbation: "tools shown",
+  tool_order: "tool order",
+  into: "scenarios",
+  call_format: "tool-call format",
+  limit: "limit",
+  epochs: "epochs",
+  turn_limit: "turn limit",
+  temperature: "temperature",
+  judge: "judge",
+  simulator: "simulator",
+  user_model: "user model",
+  sandbox: "sandbox",
+  seed: "seed",
+};
+
+const settings = () => {
+  const valueIn = (run, name) => {
+    if (name === "agent" || name === "data") return run[name];
+    if (name === "sandbox") return run.sandbox.kind ?? "";
+    if (name === "temperature" && !run.settings.model) return "";
+    const value = run.settings[name];
+    return Array.isArray(value) ? value.join(", ") : (value?.name ?? value ?? "");
+  };
+  const entries = Object.entries(SHOWN).map(([name, heading]) => [
+    heading,
+    [...new Set(report.runs.map((run) => String(valueIn(run, name))))].filter(Boolean).join(" / "),
+  ]);
+  return facts(Object.fromEntries(entries));
 };
 
 const underWay = () => {
@@ -77,7 +121,7 @@ const underWay = () => {
 
 const groupColumn = { name: "", label: "" };
 
-const groupCell = (group) => [groupChip(group), " ", oneLine(group.name)];
+const groupCell = (group) => groupBadge(group) || oneLine(group.name);
 
 const episodesOf = (group, more = {}) => hashOf({ view: "episodes", filters: { group: group.tag, ...more } });
 
@@ -95,13 +139,15 @@ const answersSection = () =>
 
 // Those that tables leave out, such as counters of kinds of errors.
 const otherMeasures = () => {
-  const others = ownMeasures().filter((measure) => !measure.in_tables && known(measure));
-  return others.length
-    ? el("details", { class: "others" }, el("summary", {}, plural(others.length, "other measure")), measureTable(others))
+  const others = ownMeasures().filter((measure) => !measure.in_tables);
+  return others.some((measure) => known(measure)).length
+    ? el("details", { class: "others" }, el("summary", {}, "Other measures"), measureTable(others))
     : null;
 };
 
-const known = ({ name }) => report.groups.some((group) => group.figures[name]);
+// Whether a measure has a figure in some part; no tokens, and no cost of them, are none.
+const known = ({ name, unit }, parts = report.groups) =>
+  parts.some(({ figures }) => figures[name] && (figures[name][0] || !["tokens", "USD"].includes(unit)));
 
 // Shares share an axis; a figure of another unit has one of its own.
 const answerCharts = (name, benchmark) => {
@@ -169,7 +215,8 @@ const ownMeasures = () => {
   return [...found.values()].map((measure) => ({ ...measure, says: [...measure.says].join(" ") }));
 };
 
-const measureTable = (measures, counted = false) => {
+const measureTable = (all, counted = false) => {
+  const measures = all.filter((measure) => known(measure));
   const columns = [
     groupColumn,
     counted && { name: "episodes", number: true },
@@ -182,7 +229,7 @@ const measureTable = (measures, counted = false) => {
       ...measures.map((measure) => figureOf(measure, group.figures[measure.name])),
     ].filter((cell) => cell !== false),
   );
-  return table(null, columns, rows, { wide: true });
+  return table(null, columns, rows);
 };
 
 // Figures over all modes of an agent in a run, which each of its groups carries.
@@ -209,24 +256,47 @@ const totalsSection = () => {
     ...(report.runs.length > 1 ? [{ name: "run" }] : []),
     ...measures.map((one) => ({ name: headingOf(one), number: true, title: one.says })),
   ];
-  return section("totals", "Totals", null, table(null, columns, rows, { wide: true }));
+  return section("totals", "Totals", null, table(null, columns, rows));
 };
 
 // The figures by each facet that a benchmark names.
+// More rows than these are folded.
+const MANY_ROWS = 12;
+
+// The figures by each facet that a benchmark names, where it splits the episodes, and otherwise than
+// one before it.
 const facetSections = () => {
-  const measures = ownMeasures().filter((measure) => measure.in_tables && known(measure));
-  const columns = measures.map((one) => ({ name: headingOf(one), number: true, title: one.says }));
+  const seen = new Set();
   return [...new Set(report.groups.flatMap((group) => Object.keys(group.facets)))].map((facet) => {
-    const rows = report.groups.flatMap((group) =>
-      (group.facets[facet] ?? []).map((part) => [
-        groupCell(group),
-        oneLine(part.value),
-        count(part.episodes),
-        ...measures.map((measure) => figureOf(measure, part.figures[measure.name])),
-      ]),
+    const lines = report.groups.flatMap((group) =>
+      (group.facets[facet] ?? []).map((part) => ({ group, ...part })),
     );
-    const head = [groupColumn, { name: words(facet) }, { name: "episodes", number: true }];
-    return section(`by-${facet}`, `By ${words(facet)}`, null, table(null, [...head, ...columns], rows, { wide: true }));
+    const same = lines.map((one) => JSON.stringify([one.group.index, one.episodes, one.figures])).sort().join();
+    const splits = lines.length > new Set(lines.map((one) => one.group)).size;
+    if (!splits || seen.has(same)) return null;
+    seen.add(same);
+    const measures = ownMeasures().filter((measure) => measure.in_tables && known(measure, lines));
+    const several = report.groups.length > 1;
+    const rows = lines.map((one) => [
+      oneLine(words(one.value)),
+      ...(several ? [groupCell(one.group)] : []),
+      count(one.episodes),
+      ...measures.map((measure) => figureOf(measure, one.figures[measure.name])),
+    ]);
+    const columns = [
+      { name: words(facet) },
+      ...(several ? [groupColumn] : []),
+      { name: "episodes", number: true },
+      ...measures.map((one) => ({ name: headingOf(one), number: true, title: one.says })),
+    ];
+    const shown = table(null, columns, rows);
+    const folded = rows.length > MANY_ROWS;
+    return section(
+      `by-${facet}`,
+      `By ${words(facet)}`,
+      null,
+      folded ? el("details", {}, el("summary", {}, plural(rows.length, "row")), shown) : shown,
+    );
   });
 };
 
@@ -248,14 +318,12 @@ const findingsSection = () =>
       )
     : null;
 
-const SHOWN_EPISODES = 8;
-
-const finding = (one) => {
-  const rows = one.episodes.map((key) => rowOf.get(key)).filter(Boolean);
-  const links = rows
-    .slice(0, SHOWN_EPISODES)
-    .map((row) => [el("a", { href: episodeLink(row) }, oneLine(row.name)), " "]);
-  const more = rows.length - SHOWN_EPISODES;
+const finding = (one, index) => {
+  const number = one.episodes.length;
+  const link =
+    number === 1
+      ? episodeLink(rowOf.get(one.episodes[0]))
+      : hashOf({ view: "episodes", filters: { finding: String(index) } });
   return el(
     "li",
     { class: `finding-${one.severity}` },
@@ -264,7 +332,7 @@ const finding = (one) => {
       "div",
       {},
       el("p", {}, ...readable(one.text)),
-      links.length ? el("p", { class: "links" }, links, more > 0 && `and ${count(more)} more`) : null,
+      number > 0 && el("p", { class: "links" }, el("a", { href: link }, plural(number, "episode"))),
     ),
   );
 };
@@ -300,7 +368,7 @@ const differencesSection = () => {
               .map((row) =>
                 el(
                   "a",
-                  { href: episodeLink(row), "aria-label": `${row.verdict}, ${item}, ${group.name}` },
+                  { href: episodeLink(row), tabindex: -1, "aria-label": `${row.verdict}, ${item}, ${group.name}` },
                   verdictMark(row.verdict, true),
                 ),
               ),
@@ -372,7 +440,7 @@ const runsSection = () =>
         }),
       ),
     ),
-    el("p", { class: "note" }, `Made ${report.made_at} by toolhop-env ${report.version}.`),
+    el("p", { class: "note" }, `Made ${report.made_at.replace("T", " ")} by toolhop-env ${report.version}.`),
   );
 
 const facts = (values) =>

@@ -1,6 +1,6 @@
 // The address says what is shown, so that any view can be linked to, and back goes back.
 
-const FILTERS = ["verdict", "benchmark", "run", "mode", "level", "domain", "error", "group", "item", "q", "sort"];
+const FILTERS = ["verdict", "benchmark", "run", "mode", "level", "domain", "error", "group", "finding", "item", "q", "sort"];
 
 const readRoute = () => {
   const given = new URLSearchParams(location.hash.slice(1));

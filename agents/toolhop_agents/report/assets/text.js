@@ -114,12 +114,14 @@ const plural = (value, one, many = `${one}s`) => `${count(value)} ${value === 1 
 
 const seconds = (value) => {
   if (value === null || value === undefined) return "–";
-  if (value === 0) return "0 s";
   if (value < 0.001) return `${Math.max(1, Math.round(value * 1e6))} µs`;
   if (value < 1) return `${value < 0.1 ? (value * 1000).toFixed(1) : Math.round(value * 1000)} ms`;
   if (value < 120) return `${value.toFixed(value < 10 ? 2 : 1)} s`;
   return `${Math.floor(value / 60)} min ${Math.round(value % 60)} s`;
 };
+
+// Nothing where nothing was taken, as by scripted agents.
+const took = (value, text) => (value ? text(value) : null);
 
 const money = (value) =>
   value === null || value === undefined ? "price unknown" : value === 0 ? "$0" : `$${value.toPrecision(3)}`;

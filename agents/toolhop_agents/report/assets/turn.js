@@ -3,11 +3,11 @@
 // `at` is what ids begin with: two episodes may stand side by side.
 const turnView = (turn, { row, here, at = "" }) => {
   const { reply, calls, changes } = turn;
-  const cost = reply.in + reply.out ? `${count(reply.in)} in, ${count(reply.out)} out` : null;
+  const tokens = reply.in + reply.out;
   const facts = [
-    seconds(reply.wall),
-    cost,
-    reply.cost ? money(reply.cost) : null,
+    took(tokens, () => `${count(reply.in)} tokens in, ${count(reply.out)} out`),
+    took(reply.wall, seconds),
+    tokens ? took(reply.cost ?? "unknown", () => money(reply.cost)) : null,
     reply.finish && reply.finish !== "stop" && reply.finish !== "tool_calls"
       ? `finish: ${oneLine(reply.finish)}`
       : null,
@@ -20,7 +20,7 @@ const turnView = (turn, { row, here, at = "" }) => {
     el(
       "div",
       { class: "turn-head" },
-      el("a", { href: here({ turn: reply.turn }) }, `Turn ${reply.turn}`),
+      el("a", { href: here({ turn: reply.turn }), tabindex: at ? null : -1 }, `Turn ${reply.turn}`),
       el("span", { class: "note" }, facts.join(" · ")),
     ),
     reply.text ? said(reply.text, calls.length === 0) : null,
@@ -54,6 +54,24 @@ const said = (text, last) => {
   return pre;
 };
 
+const ACTIONS = {
+  ask_user: "asks the user",
+  change_tools: "asks for other tools",
+  give_up: "gives up",
+  finish: "finishes",
+};
+
+// Where a result came from that no program gave.
+const ORIGINS = {
+  earlier: "made up by a model earlier",
+  simulated: "made up by a model",
+  template: "made up by form",
+  default: "default result",
+  file: "from a file of answers",
+  rule: "by rule",
+  worded: "by rule, worded by a model",
+};
+
 // Detailed feedback names as many problems itself.
 const NAMED_PROBLEMS = 5;
 
@@ -61,7 +79,7 @@ const callView = (call, { row, here, at }) =>
   el(
     "section",
     {
-      class: `call ${call.error ? "bad" : "good"}`,
+      class: `call ${call.error ? "bad" : call.action ? "action" : "good"}`,
       id: `${at}call-${call.n}`,
       tabindex: "-1",
       "aria-label": `Call ${call.n}, ${oneLine(call.name)}, ${call.error ? words(call.error) : "succeeded"}`,
@@ -71,19 +89,21 @@ const callView = (call, { row, here, at }) =>
       { class: "call-head" },
       el(
         "a",
-        { class: "number", href: here({ call: call.n }), "aria-label": `Link to call ${call.n}` },
+        { class: "number", href: here({ call: call.n }), tabindex: -1, "aria-label": `Link to call ${call.n}` },
         `${call.n}`,
       ),
       el("code", { class: "tool" }, oneLine(shorten(call.name, 200)) || "(no name)"),
       call.hop !== null && el("span", { class: "tag" }, `${benchmarkOf(row).milestone} ${call.hop + 1}`),
+      call.action && el("span", { class: "tag" }, ACTIONS[call.action] ?? words(call.action)),
+      call.origin && el("span", { class: "tag" }, ORIGINS[call.origin] ?? words(call.origin)),
       call.error && el("span", { class: "tag code" }, words(call.error)),
-      el("span", { class: "note time" }, call.outcome ? seconds(call.wall) : "not run"),
+      el("span", { class: "note time" }, call.outcome ? took(call.wall, seconds) : "not run"),
     ),
     call.args ? pretty(call.args, "args") : el("p", { class: "note" }, "no arguments"),
     el(
       "div",
       { class: "feedback" },
-      el("div", { class: "label" }, call.error ? `feedback, ${call.level}` : "feedback"),
+      el("div", { class: "label" }, call.error ? `feedback, ${call.level}` : call.action === "ask_user" ? "the user" : call.action ? "answer" : "tool result"),
       pretty(call.feedback),
     ),
     call.problems.length && (call.level !== "detailed" || call.problems.length > NAMED_PROBLEMS)
