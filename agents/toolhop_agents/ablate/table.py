@@ -89,7 +89,7 @@ def headlines(ablation: Ablation, rows: Sequence[Row]) -> Iterator[str]:
         first, *others = (row for row in lead if row.contrast.second == second)
         levels = f"{first.contrast.first} → {second}"
         if first.effect is None:
-            yield f"{levels}: there is no pair yet."
+            yield f"{levels}: there is no pair to compare."
             continue
         what = f"{ablation.factor.value.capitalize()} {levels}"
         of = _episodes(first) + (f", forked under {first.prefix}" if first.prefix else "")
@@ -103,8 +103,9 @@ def main_rows(ablation: Ablation, rows: Sequence[Row]) -> list[Row]:
     """The rows that say what the ablation found: of forks, of episodes with a failed call."""
     design = "forked" if ablation.forks else "independent"
     own = [row for row in rows if row.contrast.design == design]
-    failed = [row for row in own if row.population == "failed"] if ablation.forks else []
-    return failed or [row for row in own if row.population == "all"]
+    usual = ("failed", "all") if ablation.forks else ("all",)
+    found = [[row for row in own if row.population == name] for name in usual]
+    return next((rows for rows in found if any(row.effect for row in rows)), found[0])
 
 
 def _take_equal(tables: Tables, rows: Sequence[Row]) -> bool:

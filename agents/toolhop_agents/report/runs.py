@@ -18,7 +18,9 @@ from toolhop_env.trace import Trace
 from toolhop_sandbox.outcome import JSON
 from toolhop_tools.perturb.order import tool_order
 
-HIDDEN_SETTINGS = frozenset({"cache", "certificates", "data", "log_dir", "template"})
+HIDDEN_SETTINGS = frozenset(
+    {"cache", "certificates", "chat_template", "data", "gguf", "log_dir", "template"}
+)
 """Settings that a report leaves out: addresses and paths of whoever ran it, and long texts."""
 
 
