@@ -100,15 +100,12 @@ def headlines(ablation: Ablation, rows: Sequence[Row]) -> Iterator[str]:
 
 
 def main_rows(ablation: Ablation, rows: Sequence[Row]) -> list[Row]:
-    """The rows that say what the ablation found: of forks, of episodes with a failed call.
-
-    Where no such pair is scored they are those of all episodes.
-    """
+    """The rows that say what the ablation found: of forks, of episodes with a failed call."""
     design = "forked" if ablation.forks else "independent"
     own = [row for row in rows if row.contrast.design == design]
     usual = ("failed", "all") if ablation.forks else ("all",)
-    groups = [[row for row in own if row.population == one] for one in usual]
-    return next((group for group in groups if any(row.effect for row in group)), groups[0])
+    found = [[row for row in own if row.population == name] for name in usual]
+    return next((rows for rows in found if any(row.effect for row in rows)), found[0])
 
 
 def _take_equal(tables: Tables, rows: Sequence[Row]) -> bool:
@@ -212,13 +209,12 @@ def _keyed(
         levels = (f"{row.contrast.first} → {row.contrast.second}",) if several else ()
         for name, one in lines(row):
             names = (*((name,) if name else ()), *levels)
-            heading = one.heading if one else row.heading
             for other in found:
-                if (names, heading, one) == (other[0], *other[2:]):
+                if (names, row.measure.heading, one) == (other[0], *other[2:]):
                     other[1].append(row.prefix)
                     break
             else:
-                found.append((names, [row.prefix], heading, one))
+                found.append((names, [row.prefix], row.measure.heading, one))
     prefixed = any(row.prefix for row in rows)
     keys = (*(("levels",) if several else ()), *(("prefix",) if prefixed else ()))
     return keys, [
@@ -228,7 +224,7 @@ def _keyed(
 
 
 def _name(row: Row) -> str:
-    return f"{row.heading} ({row.prefix})" if row.prefix else row.heading
+    return f"{row.measure.heading} ({row.prefix})" if row.prefix else row.measure.heading
 
 
 def _shares(rows: Sequence[Row]) -> tuple[str, ...]:

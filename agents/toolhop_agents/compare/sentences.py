@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from toolhop_agents.compare.cells import amount, interval, p_value
+from toolhop_agents.compare.cells import amount, interval
 from toolhop_env.measures import Unit
 from toolhop_env.pairs.line import Line
 from toolhop_tools.errors import counted
@@ -38,8 +38,8 @@ def _how_sure(one: Line, confidence: float) -> str:
     p = one.p_value if one.adjusted is None else one.adjusted
     if p is None:
         return "It is not tested."
-    said = p_value(p) if p < 0.0001 else f"= {p_value(p)}"
-    test = f"p {said}, {one.test}{'' if one.adjusted is None else ', Holm'}"
+    said = f"= {p:.4f}" if p >= 0.0001 else "< 0.0001"
+    test = f"p {said}, {one.test}{', Holm' if p != one.p_value else ''}"
     if p <= 1 - confidence:
         return f"Chance alone is an unlikely cause ({test})."
     missed = ""

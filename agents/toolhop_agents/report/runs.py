@@ -19,7 +19,7 @@ from toolhop_sandbox.outcome import JSON
 from toolhop_tools.perturb.order import tool_order
 
 HIDDEN_SETTINGS = frozenset(
-    {"base_url", "cache", "certificates", "chat_template", "data", "gguf", "log_dir", "template"}
+    {"cache", "certificates", "chat_template", "data", "gguf", "log_dir", "template"}
 )
 """Settings that a report leaves out: addresses and paths of whoever ran it, and long texts."""
 
