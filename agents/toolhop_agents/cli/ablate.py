@@ -226,8 +226,9 @@ def _refuse_what_has_no_meaning(ctx: click.Context, factor: Factor) -> None:
     Raises:
         click.UsageError: one is given, or missing.
     """
-    if _is_given(ctx, OWN[factor]):
-        flag = next(one.opts[0] for one in ctx.command.params if one.name == OWN[factor])
+    own = OWN.get(factor)
+    if own and _is_given(ctx, own):
+        flag = next(one.opts[0] for one in ctx.command.params if one.name == own)
         raise click.UsageError(
             f"--factor {factor} takes its levels from --levels: leave {flag} out"
         )
