@@ -28,9 +28,9 @@ def nothing_ended(seen: Sequence[Seen]) -> Iterator[Finding]:
 
 def errored_episodes(seen: Sequence[Seen]) -> Iterator[Finding]:
     """Episodes that were never judged, and attempts that had to be played again, by cause."""
-    for counts, severity, said in (
-        (True, Severity.ERROR, "episodes are errored and in no figure"),
-        (False, Severity.NOTE, "attempts were errored and were played again"),
+    for counts, severity, noun, said in (
+        (True, Severity.ERROR, "episode", "errored and in no figure"),
+        (False, Severity.NOTE, "attempt", "errored and played again"),
     ):
         errored_attempts = [
             (one, one.attempt.errored)
@@ -39,11 +39,11 @@ def errored_episodes(seen: Sequence[Seen]) -> Iterator[Finding]:
         ]
         if errored_attempts:
             causes = causes_of(reason for _, reason in errored_attempts)
-            shown = listed(f"{count} times: {cause}" for cause, count in causes.most_common())
+            shown = listed(f"{cause} ({count})" for cause, count in causes.most_common())
             yield Finding(
                 "errored_episodes" if counts else "errored_attempts",
                 severity,
-                f"{len(errored_attempts)} {said}: {shown}",
+                f"{counted(len(errored_attempts), noun)} {said}: {shown}",
                 tuple(one.name for one, _ in errored_attempts),
                 {"causes": tallied(causes)},
             )
