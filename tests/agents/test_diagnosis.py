@@ -446,7 +446,7 @@ def test_the_command_prints_findings_and_ends_with_1_for_errors(tmp_path: Path) 
     assert finding["kind"] == "errored_episodes"
     assert finding["episodes"] == ["small-1_mandatory_e1_a1"]
     code, out = run("diagnose", store.folder)
-    assert "error: errored_episodes: 1 episodes are errored" in out
+    assert "error: errored_episodes: 1 episode errored" in out
     assert "\x1b" not in out
     assert "errored_episodes" in run("show", store.folder)[1]
     assert "errored_episodes" not in run("show", store.folder, "--failed")[1]
