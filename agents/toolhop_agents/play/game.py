@@ -134,7 +134,7 @@ class Game:
                 self._screen.note('say which call, with its arguments: :check tool {"a": 1}')
 
     def _wrong(self, calls: Sequence[tuple[str, str]]) -> str:
-        """What would keep calls from being run; told as fully as failed calls are."""
+        """What would keep calls from being run, in the same detail as failed calls."""
         validator = Validator(list(self._tools.values()))
         found = [(name, validator.check(name, text)) for name, text in calls]
         rejected = [(name, one) for name, one in found if isinstance(one, Rejected)]
@@ -142,8 +142,8 @@ class Game:
             return ""
         if self._episode.feedback_level is not Level.DETAILED:
             return "The call would fail."
-        told = " ".join(problems_text(name, one) for name, one in rejected)
-        return f"The call would not be run. {told}"
+        reasons = " ".join(problems_text(name, one) for name, one in rejected)
+        return f"The call would not be run. {reasons}"
 
     def _sends(self, calls: Sequence[RawCall]) -> bool:
         """Whether calls are made that somebody who can be asked might not want to make."""

@@ -1,6 +1,6 @@
 """Raises an exception whose class lies about its name, its text and its traceback.
 
-Contained: it is told by what no class can replace.
+Contained: it is reported by what no class can replace.
 """
 
 

@@ -1,6 +1,6 @@
 """Raises an exception with a text of 60 megabytes.
 
-Contained: its beginning is told.
+Contained: its beginning is reported.
 """
 
 
