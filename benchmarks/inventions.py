@@ -63,11 +63,17 @@ class Made:
 
 
 def scene(item: Item) -> Item | None:
-    """The item as one of the benchmark; None without a gold call for each hop."""
+    """The item as one of the benchmark; None without a gold call for each hop.
+
+    None as well where the gold calls, each made once, are no honest episode: their tools are not
+    there, do not work, or fail at first.
+    """
     if any(hop.gold is None for hop in item.hops) or not item.hops:
         return None
     if FIELD in item.gold:
-        return item
+        label = label_of(item.gold)
+        works = label.solvable or label.needs is EpisodeAction.ASK_USER
+        return item if works and label.scenario is not Scenario.FLAKY_TOOL else None
     actions = TOOLS[Offer.ACTIONS]
     order = (*item.tools, *(tool.name for tool in actions))
     item = replace(item, others=(*item.others, *actions), order=order)
