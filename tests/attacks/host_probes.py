@@ -14,6 +14,7 @@ import struct
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Awaitable, Callable, Mapping
 from typing import TYPE_CHECKING
 from unittest.mock import patch
@@ -121,16 +122,20 @@ async def nobody_keeps_what_is_printed(bench: Bench, attacks: Attacks) -> list[s
 
     await bench.call(attacks["layers/prints_a_line"])
 
-    def kept() -> bytes:
-        # Only its client knows how to ask; there is no log to read where none is kept.
-        with contextlib.suppress(APIError):
-            found: bytes = bench.worker.engine._client.api.logs(bench.worker.container_id)
-            return found
-        return b""
+    def kept() -> bool:
+        # Only its client knows how to ask; there is no log to read where none is kept. Where one
+        # is, a line takes a while to get there.
+        for _ in range(100):
+            try:
+                found: bytes = bench.worker.engine._client.api.logs(bench.worker.container_id)
+            except APIError:
+                return False
+            if b"toolhop-printed" in found:
+                return True
+            time.sleep(0.1)
+        return False
 
-    return (
-        ["the engine kept it"] if b"toolhop-printed" in await anyio.to_thread.run_sync(kept) else []
-    )
+    return ["the engine kept it"] if await anyio.to_thread.run_sync(kept) else []
 
 
 async def another_user_is_turned_away(bench: Bench, attacks: Attacks) -> list[str]:
