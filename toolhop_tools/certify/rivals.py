@@ -88,7 +88,7 @@ def _whole_rows(task: Task, arguments: Arguments) -> Iterator[dict[str, JSON]]:
 def _conditions(task: Task, arguments: Arguments, own: Sequence[Leaf]) -> Iterator[dict[str, JSON]]:
     """With what the sub-question says and the call leaves out, where a parameter takes it."""
     left_out = [name for name in wanted(task) if not holds(own, name)]
-    # "First" is in "first name" as well, and what most tools take when they are told nothing.
+    # "First" is in "first name" as well, and what most tools take by default.
     in_words = [one for one in task.asked.mentions.ordinals if one != "1" and not holds(own, one)]
     for name in task.properties:
         schema = task.schema_of(name)

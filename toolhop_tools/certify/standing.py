@@ -252,7 +252,7 @@ def _name_parts(name: str) -> list[str]:
 _AIM = frozenset(words("to target into destination output"))
 _TOWARDS = frozenset(words("in to into many much"))
 _SAME = 0.9
-"""How far a word is told by itself: less is by a word that stands for it."""
+"""How much a word says for itself; one that stands for it says less."""
 
 
 def _role(task: Task, leaf: Leaf) -> int:

@@ -77,7 +77,7 @@ async def made(job: Job, on_item: Callable[[], None] = lambda: None) -> Job:
 
     Args:
         job: as `prepare` gives it.
-        on_item: is told of each item that is done.
+        on_item: is called for each item that is done.
 
     Raises:
         BadChoice: no item allows any of the scenarios.

@@ -176,7 +176,7 @@ def _digits(word: str) -> int:
 
 
 def _spoken(text: str) -> str:
-    """What of the arguments of Finish the user is told."""
+    """What of the arguments of Finish the user reads."""
     try:
         found = json.loads(text)
     except (ValueError, RecursionError):

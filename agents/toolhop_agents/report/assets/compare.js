@@ -80,7 +80,7 @@ const compareView = (rows, bodies) => {
   );
 };
 
-// One below the other, sides are told apart by the badges of their groups, or by numbers.
+// One below the other, the badges of their groups, or numbers, distinguish the sides.
 const sideOf = (rows, side) => {
   const [group, other] = [rows[side], rows[1 - side]].map((row) => report.groups[row.group]);
   return group === other
