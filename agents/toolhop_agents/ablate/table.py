@@ -209,12 +209,13 @@ def _keyed(
         levels = (f"{row.contrast.first} → {row.contrast.second}",) if several else ()
         for name, one in lines(row):
             names = (*((name,) if name else ()), *levels)
+            heading = one.heading if one else row.heading
             for other in found:
-                if (names, row.measure.heading, one) == (other[0], *other[2:]):
+                if (names, heading, one) == (other[0], *other[2:]):
                     other[1].append(row.prefix)
                     break
             else:
-                found.append((names, [row.prefix], row.measure.heading, one))
+                found.append((names, [row.prefix], heading, one))
     prefixed = any(row.prefix for row in rows)
     keys = (*(("levels",) if several else ()), *(("prefix",) if prefixed else ()))
     return keys, [
@@ -224,7 +225,7 @@ def _keyed(
 
 
 def _name(row: Row) -> str:
-    return f"{row.measure.heading} ({row.prefix})" if row.prefix else row.measure.heading
+    return f"{row.heading} ({row.prefix})" if row.prefix else row.heading
 
 
 def _shares(rows: Sequence[Row]) -> tuple[str, ...]:

@@ -186,7 +186,7 @@ class _Session:
                     try:
                         await self._one(seed, asker, verifier, sandboxes)
                         self._enough()
-                    except Exception as error:  # noqa: BLE001 -- raised, or noted, below
+                    except Exception as error:  # noqa: BLE001 -- the command raises it once all that is finished is written
                         if ended.fault is None:
                             ended.fault = error
                         group.cancel_scope.cancel()
