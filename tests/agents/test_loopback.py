@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import threading
+from typing import Any
 
 import anyio
 import httpx
+import openai
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -14,7 +15,7 @@ from hypothesis import strategies as st
 from toolhop_agents.models import loopback
 from toolhop_agents.models.fault_plan import SHAPING, FaultPlan, RequestFault, shaped
 from toolhop_agents.models.loopback import LoopbackServer, Request
-from toolhop_env.messages import RawCall, Reply
+from toolhop_env.messages import RawCall, Reply, Usage
 
 HELLO = {"model": "m", "messages": [{"role": "user", "content": "hello"}]}
 
@@ -61,7 +62,6 @@ def test_connections_are_kept_alive() -> None:
         pytest.param(b"{", "not JSON", id="not JSON"),
         pytest.param(b"[]", "JSON object", id="no object"),
         pytest.param(b"", "not JSON", id="nothing"),
-        pytest.param(json.dumps(HELLO | {"stream": True}).encode(), "does not stream", id="stream"),
         pytest.param(b'{"messages": 1}', "must be a list", id="messages"),
         pytest.param(b'{"messages": [{"role": "x"}]}', "role 'x'", id="role"),
         pytest.param(b'{"messages": [], "tools": [1]}', "tool must be", id="tool"),
@@ -171,3 +171,44 @@ def test_shaping_leaves_a_reply_without_calls_alone() -> None:
     assert all(shaped(Reply("x"), fault) == Reply("x") for fault in RequestFault)
     cut = shaped(Reply(calls=(RawCall("a", "f", '{"x": 1}'),)), RequestFault.MALFORMED_ARGUMENTS)
     assert cut.calls == (RawCall("a", "f", '{"x"'),)
+
+
+def test_a_stream_says_what_the_whole_reply_says() -> None:
+    """Put together by the client of the library, over one connection."""
+    calls = (RawCall("a", "one", '{"city": "Zürich", "days": [1, 2, 3]}'), RawCall("b", "two", ""))
+    reply = Reply("first this, and then at some length that", calls, Usage(7, 5, cost_usd=0.5))
+    asked: Any = {"model": "m", "messages": HELLO["messages"]}
+    with (
+        LoopbackServer(lambda _: reply) as server,
+        openai.OpenAI(base_url=server.base_url, api_key="none") as client,
+    ):
+        ask = client.chat.completions
+        whole = ask.create(**asked)
+        with ask.stream(**asked, stream_options={"include_usage": True}) as stream:
+            pieces = [one.delta for one in stream if one.type == "content.delta"]
+            streamed = stream.get_final_completion()
+        unasked = list(ask.create(**asked, stream=True))
+    assert len(pieces) > 2
+    assert streamed.usage == whole.usage
+    assert not any(one.usage for one in unasked)
+    assert streamed.choices[0].finish_reason == whole.choices[0].finish_reason == "tool_calls"
+    got, sent = streamed.choices[0].message, whole.choices[0].message
+    assert got.content == sent.content == "".join(pieces)
+    assert [
+        (one.id, one.function.name, one.function.arguments) for one in got.tool_calls or ()
+    ] == [(one.id, one.name, one.arguments) for one in calls]
+
+
+@pytest.mark.parametrize(
+    "fault", [RequestFault.CUT, RequestFault.NOT_JSON, RequestFault.NO_CHOICES]
+)
+def test_a_stream_meets_the_planned_faults(fault: RequestFault) -> None:
+    with LoopbackServer(say, faults=FaultPlan(sequence=(fault,))) as server:
+        url, body = f"{server.base_url}/chat/completions", HELLO | {"stream": True}
+        if fault is RequestFault.CUT:
+            with pytest.raises(httpx.RemoteProtocolError):
+                httpx.post(url, json=body, trust_env=False)
+        else:
+            text = httpx.post(url, json=body, trust_env=False).text
+            assert "delta" not in text
+        assert '"m: hello"' in httpx.post(url, json=body, trust_env=False).text

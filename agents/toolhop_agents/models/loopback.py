@@ -23,7 +23,7 @@ from typing import Any, Self, TypeAlias
 
 import anyio.to_thread
 
-from toolhop_agents.models import wire
+from toolhop_agents.models import wire, wire_stream
 from toolhop_agents.models.fault_plan import SHAPING, FaultPlan, RequestFault, shaped
 from toolhop_env.messages import Message, Reply
 from toolhop_sandbox.outcome import JSON
@@ -198,7 +198,7 @@ class _Handler(BaseHTTPRequestHandler):
             self._refuse(404, f"no such address: {self.path}; ask /v1/models")
             return
         model: JSON = {"id": MODEL, "object": "model", "created": 0, "owned_by": "toolhop-env"}
-        self._send(200, {"object": "list", "data": [model]})
+        self._send_raw(200, json.dumps({"object": "list", "data": [model]}).encode())
 
     def do_POST(self) -> None:
         """Answer one request for a completion."""
@@ -236,21 +236,39 @@ class _Handler(BaseHTTPRequestHandler):
                 self._loopback.stopping.wait()
             case RequestFault.CUT:
                 self.close_connection = True
-                self._send(200, _completion(reply, request), cut=True)
+                self._complete(_completion(reply, request), request, cut=True)
             case RequestFault.NOT_JSON:
                 self._send_raw(200, b'{"choices": [{"mess')
             case RequestFault.NO_CHOICES:
-                self._send(200, _completion(reply, request) | {"choices": []})
+                self._complete(_completion(reply, request) | {"choices": []}, request)
             case _:
-                self._send(200, _completion(reply, request))
+                self._complete(_completion(reply, request), request)
+
+    def _complete(
+        self, completion: dict[str, JSON], request: Request, *, cut: bool = False
+    ) -> None:
+        """Send a completion, whole or as a stream, as the request wants it."""
+        if not request.body.get("stream"):
+            self._send_raw(200, json.dumps(completion).encode(), cut=cut)
+            return
+        options = request.body.get("stream_options")
+        with_usage = isinstance(options, dict) and bool(options.get("include_usage"))
+        events = list(wire_stream.events(completion, with_usage=with_usage))
+        self.send_response(200)
+        self.send_header("Content-Type", wire_stream.KIND)
+        self.send_header("Transfer-Encoding", "chunked")
+        self.end_headers()
+        for event in events[: len(events) // 2] if cut else events:
+            # Each event leaves by itself, as a model's do.
+            self.wfile.write(b"%x\r\n%b\r\n" % (len(event), event))
+            self.wfile.flush()
+        if not cut:
+            self.wfile.write(b"0\r\n\r\n")
 
     def _refuse(self, status: int, message: str, headers: Mapping[str, str] | None = None) -> None:
         name = HTTPStatus(status).name.lower()
         error: JSON = {"message": message, "type": name, "code": name, "param": None}
         self._send_raw(status, json.dumps({"error": error}).encode(), headers=headers)
-
-    def _send(self, status: int, body: JSON, *, cut: bool = False) -> None:
-        self._send_raw(status, json.dumps(body).encode(), cut=cut)
 
     def _send_raw(
         self,
@@ -278,8 +296,6 @@ def _request(raw: bytes) -> Request:
         raise ValueError(f"the body is not JSON: {error}") from error
     if not isinstance(body, dict):
         raise wire.Unreadable("the body must be a JSON object")
-    if body.get("stream"):
-        raise wire.Unreadable("this server does not stream; leave out `stream` or send false")
     return Request(
         messages=wire.messages_from_wire(body.get("messages")),
         tools=wire.tools_from_wire(body.get("tools")),
