@@ -30,7 +30,7 @@ WITHIN_AGENTS = (
     {"react"},
     {"approval", "benchmarks", "judge", "simulator"},
     {"runs"},
-    {"ablate", "compare", "construct", "export", "serve", "play"},
+    {"ablate", "compare", "construct", "environment", "export", "serve", "play"},
     {
         "report",
         "stacked",

@@ -221,20 +221,14 @@ class _RunSession:
             ):
                 if name and place:
                     await reach(name, place)
-            sandbox = await enter_context(await _sandbox(settings, workers))
+            sandbox = await enter_context(await sandbox_of(settings, workers))
             agents = await enter_context(_agents(job, binding, answers, self._connections, address))
-            stand_ins, judge = StandIns(described=binding.described), None
+            stand_ins = await open_stand_ins(settings, binding, self._stack)
             if settings.simulator is not None:
-                model = open_model(settings.simulator, base_url=settings.simulator_base_url)
-                simulator = ModelSimulator(await enter_context(model))
-                earlier = _simulated_before(job)
-                stand_ins = replace(stand_ins, simulator=simulator, earlier=earlier)
-            if settings.user_model is not None:
-                model = open_model(settings.user_model, base_url=settings.user_model_base_url)
-                wording = ModelWording(await enter_context(model))
-                stand_ins = replace(stand_ins, wording=wording)
+                stand_ins = replace(stand_ins, earlier=_simulated_before(job))
             if settings.approve:
                 stand_ins = replace(stand_ins, approver=TerminalApprover())
+            judge = None
             if settings.judge is not None:
                 opening = open_judge(
                     settings.judge,
@@ -291,7 +285,35 @@ def _simulated_before(job: Job) -> dict[str, Outcome]:
     }
 
 
-async def _sandbox(settings: RunSettings, workers: int) -> PooledSandbox:
+async def open_stand_ins(
+    settings: RunSettings, binding: Binding, stack: AsyncExitStack
+) -> StandIns:
+    """Who answers tools that are no programs, and questions to the user, as the settings say.
+
+    Args:
+        settings: the run's.
+        binding: of the benchmark that is played.
+        stack: keeps open whom is asked.
+
+    Raises:
+        ModelFault: a model that is asked for cannot be had.
+    """
+    found = StandIns(described=binding.described)
+    if settings.simulator is not None:
+        model = open_model(settings.simulator, base_url=settings.simulator_base_url)
+        found = replace(found, simulator=ModelSimulator(await stack.enter_async_context(model)))
+    if settings.user_model is not None:
+        model = open_model(settings.user_model, base_url=settings.user_model_base_url)
+        found = replace(found, wording=ModelWording(await stack.enter_async_context(model)))
+    return found
+
+
+async def sandbox_of(settings: RunSettings, workers: int) -> PooledSandbox:
+    """The sandbox that the settings ask for, not entered.
+
+    Raises:
+        SandboxUnavailable: it cannot be had here.
+    """
     return await open_sandbox(
         settings.sandbox,
         limits=settings.tool_limits,

@@ -1,0 +1,102 @@
+"""What a step is worth to a trainer, made of a benchmark's own measures. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from toolhop_env.benchmark import Benchmark
+from toolhop_env.benchmarks import score
+from toolhop_env.measures import CODES, CONDUCT, Measure
+from toolhop_env.score import Errored
+from toolhop_env.trace import Trace
+from toolhop_tools.errors import BadChoice
+
+MILESTONES, FAILED_CALL = "milestones", "failed_call"
+"""Names of what is paid along the way, beside those of measures."""
+
+
+class Unscored(Exception):
+    """An episode has ended without the score that the reward is made of; it is worth nothing that
+    a policy should learn from: leave it out of the batch.
+    """
+
+
+@dataclass(frozen=True, slots=True)
+class Reward:
+    """A weighted sum: measures at the end, milestones and failed calls along the way.
+
+    The steps of an episode sum to ``sum(weight * measure) + milestones * share of milestones
+    reached + failed_call * failed calls``. With weights on measures alone every step but the last
+    is worth 0. What is paid along the way changes which policy is best: a high weight on milestones
+    pays for calls that the answer does not need.
+    """
+
+    benchmark: Benchmark
+    measures: tuple[tuple[Measure, float], ...]
+    milestones: float = 0.0
+    """For all of them, in equal parts, each when it is reached."""
+    failed_call: float = 0.0
+    """For each, so most often negative."""
+
+    @classmethod
+    def of(cls, benchmark: Benchmark, weights: Mapping[str, float] | None = None) -> Reward:
+        """From weights by name.
+
+        Args:
+            benchmark: whose episodes are rewarded.
+            weights: of measures, of the benchmark or of conduct, and of ``milestones`` and
+                ``failed_call``. Its leading measure alone where not given.
+
+        Raises:
+            BadChoice: a name that is none of these.
+        """
+        given = dict(weights if weights is not None else {benchmark.lead.name: 1.0})
+        along = {name: given.pop(name, 0.0) for name in (MILESTONES, FAILED_CALL)}
+        known = {one.name: one for one in (*benchmark.measures, *CONDUCT, *CODES)}
+        if unknown := [name for name in given if name not in known]:
+            own = ", ".join(one.name for one in benchmark.measures)
+            raise BadChoice(
+                f"the reward has a weight of {unknown[0]!r}, which is no measure of "
+                f"{benchmark.title}",
+                fix=f"give {own}, {MILESTONES}, {FAILED_CALL}, or a measure of any benchmark: "
+                + ", ".join(one.name for one in CONDUCT),
+            )
+        measures = tuple((known[name], float(weight)) for name, weight in given.items())
+        return cls(benchmark, measures, along[MILESTONES], along[FAILED_CALL])
+
+    def of_step(self, before: Trace, after: Trace) -> float:
+        """What a step is worth.
+
+        Args:
+            before: the trace when it began.
+            after: the trace when it was over.
+
+        Raises:
+            Unscored: the episode ended errored, or a measure has no figure without a judge.
+        """
+        found = self._along(after) - self._along(before)
+        return found + self._at_end(after) if after.ended is not None else found
+
+    def _along(self, trace: Trace) -> float:
+        found = 0.0
+        if self.milestones and (steps := self.benchmark.milestones(trace)):
+            found += self.milestones * sum(one.reached for one in steps) / len(steps)
+        if self.failed_call:
+            found += self.failed_call * sum(one.error is not None for one in trace.tool_calls)
+        return found
+
+    def _at_end(self, trace: Trace) -> float:
+        verdict = score(trace)
+        if isinstance(verdict, Errored):
+            raise Unscored(f"{trace.started.episode} is errored: {verdict.reason}")
+        found = 0.0
+        for measure, weight in self.measures:
+            parts = measure.of(verdict)
+            if parts is None:
+                raise Unscored(
+                    f"{trace.started.episode} has no figure for {measure.name}, which needs a judge"
+                )
+            # An episode without calls has no share of failed ones.
+            found += weight * parts[0] / parts[1] if parts[1] else 0.0
+        return found
