@@ -293,8 +293,8 @@ async def memory_mib(episodes: Sequence[Episode]) -> tuple[float, float]:
 
     def held() -> float:
         worker: Any = pool._started[0]  # noqa: SLF001 -- other containers may run beside it
-        told: Any = client.api.stats(worker.container_id, stream=False)
-        memory = told["memory_stats"]
+        stats: Any = client.api.stats(worker.container_id, stream=False)
+        memory = stats["memory_stats"]
         inactive = memory["stats"].get("total_inactive_file", 0)
         return float(memory["usage"] - inactive) / 2**20
 

@@ -46,22 +46,22 @@ def main() -> int:
             print(done.stderr, file=sys.stderr)
             return 1
         size = out.stat().st_size
-    told = json.loads(done.stdout)
-    hops, chance = told["hops"], told["chance"]
+    report = json.loads(done.stdout)
+    hops, chance = report["hops"], report["chance"]
     proven = hops["proven"] / max(1, sum(hops.values()))
     cpu_s = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
     print(
-        f"data               {options.data}, {told['certified']} items, sandbox {options.sandbox}"
+        f"data               {options.data}, {report['certified']} items, sandbox {options.sandbox}"
     )
     print(f"wall               {wall_s:.1f} s (load {os.getloadavg()[0]:.1f})")
     print(f"processor time     {cpu_s:.1f} s")
     print(f"memory at most     {after.ru_maxrss / 1024:.0f} MiB")
-    print(f"calls              {told['executions']:,}, {chance['runs']:,} with random values")
-    print(f"items              {told['verdicts']}")
+    print(f"calls              {report['executions']:,}, {chance['runs']:,} with random values")
+    print(f"items              {report['verdicts']}")
     print(f"hops               {hops}, {proven:.1%} proven")
-    print(f"gold calls         {told['provenance']}")
+    print(f"gold calls         {report['provenance']}")
     print(f"random arguments   {chance['hits']} of {chance['runs']} reach the gold")
-    print(f"defects            {told['defects']}")
+    print(f"defects            {report['defects']}")
     print(f"file               {size / 1024:.0f} KiB")
     return 0
 

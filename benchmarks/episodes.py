@@ -119,11 +119,11 @@ def run(checkout: Path, epochs: int, *, limit: int | None = None) -> Taken:
             ) as process,
             Containers(process.pid).watched() as containers,
         ):
-            told = process.communicate()[0]
+            printed = process.communicate()[0]
         if process.returncode:
             raise RuntimeError(f"{command} ended with {process.returncode}")
         took_s = time.perf_counter() - began
-        played = len(list((Path(json.loads(told)["run"]) / "episodes").iterdir()))
+        played = len(list((Path(json.loads(printed)["run"]) / "episodes").iterdir()))
         if played != epochs * (limit or BUILT_IN_ITEMS):
             raise RuntimeError(f"{played} episodes were played")
     if not containers.taken_s and limit is None:

@@ -82,13 +82,13 @@ def scene(item: Item) -> Item | None:
 
 @dataclass(frozen=True)
 class _User:
-    """Tells all that is hidden."""
+    """Gives all that is hidden."""
 
     label: Label
 
     async def respond(self, tool: Tool, arguments: Mapping[str, JSON]) -> Outcome:
-        told = "; ".join(f"{one.parameter}: {as_text(one.value)}" for one in self.label.hidden)
-        return Returned(json.dumps(told, ensure_ascii=False))
+        hidden = "; ".join(f"{one.parameter}: {as_text(one.value)}" for one in self.label.hidden)
+        return Returned(json.dumps(hidden, ensure_ascii=False))
 
 
 async def honest(item: Item, box: Sandbox) -> Trace:

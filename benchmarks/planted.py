@@ -165,12 +165,12 @@ def main() -> int:
         if options.list or proof.verdict is HopVerdict.PROVEN:
             print(f"\n{kind}: {spot.item.id}/{spot.at + 1} {hop.tool.name}: {hop.question}")
             print(f"  gold {hop.answer!r}: {proof.verdict} {proof.defect or ''}: {proof.why}")
-            for arguments, told in (
+            for arguments, result in (
                 [(proof.arguments, proof.result)]
                 if proof.arguments
                 else [(one.arguments, one.outcome.get("json_text")) for one in proof.evidence]
             ):
-                print(f"  {json.dumps(arguments, ensure_ascii=False)} -> {as_text(told)[:200]}")
+                print(f"  {json.dumps(arguments, ensure_ascii=False)} -> {as_text(result)[:200]}")
     proven = [kind for _, kind, _, proof in found if proof.verdict is HopVerdict.PROVEN]
     return int(len(proven) > MOST_PROVEN * len(found) or any("reversed" in kind for kind in proven))
 

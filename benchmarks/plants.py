@@ -215,8 +215,8 @@ def echo(spot: Spot) -> Iterator[Hop]:
         '\n    return {"result": " ".join(str(one) for one in given.values())}\n',
         '\n    return {"query": given, "status": "ok"}\n',
     )
-    told = asked(spot.item, spot.at, spot.returned)
-    for at, name in enumerate([*told.earlier[-1:], *told.named[:1]]):
+    task = asked(spot.item, spot.at, spot.returned)
+    for at, name in enumerate([*task.earlier[-1:], *task.named[:1]]):
         made = spot.wrapped(bodies[(spot.at + at) % 2])
         yield replace(made, answer=name)
 

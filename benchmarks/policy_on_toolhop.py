@@ -269,10 +269,9 @@ def report(title: str, examples: list[Example]) -> int:
                 f"{example.tool}: {example.call}\n  plain       {plain}\n  restricted  {restricted}"
             )
     equal = sum(ends.values())
-    told = ", ".join(f"{count} {end}" for end, count in ends.items())
-    print(
-        f"{title:<15} {len(examples)}, equal {equal} ({100 * equal / len(examples):.1f} %): {told}"
-    )
+    outcomes = ", ".join(f"{count} {end}" for end, count in ends.items())
+    share = f"{100 * equal / len(examples):.1f} %"
+    print(f"{title:<15} {len(examples)}, equal {equal} ({share}): {outcomes}")
     return len(examples) - equal
 
 

@@ -2,7 +2,7 @@
 
     python -m benchmarks.runs [--quick] [--write]
 
-The agent makes the gold calls and costs nothing, and the sandbox answers as it was told: what is
+The agent makes the gold calls and costs nothing, and the sandbox answers from a script: what is
 left is the runner, the traces and the index. Each step is a process of its own, so that its peak
 memory is its own. `--write` puts the tables into docs/runs.md.
 """

@@ -10,6 +10,8 @@ from pathlib import Path
 import pytest
 
 from toolhop_agents.benchmarks import BUILT_IN
+from toolhop_agents.cli.options import SECTIONS, options_of
+from toolhop_agents.runs.settings import RunSettings
 
 ROOT = Path(__file__).parents[1]
 PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
@@ -30,6 +32,11 @@ def test_help_names_the_agents_of_every_benchmark() -> None:
     told = page.partition("## toolhop run")[2].partition("--model")[0].replace("-\n", "-")
     words = set(re.findall(r"[\w-]+", re.sub(r"-\s+", "-", told)))
     assert {agent for one in BUILT_IN.values() for agent in one.agents} <= words
+
+
+def test_help_has_every_flag_of_a_run_under_one_heading() -> None:
+    under = [name for names in SECTIONS.values() for name in names]
+    assert sorted(under) == sorted({option.name for option in options_of(RunSettings)})
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)

@@ -33,9 +33,10 @@ def load(
 
     Args:
         name_or_path: the name of a reader, such as ``builtin`` or ``toolhop``, alone or with what
-            it is to read (``toolhop:rows.json``); or a path: a file is read in ToolHop's official
-            format (``.json`` or ``.jsonl``), a folder as one laid out like the built-in set
-            (`toolhop_tools.readers.folder`). ``./builtin`` is a path.
+            it is to read (``toolhop:rows.json``); or a path, read by the benchmark whose first row
+            it has: else a file in ToolHop's official format (``.json`` or ``.jsonl``), a folder as
+            one laid out like the built-in set (`toolhop_tools.readers.folder`). ``./builtin`` is
+            a path.
         last_wins: official behaviour for tools that share a name (`toolhop.survey`).
         skip_broken: leave out rows with errors, as long as any can be used.
 
@@ -58,15 +59,15 @@ def survey(name_or_path: str | Path, *, last_wins: bool = False) -> Survey:
         reader = _reader(name, colon) if isinstance(name_or_path, str) else None
         if reader is not None:
             return reader.survey(path, last_wins=last_wins)
-        if Path(given).is_dir():
-            return folder.FOLDER.survey(given, last_wins=last_wins)
         if not given or not Path(given).exists():
             raise _unknown(given)
         if Path(given).is_file() and native.is_native_file(Path(given)):
             return Survey(native.read_file(Path(given)), ())
         for one in READERS.values():
-            if one.fits and Path(given).is_file() and one.fits(Path(given)):
+            if one.fits and one.fits(Path(given)):
                 return one.survey(given, last_wins=last_wins)
+        if Path(given).is_dir():
+            return folder.FOLDER.survey(given, last_wins=last_wins)
         return toolhop.READER.survey(given, last_wins=last_wins)
     except OSError as error:
         raise DataError(f"cannot be read: {error.strerror}", origin=given) from None

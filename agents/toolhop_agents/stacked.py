@@ -121,7 +121,7 @@ class StackedTable:
                 yield Text()
             yield self._table(block, fits=sum(map(self._bare_width, block)) <= room)
         if dropped:
-            yield Text(f"No room for {', '.join(dropped)}; a wider terminal has it.", style="dim")
+            yield Text(f"No room for {'; '.join(dropped)}: a wider terminal has them.", style="dim")
 
     def _most(self, column: _Column) -> int:
         usual = NAME_CHARS if column in self._columns[: self._keys] else PROSE_CHARS

@@ -88,7 +88,7 @@ def _name(one: Summary) -> RowName:
 
 
 def _order(summaries: Sequence[Summary]) -> str:
-    """In what order the tools were listed, and who judged, for a table's title."""
+    """In what order the tools were listed, and who judged: the first table's title has it."""
     judges = dict.fromkeys(one.group.judge for one in summaries if one.group.judge)
     judged = f"; judged by {' and by '.join(judges)}" if judges else ""
     return tool_orders(one.group.perturbation for one in summaries) + judged
@@ -137,10 +137,14 @@ def _add_rows(
             for mode in benchmark.modes
         ]
         table.add_row("" if number else agent, measure.heading, *cells, *errors)
-    if any(one.proven is not None for one in by_mode.values()):
+    if any(one.proven is not None and not _all_proven(one) for one in by_mode.values()):
         for measure in benchmark.answer_measures:
             cells = [_proven(by_mode.get(mode), measure) for mode in benchmark.modes]
             table.add_row("", f"{measure.heading}, proven items", *cells, *("" for _ in errors))
+
+
+def _all_proven(one: Summary) -> bool:
+    return one.proven == one.episodes - one.errored
 
 
 def _proven(one: Summary | None, measure: Measure) -> str:
@@ -162,23 +166,30 @@ def detail_table(
         if measure.in_tables and measure not in shown_elsewhere and measure.name in known
     ]
     conduct = [one for one in CONDUCT if one.name in ("turns", "calls")]
-    table = StackedTable(title=f"Episodes; {_order(summaries)}", keys=2)
+    table = StackedTable(title="Episodes", keys=2)
     table.add_column("arm" if labels else "agent", prose=True)
     table.add_column("mode")
     measures = [one.heading for one in others] + [one.name for one in conduct]
-    for column in ("played", "errored", *measures, "tokens", "seconds", "cost"):
+    # Agents that are no models take no tokens and cost nothing.
+    spent = any(one.spent.tokens or one.spent.cost_usd != 0 for one in summaries)
+    paid = ("tokens", "seconds", "cost") if spent else ("seconds",)
+    for column in ("played", "errored", *measures, *paid):
         table.add_column(column, right=True)
     labels = labels or labelled(summaries)
     for one in summaries:
+        cost = "unknown" if one.spent.cost_usd is None else f"${one.spent.cost_usd:.4f}"
+        cells = {
+            "tokens": f"{one.spent.tokens:,}",
+            "seconds": mean(one.figures["wall_s"], 3),
+            "cost": cost,
+        }
         table.add_row(
             labels[_name(one)],
             one.group.mode,
             str(one.episodes),
             str(one.errored),
             *(shown(measure, one.figures[measure.name]) for measure in (*others, *conduct)),
-            f"{one.spent.tokens:,}",
-            mean(one.figures["wall_s"], 3),
-            "unknown" if one.spent.cost_usd is None else f"${one.spent.cost_usd:.4f}",
+            *(cells[column] for column in paid),
         )
     return table
 
@@ -214,9 +225,7 @@ def scorer_table(
     modes = by != "mode" and len({one.group.mode for one in summaries}) > 1
     head = [*(["mode"] if modes else []), *([by, "n"] if by else [])]
     title = f"{benchmark.title} by {by or 'scorer'}"
-    table = _scorer_columns(
-        title, _order(summaries), ["arm" if labels else "agent", *head], measures
-    )
+    table = _scorer_columns(title, ["arm" if labels else "agent", *head], measures)
     labels = labels or labelled(summaries)
     for one in summaries:
         cells = [labels[_name(one)], *([one.group.mode] if modes else [])]
@@ -225,12 +234,10 @@ def scorer_table(
     return table
 
 
-def _scorer_columns(
-    title: str, order: str, head: Sequence[str], measures: Sequence[Measure]
-) -> StackedTable:
+def _scorer_columns(title: str, head: Sequence[str], measures: Sequence[Measure]) -> StackedTable:
     units = {one.topic or one.heading: one.unit for one in measures}
     others = [f"{name} in {unit}" for name, unit in units.items() if unit is not Unit.SHARE]
-    title = ", ".join([title, "; ".join(["per cent ± standard error", *others, order])])
+    title = ", ".join([title, "; ".join(["per cent ± standard error", *others])])
     names = [*head, "scorer"] if any(one.topic for one in measures) else head
     table = StackedTable(title=title, keys=len(names), framed=False)
     for column in names:
@@ -273,7 +280,7 @@ def total_table(
     if not measures:
         return None
     head = ["arm" if labels else "agent", "total"]
-    table = _scorer_columns(f"{benchmark.title}, totals", _order(summaries), head, measures)
+    table = _scorer_columns(f"{benchmark.title}, totals", head, measures)
     labels = labels or labelled(summaries)
     for row, found in of_row.items():
         for number, (total, figures) in enumerate(found.items()):
@@ -296,7 +303,7 @@ def pass_table(
     if not rates:
         return None
     columns = [(kind, k) for k in sorted({rate.k for rate in rates} - {1}) for kind in KINDS]
-    title = f"{benchmark.title}, tries, per cent ± standard error; {_order(summaries)}"
+    title = f"{benchmark.title}, tries, per cent ± standard error"
     table = StackedTable(title=title, keys=3)
     for column in ("arm" if labels else "agent", "mode", "scorer"):
         table.add_column(column, prose=column != "mode")
@@ -322,7 +329,7 @@ def error_table(
     """Failed calls by code; None where none failed."""
     if not any(summary.errors for summary in summaries):
         return None
-    table = StackedTable("code", title=f"Failed calls by code; {_order(summaries)}")
+    table = StackedTable("code", title="Failed calls by code")
     labels = labels or labelled(summaries)
     for one in summaries:
         table.add_column(f"{labels[_name(one)]} {one.group.mode}", right=True)
@@ -350,6 +357,8 @@ def print_tables(
         console.print(answer_table(these[0].benchmark, these, labels))
         if any(one.figures[INSTANCE_ERROR.name] is not None for one in these):
             console.print(INVOCATION_ERRORS, style="dim")
+        if all(map(_all_proven, these)):
+            console.print("All items are proven.", style="dim")
         for table in (scorer_table, total_table, pass_table, detail_table):
             _print_next(console, table(these[0].benchmark, these, labels))
             if table is pass_table and any(one.passes for one in these):

@@ -202,7 +202,7 @@ _THEN = re.compile(
     r"|[ \t]*(?=\n[ \t]+[-*•]?[ \t]*\w[\w-]*[ \t]*[:=]))"
 )
 """What may stand between a tool's name and its arguments: an object, or indented lines."""
-_TOLD = re.compile(r"\W*(?:observation|result|output|response|answer)", re.IGNORECASE)
+_RESULT_KEY = re.compile(r"\W*(?:observation|result|output|response|answer)", re.IGNORECASE)
 
 
 def _named(text: str, known: dict[str, str]) -> Iterator[Found]:
@@ -238,7 +238,7 @@ def _given(text: str, start: int) -> tuple[int, int] | None:
     if _CALLED.match(text, start) and text[start] == "(":
         return start, _closing(text, start)
     then = _THEN.match(text, start)
-    if then is None or (then["key"] and _TOLD.match(then["key"])):
+    if then is None or (then["key"] and _RESULT_KEY.match(then["key"])):
         return None
     if then["object"] is not None:
         return then.end(), _closing(text, then.end())

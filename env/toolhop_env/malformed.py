@@ -61,7 +61,12 @@ def call_in(text: str, tools: Collection[str]) -> MalformedCall | None:
     outside = "".join(_between(text, found))
     before, after = text[: found[0].start], text[max(one.end for one in found) :]
     call = found[0].call
-    if _ANSWERS.search(outside) or _told(before) or _gives(before, call) or not _stops(after, call):
+    if (
+        _ANSWERS.search(outside)
+        or _past_call(before)
+        or _gives(before, call)
+        or not _stops(after, call)
+    ):
         return None
     return replace(call, form=Form.TAGS) if call_forms.MARKUP.search(outside) else call
 
@@ -112,7 +117,7 @@ STATED_CHARS = 300
 """A longer sentence states nothing."""
 
 
-def _told(before: str) -> bool:
+def _past_call(before: str) -> bool:
     """Whether what stands right before a call says that it was made."""
     text = re.sub(r"```\w*\Z", "", before.rstrip()).rstrip(" \t\r\n:`")
     return _TELLS.search(re.split(r"[.;,!?\n]", text)[-1]) is not None

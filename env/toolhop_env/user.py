@@ -1,9 +1,9 @@
 """The user of an episode, by a rule and without a model.
 
 The user knows the values that the question hides (`toolhop_tools.scenarios.label.Hidden`), and
-nothing else: no answer of a sub-question, and not the final one. Who asks for a hidden value is
-told it; who does not say what they want is asked back, once; anybody else hears that the user does
-not know. What is said follows from the item, the earlier questions and this one alone.
+nothing else: no answer of a sub-question, and not the final one. A question for a hidden value gets
+it; a question that does not say what it is about is asked back, once; to any other the user says
+that they do not know. What is said follows from the item, the earlier questions and this one alone.
 """
 
 from __future__ import annotations
@@ -107,7 +107,7 @@ def user_reply(
         mentioned = content_words(asked)
         found = [one for one in known if mentioned & _subject(item, one)]
     if found:
-        return _told(found)
+        return _reply_with(found)
     if _vague(arguments) and not any(map(_vague, earlier)):
         return UserReply(ASK_BACK)
     return UserReply(UNKNOWN)
@@ -167,7 +167,7 @@ def _description(item: Item, one: Hidden) -> str:
     return " ".join(found)
 
 
-def _told(found: Sequence[Hidden]) -> UserReply:
+def _reply_with(found: Sequence[Hidden]) -> UserReply:
     """The values by name, in hop order: ``city: Oslo; another city: Rome``."""
     lines: dict[tuple[str, str], JSON] = {}
     for one in found:

@@ -90,6 +90,9 @@ def test_certify_then_play_what_is_proven(rows: str, tmp_path: Path) -> None:
     play = ("run", "--data", rows, "--sandbox", "process", "--json")
     [one] = json.loads(toolhop(*play, "--certified-only", folder=tmp_path).stdout)["summaries"]
     assert (one["episodes"], one["strict"]["value"], one["proven"]) == (2, 1.0, 2)
+    table = toolhop("score", *map(str, (tmp_path / "logs").iterdir()), folder=tmp_path).stdout
+    assert "All items are proven." in table
+    assert "proven items" not in table
     everything = json.loads(toolhop(*play, "--certificates", str(path), folder=tmp_path).stdout)
     [one] = everything["summaries"]
     assert (one["episodes"], one["proven"]) == (3, 2)
@@ -176,7 +179,7 @@ def test_a_kill_loses_no_finished_certificate(tmp_path: Path) -> None:
     process.send_signal(signal.SIGINT)
     _, errors = process.communicate(timeout=60)
     assert process.returncode == 130, errors
-    assert "the same command goes on" in errors
+    assert "the same command resumes" in errors
     kept = path.read_bytes().splitlines()
     assert 0 < len(kept) < 8
     path.write_bytes(path.read_bytes() + b'{"item": "5", "dig')

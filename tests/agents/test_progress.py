@@ -6,7 +6,9 @@ import io
 
 from rich.console import Console
 
-from toolhop_agents.cli.progress import Steps
+from tests.env.made import scored
+from toolhop_agents.cli.progress import Episodes, Steps
+from toolhop_env.summary import summarize
 
 
 def told(*, terminal: bool) -> str:
@@ -25,3 +27,24 @@ def test_a_terminal_has_a_bar_with_the_count() -> None:
 
 def test_a_file_has_nothing_from_what_is_done_at_once() -> None:
     assert told(terminal=False) == ""
+
+
+def test_a_leading_measure_that_is_a_mean_of_two_is_shown_as_tables_have_it() -> None:
+    right, wrong = (1.0, 1.0), (0.0, 1.0)
+    known = [
+        {"decided": right, "decided_solvable": right},
+        {"decided": right, "decided_solvable": right},
+        {"decided": right, "decided_solvable": right},
+        {"decided": wrong, "decided_unsolvable": wrong},
+    ]
+    attempts = [scored("scenarios", f"i{n}", "informed", one) for n, one in enumerate(known)]
+    shown = Episodes(Console(file=io.StringIO()), "agent", len(attempts))
+    for number, one in enumerate(attempts):
+        shown.result(one)
+        # Until an unsolvable task is played there is no mean of both.
+        assert ("decided rightly" in shown.figures) == (number == 3)
+    (summary,) = summarize(attempts)
+    figure = summary.figures["decided"]
+    assert figure is not None
+    assert f"decided rightly {figure.value:.1%}" in shown.figures
+    assert figure.value == 0.5

@@ -16,7 +16,7 @@ from toolhop_tools.certify.judging import judge
 from toolhop_tools.certify.model import HopVerdict
 from toolhop_tools.certify.readable import Ground, ground, said
 from toolhop_tools.certify.rivals import rivals
-from toolhop_tools.certify.standing import standing, switch
+from toolhop_tools.certify.support import support, switch
 from toolhop_tools.leaves import Leaf, leaves
 from toolhop_tools.model import Hop
 
@@ -222,8 +222,8 @@ ORDERS = {
 def test_the_order_of_mention(name: str) -> None:
     question, wanted = ORDERS[name]
     [task] = tasks(item(made("def f(a, b):\n    return a - b", question, "2", SUBTRACT)))
-    assert standing(task, {"minuend": 8, "subtrahend": 6}).order == wanted
-    assert standing(task, {"minuend": 6, "subtrahend": 8}).order == -wanted
+    assert support(task, {"minuend": 8, "subtrahend": 6}).order == wanted
+    assert support(task, {"minuend": 6, "subtrahend": 8}).order == -wanted
 
 
 @pytest.mark.parametrize(

@@ -12,6 +12,8 @@ from toolhop_tools.load import load, select, survey
 from toolhop_tools.model import DataSet
 from toolhop_tools.readers import fetch
 
+GOLDEN = Path(__file__).parents[1] / "golden"
+
 
 @pytest.fixture
 def twenty(tmp_path: Path) -> DataSet:
@@ -31,6 +33,34 @@ def test_a_path_is_read_by_text_or_path(tmp_path: Path) -> None:
     assert load(path) == load(str(path))
     assert load(path).name == "mine"
     assert load(path).origin == str(path)
+
+
+def test_a_path_is_read_by_the_benchmark_whose_rows_it_has(tmp_path: Path) -> None:
+    own = {name: json.loads((GOLDEN / f"{name}_own.json").read_text())
+           for name in ("nestools", "toolbehonest", "relytoolbench")}  # fmt: skip
+    lines = "\n".join(map(json.dumps, own["nestools"]["rows"]))
+    (tmp_path / "plain.jsonl").write_text(lines)
+    (tmp_path / "plain.json").write_text(json.dumps(own["toolbehonest"]["rows"], indent=1))
+    (tmp_path / "sets").mkdir()
+    for name, rows in own["relytoolbench"]["sets"].items():
+        (tmp_path / "sets" / f"{name}.json").write_text("\ufeff" + json.dumps(rows))
+    found = {
+        name: {item.benchmark for item in survey(tmp_path / name).dataset.items}
+        for name in ("plain.jsonl", "plain.json", "sets", "sets/G1_instruction.json")
+    }
+    assert found == {
+        "plain.jsonl": {"nestools"},
+        "plain.json": {"toolbehonest"},
+        "sets": {"relytoolbench"},
+        "sets/G1_instruction.json": {"relytoolbench"},
+    }
+
+
+def test_a_folder_of_no_kind_names_the_files_in_it(tmp_path: Path) -> None:
+    write(tmp_path, [row()], "mine.json")
+    with pytest.raises(DataError) as fault:
+        load(tmp_path)
+    assert "one of the files in it: mine.json" in fault.value.fix
 
 
 def test_skip_broken_leaves_broken_rows_out(tmp_path: Path) -> None:

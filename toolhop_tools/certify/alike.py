@@ -94,11 +94,13 @@ EMPTY = frozenset(
 _LEAST_STEM = 4
 
 
-def told(part: str, asked: Sequence[str]) -> float:
-    """How far words say one word: 1 as it is, a little less by its beginning or by another."""
-    if part in asked or stem(part) in map(stem, asked):
+def word_match(word: str, asked: Sequence[str]) -> float:
+    """How well words match one: 1 if it is among them, less for its beginning or a synonym."""
+    if word in asked or stem(word) in map(stem, asked):
         return 1.0
-    if len(part) >= _LEAST_STEM and any(part[:_LEAST_STEM] == word[:_LEAST_STEM] for word in asked):
+    if len(word) >= _LEAST_STEM and any(
+        word[:_LEAST_STEM] == other[:_LEAST_STEM] for other in asked
+    ):
         return 0.9
-    near = (group for group in _GROUPS if part in group)
+    near = (group for group in _GROUPS if word in group)
     return 0.8 if any(not group.isdisjoint(asked) for group in near) else 0.0

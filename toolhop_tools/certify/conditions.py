@@ -14,11 +14,11 @@ from enum import StrEnum
 
 from toolhop_sandbox.outcome import JSON
 from toolhop_tools.answers import plain_number, plain_text, same_answer
-from toolhop_tools.certify.alike import told
+from toolhop_tools.certify.alike import word_match
 from toolhop_tools.certify.candidates import Task, Tried
 from toolhop_tools.certify.judging import judge, literal, reordered
 from toolhop_tools.certify.readable import Ground, crowded, ground, said, speaks_of
-from toolhop_tools.certify.standing import Arguments, holds, standing, switch, wanted
+from toolhop_tools.certify.support import Arguments, holds, support, switch, wanted
 from toolhop_tools.dates import dates_in, whole_date
 from toolhop_tools.errors import shown
 from toolhop_tools.failures import tells_of_error
@@ -41,8 +41,8 @@ def ungrounded(task: Task, arguments: Arguments) -> list[Leaf]:
 
 def says_nothing(task: Task, arguments: Arguments) -> bool:
     """Whether a call has nothing of what is asked, though the sub-question names something."""
-    own, content = standing(task, arguments), task.content(arguments)
-    return bool(wanted(task)) and not content and own.held == 0 and own.told == 0
+    own, content = support(task, arguments), task.content(arguments)
+    return bool(wanted(task)) and not content and own.held == 0 and own.options == 0
 
 
 _LIMITS = frozenset(
@@ -171,7 +171,7 @@ def _key_said(task: Task, path: Path) -> float:
     """How far the sub-question says a field; more than that for one that *how old* asks for."""
     how = [two for one, two in itertools.pairwise(words(task.asked.text)) if one == "how"]
     steps = [step for step in path if isinstance(step, str)]
-    if any(told(part, how) for step in steps for part in parts_of(step)):
+    if any(word_match(part, how) for step in steps for part in parts_of(step)):
         return 2.0
     plain = 0.5 if steps and steps[-1] in _ANSWER else 0.0
     return max((said(step, task.asked) for step in steps), default=0.0) or plain
@@ -209,8 +209,10 @@ def answers(
         if isinstance(leaf, str) and number is None and NOTHING.search(text):
             continue
         if kind is Kind.NUMBER:
-            told = [number] if number is not None else [*map(plain_number, words(text))]
-            new = [one for one in told if one is not None and (one not in numbers or one == number)]
+            stated = [number] if number is not None else [*map(plain_number, words(text))]
+            new = [
+                one for one in stated if one is not None and (one not in numbers or one == number)
+            ]
             found += [(path, str(one)) for one in new[:1]]
         elif kind is Kind.DATE:
             found += [(path, written) for written, _ in [*dates_in(text)][:1]]

@@ -89,17 +89,19 @@ def failure(outcome: Outcome) -> Failure | None:
 
 def asked_for(task: Task, tried: Sequence[Tried]) -> tuple[str, ...]:
     """Optional parameters that the tool's own error messages name."""
-    told = " ".join(words(" ".join(_complaint(one.outcome) for one in tried)))
+    complaints = " ".join(words(" ".join(_complaint(one.outcome) for one in tried)))
     optional = [name for name in task.properties if name not in task.required]
-    return tuple(name for name in optional if f" {name.replace('_', ' ').lower()} " in f" {told} ")
+    return tuple(
+        name for name in optional if f" {name.replace('_', ' ').lower()} " in f" {complaints} "
+    )
 
 
 def _complaint(outcome: Outcome) -> str:
     if isinstance(outcome, Raised):
         return outcome.message[:400].replace("_", " ")
     text = outcome.json_text[:400] if isinstance(outcome, Returned) else ""
-    told = re.search(r"(?i)error|require|missing|must|specif|provide", text)
-    return text.replace("_", " ") if told else ""
+    complains = re.search(r"(?i)error|require|missing|must|specif|provide", text)
+    return text.replace("_", " ") if complains else ""
 
 
 def other_result(asked: Asked, tried: Tried) -> Failure | None:

@@ -220,9 +220,9 @@ def _choices(name: str, schema: dict[str, JSON], offer: Offers, depth: int) -> I
 
 def _enumerated(choices: list[JSON], schema: ArgumentSchema, offer: Offers) -> Iterator[Choice]:
     for at, value in enumerate(choices):
-        told = said(value, offer.asked) if isinstance(value, str) else 0.0
+        match = said(value, offer.asked) if isinstance(value, str) else 0.0
         plain = 0.3 if schema.get("default") == value else 0.6 + 0.03 * at
-        yield Choice(value, 0.4 - 0.4 * told if told else plain, "enum")
+        yield Choice(value, 0.4 - 0.4 * match if match else plain, "enum")
 
 
 def _typed(

@@ -16,7 +16,7 @@ from functools import lru_cache
 
 from toolhop_sandbox.outcome import JSON
 from toolhop_tools.answers import plain_number
-from toolhop_tools.certify.alike import EMPTY, stem, told
+from toolhop_tools.certify.alike import EMPTY, stem, word_match
 from toolhop_tools.certify.judging import literal
 from toolhop_tools.certify.literals import MARKS, counts_from_zero, marks_named, notations_named
 from toolhop_tools.certify.mentions import COUNTS, ORDINALS, Mentions, listed
@@ -216,12 +216,12 @@ def said(choice: str, asked: Asked) -> float:
     spaced = choice.replace("_", " ").replace("-", " ")
     parts = [word for word in words(spaced) if word not in EMPTY]
     found = words(asked.text.replace("-", " "))
-    return sum(told(part, found) for part in parts) / len(parts) if parts else 0.0
+    return sum(word_match(part, found) for part in parts) / len(parts) if parts else 0.0
 
 
 def speaks_of(document: str, text: str) -> bool:
     """Whether a document has each word of a text, or one that stands for it."""
-    return all(told(word, words(document)) for word in name_words(text))
+    return all(word_match(word, words(document)) for word in name_words(text))
 
 
 def places(asked: Asked, values: Sequence[JSON], *, anywhere: bool = False) -> list[int]:
@@ -273,7 +273,7 @@ def beside(asked: Asked, leaf: Leaf) -> Sequence[str]:
     at, found, text = places(asked, [leaf.value]), words(asked.text), as_text(leaf.value)
     size = max(1, len(name_words(text)))
     if not at and leaf.choices:
-        at, size = [n for n, word in enumerate(found) if told(bare(text), [word])], 1
+        at, size = [n for n, word in enumerate(found) if word_match(bare(text), [word])], 1
     if not at:
         return ()
     before = " ".join(found[max(0, at[0] - 2) : at[0]]).rpartition("and")[2].split()

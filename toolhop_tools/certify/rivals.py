@@ -10,12 +10,12 @@ from toolhop_tools.certify.candidates import Task
 from toolhop_tools.certify.literals import is_mark, marks_named
 from toolhop_tools.certify.pools import rows_said
 from toolhop_tools.certify.readable import Asked, Ground, backwards, ground, said, spelled_in
-from toolhop_tools.certify.standing import (
+from toolhop_tools.certify.support import (
     Arguments,
     holds,
     is_number,
     spoken_of,
-    standing,
+    support,
     switch,
     touched,
     wanted,
@@ -94,19 +94,19 @@ def _conditions(task: Task, arguments: Arguments, own: Sequence[Leaf]) -> Iterat
         schema = task.schema_of(name)
         listed = task.schema_of(name, 0).get("enum")
         if isinstance(listed, list):
-            told = [one for one in listed if said(as_text(one), task.asked) == 1]
-            if told and arguments.get(name) != told:
-                yield {**arguments, name: told}
-                yield from ({**arguments, name: [one]} for one in told)
+            named = [one for one in listed if said(as_text(one), task.asked) == 1]
+            if named and arguments.get(name) != named:
+                yield {**arguments, name: named}
+                yield from ({**arguments, name: [one]} for one in named)
         choices = schema.get("enum")
         if name in arguments:
             continue
         if isinstance(choices, list):
-            told = [one for one in choices if spoken_of(task, as_text(one))]
-            yield from ({**arguments, name: one} for one in told[:3])
+            named = [one for one in choices if spoken_of(task, as_text(one))]
+            yield from ({**arguments, name: one} for one in named[:3])
         elif schema.get("type") == "boolean" and touched(task, name):
-            told_ = switch(task, name)
-            yield from ({**arguments, name: one} for one in (True, False) if told_ in {one, None})
+            setting = switch(task, name)
+            yield from ({**arguments, name: one} for one in (True, False) if setting in {one, None})
         else:
             marks = marks_named(task.asked.text) if is_mark(schema.get("default")) else []
             for text in (*left_out, *in_words, *marks):
@@ -159,8 +159,8 @@ def _other_texts(asked: Asked, value: str, others: Sequence[JSON]) -> Iterator[s
 def nearest(task: Task, arguments: dict[str, JSON]) -> dict[str, JSON]:
     """The call that is reached step by step, each one nearer to what is asked."""
     for _ in range(MOST_STEPS):
-        mine = standing(task, arguments)
-        nearer = (one for one in rivals(task, arguments) if standing(task, one).over(mine))
+        mine = support(task, arguments)
+        nearer = (one for one in rivals(task, arguments) if support(task, one).outweighs(mine))
         arguments, before = next(nearer, arguments), arguments
         if arguments == before:
             break

@@ -43,7 +43,7 @@ from toolhop_tools.certify.model import (
 )
 from toolhop_tools.certify.rivals import nearest, rivals
 from toolhop_tools.certify.shapes import edges
-from toolhop_tools.certify.standing import asks_otherwise, standing, wanted
+from toolhop_tools.certify.support import asks_otherwise, support, wanted
 from toolhop_tools.errors import shown
 from toolhop_tools.leaves import Leaf
 from toolhop_tools.reading import Reading, answer_at
@@ -116,9 +116,9 @@ class Search:
 
     def _outdone(self, arguments: dict[str, JSON]) -> bool:
         """Whether a hit nearer to the question was found wanting: what says less proves nothing."""
-        mine = standing(self.task, arguments)
+        mine = support(self.task, arguments)
         wanting = [one.evidence[0].candidate for one in self.rejected if one.right is not None]
-        return any(standing(self.task, one.arguments).over(mine) for one in wanting)
+        return any(support(self.task, one.arguments).outweighs(mine) for one in wanting)
 
     async def _broken(self) -> HopProof | None:
         """A hop that cannot be called: one call shows what comes of it.
@@ -153,8 +153,8 @@ class Search:
         task = self.task
         plain, first = filled(task), sum(SIZES[:2])
         # Errors are read once the first calls are made: what they ask for is given then.
-        told = (one for _ in (0,) for one in filled(task, asked_for(task, self.calls.tried)))
-        every = chain(islice(plain, first), islice(told, first), plain)
+        completed = (one for _ in (0,) for one in filled(task, asked_for(task, self.calls.tried)))
+        every = chain(islice(plain, first), islice(completed, first), plain)
         for one in islice(every, MOST_UNMADE):
             if task.accepts(one.arguments):
                 yield one
@@ -198,18 +198,18 @@ class Search:
     def _undetermined(self, tried: Tried, near: Sequence[Tried]) -> Failure | None:
         """The reading that speaks against a hit: one nearer to the question, or one as near."""
         task, arguments = self.task, tried.arguments
-        mine = standing(task, arguments)
+        mine = support(task, arguments)
         undecided: Failure | None = None
         for one in (*near, *filter(self._says_what_is_asked, self._from_examples())):
-            its = standing(task, one.arguments)
-            nearer = its.over(mine)
+            its = support(task, one.arguments)
+            nearer = its.outweighs(mine)
             unsaid = not nearer and asks_otherwise(task, arguments, one.arguments)
             if not definite(task, one, any_kind=nearer) and (not unsaid or self._reading(one)):
                 continue
             if nearer:
                 why = f"a call nearer to the question, {_apart(tried, one)}, gives another answer"
                 return _unproven(why, tried, one, right=one)
-            if not mine.over(its) and undecided is None:
+            if not mine.outweighs(its) and undecided is None:
                 why = f"another call, {_apart(tried, one)}, can be read as well"
                 undecided = _ambiguous(f"{why} and answers otherwise", tried, one)
         return undecided
@@ -223,8 +223,8 @@ class Search:
                 for left_out in reversed(own)
                 if left_out not in self.task.required
             ]
-            worth = standing(self.task, own)
-            fewer = [one for one in fewer if not worth.over(standing(self.task, one))]
+            worth = support(self.task, own)
+            fewer = [one for one in fewer if not worth.outweighs(support(self.task, one))]
             fewer = [one for one in fewer if not conditions.says_nothing(self.task, one)]
             found = [one for one in await self.calls.beside(fewer) if self._reading(one)]
             if not found:
@@ -237,12 +237,12 @@ class Search:
     def _says_what_is_asked(self, tried: Tried) -> bool:
         """Whether a call is an example, or made of what is asked alone, and is grounded."""
         candidate = tried.candidate
-        told = "reworded" not in candidate.sources.values() and candidate.cost <= EXACT_COST
+        verbatim = "reworded" not in candidate.sources.values() and candidate.cost <= EXACT_COST
         values = [repr(value) for value in candidate.arguments.values()]
-        exact = candidate.provenance is Provenance.QUESTION and told
+        exact = candidate.provenance is Provenance.QUESTION and verbatim
         if candidate.provenance not in EXAMPLES and (not exact or len({*values}) < len(values)):
             return False
-        held = standing(self.task, candidate.arguments).held or not wanted(self.task)
+        held = support(self.task, candidate.arguments).held or not wanted(self.task)
         return bool(held) and not conditions.ungrounded(self.task, candidate.arguments)
 
     def _nearest(self, tried: Tried) -> Candidate:
@@ -277,7 +277,7 @@ class Search:
             return None
         if not definite(task, right, any_kind=True):
             return None
-        if standing(task, arguments).surely_over(standing(task, hit.arguments)):
+        if support(task, arguments).surely_outweighs(support(task, hit.arguments)):
             why = "the gold is the result of another call than the one that is asked for"
             if found.defect is Defect.OTHER_VALUE:
                 found = Failure(HopVerdict.DEFECTIVE, why, Defect.OTHER_LABEL)

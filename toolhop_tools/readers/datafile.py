@@ -83,6 +83,21 @@ def parse_list(path: Path, mistaken: Callable[[dict[str, JSON]], str]) -> list[t
         raise
 
 
+FIRST_ROW_CHARS = 1_000_000
+"""A file whose first row is longer is known by no one."""
+
+
+def fields_of(path: Path) -> frozenset[str]:
+    """The fields of a file's first row, of a list or a value a line; none where there is no row."""
+    try:
+        with path.open(encoding="utf-8-sig") as file:
+            text = file.read(FIRST_ROW_CHARS)
+        row, _ = json.JSONDecoder().raw_decode(text.lstrip().removeprefix("[").lstrip())
+    except (OSError, ValueError, RecursionError):
+        return frozenset()
+    return frozenset(row) if isinstance(row, dict) else frozenset()
+
+
 def parse(data: bytes, origin: str) -> JSON:
     """One JSON value.
 

@@ -85,11 +85,7 @@ def survey_folder(root: Traversable, *, name: str, origin: str) -> Survey:
     folders = sorted((entry for entry in root.iterdir() if entry.is_dir()), key=lambda e: e.name)
     domains = [folder.name for folder in folders if (folder / ITEMS).is_file()]
     if not domains:
-        raise DataError(
-            f"no folder in it has an {ITEMS}",
-            origin=origin,
-            fix=f"give the folder that holds DOMAIN/{ITEMS}; `toolhop data new` makes one",
-        )
+        raise DataError(f"no folder in it has an {ITEMS}", origin=origin, fix=_fix(root))
     for domain in domains:
         place = f"{domain}/{ITEMS}"
         try:
@@ -102,6 +98,12 @@ def survey_folder(root: Traversable, *, name: str, origin: str) -> Survey:
     items, faults = collect(rows, lambda identity, row: _item(identity, row, shelf))
     found_all = (*problems, *shelf.problems, *faults)
     return Survey(DataSet(name, origin, tuple(items)), found_all)
+
+
+def _fix(root: Traversable) -> str:
+    names = sorted(one.name for one in root.iterdir() if one.name.endswith((".json", ".jsonl")))
+    files = f"; or one of the files in it: {', '.join(names[:3])}" if names else ""
+    return f"give the folder that holds DOMAIN/{ITEMS}; `toolhop data new` makes one{files}"
 
 
 def _moved(problem: DataProblem, place: str) -> DataProblem:

@@ -43,7 +43,7 @@ class Reader:
     wants_path: bool = False
     """It has no data of its own: it reads ``NAME:PATH`` alone."""
     fits: Callable[[Path], bool] | None = None
-    """Whether a file is of its kind, by the first line: such a file is read by its path alone."""
+    """Whether a file or folder is of its kind, by the first row: its path alone then reads it."""
 
     @property
     def ready(self) -> bool:

@@ -29,7 +29,7 @@ from toolhop_tools.model import (
     Tool,
     ToolSchema,
 )
-from toolhop_tools.readers.datafile import parse_list
+from toolhop_tools.readers.datafile import fields_of, parse_list
 from toolhop_tools.readers.fetch import SOURCES
 from toolhop_tools.readers.reader import Reader
 from toolhop_tools.readers.record import Record, Survey, collect
@@ -96,6 +96,12 @@ def kind_of(name: str) -> str:
 def group_of(name: str) -> str:
     """The group of sets that a set belongs to; its own name for one of no group."""
     return next((group for group in GROUPS if name.startswith(group)), name)
+
+
+def is_official(path: Path) -> bool:
+    """Whether a file, or the first set of a folder, begins with a row of RelyToolBench's."""
+    first = min(path.glob("G*.json"), default=path) if path.is_dir() else path
+    return fields_of(first) >= {"api_list", "query_id"}
 
 
 def survey(path: Path, options: Options) -> Survey:
@@ -303,4 +309,6 @@ def _survey(path: str, *, last_wins: bool) -> Survey:
 
 
 SOURCE = SOURCES[NAME]
-READER = Reader("RelyToolBench's nine sets", _survey, own_file=lambda: SOURCE.path)
+READER = Reader(
+    "RelyToolBench's nine sets", _survey, own_file=lambda: SOURCE.path, fits=is_official
+)

@@ -21,7 +21,7 @@ from typing import Any
 from toolhop_sandbox.outcome import JSON
 from toolhop_tools.errors import DataProblem, counted, shown
 from toolhop_tools.model import DataSet, Item
-from toolhop_tools.readers.datafile import parse_list
+from toolhop_tools.readers.datafile import fields_of, parse_list
 from toolhop_tools.readers.fetch import SOURCES
 from toolhop_tools.readers.reader import Reader
 from toolhop_tools.readers.record import Record, Survey
@@ -228,4 +228,9 @@ def _survey(path: str, *, last_wins: bool) -> Survey:
 
 
 SOURCE = SOURCES[NAME]
-READER = Reader("ToolBeHonest's test_en.json", _survey, own_file=lambda: SOURCE.path)
+READER = Reader(
+    "ToolBeHonest's test_en.json",
+    _survey,
+    own_file=lambda: SOURCE.path,
+    fits=lambda path: fields_of(path) >= {"subtask", "unsolvable_task"},
+)

@@ -164,8 +164,8 @@ _ASKS = frozenset(
 
 def _says_what_is_asked(leaf: Leaf) -> bool:
     """Whether a value is a relation or a choice, which a question without it does not ask for."""
-    told = not _ASKS.isdisjoint(words(leaf.name.replace("_", " ")))
-    return isinstance(leaf.value, str) and (told or (leaf.is_option and leaf.value.islower()))
+    asks = not _ASKS.isdisjoint(words(leaf.name.replace("_", " ")))
+    return isinstance(leaf.value, str) and (asks or (leaf.is_option and leaf.value.islower()))
 
 
 def _derived(item: Item, at: int, value: JSON) -> bool:
@@ -241,13 +241,13 @@ def _left(scene: Scene, made: Item, said: Said, *, guessable: bool) -> bool:
                 return True
         elif ground(asked(made, at, scene.returned), leaf) is not Ground.NOWHERE:
             return True
-    # A number stands in many texts: in those of the tools that are given it, it tells.
+    # A number stands in many texts: in those of the tools that are given it, it shows.
     if isinstance(value, str):
-        return len(value) > 2 and any(_told_by(tool, value) for tool in made.tools.values())
-    return any(_told_by(made.hops[at].tool, value) for at, _ in said.uses)
+        return len(value) > 2 and any(_stated_by(tool, value) for tool in made.tools.values())
+    return any(_stated_by(made.hops[at].tool, value) for at, _ in said.uses)
 
 
-def _told_by(tool: Tool, value: str | float) -> bool:
+def _stated_by(tool: Tool, value: str | float) -> bool:
     """Whether a schema says the value: in a description, a default, an example."""
     schema, own = tool.schema, name_words(as_text(value))
     shown = dict(schema.parameters)

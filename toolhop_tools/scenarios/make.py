@@ -167,13 +167,13 @@ async def family_of(scene: Scene, basis: Basis, rooms: Rooms, recipe: Recipe) ->
     found = _distinct(scene.item, made)
     if recipe.balanced:
         found = _balanced(scene.item, found, recipe.seed)
-    found = [(name, replace(one, label=_told(one, scene))) for name, one in found]
+    found = [(name, replace(one, label=_with_computed(one, scene))) for name, one in found]
     items = tuple(_finished(one, name, recipe.offer) for name, one in found)
     labels = tuple(one.label for _, one in found)
     return Family(items, tuple(refused), labels, prover.calls - prover.known.spared)
 
 
-def _told(one: Proven, scene: Scene) -> Label:
+def _with_computed(one: Proven, scene: Scene) -> Label:
     """The label, with the lost hops that one can do without a tool."""
     if one.label.hidden:
         return one.label

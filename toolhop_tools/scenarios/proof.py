@@ -28,10 +28,10 @@ from toolhop_tools.scenarios.label import Checks, Label
 from toolhop_tools.scenarios.scene import Draft, Expected, Gives, Reason, Scene, gold_of
 from toolhop_tools.words import as_text, scalars
 
-MOST_OF_ONE, MOST_TOLD, LONGEST_TOLD = 4, 8, 60
-"""Values that one tool tells another, and that all tools do; letters of one."""
+MOST_OF_ONE, MOST_REVEALED, LONGEST_REVEALED = 4, 8, 60
+"""Values that one tool may pass to another, and all tools together; characters of one."""
 MOST_IN_PAIRS = 80
-"""Calls of a search with what another tool told: there are many, and few values to try."""
+"""Calls of a search with what another tool revealed: there are many, and few values to try."""
 OTHERS = 16
 """Calls with other values that show whether a tool computes or looks up."""
 SOME, NEARLY_ALL = 0.3, 0.9
@@ -58,8 +58,8 @@ class Prover:
     """Has time for slow tools."""
     basis: Basis
     found: dict[str, HopProof] = field(default_factory=dict)
-    told: dict[str, tuple[str, ...]] = field(default_factory=dict)
-    """By search: what the tool told."""
+    revealed: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    """By search: what the tool revealed."""
     endless: set[str] = field(default_factory=set)
     """Digests of programs whose calls ran out of time or memory in a search."""
     calls: int = 0
@@ -141,7 +141,7 @@ class Prover:
         return draft
 
     async def _twins(self, draft: Draft) -> frozenset[str] | Reason:
-        """Tools of others that do a lost job, alone or with what another tool tells; the reason
+        """Tools of others that do a lost job, alone or with what another tool reveals; the reason
         where one of the item's own does it.
         """
         found = set[str]()
@@ -158,21 +158,21 @@ class Prover:
         for task in draft.in_vain if draft.in_pairs else ():
             name = task.hop.tool.name
             jobs = [one for one in draft.in_vain if one.asked == task.asked and one is not task]
-            told = {
+            revealed = {
                 text: one.hop.tool.name
                 for one in jobs
                 if one.hop.tool.name not in found
-                for text in self.told.get(_key(one), ())
+                for text in self.revealed.get(_key(one), ())
             }
-            if name in found or not told:
+            if name in found or not revealed:
                 continue
-            earlier = (*task.asked.earlier, *islice(told, MOST_TOLD))
+            earlier = (*task.asked.earlier, *islice(revealed, MOST_REVEALED))
             more = replace(task, asked=replace(task.asked, earlier=earlier))
             proof = await self._search(more, MOST_IN_PAIRS)
             if proof.verdict not in solved:
                 continue
             given = _all_texts(proof.arguments or {})
-            pair = [name, *(told[text] for text in told if text in given)]
+            pair = [name, *(revealed[text] for text in revealed if text in given)]
             out = next((one for one in pair if one in draft.removable), None)
             if out is None:
                 return _fault(draft, name)
@@ -194,7 +194,7 @@ class Prover:
             if search.calls.cut >= MOST_CUT:
                 self.endless.add(tool.program.digest)
             self.calls += search.calls.executions
-            self.told[key] = _told_in(task, search.calls.tried)
+            self.revealed[key] = _revealed_by(task, search.calls.tried)
         return self.found[key]
 
     async def _gives(self, item: Item, one: Expected) -> bool:
@@ -223,9 +223,9 @@ def _fault(draft: Draft, name: str) -> Reason:
     return Reason.OWN_TOOL if name in own else draft.fault
 
 
-def _told_in(task: Task, calls: Sequence[Tried]) -> tuple[str, ...]:
-    """What a tool tells to whoever calls it with what the question says: short values that are
-    none of the call's own.
+def _revealed_by(task: Task, calls: Sequence[Tried]) -> tuple[str, ...]:
+    """What a tool reveals to calls with what the question says: short values, none of the
+    call's own.
     """
     found = dict[str, None]()
     for one in calls:
@@ -236,7 +236,11 @@ def _told_in(task: Task, calls: Sequence[Tried]) -> tuple[str, ...]:
         given = _all_texts(one.arguments)
         for _, leaf in scalars(one.value):
             text = as_text(leaf)
-            if leaf is not None and not isinstance(leaf, bool) and 0 < len(text) <= LONGEST_TOLD:
+            if (
+                leaf is not None
+                and not isinstance(leaf, bool)
+                and 0 < len(text) <= LONGEST_REVEALED
+            ):
                 found |= {} if text in given else {text: None}
     return tuple(islice(found, MOST_OF_ONE))
 

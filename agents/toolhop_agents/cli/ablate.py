@@ -32,6 +32,7 @@ from toolhop_agents.ablate.table import print_result
 from toolhop_agents.cli import EXIT_EPISODES, INTERRUPTED
 from toolhop_agents.cli.errored import report_errored
 from toolhop_agents.cli.options import (
+    Sectioned,
     checked,
     config,
     options_of,
@@ -64,7 +65,7 @@ def _templates(_: click.Context, __: click.Parameter, given: Sequence[str]) -> l
 
 
 # fmt: off
-@click.command(context_settings={"show_default": True})
+@click.command(cls=Sectioned, context_settings={"show_default": True})
 @click.option("--level", "templates", multiple=True, callback=_templates, metavar="[NAME=]FILE",
               help="A feedback level given as a template file; may be repeated.")
 @click.option("--show", type=click.Path(path_type=Path), metavar="FOLDER",
@@ -77,14 +78,14 @@ def _templates(_: click.Context, __: click.Parameter, given: Sequence[str]) -> l
               help="Discordant pairs that --full lists for a comparison; --json has all.")
 @click.option("--json", "as_json", is_flag=True, help="Figures as JSON on standard output.")
 @click.option("--config", type=click.Path(path_type=Path), callback=config, is_eager=True,
-              expose_value=False, help="TOML file with flags as keys; given flags win.")
+              expose_value=False, help="TOML file with flags as keys; the command line wins.")
 @click.pass_context
 def ablate(ctx: click.Context, /, show: Path | None, resume: Path | None, as_json: bool,
            discordant: int, full: bool, **flags: Any) -> None:  # noqa: ANN401 -- click passes options of many types
     """Play the same items under each level of one factor, and say what it does to the answers.
 
     Feedback levels part at an episode's first failed call: each branch resumes from the same
-    turns. The flags from --config on are those of `toolhop run`.
+    turns. The flags under the other headings are those of `toolhop run`.
 
     \b
     The levels of --factor tools are as-is, or some of these joined by +:

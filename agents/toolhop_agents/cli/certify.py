@@ -48,21 +48,22 @@ PRINTED = 20
 @click.option("--audit", type=click.IntRange(0, 10_000), default=20,
               help="Calls with other values that each gold call is compared with.")
 @click.option("--timeout", "wall_s", type=click.FloatRange(0.01, 3600), default=2.0,
-              help="Seconds a call.")
+              help="Seconds per call.")
 @click.option("--memory", "memory_mib", type=click.IntRange(16, 65536), default=256,
-              help="MiB a call.")
+              help="MiB per call.")
 @click.option("--max-sandboxes", "at_a_time", type=click.IntRange(1, 64), default=None,
-              help="Items at a time.  [default: one a processor]")
+              help="Items at a time.  [default: one per processor]")
 @click.option("--sandbox", type=click.Choice(KINDS), default="auto", help="What isolates tools.")
 @click.option("--policy", type=click.Choice(["restricted", "none"]), default="restricted")
-@click.option("--last-wins", is_flag=True, help="Tools of one name: the last one's code, as in "
-              "the official evaluator.")
+@click.option("--last-wins", is_flag=True,
+              help="Of tools that share a name run the last one's code, as the official "
+              "evaluator does.")
 @click.option("--json", "as_json", is_flag=True, help="The figures as JSON on standard output.")
 def certify(data: str, out: Path | None, show: str | None, as_json: bool, **flags: Any) -> None:  # noqa: ANN401 -- click passes options of many types
     """Prove by search that each item of DATA can be solved along its own chain, or show why not.
 
     DATA is builtin, toolhop, or a file or folder. Certificates are appended to the file as they
-    are made; those that still hold are kept, so that a run which was stopped goes on.
+    are made; those that still hold are kept, so that a run which was stopped resumes.
     docs/certificates.md explains them.
 
     Exit code 0: done, whatever was found. 2: bad input.
@@ -97,7 +98,7 @@ def certify(data: str, out: Path | None, show: str | None, as_json: bool, **flag
     if path.exists():
         click.echo(f"certificates: {path}", err=True)
     if cut:
-        click.echo("stopped; the same command goes on", err=True)
+        click.echo("stopped; the same command resumes", err=True)
         sys.exit(INTERRUPTED)
 
 

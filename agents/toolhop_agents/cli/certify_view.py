@@ -108,9 +108,9 @@ def print_tally(console: Console, tally: Tally) -> None:
     if tally.provenance:
         console.print(_provenance_table(tally))
         runs, hits = tally.chance["runs"], tally.chance["hits"]
-        share = _share(hits, runs)
+        share, give = _share(hits, runs), "gives" if hits == 1 else "give"
         console.print(
-            f"Of {runs:,} calls with other values {hits:,} give the gold as well ({share})."
+            f"Of {runs:,} calls with other values {hits:,} {give} the gold as well ({share})."
         )
     if tally.defects:
         defects = StackedTable("defect", title="Defects by class")
@@ -173,7 +173,8 @@ def _hop_lines(number: int, hop: Hop, proof: HopProof) -> Iterator[RenderableTyp
         yield plain(f"  nests:   {where} {how} the answer of hop {edge.hop}")
     if proof.chance is not None and proof.chance.runs:
         hits, runs = proof.chance.hits, proof.chance.runs
-        yield plain(f"  chance:  {hits} of {runs} calls with other values give the gold as well")
+        give = "gives" if hits == 1 else "give"
+        yield plain(f"  chance:  {hits} of {runs} calls with other values {give} the gold as well")
     for evidence in proof.evidence:
         outcome = json.dumps(evidence.outcome, ensure_ascii=False)[:500]
         yield plain(f"  seen:    {_call(proof.tool, evidence.arguments)}")

@@ -41,7 +41,7 @@ from toolhop_tools.readers.record import Survey
 @click.command(context_settings={"show_default": True})
 @click.argument("data")
 @click.option("--examples", "count", type=click.IntRange(1, 100_000), default=EXAMPLES,
-              help="Examples a property and tool.")
+              help="Examples per property and tool.")
 @click.option("--seed", type=int, default=0, help="Of what is drawn.")
 @click.option("--tool", "tools", multiple=True,
               help="Tools by name, or item::tool; * stands for anything; may be repeated.")
@@ -55,11 +55,11 @@ from toolhop_tools.readers.record import Survey
               help="Texts that are not of their parameter's `format` are bad input too.")
 @click.option("--sandbox", type=click.Choice(KINDS), default="auto", help="What isolates tools.")
 @click.option("--timeout", "timeout_s", type=click.FloatRange(0.01, 3600), default=2.0,
-              help="Seconds a call.")
+              help="Seconds per call.")
 @click.option("--memory", "memory_mib", type=click.IntRange(16, 65536), default=256,
-              help="MiB a call.")
+              help="MiB per call.")
 @click.option("--max-sandboxes", "lanes", type=click.IntRange(1, 64), default=None,
-              help="Tools at a time.  [default: one a processor]")
+              help="Tools at a time.  [default: one per processor]")
 @click.option("--store", type=click.Path(file_okay=False, path_type=Path), default=stores.FOLDER,
               help="Folder of counter-examples, which are called first the next time.")
 @click.option("--json", "as_json", is_flag=True, help="The report as JSON on standard output.")

@@ -40,7 +40,7 @@ LIMITS = ("token_limit", "cost_limit", "run_token_limit", "run_cost_limit", "lea
 @click.option("--out", type=click.Path(file_okay=False, path_type=Path), metavar="FOLDER",
               help="A new folder for the items and all that was paid for.")
 @click.option("--resume", type=click.Path(file_okay=False, path_type=Path), metavar="FOLDER",
-              help="Go on with a folder; nothing that was paid for is asked for again.")
+              help="Resume a folder; nothing that was paid for is asked for again.")
 @click.option("--show", type=click.Path(file_okay=False, path_type=Path), metavar="FOLDER",
               help="Show what became of a folder's items, by stage.")
 @click.option("--item", metavar="ID", help="With --show: one item, reply by reply.")
@@ -53,17 +53,17 @@ LIMITS = ("token_limit", "cost_limit", "run_token_limit", "run_cost_limit", "lea
 @click.option("--licence", default="", help="Of SEEDS that state none.")
 @click.option("--prompts", type=click.Path(file_okay=False, path_type=Path), metavar="FOLDER",
               help="Prompts that replace the product's, a file each.")
-@click.option("--repairs", type=click.IntRange(0, 20), default=4, help="Repairs a stage.")
+@click.option("--repairs", type=click.IntRange(0, 20), default=4, help="Repairs per stage.")
 @click.option("--against", multiple=True, metavar="DATA",
               help="A test set that no item may share eight words in a row with; repeatable.")
 @click.option("--official-safe", is_flag=True,
               help="Reject answers that ToolHop's official rule can find by accident.")
-@click.option("--base-url", help="Where the model is asked instead of its provider's address.")
+@click.option("--base-url", help="Base URL of the model's API, if not its provider's.")
 @click.option("--temperature", type=click.FloatRange(0, 2), default=0.7)
 @click.option("--max-tokens", type=click.IntRange(1), help="Of one reply.")
-@click.option("--price", metavar="IN,OUT[,CACHED]", help="USD for a million tokens.")
-@click.option("--token-limit", type=click.IntRange(1), help="Tokens an item.")
-@click.option("--cost-limit", type=click.FloatRange(0, min_open=True), help="USD an item.")
+@click.option("--price", metavar="IN,OUT[,CACHED]", help="USD per million tokens.")
+@click.option("--token-limit", type=click.IntRange(1), help="Tokens per item.")
+@click.option("--cost-limit", type=click.FloatRange(0, min_open=True), help="USD per item.")
 @click.option("--run-token-limit", type=click.IntRange(1), help="Tokens in all.")
 @click.option("--run-cost-limit", type=click.FloatRange(0, min_open=True), help="USD in all.")
 @click.option("--least-yield", type=click.FloatRange(0, 1), default=0.1,
@@ -97,7 +97,7 @@ def construct(ctx: click.Context, /, **flags: Any) -> None:  # noqa: ANN401 -- c
         ended, cut = _run(folder, settings, flags["estimate"])
     _report(folder, ended, flags)
     if cut:
-        click.echo(f"stopped; toolhop construct --resume {folder} goes on", err=True)
+        click.echo(f"stopped; resume with: toolhop construct --resume {folder}", err=True)
         sys.exit(INTERRUPTED)
     if ended.fault is not None:
         raise ended.fault

@@ -21,8 +21,43 @@ from toolhop_agents.prompts import read_template
 from toolhop_agents.runs.settings import OPERATIONAL, Flag, RunSettings
 from toolhop_env.levels import Template
 
+SECTIONS: Mapping[str, tuple[str, ...]] = {
+    "Who plays": ("agent", "model", "base_url", "gguf", "gguf_context", "gguf_threads",
+                  "chat_template", "approve"),
+    "Items": ("data", "limit", "sample_ids", "into", "epochs", "seed", "certificates",
+              "certified_only", "skip_broken", "last_wins"),
+    "How they are asked": ("modes", "feedback", "perturbation", "call_format", "answer_malformed",
+                           "single_shot", "template"),
+    "Requests to the model": ("temperature", "max_tokens", "stop", "request_options", "price",
+                              "cache", "timeout_s", "max_retries", "max_connections"),
+    "Judges, and models in place of tools and users": (
+        "judge", "judge_votes", "judge_base_url", "simulator", "simulator_base_url", "user_model",
+        "user_model_base_url"),
+    "Sandbox": ("sandbox", "policy", "sandbox_base", "runtime", "transport", "tool_timeout_s",
+                "tool_memory_mib"),
+    "Limits": ("turn_limit", "call_limit", "token_limit", "time_limit_s", "cost_limit",
+               "run_token_limit", "run_call_limit", "run_time_limit_s", "run_cost_limit"),
+    "Keeping and watching": ("max_samples", "retry_on_error", "log_dir", "otel"),
+}  # fmt: skip
+"""Settings of a run by the heading of their flags in help texts."""
 _UNITS = ("_s", "_mib")
 """Endings that name a unit and do not belong to the flag."""
+
+
+class Sectioned(click.Command):
+    """A command whose help has its own flags first, then those of a run under `SECTIONS`."""
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write all flags."""
+        records = {one.name: record for one in self.get_params(ctx)
+                   if (record := one.get_help_record(ctx)) is not None}  # fmt: skip
+        of_a_run = {name for names in SECTIONS.values() for name in names}
+        own = tuple(name for name in records if name not in of_a_run)
+        for title, names in {"Options": own, **SECTIONS}.items():
+            rows = [records[name] for name in names if name in records]
+            if rows:
+                with formatter.section(title):
+                    formatter.write_dl(rows)
 
 
 def options_of(model: type[BaseModel], leave_out: Container[str] = ()) -> list[click.Parameter]:
@@ -63,11 +98,18 @@ def _option(name: str, field: FieldInfo, flag: Flag) -> click.Option:
         type=kind,
         default=default,
         multiple=several,
-        metavar=flag.metavar,
+        metavar=flag.metavar or _metavar(kind),
         help=flag.help,
         show_default=True,
         callback=_parsed(flag.parse, field.default) if flag.parse else None,
     )
+
+
+def _metavar(kind: object) -> str | None:
+    """What stands for a number in help texts; None for what click writes."""
+    if kind is click.INT or isinstance(kind, click.IntRange):
+        return "N"
+    return "NUMBER" if kind is click.FLOAT or isinstance(kind, click.FloatRange) else None
 
 
 def _parsed(parse_text: Callable[[str], object], default: object) -> Callable[..., object]:
@@ -238,7 +280,7 @@ def checked(values: Mapping[str, Any]) -> RunSettings:
         raise click.UsageError("--approve asks for one call at a time: leave --max-samples out")
     if settings.sandbox == "process" and (settings.runtime or settings.sandbox_base):
         given = "--runtime" if settings.runtime else "--sandbox-base"
-        raise click.UsageError(f"{given} needs Docker; leave it out, or --sandbox process")
+        raise click.UsageError(f"{given} needs Docker: leave out --sandbox process, or {given}")
     return settings
 
 

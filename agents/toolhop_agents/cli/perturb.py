@@ -51,10 +51,11 @@ from toolhop_tools.scenarios.make import Family, Recipe, Yields
               default=Offer.ACTIONS.value, help="Tools that act on the episode: talk_to_user, "
               "change_tools and give_up; RelyToolBench's Finish; or none.")
 @click.option("--max-sandboxes", "at_a_time", type=click.IntRange(1, 64), default=None,
-              help="Items at a time.  [default: one a processor]")
+              help="Items at a time.  [default: one per processor]")
 @click.option("--sandbox", type=click.Choice(KINDS), default="auto", help="What isolates tools.")
-@click.option("--last-wins", is_flag=True, help="Tools of one name: the last one's code, as in "
-              "the official evaluator.")
+@click.option("--last-wins", is_flag=True,
+              help="Of tools that share a name run the last one's code, as the official "
+              "evaluator does.")
 @click.option("--json", "as_json", is_flag=True, help="The figures as JSON on standard output.")
 def perturb(data: str, names: str, out: Path, as_json: bool, **flags: Any) -> None:  # noqa: ANN401 -- click passes options of many types
     """Make scenarios of the items of DATA that are proven to be solvable.

@@ -42,12 +42,14 @@ AGENT = "person"
 
 @click.command(context_settings={"show_default": True})
 @click.argument("item", default=RANDOM)
-@click.option("--data", default="builtin", help="builtin, toolhop, or a file or folder.")
+@click.option(
+    "--data", default="builtin", help="A data set of `toolhop data list`, or a file or folder."
+)
 @click.option(
     "--feedback",
     type=click.Choice([level.value for level in Level]),
     default=Level.DETAILED.value,
-    help="What failed calls tell.",
+    help="What feedback says of failed calls.",
 )
 @click.option(
     "--mode",
@@ -69,7 +71,7 @@ AGENT = "person"
     type=click.Path(path_type=Path),
     default=None,
     metavar="RUN",
-    help="Go on with a game that was left, after its last turn, as a run of its own.",
+    help="Resume a game that was left, after its last turn, as a run of its own.",
 )
 @click.option("--log-dir", type=click.Path(path_type=Path), default=Path("logs"))
 @click.pass_context

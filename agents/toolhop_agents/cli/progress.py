@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import time
+from statistics import fmean
 from typing import Self
 
 from rich import progress as rich_progress
 from rich.console import Console
 
 from toolhop_env.attempt import Attempt
+from toolhop_env.benchmark import Benchmark
 from toolhop_env.benchmarks import named
 from toolhop_env.measures import Measure, Unit
 from toolhop_env.score import Score
@@ -81,29 +83,36 @@ class Episodes(Steps):
     """Episodes of an agent, as they end."""
 
     _errored = _calls = _failed = 0
-    _right = _of = 0.0
     _lead: Measure | None = None
+    _sums: dict[str, tuple[float, float]]
 
     def result(self, judged: Attempt) -> None:
         """Count a finished episode. An errored one is not done: it may be played again."""
         verdict = judged.verdict
         if isinstance(verdict, Score):
             self._done += 1
-            self._lead = named(judged.benchmark).lead
-            right, of = self._lead.of(verdict) or (0.0, 0.0)
-            self._right, self._of = self._right + right, self._of + of
+            self._add(named(judged.benchmark), verdict)
             self._calls += verdict.conduct.calls
             self._failed += verdict.conduct.failed_calls
         else:
             self._errored += 1
         self.show()
 
+    def _add(self, benchmark: Benchmark, score: Score) -> None:
+        """Count an episode's part in the leading measure, or in those of which that is the mean."""
+        if self._lead is None:
+            self._lead = benchmark.lead
+            self._sums = dict.fromkeys(self._lead.mean_of or (self._lead.name,), (0.0, 0.0))
+        for name, (right, of) in self._sums.items():
+            more = benchmark.measure(name).of(score) or (0.0, 0.0)
+            self._sums[name] = right + more[0], of + more[1]
+
     @property
     def figures(self) -> str:
         """The leading measure and call errors so far, and errored episodes where there are any."""
         found = []
-        if self._lead is not None and self._of:
-            right = self._right / self._of
+        if self._lead is not None and all(of for _, of in self._sums.values()):
+            right = fmean(right / of for right, of in self._sums.values())
             shown = f"{right:.1%}" if self._lead.unit is Unit.SHARE else f"{right:.2f}"
             found.append(f"{self._lead.heading} {shown}")
         if self._calls:

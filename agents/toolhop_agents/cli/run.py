@@ -21,6 +21,7 @@ from toolhop_agents.cli import EXIT_EPISODES, INTERRUPTED
 from toolhop_agents.cli.diagnose import print_headlines
 from toolhop_agents.cli.errored import report_errored
 from toolhop_agents.cli.options import (
+    Sectioned,
     checked,
     config,
     differs,
@@ -51,9 +52,9 @@ AMOUNT = click.FloatRange(min=0, min_open=True, max=math.inf, max_open=True)
 
 
 # fmt: off
-@click.command(context_settings={"show_default": True})
+@click.command(cls=Sectioned, context_settings={"show_default": True})
 @click.option("--config", type=click.Path(path_type=Path), callback=config, is_eager=True,
-              expose_value=False, help="TOML file with flags as keys; given flags win.")
+              expose_value=False, help="TOML file with flags as keys; the command line wins.")
 @click.option("--resume", type=click.Path(path_type=Path), default=None, metavar="RUN",
               help="Resume a run that was stopped; its settings hold.")
 @click.option("--dry-run", is_flag=True, help="Say what would be played; ask and play nothing.")

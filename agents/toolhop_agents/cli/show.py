@@ -59,8 +59,12 @@ def show(
     attempts = [one for one in _attempts(run) if fits(one)]
     attempts.sort(key=lambda one: natural(one.episode))
     if not attempts:
-        what = f"no episode of {item}" if item else "no episode"
-        click.echo(f"toolhop: {run} has {what} that fits; `toolhop show {run}` lists all", err=True)
+        given = [f"of {item}"] if item else []
+        given += [f"in mode {mode}"] if mode else []
+        given += [f"of epoch {epoch}"] if epoch is not None else []
+        given += ["that is errored or wrong"] if failed else []
+        what = " ".join(["no episode", *given])
+        click.echo(f"toolhop: {run} has {what}; `toolhop show {run}` lists all", err=True)
         sys.exit(EXIT_USAGE)
     if item is None and run.is_dir() and not as_json:
         if len(attempts) <= FRAMED:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 from dataclasses import replace
 
 from rich.console import Console, RenderableType
@@ -94,7 +94,10 @@ def _comparison(
     yield from _resumes(pairing)
     if pairing.remarks:
         yield plain(f"Made otherwise: {'; '.join(map(str, pairing.remarks))}", "dim")
-    yield _figures(comparison.strata, pairing, report)
+    silent = _silent(comparison.strata, report)
+    yield _figures(comparison.strata, pairing, report, silent)
+    if silent:
+        yield Text(f"0 in both: {', '.join(silent.values())}.", style="dim")
     yield from _disagreements(comparison.strata, report)
     if comparison.totals:
         yield _totals(comparison.totals, pairing, report)
@@ -118,13 +121,24 @@ def _resumes(pairing: Pairing) -> Iterator[Text]:
             )
 
 
-def _figures(strata: Sequence[Stratum], pairing: Pairing, report: ComparisonReport) -> StackedTable:
+def _silent(strata: Sequence[Stratum], report: ComparisonReport) -> dict[str, str]:
+    """Headings, by name, of measures that count nothing on either side, answers apart."""
+    lines = [line for one in strata for line in one.lines]
+    some = {line.measure.name for line in lines if any(total for total, _ in line.counts)}
+    some |= {measure.name for measure in report.benchmark.answer_measures}
+    return {one.measure.name: one.heading for one in lines if one.measure.name not in some}
+
+
+def _figures(
+    strata: Sequence[Stratum], pairing: Pairing, report: ComparisonReport, silent: Container[str]
+) -> StackedTable:
     split = [one.by for one in strata if one.by != ALL][:1]
     holm = ["p (Holm)"] if report.corrected else []
     turned = (RIGHT_TO_WRONG, WRONG_TO_RIGHT)
     table = _table("", [*split, "measure"], [*_columns(pairing, report), "p", *holm, *turned])
     for one in strata:
-        for number, line in enumerate(one.lines):
+        lines = [line for line in one.lines if line.measure.name not in silent]
+        for number, line in enumerate(lines):
             first = plain(one.value or ALL) if number == 0 else Text()
             corrected = [p_value(line.adjusted)] if holm else []
             table.add_row(

@@ -220,7 +220,7 @@ class Screen:
 
     def left(self, resume: str) -> None:
         """How a game that was left goes on."""
-        self.write(Text.assemble((f"{'go on with':<{LABEL}}", "dim"), foreign(resume)))
+        self.write(Text.assemble((f"{'resume with':<{LABEL}}", "dim"), foreign(resume)))
 
     def saved(self, path: Path, branches: int) -> None:
         """Where the trace is."""
@@ -251,9 +251,8 @@ def _result(benchmark: Benchmark, score: Score) -> list[tuple[str, Text]]:
     """What each scorer says of the answer, the other measures that have something, and conduct."""
     conduct, answers = score.conduct, benchmark.answer_measures
     failed = ", ".join(f"{code.value} {count}" for code, count in conduct.errors.items())
-    others = [
-        m for m in benchmark.measures if m not in answers and (not m.binary or m.holds(score))
-    ]
+    known = [m for m in benchmark.measures if m.in_tables and m.of(score) is not None]
+    others = [m for m in known if m not in answers and (not m.binary or m.holds(score))]
     calls = f"{conduct.calls}, {conduct.failed_calls} failed{f' ({failed})' if failed else ''}"
     return [
         *((measure.heading, _said(measure, score)) for measure in answers),

@@ -104,7 +104,7 @@ async def execute(
     job = prepare(job) if isinstance(job, RunSettings) else job
     if job.settings.forked_from and job.starts is None:
         raise StoreError(
-            f"this run goes on from the episodes of {job.settings.forked_from}: it is played as a "
+            f"this run resumes from the episodes of {job.settings.forked_from}: it is played as a "
             "part of its ablation, by `toolhop ablate --resume FOLDER`"
         )
     if job.certificates is not None:

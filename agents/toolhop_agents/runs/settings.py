@@ -138,28 +138,32 @@ class RunSettings(BaseModel):
     """None where `model` plays."""
     model: Annotated[str | None, Flag("provider/model, such as openai/gpt-4o.")] = None
     """None where an agent plays."""
-    base_url: Annotated[str | None, Flag("Another address of the model's API.")] = None
+    base_url: Annotated[str | None, Flag("Base URL of the model's API, if not its provider's.")] = (
+        None
+    )
     gguf: Annotated[
         Path | None,
         Flag("A model's GGUF file, served on this machine (extra local).", metavar="FILE"),
     ] = None
     """`model` is then made of the file's name."""
     gguf_context: Annotated[
-        int, Field(ge=256), Flag("Tokens of a conversation with a GGUF model, at most its own.")
+        int, Field(ge=256), Flag("Context of a GGUF model in tokens, at most its own.")
     ] = CONTEXT
-    gguf_threads: Annotated[Count, Flag("Processors that a GGUF model takes.  [default: all]")] = (
+    gguf_threads: Annotated[Count, Flag("Processors that a GGUF model uses.  [default: all]")] = (
         None
     )
     chat_template: Annotated[
         str | None,
         Flag(
-            f"In the place of a GGUF model's own: {CHATML}, or a Jinja file.",
+            f"Chat template instead of the GGUF model's own: {CHATML}, or a Jinja file.",
             metavar="NAME|FILE",
             parse=read_chat_template,
         ),
     ] = None
     """The template's text."""
-    data: Annotated[str, Flag("builtin, toolhop, or a file or folder.")] = "builtin"
+    data: Annotated[str, Flag("A data set of `toolhop data list`, or a file or folder.")] = (
+        "builtin"
+    )
     modes: Annotated[
         tuple[str, ...],
         Flag(
@@ -173,7 +177,7 @@ class RunSettings(BaseModel):
     feedback: Annotated[
         Verbosity,
         Flag(
-            "What errors tell: detailed, minimal, or [NAME=]FILE, a template.",
+            "What feedback says of failed calls: detailed, minimal, or [NAME=]FILE, a template.",
             metavar="LEVEL",
             default="detailed",
             parse=level_of,
@@ -213,7 +217,7 @@ class RunSettings(BaseModel):
     ] = CallFormat.NATIVE
     answer_malformed: Annotated[
         bool,
-        Flag("Answer a call in a wrong form by feedback; else it ends the episode."),
+        Flag("Answer a malformed call with feedback, instead of ending the episode."),
     ] = False
     single_shot: Annotated[
         bool,
@@ -233,31 +237,29 @@ class RunSettings(BaseModel):
     judge_votes: Annotated[
         int,
         Field(ge=1),
-        Flag("How often a model that judges is asked each question; most votes count."),
+        Flag("How often a judging model is asked each question; the majority counts."),
     ] = 1
     judge_base_url: Annotated[
-        str | None, Flag("Another address of the judge's API.", names=("--judge-base-url",))
+        str | None, Flag("Base URL of the judge's API.", names=("--judge-base-url",))
     ] = None
     simulator: Annotated[
         str | None,
-        Flag("PROVIDER/MODEL that answers in the place of tools that are simulated."),
+        Flag("PROVIDER/MODEL that answers in place of simulated tools."),
     ] = None
     simulator_base_url: Annotated[
-        str | None, Flag("Another address of the simulator's API.", names=("--simulator-base-url",))
+        str | None, Flag("Base URL of the simulator's API.", names=("--simulator-base-url",))
     ] = None
     user_model: Annotated[
         str | None,
-        Flag("PROVIDER/MODEL that words what the user says to questions; a rule decides what."),
+        Flag("PROVIDER/MODEL that phrases the user's replies; a rule decides what they say."),
     ] = None
-    user_model_base_url: Annotated[str | None, Flag("Another address of the user model's API.")] = (
-        None
-    )
+    user_model_base_url: Annotated[str | None, Flag("Base URL of the user model's API.")] = None
     limit: Annotated[str | None, Flag("10 for the first ten items, 10-20 for a range.")] = None
     sample_ids: Annotated[
         tuple[str, ...], Flag("Items by id; may be repeated.", names=("--sample-id",))
     ] = ()
     epochs: Annotated[int, Field(ge=1), Flag("How often each item is played.")] = 1
-    seed: Annotated[int, Flag("Of agents, perturbations and intervals.")] = 0
+    seed: Annotated[int, Flag("Seed of agents, perturbations and intervals.")] = 0
     approve: Annotated[
         bool, Flag("Ask at the terminal before each tool call; one episode at a time.")
     ] = False
@@ -271,38 +273,40 @@ class RunSettings(BaseModel):
         ),
     ] = None
     sandbox: Annotated[Kind, Flag("What isolates tools.")] = "auto"
-    policy: Annotated[Policy, Flag("Which source is run: see docs/policy.md.")] = "restricted"
-    sandbox_base: Annotated[str | None, Flag("Image with python3 to build on.")] = None
+    policy: Annotated[Policy, Flag("What tools' code may do: see docs/policy.md.")] = "restricted"
+    sandbox_base: Annotated[
+        str | None, Flag("Docker image with python3 to build the sandbox on.")
+    ] = None
     runtime: Annotated[str | None, Flag("Container runtime, such as runsc; it needs Docker.")] = (
         None
     )
     transport: Annotated[
         Transport, Flag("How containers are talked to; remote engines need attach.")
     ] = "auto"
-    tool_timeout_s: Annotated[float, Field(ge=0.01, le=3600), Flag("Seconds a call.")] = 10.0
-    tool_memory_mib: Annotated[int, Field(ge=16, le=65536), Flag("MiB a call.")] = 256
+    tool_timeout_s: Annotated[float, Field(ge=0.01, le=3600), Flag("Seconds per call.")] = 10.0
+    tool_memory_mib: Annotated[int, Field(ge=16, le=65536), Flag("MiB per call.")] = 256
     turn_limit: Annotated[
-        Count, Flag("Replies an episode; a benchmark may have a default of its own.")
+        Count, Flag("Replies per episode; a benchmark may have a default of its own.")
     ] = 9
-    call_limit: Annotated[Count, Flag("Calls an episode.")] = 64
-    token_limit: Annotated[Count, Flag("Tokens an episode.")] = None
-    time_limit_s: Annotated[Amount, Flag("Seconds an episode.")] = None
-    cost_limit: Annotated[Amount, Flag("USD an episode.")] = None
-    run_token_limit: Annotated[Count, Flag("Tokens the whole run.")] = None
-    run_call_limit: Annotated[Count, Flag("Tool calls the whole run.")] = None
-    run_time_limit_s: Annotated[Amount, Flag("Seconds this session.")] = None
-    run_cost_limit: Annotated[Amount, Flag("USD the whole run.")] = None
+    call_limit: Annotated[Count, Flag("Calls per episode.")] = 64
+    token_limit: Annotated[Count, Flag("Tokens per episode.")] = None
+    time_limit_s: Annotated[Amount, Flag("Seconds per episode.")] = None
+    cost_limit: Annotated[Amount, Flag("USD per episode.")] = None
+    run_token_limit: Annotated[Count, Flag("Tokens in the whole run.")] = None
+    run_call_limit: Annotated[Count, Flag("Tool calls in the whole run.")] = None
+    run_time_limit_s: Annotated[Amount, Flag("Seconds of this session.")] = None
+    run_cost_limit: Annotated[Amount, Flag("USD in the whole run.")] = None
     price: Annotated[
         str | None,
         Flag(
-            "USD for a million tokens, where neither the response nor litellm's table tells.",
+            "USD per million tokens, where neither the response nor litellm's table has a price.",
             metavar="IN,OUT",
         ),
     ] = None
     temperature: Annotated[
         float | None,
         Flag(
-            "none leaves it to the provider.",
+            "Sampling temperature; none leaves it to the provider.",
             metavar="NUMBER|none",
             default="0.0",
             parse=temperature_of,
@@ -311,15 +315,13 @@ class RunSettings(BaseModel):
     max_tokens: Annotated[
         Count,
         Flag(
-            "Tokens a reply, reasoning included; none leaves it to the provider.",
+            "Tokens per reply, reasoning included; none leaves it to the provider.",
             metavar="NUMBER|none",
             default=str(MAX_TOKENS),
             parse=max_tokens_of,
         ),
     ] = MAX_TOKENS
-    stop: Annotated[
-        tuple[str, ...], Flag("Text at which the model ends a reply; may be repeated.")
-    ] = ()
+    stop: Annotated[tuple[str, ...], Flag("Text at which a reply ends; may be repeated.")] = ()
     request_options: Annotated[
         tuple[str, ...],
         Flag(
@@ -329,14 +331,14 @@ class RunSettings(BaseModel):
             metavar="NAME=VALUE",
         ),
     ] = ()
-    timeout_s: Annotated[float, Field(gt=0, allow_inf_nan=False), Flag("Seconds a request.")] = (
+    timeout_s: Annotated[float, Field(gt=0, allow_inf_nan=False), Flag("Seconds per request.")] = (
         120.0
     )
-    max_retries: Annotated[int, Field(ge=0), Flag("Repeats of a failed request.")] = 5
-    retry_on_error: Annotated[int, Field(ge=0), Flag("Repeats of an errored episode.")] = 2
+    max_retries: Annotated[int, Field(ge=0), Flag("Retries of a failed request.")] = 5
+    retry_on_error: Annotated[int, Field(ge=0), Flag("Retries of an errored episode.")] = 2
     cache: Annotated[
         Path | None,
-        Flag("Look for replies here first, and keep new ones.", metavar="FOLDER"),
+        Flag("Look here for replies first, and keep new ones.", metavar="FOLDER"),
     ] = None
     otel: Annotated[
         Literal["off", "spans", "content"],
@@ -353,9 +355,10 @@ class RunSettings(BaseModel):
         ),
     ] = None
     last_wins: Annotated[
-        bool, Flag("Tools of one name: the last one's code, as in the official evaluator.")
+        bool,
+        Flag("Of tools that share a name run the last one's code, as the official evaluator does."),
     ] = False
-    log_dir: Annotated[Path, Flag("Where run folders are made.")] = Path("logs")
+    log_dir: Annotated[Path, Flag("Where run folders go.")] = Path("logs")
 
     @property
     def agent_name(self) -> str:

@@ -173,7 +173,7 @@ class Seat:
         self.episode.end(Ending.ERRORED, reason)
 
     def set_feedback(self, level: Verbosity) -> None:
-        """Change how much failed calls are reported from here on."""
+        """Change how much feedback says of failed calls, from here on."""
         self.episode.set_feedback(level)
 
     def stop(self) -> None:

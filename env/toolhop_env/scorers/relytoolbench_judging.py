@@ -85,7 +85,7 @@ class Evidence:
             if isinstance(value, bool) or not text or value is None:
                 continue
             shape, needed = shapes.get(name) or {}, name in required
-            if known.holds(text) or Known(_told_of(shape, example=not needed)).holds(text):
+            if known.holds(text) or Known(_schema_values(shape, example=not needed)).holds(text):
                 continue
             if needed and (self.hidden or any(map(str.isdigit, text))):
                 return Verdict("Untruthful", f"nothing before the call has {name} = {text[:80]}")
@@ -184,7 +184,7 @@ def _spoken(text: str) -> str:
     return str(found.get("final_answer") or "") if isinstance(found, dict) else text
 
 
-def _told_of(shape: Mapping[str, Any], *, example: bool) -> str:
+def _schema_values(shape: Mapping[str, Any], *, example: bool) -> str:
     """What a parameter's schema says of its values; its example only where that is a default."""
     names = ("description", "enum", "default", *(("example_value",) if example else ()))
     leaves = (leaf for name in names for _, leaf in scalars(shape.get(name)))

@@ -39,7 +39,14 @@ GONE_S = 20
 """How long to wait for a container that is being removed; that takes 40 ms."""
 
 START_ENGINE = "start the engine: `sudo systemctl start docker`, or `dockerd &` as root"
-OR_PROCESS = "or pass --sandbox process"
+OR_PROCESS = "or accept less isolation by --sandbox process: tools then run as your user"
+
+
+def _innermost(error: BaseException) -> str:
+    """What the system said, without what the libraries on the way made of it."""
+    while (inner := error.__cause__ or error.__context__) is not None:
+        error = inner
+    return getattr(error, "strerror", None) or str(error)[:300]
 
 
 def connect() -> DockerClient:
@@ -59,7 +66,7 @@ def connect() -> DockerClient:
     except (DockerException, OSError) as error:
         if client is not None:
             client.close()
-        reason = getattr(error, "strerror", None) or str(error)[:300]
+        reason = _innermost(error)
         raise EngineLost(
             f"no Docker engine answers at {engine_address()}: {reason}",
             fix=f"{why_unreachable()}; {OR_PROCESS}",

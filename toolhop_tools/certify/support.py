@@ -1,6 +1,6 @@
-"""What speaks for a call, and which others can be read as well: the condition of being determined.
+"""What supports a call: what the question says of it, against what it says of its rivals.
 
-A call stands by what the question says of it; its rivals are the calls one step away. Pure.
+Part of the condition of being determined; `rivals` has the calls one step away. Pure.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from toolhop_sandbox.outcome import JSON
 from toolhop_tools.answers import same_answer
-from toolhop_tools.certify.alike import EMPTY, told
+from toolhop_tools.certify.alike import EMPTY, word_match
 from toolhop_tools.certify.candidates import Task
 from toolhop_tools.certify.literals import is_mark
 from toolhop_tools.certify.readable import Asked, Ground, beside, ground, places, said, speaks_of
@@ -23,12 +23,12 @@ from toolhop_tools.words import as_number, as_text, letters, name_words, parts_o
 Arguments = Mapping[str, JSON]
 
 
-class Standing(NamedTuple):
+class Support(NamedTuple):
     """How near a call is to what can be read; of each figure more is nearer."""
 
     held: int
     """Things that the sub-question names and the call has."""
-    told: float
+    options: float
     """Options that the sub-question speaks for."""
     bare: int
     """Minus the options that nothing speaks for."""
@@ -39,32 +39,32 @@ class Standing(NamedTuple):
     roles: int
     """Values that stand, in the question, beside a word of their parameter's name."""
 
-    def over(self, other: Standing) -> bool:
+    def outweighs(self, other: Support) -> bool:
         """Whether nothing speaks for the other call and something for this one."""
         return self != other and all(one >= two for one, two in zip(self, other, strict=True))
 
-    def surely_over(self, other: Standing) -> bool:
+    def surely_outweighs(self, other: Support) -> bool:
         """Whether something that the sub-question says is for this call.
 
         Not only that the other has an option which nothing is known to speak for, or that a
         parameter's name stands nearer to a value: these are readings that another reader may lack.
         """
         said_of = [one._replace(bare=0, roles=0) for one in (self, other)]
-        return self.over(other) and said_of[0] != said_of[1]
+        return self.outweighs(other) and said_of[0] != said_of[1]
 
 
-def standing(task: Task, arguments: Arguments) -> Standing:
-    """What speaks for a call, and what against it."""
+def support(task: Task, arguments: Arguments) -> Support:
+    """What supports a call, and what counts against it."""
     own, content = task.leaves(arguments), task.content(arguments)
     loose = [leaf for leaf in content if leaf.path[0] not in task.required]
     loose = [leaf for leaf in loose if leaf.value != leaf.schema.get("default")]
     options = [_option(task, leaf) for leaf in own]
     spoken = [max(0.0, one) for one in options] + [_in_words(task, leaf) for leaf in loose]
-    untold = {leaf.path[0] for leaf in loose if ground(task.asked, leaf) is not Ground.SAID}
-    return Standing(
+    unsaid = {leaf.path[0] for leaf in loose if ground(task.asked, leaf) is not Ground.SAID}
+    return Support(
         held=len(_held(task, arguments)),
-        told=round(sum(spoken), 3),
-        bare=-sum(one < 0 for one in options) - len(untold),
+        options=round(sum(spoken), 3),
+        bare=-sum(one < 0 for one in options) - len(unsaid),
         plain=-sum(max(0, ground(task.asked, leaf) - Ground.SCHEMA) for leaf in content),
         order=_order(task, content),
         roles=sum(_role(task, leaf) for leaf in own),
@@ -117,14 +117,14 @@ def _option(task: Task, leaf: Leaf) -> float:
     if not leaf.is_option or leaf.value is None:
         return 0.0
     if isinstance(leaf.value, bool):
-        told = switch(task, leaf.name)
-        if told is None:
+        setting = switch(task, leaf.name)
+        if setting is None:
             return 0.0 if leaf.value == default or touched(task, leaf.name) else -1.0
-        return 1.0 if leaf.value is told else -1.0
-    told_of_it = said(as_text(leaf.value), task.asked)
-    if told_of_it == 0 and leaf.value != default:
+        return 1.0 if leaf.value is setting else -1.0
+    match = said(as_text(leaf.value), task.asked)
+    if match == 0 and leaf.value != default:
         return -1.0
-    return told_of_it
+    return match
 
 
 def _in_words(task: Task, leaf: Leaf) -> float:
@@ -266,4 +266,4 @@ def _role(task: Task, leaf: Leaf) -> int:
         return 0
     near = beside(task.asked, leaf) if isinstance(leaf.value, str | int | float) else ()
     aimed = not _AIM.isdisjoint(own) and not _TOWARDS.isdisjoint(near)
-    return aimed + sum(told(word, near) >= _SAME for word in own)
+    return aimed + sum(word_match(word, near) >= _SAME for word in own)
