@@ -34,7 +34,6 @@ from toolhop_tools.construct.replies import (
     Records,
     ToolDocument,
     normalised,
-    parse,
 )
 from toolhop_tools.construct.seeds import Seed
 from toolhop_tools.construct.stages import Findings, Place, Problem, Stage
@@ -95,10 +94,10 @@ def test_a_seed_whose_hops_do_not_build_on_each_other_is_found() -> None:
 def test_replies_are_parsed_strictly_and_a_fence_is_let_pass() -> None:
     good = '{"question": "Who?"}'
     shape = FinalQuestion
-    assert not isinstance(parse(shape, good), Problem)
-    assert not isinstance(parse(shape, f"```json\n{good}\n```"), Problem)
+    assert not isinstance(shape.read(good), Problem)
+    assert not isinstance(shape.read(f"```json\n{good}\n```"), Problem)
     for wrong in (f"Here: {good}", '{"question": 1}', '{"question": "Who?", "why": ""}', "{"):
-        assert isinstance(parse(shape, wrong), Problem)
+        assert isinstance(shape.read(wrong), Problem)
 
 
 def test_the_same_code_is_the_same_reply_whatever_its_comments() -> None:

@@ -48,23 +48,32 @@ class Prompts:
         )
 
 
-def load(folder: Path | None = None) -> Prompts:
+def load(
+    folder: Path | None = None,
+    names: Sequence[str] = NAMES,
+    package: str = "toolhop_tools.construct",
+) -> Prompts:
     """The packaged texts, those in `folder` in their place.
+
+    Args:
+        folder: a study's own.
+        names: of the texts, `repair` among them.
+        package: has them in its folder ``prompts``.
 
     Raises:
         BadChoice: the folder has none of them, one of another name, or one that lacks its field.
     """
-    home = files("toolhop_tools.construct") / "prompts"
-    texts = {name: (home / f"{name}.txt").read_text(encoding="utf-8") for name in NAMES}
+    home = files(package) / "prompts"
+    texts = {name: (home / f"{name}.txt").read_text(encoding="utf-8") for name in names}
     if folder is None:
         return Prompts(texts)
     own = sorted(folder.glob("*.txt")) if folder.is_dir() else []
-    unknown = [path.name for path in own if path.stem not in NAMES]
+    unknown = [path.name for path in own if path.stem not in names]
     if not own or unknown:
         given = f"it has {unknown[0]}" if unknown else "it has no .txt file"
         raise BadChoice(
             f"{folder} is no folder of prompts: {given}",
-            fix=f"name its files {', '.join(f'{name}.txt' for name in NAMES)}; those that are not "
+            fix=f"name its files {', '.join(f'{name}.txt' for name in names)}; those that are not "
             "there are the product's",
         )
     for path in own:

@@ -6,7 +6,7 @@ import ast
 import json
 import re
 from collections.abc import Mapping
-from typing import Annotated, Literal, TypeAlias
+from typing import Annotated, Literal, Self, TypeAlias
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
@@ -23,6 +23,23 @@ class ReplyModel(BaseModel):
     """What all replies have in common: nothing is let pass."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True, allow_inf_nan=False)
+
+    @classmethod
+    def read(cls, text: str) -> Self | Problem:
+        """A reply as a value, or what the parser says of it. It is JSON, unless a shape says not.
+
+        A code fence around it all is let pass.
+        """
+        fenced = _FENCE.match(text)
+        try:
+            return cls.model_validate_json(fenced[1] if fenced else text, strict=True)
+        except ValidationError as error:
+            listed = error.errors(include_url=False, include_context=False, include_input=False)
+            noted = "; ".join(
+                f"{'.'.join(map(str, one['loc'])) or 'the reply'}: {one['msg']}"
+                for one in listed[:5]
+            )
+            return Problem(PARSE, f"The reply does not parse: {noted}")
 
 
 class PlannedHop(ReplyModel):
@@ -113,9 +130,7 @@ class FinalQuestion(ReplyModel):
     question: Text
 
 
-StageReply: TypeAlias = (
-    Decomposition | NewTool | RefinedTool | Records | Pairs | Code | GoldArguments | FinalQuestion
-)
+StageReply: TypeAlias = ReplyModel
 SHAPES: Mapping[Stage, type[ReplyModel]] = {
     Stage.DECOMPOSE: Decomposition,
     Stage.TOOL: NewTool,
@@ -125,20 +140,6 @@ SHAPES: Mapping[Stage, type[ReplyModel]] = {
     Stage.QUESTION: FinalQuestion,
 }
 """Facts are `Records` or `Pairs`, by the kind of the tool."""
-
-
-def parse(shape: type[ReplyModel], text: str) -> StageReply | Problem:
-    """A reply as a value, or what the parser says of it. A code fence around it all is let pass."""
-    fenced = _FENCE.match(text)
-    try:
-        found = shape.model_validate_json(fenced[1] if fenced else text, strict=True)
-    except ValidationError as error:
-        listed = error.errors(include_url=False, include_context=False, include_input=False)
-        noted = "; ".join(
-            f"{'.'.join(map(str, one['loc'])) or 'the reply'}: {one['msg']}" for one in listed[:5]
-        )
-        return Problem(PARSE, f"The reply does not parse: {noted}")
-    return found  # type: ignore[return-value]
 
 
 def normalised(text: str) -> str:

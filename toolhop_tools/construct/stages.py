@@ -14,7 +14,10 @@ VERSION = 1
 
 
 class Stage(StrEnum):
-    """What a model is asked for, in order; each stage from `TOOL` to `CALL` once for each hop."""
+    """What a model is asked for, in order; each stage from `TOOL` to `CALL` once for each hop.
+
+    Those after `ACCEPT` are of nested tasks (`toolhop_tools.construct.nested`).
+    """
 
     DECOMPOSE = "decompose"
     TOOL = "tool"
@@ -25,6 +28,14 @@ class Stage(StrEnum):
     QUESTION = "question"
     ACCEPT = "accept"
     """Nothing is asked: the whole item is proven."""
+    CHAIN = "chain"
+    """Of a nested task: its tools, its calls and a first text, written as code."""
+    MEANING = "meaning"
+    """Whether each response is what the parameter that takes it asks for."""
+    TASK = "task"
+    """The task's text."""
+    REBUILD = "rebuild"
+    """Another model makes the calls from the text."""
 
 
 OF_A_HOP = (Stage.TOOL, Stage.REFINE, Stage.FACTS, Stage.CODE, Stage.CALL)

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, TypeAlias, cast
 
 import anyio
 from pydantic import BaseModel, ConfigDict, Field
@@ -47,6 +47,8 @@ from toolhop_tools.properties.lanes import Lane
 from toolhop_tools.properties.messages import CheckJob
 from toolhop_tools.readers.toolhop import survey_rows, to_rows
 
+Maker: TypeAlias = Callable[[Seed, Asker], Awaitable[dict[str, JSON]]]
+"""Makes one item; its row of the ledger."""
 YIELD_ITEMS = 20
 """Items after which the first-pass yield can stop a session."""
 
@@ -120,7 +122,7 @@ async def construct(
     seeds = folders.read_seeds(folder)
     ledger = StepLedger(folder)
     try:
-        work = _Session(folder, settings, prompts, ledger, seeds, on_item)
+        work = Session(folder, settings, prompts, ledger, seeds, on_item)
         return await work.run(seeds[:most], ended or Ended())
     finally:
         ledger.close()
@@ -152,7 +154,11 @@ async def opened(settings: Settings) -> AsyncIterator[Model]:
 
 
 @dataclass
-class _Session:
+class Session:
+    """Seeds to items, and the ledger to files. Other kinds of items have their own `key`, `maker`
+    and `write`.
+    """
+
     folder: Path
     settings: Settings
     prompts: Prompts
@@ -162,15 +168,17 @@ class _Session:
     memory: dict[str, Findings] = field(default_factory=dict)
 
     async def run(self, seeds: Sequence[Seed], ended: Ended) -> Ended:
-        left = [seed for seed in seeds if self.ledger.get("item", self._key(seed)) is None]
+        """Make those of the seeds that are not finished, and write the files."""
+        left = [seed for seed in seeds if self.ledger.get("item", self.key(seed)) is None]
         try:
             if left:
                 await self._make(left, ended)
         finally:
-            self._write(ended)
+            self.write(ended)
         return ended
 
-    def _key(self, seed: Seed) -> str:
+    def key(self, seed: Seed) -> str:
+        """Of a finished item in the ledger."""
         return key_of(seed.digest, self.settings.model, self.prompts.digest, VERSION)
 
     async def _make(self, left: Sequence[Seed], ended: Ended) -> None:
@@ -179,12 +187,14 @@ class _Session:
 
         async with AsyncExitStack() as stack:
             asker = await self._asker(stack, spending)
-            verifier, sandboxes = await self._sandboxes(stack)
+            make = await self.maker(stack)
 
             async def take() -> None:
                 for seed in waiting:
                     try:
-                        await self._one(seed, asker, verifier, sandboxes)
+                        row = await make(seed, asker)
+                        self.ledger.add("item", self.key(seed), row)
+                        self.on_item(seed, bool(row["accepted"]))
                         self._enough()
                     except Exception as error:  # noqa: BLE001 -- the command raises it once all that is finished is written
                         if ended.fault is None:
@@ -219,9 +229,10 @@ class _Session:
         limits = ItemLimits(settings.token_limit, settings.cost_limit)
         return Asker(model, asked, self.ledger, spending, limits)
 
-    async def _sandboxes(self, stack: AsyncExitStack) -> tuple[Verifier, Mapping[str, Sandbox]]:
+    async def sandboxes(self, stack: AsyncExitStack) -> tuple[Verifier, Mapping[str, Sandbox]]:
+        """What tools are verified in, and where the oracle plays, by kind."""
         settings = self.settings
-        basis = _basis(settings)
+        basis = basis_of(settings)
         limits = Limits(wall_s=basis.wall_s, memory_mib=basis.memory_mib)
         sandbox = await open_sandbox(
             settings.sandbox, limits=limits, max_workers=max(2, settings.at_a_time)
@@ -242,9 +253,18 @@ class _Session:
             rooms[other] = await stack.enter_async_context(second)
         return Verifier(sandbox, lane, basis), rooms
 
+    async def maker(self, stack: AsyncExitStack) -> Maker:
+        """What makes one item, with all that it needs open."""
+        verifier, sandboxes = await self.sandboxes(stack)
+
+        async def make(seed: Seed, asker: Asker) -> dict[str, JSON]:
+            return await self._one(seed, asker, verifier, sandboxes)
+
+        return make
+
     async def _one(
         self, seed: Seed, asker: Asker, verifier: Verifier, sandboxes: Mapping[str, Sandbox]
-    ) -> None:
+    ) -> dict[str, JSON]:
         settings = self.settings
         basis: dict[str, JSON] = {**asdict(verifier.basis), "examples": settings.examples}
         context = Context(
@@ -254,15 +274,14 @@ class _Session:
         row = of_books(seed, made)
         if isinstance(made, Accepted):
             [row["row"]] = to_rows(DataSet("made", "", (made.item,)))
-        self.ledger.add("item", self._key(seed), row)
-        self.on_item(seed, isinstance(made, Accepted))
+        return row
 
     def _enough(self) -> None:
         """Stop where hardly an item passes at the first reply of every stage."""
         rows = [*self.ledger.rows("item")]
         if not self.settings.least_yield or len(rows) < YIELD_ITEMS:
             return
-        first = sum(row["accepted"] and _first_pass(row) for row in rows)
+        first = sum(row["accepted"] and first_pass(row) for row in rows)
         if first < self.settings.least_yield * len(rows):
             raise RunLimitReached(
                 "least_yield",
@@ -272,25 +291,26 @@ class _Session:
 
     # -- the files --------------------------------------------------------------------------------
 
-    def _write(self, ended: Ended) -> None:
+    def write(self, ended: Ended) -> None:
         """The files, by what the ledger has; nothing in them hangs on when it was written."""
-        rows = [self.ledger.get("item", self._key(seed)) for seed in self.seeds]
+        rows = [self.ledger.get("item", self.key(seed)) for seed in self.seeds]
         finished = [(seed, row) for seed, row in zip(self.seeds, rows, strict=True) if row]
         items = _items([row["row"] for _, row in finished if row["accepted"]])
         ended.duplicates = _duplicates(items, self.settings.against)
-        books = [self._book(seed, row, ended.duplicates) for seed, row in finished]
+        books = [self.book(seed, row, ended.duplicates) for seed, row in finished]
         kept = {one["item"] for one in books if one["accepted"]}
         home = self.folder
         accepted = [row for _, row in finished if row["item"] in kept]
         folders.write_lines(home / folders.ITEMS, (row["row"] for row in accepted))
         folders.write_lines(home / folders.CERTIFICATES, (row["certificate"] for row in accepted))
         folders.write_lines(home / folders.BOOKS, books)
-        folders.write_text(home / folders.FUNNEL, json.dumps(_counts(books), indent=1))
+        folders.write_text(home / folders.FUNNEL, json.dumps(counts(books), indent=1))
         ended.accepted = len(accepted)
         ended.rejected = len(finished) - len(accepted)
         ended.left = len(self.seeds) - len(finished)
 
-    def _book(self, seed: Seed, row: Mapping[str, Any], found: Mapping[str, str]) -> dict[str, Any]:
+    def book(self, seed: Seed, row: Mapping[str, Any], found: Mapping[str, str]) -> dict[str, Any]:
+        """An item's line in the books; `found` has what is a duplicate, by id."""
         why = found.get(seed.id, "")
         plain = {key: row[key] for key in ("item", "accepted", "criteria", "steps")}
         plain |= {key: row[key] for key in ("place", "why", "problems") if key in row}
@@ -317,12 +337,13 @@ class _Session:
         }
 
 
-def _basis(settings: Settings) -> Basis:
+def basis_of(settings: Settings) -> Basis:
     """As `toolhop certify` has it by default, so that the certificates hold there as well."""
     return Basis(CERTIFY_VERSION, settings.seed, 300, 20, 2.0, 256, "restricted")
 
 
-def _first_pass(row: Mapping[str, Any]) -> bool:
+def first_pass(row: Mapping[str, Any]) -> bool:
+    """Whether an item passed every stage at the first reply."""
     return all(step["replies"] <= 1 and not step["returned"] for step in row["steps"])
 
 
@@ -340,11 +361,12 @@ def _duplicates(items: Sequence[Item], against: Sequence[str]) -> dict[str, str]
     return {**found, **duplicates(rest)}
 
 
-def _counts(books: Sequence[Mapping[str, Any]]) -> dict[str, JSON]:
+def counts(books: Sequence[Mapping[str, Any]]) -> dict[str, JSON]:
+    """What passed, for the funnel's file."""
     stages: list[JSON] = [asdict(row) for row in funnel(books)]
     return {
         "items": len(books),
         "accepted": sum(one["accepted"] for one in books),
-        "accepted_at_first": sum(one["accepted"] and _first_pass(one) for one in books),
+        "accepted_at_first": sum(one["accepted"] and first_pass(one) for one in books),
         "stages": stages,
     }

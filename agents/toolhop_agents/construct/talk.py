@@ -9,7 +9,7 @@ from typing import TypeAlias
 from toolhop_env.messages import AssistantMessage, Message, SystemMessage, UserMessage
 from toolhop_sandbox.outcome import JSON
 from toolhop_tools.construct.prompts import Prompts
-from toolhop_tools.construct.replies import PARSE, ReplyModel, StageReply, normalised, parse
+from toolhop_tools.construct.replies import PARSE, ReplyModel, StageReply, normalised
 from toolhop_tools.construct.stages import Findings, Place, Problem
 
 Ask: TypeAlias = Callable[[Place, str, Sequence[Message]], Awaitable[str]]
@@ -87,7 +87,7 @@ class Talk:
             if plain in self._seen:
                 return self._failed("the same reply came twice")
             self._seen.add(plain)
-            reply = parse(self.shape, text)
+            reply = self.shape.read(text)
             if isinstance(reply, Problem):
                 self.checks.append(PARSE)
                 if self._best is not None:

@@ -47,8 +47,8 @@ def reply(inputs: Mapping[str, Any]) -> Reply:
             return {"arguments": _tool(plan, inputs["hop"])["arguments"], "answer_path": []}
         case Stage.QUESTION:
             return {"question": plan.question()}
-        case Stage.ACCEPT:
-            raise ValueError("nothing is asked when an item is accepted")
+        case other:
+            raise ValueError(f"nothing is asked of an item with hops at the stage {other}")
 
 
 def _table(plan: Journey, hop: int) -> tuple[str, str, str, list[str]]:
