@@ -7,7 +7,8 @@
 | G1_instruction_with_unmatched_tools | unmatched | change tools |
 
 The rows of a family have one ``query_id`` in all sets. The replies are what the tools gave to the
-gold calls when they were run, in the form of StableToolBench's cache; nothing is made up.
+gold calls when they were run, in the form of StableToolBench's cache; nothing is made up. What the
+official rows have no place for, the calls and the answer, stands in a file beside them.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ from toolhop_tools.readers.relytoolbench_replies import RESPONSE_CHARS, response
 from toolhop_tools.reading import read_result
 from toolhop_tools.scenarios.label import Scenario
 from toolhop_tools.scenarios.scene import gold_of
+from toolhop_tools.words import as_text, runs, scalars, words
 from toolhop_tools.writers.families import (
     ORIGINS,
     Family,
@@ -45,7 +47,7 @@ from toolhop_tools.writers.official_api import (
     defaults_of,
 )
 
-REPLIES = "replies"
+REPLIES, GOLD = "replies", "gold.jsonl"
 SOLVABLE = GROUPS[0]
 UNMATCHED, MISSING = (f"{SOLVABLE}_{part}" for part in KINDS)
 HIDING = (Scenario.MISSING_PARAMETERS, Scenario.MISSING_PARAMETER)
@@ -80,6 +82,7 @@ class _Book:
     origins: list[Row] = field(default_factory=list)
     replies: dict[str, dict[str, JSON]] = field(default_factory=dict)
     """By file of the cache: the reply by the text of the arguments."""
+    gold: list[Row] = field(default_factory=list)
 
 
 async def write(found: Iterable[Family], results: Results) -> Files:
@@ -94,13 +97,15 @@ async def write(found: Iterable[Family], results: Results) -> Files:
         if plain is None:
             book.files.leave(SOLVABLE, Reason.NO_PLAIN)
             continue
-        replies = await _replies(plain, results, book.names)
-        if isinstance(replies, Reason):
-            book.files.leave(SOLVABLE, replies)
+        played = await _played(plain, results, book.names)
+        if isinstance(played, Reason):
+            book.files.leave(SOLVABLE, played)
             continue
         if _add(book, SOLVABLE, number, plain, plain):
-            for name, kept in replies.items():
+            for name, kept in played.replies.items():
                 book.replies.setdefault(name, {}).update(kept)
+            row: Row = {"row": f"{SOLVABLE}-{number}", "answer": plain.item.answer}
+            book.gold.append({**row, "calls": [*played.calls]})
             for name, one in (
                 (MISSING, _hiding(family)),
                 (UNMATCHED, family.own(Scenario.UNMATCHED)),
@@ -116,6 +121,7 @@ async def write(found: Iterable[Family], results: Results) -> Files:
     for name, kept in sorted(book.replies.items()):
         text = json.dumps(kept, ensure_ascii=False, indent=2) + "\n"
         files.texts[f"{REPLIES}/{CATEGORY}/{PROVIDER}/{name}.json"] = text
+    files.texts[GOLD] = as_lines(book.gold)
     files.texts[ORIGINS] = as_lines(book.origins)
     return files
 
@@ -185,29 +191,48 @@ def _origin(book: _Book, name: str, number: int, one: Labelled, family: Family |
     return row
 
 
-async def _replies(
-    plain: Labelled, results: Results, names: Names
-) -> dict[str, dict[str, JSON]] | Reason:
-    """By file of the cache: what the gold calls gave, also with defaults left out and written out.
+@dataclass
+class _Played:
+    """What the gold calls of an item came to."""
 
-    Why the format cannot hold an item's gold calls.
-    """
-    found: dict[str, dict[str, JSON]] = {}
+    replies: dict[str, dict[str, JSON]] = field(default_factory=dict)
+    """By file of the cache: also those of the calls with defaults left out and written out."""
+    calls: list[Row] = field(default_factory=list)
+    """As `toolhop_tools.readers.relytoolbench.KnownCall`."""
+
+
+async def _played(plain: Labelled, results: Results, names: Names) -> _Played | Reason:
+    """The gold calls of an item, run; why the format cannot hold them."""
+    found, earlier = _Played(), list[str]()
     for hop in plain.item.hops:
         tool, gold = hop.tool, dict(gold_of(hop).arguments)
-        written = arguments(tool, gold)
+        written, name = arguments(tool, gold), names.of(tool)
         if isinstance(written, Reason):
             return written
-        known = found.setdefault(service_name(names.of(tool), reserved=True), {})
+        known = found.replies.setdefault(service_name(name, reserved=True), {})
+        told: list[JSON] = [one for one, value in written.items() if _stems(value, earlier)]
+        found.calls.append({"name": as_function(name), "arguments": written, "from_results": told})
         for given in _same_calls(tool, gold):
             outcome, converted = await results(tool, given), arguments(tool, given)
             if not isinstance(outcome, Returned) or isinstance(converted, Reason):
                 continue
             value = read_result(outcome.json_text)
+            if given == gold:
+                earlier.append(_text(value))
             if given == gold and len(_text(value)) > RESPONSE_CHARS:
                 return Reason.TOO_LONG
             known.setdefault(str(converted), response(value))
     return found
+
+
+def _stems(value: JSON, results: Iterable[str]) -> bool:
+    """Whether a value, or a scalar of one that is written as JSON, stands in a result."""
+    try:
+        inner = json.loads(value) if isinstance(value, str) else value
+    except ValueError:
+        inner = value
+    texts = [words(as_text(one)) for _, one in scalars(inner) if not isinstance(one, bool)]
+    return any(runs(text, words(result)) for text in texts for result in results)
 
 
 def _text(value: JSON) -> str:

@@ -8,20 +8,19 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 from toolhop_agents import prompts
 from toolhop_agents.benchmarks.binding import Ask, Binding, Prompt
 from toolhop_agents.benchmarks.relytoolbench_answers import ANSWERS
 from toolhop_agents.scripted.model import Play
 from toolhop_agents.scripted.plan import turns
-from toolhop_env.messages import AssistantMessage, Message, RawCall, Reply, ToolMessage
+from toolhop_env.messages import Message, RawCall, Reply, ToolMessage
 from toolhop_env.reading import CallFormat
-from toolhop_env.scorers.known import Known
 from toolhop_env.scorers.relytoolbench import PROPER
 from toolhop_env.scorers.relytoolbench import RELYTOOLBENCH as BENCHMARK
 from toolhop_sandbox.outcome import JSON
-from toolhop_tools.model import ActionChoice, Item, RecordedTable, Tool, ToolSchema
-from toolhop_tools.words import as_text, scalars
+from toolhop_tools.model import ActionChoice, Item, ToolSchema
 
 TURNS = 50
 """As in the official runs."""
@@ -40,59 +39,27 @@ def _prompt(ask: Ask) -> Prompt:
 def _gold(item: Item, seed: int, messages: Sequence[Message], tools: bool) -> Reply:
     """Calls each relevant tool, then tells what they returned; defers properly.
 
-    Where replies are recorded, it makes the recorded calls whose values stand in the query or in an
-    earlier result. Else values are out of the query, and a tool whose numbers the query does not
-    have is left out.
+    Where the calls and the answer are known, these. Else values are out of the query, and a tool
+    whose numbers the query does not have is left out.
     """
     kind = str(item.gold["kind"])
     if kind in PROPER:
         return _finish(item, PROPER[kind])
     names: JSON = item.gold["relevant"]
     relevant = [str(name) for name in names] if isinstance(names, list) else []
-    tools_needed = [item.tools[name] for name in relevant if name in item.tools]
-    if any(_recorded(tool) for tool in tools_needed):
-        return _as_recorded(item, tools_needed, messages)
-    schemas = [tool.schema for tool in tools_needed]
+    schemas = [item.tools[name].schema for name in relevant if name in item.tools]
     each = [(one.name, _from_query(one, item.question)) for one in schemas]
+    known: Any = item.gold.get("calls")
     calls = [(name, arguments) for name, arguments in each if arguments is not None]
+    if known is not None:
+        calls = [(one["name"], one["arguments"]) for one in known]
     done = len(turns(messages))
     if done < len(calls):
         return _call(*calls[done], done)
+    if known is not None:
+        text = f"The answer is {item.gold['answer']}."
+        return _finish(item, "give_answer", done, final_answer=text)
     return _answer(item, done, [one.content for one in messages if isinstance(one, ToolMessage)])
-
-
-def _recorded(tool: Tool) -> list[dict[str, JSON]]:
-    """The arguments of which a reply is recorded."""
-    known = tool.body.results if isinstance(tool.body, RecordedTable) else {}
-    return [dict(json.loads(text)) for text in known]
-
-
-def _as_recorded(item: Item, needed: Sequence[Tool], messages: Sequence[Message]) -> Reply:
-    """The next recorded call of a tool that is left, or the answer.
-
-    Of several calls of a tool the one that says most is made: replies of other queries are
-    recorded too, and a short value stands in many texts.
-    """
-    results = [one.content for one in messages if isinstance(one, ToolMessage)]
-    made = [call for one in messages if isinstance(one, AssistantMessage) for call in one.calls]
-    called = {call.name for call in made}
-    history = Known("\n".join([item.question, *results]))
-    for tool in needed:
-        if tool.name in called:
-            continue
-        shapes = tool.schema.parameters["properties"]
-        told = Known(json.dumps(shapes, ensure_ascii=False))
-        known = [one for one in _recorded(tool) if _stands(one, history, told)]
-        if known:
-            best = max(known, key=lambda one: len(json.dumps(one)))
-            return _call(tool.name, best, len(made))
-    return _answer(item, len(made), results)
-
-
-def _stands(arguments: Mapping[str, JSON], history: Known, told: Known) -> bool:
-    """Whether each value stands in the history, or in what the schema says of values."""
-    texts = [as_text(value) for _, value in scalars(dict(arguments))]
-    return all(history.holds(text) or told.holds(text) for text in texts)
 
 
 def _from_query(schema: ToolSchema, query: str) -> dict[str, JSON] | None:

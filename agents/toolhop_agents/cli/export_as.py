@@ -116,5 +116,5 @@ def _print(console: Console, form: str, folder: Path, files: Files) -> None:
 def _how(form: str, folder: Path) -> str:
     if form == "toolbehonest":
         return f"play them by --data toolbehonest:{folder / toolbehonest.FILE}"
-    replies = folder / relytoolbench.REPLIES
-    return f"play them by --data 'relytoolbench:{folder}?replies={replies}'"
+    replies, gold = folder / relytoolbench.REPLIES, folder / relytoolbench.GOLD
+    return f"play them by --data 'relytoolbench:{folder}?replies={replies}&gold={gold}'"
