@@ -3,7 +3,8 @@
 ``relytoolbench:PATH`` reads a set, or the sets ``G*.json`` of a folder; PATH may be followed by
 options: ``?set=NAME`` where the file's name is not the set's, ``&schemas=fixed`` for schemas with
 all optional parameters, ``&replies=FOLDER`` for recorded replies of the services
-(``CATEGORY/TOOL/API.json``, an object of reply by the ``str()`` of the arguments' dict).
+(``CATEGORY/TOOL/API.json``, an object of reply by the ``str()`` of the arguments' dict),
+``&gold=FILE`` for calls and answers that are known (`KnownGold`).
 
 The APIs are services that cannot be called here. Schemas have the official form, one bug included:
 an API shows its optional parameters only if it has required ones.
@@ -13,10 +14,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import count
 from pathlib import Path
+from typing import Any
 from urllib.parse import parse_qsl
+
+from pydantic import BaseModel, ConfigDict, ValidationError
 
 from toolhop_sandbox.outcome import JSON, Returned
 from toolhop_tools.errors import DataError, DataNotFound, DataProblem, shown
@@ -86,6 +90,34 @@ class Options:
     set: str = ""
     schemas: str = "published"
     replies: Path | None = None
+    gold: Mapping[str, Mapping[str, JSON]] = field(default_factory=dict)
+    """By item: `KnownGold`."""
+
+
+class KnownGold(BaseModel):
+    """What is known of a row that was made of an item which can be run: a line of ``gold=FILE``.
+
+    The official rows have no place for it.
+    """
+
+    model_config = ConfigDict(extra="forbid")
+    row: str
+    """The item's id, such as ``G1_instruction-1``."""
+    answer: str
+    calls: list[KnownCall]
+    """That lead to it, in order."""
+
+
+class KnownCall(BaseModel):
+    """One of these calls."""
+
+    model_config = ConfigDict(extra="forbid")
+    name: str
+    """Of the function, as it is shown."""
+    arguments: dict[str, Any]
+    from_results: list[str]
+    """Arguments with a value out of an earlier result. Those of all others follow from the query,
+    also where it says them in other words."""
 
 
 def kind_of(name: str) -> str:
@@ -188,6 +220,7 @@ def _item(identity: str, row: Record, name: str, options: Options) -> Item | Non
         "kind": kind,
         "relevant": [tools[one].name for one in relevant if one in tools],
         "numbers": numbers,
+        **options.gold.get(f"{name}-{identity}", {}),
     }
     extra = {key: row.value[key] for key in ("orig_query",) if key in row.value}
     return Item(
@@ -292,14 +325,40 @@ def options_of(text: str) -> tuple[Path, Options]:
     """
     path, _, query = text.partition("?")
     given = dict(parse_qsl(query, keep_blank_values=True))
-    if unknown := sorted(given.keys() - {"set", "schemas", "replies"}):
-        raise DataError(f"no option {unknown[0]!r}", origin=text, fix="give set, schemas, replies")
+    if unknown := sorted(given.keys() - {"set", "schemas", "replies", "gold"}):
+        fix = "give set, schemas, replies, gold"
+        raise DataError(f"no option {unknown[0]!r}", origin=text, fix=fix)
     if given.get("schemas", "published") not in ("published", "fixed"):
         raise DataError(f"schemas={given['schemas']}", origin=text, fix="give published or fixed")
     replies = Path(given["replies"]) if given.get("replies") else None
     if replies is not None and not replies.is_dir():
         raise DataNotFound("there is no such folder of replies", origin=str(replies))
-    return Path(path), Options(given.get("set", ""), given.get("schemas", "published"), replies)
+    gold = _known_gold(Path(given["gold"])) if given.get("gold") else {}
+    return Path(path), Options(
+        given.get("set", ""), given.get("schemas", "published"), replies, gold
+    )
+
+
+def _known_gold(path: Path) -> dict[str, Mapping[str, JSON]]:
+    """`KnownGold` by item.
+
+    Raises:
+        DataError: there is no such file, or a line of it has another form.
+    """
+    if not path.is_file():
+        raise DataNotFound("there is no such file of known answers", origin=str(path))
+    found: dict[str, Mapping[str, JSON]] = {}
+    for number, line in enumerate(path.read_bytes().splitlines(), start=1):
+        try:
+            one = KnownGold.model_validate_json(line)
+        except ValidationError as error:
+            first = error.errors()[0]
+            place = ".".join(map(str, first["loc"])) or "the line"
+            message = f"line {number} is no known answer: {place}: {first['msg']}"
+            fix = "give the gold.jsonl that `toolhop data export --as relytoolbench` wrote"
+            raise DataError(message, origin=str(path), fix=fix) from None
+        found[one.row] = one.model_dump(mode="json", exclude={"row"})
+    return found
 
 
 def _survey(path: str, *, last_wins: bool) -> Survey:

@@ -20,6 +20,7 @@ from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, Trans
 from toolhop_agents import data_view
 from toolhop_agents.cli.json_output import json_option, write_json
 from toolhop_agents.terminal import visible
+from toolhop_sandbox.choose import KINDS, Kind
 from toolhop_sandbox.outcome import JSON
 from toolhop_tools.atomic import atomic
 from toolhop_tools.draft import CannotDraft, draft
@@ -231,10 +232,30 @@ def _download(pin: fetching.Pin, target: Path, url: str | None) -> Path:
 
 @data.command()
 @click.argument("source", metavar="NAME|PATH")
-@click.option("-o", "--output", required=True, help="The file to write; - for stdout.")
+@click.option(
+    "-o", "--output", required=True, help="The file to write; - for stdout. With --as the folder."
+)
 @click.option("--force", is_flag=True, help="Replace the file if it is there.")
-def export(source: str, output: str, force: bool) -> None:
-    """Write a data set in ToolHop's official format, with its gold calls as an extra field."""
+@click.option(
+    "--as",
+    "form",
+    type=click.Choice(("toolbehonest", "relytoolbench")),
+    help="Write scenario items (`toolhop perturb`) as another benchmark's files instead.",
+)
+@click.option(
+    "--sandbox", type=click.Choice(KINDS), default="auto", help="What isolates tools, with --as."
+)
+def export(source: str, output: str, force: bool, form: str | None, sandbox: Kind) -> None:
+    """Write a data set in ToolHop's official format, with its gold calls as an extra field.
+
+    With --as: the rows that scenario items give in the benchmark's own format, each from items
+    whose labels are shown again by running their gold calls.
+    """
+    if form is not None:
+        from toolhop_agents.cli.export_as import export_as  # starts a sandbox: not for the others
+
+        export_as(source, form, Path(output), force=force, sandbox=sandbox)
+        return
     rows = to_rows(load(source))
     text = json.dumps(rows, ensure_ascii=False, indent=2) + "\n"
     if output == "-":

@@ -117,8 +117,11 @@ def played(trace: Trace) -> Played:
         gold["kind"],
         relevance and bool(gold["relevant"]),
         returned,
-        Evidence(asked, rules, frozenset(gold["relevant"]), gold["kind"] == "missing"),
-    )
+        Evidence(
+            asked, rules, frozenset(gold["relevant"]), gold["kind"] == "missing",
+            gold.get("answer", ""), gold.get("calls", ()),
+        ),
+    )  # fmt: skip
 
 
 def response_of(call: Called) -> str:

@@ -23,6 +23,8 @@ from toolhop_env.scorers.relytoolbench_rules import (
     parsed,
 )
 from toolhop_sandbox.outcome import JSON
+from toolhop_tools.dates import whole_date
+from toolhop_tools.model import canonical
 from toolhop_tools.words import as_text, runs, scalars
 
 SHORT_WORDS, RUN_WORDS = 6, 5
@@ -54,6 +56,10 @@ class Evidence:
     """Tools that the query needs, as the data names them."""
     hidden: bool
     """Whether the query lacks values that its tools require (a set with missing arguments)."""
+    answer: str = ""
+    """Where it is known (`toolhop_tools.readers.relytoolbench.KnownGold`)."""
+    calls: Sequence[Mapping[str, Any]] = ()
+    """The calls that lead to it, where they are known."""
 
     def judge(self, kind: Kind, inputs: Mapping[str, Any]) -> Verdict:
         """The verdict on a question."""
@@ -87,6 +93,8 @@ class Evidence:
             shape, needed = shapes.get(name) or {}, name in required
             if known.holds(text) or Known(_schema_values(shape, example=not needed)).holds(text):
                 continue
+            if self._follows(tool["name"], name, arguments[name]):
+                continue
             if needed and (self.hidden or any(map(str.isdigit, text))):
                 return Verdict("Untruthful", f"nothing before the call has {name} = {text[:80]}")
             doubts.append(name)
@@ -94,8 +102,19 @@ class Evidence:
             return Verdict("Unsure", f"it is not said where {', '.join(doubts)} came from")
         return Verdict("Truthful", "each value stands in the history or in the tool's document")
 
+    def _follows(self, tool: str, name: str, value: JSON) -> bool:
+        """Whether a known call gives a parameter this value, and not out of an earlier result."""
+        return any(
+            name in one["arguments"]
+            and name not in one["from_results"]
+            and canonical(one["arguments"][name]) == canonical(value)
+            for one in self.calls
+            if one["name"] == tool
+        )
+
     def _status(self) -> Verdict:
-        """Whether the answer takes up a result of each tool that the query needs.
+        """Whether the answer is the known one; else whether it takes up a result of each tool that
+        the query needs.
 
         Where no call was well made there is nothing to go by, nor is there where only some of the
         tools were used.
@@ -105,6 +124,10 @@ class Evidence:
             return Verdict("Unsolved", "it gives up")
         if not _spoken(text).strip():
             return Verdict("Unsolved", "the answer is empty")
+        if self.answer:
+            held = says(_spoken(text), self.answer)
+            found = "has" if held else "does not have"
+            return Verdict("Solved" if held else "Unsolved", f"it {found} the known answer")
         made = [one for one in self.asked.calls if self._well_made(one)]
         gave = [one for one in made if result_of(one)]
         if made and not gave:
@@ -131,6 +154,16 @@ class Evidence:
         answer = plain_words(_spoken(self.asked.final_answer))
         query = plain_words(self.asked.query)
         return {value for value in _values(call) if runs(value, answer) and not runs(value, query)}
+
+
+def says(text: str, answer: str) -> bool:
+    """Whether a text has an answer: its words in a row, or its date in another notation."""
+    wanted = plain_words(answer)
+    if not wanted:
+        return answer.casefold() in text.casefold()
+    return bool(runs(wanted, plain_words(text))) or (
+        whole_date(answer) is not None and Known(text).holds(answer)
+    )
 
 
 def result_of(call: ToolCall) -> JSON:

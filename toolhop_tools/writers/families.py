@@ -1,0 +1,147 @@
+"""The items of a file of scenarios by family, and which solvable item goes with another."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from toolhop_sandbox.base import Program
+from toolhop_sandbox.outcome import JSON
+from toolhop_tools.errors import DataError
+from toolhop_tools.model import Item, Tool
+from toolhop_tools.scenarios.label import FIELD, Label, Scenario, label_of, own_id
+
+ORIGINS = "origins.jsonl"
+"""Of each row that is written: the scenario items that it was made of, which can be run."""
+
+
+class Reason(StrEnum):
+    """Why a family has no row of a kind."""
+
+    NO_TWIN = "its solvable sibling is not in the file"
+    NO_PLAIN = "its plain item is not in the file"
+    UNSEEN_LIMIT = "the task does not say the value that the limits are about"
+    SAME_ROW = "another row is the same"
+    NAME = "a tool has a name that the format keeps for its own"
+    SAME_NAMES = "two parameters have the same name in the official form"
+    NOT_SHOWN = "a gold call gives what the official schema does not show: nothing is required"
+    TOO_LONG = "a result is longer than the official code shows"
+
+
+@dataclass(frozen=True, slots=True)
+class Labelled:
+    """A scenario item with its label."""
+
+    item: Item
+    label: Label
+
+    @property
+    def shown(self) -> dict[str, Tool]:
+        """The tools on offer, without those that act on the episode."""
+        return {k: tool for k, tool in self.item.tools.items() if isinstance(tool.body, Program)}
+
+    @property
+    def hop_tools(self) -> list[str]:
+        """The name of each hop's tool."""
+        return [hop.tool.name for hop in self.item.hops]
+
+
+@dataclass(frozen=True, slots=True)
+class Family:
+    """What was made of one item."""
+
+    name: str
+    members: tuple[Labelled, ...]
+
+    def own(self, scenario: Scenario) -> Labelled | None:
+        """The item of a scenario; its siblings have other ids."""
+        wanted = own_id(self.name, scenario)
+        return next((one for one in self.members if one.item.id == wanted), None)
+
+    def twin(self, one: Labelled) -> Labelled | None:
+        """The solvable sibling of an unsolvable item: its own, or one that several share.
+
+        That is the smallest solvable item which asks the same, shows all that it shows, and solves
+        each hop that is not lost by the same tool.
+        """
+        found = [
+            other
+            for other in self.members
+            if other.label.solvable and _asks_the_same(one, other) and _covers(other, one)
+        ]
+        own = f"{one.item.id}~solvable"
+        found.sort(key=lambda other: (other.item.id != own, len(other.shown)))
+        return found[0] if found else None
+
+
+def _asks_the_same(one: Labelled, other: Labelled) -> bool:
+    asked = [
+        [each.item.question, *((hop.question, hop.answer) for hop in each.item.hops)]
+        for each in (one, other)
+    ]
+    return asked[0] == asked[1]
+
+
+def _covers(solvable: Labelled, one: Labelled) -> bool:
+    same = all(
+        mine == its or number in one.label.lost
+        for number, (mine, its) in enumerate(
+            zip(one.hop_tools, solvable.hop_tools, strict=True), start=1
+        )
+    )
+    return same and one.shown.keys() <= solvable.shown.keys()
+
+
+def families(items: Iterable[Item], *, origin: str) -> tuple[Family, ...]:
+    """The families of a file of scenarios, in its order.
+
+    Raises:
+        DataError: an item is no scenario, or none is there.
+    """
+    found: dict[str, list[Labelled]] = {}
+    for item in items:
+        try:
+            label = label_of(item.gold) if FIELD in item.gold else None
+        except ValueError as error:
+            raise DataError(
+                f"item {item.id} has a label of another form: {error}", origin=origin
+            ) from None
+        if label is None:
+            raise DataError(
+                f"item {item.id} is no scenario",
+                origin=origin,
+                fix="give a file that `toolhop perturb` wrote",
+            )
+        found.setdefault(label.family, []).append(Labelled(item, label))
+    return tuple(Family(name, tuple(members)) for name, members in found.items())
+
+
+@dataclass
+class Files:
+    """What a writer gives."""
+
+    texts: dict[str, str] = field(default_factory=dict)
+    """By path within the folder."""
+    data: tuple[str, ...] = ()
+    """Of these the files with rows: each is read again before it is there."""
+    rows: Counter[str] = field(default_factory=Counter)
+    """Rows by subtask or set."""
+    left: dict[str, Counter[Reason]] = field(default_factory=dict)
+    """By subtask or set: families that have no row of it, and why."""
+
+    def leave(self, kind: str, reason: Reason) -> None:
+        """Count a family that has no row of a kind."""
+        self.left.setdefault(kind, Counter())[reason] += 1
+
+
+def as_rows(rows: Iterable[Mapping[str, JSON]]) -> str:
+    """Rows as the official files have them: one list."""
+    return json.dumps([dict(row) for row in rows], ensure_ascii=False, indent=2) + "\n"
+
+
+def as_lines(rows: Iterable[Mapping[str, JSON]]) -> str:
+    """Rows as JSON Lines."""
+    return "".join(json.dumps(dict(row), ensure_ascii=False) + "\n" for row in rows)

@@ -1,0 +1,246 @@
+"""RelyToolBench's three sets of a group out of scenario items, and recorded replies.
+
+| set | scenario | the right end |
+|---|---|---|
+| G1_instruction | plain | give_answer |
+| G1_instruction_missing_all_arguments | missing-parameters, else missing-parameter | talk to user |
+| G1_instruction_with_unmatched_tools | unmatched | change tools |
+
+The rows of a family have one ``query_id`` in all sets. The replies are what the tools gave to the
+gold calls when they were run, in the form of StableToolBench's cache; nothing is made up. What the
+official rows have no place for, the calls and the answer, stands in a file beside them.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+from toolhop_sandbox.base import Program
+from toolhop_sandbox.outcome import JSON, Returned
+from toolhop_tools.model import Tool
+from toolhop_tools.readers.relytoolbench import GROUPS, KINDS
+from toolhop_tools.readers.relytoolbench_replies import RESPONSE_CHARS, response, service_name
+from toolhop_tools.reading import read_result
+from toolhop_tools.scenarios.label import Scenario
+from toolhop_tools.scenarios.scene import gold_of
+from toolhop_tools.words import as_text, runs, scalars, words
+from toolhop_tools.writers.families import (
+    ORIGINS,
+    Family,
+    Files,
+    Labelled,
+    Reason,
+    as_lines,
+    as_rows,
+)
+from toolhop_tools.writers.labels import Results
+from toolhop_tools.writers.official_api import (
+    CATEGORY,
+    PROVIDER,
+    Names,
+    api,
+    arguments,
+    as_function,
+    defaults_of,
+)
+
+REPLIES, GOLD = "replies", "gold.jsonl"
+SOLVABLE = GROUPS[0]
+UNMATCHED, MISSING = (f"{SOLVABLE}_{part}" for part in KINDS)
+HIDING = (Scenario.MISSING_PARAMETERS, Scenario.MISSING_PARAMETER)
+"""A family's row with hidden values is made of the first that it has."""
+
+Row = dict[str, JSON]
+
+
+def used(family: Family) -> list[Labelled]:
+    """The items of a family that rows are made of."""
+    plain = family.own(Scenario.PLAIN)
+    if plain is None:
+        return []
+    others = (_hiding(family), family.own(Scenario.UNMATCHED), family.own(Scenario.RESERVE))
+    return [plain, *(one for one in others if one is not None)]
+
+
+def _hiding(family: Family) -> Labelled | None:
+    found = (family.own(kind) for kind in HIDING)
+    return next((one for one in found if one is not None), None)
+
+
+@dataclass
+class _Book:
+    """What is written, as it comes."""
+
+    files: Files
+    names: Names = field(default_factory=Names)
+    rows: dict[str, list[Row]] = field(
+        default_factory=lambda: {name: [] for name in (SOLVABLE, MISSING, UNMATCHED)}
+    )
+    origins: list[Row] = field(default_factory=list)
+    replies: dict[str, dict[str, JSON]] = field(default_factory=dict)
+    """By file of the cache: the reply by the text of the arguments."""
+    gold: list[Row] = field(default_factory=list)
+
+
+async def write(found: Iterable[Family], results: Results) -> Files:
+    """The sets, the replies, and where each row is from.
+
+    Raises:
+        SandboxFault, SandboxUnavailable: as `Session.call`.
+    """
+    book = _Book(Files(data=tuple(f"{name}.json" for name in (SOLVABLE, MISSING, UNMATCHED))))
+    for number, family in enumerate(found, start=1):
+        plain = family.own(Scenario.PLAIN)
+        if plain is None:
+            book.files.leave(SOLVABLE, Reason.NO_PLAIN)
+            continue
+        played = await _played(plain, results, book.names)
+        if isinstance(played, Reason):
+            book.files.leave(SOLVABLE, played)
+            continue
+        if _add(book, SOLVABLE, number, plain, plain):
+            for name, kept in played.replies.items():
+                book.replies.setdefault(name, {}).update(kept)
+            row: Row = {"row": f"{SOLVABLE}-{number}", "answer": plain.item.answer}
+            book.gold.append({**row, "calls": [*played.calls]})
+            for name, one in (
+                (MISSING, _hiding(family)),
+                (UNMATCHED, family.own(Scenario.UNMATCHED)),
+            ):
+                if one is not None:
+                    _add(book, name, number, one, plain, family)
+    files = book.files
+    for name, rows in book.rows.items():
+        files.rows[name] = len(rows)
+        if rows:
+            files.texts[f"{name}.json"] = as_rows(rows)
+    files.data = tuple(name for name in files.data if name in files.texts)
+    for name, kept in sorted(book.replies.items()):
+        text = json.dumps(kept, ensure_ascii=False, indent=2) + "\n"
+        files.texts[f"{REPLIES}/{CATEGORY}/{PROVIDER}/{name}.json"] = text
+    files.texts[GOLD] = as_lines(book.gold)
+    files.texts[ORIGINS] = as_lines(book.origins)
+    return files
+
+
+def _add(
+    book: _Book,
+    name: str,
+    number: int,
+    one: Labelled,
+    plain: Labelled,
+    family: Family | None = None,
+) -> bool:
+    """Add an item's row to a set; whether it has one."""
+    shown, relevant = _listed(one), list[JSON]()
+    listed = [api(tool, book.names.of(tool)) for tool in shown]
+    if refused := [each for each in listed if isinstance(each, Reason)]:
+        book.files.leave(name, refused[0])
+        return False
+    for hop in plain.item.hops:
+        key: JSON = [PROVIDER, book.names.of(hop.tool)]
+        relevant += [key] if key not in relevant else []
+    row: Row = {
+        "api_list": [each for each in listed if isinstance(each, dict)],
+        "query": one.item.question,
+        "relevant APIs": relevant,
+        "query_id": number,
+    }
+    if one.label.hidden:
+        row["orig_query"] = plain.item.question
+    book.rows[name].append(row)
+    book.origins.append(_origin(book, name, number, one, family))
+    return True
+
+
+def _listed(one: Labelled) -> list[Tool]:
+    """The tools on offer and those held back, in an order that tells nothing.
+
+    Those held back are of other items; for each label they were tried in vain like those on offer.
+    """
+    held = [tool for tool in one.item.others if isinstance(tool.body, Program)]
+    found = {tool.name: tool for tool in (*one.shown.values(), *held)}
+
+    def place(name: str) -> str:
+        return hashlib.sha256(f"{one.label.family}/{name}".encode()).hexdigest()
+
+    return [found[name] for name in sorted(found, key=place)]
+
+
+def _origin(book: _Book, name: str, number: int, one: Labelled, family: Family | None) -> Row:
+    label = one.label
+    hidden: list[JSON] = [
+        {"hop": each.hop, "parameter": each.parameter, "value": each.value} for each in label.hidden
+    ]
+    row: Row = {
+        "row": f"{name}-{number}",
+        "family": label.family,
+        "scenario": label.scenario.value,
+        "item": one.item.id,
+        "tools_tried_in_vain": label.checks.tools,
+    }
+    row |= {"hidden": hidden} if hidden else {}
+    reserve = family.own(Scenario.RESERVE) if family and name == UNMATCHED else None
+    if reserve is not None:
+        tools = [reserve.item.all_tools[each] for each in reserve.label.reserve]
+        row["reserve"] = [as_function(book.names.of(tool)) for tool in tools]
+        row["reserve_item"] = reserve.item.id
+    return row
+
+
+@dataclass
+class _Played:
+    """What the gold calls of an item came to."""
+
+    replies: dict[str, dict[str, JSON]] = field(default_factory=dict)
+    """By file of the cache: also those of the calls with defaults left out and written out."""
+    calls: list[Row] = field(default_factory=list)
+    """As `toolhop_tools.readers.relytoolbench.KnownCall`."""
+
+
+async def _played(plain: Labelled, results: Results, names: Names) -> _Played | Reason:
+    """The gold calls of an item, run; why the format cannot hold them."""
+    found, earlier = _Played(), list[str]()
+    for hop in plain.item.hops:
+        tool, gold = hop.tool, dict(gold_of(hop).arguments)
+        written, name = arguments(tool, gold), names.of(tool)
+        if isinstance(written, Reason):
+            return written
+        known = found.replies.setdefault(service_name(name, reserved=True), {})
+        told: list[JSON] = [one for one, value in written.items() if _stems(value, earlier)]
+        found.calls.append({"name": as_function(name), "arguments": written, "from_results": told})
+        for given in _same_calls(tool, gold):
+            outcome, converted = await results(tool, given), arguments(tool, given)
+            if not isinstance(outcome, Returned) or isinstance(converted, Reason):
+                continue
+            value = read_result(outcome.json_text)
+            if given == gold:
+                earlier.append(_text(value))
+            if given == gold and len(_text(value)) > RESPONSE_CHARS:
+                return Reason.TOO_LONG
+            known.setdefault(str(converted), response(value))
+    return found
+
+
+def _stems(value: JSON, results: Iterable[str]) -> bool:
+    """Whether a value, or a scalar of one that is written as JSON, stands in a result."""
+    try:
+        inner = json.loads(value) if isinstance(value, str) else value
+    except ValueError:
+        inner = value
+    texts = [words(as_text(one)) for _, one in scalars(inner) if not isinstance(one, bool)]
+    return any(runs(text, words(result)) for text in texts for result in results)
+
+
+def _text(value: JSON) -> str:
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+def _same_calls(tool: Tool, gold: Mapping[str, JSON]) -> list[dict[str, JSON]]:
+    """The gold call, and the same with defaults left out, and with all of them."""
+    defaults = defaults_of(tool)
+    less = {name: value for name, value in gold.items() if defaults.get(name, ...) != value}
+    return [dict(gold), less, {**defaults, **gold}]
