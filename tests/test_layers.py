@@ -33,6 +33,7 @@ WITHIN_AGENTS = (
     {"ablate", "compare", "construct", "export", "serve", "play"},
     {
         "report",
+        "review",
         "stacked",
         "table",
         "terminal",

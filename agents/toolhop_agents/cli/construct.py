@@ -14,6 +14,7 @@ import click
 from rich.console import Console
 
 from toolhop_agents.cli import EXIT_EPISODES, INTERRUPTED
+from toolhop_agents.cli.construct_review import FLAGS, review
 from toolhop_agents.cli.construct_view import print_estimate, print_funnel, print_item, print_plan
 from toolhop_agents.cli.progress import Steps
 from toolhop_agents.construct import folder as folders
@@ -44,6 +45,18 @@ LIMITS = ("token_limit", "cost_limit", "run_token_limit", "run_cost_limit", "lea
 @click.option("--show", type=click.Path(file_okay=False, path_type=Path), metavar="FOLDER",
               help="Show what became of a folder's items, by stage.")
 @click.option("--item", metavar="ID", help="With --show: one item, reply by reply.")
+@click.option("--review", type=click.Path(file_okay=False, path_type=Path), metavar="FOLDER",
+              help="Show a folder's accepted items to one reviewer, who accepts or rejects each on "
+              "a page of this machine. Another reviewer's verdicts are not seen.")
+@click.option("--reviewer", metavar="NAME", help="With --review: whose verdicts these are.  "
+              "[default: the account's name]")
+@click.option("--terminal", is_flag=True, help="With --review: here, without a browser.")
+@click.option("--settle", is_flag=True,
+              help="With --review: only items that two judge differently; this verdict decides.")
+@click.option("--agreement", is_flag=True,
+              help="With --review: print how far reviewers agree, and on what they do not.")
+@click.option("--port", type=click.IntRange(0, 65535), default=0,
+              help="With --review: of the page, on 127.0.0.1; 0 for any free one.")
 @click.option("--domain", metavar="NAME", help="Without SEEDS: have questions proposed.")
 @click.option("--hops", metavar="N-M", default="3-5",
               help=f"Least and most hops, within {LEAST_HOPS} to {MOST_HOPS}.")
@@ -85,6 +98,15 @@ def construct(ctx: click.Context, /, **flags: Any) -> None:  # noqa: ANN401 -- c
 
     Exit code 0: done, whatever was accepted. 1: a fault or a limit stopped it. 2: bad input.
     """
+    if flags["review"]:
+        review(flags)
+        return
+    given = [
+        f"--{name}" for name in FLAGS
+        if ctx.get_parameter_source(name) is click.core.ParameterSource.COMMANDLINE
+    ]  # fmt: skip
+    if given:
+        raise click.UsageError(f"{given[0]} goes with --review FOLDER")
     if flags["show"]:
         _show(flags)
         return
