@@ -31,8 +31,9 @@ FIGURES = ("replies", "input_tokens", "output_tokens", "cost_usd")
 
 def print_plan(seeds: Sequence[Seed], settings: Settings, *, as_json: bool) -> None:
     """What would be asked, where no reply has to be repaired."""
-    least = [_replies(seed, seed.least) for seed in seeds]
-    most = [_replies(seed, seed.most) for seed in seeds]
+    direct = settings.direct_samples if settings.direct_model else 0
+    least = [_replies(seed, seed.least) + direct for seed in seeds]
+    most = [_replies(seed, seed.most) + direct for seed in seeds]
     facts: dict[str, JSON] = {
         "model": settings.model,
         "items": len(seeds),
