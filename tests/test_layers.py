@@ -33,6 +33,7 @@ WITHIN_AGENTS = (
     {"ablate", "compare", "construct", "environment", "export", "serve", "play"},
     {
         "report",
+        "review",
         "stacked",
         "table",
         "terminal",

@@ -17,10 +17,11 @@ from toolhop_agents.construct import folder as folders
 from toolhop_agents.construct.ledger import NAME as LEDGER
 from toolhop_agents.construct.ledger import StepLedger
 from toolhop_agents.construct.session import Ended, Settings, construct
-from toolhop_agents.models.loopback import LoopbackServer
-from toolhop_agents.scripted.constructor.atlas import journey
+from toolhop_agents.models.loopback import LoopbackServer, Request
+from toolhop_agents.scripted.constructor.atlas import Journey, journey
 from toolhop_agents.scripted.constructor.model import constructing, plant_of
 from toolhop_agents.scripted.constructor.plants import PLANTS
+from toolhop_env.messages import Reply, Usage
 from toolhop_tools.construct.accept import Criterion, hazards
 from toolhop_tools.construct.seeds import Seed, World, proposed
 from toolhop_tools.load import load
@@ -51,7 +52,9 @@ def test_an_honest_constructor_makes_an_item_that_is_a_data_set_like_any_other(
     assert (ended.fault, ended.accepted, ended.rejected) == (None, 1, 0)
     [book] = books(tmp_path / "made")
     found = {one["criterion"]: one["holds"] for one in book["criteria"]}
-    assert found == dict.fromkeys(set(Criterion) - {Criterion.OFFICIAL_SAFE}, True)
+    assert found == dict.fromkeys(
+        set(Criterion) - {Criterion.OFFICIAL_SAFE, Criterion.DIRECT}, True
+    )
     [item] = load(tmp_path / "made" / folders.ITEMS).items
     assert len(item.hops) == 3
     assert all(hop.gold is not None for hop in item.hops)
@@ -258,6 +261,11 @@ def test_the_command_makes_shows_and_goes_on(tmp_path: Path) -> None:
             "no scripted constructor",
         ),
         (
+            ("--model", "scripted/honest", "--domain", "A", "--items", "1", "--out", "x",
+             "--cache", "/dev/null/x"),
+            "cannot be written",
+        ),
+        (
             ("--model", "a/b", "--domain", "A", "--items", "1", "--out", "x", "--prompts", "."),
             "no folder of prompts",
         ),
@@ -331,3 +339,69 @@ def test_what_the_official_rule_finds_by_accident_is_marked_and_rejected_where_a
     [book] = books(tmp_path / "safe")
     assert not book["accepted"]
     assert "official-safe" in [one["criterion"] for one in book["criteria"] if not one["holds"]]
+
+
+def test_a_cache_pays_for_nothing_twice_in_a_new_folder_and_gives_the_same_bytes(
+    tmp_path: Path,
+) -> None:
+    cache, seeds = tmp_path / "cache", two()[:1]
+    with LoopbackServer(constructing("clumsy")) as server:
+        own: dict[str, Any] = {"base_url": server.base_url, "cache": cache, "price": "1,1"}
+        cut = made(tmp_path / "cut", settings("openai/any", run_token_limit=9_000, **own), seeds)
+        assert "--run-token-limit is reached" in cut.stopped_by
+        paid = server.requests
+        first = made(tmp_path / "first", settings("openai/any", **own), seeds)
+        assert (first.accepted, first.took.cached_replies) == (1, paid)
+        assert first.took.replies == server.requests - paid
+        asked = server.requests
+        # What a cache gives costs nothing: no limit of the run stops it.
+        limits = {"run_cost_limit": 0.000001}
+        again = made(tmp_path / "again", settings("openai/any", **own, **limits), seeds)
+        assert (again.fault, again.accepted, again.stopped_by) == (None, 1, "")
+        assert (server.requests, again.took.replies, again.took.cost_usd) == (asked, 0, 0.0)
+        for name in FILES:
+            assert (tmp_path / "again" / name).read_bytes() == (
+                tmp_path / "first" / name
+            ).read_bytes()
+        # An item's own limit counts what its replies took, whoever paid.
+        dear = settings("openai/any", **own, token_limit=3_000)
+        assert made(tmp_path / "dear", dear, seeds).rejected == 1
+
+
+def test_what_a_model_knows_without_tools_is_no_item_of_a_closed_world(tmp_path: Path) -> None:
+    own = {"direct_model": "scripted/oracle", "direct_samples": 2}
+    made(tmp_path / "known", settings("scripted/honest", **own))
+    [book] = books(tmp_path / "known")
+    assert not book["accepted"]
+    assert "without tools" in book["why"]
+    [judged] = [one for one in book["criteria"] if one["criterion"] == "direct-model"]
+    assert judged["figure"] == {"model": "scripted/oracle", "asked": 2, "right": 2, "share": 1.0}
+    # It is asked as any other model, through the ledger, and sees no tool and no answer.
+    plan = journey("geography-1", "Geography")
+    answers = iter(
+        ["<answer>no idea</answer>", f"<answer>{_answer(plan)}</answer>", "I don't know"]
+    )
+    seen: list[Request] = []
+
+    def says(request: Request) -> Reply:
+        seen.append(request)
+        return Reply(next(answers), usage=Usage(7, 3))
+
+    facts = tuple(dict(one) for one in (*plan.first, *plan.second))
+    real = Seed("geography-1", "Geography", question=plan.question(), facts=facts, world=World.REAL)
+    with LoopbackServer(says) as server:
+        own = {"direct_model": "openai/any", "direct_base_url": server.base_url}
+        wanted = settings("scripted/honest", direct_samples=3, **own)
+        ended = made(tmp_path / "real", wanted, [real])
+        assert anyio.run(construct, tmp_path / "real", wanted).accepted == 1
+    assert (ended.fault, ended.accepted, len(seen)) == (None, 1, 3)
+    assert plan.question() in seen[0].messages[-1].content
+    assert not seen[0].tools
+    [book] = books(tmp_path / "real")
+    [judged] = [one for one in book["criteria"] if one["criterion"] == "direct-model"]
+    assert (judged["holds"], judged["figure"]["right"], judged["figure"]["asked"]) == (True, 1, 3)
+
+
+def _answer(plan: Journey) -> str:
+    start = next(one for one in plan.first if one["mountain"] == plan.start)
+    return plan.answer(start)

@@ -37,6 +37,8 @@ class Criterion(StrEnum):
     """No other tool of the item proves a hop."""
     REPLAY = "replay"
     """The oracle is right in each sandbox there is, with the same results byte by byte."""
+    DIRECT = "direct-model"
+    """In a closed world, a model without tools is never right. Judged where it is asked for."""
     NO_DUPLICATE = "no-duplicate"
     """Nor is it like an item that was accepted before it, or one of a test set."""
     LICENCE = "licence"

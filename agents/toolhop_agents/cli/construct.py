@@ -14,12 +14,16 @@ import click
 from rich.console import Console
 
 from toolhop_agents.cli import EXIT_EPISODES, INTERRUPTED
+from toolhop_agents.cli.construct_review import FLAGS, review
 from toolhop_agents.cli.construct_view import print_estimate, print_funnel, print_item, print_plan
 from toolhop_agents.cli.progress import Steps
 from toolhop_agents.construct import folder as folders
 from toolhop_agents.construct.session import Ended, Settings, opened
 from toolhop_agents.construct.session import construct as make
+from toolhop_agents.models.cache import ResponseCache
 from toolhop_agents.runs.signals import until_signal
+from toolhop_agents.scripted.choose import choose
+from toolhop_agents.scripted.constructor.model import PREFIX
 from toolhop_agents.table import table_console
 from toolhop_env.runs.files import held
 from toolhop_sandbox.choose import KINDS
@@ -28,7 +32,7 @@ from toolhop_tools.construct.seeds import LEAST_HOPS, MOST_HOPS, Seed, World, pr
 from toolhop_tools.load import load
 
 LIMITS = ("token_limit", "cost_limit", "run_token_limit", "run_cost_limit", "least_yield",
-          "at_a_time")  # fmt: skip
+          "at_a_time", "cache")  # fmt: skip
 """What a session that resumes may change."""
 
 
@@ -44,6 +48,18 @@ LIMITS = ("token_limit", "cost_limit", "run_token_limit", "run_cost_limit", "lea
 @click.option("--show", type=click.Path(file_okay=False, path_type=Path), metavar="FOLDER",
               help="Show what became of a folder's items, by stage.")
 @click.option("--item", metavar="ID", help="With --show: one item, reply by reply.")
+@click.option("--review", type=click.Path(file_okay=False, path_type=Path), metavar="FOLDER",
+              help="Show a folder's accepted items to one reviewer, who accepts or rejects each on "
+              "a page of this machine. Another reviewer's verdicts are not seen.")
+@click.option("--reviewer", metavar="NAME", help="With --review: whose verdicts these are.  "
+              "[default: the account's name]")
+@click.option("--terminal", is_flag=True, help="With --review: here, without a browser.")
+@click.option("--settle", is_flag=True,
+              help="With --review: only items that two judge differently; this verdict decides.")
+@click.option("--agreement", is_flag=True,
+              help="With --review: print how far reviewers agree, and on what they do not.")
+@click.option("--port", type=click.IntRange(0, 65535), default=0,
+              help="With --review: of the page, on 127.0.0.1; 0 for any free one.")
 @click.option("--domain", metavar="NAME", help="Without SEEDS: have questions proposed.")
 @click.option("--hops", metavar="N-M", default="3-5",
               help=f"Least and most hops, within {LEAST_HOPS} to {MOST_HOPS}.")
@@ -58,6 +74,16 @@ LIMITS = ("token_limit", "cost_limit", "run_token_limit", "run_cost_limit", "lea
               help="A test set that no item may share eight words in a row with; repeatable.")
 @click.option("--official-safe", is_flag=True,
               help="Reject answers that ToolHop's official rule can find by accident.")
+@click.option("--direct-model", metavar="NAME",
+              help="Ask this model each question without tools; in a closed world an item that it "
+              "gets right is rejected.")
+@click.option("--direct-samples", type=click.IntRange(1, 100), default=1,
+              help="Times that --direct-model is asked each.")
+@click.option("--direct-base-url", help="Where --direct-model is asked.")
+@click.option("--direct-price", metavar="IN,OUT[,CACHED]", help="Of --direct-model, as --price.")
+@click.option("--cache", type=click.Path(file_okay=False, path_type=Path), metavar="FOLDER",
+              help="Keep replies here too, and take those that are there: nothing that was paid "
+              "for is asked for again, in whatever folder.")
 @click.option("--base-url", help="Base URL of the model's API, if not its provider's.")
 @click.option("--temperature", type=click.FloatRange(0, 2), default=0.7)
 @click.option("--max-tokens", type=click.IntRange(1), help="Of one reply.")
@@ -85,6 +111,15 @@ def construct(ctx: click.Context, /, **flags: Any) -> None:  # noqa: ANN401 -- c
 
     Exit code 0: done, whatever was accepted. 1: a fault or a limit stopped it. 2: bad input.
     """
+    if flags["review"]:
+        review(flags)
+        return
+    given = [
+        f"--{name}" for name in FLAGS
+        if ctx.get_parameter_source(name) is click.core.ParameterSource.COMMANDLINE
+    ]  # fmt: skip
+    if given:
+        raise click.UsageError(f"{given[0]} goes with --review FOLDER")
     if flags["show"]:
         _show(flags)
         return
@@ -143,13 +178,23 @@ def _begin(flags: dict[str, Any], *, folder_wanted: bool = True) -> tuple[list[S
     own = {name: flags[name] for name in Settings.model_fields if name in flags}
     prompts = flags["prompts"].resolve() if flags["prompts"] else None
     digest = load_prompts(prompts).digest
+    if flags["cache"]:
+        own["cache"] = flags["cache"].resolve()
     return seeds, Settings(**{**own, "prompts": prompts, "prompts_digest": digest})
 
 
 async def _open(settings: Settings) -> None:
-    """Raises as `opened` does."""
+    """See that cache and models can be had; raises as these do."""
+    if settings.cache:
+        ResponseCache.open(settings.cache)
     async with opened(settings):
         pass
+    direct = settings.of_direct()
+    if direct is not None and direct.model.startswith(PREFIX):
+        choose(direct.model.removeprefix(PREFIX))
+    elif direct is not None:
+        async with opened(direct):
+            pass
 
 
 def _hops(text: str) -> tuple[int, int]:
@@ -179,6 +224,8 @@ def _folder(ctx: click.Context, flags: dict[str, Any]) -> tuple[Path, Settings]:
         raise click.UsageError(f"{flag} is fixed in a folder that was begun; leave it out")
     kept = folders.read_settings(flags["resume"])
     changed = {name: flags[name] for name in given if name in LIMITS}
+    if flags["cache"]:
+        changed["cache"] = flags["cache"].resolve()
     return flags["resume"], Settings.model_validate({**kept, **changed})
 
 
@@ -200,8 +247,11 @@ def _report(folder: Path, ended: Ended, flags: dict[str, Any]) -> None:
         print_estimate(table_console(), folder, as_json=flags["as_json"])
         return
     if flags["as_json"]:
-        counts = {"accepted": ended.accepted, "rejected": ended.rejected, "left": ended.left}
+        counts = {"accepted": ended.accepted, "rejected": ended.rejected, "left": ended.left,
+                  "asked": ended.took.replies, "cached": ended.took.cached_replies}  # fmt: skip
         click.echo(json.dumps({"folder": str(folder), **counts}))
         return
     print_funnel(table_console(), folder, as_json=False)
+    if took := ended.took.cached_replies:
+        click.echo(f"{took:,} of these replies came out of the cache and cost nothing", err=True)
     click.echo(f"items: {folder / folders.ITEMS}", err=True)

@@ -31,8 +31,9 @@ FIGURES = ("replies", "input_tokens", "output_tokens", "cost_usd")
 
 def print_plan(seeds: Sequence[Seed], settings: Settings, *, as_json: bool) -> None:
     """What would be asked, where no reply has to be repaired."""
-    least = [_replies(seed, seed.least) for seed in seeds]
-    most = [_replies(seed, seed.most) for seed in seeds]
+    direct = settings.direct_samples if settings.direct_model else 0
+    least = [_replies(seed, seed.least) + direct for seed in seeds]
+    most = [_replies(seed, seed.most) + direct for seed in seeds]
     facts: dict[str, JSON] = {
         "model": settings.model,
         "items": len(seeds),
@@ -59,7 +60,7 @@ def _replies(seed: Seed, hops: int) -> int:
 
 def print_funnel(console: Console, folder: Path, *, as_json: bool) -> None:
     """What passed, by stage, and why items were rejected."""
-    books = _books(folder)
+    books = folders.read_books(folder)
     rows = funnel(books)
     if as_json:
         plain: list[JSON] = [
@@ -98,19 +99,6 @@ def print_funnel(console: Console, folder: Path, *, as_json: bool) -> None:
     console.print(f"{tokens:,} tokens, {cost}, {_accepted(books)} accepted items")
 
 
-def _books(folder: Path) -> list[dict[str, Any]]:
-    folders.read_settings(folder)
-    path = folder / folders.BOOKS
-    try:
-        return [json.loads(line) for line in path.read_text(encoding="utf-8").split("\n") if line]
-    except FileNotFoundError:
-        return []
-    except (OSError, ValueError):
-        raise folders.FolderError(
-            f"{path} cannot be read\n  fix: toolhop construct --resume {folder} writes it anew"
-        ) from None
-
-
 def _accepted(books: Sequence[dict[str, Any]]) -> int:
     return sum(one["accepted"] for one in books)
 
@@ -134,7 +122,7 @@ def _share(part: int, whole: int) -> str:
 
 def print_item(folder: Path, item: str, *, as_json: bool) -> None:
     """One item, reply by reply, with what the checks found."""
-    books = {one["item"]: one for one in _books(folder)}
+    books = {one["item"]: one for one in folders.read_books(folder)}
     if item not in books:
         known = ", ".join([*books][:5]) or "none yet"
         raise BadChoice(f"{folder} has no finished item {item!r}; it has {known}")
@@ -176,7 +164,7 @@ def _readable(text: str) -> str:
 
 def print_estimate(console: Console, folder: Path, *, as_json: bool) -> None:
     """What the items that are left will take, by those that are finished."""
-    books = _books(folder)
+    books = folders.read_books(folder)
     left = len(folders.read_seeds(folder)) - len(books)
     settings = folders.read_settings(folder)
     rng = np.random.default_rng(settings["seed"])

@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from toolhop_agents.construct.ledger import StepLedger, key_of
 from toolhop_agents.models.base import Model
-from toolhop_agents.models.cache import SECRET
+from toolhop_agents.models.cache import SECRET, ResponseCache
 from toolhop_agents.models.wire import messages_to_wire, sendable
 from toolhop_agents.runs.ledger import Ledger as Spending
-from toolhop_env.messages import Message, Reply, Usage
+from toolhop_env.messages import Message, Origin, Reply, Usage
 from toolhop_env.spending import Spent, spent_on
 from toolhop_sandbox.outcome import JSON
 from toolhop_tools.construct.seeds import Seed
 from toolhop_tools.construct.stages import Place
+
+log = logging.getLogger(__name__)
 
 
 class ItemLimitReached(Exception):
@@ -40,6 +43,8 @@ class Asker:
     ledger: StepLedger
     spending: Spending
     item_limits: ItemLimits = field(default_factory=ItemLimits)
+    cache: ResponseCache | None = None
+    """Replies of other folders too, under the ledger's keys."""
 
     async def ask(
         self, seed: Seed, place: Place, number: int, prompt: str, messages: Sequence[Message]
@@ -66,13 +71,25 @@ class Asker:
         row = self.ledger.get("reply", key)
         if row is None:
             self._check(seed)
-            reply = await self.model.reply(messages, ())
+            reply = self.cache.get(key) if self.cache else None
+            reply = reply or await self._fresh(key, messages)
             row = self.ledger.add("reply", key, _row(seed, place, number, prompt, reply))
             self.spending.add_spent(spent_on([reply]))
         return str(row["text"])
 
-    def _check(self, seed: Seed) -> None:
+    async def _fresh(self, key: str, messages: Sequence[Message]) -> Reply:
+        """A reply that is paid for, in the cache before it is in the ledger."""
         self.spending.check()
+        reply = await self.model.reply(messages, ())
+        try:
+            if self.cache is not None:
+                self.cache.put(key, replace(reply, content=str(sendable(reply.content))))
+        except OSError as error:
+            log.warning("a reply could not be kept in %s: %s", self.cache, error)
+        return reply
+
+    def _check(self, seed: Seed) -> None:
+        """An item has the same limits whoever paid for its replies."""
         limits, spent = self.item_limits, self.of_item(seed)
         if limits.tokens is not None and spent.tokens >= limits.tokens:
             raise ItemLimitReached(f"--token-limit is reached: {spent.tokens:,} tokens")
@@ -85,15 +102,27 @@ class Asker:
 
 
 def spent_in(ledger: StepLedger, item: str = "") -> Spent:
-    """What the replies of a ledger, or of one item in it, have taken."""
+    """What the replies of a ledger, or of one item in it, took when they were asked for."""
     rows = (row for row in ledger.rows("reply") if not item or row["item"] == item)
     return sum((spent_on([_reply(row)]) for row in rows), Spent())
+
+
+def paid_in(ledger: StepLedger) -> Spent:
+    """What was paid for here; replies out of a cache are counted apart, as saved."""
+    rows = ledger.rows("reply")
+    found = (
+        replace(_reply(row), origin=Origin.CACHED if row.get("cached") else Origin.ASKED)
+        for row in rows
+    )
+    return sum((spent_on([one]) for one in found), Spent())
 
 
 def _row(seed: Seed, place: Place, number: int, prompt: str, reply: Reply) -> dict[str, JSON]:
     usage: dict[str, Any] = asdict(reply.usage)
     text = sendable(reply.content)
+    cached: dict[str, JSON] = {"cached": True} if reply.origin is Origin.CACHED else {}
     return {
+        **cached,
         "item": seed.id,
         "stage": place.stage.value,
         "hop": place.hop,

@@ -6,6 +6,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from toolhop_agents.construct.ask import Asker
+from toolhop_agents.construct.direct import DirectCheck
 from toolhop_agents.construct.ledger import key_of
 from toolhop_agents.construct.talk import Talk
 from toolhop_env.messages import Message
@@ -28,14 +29,19 @@ class Context:
     repairs: int
     basis: Mapping[str, JSON]
     """How thoroughly is verified: part of each verdict's key."""
+    direct: DirectCheck | None = None
     asked: int = 0
     memory: dict[str, Findings] = field(default_factory=dict)
     """Verdicts that items have in common."""
 
     async def ask(self, place: Place, version: str, messages: Sequence[Message]) -> str:
         """See `Asker.ask`."""
+        return await self.asker.ask(self.seed, place, self.next_number(), version, messages)
+
+    def next_number(self) -> int:
+        """Of the next reply within the item: the same in every session, as all is gone through."""
         self.asked += 1
-        return await self.asker.ask(self.seed, place, self.asked, version, messages)
+        return self.asked
 
     def talk(
         self, place: Place, prompt: str, values: Mapping[str, JSON], shape: type[ReplyModel]

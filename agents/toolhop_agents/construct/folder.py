@@ -109,6 +109,29 @@ def write_lines(path: Path, rows: Iterable[Mapping[str, JSON]]) -> None:
             file.write(text.encode("utf-8", "backslashreplace") + b"\n")
 
 
+def is_made(folder: Path) -> bool:
+    """Whether it is a folder of items that are made."""
+    return (folder / SETTINGS).is_file() and (folder / SEEDS).is_file()
+
+
+def read_books(folder: Path) -> list[dict[str, Any]]:
+    """The books of a folder, as its last session wrote them; none before that.
+
+    Raises:
+        FolderError: it is no folder of made items, or its books cannot be read.
+    """
+    read_settings(folder)
+    path = folder / BOOKS
+    try:
+        return [json.loads(line) for line in path.read_text(encoding="utf-8").split("\n") if line]
+    except FileNotFoundError:
+        return []
+    except (OSError, ValueError):
+        raise FolderError(
+            f"{path} cannot be read\n  fix: toolhop construct --resume {folder} writes it anew"
+        ) from None
+
+
 def books(folder: Path) -> list[dict[str, Any]]:
     """The finished items of a folder, by what its ledger has.
 

@@ -73,6 +73,20 @@ class Built:
         """The tool as the product has it."""
         return Tool(self.schema, program(self.schema, self.code, self.facts))
 
+    def written(self) -> dict[str, JSON]:
+        """Question and call with ``{k}`` for earlier answers, and where the result has the answer.
+
+        The facts of a table stand in the tool's source.
+        """
+        needs: list[JSON] = [*self.depends_on]
+        path: list[JSON] = [*self.call.answer_path]
+        return {
+            "question": self.question,
+            "depends_on": needs,
+            "arguments": self.call.arguments,
+            "answer_path": path,
+        }
+
     def hop(self, answers: Sequence[str]) -> Hop:
         """The hop of the item."""
         reading = Reading(Match.VALUE, tuple(self.call.answer_path))

@@ -8,6 +8,7 @@ from typing import Any, TypeAlias, cast
 
 from toolhop_agents.construct.ask import ItemLimitReached
 from toolhop_agents.construct.context import Context
+from toolhop_agents.construct.direct import DirectCheck
 from toolhop_agents.construct.hop import Built, HopBuilder, Rejection
 from toolhop_agents.construct.proof import Proof
 from toolhop_agents.construct.talk import Elsewhere, Failed, Passed, Talk
@@ -24,7 +25,7 @@ from toolhop_tools.construct.plan import of_answers, plan_findings
 from toolhop_tools.construct.question import question_findings
 from toolhop_tools.construct.replies import SHAPES, Decomposition, FinalQuestion, StageReply
 from toolhop_tools.construct.seeds import Seed
-from toolhop_tools.construct.stages import Findings, Place, Problem, Stage
+from toolhop_tools.construct.stages import Findings, Place, Problem, Stage, judged
 from toolhop_tools.construct.text import same
 from toolhop_tools.dates import whole_date
 from toolhop_tools.model import GoldCall, Hop, Item
@@ -38,6 +39,8 @@ class Accepted:
     certificate: Certificate
     criteria: tuple[Judged, ...]
     steps: tuple[dict[str, JSON], ...]
+    plan: tuple[dict[str, JSON], ...]
+    """By hop: how it hangs on earlier answers, for other items of its family."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +94,8 @@ class ItemBuilder:
             return Rejected(outcome, self.criteria, (*steps, *last))
         assert self._certificate is not None  # noqa: S101 -- an item is accepted with it
         last = self._accept_step(passed=True)
-        return Accepted(outcome, self._certificate, self.criteria, (*steps, *last))
+        plan = tuple(one.written() for one in self.built)
+        return Accepted(outcome, self._certificate, self.criteria, (*steps, *last), plan)
 
     def _talks(self) -> list[Talk]:
         return [*self.talks, *(talk for hop in self.begun for talk in hop.steps)]
@@ -287,7 +291,17 @@ class ItemBuilder:
             for row in figures["criteria"]
         )
         self._certificate = from_json(figures["certificate"])
+        if found.ok and context.direct is not None:
+            found += await self._direct(item, context.direct)
         return found
+
+    async def _direct(self, item: Item, direct: DirectCheck) -> Findings:
+        """The last of all, as it costs money: nobody is asked about an item that fails anyway."""
+        context = self.context
+        one = await direct.judge(item, context.seed, context.next_number, context.verifier.sandbox)
+        self.criteria = (*self.criteria, one)
+        noted = f"{direct.name} gives the answer {item.answer!r} without tools"
+        return judged(one.criterion.value, () if one.holds else [noted])
 
 
 def _no(outcome: Elsewhere | Failed) -> Rejection:
@@ -307,7 +321,9 @@ def of_books(seed: Seed, made: Made) -> dict[str, JSON]:
     steps: list[JSON] = [*made.steps]
     row: dict[str, JSON] = {"item": seed.id, "criteria": criteria, "steps": steps}
     if isinstance(made, Accepted):
-        return {**row, "accepted": True, "certificate": certificate_json(made.certificate)}
+        plan: list[JSON] = [*made.plan]
+        proof = certificate_json(made.certificate)
+        return {**row, "accepted": True, "certificate": proof, "plan": plan}
     one = made.rejection
     noted: list[JSON] = [problem.message for problem in one.problems[:3]]
     place: list[JSON] = [one.place.stage.value, one.place.hop]

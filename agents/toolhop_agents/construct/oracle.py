@@ -10,6 +10,7 @@ from toolhop_agents.scripted.model import Play, ScriptedModel, constant, do_noth
 from toolhop_env.benchmarks import named, score
 from toolhop_env.episode import Episode, Setting
 from toolhop_env.measures import Measure, Scorer
+from toolhop_env.messages import Message, Reply, SystemMessage, UserMessage
 from toolhop_env.score import Score
 from toolhop_env.trace import Trace
 from toolhop_sandbox.base import Sandbox
@@ -54,8 +55,29 @@ async def played(item: Item, sandboxes: Mapping[str, Sandbox]) -> Played:
     return Played(right, len(set(results)) == 1, tuple(lucky))
 
 
-async def _play(item: Item, sandbox: Sandbox, play: Play, name: str) -> Trace:
-    async with Episode(item, sandbox, Setting(agent=name)) as episode:
+async def right_without_tools(
+    item: Item, sandbox: Sandbox, text: str, messages: tuple[SystemMessage | UserMessage, ...]
+) -> bool:
+    """Whether a reply in direct mode is right under the strict rule.
+
+    Args:
+        item: the whole item.
+        sandbox: an entered one; nothing runs in it.
+        text: the reply.
+        messages: what was asked.
+    """
+    setting = Setting(agent="direct", mode="direct", messages=messages, offer_tools=False)
+
+    def says(item: Item, seed: int, messages: Sequence[Message], tools: bool) -> Reply:
+        return Reply(text)
+
+    return _right(item, await _play(item, sandbox, says, "direct", setting))
+
+
+async def _play(
+    item: Item, sandbox: Sandbox, play: Play, name: str, setting: Setting | None = None
+) -> Trace:
+    async with Episode(item, sandbox, setting or Setting(agent=name)) as episode:
         await play_episode(episode, ScriptedModel(name, play, item))
     return episode.trace
 

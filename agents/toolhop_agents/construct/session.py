@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any, TypeAlias, cast
 
@@ -13,11 +13,13 @@ import anyio
 from pydantic import BaseModel, ConfigDict, Field
 
 from toolhop_agents.construct import folder as folders
-from toolhop_agents.construct.ask import Asker, ItemLimits, spent_in
+from toolhop_agents.construct.ask import Asker, ItemLimits, paid_in, spent_in
 from toolhop_agents.construct.context import Context
+from toolhop_agents.construct.direct import DirectCheck
 from toolhop_agents.construct.item import Accepted, ItemBuilder, of_books
 from toolhop_agents.construct.ledger import StepLedger, key_of
 from toolhop_agents.models.base import Model
+from toolhop_agents.models.cache import ResponseCache
 from toolhop_agents.models.clients import open_model
 from toolhop_agents.models.prices import parse as parse_price
 from toolhop_agents.models.rate import Connections
@@ -26,6 +28,7 @@ from toolhop_agents.runs.ledger import Ledger as Spending
 from toolhop_agents.runs.ledger import RunLimitReached, RunLimits
 from toolhop_agents.scripted.constructor.model import PREFIX, ScriptedConstructor, script
 from toolhop_env.rejection import Rejections
+from toolhop_env.spending import Spent
 from toolhop_sandbox.base import Limits, Sandbox
 from toolhop_sandbox.choose import Kind, answers, open_sandbox
 from toolhop_sandbox.docker.engine import DockerEngine
@@ -72,12 +75,26 @@ class Settings(BaseModel):
     sandbox: Kind = "auto"
     against: tuple[str, ...] = ()
     official_safe: bool = False
+    direct_model: str | None = None
+    """Asked without tools."""
+    direct_base_url: str | None = None
+    direct_price: str | None = None
+    direct_samples: int = 1
+    cache: Path | None = None
+    """Of replies, for several folders."""
     least_yield: float = 0.1
     token_limit: int | None = None
     cost_limit: float | None = None
     run_token_limit: int | None = None
     run_cost_limit: float | None = None
     at_a_time: int = 2
+
+    def of_direct(self) -> Settings | None:
+        """How the model is asked that gets no tools; None where there is none."""
+        if self.direct_model is None:
+            return None
+        own = {"base_url": self.direct_base_url, "price": self.direct_price}
+        return self.model_copy(update={"model": self.direct_model, **own})
 
 
 @dataclass
@@ -90,6 +107,8 @@ class Ended:
     stopped_by: str = ""
     fault: Exception | None = None
     duplicates: dict[str, str] = field(default_factory=dict)
+    took: Spent = field(default_factory=Spent)
+    """In all sessions: what was paid for, and what a cache saved."""
 
 
 async def construct(
@@ -187,7 +206,7 @@ class Session:
 
         async with AsyncExitStack() as stack:
             asker = await self._asker(stack, spending)
-            make = await self.maker(stack)
+            make = await self.maker(stack, asker)
 
             async def take() -> None:
                 for seed in waiting:
@@ -216,7 +235,7 @@ class Session:
             cost_usd=settings.run_cost_limit,
             known_costs=settings.run_cost_limit is not None or settings.cost_limit is not None,
         )
-        return Spending(limits, spent_in(self.ledger))
+        return Spending(limits, paid_in(self.ledger))
 
     async def _asker(self, stack: AsyncExitStack, spending: Spending) -> Asker:
         settings = self.settings
@@ -227,7 +246,19 @@ class Session:
         }
         model = await stack.enter_async_context(opened(settings))
         limits = ItemLimits(settings.token_limit, settings.cost_limit)
-        return Asker(model, asked, self.ledger, spending, limits)
+        cache = ResponseCache.open(settings.cache) if settings.cache else None
+        return Asker(model, asked, self.ledger, spending, limits, cache)
+
+    async def _direct(self, stack: AsyncExitStack, asker: Asker) -> DirectCheck | None:
+        wanted = self.settings.of_direct()
+        if wanted is None:
+            return None
+        if not wanted.model.startswith(PREFIX):
+            model = await stack.enter_async_context(opened(wanted))
+            asker = replace(
+                asker, model=model, settings={**asker.settings, "base_url": wanted.base_url}
+            )
+        return DirectCheck(wanted.model, asker, wanted.direct_samples)
 
     async def sandboxes(self, stack: AsyncExitStack) -> tuple[Verifier, Mapping[str, Sandbox]]:
         """What tools are verified in, and where the oracle plays, by kind."""
@@ -253,23 +284,30 @@ class Session:
             rooms[other] = await stack.enter_async_context(second)
         return Verifier(sandbox, lane, basis), rooms
 
-    async def maker(self, stack: AsyncExitStack) -> Maker:
+    async def maker(self, stack: AsyncExitStack, asker: Asker) -> Maker:
         """What makes one item, with all that it needs open."""
+        direct = await self._direct(stack, asker)
         verifier, sandboxes = await self.sandboxes(stack)
 
         async def make(seed: Seed, asker: Asker) -> dict[str, JSON]:
-            return await self._one(seed, asker, verifier, sandboxes)
+            return await self._one(seed, asker, direct, verifier, sandboxes)
 
         return make
 
     async def _one(
-        self, seed: Seed, asker: Asker, verifier: Verifier, sandboxes: Mapping[str, Sandbox]
+        self,
+        seed: Seed,
+        asker: Asker,
+        direct: DirectCheck | None,
+        verifier: Verifier,
+        sandboxes: Mapping[str, Sandbox],
     ) -> dict[str, JSON]:
         settings = self.settings
         basis: dict[str, JSON] = {**asdict(verifier.basis), "examples": settings.examples}
         context = Context(
-            seed, self.prompts, asker, verifier, settings.repairs, basis, memory=self.memory
-        )
+            seed, self.prompts, asker, verifier, settings.repairs, basis, direct,
+            memory=self.memory,
+        )  # fmt: skip
         made = await ItemBuilder(context, sandboxes, settings.official_safe).make()
         row = of_books(seed, made)
         if isinstance(made, Accepted):
@@ -308,6 +346,7 @@ class Session:
         ended.accepted = len(accepted)
         ended.rejected = len(finished) - len(accepted)
         ended.left = len(self.seeds) - len(finished)
+        ended.took = paid_in(self.ledger)
 
     def book(self, seed: Seed, row: Mapping[str, Any], found: Mapping[str, str]) -> dict[str, Any]:
         """An item's line in the books; `found` has what is a duplicate, by id."""

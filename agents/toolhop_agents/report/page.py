@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import base64
-import hashlib
 from collections.abc import Iterator
 from html import escape
 from importlib.resources import files
 
 from toolhop_agents.report.collect import Report
 from toolhop_agents.report.pack import packed, packed_text
+from toolhop_agents.report.parts import asset, hash_source, one_line, scoped
 
 SCRIPTS = (
     "dom.js",
     "text.js",
+    "colours.js",
     "data.js",
     "route.js",
     "charts.js",
@@ -40,12 +40,12 @@ def render(report: Report, *, title: str) -> Iterator[str]:
     else, and lets load nothing at all. Episodes stand in data blocks, packed (`pack`).
     """
     library = _library()
-    script = _script()
-    theme = _asset("theme.js")
+    script = scoped(SCRIPTS)
+    theme = asset("theme.js")
     policy = "; ".join(
         (
             "default-src 'none'",
-            f"script-src {' '.join(map(_hash, (theme, script, library)))}",
+            f"script-src {' '.join(map(hash_source, (theme, script, library)))}",
             # The chart library sets style elements; with nothing to load, styles do no harm.
             "style-src 'unsafe-inline'",
             "img-src data:",
@@ -55,11 +55,11 @@ def render(report: Report, *, title: str) -> Iterator[str]:
             "trusted-types toolhop-charts",
         )
     )
-    page = _asset("page.html")
+    page = asset("page.html")
     for mark, text in (
         ("policy", escape(policy)),
-        ("title", escape(_one_line(title))),
-        ("style", _asset("style.css")),
+        ("title", escape(one_line(title))),
+        ("style", asset("style.css")),
         ("theme", theme),
     ):
         page = page.replace(f"<!--{mark}-->", text)
@@ -73,30 +73,10 @@ def render(report: Report, *, title: str) -> Iterator[str]:
     yield after
 
 
-def _one_line(text: str) -> str:
-    """A title without line breaks, control characters and halves of surrogate pairs."""
-    return "".join(c if c.isprintable() else "�" for c in text)
-
-
 def _block(name: str, content: str) -> str:
     return f'<script type="text/plain" id="{name}">{content}</script>\n'
-
-
-def _asset(name: str) -> str:
-    return files("toolhop_agents.report").joinpath("assets", name).read_text(encoding="utf-8")
-
-
-def _script() -> str:
-    """All of our scripts as one, in a scope of its own."""
-    parts = "\n".join(_asset(name) for name in SCRIPTS)
-    return f'(() => {{\n"use strict";\n{parts}\n}})();\n'
 
 
 def _library() -> str:
     vendor = files("toolhop_agents.report").joinpath("vendor")
     return "\n".join(vendor.joinpath(name).read_text(encoding="utf-8") for name in CHART_LIBRARY)
-
-
-def _hash(script: str) -> str:
-    digest = hashlib.sha256(script.encode()).digest()
-    return f"'sha256-{base64.b64encode(digest).decode('ascii')}'"
