@@ -11,7 +11,6 @@ from tests.sandbox import programs
 from tests.sandbox.conformance import Box, Small, opened, table
 from tests.sandbox.programs import Case
 
-
 OF_PROCESSES = [*programs.BEYOND_LIMITS, *(c for c in programs.COMPUTING if "zoneinfo" in c.source)]
 """What only a process with limits, that can read few files, answers as it should."""
 
