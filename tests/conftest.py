@@ -5,11 +5,13 @@ from __future__ import annotations
 import gc
 import os
 import shutil
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
 
+from tests.inline import inlined
 from tests.pure import Pure
 
 SHARED = Path(__file__).parents[2] / "shared" / "data"
@@ -89,3 +91,17 @@ def chromium() -> tuple[str, str]:
             pytest.fail(f"CI must have a browser: {missing}")
         pytest.skip(missing)
     return found[0], found[1]
+
+
+@pytest.fixture
+def inline() -> Iterator[None]:
+    """Process sandboxes that the test opens start no process: see `tests.inline`."""
+    with inlined():
+        yield
+
+
+@pytest.fixture(scope="module")
+def inline_module() -> Iterator[None]:
+    """The same for all tests of a module, and for what they share."""
+    with inlined():
+        yield

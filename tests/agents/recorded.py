@@ -54,7 +54,7 @@ def recorded(
     mode: Mode = Mode.MANDATORY,
     call_format: CallFormat = CallFormat.NATIVE,
     feedback: Level = Level.DETAILED,
-    sandbox: str | CannedSandbox = "process",
+    sandbox: str | PooledSandbox | CannedSandbox = "process",
     limits: Limits | None = None,
     name: str = "run",
     act: Act | None = None,

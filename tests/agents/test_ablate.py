@@ -28,7 +28,7 @@ from toolhop_env.trace import Trace
 from toolhop_tools.model import DataSet
 from toolhop_tools.readers.toolhop import to_rows
 
-pytestmark = pytest.mark.heavy
+pytestmark = [pytest.mark.heavy, pytest.mark.usefixtures("inline_module")]
 
 COUNT = 8
 AGENT = "repairing:0.5"

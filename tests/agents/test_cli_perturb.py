@@ -13,6 +13,8 @@ from tests.agents import command
 from toolhop_tools.load import load
 from toolhop_tools.scenarios.label import Scenario, label_of
 
+pytestmark = pytest.mark.usefixtures("inline_module")
+
 INTO = "missing-tool,broken-tool,flaky-tool"
 
 

@@ -34,7 +34,7 @@ from toolhop_env.scorers.toolhop import TOOLHOP
 from toolhop_tools.model import DataSet, Item
 from toolhop_tools.readers.toolhop import to_rows
 
-pytestmark = pytest.mark.heavy
+pytestmark = [pytest.mark.heavy, pytest.mark.usefixtures("inline_module")]
 
 COUNT = 12
 Play = Callable[..., Path]

@@ -12,11 +12,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.agents.inline import Inline
 from tests.agents.items import small_item
 from tests.agents.recorded import edited, invoked, recorded
 from tests.env.graded import answered, graded, marked
 from tests.env.made import called, finished, raw, started
+from tests.inline import inline_sandbox
 from toolhop_env.diagnosis import of_conduct
 from toolhop_env.diagnosis.diagnose import CHECKS, diagnose
 from toolhop_env.diagnosis.finding import Finding, Severity
@@ -427,7 +427,7 @@ def test_findings_come_worst_first_and_each_kind_is_documented() -> None:
 
 def test_the_command_prints_findings_and_ends_with_1_for_errors(tmp_path: Path) -> None:
     items = [small_item(f"small-{number}") for number in range(1, 5)]
-    store = recorded(tmp_path, items, sandbox=Inline())
+    store = recorded(tmp_path, items, sandbox=inline_sandbox())
 
     def run(*arguments: object) -> tuple[int, str]:
         code, out, err = invoked(*arguments)

@@ -22,6 +22,8 @@ from toolhop_tools.model import DataSet
 from toolhop_tools.perturb.order import tool_order
 from toolhop_tools.readers.toolhop import to_rows
 
+pytestmark = pytest.mark.usefixtures("inline_module")
+
 PUBLISHED = {name: one for name, one in benchmarks.BUILT_IN.items() if one.official}
 """Benchmarks of a published set-up."""
 GOLDEN = Path(__file__).parents[1] / "golden"

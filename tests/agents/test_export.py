@@ -15,11 +15,11 @@ from typing import Any
 
 import pytest
 
-from tests.agents.inline import Inline
 from tests.agents.items import small_item
 from tests.agents.recorded import edited, invoked, recorded
 from tests.env.graded import answered, graded, marked
 from tests.env.made import called, finished, started
+from tests.inline import inline_sandbox
 from toolhop_agents.export.chat import right, split
 from toolhop_agents.export.columns import CALLS, Column, ColumnKind, episode_columns
 from toolhop_agents.export.episodes import Exported, exported, labels
@@ -88,7 +88,7 @@ async def act(episode: Episode) -> None:
 @pytest.fixture(scope="module")
 def store(tmp_path_factory: pytest.TempPathFactory) -> RunStore:
     folder = tmp_path_factory.mktemp("runs")
-    return recorded(folder, ITEMS, agent="someone", act=act, sandbox=Inline())
+    return recorded(folder, ITEMS, agent="someone", act=act, sandbox=inline_sandbox())
 
 
 @pytest.fixture(scope="module")
@@ -224,7 +224,7 @@ def test_runs_of_two_benchmarks_have_the_measures_of_both(
 
 @pytest.mark.usefixtures("pyarrow")
 def test_only_the_attempt_that_counts_is_marked(tmp_path: Path) -> None:
-    store = recorded(tmp_path, ITEMS[:1], sandbox=Inline())
+    store = recorded(tmp_path, ITEMS[:1], sandbox=inline_sandbox())
     first = "small-1_mandatory_e1_a1"
     path = store.folder / "episodes" / f"{first}.jsonl"
     other = path.with_name("small-1_mandatory_e1_a2.jsonl")
@@ -240,7 +240,9 @@ def test_only_the_attempt_that_counts_is_marked(tmp_path: Path) -> None:
 
 @pytest.mark.usefixtures("pyarrow")
 def test_runs_of_one_name_are_told_apart(tmp_path: Path) -> None:
-    stores = [recorded(tmp_path / name, ITEMS[:1], name="same", sandbox=Inline()) for name in "ab"]
+    stores = [
+        recorded(tmp_path / name, ITEMS[:1], name="same", sandbox=inline_sandbox()) for name in "ab"
+    ]
     runs = [store.folder for store in stores]
     write_tables(exported(stores), tmp_path / "out", [TOOLHOP])
     named = [row["run"] for row in rows(tmp_path / "out" / "episodes.parquet")]
@@ -474,7 +476,7 @@ def test_chats_are_the_right_episodes_with_their_tools(store: RunStore, tmp_path
 
 
 def test_chats_of_the_text_call_format_are_what_the_model_saw(tmp_path: Path) -> None:
-    store = recorded(tmp_path, ITEMS[:1], call_format=CallFormat.TEXT, sandbox=Inline())
+    store = recorded(tmp_path, ITEMS[:1], call_format=CallFormat.TEXT, sandbox=inline_sandbox())
     command(store.folder, "--to", "chat", "--out", tmp_path / "c.jsonl")
     (chat,) = chats(tmp_path / "c.jsonl")
     assert set(chat) == {"item", "perturbation", "tool_order", "split", "messages"}

@@ -22,7 +22,7 @@ from toolhop_env.runs.store import RunStore
 from toolhop_tools.load import load
 from toolhop_tools.scenarios.label import Scenario, label_of
 
-pytestmark = pytest.mark.heavy
+pytestmark = [pytest.mark.heavy, pytest.mark.usefixtures("inline_module")]
 
 ITEMS = ("music-1", "zoology-1")
 CHOSEN = tuple(part for name in ITEMS for part in ("--sample-id", name))

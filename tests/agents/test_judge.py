@@ -43,6 +43,8 @@ from toolhop_env.trace import Trace
 from toolhop_sandbox.outcome import JSON
 from toolhop_tools.model import ToolSchema
 
+pytestmark = pytest.mark.usefixtures("inline_module")
+
 SCHEMA: dict[str, JSON] = {
     "type": "object",
     "properties": {"ok": {"type": "boolean"}},

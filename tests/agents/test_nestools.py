@@ -16,6 +16,8 @@ from toolhop_agents.report.runs import open_sources
 from toolhop_agents.scripted.responder import responder
 from toolhop_tools.load import load
 
+pytestmark = pytest.mark.usefixtures("inline_module")
+
 OWN: dict[str, Any] = json.loads(
     (Path(__file__).parents[1] / "golden" / "nestools_own.json").read_text()
 )

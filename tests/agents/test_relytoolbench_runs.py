@@ -18,7 +18,7 @@ from toolhop_env.messages import Reply, SystemMessage
 from toolhop_env.runs.store import RunStore
 from toolhop_tools.load import load
 
-pytestmark = pytest.mark.heavy
+pytestmark = [pytest.mark.heavy, pytest.mark.usefixtures("inline_module")]
 
 OWN = Path(__file__).parents[1] / "golden" / "relytoolbench_own.json"
 AGENTS = ("gold", "empty", "always-ask", "always-give-up", "all-tools")

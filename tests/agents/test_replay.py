@@ -13,11 +13,10 @@ from typing import Any
 import anyio
 import pytest
 
-from tests.agents.inline import Inline
 from tests.agents.items import hop, small_item, tool
 from tests.agents.recorded import Act, continued, edited, invoked, recorded
 from tests.env.graded import graded, marked
-from toolhop_agents.cli import replay as replay_command
+from tests.inline import inline_sandbox
 from toolhop_agents.cli.replay import changes
 from toolhop_agents.prompts import Mode
 from toolhop_agents.runs import replay
@@ -59,7 +58,7 @@ def verified(
     store: RunStore, sandbox: Sandbox | None = None, *, at_a_time: int = 2
 ) -> Verification:
     async def go() -> Verification:
-        async with sandbox or Inline() as box:
+        async with sandbox or inline_sandbox() as box:
             items = store.items().by_id
             return await verify(store.traces(), items, box, at_a_time=at_a_time)
 
@@ -68,7 +67,7 @@ def verified(
 
 def inline(folder: Path, *items: Item, agent: str = "oracle", act: Act | None = None) -> RunStore:
     """A run that was played in this process."""
-    return recorded(folder, items or [ITEM], agent=agent, act=act, sandbox=Inline())
+    return recorded(folder, items or [ITEM], agent=agent, act=act, sandbox=inline_sandbox())
 
 
 def really(store: RunStore) -> Verification:
@@ -79,16 +78,6 @@ def really(store: RunStore) -> Verification:
             return await verify(store.traces(), store.items().by_id, box)
 
     return anyio.run(go)
-
-
-@pytest.fixture
-def here(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The command runs tools in this process, whatever sandbox it is to open."""
-
-    async def opened(*_: object, **__: object) -> Inline:
-        return Inline()
-
-    monkeypatch.setattr(replay_command, "open_sandbox", opened)
 
 
 def command(*arguments: object) -> tuple[int, str, str]:
@@ -140,7 +129,7 @@ def test_an_unmodified_run_verifies(
 
 
 @pytest.mark.parametrize("number", [1, 2])
-@pytest.mark.usefixtures("here")
+@pytest.mark.usefixtures("inline")
 def test_a_run_of_an_older_format_verifies_with_the_calls_it_had(
     number: int, tmp_path: Path
 ) -> None:
@@ -152,7 +141,7 @@ def test_a_run_of_an_older_format_verifies_with_the_calls_it_had(
 
 def test_without_calls_there_is_nothing_to_run(tmp_path: Path) -> None:
     for mode, agent in ((Mode.DIRECT, "oracle"), (Mode.MANDATORY, "do-nothing")):
-        run = recorded(tmp_path, [ITEM], mode=mode, agent=agent, sandbox=Inline())
+        run = recorded(tmp_path, [ITEM], mode=mode, agent=agent, sandbox=inline_sandbox())
         found = verified(run)
         assert (found.holds, found.episodes, found.calls) == (True, 1, 0)
 
@@ -416,7 +405,7 @@ def test_an_episode_that_goes_on_from_another_one_verifies(tmp_path: Path) -> No
     (trace,) = store.traces()
 
     async def go() -> None:
-        async with Inline() as box:
+        async with inline_sandbox() as box:
             kept = trace.before_turn(3)
             replies = (asking("capital", nation="Peru"), Reply("<answer>16</answer>"))
             again = await continued(store, box, ITEM, kept, f"{FIRST}-fork", *replies)
@@ -456,7 +445,7 @@ def test_a_sandbox_that_cannot_be_had_ends_the_whole(tmp_path: Path) -> None:
         verified(store, CannedSandbox(broken))
 
 
-@pytest.mark.usefixtures("here")
+@pytest.mark.usefixtures("inline")
 def test_an_item_that_was_changed_or_is_gone_is_told(tmp_path: Path) -> None:
     store = inline(tmp_path, ITEM, small_item("small-2"))
     path = store.folder / ITEMS
@@ -471,7 +460,7 @@ def test_an_item_that_was_changed_or_is_gone_is_told(tmp_path: Path) -> None:
         anyio.run(rerun, next(store.traces()), store.items().by_id["small-1"], CannedSandbox([]))
 
 
-@pytest.mark.usefixtures("here")
+@pytest.mark.usefixtures("inline")
 def test_items_can_be_chosen_and_an_episode_watched(tmp_path: Path) -> None:
     store = inline(tmp_path, *(small_item(f"small-{n}") for n in (1, 2, 3)))
     assert told(store.folder, "--verify", "--limit", "2")[1]["episodes"] == 2

@@ -28,7 +28,7 @@ from toolhop_tools.load import load
 from toolhop_tools.model import DataSet
 from toolhop_tools.readers.native import to_row
 
-pytestmark = pytest.mark.heavy
+pytestmark = [pytest.mark.heavy, pytest.mark.usefixtures("inline_module")]
 
 
 @pytest.fixture

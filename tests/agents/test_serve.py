@@ -15,13 +15,13 @@ import httpx
 import pytest
 
 from tests.agents.command import TOOLHOP, toolhop
-from tests.agents.inline import Inline
 from toolhop_agents.models.loopback import LoopbackServer, Request
-from toolhop_agents.runs import execute
 from toolhop_agents.scripted.choose import choose
 from toolhop_agents.scripted.responder import TOKEN_BYTES, metered, responder
 from toolhop_env.messages import RawCall, Reply, UserMessage
 from toolhop_tools.load import load
+
+pytestmark = pytest.mark.usefixtures("inline_module")
 
 
 @contextmanager
@@ -49,16 +49,6 @@ def test_the_command_serves_until_it_is_interrupted() -> None:
         _, err = server.communicate()
     assert [one["id"] for one in listed["data"]] == ["loopback"]
     assert (server.returncode, err) == (0, "served nothing\n")
-
-
-@pytest.fixture(autouse=True)
-def inline(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Tools run in this process: what is tried is the way to the server."""
-
-    async def opened(*_: object, **__: object) -> Inline:
-        return Inline()
-
-    monkeypatch.setattr(execute, "open_sandbox", opened)
 
 
 def run(url: str, log_dir: Path, *flags: str) -> tuple[int, dict[str, Any]]:

@@ -21,7 +21,7 @@ from toolhop_agents.scripted.responder import responder
 from toolhop_env.messages import Reply, Usage
 from toolhop_tools.load import load
 
-pytestmark = pytest.mark.heavy
+pytestmark = [pytest.mark.heavy, pytest.mark.usefixtures("inline_module")]
 
 
 @dataclass(frozen=True)

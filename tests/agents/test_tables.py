@@ -11,7 +11,7 @@ import pytest
 
 from tests.agents.tables import COMMANDS, WIDTHS, stored, texts
 
-pytestmark = pytest.mark.heavy
+pytestmark = [pytest.mark.heavy, pytest.mark.usefixtures("inline_module")]
 
 
 @pytest.mark.parametrize("width", WIDTHS)

@@ -14,7 +14,7 @@ from toolhop_agents.models.loopback import LoopbackServer
 from toolhop_agents.scripted.responder import responder
 from toolhop_tools.load import load
 
-pytestmark = pytest.mark.heavy
+pytestmark = [pytest.mark.heavy, pytest.mark.usefixtures("inline_module")]
 
 OWN = Path(__file__).parents[1] / "golden" / "toolbehonest_own.json"
 

@@ -25,7 +25,7 @@ from toolhop_agents.models.loopback import FaultPlan, LoopbackServer, Request, R
 from toolhop_env.messages import Reply
 from toolhop_env.runs.store import RunStore
 
-pytestmark = pytest.mark.heavy
+pytestmark = [pytest.mark.heavy, pytest.mark.usefixtures("inline_module")]
 
 PACK = Path(__file__).parent / "pack"
 PLANS = ("--data", "wordplan", "--agent", "gold")

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack, nullcontext, suppress
 from functools import partial
 from typing import Any
 
 from anyio.from_thread import BlockingPortal, start_blocking_portal
 
+from tests.inline import inlined
 from toolhop_sandbox.base import Limits, Program, Sandbox
 from toolhop_sandbox.choose import open_sandbox
 from toolhop_sandbox.outcome import JSON
@@ -50,7 +51,10 @@ def tasks(one: Item) -> list[Task]:
 
 
 class Shared:
-    """Process sandboxes by the time that a call may take, each opened once for all tests."""
+    """Sandboxes by the time that a call may take, each opened once for all tests.
+
+    The usual limit ends no call, so that there those run in this process.
+    """
 
     def __init__(self) -> None:
         self._open = ExitStack()
@@ -72,9 +76,10 @@ class Shared:
             self._portal = self._open.enter_context(start_blocking_portal())
         if basis.wall_s not in self._sandboxes:
             limits = Limits(wall_s=basis.wall_s)
-            opened = self._portal.call(
-                partial(open_sandbox, "process", limits=limits, max_workers=2)
-            )
+            with inlined() if basis.wall_s == BASIS.wall_s else nullcontext():
+                opened = self._portal.call(
+                    partial(open_sandbox, "process", limits=limits, max_workers=2)
+                )
             sandbox = self._open.enter_context(self._portal.wrap_async_context_manager(opened))
             self._sandboxes[basis.wall_s] = sandbox
         found: list[Certificate] = []

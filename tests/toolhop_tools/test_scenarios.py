@@ -10,7 +10,7 @@ import anyio
 import pytest
 
 from benchmarks.scenarios import memory
-from tests.agents.inline import Inline
+from tests.inline import inline_sandbox
 from toolhop_sandbox.base import Program
 from toolhop_sandbox.outcome import JSON, Outcome, Raised, Returned
 from toolhop_tools.batch import run_batch
@@ -41,7 +41,7 @@ def families(
     found: dict[str, Family | None] = {}
 
     async def make() -> None:
-        sandbox = Inline()
+        sandbox = inline_sandbox()
         wanted = items if chosen is None else chosen
         certificates: dict[str, Certificate] = {}
         for item in wanted:
@@ -179,7 +179,7 @@ def test_no_tool_on_offer_proves_a_lost_hop(made: Made) -> None:
     """Searched for again, by whoever does not believe the label."""
 
     async def verdict(item: Item, at: int, tool: Tool) -> HopVerdict:
-        async with Inline().session() as session:
+        async with inline_sandbox().session() as session:
             task = Task(replace(item.hops[at], tool=tool, gold=None), asked(item, at, {}))
             return (await Search(session, task, BASIS, "another seed").prove()).verdict
 
@@ -198,7 +198,7 @@ def test_no_tool_on_offer_proves_a_lost_hop(made: Made) -> None:
 
 def call(tool: Tool, arguments: Mapping[str, JSON]) -> Raised | Returned:
     async def run() -> Outcome:
-        async with Inline().session() as session:
+        async with inline_sandbox().session() as session:
             return await session.call(tool.program, arguments)
 
     outcome = anyio.run(run)
@@ -578,7 +578,7 @@ def test_known_calls_are_those_of_the_same_code_and_the_same_text() -> None:
     sets: list[dict[str, JSON]] = [{"a": 1, "b": 2}, {"b": 2, "a": 1}, {"a": 1.0, "b": 2}]
 
     async def run() -> None:
-        sandbox, known = Inline(), KnownCalls()
+        sandbox, known = inline_sandbox(), KnownCalls()
         async with sandbox.session() as session:
             first = await known(session, program, sets)
             assert first == await run_batch(session, program, sets)
