@@ -17,6 +17,7 @@ COMMANDS: Mapping[str, str] = {
     "run": "Play many episodes and print the table.",
     "play": "Play an item yourself.",
     "runs": "List the runs in a folder, newest first.",
+    "merge": "Put the parts of a run together that --shard played apart.",
     "show": "Read a run, or one of its episodes.",
     "score": "Score finished runs again from their traces.",
     "compare": "Compare runs pair by pair: what changed, and whether it is chance.",

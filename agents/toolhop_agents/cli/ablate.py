@@ -124,7 +124,7 @@ def ablate(ctx: click.Context, /, show: Path | None, resume: Path | None, as_jso
 
 
 ablate.params[:0] = options_of(Ablation)
-ablate.params.extend(options_of(RunSettings, {"approve"}))
+ablate.params.extend(options_of(RunSettings, {"approve", "shard"}))
 
 
 def _reported(ctx: click.Context, flag: str, allowed: frozenset[str]) -> None:

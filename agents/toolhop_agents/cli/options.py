@@ -24,7 +24,7 @@ from toolhop_env.levels import Template
 SECTIONS: Mapping[str, tuple[str, ...]] = {
     "Who plays": ("agent", "model", "base_url", "gguf", "gguf_context", "gguf_threads",
                   "chat_template", "approve"),
-    "Items": ("data", "limit", "sample_ids", "into", "epochs", "seed", "certificates",
+    "Items": ("data", "limit", "sample_ids", "into", "epochs", "shard", "seed", "certificates",
               "certified_only", "skip_broken", "last_wins"),
     "How they are asked": ("modes", "feedback", "perturbation", "call_format", "answer_malformed",
                            "single_shot", "template"),

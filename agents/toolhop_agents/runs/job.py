@@ -67,7 +67,8 @@ class Job:
     @property
     def work(self) -> Sequence[WorkUnit]:
         """All episodes of the run, finished ones included."""
-        work = Units(self.settings.modes, self.settings.epochs, self.items)
+        settings = self.settings
+        work = Units(settings.modes, settings.epochs, self.items, settings.shard)
         return work if self.only is None else [unit for unit in work if unit.key in self.only]
 
     def left(self, done: Progress) -> Iterator[WorkUnit]:

@@ -80,6 +80,18 @@ def modes_of(text: str) -> tuple[str, ...]:
     return found
 
 
+def shard_of(text: str) -> tuple[int, int]:
+    """Which part of how many, from ``2/5``.
+
+    Raises:
+        ValueError: it is no part.
+    """
+    number, slash, count = text.partition("/")
+    if slash and number.isdecimal() and count.isdecimal() and 1 <= int(number) <= int(count):
+        return int(number), int(count)
+    raise ValueError(f"{text!r} is no part of a run; give I/N, such as 2/5, with I from 1 to N")
+
+
 def temperature_of(text: str) -> float | None:
     """A number from 0 on, or None for ``none``.
 
@@ -259,6 +271,14 @@ class RunSettings(BaseModel):
         tuple[str, ...], Flag("Items by id; may be repeated.", names=("--sample-id",))
     ] = ()
     epochs: Annotated[int, Field(ge=1), Flag("How often each item is played.")] = 1
+    shard: Annotated[
+        tuple[int, int] | None,
+        Flag(
+            "Play part I of N alone, each Nth episode; `toolhop merge` puts the parts together.",
+            metavar="I/N",
+            parse=shard_of,
+        ),
+    ] = None
     seed: Annotated[int, Flag("Seed of agents, perturbations and intervals.")] = 0
     approve: Annotated[
         bool, Flag("Ask at the terminal before each tool call; one episode at a time.")

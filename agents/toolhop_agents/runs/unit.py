@@ -40,14 +40,22 @@ class WorkUnit:
 class Units(Sequence[WorkUnit]):
     """All episodes of a run, mode by mode, epoch by epoch, in item order; made as they are asked.
 
-    A hundred thousand of them take no more memory than the items.
+    A hundred thousand of them take no more memory than the items. Of a shard they are each Nth.
     """
 
-    def __init__(self, modes: Sequence[str], epochs: int, items: Sequence[Item]) -> None:
+    def __init__(
+        self,
+        modes: Sequence[str],
+        epochs: int,
+        items: Sequence[Item],
+        shard: tuple[int, int] | None = None,
+    ) -> None:
         self._modes, self._epochs, self._items = modes, epochs, items
+        first, step = (shard[0] - 1, shard[1]) if shard else (0, 1)
+        self._numbers = range(first, len(modes) * epochs * len(items), step)
 
     def __len__(self) -> int:
-        return len(self._modes) * self._epochs * len(self._items)
+        return len(self._numbers)
 
     @overload
     def __getitem__(self, index: int) -> WorkUnit: ...
@@ -56,7 +64,7 @@ class Units(Sequence[WorkUnit]):
     def __getitem__(self, index: slice) -> Sequence[WorkUnit]: ...
 
     def __getitem__(self, index: int | slice) -> WorkUnit | Sequence[WorkUnit]:
-        numbers = range(len(self))[index]
+        numbers = self._numbers[index]
         if isinstance(numbers, range):
             return [self._unit(number) for number in numbers]
         return self._unit(numbers)

@@ -1,0 +1,145 @@
+"""The parts of a run that `--shard` played apart, put together as the run that they are.
+
+    merged = merged_run([RunStore.open(folder) for folder in folders], log_dir)
+
+Nothing is played or scored: traces and judges' answers are copied as they are. The new folder gets
+its manifest last, so that one that was cut short is no run.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Mapping, Sequence
+from dataclasses import fields
+from pathlib import Path
+from typing import Any
+
+from toolhop_agents.runs.ledger import as_json
+from toolhop_agents.runs.manifest import folder_name
+from toolhop_agents.runs.settings import OPERATIONAL, RunSettings
+from toolhop_env.runs.files import StoreError, fresh_folder, reported
+from toolhop_env.runs.judgements import JUDGEMENTS
+from toolhop_env.runs.store import EPISODES, ITEMS, RunStore
+from toolhop_env.spending import Spent
+from toolhop_sandbox.outcome import JSON
+
+OF_A_PART = frozenset({"shard", *OPERATIONAL}) - {"judge", "judge_votes"}
+"""Settings in which the parts of a run may differ. Figures are made of one judge's answers."""
+SAME = ("format", "benchmark", "prompt", "predictions_digest", "model_file", "data", "versions")
+"""What the manifests of all parts have to agree in, beside the settings."""
+
+
+def merged_run(parts: Sequence[RunStore], log_dir: Path, name: str = "") -> RunStore:
+    """Put the parts of a run together in a new folder; the parts stay as they are.
+
+    Args:
+        parts: all of them, in any order, none being played.
+        log_dir: where the new folder is made.
+        name: of the folder; made of the time and the agent where none is given.
+
+    Raises:
+        StoreError: parts are missing, given twice, not finished, or of different runs; or the
+            folder cannot be written.
+    """
+    manifests = _in_order(parts)
+    stores = [part for part, _ in manifests]
+    facts = [fact for _, fact in manifests]
+    settings = RunSettings.model_validate(facts[0]["settings"])
+    folder = fresh_folder(log_dir, name or folder_name(settings), EPISODES)
+    store = RunStore(folder)
+    try:
+        with reported(folder):
+            shutil.copyfile(stores[0].folder / ITEMS, folder / ITEMS)
+            for part in stores:
+                _copy(part, store)
+            os.sync()
+        store.repair_index()
+        store.write_manifest(_manifest(facts))
+    except BaseException:
+        shutil.rmtree(folder, ignore_errors=True)
+        raise
+    return store
+
+
+def _in_order(parts: Sequence[RunStore]) -> list[tuple[RunStore, dict[str, Any]]]:
+    """The parts with their manifests, first to last, all there and of one run."""
+    found: dict[int, tuple[RunStore, dict[str, Any]]] = {}
+    first: tuple[RunStore, dict[str, Any]] | None = None
+    for part in parts:
+        facts = part.manifest
+        shard = (facts.get("settings") or {}).get("shard")
+        if shard is None:
+            raise StoreError(f"{part.folder} is no part of a run: it was played without --shard")
+        if first is None:
+            first = part, facts
+        elif differ := _differ(first[1], facts):
+            raise StoreError(
+                f"{part.folder} is no part of the run of {first[0].folder}: they differ in "
+                f"{', '.join(differ)}"
+            )
+        if facts["status"] != "success":
+            raise StoreError(
+                f"{part.folder} is not finished ({facts['status']}): resume it with "
+                f"`toolhop run --resume {part.folder}`"
+            )
+        number = shard[0]
+        if number in found:
+            raise StoreError(
+                f"{found[number][0].folder} and {part.folder} are both part {number}: give one"
+            )
+        found[number] = part, facts
+    if first is None:
+        raise StoreError("no part is given: give the folders that `toolhop run --shard` made")
+    count = first[1]["settings"]["shard"][1]
+    if missing := [number for number in range(1, count + 1) if number not in found]:
+        named = ", ".join(f"{number}/{count}" for number in missing)
+        raise StoreError(f"of {count} parts these are missing: {named}; give all of them")
+    return [found[number] for number in range(1, count + 1)]
+
+
+def _differ(one: Mapping[str, Any], other: Mapping[str, Any]) -> list[str]:
+    """In what two manifests are of different runs."""
+    differ = [name for name in SAME if one.get(name) != other.get(name)]
+    ours, theirs = one.get("settings") or {}, other.get("settings") or {}
+    differ += [
+        f"the setting {name}"
+        for name in RunSettings.model_fields
+        if name not in OF_A_PART and ours.get(name) != theirs.get(name)
+    ]
+    counts = [(facts.get("shard") or (0, 0))[1] for facts in (ours, theirs)]
+    if counts[0] != counts[1]:
+        differ.append(f"the number of parts ({counts[0]} and {counts[1]})")
+    return differ
+
+
+def _copy(part: RunStore, store: RunStore) -> None:
+    with part.held():
+        for entry in sorted(os.scandir(part.folder / EPISODES), key=lambda one: one.name):
+            target = store.folder / EPISODES / entry.name
+            if target.exists():
+                raise StoreError(f"{entry.path} is in two parts: they are not of one run")
+            shutil.copyfile(entry.path, target)
+        answers = part.folder / JUDGEMENTS
+        if answers.exists():
+            with (store.folder / JUDGEMENTS).open("ab") as file:
+                file.write(answers.read_bytes())
+
+
+def _manifest(parts: Sequence[Mapping[str, Any]]) -> dict[str, JSON]:
+    """The manifest of the whole: the first part's, times and sums over all."""
+    first = parts[0]
+    spent = sum((_spent(part.get("spent") or {}) for part in parts), Spent())
+    return {
+        **first,
+        "settings": {**first["settings"], "shard": None},
+        "started_at": min(part["started_at"] for part in parts),
+        "ended_at": max(part["ended_at"] for part in parts),
+        "spent": as_json(spent),
+        "sessions": [one for part in parts for one in part.get("sessions", [])],
+    }
+
+
+def _spent(facts: Mapping[str, Any]) -> Spent:
+    known = {field.name for field in fields(Spent)}
+    return Spent(**{name: value for name, value in facts.items() if name in known})
