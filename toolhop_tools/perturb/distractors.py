@@ -73,12 +73,13 @@ class Distractors:
             for tool in self.pool.others(item, [own]):
                 if len(chosen) == self.count * number:
                     break
-                if tool.name.casefold() not in chosen and _unlike(tool.name, [*item.tools]):
+                if tool.name.casefold() not in chosen and unlike(tool.name, [*item.tools]):
                     chosen[tool.name.casefold()] = tool
         return list(chosen.values())
 
 
-def _unlike(name: str, names: Sequence[str]) -> bool:
+def unlike(name: str, names: Sequence[str]) -> bool:
+    """Whether a name is far enough from each of some names."""
     return all(_edits(one, name) >= LEAST_DISTANCE * len(one) for one in names)
 
 

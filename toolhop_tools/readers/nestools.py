@@ -174,6 +174,19 @@ def _item(
     )
 
 
+def item_of(row: Mapping[str, JSON]) -> Item:
+    """The item of one row, its tools numbered from 1.
+
+    Raises:
+        DataError: the row cannot be used; each fault is listed.
+    """
+    record = Record(row, f"id {row.get('test_id')}")
+    item = _item(str(row.get("test_id")), record, dict.fromkeys((IDS, PROMPTS, REWRITTEN)), {})
+    if item is None:
+        raise DataError("the row cannot be used", record.notes)
+    return item
+
+
 def _objects(row: Record, name: str) -> Iterator[Record]:
     for place, value in enumerate(row.sequence(name)):
         if isinstance(value, dict):

@@ -14,10 +14,15 @@ import click
 from rich.console import Console
 
 from toolhop_agents.cli import EXIT_EPISODES, INTERRUPTED
+from toolhop_agents.cli import construct_nested as nested
 from toolhop_agents.cli.construct_review import FLAGS, review
 from toolhop_agents.cli.construct_view import print_estimate, print_funnel, print_item, print_plan
 from toolhop_agents.cli.progress import Steps
 from toolhop_agents.construct import folder as folders
+from toolhop_agents.construct.nested.session import DATA as NESTED_DATA
+from toolhop_agents.construct.nested.session import KIND as NESTED
+from toolhop_agents.construct.nested.session import NestSettings, construct_nested
+from toolhop_agents.construct.nested.session import read_seeds as read_nest_seeds
 from toolhop_agents.construct.session import Ended, Settings, opened
 from toolhop_agents.construct.session import construct as make
 from toolhop_agents.models.cache import ResponseCache
@@ -64,6 +69,7 @@ LIMITS = ("token_limit", "cost_limit", "run_token_limit", "run_cost_limit", "lea
 @click.option("--hops", metavar="N-M", default="3-5",
               help=f"Least and most hops, within {LEAST_HOPS} to {MOST_HOPS}.")
 @click.option("--items", type=click.IntRange(1, 100_000), help="With --domain: how many to try.")
+@nested.nested_options
 @click.option("--world", type=click.Choice([one.value for one in World]), default="closed",
               help="closed: all entities are invented. real: facts and answers are the seeds'.")
 @click.option("--licence", default="", help="Of SEEDS that state none.")
@@ -103,11 +109,12 @@ LIMITS = ("token_limit", "cost_limit", "run_token_limit", "run_cost_limit", "lea
 @click.option("--json", "as_json", is_flag=True, help="The figures as JSON on standard output.")
 @click.pass_context
 def construct(ctx: click.Context, /, **flags: Any) -> None:  # noqa: ANN401 -- click passes options of many types
-    """Make items with tools, by a model, out of SEEDS or for a domain.
+    """Make items with tools, by a model, out of SEEDS or for a domain; or nested tasks.
 
     Every reply is checked, every tool is tested, every hop is proven by running it; what fails
     goes back with the call that shows it. docs/construct.md says what an item has to hold. Out
     comes a data set like any other: FOLDER/items.jsonl with FOLDER/certificates.jsonl.
+    With --kind nestools, FOLDER/test_data.jsonl: docs/construct-nestools.md.
 
     Exit code 0: done, whatever was accepted. 1: a fault or a limit stopped it. 2: bad input.
     """
@@ -124,6 +131,11 @@ def construct(ctx: click.Context, /, **flags: Any) -> None:  # noqa: ANN401 -- c
         _show(flags)
         return
     if flags["dry_run"]:
+        if flags["kind"] == NESTED:
+            drafts, wanted = nested.begin(flags, _given(ctx, flags), folder_wanted=False)
+            nested.print_plan(drafts, wanted, as_json=flags["as_json"])
+            return
+        nested.refuse_own(flags, _given(ctx, flags))
         seeds, settings = _begin(flags, folder_wanted=False)
         print_plan(seeds, settings, as_json=flags["as_json"])
         return
@@ -208,16 +220,19 @@ def _hops(text: str) -> tuple[int, int]:
 
 
 def _folder(ctx: click.Context, flags: dict[str, Any]) -> tuple[Path, Settings]:
+    given = _given(ctx, flags)
     if flags["resume"] is None:
+        folder: Path = flags["out"]
+        if flags["kind"] == NESTED:
+            drafts, wanted = nested.begin(flags, given)
+            anyio.run(nested.open_models, wanted)
+            folders.make(folder, wanted.model_dump(mode="json"), drafts)
+            return folder, wanted
+        nested.refuse_own(flags, given)
         seeds, settings = _begin(flags)
         anyio.run(_open, settings)  # before there is a folder
-        folder: Path = flags["out"]
         folders.make(folder, settings.model_dump(mode="json"), seeds)
         return folder, settings
-    given = [
-        name for name in flags
-        if ctx.get_parameter_source(name) is click.core.ParameterSource.COMMANDLINE
-    ]  # fmt: skip
     free = {*LIMITS, "resume", "estimate", "as_json"}
     if fixed := [name for name in given if name not in free]:
         flag = fixed[0] if fixed[0] == "seeds" else "--" + fixed[0].replace("_", "-")
@@ -226,17 +241,32 @@ def _folder(ctx: click.Context, flags: dict[str, Any]) -> tuple[Path, Settings]:
     changed = {name: flags[name] for name in given if name in LIMITS}
     if flags["cache"]:
         changed["cache"] = flags["cache"].resolve()
-    return flags["resume"], Settings.model_validate({**kept, **changed})
+    shape = NestSettings if kept.get("kind") == NESTED else Settings
+    return flags["resume"], shape.model_validate({**kept, **changed})
+
+
+def _given(ctx: click.Context, flags: dict[str, Any]) -> list[str]:
+    """The flags that a person gives."""
+    return [
+        name for name in flags
+        if ctx.get_parameter_source(name) is click.core.ParameterSource.COMMANDLINE
+    ]  # fmt: skip
 
 
 def _run(folder: Path, settings: Settings, most: int | None) -> tuple[Ended, bool]:
-    total = len(folders.read_seeds(folder)[:most])
+    is_nested = isinstance(settings, NestSettings)
+    seeds = read_nest_seeds(folder) if is_nested else folders.read_seeds(folder)
+    total = len(seeds[:most])
     done = len(folders.books(folder))
     ended = Ended()
     with Steps(Console(stderr=True), "items", total, min(done, total)) as shown:
 
         async def work() -> None:
-            await make(folder, settings, ended, most=most, on_item=lambda *_: shown.step())
+            on_item = lambda *_: shown.step()  # noqa: E731
+            if isinstance(settings, NestSettings):
+                await construct_nested(folder, settings, ended, most=most, on_item=on_item)
+            else:
+                await make(folder, settings, ended, most=most, on_item=on_item)
 
         cut = anyio.run(partial(until_signal, work))
     return ended, cut
@@ -254,4 +284,5 @@ def _report(folder: Path, ended: Ended, flags: dict[str, Any]) -> None:
     print_funnel(table_console(), folder, as_json=False)
     if took := ended.took.cached_replies:
         click.echo(f"{took:,} of these replies came out of the cache and cost nothing", err=True)
-    click.echo(f"items: {folder / folders.ITEMS}", err=True)
+    data = folders.ITEMS if not nested.is_nested(folder) else NESTED_DATA
+    click.echo(f"items: {folder / data}", err=True)

@@ -205,7 +205,7 @@ class Session:
         spending = self._spending()
 
         async with AsyncExitStack() as stack:
-            asker = await self._asker(stack, spending)
+            asker = await self.asker(stack, spending)
             make = await self.maker(stack, asker)
 
             async def take() -> None:
@@ -237,7 +237,8 @@ class Session:
         )
         return Spending(limits, paid_in(self.ledger))
 
-    async def _asker(self, stack: AsyncExitStack, spending: Spending) -> Asker:
+    async def asker(self, stack: AsyncExitStack, spending: Spending) -> Asker:
+        """The model, with its ledger and its budget."""
         settings = self.settings
         asked: dict[str, JSON] = {
             "temperature": settings.temperature,

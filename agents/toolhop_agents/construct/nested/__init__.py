@@ -1,0 +1,1 @@
+"""Nested tasks: what they are made from is run, models are asked, and files are written."""
