@@ -150,3 +150,61 @@ def test_relevant_is_what_the_data_names() -> None:
     for name, verdict in (("fares", "Relevant"), ("times", "Irrelevant")):
         inputs: dict[str, Any] = {"query": QUERY, "tool": {"name": name}}
         assert known.judge(Kind.RELEVANCE, inputs).verdict == verdict
+
+
+ROUTES: dict[str, JSON] = {
+    "name": "fares", "arguments": {"port": "Quay", "day": "2026-05-12", "seats": 4},
+    "from_results": ["port"],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("arguments", "verdict"),
+    [
+        ({"seats": 4.0}, "Truthful"),  # what the known call has, and no result gave
+        ({"seats": 5}, "Untruthful"),
+        ({"port": "Quay"}, "Truthful"),  # an earlier result has it
+        ({"day": 4}, "Untruthful"),  # of another parameter
+    ],
+)
+def test_a_known_call_tells_what_follows_from_the_query(
+    arguments: dict[str, JSON], verdict: str
+) -> None:
+    none = Conversation(QUERY, [], "", finished=False, whole=None)
+    evidence = Evidence(
+        none, Rules({}, judges_relevance=False), frozenset(), hidden=False, calls=[ROUTES]
+    )
+    inputs: dict[str, Any] = {"history": HISTORY, "tool": TOOL, "arguments": arguments}
+    assert evidence.judge(Kind.TRUTHFULNESS, inputs).verdict == verdict
+
+
+def test_what_an_earlier_result_should_have_given_is_made_up_without_it() -> None:
+    none = Conversation(QUERY, [], "", finished=False, whole=None)
+    call = {**ROUTES, "arguments": {"seats": 99}, "from_results": ["seats"]}
+    evidence = Evidence(
+        none, Rules({}, judges_relevance=False), frozenset(), hidden=False, calls=[call]
+    )
+    inputs: dict[str, Any] = {"history": HISTORY, "tool": TOOL, "arguments": {"seats": 99}}
+    assert evidence.judge(Kind.TRUTHFULNESS, inputs).verdict == "Untruthful"
+
+
+@pytest.mark.parametrize(
+    ("answer", "said", "verdict"),
+    [
+        ("Quay 4", "It is Quay 4.", "Solved"),
+        ("4", "It is quay 4", "Solved"),
+        ("4", "It is quay 40 or 14", "Unsolved"),
+        ("Quay 4", "It is 4, by the quay", "Unsolved"),
+        ("1,204", "1204 seats", "Solved"),
+        ("2026-05-12", "on May 12, 2026", "Solved"),
+        ("+", "the sign +", "Solved"),
+        ("+", "the sign -", "Unsolved"),
+        ("4", "", "Unsolved"),
+    ],
+)
+def test_a_known_answer_decides(answer: str, said: str, verdict: str) -> None:
+    final = json.dumps({"return_type": "give_answer", "final_answer": said})
+    asked = Conversation(QUERY, [], final, finished=True, whole=None)
+    rules = Rules({}, judges_relevance=False)
+    evidence = Evidence(asked, rules, frozenset(), hidden=False, answer=answer)
+    assert evidence.judge(Kind.STATUS, {}).verdict == verdict

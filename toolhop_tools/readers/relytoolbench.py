@@ -213,20 +213,30 @@ def _item(identity: str, row: Record, name: str, options: Options) -> Item | Non
     if kind != "unmatched" and unknown and not row.errors:
         given = f"{unknown[0][0]}: {unknown[0][1]}"
         row.note("unknown-api", "relevant APIs", expected="APIs of api_list", given=given)
+    known = options.gold.get(f"{name}-{identity}", {})
+    needed = [tools[one].name for one in relevant if one in tools]
+    if known and _called(known) != {*needed}:
+        expected = f"known calls of the relevant APIs ({', '.join(needed)})"
+        row.note("other-gold", "gold", expected=expected, given=", ".join(sorted(_called(known))))
     if row.errors:
         return None
     gold: dict[str, JSON] = {
         "set": name,
         "kind": kind,
-        "relevant": [tools[one].name for one in relevant if one in tools],
+        "relevant": [*needed],
         "numbers": numbers,
-        **options.gold.get(f"{name}-{identity}", {}),
+        **known,
     }
     extra = {key: row.value[key] for key in ("orig_query",) if key in row.value}
     return Item(
         f"{name}-{identity}", query, "", (), group_of(name), kind, extra=extra,
         others=(*tools.values(), FINISH), benchmark=NAME, gold=gold,
     )  # fmt: skip
+
+
+def _called(known: Mapping[str, JSON]) -> set[str]:
+    calls = known["calls"] if isinstance(known["calls"], list) else []
+    return {str(one["name"]) for one in calls if isinstance(one, dict)}
 
 
 def _relevant(row: Record) -> list[tuple[str, str]]:

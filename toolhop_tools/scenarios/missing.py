@@ -131,15 +131,8 @@ pairs."""
 
 
 def surroundings(decoys: tuple[str, ...]) -> str:
-    """ToolBeHonest's subtask whose surroundings offer these names: ``os`` or ``web``.
-
-    Raises:
-        ValueError: no text has them.
-    """
-    for subtask, _, pairs in _TEXTS:
-        if decoys in pairs:
-            return subtask
-    raise ValueError(f"no surroundings offer {', '.join(decoys) or 'no name'}")
+    """ToolBeHonest's subtask in whose text these names stand, ``os`` or ``web``; else nothing."""
+    return next((subtask for subtask, _, pairs in _TEXTS if decoys in pairs), "")
 
 
 def potential_tool(scene: Scene, seed: int) -> Drafts:

@@ -17,7 +17,9 @@ from toolhop_tools.errors import DataProblem
 from toolhop_tools.failures import tells_of_error
 from toolhop_tools.model import Hop, Tool, canonical
 from toolhop_tools.reading import read_result
+from toolhop_tools.scenarios.label import Scenario
 from toolhop_tools.scenarios.masking import spans
+from toolhop_tools.scenarios.missing import surroundings
 from toolhop_tools.writers.families import Labelled
 
 
@@ -99,6 +101,9 @@ def _said(one: Labelled) -> Iterator[DataProblem]:
     for hidden in label.hidden:
         if isinstance(hidden.value, str | int | float) and spans(item.question, hidden.value):
             yield _problem(one, hidden.hop, f"{hidden.value!r} hidden", "the question says it")
+    if label.scenario is Scenario.POTENTIAL_TOOL and not surroundings(label.decoys):
+        given = ", ".join(label.decoys) or "none"
+        yield _problem(one, 0, "the decoys of one of the texts about surroundings", given)
     if offered := _among(label.decoys, one.shown):
         yield _problem(one, 0, "decoys that no tool on offer is", offered)
 
