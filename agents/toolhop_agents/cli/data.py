@@ -18,8 +18,12 @@ from rich.console import Console
 from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TransferSpeedColumn
 
 from toolhop_agents import data_view
+from toolhop_agents.cli.data_made import export_made
 from toolhop_agents.cli.json_output import json_option, write_json
+from toolhop_agents.construct.family import Kin
+from toolhop_agents.construct.folder import is_made
 from toolhop_agents.terminal import visible
+from toolhop_sandbox.choose import KINDS
 from toolhop_sandbox.outcome import JSON
 from toolhop_tools.atomic import atomic
 from toolhop_tools.draft import CannotDraft, draft
@@ -233,8 +237,51 @@ def _download(pin: fetching.Pin, target: Path, url: str | None) -> Path:
 @click.argument("source", metavar="NAME|PATH")
 @click.option("-o", "--output", required=True, help="The file to write; - for stdout.")
 @click.option("--force", is_flag=True, help="Replace the file if it is there.")
-def export(source: str, output: str, force: bool) -> None:
-    """Write a data set in ToolHop's official format, with its gold calls as an extra field."""
+@click.option(
+    "--without",
+    type=click.Choice([one.value for one in Kin]),
+    multiple=True,
+    help="Of a folder of made items: leave these out; repeatable.",
+)
+@click.option("--ignore-reviews", is_flag=True, help="Of such a folder: what reviewers reject too.")
+@click.option(
+    "--accepted-by",
+    type=click.IntRange(0),
+    default=0,
+    show_default=True,
+    help="Of such a folder: only what so many reviewers accept.",
+)
+@click.option(
+    "--certificates",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="Of such a folder: write the certificates of items and siblings here.",
+)
+@click.option("--seed", type=int, default=0, help="Of such a folder: of what is drawn.")
+@click.option(
+    "--sandbox",
+    type=click.Choice(KINDS),
+    default="auto",
+    help="Of such a folder: where siblings and twins are run.",
+)
+@click.pass_context
+def export(ctx: click.Context, /, source: str, output: str, force: bool, **flags: Any) -> None:  # noqa: ANN401 -- click passes options of many types
+    """Write a data set in ToolHop's official format, with its gold calls as an extra field.
+
+    A folder that `toolhop construct` made is written without what reviewers reject, each item with
+    a sibling (one record is another, and so is the answer). Its twins go to a file beside it,
+    NAME.scenarios.jsonl: unsolvable (a tool is gone) and missing (a value is gone from the
+    question), with their solvable counterparts, as `toolhop perturb` makes them. All of one item
+    have its `family`.
+    """
+    if is_made(Path(source)):
+        export_made(Path(source), output, {**flags, "force": force})
+        return
+    given = [
+        f"--{name.replace('_', '-')}" for name in flags
+        if ctx.get_parameter_source(name) is click.core.ParameterSource.COMMANDLINE
+    ]  # fmt: skip
+    if given:
+        raise click.UsageError(f"{given[0]} goes with a folder that `toolhop construct` made")
     rows = to_rows(load(source))
     text = json.dumps(rows, ensure_ascii=False, indent=2) + "\n"
     if output == "-":
