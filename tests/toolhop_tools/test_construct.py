@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from toolhop_sandbox.base import Program
 from toolhop_tools.certify.audit import Chance
 from toolhop_tools.certify.model import HopProof, HopVerdict
 from toolhop_tools.construct.accept import hazards, lucky
@@ -18,8 +19,13 @@ from toolhop_tools.construct.documents import (
     refined_findings,
     schema_of,
 )
-from toolhop_tools.construct.duplicates import Against, duplicates, question_likeness
+from toolhop_tools.construct.duplicates import (
+    Against,
+    crowded,
+    duplicates,
+)
 from toolhop_tools.construct.facts import Wanted, facts_findings
+from toolhop_tools.construct.likeness import question_likeness
 from toolhop_tools.construct.plan import of_answers, plan_findings
 from toolhop_tools.construct.prompts import NAMES, load
 from toolhop_tools.construct.question import question_findings
@@ -37,9 +43,10 @@ from toolhop_tools.construct.replies import (
 )
 from toolhop_tools.construct.seeds import Seed
 from toolhop_tools.construct.stages import Findings, Place, Problem, Stage
+from toolhop_tools.construct.templates import masked, templates, values_of
 from toolhop_tools.construct.text import references, resolved, says
 from toolhop_tools.errors import BadChoice
-from toolhop_tools.model import GoldCall, Hop, Tool
+from toolhop_tools.model import GoldCall, Hop, Item, Tool
 from toolhop_tools.readers.folder import builtin
 
 SEED = Seed("s", "Geography")
@@ -287,12 +294,90 @@ def test_a_later_item_that_is_like_an_earlier_one_is_a_duplicate() -> None:
     assert question_likeness(one.question, one.question) == 1
 
 
-def test_eight_words_in_a_row_are_an_overlap_with_a_test_set() -> None:
-    one, other = builtin().items[:2]
-    words = one.question.split()
-    tests = Against([one])
-    assert tests.overlap(replace(other, question=" ".join(["So", *words[2:12]])))
-    assert not tests.overlap(replace(other, question=" ".join(["So", *words[2:8]])))
+def spelled(item: Item, each: int) -> Item:
+    """A copy with a word put in before each few others."""
+
+    def text(given: str) -> str:
+        words = given.split()
+        return " ".join(f"indeed {w}" if n % each == each - 1 else w for n, w in enumerate(words))
+
+    hops = tuple(replace(hop, question=text(hop.question)) for hop in item.hops)
+    return replace(item, id="copy", question=text(item.question), hops=hops)
+
+
+@pytest.mark.parametrize("each", [2, 5, 7])
+def test_a_copy_of_a_test_item_is_found_whatever_words_are_put_between(each: int) -> None:
+    items = builtin().items
+    tests = Against(items)
+    assert all(tests.overlap(spelled(item, each)) for item in items)
+    reworded = [
+        replace(item, question="Work it out.", hops=tuple(
+            replace(hop, question=f"Step {n}.") for n, hop in enumerate(item.hops)
+        ))
+        for item in items
+    ]  # fmt: skip
+    told = [tests.overlap(item) for item in reworded]
+    assert all("values and answers are those of" in one for one in told)
+
+
+def test_words_of_a_template_are_no_overlap_and_words_with_a_value_are() -> None:
+    text = "What is the sum of the digits of the calling code of the country in which {} stands?"
+    [one, other] = [
+        replace(item, question=text.format(name), answer=name, hops=(replace(
+            item.hops[0], question=f"Where is {name}?", answer=f"In {name}",
+            gold=GoldCall({"mountain": name}, "written"),
+        ),))
+        for item, name in zip(builtin().items, ("Quenvebran", "Jasronesk"), strict=False)
+    ]  # fmt: skip
+    assert Against([one]).overlap(other) == ""
+    assert "country in which quenvebran" in Against([one]).overlap(
+        replace(other, question="The calling code of the country in which Quenvebran lies?")
+    )
+    assert duplicates([one, other]) == {}
+    assert templates([one, other]) == {one.id: one.id, other.id: one.id}
+    assert crowded([one, other], 1) == {other.id: f"one more than 1 of the template of {one.id}"}
+    assert crowded([one, other], 2) == {}
+
+
+def test_names_are_values_where_gold_calls_are_not_known() -> None:
+    one = builtin().items[0]
+    hop = replace(one.hops[0], question="Who wrote it?", answer="Ann Lee", gold=None)
+    asked = "When was the mother of Yuen Woo Ping born? In Élan, say."
+    item = replace(one, question=asked, answer="1901", hops=(hop,))
+    assert {*values_of(item)} == {"Ann Lee", "1901", "Yuen Woo Ping", "Élan"}
+
+
+def test_an_item_in_other_words_is_a_duplicate_by_its_values_and_answers() -> None:
+    one = builtin().items[0]
+    told = [replace(hop, question=f"Step {n}.") for n, hop in enumerate(one.hops)]
+    tool = told[0].tool
+    source = f"{tool.program.source}\nMORE = 1\n"
+    told[0] = replace(told[0], tool=replace(tool, body=Program(source, tool.program.function)))
+    again = replace(one, id="again", question="Which one is it?", hops=tuple(told))
+    assert duplicates([one, again])["again"].startswith("in other words")
+    told[-1] = replace(told[-1], answer="other")
+    assert duplicates([one, replace(again, hops=tuple(told))]) == {}
+
+
+def test_values_are_masked_whole_and_numbers_wherever_they_stand() -> None:
+    text = "In 1901 the New York Times of new yorkers cost 3 cents, 40 in York."
+    wanted = [
+        "in",
+        "*",
+        "the",
+        "*",
+        "times",
+        "of",
+        "new",
+        "yorkers",
+        "cost",
+        "*",
+        "cents",
+        "*",
+        "in",
+        "*",
+    ]
+    assert [*masked(text, ["New York", "York"])] == wanted
 
 
 def test_findings_are_kept_as_json() -> None:

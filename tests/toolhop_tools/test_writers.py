@@ -11,8 +11,8 @@ from typing import Any
 import anyio
 import pytest
 
-from tests.agents.inline import Inline
 from tests.conftest import SHARED
+from tests.inline import inline_sandbox
 from tests.toolhop_tools.test_scenarios import DATA, WHOLE, families, program
 from toolhop_sandbox.outcome import JSON
 from toolhop_tools.errors import DataError, DataProblem
@@ -49,7 +49,7 @@ def family(items: tuple[Item, ...]) -> Family:
 
 def rely(*found: Family) -> Files:
     async def made() -> Files:
-        async with Inline().session() as session:
+        async with inline_sandbox() as sandbox, sandbox.session() as session:
             return await relytoolbench.write(found, Results(session))
 
     return anyio.run(made)
@@ -57,7 +57,7 @@ def rely(*found: Family) -> Files:
 
 def problems(one: Labelled) -> list[DataProblem]:
     async def found() -> list[DataProblem]:
-        async with Inline().session() as session:
+        async with inline_sandbox() as sandbox, sandbox.session() as session:
             return await broken(one, Results(session))
 
     return anyio.run(found)

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 import jsonschema_rs
 
 from toolhop_sandbox.outcome import JSON
-from toolhop_tools.construct.duplicates import NEAR, likeness
+from toolhop_tools.construct.likeness import NEAR, likeness
 from toolhop_tools.construct.replies import NewTool, ToolDocument
 from toolhop_tools.construct.stages import Findings, judged
 from toolhop_tools.construct.text import resolved, says

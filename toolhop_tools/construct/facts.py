@@ -80,7 +80,12 @@ def by_choice(reply: Records, parameters: Mapping[str, JSON]) -> list[Pair]:
 
 def table(reply: Records) -> str:
     """The table as source text."""
-    rows = ",\n".join(f"    {record!r}" for record in reply.records)
+    return table_text(reply.records)
+
+
+def table_text(records: Sequence[Mapping[str, JSON]]) -> str:
+    """Records as source text."""
+    rows = ",\n".join(f"    {dict(record)!r}" for record in records)
     return f"{TABLE} = [\n{rows},\n]\n"
 
 

@@ -105,17 +105,8 @@ class Verifier:
         return dict(self.lane.verdicts)
 
     async def prove(self, task: Task, name: str) -> HopProof:
-        """Search for a call that proves a hop; `name` tells its random values from others'."""
-        for left in reversed(range(MOST_LOST + 1)):
-            try:
-                async with self.sandbox.session() as session:
-                    return await Search(
-                        session, task, self.basis, f"{self.basis.seed}/{name}"
-                    ).prove()
-            except SandboxFault:
-                if not left:
-                    raise
-        raise AssertionError
+        """See `prove`."""
+        return await prove(self.sandbox, self.basis, task, name)
 
     async def facts_hold(self, tool: Tool, facts: Records | Pairs) -> Findings:
         """Whether the code gives what table or pairs say, and speaks of what it does not know."""
@@ -186,6 +177,22 @@ class Verifier:
                 what = came(outcomes[0])
                 noted.append(f"Every call with {name}={text} fails, as {call}, which gives {what}")
         return noted
+
+
+async def prove(sandbox: Sandbox, basis: Basis, task: Task, name: str) -> HopProof:
+    """Search for a call that proves a hop; `name` tells its random values from others'.
+
+    Raises:
+        SandboxFault, SandboxUnavailable: as `Session.call`.
+    """
+    for left in reversed(range(MOST_LOST + 1)):
+        try:
+            async with sandbox.session() as session:
+                return await Search(session, task, basis, f"{basis.seed}/{name}").prove()
+        except SandboxFault:
+            if not left:
+                raise
+    raise AssertionError
 
 
 def _fails(outcome: Outcome | None) -> bool:

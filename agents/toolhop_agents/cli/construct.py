@@ -77,7 +77,10 @@ LIMITS = ("token_limit", "cost_limit", "run_token_limit", "run_cost_limit", "lea
               help="Prompts that replace the product's, a file each.")
 @click.option("--repairs", type=click.IntRange(0, 20), default=4, help="Repairs per stage.")
 @click.option("--against", multiple=True, metavar="DATA",
-              help="A test set that no item may share eight words in a row with; repeatable.")
+              help="A test set that no item may be like: in words that hold a value, or in values "
+              "and answers; repeatable.")
+@click.option("--per-template", type=click.IntRange(1), metavar="N",
+              help="Keep at most N items whose questions are alike but for the values.")
 @click.option("--official-safe", is_flag=True,
               help="Reject answers that ToolHop's official rule can find by accident.")
 @click.option("--direct-model", metavar="NAME",

@@ -18,9 +18,12 @@ from rich.console import Console
 from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TransferSpeedColumn
 
 from toolhop_agents import data_view
+from toolhop_agents.cli.data_made import export_made
 from toolhop_agents.cli.json_output import json_option, write_json
+from toolhop_agents.construct.family import Kin
+from toolhop_agents.construct.folder import is_made
 from toolhop_agents.terminal import visible
-from toolhop_sandbox.choose import KINDS, Kind
+from toolhop_sandbox.choose import KINDS
 from toolhop_sandbox.outcome import JSON
 from toolhop_tools.atomic import atomic
 from toolhop_tools.draft import CannotDraft, draft
@@ -237,24 +240,72 @@ def _download(pin: fetching.Pin, target: Path, url: str | None) -> Path:
 )
 @click.option("--force", is_flag=True, help="Replace the file if it is there.")
 @click.option(
+    "--without",
+    type=click.Choice([one.value for one in Kin]),
+    multiple=True,
+    help="Of a folder of made items: leave these out; repeatable.",
+)
+@click.option("--ignore-reviews", is_flag=True, help="Of such a folder: what reviewers reject too.")
+@click.option(
+    "--accepted-by",
+    type=click.IntRange(0),
+    default=0,
+    show_default=True,
+    help="Of such a folder: only what so many reviewers accept.",
+)
+@click.option(
+    "--certificates",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="Of such a folder: write the certificates of items and siblings here.",
+)
+@click.option("--seed", type=int, default=0, help="Of such a folder: of what is drawn.")
+@click.option(
     "--as",
     "form",
     type=click.Choice(("toolbehonest", "relytoolbench")),
     help="Write scenario items (`toolhop perturb`) as another benchmark's files instead.",
 )
 @click.option(
-    "--sandbox", type=click.Choice(KINDS), default="auto", help="What isolates tools, with --as."
+    "--sandbox",
+    type=click.Choice(KINDS),
+    default="auto",
+    help="What isolates tools, with --as and for siblings and twins.",
 )
-def export(source: str, output: str, force: bool, form: str | None, sandbox: Kind) -> None:
+@click.pass_context
+def export(
+    ctx: click.Context,
+    /,
+    source: str,
+    output: str,
+    force: bool,
+    form: str | None,
+    **flags: Any,  # noqa: ANN401 -- click passes options of many types
+) -> None:
     """Write a data set in ToolHop's official format, with its gold calls as an extra field.
+
+    A folder that `toolhop construct` made is written without what reviewers reject, each item with
+    a sibling (one record is another, and so is the answer). Its twins go to a file beside it,
+    NAME.scenarios.jsonl: unsolvable (a tool is gone) and missing (a value is gone from the
+    question), with their solvable counterparts, as `toolhop perturb` makes them. All of one item
+    have its `family`.
 
     With --as: the rows that scenario items give in the benchmark's own format, each from items
     whose labels are shown again by running their gold calls.
     """
+    of_made = ("without", "ignore_reviews", "accepted_by", "certificates", "seed")
+    given = [
+        f"--{name.replace('_', '-')}" for name in of_made
+        if ctx.get_parameter_source(name) is click.core.ParameterSource.COMMANDLINE
+    ]  # fmt: skip
+    if given and (form is not None or not is_made(Path(source))):
+        raise click.UsageError(f"{given[0]} goes with a folder that `toolhop construct` made")
     if form is not None:
         from toolhop_agents.cli.export_as import export_as  # starts a sandbox: not for the others
 
-        export_as(source, form, Path(output), force=force, sandbox=sandbox)
+        export_as(source, form, Path(output), force=force, sandbox=flags["sandbox"])
+        return
+    if is_made(Path(source)):
+        export_made(Path(source), output, {**flags, "force": force})
         return
     rows = to_rows(load(source))
     text = json.dumps(rows, ensure_ascii=False, indent=2) + "\n"

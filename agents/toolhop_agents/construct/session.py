@@ -36,7 +36,8 @@ from toolhop_sandbox.outcome import JSON
 from toolhop_tools.certify.model import VERSION as CERTIFY_VERSION
 from toolhop_tools.certify.model import Basis
 from toolhop_tools.construct.accept import Criterion, Judged
-from toolhop_tools.construct.duplicates import Against, duplicates
+from toolhop_tools.construct.duplicates import VERSION as DUPLICATES
+from toolhop_tools.construct.duplicates import Against, crowded, duplicates
 from toolhop_tools.construct.funnel import funnel
 from toolhop_tools.construct.prompts import Prompts
 from toolhop_tools.construct.prompts import load as load_prompts
@@ -74,6 +75,7 @@ class Settings(BaseModel):
     examples: int = EXAMPLES
     sandbox: Kind = "auto"
     against: tuple[str, ...] = ()
+    per_template: int | None = None
     official_safe: bool = False
     direct_model: str | None = None
     """Asked without tools."""
@@ -335,7 +337,8 @@ class Session:
         rows = [self.ledger.get("item", self.key(seed)) for seed in self.seeds]
         finished = [(seed, row) for seed, row in zip(self.seeds, rows, strict=True) if row]
         items = _items([row["row"] for _, row in finished if row["accepted"]])
-        ended.duplicates = _duplicates(items, self.settings.against)
+        settings = self.settings
+        ended.duplicates = _duplicates(items, settings.against, settings.per_template)
         books = [self.book(seed, row, ended.duplicates) for seed, row in finished]
         kept = {one["item"] for one in books if one["accepted"]}
         home = self.folder
@@ -355,7 +358,7 @@ class Session:
         plain = {key: row[key] for key in ("item", "accepted", "criteria", "steps")}
         plain |= {key: row[key] for key in ("place", "why", "problems") if key in row}
         if row["accepted"]:
-            one = Judged(Criterion.NO_DUPLICATE, not why, why or "none")
+            one = Judged(Criterion.NO_DUPLICATE, not why, why or "none", DUPLICATES)
             plain["criteria"] = [*row["criteria"], one.to_json()]
         if why:
             plain |= {"accepted": False, "place": ["accept", 0], "why": f"it is {why}"}
@@ -392,13 +395,18 @@ def _items(rows: Sequence[dict[str, Any]]) -> tuple[Item, ...]:
     return survey_rows(named, name="made", origin="ledger").usable().items if named else ()
 
 
-def _duplicates(items: Sequence[Item], against: Sequence[str]) -> dict[str, str]:
+def _duplicates(
+    items: Sequence[Item], against: Sequence[str], per_template: int | None
+) -> dict[str, str]:
     """By id: what an item is a duplicate of."""
     tests = Against([item for name in against for item in load(name).items])
     shared = {item.id: why for item in items if (why := tests.overlap(item))}
     rest = [item for item in items if item.id not in shared]
     found = {name: f"like a test set: {why}" for name, why in shared.items()}
-    return {**found, **duplicates(rest)}
+    found |= duplicates(rest)
+    if per_template is not None:
+        found |= crowded([item for item in rest if item.id not in found], per_template)
+    return found
 
 
 def counts(books: Sequence[Mapping[str, Any]]) -> dict[str, JSON]:

@@ -1,0 +1,181 @@
+"""`toolhop data export` of a folder of made items: reviewed, with siblings and twins."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import anyio
+import click
+from rich.console import Console
+
+from toolhop_agents.cli import INTERRUPTED
+from toolhop_agents.cli.progress import Steps
+from toolhop_agents.construct import folder as folders
+from toolhop_agents.construct.family import (
+    SCENARIO,
+    Chosen,
+    Kin,
+    Siblings,
+    certified,
+    choose,
+    siblings,
+)
+from toolhop_agents.construct.reviews import Material
+from toolhop_agents.runs.scenarios import Work, make
+from toolhop_agents.runs.signals import until_signal
+from toolhop_sandbox.outcome import JSON
+from toolhop_tools.certify.model import Certificate
+from toolhop_tools.certify.model import to_json as certificate_json
+from toolhop_tools.errors import counted
+from toolhop_tools.model import DataSet, Item
+from toolhop_tools.readers.native import to_row
+from toolhop_tools.readers.toolhop import to_rows
+from toolhop_tools.scenarios.make import Family, Recipe, Yields
+
+
+@dataclass(frozen=True, slots=True)
+class Targets:
+    """Where an export goes."""
+
+    rows: Path | None
+    """Official rows; standard output where None."""
+    scenarios: Path | None
+    """Twins, beside it."""
+    certificates: Path | None
+
+    @classmethod
+    def of(cls, output: str, certificates: Path | None, kin: Sequence[Kin]) -> Targets:
+        """The files of ``--output``.
+
+        Raises:
+            UsageError: twins have no place beside standard output.
+        """
+        twins = any(one in SCENARIO for one in kin)
+        if output == "-" and twins:
+            raise click.UsageError(
+                "twins go to a file beside --output, which is - here; name a file, or leave them "
+                "out: --without unsolvable --without missing"
+            )
+        rows = None if output == "-" else Path(output)
+        beside = rows.with_name(f"{rows.stem}.scenarios.jsonl") if rows and twins else None
+        return cls(rows, beside, certificates)
+
+    @property
+    def paths(self) -> list[Path]:
+        """All files."""
+        return [one for one in (self.rows, self.scenarios, self.certificates) if one]
+
+
+def export_made(folder: Path, output: str, flags: dict[str, Any]) -> None:
+    """Write a folder's items; nothing is written where anything fails.
+
+    Raises:
+        FolderError, LedgerError, ReviewError, CertificateError, DataError: it cannot be read.
+        SandboxFault, SandboxUnavailable: siblings or twins cannot be run.
+        UsageError: the flags cannot be followed.
+    """
+    kin = [one for one in Kin if one.value not in flags["without"]]
+    targets = Targets.of(output, flags["certificates"], kin)
+    for path in targets.paths:
+        if path.is_dir():
+            raise click.UsageError(f"{path} is a folder; name a file")
+        if path.exists() and not flags["force"]:
+            raise click.UsageError(f"{path} is there already; --force replaces it")
+    material = Material.read(folder)
+    chosen = choose(material, reviewed=not flags["ignore_reviews"], accepts=flags["accepted_by"])
+    if not chosen.items:
+        raise click.UsageError(
+            f"reviewers leave none of the {len(material.items)} items of {folder}: "
+            f"{len(chosen.rejected)} rejected, {len(chosen.waiting)} not accepted by enough"
+        )
+    pairs, twins = Siblings(), list[Item]()
+    yields = Yields()
+    steps = len(chosen.items) * ((Kin.SIBLING in kin) + bool(targets.scenarios))
+    with Steps(Console(stderr=True), "families", steps) as shown:
+        work = partial(_make, material, chosen.items, kin, flags, pairs, twins, yields, shown.step)
+        if steps and anyio.run(partial(until_signal, work)):
+            click.echo("stopped; nothing is written", err=True)
+            sys.exit(INTERRUPTED)
+    _write(targets, material, chosen, pairs, twins)
+    _say(targets, chosen, pairs, twins)
+
+
+async def _make(
+    material: Material,
+    items: Sequence[Item],
+    kin: Sequence[Kin],
+    flags: dict[str, Any],
+    pairs: Siblings,
+    twins: list[Item],
+    yields: Yields,
+    on_item: Callable[[], None],
+) -> None:
+    if Kin.SIBLING in kin:
+        found = await siblings(material, items, flags["sandbox"], flags["seed"], on_item)
+        pairs.items |= found.items
+        pairs.certificates += found.certificates
+        pairs.refused |= found.refused
+    into = tuple(SCENARIO[one] for one in kin if one in SCENARIO)
+    if not into:
+        return
+
+    def add(item: Item, family: Family | None) -> None:
+        yields.add(family)
+        twins.extend(family.items if family else ())
+        on_item()
+
+    data = DataSet("made", str(material.folder), tuple(items))
+    recipe = Recipe(into, flags["seed"])
+    work = Work(data, items, certified(material, items), recipe, flags["sandbox"])
+    await make(work, add)
+
+
+def _write(
+    targets: Targets, material: Material, chosen: Chosen, pairs: Siblings, twins: Sequence[Item]
+) -> None:
+    items: list[Item] = []
+    for item in chosen.items:
+        items += [item, *([pairs.items[item.id]] if item.id in pairs.items else [])]
+    text = json.dumps(to_rows(DataSet("made", "", tuple(items))), ensure_ascii=False, indent=2)
+    try:
+        if targets.rows is None:
+            click.echo(f"{text}\n".encode(), nl=False)
+        else:
+            folders.write_text(targets.rows, text)
+        if targets.scenarios is not None:
+            folders.write_lines(targets.scenarios, map(to_row, twins))
+        if targets.certificates is not None:
+            own = certified(material, chosen.items).values()
+            folders.write_lines(targets.certificates, _plain([*own, *pairs.certificates]))
+    except OSError as error:
+        path = error.filename or targets.rows
+        raise click.UsageError(f"{path} cannot be written: {error.strerror}") from None
+
+
+def _plain(certificates: Sequence[Certificate]) -> list[dict[str, JSON]]:
+    return [certificate_json(one) for one in certificates]
+
+
+def _say(targets: Targets, chosen: Chosen, pairs: Siblings, twins: Sequence[Item]) -> None:
+    where = targets.rows or "standard output"
+    kin = f" and {counted(len(pairs.items), 'sibling')}" if pairs.items else ""
+    click.echo(f"wrote {counted(len(chosen.items), 'item')}{kin} to {where}", err=True)
+    for name, reason in pairs.refused.items():
+        click.echo(f"no sibling of {name}: {reason}", err=True)
+    if targets.scenarios is not None:
+        click.echo(f"wrote {counted(len(twins), 'scenario')} to {targets.scenarios}", err=True)
+    if targets.certificates is not None:
+        click.echo(f"wrote their certificates to {targets.certificates}", err=True)
+    for names, why in (
+        (chosen.rejected, "reviewers reject"),
+        (chosen.waiting, "too few reviewers accept"),
+    ):
+        if names:
+            shown = ", ".join(names[:5]) + (" …" if len(names) > 5 else "")
+            click.echo(f"left out, as {why} them: {len(names)} ({shown})", err=True)
