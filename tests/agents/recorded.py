@@ -64,7 +64,7 @@ def recorded(
     async def go() -> RunStore:
         opened: CannedSandbox | PooledSandbox
         if isinstance(sandbox, str):
-            opened = await open_sandbox(sandbox, limits=limits)  # type: ignore[arg-type]
+            opened = await open_sandbox(sandbox, limits=limits, max_workers=1)  # type: ignore[arg-type]
         else:
             opened = sandbox
         async with opened as box:

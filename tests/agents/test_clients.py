@@ -45,8 +45,6 @@ from toolhop_env.messages import (
 from toolhop_sandbox.outcome import JSON
 from toolhop_tools.model import ToolSchema
 
-pytestmark = pytest.mark.xdist_group("litellm")
-
 ROOT = Path(__file__).parents[2]
 T = TypeVar("T")
 

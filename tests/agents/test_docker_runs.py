@@ -51,23 +51,15 @@ def test_repairing_recovers_with_detailed_feedback_and_not_with_minimal(tmp_path
     assert minimal < 0.7
 
 
-@pytest.mark.parametrize(
-    ("client", "call_format"),
-    [
-        ("openai/scripted", "native"),
-        ("openai/scripted", "text"),
-        ("litellm/openai/scripted", "native"),
-    ],
-)
-@pytest.mark.xdist_group("litellm")
+@pytest.mark.parametrize("call_format", ["native", "text"])
 def test_a_served_agent_plays_the_built_in_items(
-    client: str, call_format: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    call_format: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "none")
     with LoopbackServer(responder(load("builtin"), choose("oracle"), 0)) as server:
         flags = (
             "--model",
-            client,
+            "openai/scripted",
             "--base-url",
             server.base_url,
             "--call-format",

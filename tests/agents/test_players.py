@@ -10,6 +10,7 @@ import pytest
 
 from tests.agents.items import small_item
 from tests.env.made import count
+from tests.inline import inline_sandbox
 from toolhop_agents.call_formats import restored, shown
 from toolhop_agents.models.loopback import Request
 from toolhop_agents.prompts import Mode, prompt, tool_lines
@@ -39,8 +40,6 @@ from toolhop_env.validation import Validator
 from toolhop_env.verdicts import Rejected
 from toolhop_sandbox.base import Program
 from toolhop_sandbox.outcome import JSON
-from toolhop_sandbox.pool import PooledSandbox
-from toolhop_sandbox.process import ProcessLauncher
 from toolhop_tools.load import load
 from toolhop_tools.model import DataSet, Hop, Item, Tool, ToolSchema
 
@@ -67,7 +66,7 @@ def played(
 
     async def go() -> Trace:
         async with (
-            PooledSandbox(ProcessLauncher()) as sandbox,
+            inline_sandbox() as sandbox,
             Episode(item, sandbox, setting) as episode,
         ):
             offered = mode is not Mode.DIRECT

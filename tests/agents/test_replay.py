@@ -74,7 +74,7 @@ def really(store: RunStore) -> Verification:
     """Verified in the process sandbox."""
 
     async def go() -> Verification:
-        async with await open_sandbox("process") as box:
+        async with await open_sandbox("process", max_workers=1) as box:
             return await verify(store.traces(), store.items().by_id, box)
 
     return anyio.run(go)

@@ -96,7 +96,6 @@ def test_oracle_run_leaves_a_folder_that_stands_alone(data: DataSet, tmp_path: P
 
 @pytest.mark.parametrize("call_format", ["native", "text"])
 @pytest.mark.parametrize("client", ["openai/scripted", "litellm/openai/scripted"])
-@pytest.mark.xdist_group("litellm")
 def test_a_served_agent_scores_as_in_process(
     client: str, call_format: str, data: DataSet, tmp_path: Path
 ) -> None:

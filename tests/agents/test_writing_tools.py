@@ -12,6 +12,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.agents.command import toolhop
+
 PAGE = Path(__file__).parents[2] / "docs" / "writing-tools.md"
 
 
@@ -74,6 +76,7 @@ MISTAKES = {
 }
 
 
+@pytest.mark.usefixtures("inline")
 @pytest.mark.parametrize(("file", "old", "new", "verdict", "why"), MISTAKES.values(), ids=MISTAKES)
 def test_a_mistake_is_found_as_the_page_says(
     file: str, old: str, new: str, verdict: str, why: str, folder: Path, tmp_path: Path
@@ -82,7 +85,8 @@ def test_a_mistake_is_found_as_the_page_says(
     changed = tmp_path / "ferries" / file
     source = changed.read_text("utf-8").replace(old, new)
     changed.write_text(source.replace("leaves Brindle Quay at", "leaves at"), encoding="utf-8")
-    shell("toolhop certify . --out found.jsonl", tmp_path)
+    done = toolhop("certify", ".", "--out", "found.jsonl", "--sandbox", "process", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
     found = json.loads((tmp_path / "found.jsonl").read_text("utf-8").splitlines()[-1])
     assert found["verdict"] == verdict
     assert why in json.dumps(found["hops"], ensure_ascii=False).replace("\\", "")

@@ -34,11 +34,6 @@ from toolhop_sandbox.worker import wire
 ATTACKS = {attack.name: attack for attack in suite.attacks()}
 
 
-def _marks(kind: str, policy: str) -> list[pytest.MarkDecorator]:
-    marks = [pytest.mark.xdist_group(f"attacks-{kind}-{policy}")]
-    return [*marks, pytest.mark.docker] if kind == "docker" else marks
-
-
 @pytest.fixture(scope="module")
 def place_of(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[str, Policy], Arena]]:
     """The place of a setting, where all its attacks are played; the one before it is closed."""
@@ -73,7 +68,13 @@ def _played(kind: str, policy: str, name: str) -> bool:
 @pytest.mark.parametrize(
     ("kind", "policy", "name"),
     [
-        pytest.param(kind, policy, name, id=f"{kind}-{policy}-{name}", marks=_marks(kind, policy))
+        pytest.param(
+            kind,
+            policy,
+            name,
+            id=f"{kind}-{policy}-{name}",
+            marks=[pytest.mark.docker] * (kind == "docker"),
+        )
         for kind, policy in suite.SETTINGS
         for name in ATTACKS
         if _played(kind, policy, name)
@@ -185,7 +186,6 @@ def open_place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Arena]:
         yield found
 
 
-@pytest.mark.xdist_group("attacks-open")
 @pytest.mark.parametrize(
     ("name", "noticed"),
     {
@@ -199,14 +199,12 @@ def test_a_wall_that_is_down_is_noticed(open_place: Arena, name: str, noticed: s
     assert noticed in "\n".join(verdict.problems)
 
 
-@pytest.mark.xdist_group("attacks-open")
 def test_what_leaves_the_policy_gets_through_where_no_wall_is_behind_it(tmp_path: Path) -> None:
     with arena(without_walls, "restricted", tmp_path, walls=False) as place:
         verdict = place.play(ATTACKS["policy/leaves_and_goes_on"])
     assert "a file was read" in "\n".join(verdict.problems)
 
 
-@pytest.mark.xdist_group("attacks-open")
 def test_attacks_are_not_played_where_a_wall_is_missing(tmp_path: Path) -> None:
     with pytest.raises(RuntimeError, match="has no"), arena(without_walls, "none", tmp_path):
         pytest.fail("it was opened")
@@ -237,7 +235,6 @@ class Keeping:
         return Returned(json.dumps({"left": self.left, "drawn": 0.5}))
 
 
-@pytest.mark.xdist_group("attacks-open")
 def test_what_is_left_for_the_next_call_is_noticed(open_place: Arena) -> None:
     session, before = open_place.session, open_place.baseline
     open_place.session = Keeping(open_place)
@@ -271,7 +268,6 @@ def test_a_probe_in_an_unlike_process_is_noticed(change: dict[str, Any], problem
     assert problem in "\n".join(problems)
 
 
-@pytest.mark.xdist_group("attacks-open")
 def test_a_descriptor_that_stays_open_is_noticed(
     open_place: Arena, monkeypatch: pytest.MonkeyPatch
 ) -> None:

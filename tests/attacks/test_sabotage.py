@@ -52,14 +52,12 @@ def see(seen: sabotage.Seen, kind: str, step: Step) -> None:
     assert all(seen.without[step.key][name] for name in noticing), seen.without[step.key]
 
 
-@pytest.mark.xdist_group("sabotage-process")
 @pytest.mark.parametrize("step", _parameters(in_container=False))
 def test_a_step_that_is_left_out_is_noticed(process: sabotage.Seen, step: Step) -> None:
     see(process, "process", step)
 
 
 @pytest.mark.docker
-@pytest.mark.xdist_group("sabotage-docker")
 @pytest.mark.parametrize("step", _parameters(in_container=True))
 def test_an_option_of_the_container_that_is_left_out_is_noticed(
     docker: sabotage.Seen, step: Step

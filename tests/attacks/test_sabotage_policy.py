@@ -21,13 +21,11 @@ def results() -> Results:
     return found
 
 
-@pytest.mark.xdist_group("sabotage-policy")
 def test_the_whole_policy_stops_all_probes(results: Results) -> None:
     assert results["nothing"] == []
     assert results.keys() - {"nothing"} == sabotage_policy.sabotages().keys()
 
 
-@pytest.mark.xdist_group("sabotage-policy")
 @pytest.mark.parametrize("guard", sabotage_policy.sabotages())
 def test_a_guard_that_is_off_is_noticed(results: Results, guard: str) -> None:
     assert results[guard]

@@ -35,7 +35,7 @@ from toolhop_env.feedback import Level
 from toolhop_env.measures import Measure, Scorer, Unit
 from toolhop_sandbox.outcome import JSON
 
-pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("browser")]
+pytestmark = pytest.mark.browser
 
 EPISODE = "_mandatory_e1_a1"
 

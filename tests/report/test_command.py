@@ -100,6 +100,7 @@ def test_an_ablation_is_a_report_on_its_arms(ablation: Path, tmp_path: Path) -> 
     assert data_there["pairs"] == []
 
 
+@pytest.mark.usefixtures("inline")
 def test_several_runs_begin_with_what_each_changes_where_it_can_be_compared(tmp_path: Path) -> None:
     runs = []
     for flags in (
