@@ -580,7 +580,6 @@ def test_a_benchmark_of_many_measures_is_reachable_whole(
             """
             return [...document.querySelectorAll('td, th')]
               .filter((e) => e.checkVisibility() && !e.closest('thead'))
-              .filter((e) => !e.closest('.scroll') || innerWidth < 1000)
               .every((e) => e.getBoundingClientRect().right <= innerWidth + 1);
             """
         )
@@ -617,6 +616,24 @@ def test_a_scenario_shows_its_label_and_what_the_agent_did(driver: Chrome, tmp_p
         text = page.one("main").text
         assert not re.search(r"(?<![\d.])0 s\b|\$0|\b0 tokens|\b0 calls|0/0", text), place
     assert page.texts(".turn-head .note")[0] == ""
+    # A table of many rows and columns is in parts side by side with the rows' heads, none cut off.
+    page.resize(1400, 900)
+    page.open()
+    page.js(OPEN_ALL)
+    page.until(
+        """
+        const places = [...document.querySelectorAll('.scroll')].filter((e) => e.checkVisibility());
+        return places.some((e) => e.children.length > 1)
+          && places.every((e) => e.scrollWidth <= e.clientWidth + 1);
+        """
+    )
+    by_kind = "[aria-labelledby=h-by-kind] .scroll table"
+    heads = page.texts(f"{by_kind}:first-child tbody th")
+    assert len(heads) > 2
+    assert page.texts(f"{by_kind}:last-child tbody th") == heads
+    columns = page.texts(f"{by_kind} thead th")
+    assert columns.count("kind") == len(page.texts(f"{by_kind} thead"))
+    assert len(columns) == len(set(columns)) + columns.count("kind") - 1
 
 
 def test_what_judges_said_can_be_read(driver: Chrome, tmp_path: Path) -> None:

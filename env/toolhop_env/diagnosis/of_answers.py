@@ -76,11 +76,16 @@ def _one_way(scored: Sequence[Seen], by: Measure, against: Measure) -> Iterator[
         yield Finding(
             f"{by.name}_only",
             share_severity(len(hit), len(scored)),
-            f"{len(hit)} of {len(scored)} answers are right by {by.heading} and wrong by "
-            f"{against.heading}: {in_words(why)}",
+            f"{len(hit)} of {len(scored)} answers are right by {_quoted(by)} and wrong by "
+            f"{_quoted(against)}: {in_words(why)}",
             tuple(one.name for one in hit),
             {"reasons": tallied(why)},
         )
+
+
+def _quoted(measure: Measure) -> str:
+    """A heading of several words in quotes, so that a sentence shows where it ends."""
+    return f'"{measure.heading}"' if " " in measure.heading else measure.heading
 
 
 def scoring_baselines(seen: Sequence[Seen]) -> Iterator[Finding]:

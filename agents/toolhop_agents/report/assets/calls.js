@@ -15,13 +15,13 @@ const errorsSection = () => {
     Object.entries(group.errors).map(([code, number]) => ({ code, number, tag: group.tag })),
   );
   const chart = figure(
-    "Failed calls by code",
+    "Number of failed calls",
     wide && report.groups.length > 1 ? "colours as in the table of answers" : null,
     (Plot, width) => ({
       height: 40 + 26 * order.length,
       marginLeft: 150,
       marginRight: 44,
-      x: { label: null, ticks: Math.max(2, Math.floor(width / 130)) },
+      x: { label: null, ticks: Math.max(2, Math.floor(width / 130)), tickFormat: (n) => (Number.isInteger(n) ? count(n) : "") },
       y: { label: null, tickSize: 0, domain: order, tickFormat: words, padding: 0.28 },
       color: groupColors(),
       marks: [

@@ -52,43 +52,78 @@ const verdictMark = (verdict, hidden = false) => {
 };
 
 // A table whose rows stay rows where its columns fit. Where they do not, each row is a list of labels
-// and values on a small screen, or where there are few of them; else the table is moved within its
-// own place. The first cell of a row is its head. Roles are named, as lists lose those of a table.
+// and values on a small screen, or where there are few of them; else the columns go below each other
+// in parts, each beside the first ones. The first cell of a row is its head. Roles are named, as
+// lists lose those of a table.
 const SMALL = 1080;
 const FEW = 2;
 
 const table = (caption, columns, rows) => {
-  const head = (c) =>
-    el("th", { scope: "col", role: "columnheader", class: c.number && "number", title: c.title }, c.name);
-  const cell = (content, index) => {
-    if (index === 0) return el("th", { scope: "row", role: "rowheader" }, content);
-    const { number, label, name } = columns[index];
-    const empty = content === "" || content?.length === 0;
-    const attributes = { role: "cell", class: number && "number", "data-label": label ?? name };
-    return el("td", attributes, empty ? null : el("span", {}, content));
+  const all = columns.map((_, index) => index);
+  const place = el("div", { class: "scroll", role: "region", "aria-label": "table" });
+  const draw = (parts) => {
+    const made = parts.map((part, number) => tablePart(number ? null : caption, columns, rows, part, number > 0));
+    place.replaceChildren(...made);
   };
-  const made = el(
-    "table",
-    { role: "table" },
-    caption && el("caption", {}, caption),
-    el("thead", { role: "rowgroup" }, el("tr", { role: "row" }, columns.map(head))),
-    el(
-      "tbody",
-      { role: "rowgroup" },
-      rows.map((cells) => el("tr", { role: "row" }, cells.map(cell))),
-    ),
-  );
-  const place = el("div", { class: "scroll", role: "region", "aria-label": "table" }, made);
+  draw([all]);
   let width = 0;
   new ResizeObserver(([entry]) => {
     if (entry.contentRect.width === width) return;
     width = entry.contentRect.width;
+    if (place.children.length > 1) draw([all]);
+    const over = () => width > 0 && place.scrollWidth > place.clientWidth + 1;
+    const [made] = place.children;
     made.classList.remove("cards");
-    const over = width > 0 && place.scrollWidth > place.clientWidth + 1;
-    const list = over && (window.innerWidth < SMALL || rows.length <= FEW);
-    made.classList.toggle("cards", list);
-    if (over && !list) place.tabIndex = 0;
-    else place.removeAttribute("tabindex");
+    place.removeAttribute("tabindex");
+    if (!over()) return;
+    if (window.innerWidth < SMALL || rows.length <= FEW) {
+      made.classList.add("cards");
+      return;
+    }
+    draw(inParts(columns, [...made.tHead.rows[0].cells].map((cell) => cell.offsetWidth), place.clientWidth));
+    if (over()) place.tabIndex = 0;
   }).observe(place);
   return place;
+};
+
+// One part of a table: some of its columns. Nodes of a row's head can stand in one place alone, so
+// that further parts have copies.
+const tablePart = (caption, columns, rows, part, copied) => {
+  const head = ({ number, title, name }) =>
+    el("th", { scope: "col", role: "columnheader", class: number && "number", title }, nodesOf(name, copied));
+  const cell = (content, index) => {
+    const { number, label, name } = columns[index];
+    if (index === 0) return el("th", { scope: "row", role: "rowheader" }, nodesOf(content, copied));
+    const empty = content === "" || content?.length === 0;
+    const attributes = { role: "cell", class: number && "number", "data-label": label ?? name };
+    return el("td", attributes, empty ? null : el("span", {}, number ? content : nodesOf(content, copied)));
+  };
+  const line = (cells) => el("tr", { role: "row" }, part.map((index) => cell(cells[index], index)));
+  return el(
+    "table",
+    { role: "table" },
+    caption && el("caption", {}, caption),
+    el("thead", { role: "rowgroup" }, el("tr", { role: "row" }, part.map((index) => head(columns[index])))),
+    el("tbody", { role: "rowgroup" }, rows.map(line)),
+  );
+};
+
+const nodesOf = (content, copied) =>
+  [content].flat(Infinity).map((one) => (copied && one instanceof Node ? one.cloneNode(true) : one));
+
+// The columns in as few parts as have room, as many in each: those before the first number in all.
+const inParts = (columns, widths, room) => {
+  const first = Math.max(1, columns.findIndex((column) => column.number));
+  const keys = columns.slice(0, first).map((_, index) => index);
+  const others = columns.slice(first).map((_, index) => index + first);
+  const fits = (part) => part.reduce((sum, index) => sum + widths[index], 0) <= room;
+  for (let number = 2; number < others.length; number += 1) {
+    const size = Math.ceil(others.length / number);
+    const parts = Array.from({ length: Math.ceil(others.length / size) }, (_, index) => [
+      ...keys,
+      ...others.slice(index * size, (index + 1) * size),
+    ]);
+    if (parts.every(fits)) return parts;
+  }
+  return others.map((index) => [...keys, index]);
 };

@@ -259,7 +259,6 @@ const totalsSection = () => {
   return section("totals", "Totals", null, table(null, columns, rows));
 };
 
-// The figures by each facet that a benchmark names.
 // More rows than these are folded.
 const MANY_ROWS = 12;
 
@@ -277,6 +276,9 @@ const facetSections = () => {
     seen.add(same);
     const measures = ownMeasures().filter((measure) => measure.in_tables && known(measure, lines));
     const several = report.groups.length > 1;
+    // What is compared stands together: the groups of one value below each other.
+    const values = [...new Set(lines.map((one) => one.value))];
+    lines.sort((one, other) => values.indexOf(one.value) - values.indexOf(other.value));
     const rows = lines.map((one) => [
       oneLine(words(one.value)),
       ...(several ? [groupCell(one.group)] : []),
@@ -443,18 +445,22 @@ const runsSection = () =>
     el("p", { class: "note" }, `Made ${report.made_at.replace("T", " ")} by toolhop-env ${report.version}.`),
   );
 
+// A setting of more characters has a line of its own.
+const LONG_SETTING = 90;
+
 const facts = (values) =>
   el(
     "dl",
     { class: "settings" },
     Object.entries(values)
       .filter(([, value]) => value !== null && value !== "")
-      .map(([name, value]) =>
+      .map(([name, value]) => [words(name), typeof value === "string" ? value : JSON.stringify(value)])
+      .map(([name, text]) =>
         el(
           "div",
-          {},
-          el("dt", {}, oneLine(words(name))),
-          el("dd", {}, oneLine(typeof value === "string" ? value : JSON.stringify(value))),
+          { class: text.length > LONG_SETTING && "long" },
+          el("dt", {}, oneLine(name)),
+          el("dd", {}, oneLine(text)),
         ),
       ),
   );
