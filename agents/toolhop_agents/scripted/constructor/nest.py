@@ -150,8 +150,9 @@ def _about(tool: Mapping[str, Any]) -> str:
 
 def _read(text: str, kind: str, made: Sequence[Mapping[str, str]]) -> JSON:
     gives = re.fullmatch(r"what step (\d+) gives|the ([\w ]+) of step (\d+)", text)
-    if gives:
-        texts = made[int(gives[1] or gives[3]) - 1]
+    at = int(gives[1] or gives[3]) if gives else 0
+    if gives and at <= len(made):
+        texts = made[at - 1]
         name = (gives[2] or "").replace(" ", "_")
         return texts.get(name, next(iter(texts.values())))
     if kind == "list":
