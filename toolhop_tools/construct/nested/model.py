@@ -45,7 +45,9 @@ def kind_of(value: JSON) -> str:
 
 
 def is_of(kind: str, value: JSON) -> bool:
-    """Whether a value is of a type: a truth value is no number."""
+    """Whether a value is of a type: a truth value is no number. Any is of one that is unknown."""
+    if kind not in KINDS:
+        return True
     return (isinstance(value, bool) == (kind == "bool")) and isinstance(value, KINDS[kind])
 
 

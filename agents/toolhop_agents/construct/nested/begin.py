@@ -8,13 +8,14 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, cast
 
-from toolhop_sandbox.base import Limits, Program, Sandbox
+from toolhop_sandbox.base import Limits, Program, Sandbox, Session
 from toolhop_sandbox.choose import Kind, open_sandbox
+from toolhop_sandbox.errors import SandboxFault
 from toolhop_sandbox.outcome import JSON, Outcome
 from toolhop_tools.certify.candidates import Task
 from toolhop_tools.certify.model import VERSION as CERTIFY_VERSION
@@ -37,6 +38,8 @@ WALL_S, MEMORY_MIB = 2.0, 256
 """Limits of a call, as `toolhop certify` has them."""
 PROOF_CALLS = 60
 """Calls in a search for whether a distractor does a call's work."""
+GIVEN_UP = 2
+"""Further searches for a form of which nothing was found."""
 AGAIN = 8
 """Searches for a form, each from a seed of its own, where what was found cannot be used."""
 
@@ -82,6 +85,8 @@ class _Runner:
     """Runs calls, each in a process of its own."""
 
     sandbox: Sandbox
+    session: Session
+    stack: AsyncExitStack
     calls: int = 0
     proofs: dict[str, bool] = field(default_factory=dict)
 
@@ -89,8 +94,12 @@ class _Runner:
         self, program: Program, sets: Sequence[Mapping[str, JSON]]
     ) -> list[Outcome | None]:
         self.calls += len(sets)
-        async with self.sandbox.session() as session:
-            return [await session.call(program, dict(one)) for one in sets]
+        try:
+            return [await self.session.call(program, dict(one)) for one in sets]
+        except SandboxFault:
+            # A call took the session with it: once more, in another.
+            self.session = await self.stack.enter_async_context(self.sandbox.session())
+            return [await self.session.call(program, dict(one)) for one in sets]
 
     async def proves(self, tool: Tool, item: Item) -> bool:
         """Whether a tool gives what some call of a task gives, when asked what that is asked."""
@@ -101,8 +110,8 @@ class _Runner:
                 basis = Basis(
                     CERTIFY_VERSION, 0, PROOF_CALLS, 5, WALL_S, MEMORY_MIB, "restricted"
                 )  # fmt: skip
-                async with self.sandbox.session() as session:
-                    proof = await ProofSearch(session, task, basis, f"distractor/{at}").prove()
+                search = ProofSearch(self.session, task, basis, f"distractor/{at}")
+                proof = await search.prove()
                 self.calls += proof.executions
                 self.proofs[key] = solved(proof)
             if self.proofs[key]:
@@ -114,8 +123,9 @@ class _Runner:
 async def _running(kind: Kind) -> AsyncIterator[_Runner]:
     limits = Limits(wall_s=WALL_S, memory_mib=MEMORY_MIB)
     sandbox = await open_sandbox(kind, limits=limits, max_workers=2)
-    async with sandbox:
-        yield _Runner(sandbox)
+    async with AsyncExitStack() as stack:
+        await stack.enter_async_context(sandbox)
+        yield _Runner(sandbox, await stack.enter_async_context(sandbox.session()), stack)
 
 
 async def from_items(
@@ -201,7 +211,9 @@ async def from_pool(
                 drawn = f"{recipe.seed}/{number}/{again}"
                 calls = await search.find(recipe.structure, depth, width, drawn)
                 if calls is None:
-                    break
+                    if again == GIVEN_UP:
+                        break
+                    continue
                 found = _drafted(calls, number, (depth, width), source, pool, licences)
                 found = await maker.finished(found, calls[1])
                 if isinstance(found, NestSeed):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import random
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from math import ceil
 from typing import Any, TypeAlias
@@ -13,8 +13,11 @@ from toolhop_agents.models.base import NoSuchModel
 from toolhop_agents.models.exchange import priced
 from toolhop_agents.models.loopback import RequestResponder
 from toolhop_agents.models.prices import Price
-from toolhop_agents.scripted.constructor import honest
+from toolhop_agents.scripted.constructor import honest, nest
 from toolhop_agents.scripted.constructor.atlas import journey
+from toolhop_agents.scripted.constructor.nest_plants import READ
+from toolhop_agents.scripted.constructor.nest_plants import planted as nest_planted
+from toolhop_agents.scripted.constructor.nest_plants_later import ALL as NEST_PLANTS
 from toolhop_agents.scripted.constructor.plants import FOUND_LATER, PLANTS, planted
 from toolhop_env.messages import Message, Reply, Usage, UserMessage
 from toolhop_tools.construct.stages import Stage
@@ -30,11 +33,15 @@ Script: TypeAlias = Callable[[Mapping[str, Any], Sequence[str]], str]
 
 def _honest(inputs: Mapping[str, Any], repairs: Sequence[str]) -> str:
     del repairs
+    if Stage(inputs["stage"]) in nest.STAGES:
+        return nest.reply(inputs)
     return json.dumps(honest.reply(inputs), ensure_ascii=False)
 
 
 def _faulty(name: str, *, stubborn: bool) -> Script:
     """One kind of fault: at the first reply alone, or at every one."""
+    if name in NEST_PLANTS:
+        return _faulty_nest(name, stubborn=stubborn)
 
     def reply(inputs: Mapping[str, Any], repairs: Sequence[str]) -> str:
         plan = journey(inputs["item"], inputs["domain"])
@@ -45,21 +52,31 @@ def _faulty(name: str, *, stubborn: bool) -> Script:
     return reply
 
 
+def _faulty_nest(name: str, *, stubborn: bool) -> Script:
+    def reply(inputs: Mapping[str, Any], repairs: Sequence[str]) -> str:
+        return nest_planted(NEST_PLANTS[name], inputs, now=stubborn or not repairs)
+
+    return reply
+
+
 def _by_number(inputs: Mapping[str, Any], repairs: Sequence[str]) -> str:
     """Each kind in turn, by the number in the item's id: repairable ones first, then stubborn."""
+    if Stage(inputs["stage"]) in nest.STAGES:
+        kind, stubborn, _ = plant_of(inputs["item"], NEST_PLANTS)
+        return _faulty_nest(kind, stubborn=stubborn)(inputs, repairs)
     kind, stubborn, base = plant_of(inputs["item"])
     own = {**inputs, "item": f"{inputs['domain'].lower()}-{base}"}
     return _faulty(kind, stubborn=stubborn)(own, repairs)
 
 
-def plant_of(item: str) -> tuple[str, bool, int]:
+def plant_of(item: str, plants: Collection[str] = PLANTS) -> tuple[str, bool, int]:
     """Of an item of ``faulty``: the kind, whether it is stubborn, and the number of the honest one.
 
     Raises:
         ValueError: the id has no number at its end.
     """
     number = int(item.rpartition("-")[2]) - 1
-    kinds = [*PLANTS]
+    kinds = [*plants]
     each, which = divmod(number, 2 * len(kinds))
     return kinds[which % len(kinds)], which >= len(kinds), each + 1
 
@@ -72,6 +89,7 @@ def _clumsy(inputs: Mapping[str, Any], repairs: Sequence[str]) -> str:
     stage, hop = Stage(inputs["stage"]), inputs.get("hop", 0)
     own = {k: one for k, one in PLANTS.items() if k not in FOUND_LATER}
     fitting = [k for k, one in own.items() if (one.stage, one.hop) == (stage, hop)]
+    fitting += [k for k, one in NEST_PLANTS.items() if one.stage is stage and k not in READ]
     if not fitting or repairs:
         return _honest(inputs, repairs)
     kind = random.Random(f"{inputs['item']}/{stage}/{hop}").choice(fitting)
@@ -97,12 +115,12 @@ def script(name: str) -> Script:
     if name in {"honest", "clumsy", "faulty"}:
         return {"honest": _honest, "clumsy": _clumsy, "faulty": _by_number}[name]
     plant, _, form = rest.partition(":")
-    if kind == "faulty" and plant in PLANTS and form in {"", "stubborn"}:
+    if kind == "faulty" and plant in {*PLANTS, *NEST_PLANTS} and form in {"", "stubborn"}:
         return _faulty(plant, stubborn=form == "stubborn")
     listed = "\n".join(f"  {PREFIX}{one:22} {what}" for one, what in CONSTRUCTORS.items())
     raise NoSuchModel(
         f"there is no scripted constructor {name!r}; there are\n{listed}\n"
-        f"  KIND is one of {', '.join(PLANTS)}"
+        f"  KIND is one of {', '.join([*PLANTS, *NEST_PLANTS])}"
     )
 
 
