@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from tests.agents.command import toolhop
-from tests.toolhop_tools.test_scenarios import DATA, LENGTH, RIVER, WHOLE, families, two_hops
-from tests.toolhop_tools.test_writers import INTO
+from tests.toolhop_tools.test_scenarios import LENGTH, RIVER, families, two_hops
+from tests.toolhop_tools.test_writers import DATA, INTO, WHOLE
 from toolhop_tools.readers.native import to_row
 from toolhop_tools.scenarios.make import Recipe
 

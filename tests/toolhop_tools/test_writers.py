@@ -13,11 +13,11 @@ import pytest
 
 from tests.conftest import SHARED
 from tests.inline import inline_sandbox
-from tests.toolhop_tools.test_scenarios import DATA, WHOLE, families, program
+from tests.toolhop_tools.test_scenarios import FACTS, OTHER, PEAK, RIVER, SUM, families, program
 from toolhop_sandbox.outcome import JSON
 from toolhop_tools.errors import DataError, DataProblem
 from toolhop_tools.load import survey
-from toolhop_tools.model import GoldCall, Item
+from toolhop_tools.model import GoldCall, Hop, Item, Tool
 from toolhop_tools.readers.toolbehonest import PLANS, SCENARIOS, TEXTS, UNSOLVABLE, tool_table
 from toolhop_tools.scenarios.label import Checks, Scenario
 from toolhop_tools.scenarios.make import Recipe
@@ -27,6 +27,28 @@ from toolhop_tools.writers.families import families as by_family
 from toolhop_tools.writers.labels import Results, broken
 from toolhop_tools.writers.official_api import Names, api, arguments, as_function
 
+FACT = program(
+    "how_much",
+    f"def how_much(stream, want):\n    table = {FACTS}\n    if stream not in table:\n"
+    "        raise ValueError('no such stream')\n"
+    "    return {'stream': stream, want: table[stream][want]}\n",
+    "Measures of running water: its length, or how many bridges cross it.",
+    {"stream": {"type": "string"}, "want": {"type": "string", "enum": ["length", "bridges"]}},
+)
+WHOLE = Item(
+    "whole",
+    "Add 58 to the number that is the length of the river that flows through Borough.",
+    "985",
+    (
+        Hop("Which river flows through Borough?", "Wend", RIVER),
+        Hop("What is the length of the Wend?", "927", FACT),
+        Hop("What is the sum of 927 and 58?", "985", SUM),
+    ),
+    "rivers",
+    "number",
+)
+"""Three hops whose tools read otherwise than each other."""
+DATA = [WHOLE, OTHER, PEAK]
 GOLDEN = Path(__file__).parents[1] / "golden"
 INTO = (*toolbehonest.USED[:2], *toolbehonest.USED[3:], *reversed(relytoolbench.HIDING),
         Scenario.UNMATCHED, Scenario.RESERVE)  # fmt: skip
@@ -175,8 +197,8 @@ def test_every_subtask_is_made_in_pairs(family: Family) -> None:
 def test_the_choice_that_is_gone_is_named(family: Family) -> None:
     (row,) = (r for r in rows(toolbehonest.write([family]), toolbehonest.FILE)
               if r["subtask"] == "iter")  # fmt: skip
-    assert "want: one of length, bridges." in tool_table(row["tools"])["river_fact"]
-    assert "want: one of bridges; not length." in tool_table(row["unsolvable_tools"])["river_fact"]
+    assert "want: one of length, bridges." in tool_table(row["tools"])["how_much"]
+    assert "want: one of bridges; not length." in tool_table(row["unsolvable_tools"])["how_much"]
 
 
 def test_a_limit_that_the_task_does_not_show_gives_no_row(family: Family) -> None:
@@ -186,6 +208,38 @@ def test_a_limit_that_the_task_does_not_show_gives_no_row(family: Family) -> Non
 
     files = toolbehonest.write([replace(family, members=tuple(map(blind, family.members)))])
     assert files.left == {Scenario.LIMITED_CLONES: {Reason.UNSEEN_LIMIT: 1}}
+
+
+def _reads_like(tool: Tool, name: str) -> Tool:
+    return replace(tool, schema=replace(tool.schema, name=name))
+
+
+def test_tools_that_read_alike_are_no_plan(family: Family) -> None:
+    def alike(one: Labelled) -> Labelled:
+        first, second, last = one.item.hops
+        last = replace(last, tool=_reads_like(first.tool, last.tool.name))
+        return replace(one, item=replace(one.item, hops=(first, second, last)))
+
+    several = [one for one in family.members if len(one.item.hops) == 3]
+    files = toolbehonest.write([replace(family, members=tuple(map(alike, several)))])
+    assert files.rows.total() == 0
+    assert all(reasons == {Reason.ALIKE: 1} for reasons in files.left.values())
+
+
+def test_no_list_has_a_tool_of_another_item_that_reads_like_an_own_one(family: Family) -> None:
+    def alike(one: Labelled) -> Labelled:
+        tools = [_reads_like(RIVER, tool.name) for tool in one.item.others]
+        return replace(one, item=replace(one.item, others=tuple(tools)))
+
+    kinds = (Scenario.PLAIN, Scenario.MISSING_TOOL, Scenario.MISSING_PARAMETERS)
+    members = [one for one in family.members if one.label.scenario in kinds]
+    changed = replace(family, members=tuple(map(alike, members)))
+    (row,) = rows(toolbehonest.write([changed]), toolbehonest.FILE)
+    own = {hop.tool.name for hop in WHOLE.hops}
+    assert tool_table(row["tools"]).keys() == own | toolbehonest.OWN.keys()
+    files = rely(changed)
+    for name in files.data:
+        assert {api["api_name"] for api in rows(files, name)[0]["api_list"]} == own
 
 
 def test_a_plan_with_a_tool_twice_is_one_with_repetition(family: Family) -> None:
@@ -240,11 +294,11 @@ def test_where_rows_are_from_is_written_beside_them(family: Family) -> None:
     assert {one["family"] for one in lines} == {"whole"}
     assert [hidden["value"] for hidden in lines[1]["hidden"]] == ["Borough", 58]
     assert lines[2]["reserve"] == [
-        "river_of_for_toolhop", "river_fact_for_toolhop", "sum_of_for_toolhop",
+        "river_of_for_toolhop", "how_much_for_toolhop", "sum_of_for_toolhop",
     ]  # fmt: skip
     gold = json.loads(files.texts["gold.jsonl"])
     assert gold["answer"] == "985"
-    assert [one["from_results"] for one in gold["calls"]] == [[], ["river"], ["first"]]
+    assert [one["from_results"] for one in gold["calls"]] == [[], ["stream"], ["first"]]
 
 
 # -- labels ------------------------------------------------------------------------------------

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from enum import StrEnum
+from functools import cache
 
 from toolhop_sandbox.base import Program
 from toolhop_sandbox.outcome import JSON
+from toolhop_tools.construct.duplicates import likeness
 from toolhop_tools.errors import DataError
-from toolhop_tools.model import Item, Tool
+from toolhop_tools.model import Item, Tool, ToolSchema
 from toolhop_tools.scenarios.label import FIELD, Label, Scenario, label_of, own_id
 
 ORIGINS = "origins.jsonl"
@@ -24,6 +27,8 @@ class Reason(StrEnum):
     NO_TWIN = "its solvable sibling is not in the file"
     NO_PLAIN = "its plain item is not in the file"
     UNSEEN_LIMIT = "the task does not say the value that the limits are about"
+    ALIKE = "two of its tools read too much alike for a plan to tell them apart"
+    NO_OTHER = "no tool of another item is left that does not read like one of its own"
     SAME_ROW = "another row is the same"
     NAME = "a tool has a name that the format keeps for its own"
     SAME_NAMES = "two parameters have the same name in the official form"
@@ -42,6 +47,18 @@ class Labelled:
     def shown(self) -> dict[str, Tool]:
         """The tools on offer, without those that act on the episode."""
         return {k: tool for k, tool in self.item.tools.items() if isinstance(tool.body, Program)}
+
+    @property
+    def available(self) -> dict[str, Tool]:
+        """The tools on offer, and those of other items that are held back: for a label they were
+        tried in vain like those on offer. In an order that tells nothing.
+        """
+        held = {tool.name: tool for tool in self.item.others if isinstance(tool.body, Program)}
+        found = held | self.shown
+        return {name: found[name] for name in sorted(found, key=self._place)}
+
+    def _place(self, name: str) -> str:
+        return hashlib.sha256(f"{self.label.family}/{name}".encode()).hexdigest()
 
     @property
     def hop_tools(self) -> list[str]:
@@ -93,6 +110,25 @@ def _covers(solvable: Labelled, one: Labelled) -> bool:
         )
     )
     return same and one.shown.keys() <= solvable.shown.keys()
+
+
+ALIKE = 0.4
+"""TF-IDF cosine of two tool schemas from which one reads as if it did the other's job. Labels are
+shown by running; whoever plans, or only reads the tools, goes by what they say."""
+
+
+@cache
+def _alike(one: str, other: str) -> float:
+    def schema(text: str) -> ToolSchema:
+        return ToolSchema(**json.loads(text))
+
+    return likeness(schema(one), schema(other))
+
+
+def reads_like(one: Tool, other: Tool) -> bool:
+    """Whether a tool reads as if it did the other's job, or is the same one."""
+    texts = sorted(json.dumps(asdict(each.schema), ensure_ascii=False) for each in (one, other))
+    return _alike(*texts) >= ALIKE
 
 
 def families(items: Iterable[Item], *, origin: str) -> tuple[Family, ...]:

@@ -13,12 +13,10 @@ official rows have no place for, the calls and the answer, stands in a file besi
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-from toolhop_sandbox.base import Program
 from toolhop_sandbox.outcome import JSON, Returned
 from toolhop_tools.model import Tool
 from toolhop_tools.readers.relytoolbench import GROUPS, KINDS
@@ -35,6 +33,7 @@ from toolhop_tools.writers.families import (
     Reason,
     as_lines,
     as_rows,
+    reads_like,
 )
 from toolhop_tools.writers.labels import Results
 from toolhop_tools.writers.official_api import (
@@ -135,7 +134,10 @@ def _add(
     family: Family | None = None,
 ) -> bool:
     """Add an item's row to a set; whether it has one."""
-    shown, relevant = _listed(one), list[JSON]()
+    shown, relevant = _listed(one, plain), list[JSON]()
+    if not shown:
+        book.files.leave(name, Reason.NO_OTHER)
+        return False
     listed = [api(tool, book.names.of(tool)) for tool in shown]
     if refused := [each for each in listed if isinstance(each, Reason)]:
         book.files.leave(name, refused[0])
@@ -156,18 +158,14 @@ def _add(
     return True
 
 
-def _listed(one: Labelled) -> list[Tool]:
-    """The tools on offer and those held back, in an order that tells nothing.
-
-    Those held back are of other items; for each label they were tried in vain like those on offer.
-    """
-    held = [tool for tool in one.item.others if isinstance(tool.body, Program)]
-    found = {tool.name: tool for tool in (*one.shown.values(), *held)}
-
-    def place(name: str) -> str:
-        return hashlib.sha256(f"{one.label.family}/{name}".encode()).hexdigest()
-
-    return [found[name] for name in sorted(found, key=place)]
+def _listed(one: Labelled, plain: Labelled) -> list[Tool]:
+    """The item's own tools, as far as they are on offer, and those that do not read like one."""
+    own = [hop.tool for hop in plain.item.hops]
+    return [
+        tool
+        for name, tool in one.available.items()
+        if name in plain.hop_tools or not any(reads_like(tool, each) for each in own)
+    ]
 
 
 def _origin(book: _Book, name: str, number: int, one: Labelled, family: Family | None) -> Row:

@@ -15,6 +15,7 @@ hop, then ``Finish``; the unsolvable one ``UnsolvableQuery`` where a hop lost it
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -35,6 +36,7 @@ from toolhop_tools.writers.families import (
     Reason,
     as_lines,
     as_rows,
+    reads_like,
 )
 
 FILE = "made_en.json"
@@ -60,6 +62,9 @@ class _Pair:
     subtask: str
     unsolvable: Labelled
     solvable: Labelled
+    left: Mapping[str, Tool]
+    """The tools of the unsolvable list, and of the solvable one."""
+    whole: Mapping[str, Tool]
 
 
 def used(family: Family) -> list[Labelled]:
@@ -103,14 +108,28 @@ def _paired(family: Family, one: Labelled) -> _Pair | Reason:
     twin = family.twin(one)
     if twin is None:
         return Reason.NO_TWIN
-    if {*one.shown, *twin.shown} & OWN.keys():
+    if {*one.available, *twin.available} & OWN.keys():
         return Reason.NAME
     kind = one.label.scenario
     if kind is Scenario.LIMITED_CLONES and not all(
         _says(twin, number - 1) for number in one.label.lost
     ):
         return Reason.UNSEEN_LIMIT
-    return _Pair(_subtask(one, twin), one, twin)
+    own = [hop.tool for hop in twin.item.hops]
+    if any(a.name != b.name and reads_like(a, b) for a, b in itertools.combinations(own, 2)):
+        return Reason.ALIKE
+    # Clones are told apart by their limits, which stand in the text.
+    free = {*twin.hop_tools, *(twin.shown if kind is Scenario.LIMITED_CLONES else ())}
+    kept = {
+        name: tool
+        for name, tool in twin.available.items()
+        if name in free
+        or (name in one.available and not any(reads_like(tool, each) for each in own))
+    }
+    left = {name: tool for name, tool in one.available.items() if name in kept}
+    if not left:
+        return Reason.NO_OTHER
+    return _Pair(_subtask(one, twin), one, twin, left, kept)
 
 
 def _subtask(one: Labelled, twin: Labelled) -> str:
@@ -149,9 +168,9 @@ def _row(pair: _Pair) -> dict[str, JSON]:
     return {
         "subtask": pair.subtask,
         "task": _task(solvable),
-        "tools": _tools(solvable.shown, {}),
+        "tools": _tools(pair.whole, {}),
         "unsolvable_task": _task(unsolvable),
-        "unsolvable_tools": _tools(unsolvable.shown, solvable.shown),
+        "unsolvable_tools": _tools(pair.left, pair.whole),
         "planning_tools": plans[0],
         "planning_tools_unsolvable": plans[1],
     }
