@@ -32,6 +32,7 @@ WITHIN_AGENTS = (
     {"runs"},
     {"ablate", "compare", "construct", "export", "serve", "play"},
     {
+        "card",
         "report",
         "review",
         "stacked",
