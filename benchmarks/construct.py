@@ -3,6 +3,7 @@
     python -m benchmarks.construct plants [--each 2]     every kind of fault, at first and for good
     python -m benchmarks.construct sixty                 60 items, checked by other commands
     python -m benchmarks.construct kills [--kills 50]    killed over and over
+    python -m benchmarks.construct cache [--kills 50]    the same, each time into a new folder
 
 Each is a folder under ``--out`` that `toolhop construct --show` reads. No model is asked.
 """
@@ -11,6 +12,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import random
 import shutil
 import signal
@@ -21,11 +23,14 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
-from toolhop_agents.scripted.constructor.model import plant_of
+from toolhop_agents.models.loopback import LoopbackServer, Request
+from toolhop_agents.scripted.constructor.model import constructing, plant_of
 from toolhop_agents.scripted.constructor.plants import PLANTS
+from toolhop_env.messages import Reply
 from toolhop_env.statistics.agreement import wilson
 from toolhop_tools.construct.accept import CONSTANTS
 
+KEY = {**os.environ, "OPENAI_API_KEY": "none is needed on loopback"}
 TOOLHOP = [sys.executable, "-c", "from toolhop_agents.cli import main; main()"]
 
 
@@ -154,6 +159,52 @@ def kills(out: Path, sandbox: str, count: int, items: int) -> None:
         print(f"{name}: {'the same bytes' if same else 'DIFFERENT'}")
 
 
+def cache(out: Path, sandbox: str, count: int, items: int) -> None:
+    plain, kept = fresh(out / "uncached"), fresh(out / "cache")
+    begin = ["--domain", "General", "--items", str(items), "--least-yield", "0",
+             "--sandbox", sandbox, "--model", "openai/scripted"]  # fmt: skip
+    play, asked, rng = constructing("clumsy"), Counter[str](), random.Random(7)
+
+    def counted(request: Request) -> Reply:
+        asked[json.dumps(request.body["messages"])] += 1
+        return play(request)
+
+    def command(folder: Path, url: str) -> list[str]:
+        own = ["--base-url", url, "--cache", str(kept), "--out", str(folder)]
+        return construct(*begin, *own)
+
+    with LoopbackServer(play) as server:
+        subprocess.run(
+            construct(*begin, "--base-url", server.base_url, "--out", str(plain)),
+            check=True, stdout=subprocess.DEVNULL, env=KEY,
+        )  # fmt: skip
+    wanted, done = len(rows(plain, "reply")), 0
+    with LoopbackServer(counted) as server:
+        while done < count:
+            process = subprocess.Popen(
+                command(fresh(out / "cut"), server.base_url), stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL, start_new_session=True, env=KEY,
+            )  # fmt: skip
+            before, more = server.requests, rng.randint(1, max(2, 2 * wanted // count))
+            while process.poll() is None and server.requests < before + more:
+                time.sleep(0.01)
+            if process.poll() is not None:
+                break
+            process.send_signal(signal.SIGKILL)
+            process.wait()
+            done += 1
+        last = fresh(out / "last")
+        subprocess.run(
+            command(last, server.base_url), check=True, stdout=subprocess.DEVNULL, env=KEY
+        )
+    total = asked.total()
+    print(f"{done} kills, each into a new folder; {wanted} replies without cache or kill")
+    print(f"requests {total}, of which asked again as they were under way: {total - len(asked)}")
+    for name in ("items.jsonl", "certificates.jsonl", "books.jsonl", "funnel.json"):
+        a, b = ((folder / name).read_bytes() for folder in (plain, last))
+        print(f"{name}: {'the same bytes' if a == b else 'DIFFERENT'}")
+
+
 def size(folder: Path) -> int:
     path = folder / "ledger.jsonl"
     return path.read_bytes().count(b"\n") if path.exists() else 0
@@ -161,7 +212,7 @@ def size(folder: Path) -> int:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("what", choices=["plants", "sixty", "kills"])
+    parser.add_argument("what", choices=["plants", "sixty", "kills", "cache"])
     parser.add_argument("--out", type=Path, default=Path("construct-benchmark"))
     parser.add_argument("--sandbox", default="process")
     parser.add_argument("--each", type=int, default=2)
@@ -172,6 +223,8 @@ def main() -> None:
         plants(given.out, given.sandbox, given.each)
     elif given.what == "sixty":
         sixty(given.out, given.sandbox, given.items or 60)
+    elif given.what == "cache":
+        cache(given.out, given.sandbox, given.kills, given.items or 3)
     else:
         kills(given.out, given.sandbox, given.kills, given.items or 6)
 

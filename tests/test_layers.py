@@ -32,6 +32,7 @@ WITHIN_AGENTS = (
     {"runs"},
     {"ablate", "compare", "construct", "environment", "export", "serve", "play"},
     {
+        "card",
         "report",
         "review",
         "stacked",

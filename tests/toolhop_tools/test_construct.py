@@ -347,6 +347,16 @@ def test_names_are_values_where_gold_calls_are_not_known() -> None:
     assert {*values_of(item)} == {"Ann Lee", "1901", "Yuen Woo Ping", "Élan"}
 
 
+def test_without_gold_calls_a_copy_is_found_by_the_places_where_names_stand() -> None:
+    asked = "Did the uncle of Ann Lee and the aunt of Bo Ek meet the son of Cy Orr in Dijon?"
+    told = tuple(replace(hop, gold=None) for hop in builtin().items[0].hops)
+    one = replace(builtin().items[0], question=asked, hops=told)
+    copy = replace(spelled(one, 7), hops=tuple(replace(hop, question="?") for hop in told))
+    assert "places of its question with a value stand in" in Against([one]).overlap(copy)
+    other = asked.replace("Ann Lee", "Al Fox").replace("Bo Ek", "Di Roy").replace("Cy Orr", "Ed Um")
+    assert Against([one]).overlap(replace(copy, question=other)) == ""
+
+
 def test_an_item_in_other_words_is_a_duplicate_by_its_values_and_answers() -> None:
     one = builtin().items[0]
     told = [replace(hop, question=f"Step {n}.") for n, hop in enumerate(one.hops)]

@@ -12,7 +12,7 @@ from functools import cache
 
 from toolhop_sandbox.base import Program
 from toolhop_sandbox.outcome import JSON
-from toolhop_tools.construct.duplicates import likeness
+from toolhop_tools.construct.likeness import likeness
 from toolhop_tools.errors import DataError
 from toolhop_tools.model import Item, Tool, ToolSchema
 from toolhop_tools.scenarios.label import FIELD, Label, Scenario, label_of, own_id

@@ -18,6 +18,7 @@ from rich.console import Console
 from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TransferSpeedColumn
 
 from toolhop_agents import data_view
+from toolhop_agents.cli.data_card import card
 from toolhop_agents.cli.data_made import export_made
 from toolhop_agents.cli.json_output import json_option, write_json
 from toolhop_agents.construct.family import Kin
@@ -58,6 +59,9 @@ def data_option(function: F) -> F:
 @click.group()
 def data() -> None:
     """Look at data sets, check them, fetch and export them."""
+
+
+data.add_command(card)
 
 
 @data.command("list")

@@ -1,0 +1,153 @@
+"""`toolhop data card`: figures are counted, foreign text is no markup, gaps are said to be gaps."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml  # type: ignore[import-untyped]
+
+from tests.agents import command
+from tests.agents.made_folder import write_folder
+from toolhop_agents.card.collect import collect
+from toolhop_agents.card.page import Card, Section, Table, licence_lines, markdown
+from toolhop_agents.construct import folder as folders
+from toolhop_agents.construct.reviews import add
+from toolhop_sandbox.outcome import JSON
+from toolhop_tools.construct.accept import Criterion, Judged
+from toolhop_tools.construct.reviews import Review, Ruling
+from toolhop_tools.model import DataSet
+from toolhop_tools.readers.folder import builtin
+from toolhop_tools.readers.toolhop import to_rows
+
+
+def head(text: str) -> dict[str, Any]:
+    _, found, _ = text.split("---\n", 2)
+    value: dict[str, Any] = yaml.safe_load(found)
+    return value
+
+
+def table(card: Card, title: str, first: str) -> dict[str, tuple[str, ...]]:
+    """A table's rows by their first cell."""
+    [section] = [one for one in card.sections if one.title == title]
+    [found] = [one for one in section.parts if isinstance(one, Table) and one.head[0] == first]
+    return {row[0]: row[1:] for row in found.rows}
+
+
+def text(card: Card, title: str) -> str:
+    [section] = [one for one in card.sections if one.title == title]
+    return "\n".join(one for one in section.parts if isinstance(one, str))
+
+
+def test_a_made_folder_is_counted_whole(tmp_path: Path) -> None:
+    one = builtin().by_id["geography-1"]
+    family: dict[str, JSON] = {"family": one.id, "licence": "CC-BY-4.0", "question_by": "model"}
+    unsafe: dict[str, JSON] = {**family, "official_unsafe": ["it ends in 0"]}
+    items = write_folder(
+        tmp_path / "made",
+        (replace(one, extra=family), replace(builtin().by_id["geography-3"], extra=unsafe)),
+    )
+    for name, ruling in (("anna", Ruling.ACCEPT), ("ben", Ruling.REJECT)):
+        add(tmp_path / "made", Review(name, items[0].id, items[0].digest, ruling, "why"))
+    card = collect(str(tmp_path / "made"))
+    assert card.items == 2
+    assert table(card, "Sizes", "what")["items"] == ("2",)
+    hops = sum(len(item.hops) for item in items)
+    assert table(card, "Sizes", "what")["hops"] == (f"{hops}",)
+    assert table(card, "Sizes", "domain") == {"Geography": ("2",)}
+    assert table(card, "Licence", "licence") == {"CC-BY-4.0": ("2",)}
+    assert table(card, "Provenance", "what")["cost, whoever paid"] == ("$0.7500",)
+    assert table(card, "Provenance", "what")["tokens"] == ("3,000",)
+    assert table(card, "Provenance", "setting")["model"] == ("openai/made-up",)
+    assert "2 of 3, 66.7 % (95 %: 20.8 to 93.9)" in text(card, "Funnel")
+    assert table(card, "Funnel", "rejected at") == {"code of hop 1": ("1",)}
+    assert table(card, "Criteria", "criterion")["proven"] == ("1", "2 of 2")
+    assert table(card, "Proofs", "what")["items proven, of all"][0].startswith("2 of 2")
+    assert table(card, "Families", "what")["items of the largest"] == ("2",)
+    assert table(card, "Reviews", "what")["left out of an export"] == ("1",)
+    [pair] = table(card, "Reviews", "who").values()
+    assert (pair[0], pair[3]) == ("1", "1")
+    limits = text(card, "Known limits")
+    assert "answer of 1 item by accident" in limits
+    assert "1 of 2 items were not judged by two people" in limits
+    whole = markdown(card)
+    assert "anna" not in whole
+    assert str(tmp_path) not in whole
+    assert head(whole) == {
+        "pretty_name": "made",
+        "license": "cc-by-4.0",
+        "size_categories": ["n<1K"],
+        "task_categories": ["question-answering"],
+        "tags": ["tool-use", "function-calling", "multi-hop", "toolhop-env", "synthetic"],
+        "configs": [{"config_name": "default", "data_files": "items.jsonl"}],
+    }
+
+
+def test_what_was_asked_of_a_model_without_tools_is_summed(tmp_path: Path) -> None:
+    write_folder(tmp_path)
+    rows = folders.read_books(tmp_path)
+    assert "none was asked" in text(collect(str(tmp_path)), "Criteria")
+    for row, right in zip(rows, (1, 0, 0), strict=False):
+        figure: dict[str, JSON] = {"model": "a_b", "asked": 4, "right": right, "share": right / 4}
+        row["criteria"].append(Judged(Criterion.DIRECT, not right, figure).to_json())
+    folders.write_lines(tmp_path / folders.BOOKS, rows)
+    assert r"Without tools a\_b is right in 1 of 12, 8.3 %" in text(
+        collect(str(tmp_path)), "Criteria"
+    )
+
+
+def test_of_other_data_it_says_what_is_not_known(tmp_path: Path) -> None:
+    path = tmp_path / "mine.json"
+    items = builtin().items[:3]
+    path.write_text(json.dumps(to_rows(DataSet("mine", "", items))), encoding="utf-8")
+    card = collect(str(path))
+    whole = markdown(card)
+    assert head(whole)["license"] == "unknown"
+    assert "The licence is not known." in whole
+    assert "Families are not known" in whole
+    assert "Whether items can be solved is not known" in whole
+    assert "Funnel, criteria, reviews and checks of overlap are not known" in whole
+    assert table(card, "Provenance", "what")["read from"] == ("mine.json",)
+    assert collect("builtin").items == len(builtin().items)
+
+
+def test_foreign_text_is_no_markup() -> None:
+    hostile = "a|b\n---\n<script>x</script> [c](d) `e` \x1b[31m"
+    rows = Table(("x|y",), ((hostile,),))
+    card = Card(hostile, "Sum.", 5, (hostile,), (), {hostile: hostile}, (Section("S", (rows,)),))
+    whole = markdown(card)
+    found = head(whole)
+    assert found["license"] == "other"
+    assert [*found["configs"][0].values()] == [hostile, hostile]
+    body = whole.split("---\n", 2)[2]
+    row = body.splitlines()[-2]
+    assert row.count("|") - row.count("\\|") == 2
+    assert "<script" not in body
+    assert "\x1b" not in body
+
+
+@pytest.mark.parametrize(
+    ("given", "lines"),
+    [
+        ([], ["license: unknown"]),
+        (["own"], ["license: unknown"]),
+        (["Apache 2.0"], ['license: "apache-2.0"']),
+        (["Apache-2.0"], ['license: "apache-2.0"']),
+        (["MIT", "CC BY 4.0"], ['license: ["mit", "cc-by-4.0"]']),
+        (["MIT", "mine"], ["license: other", 'license_name: "MIT, mine"']),
+    ],
+)
+def test_licences_have_the_names_of_the_hub(given: list[str], lines: list[str]) -> None:
+    assert [*licence_lines(given)] == lines
+
+
+def test_the_command_writes_a_file_once(tmp_path: Path) -> None:
+    out = str(tmp_path / "README.md")
+    assert command.toolhop("data", "card", "builtin", "-o", out).returncode == 0
+    assert Path(out).read_text(encoding="utf-8").startswith("---\npretty_name: ")
+    again = command.toolhop("data", "card", "builtin", "-o", out)
+    assert (again.returncode, "--force replaces it" in again.stderr) == (2, True)
+    assert command.toolhop("data", "card", "builtin", "-o", out, "--force").returncode == 0
