@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 import importlib.util
 import subprocess
 import sys
@@ -51,10 +52,18 @@ SHOWS = {"stacked", "table", "terminal", "trace_view", "data_view"}
 WORKER_MAY = {"RestrictedPython", "toolhop_sandbox", *sys.stdlib_module_names}
 
 
+@functools.cache
+def nodes(path: Path) -> tuple[ast.AST, ...]:
+    """Those of a file's syntax tree that the tests below ask about; each file is read once."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    asked = (ast.Import, ast.ImportFrom, ast.Constant, ast.Attribute)
+    return tuple(node for node in ast.walk(tree) if isinstance(node, asked))
+
+
 def imported(path: Path) -> set[str]:
     """Top-level names of everything that a file imports, wherever in the file."""
     found = set()
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    for node in nodes(path):
         if isinstance(node, ast.Import):
             found |= {alias.name.split(".")[0] for alias in node.names}
         elif isinstance(node, ast.ImportFrom) and node.level == 0 and node.module:
@@ -74,7 +83,7 @@ def test_layer_imports_only_earlier_layers(layer: str) -> None:
 def parts_imported(path: Path) -> set[str]:
     """The parts of `toolhop_agents` that a file imports."""
     found = set()
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    for node in nodes(path):
         if isinstance(node, ast.ImportFrom) and node.module:
             names = node.module.split(".")
             if names[0] == "toolhop_agents":
@@ -116,10 +125,9 @@ def test_no_file_but_a_scorer_names_a_benchmarks_measures(layer: str) -> None:
         place = path.relative_to(ROOMS[layer]).as_posix()
         if any(place.startswith(folder) for folder in MAY_NAME_MEASURES):
             continue
-        tree = ast.parse(path.read_text(encoding="utf-8"))
-        constants = [n.value for n in ast.walk(tree) if isinstance(n, ast.Constant)]
+        constants = [n.value for n in nodes(path) if isinstance(n, ast.Constant)]
         texts = {value for value in constants if isinstance(value, str)}
-        names = {n.attr for n in ast.walk(tree) if isinstance(n, ast.Attribute)}
+        names = {n.attr for n in nodes(path) if isinstance(n, ast.Attribute)}
         found = (texts | names) & (MEASURES - {"strict", "official", "chain"})
         found |= {name for name in ("strict", "official") if name in texts}
         if found:

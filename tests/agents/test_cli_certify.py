@@ -16,7 +16,7 @@ from tests.agents import command
 from tests.launcher import Launched
 from tests.toolhop_tools.rows import write
 
-pytestmark = pytest.mark.usefixtures("inline_module")
+pytestmark = [pytest.mark.heavy, pytest.mark.usefixtures("inline_module")]
 
 LENGTH = "def word_length(word):\n    return len(word)\n"
 SQUARE = "def square(number):\n    return number * number\n# square(4)\n"

@@ -13,7 +13,7 @@ from tests.agents import command
 from toolhop_tools.load import load
 from toolhop_tools.scenarios.label import Scenario, label_of
 
-pytestmark = pytest.mark.usefixtures("inline_module")
+pytestmark = [pytest.mark.heavy, pytest.mark.usefixtures("inline_module")]
 
 INTO = "missing-tool,broken-tool,flaky-tool"
 

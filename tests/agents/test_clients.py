@@ -56,9 +56,10 @@ SAID = Reply("höre", CALLS, Usage(10, 3))
 
 NAMES = [
     pytest.param("openai/test", id="openai"),
-    pytest.param("litellm/openai/test", id="litellm"),
+    # To import litellm takes two seconds.
+    pytest.param("litellm/openai/test", id="litellm", marks=pytest.mark.heavy),
     # A provider that litellm asks by its own HTTP code, and whose prices it knows.
-    pytest.param("deepseek/deepseek-chat", id="litellm-native"),
+    pytest.param("deepseek/deepseek-chat", id="litellm-native", marks=pytest.mark.heavy),
 ]
 
 

@@ -26,7 +26,7 @@ from toolhop_tools.construct.accept import Criterion, hazards
 from toolhop_tools.construct.seeds import Seed, World, proposed
 from toolhop_tools.load import load
 
-pytestmark = pytest.mark.usefixtures("inline_module")
+pytestmark = [pytest.mark.heavy, pytest.mark.usefixtures("inline_module")]
 
 FILES = (folders.ITEMS, folders.CERTIFICATES, folders.BOOKS, folders.FUNNEL)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -65,7 +66,11 @@ def figures(summary: dict[str, Any]) -> dict[str, float]:
 
 def played(data: str, agent: str, folder: Path, *more: str) -> dict[str, float]:
     with served(data, agent) as server, LoopbackServer(judge) as judges:
-        done = toolhop("run", "--data", data, *flags(server, judges, folder), *more)
+        return found(toolhop("run", "--data", data, *flags(server, judges, folder), *more))
+
+
+def found(done: subprocess.CompletedProcess[str]) -> dict[str, float]:
+    """The figures of a run in which all went well."""
     assert done.returncode == 0, done.stderr
     answer = json.loads(done.stdout)
     (summary,) = answer["summaries"]
@@ -91,19 +96,22 @@ WANTED: dict[str, dict[str, float]] = {
 def test_scripted_agents_get_what_they_earn_over_the_wire(
     agent: str, data: str, tmp_path: Path
 ) -> None:
-    found = played(data, agent, tmp_path / "logs")
-    assert {name: found[name] for name in WANTED[agent]} == pytest.approx(WANTED[agent])
+    values = played(data, agent, tmp_path / "logs")
+    assert {name: values[name] for name in WANTED[agent]} == pytest.approx(WANTED[agent])
 
 
 @pytest.mark.data
 def test_gold_solves_a_whole_published_set(tmp_path: Path) -> None:
     data = f"relytoolbench:{SHARED / 'relytoolbench' / 'G1_instruction.json'}"
-    found = played(data, "gold", tmp_path, "--max-samples", "2")
-    assert (found["pass"], found["strict"], found["hallucination"]) == (1.0, 1.0, 0.0)
+    with LoopbackServer(judge) as judges:
+        asked = ("--judge", "openai/judge", "--judge-base-url", judges.base_url)
+        gold = ("run", "--data", data, "--agent", "gold", "--log-dir", str(tmp_path), "--json")
+        values = found(toolhop(*gold, *asked))
+    assert (values["pass"], values["strict"], values["hallucination"]) == (1.0, 1.0, 0.0)
     # In 6 rows no relevant tool can be called with what the query says; an answer without a
     # call is officially a hallucinated one.
-    assert found["reliable_pass"] == pytest.approx(157 / 163)
-    assert found["reply_template"] + found["reply_default"] == 1.0
+    assert values["reliable_pass"] == pytest.approx(157 / 163)
+    assert values["reply_template"] + values["reply_default"] == 1.0
 
 
 def test_only_what_is_meant_to_fail_is_errored(data: str, tmp_path: Path) -> None:

@@ -27,7 +27,7 @@ from toolhop_env.trace import Ending
 from toolhop_tools.model import DataSet
 from toolhop_tools.readers.toolhop import to_rows
 
-pytestmark = pytest.mark.usefixtures("inline_module")
+pytestmark = [pytest.mark.heavy, pytest.mark.usefixtures("inline_module")]
 
 SAMPLES = Path(__file__).parent / "samples"
 USAGE = Usage(100, 10)

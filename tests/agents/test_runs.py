@@ -31,7 +31,7 @@ from toolhop_tools.load import load
 from toolhop_tools.model import DataSet
 from toolhop_tools.readers.toolhop import to_rows
 
-pytestmark = pytest.mark.usefixtures("inline_module")
+pytestmark = [pytest.mark.heavy, pytest.mark.usefixtures("inline_module")]
 
 COUNT = 6
 
