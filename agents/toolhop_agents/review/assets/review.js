@@ -189,6 +189,7 @@ const show = async (id) => {
   byId("after").disabled = state.queue.at(-1) === id;
   byId("verdict").hidden = false;
   reason.value = state.items[at].reason;
+  delete reason.dataset.rejects;
   marked(state.items[at]);
   window.scrollTo(0, 0);
   byId("question").focus({ preventScroll: true });
