@@ -71,7 +71,7 @@ def page(report: dict[str, Any]) -> Iterator[str]:
 
 
 def _remarks(tools: list[Any]) -> Iterator[str]:
-    """What is no failure and worth knowing, by class."""
+    """What is not a failure and worth knowing, by class."""
     found = _classes(tools, "valid-input", "remarks")
     if not found:
         return

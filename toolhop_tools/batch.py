@@ -36,7 +36,7 @@ from toolhop_sandbox.outcome import (
 BATCH = 64
 """Argument sets a batch: a process costs some 3 ms, a call of a usual tool some 10 µs."""
 BATCH_CHARS = 200_000
-"""Length of results after which a batch ends early; a longer single result is no entry at all."""
+"""Length of results after which a batch ends early; a longer single one is not an entry at all."""
 BATCH_S = 0.25
 """Seconds after which a batch ends early; the rest is another batch."""
 PARTS = 8
@@ -174,7 +174,7 @@ def one_by_one(program: Program, sets: Sequence[Arguments], *, most_cut: int = M
 
 
 def with_driver(program: Program, template: str) -> Program | None:
-    """The program with a driver as its function; None where the function's name is no name.
+    """The program with a driver as its function; None where the function's name is not a name.
 
     Args:
         program: what is driven.

@@ -19,7 +19,7 @@ def undeclared(schema: Mapping[str, JSON], arguments: Mapping[str, JSON]) -> lis
 
     JSON Schema lets them pass unless `additionalProperties` says otherwise; a Python function
     with keyword arguments does not, so a schema that is silent is read as closed. Objects inside
-    of arguments are no keyword arguments: for them JSON Schema holds as it is written.
+    of arguments are not keyword arguments: for them JSON Schema holds as it is written.
     """
     if schema.get("additionalProperties", False) is not False:
         return []

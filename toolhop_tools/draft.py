@@ -128,7 +128,7 @@ def _typed(parameter: ast.arg) -> dict[str, JSON]:
     except (ValueError, SyntaxError):
         raise CannotDraft(
             f"line {parameter.lineno}: the type hint {ast.unparse(parameter.annotation)} of "
-            f"{parameter.arg} is no JSON type; give {ALLOWED}"
+            f"{parameter.arg} is not a JSON type; give {ALLOWED}"
         ) from None
 
 

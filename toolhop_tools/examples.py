@@ -168,6 +168,6 @@ def _value(node: ast.expr, known: Mapping[str, JSON]) -> JSON:
     if isinstance(node, ast.Name) and node.id in known:
         return known[node.id]
     text = json.dumps(ast.literal_eval(node), ensure_ascii=False, allow_nan=False)
-    text.encode()  # a half of a surrogate pair is no text that a call could carry
+    text.encode()  # a half of a surrogate pair is not text that a call could carry
     value: JSON = json.loads(text)
     return value

@@ -233,7 +233,7 @@ class Item:
     answer: str
     """Empty where the benchmark has no answer in one text."""
     hops: tuple[Hop, ...]
-    """In order; none where the benchmark's gold is no chain."""
+    """In order; none where the benchmark's gold is not a chain."""
     domain: str
     answer_type: str
     previous_answer_type: str = ""

@@ -40,7 +40,7 @@ def loaded(point: EntryPoint, kind: type[Kind]) -> Kind:
     """The object that an entry point names.
 
     Raises:
-        BadPackage: it cannot be imported, or is no `kind`.
+        BadPackage: it cannot be imported, or is not a `kind`.
     """
     found = object_of(point)
     if not isinstance(found, kind):

@@ -27,7 +27,7 @@ class ModelSimulator:
     model: Model
 
     async def respond(self, tool: Tool, arguments: Mapping[str, JSON]) -> Outcome:
-        """What the model says that the tool returns; text that is no JSON is returned as text.
+        """What the model says that the tool returns; text that is not JSON is returned as text.
 
         Raises:
             SandboxFault: the model could not be asked: a fault of ours, not the tool's.

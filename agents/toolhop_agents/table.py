@@ -59,7 +59,7 @@ def value_text(measure: Measure, score: Score) -> str:
 
 
 def table_console() -> Console:
-    """Standard output; where it is no terminal as wide as COLUMNS says, or `FILE_WIDTH`."""
+    """Standard output; where it is not a terminal as wide as COLUMNS says, or `FILE_WIDTH`."""
     console = Console()
     given = console.is_terminal or os.environ.get("COLUMNS", "").isdigit()
     return console if given else Console(width=FILE_WIDTH)
@@ -170,7 +170,7 @@ def detail_table(
     table.add_column("arm" if labels else "agent", prose=True)
     table.add_column("mode")
     measures = [one.heading for one in others] + [one.name for one in conduct]
-    # Agents that are no models take no tokens and cost nothing.
+    # Agents that are not models take no tokens and cost nothing.
     spent = any(one.spent.tokens or one.spent.cost_usd != 0 for one in summaries)
     paid = ("tokens", "seconds", "cost") if spent else ("seconds",)
     for column in ("played", "errored", *measures, *paid):

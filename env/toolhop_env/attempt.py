@@ -16,7 +16,7 @@ from toolhop_env.spending import Spent, spent, spent_on
 from toolhop_env.trace import Trace
 
 FAMILY = "family"
-"""A benchmark's facet: items of one value are no independent draws, as siblings and twins."""
+"""A benchmark's facet: items of one value are not independent draws, as siblings and twins."""
 
 
 class Key(NamedTuple):

@@ -77,7 +77,7 @@ MOST_OBJECTS = 20
 """Braces at which an object is looked for."""
 MOST_LENIENT = 3
 LENIENT_CHARS = 4_000
-"""How often a text that is no JSON is read leniently, which takes up to 5 ms, and up to what
+"""How often a text that is not JSON is read leniently, which takes up to 5 ms, and up to what
 length."""
 
 
@@ -256,7 +256,7 @@ _BESIDE = frozenset({
     "id", "type", "role", "index", "step", "turn", "status", "model", "version", "confidence",
     "name", "action", "thought", "thoughts", "reasoning", "plan", "comment",
 })  # fmt: skip
-"""Keys that may stand beside calls with a value that is no answer."""
+"""Keys that may stand beside calls with a value that is not an answer."""
 
 
 def _objects(text: str, known: dict[str, str]) -> Iterator[Found]:
@@ -271,7 +271,7 @@ def _objects(text: str, known: dict[str, str]) -> Iterator[Found]:
         calls = list(_calls(value, known))
         if calls:
             yield Found(start, start + len(chunk), calls[0])
-        # An object that is no call may be an answer that lists the calls made: not entered.
+        # An object that is not a call may be an answer that lists the calls made: not entered.
         start = text.find("{", start + (1 if value is None else len(chunk)))
 
 

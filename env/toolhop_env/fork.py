@@ -29,7 +29,7 @@ class Failure:
     tool: str
     """The name that was called."""
     hop: int | None
-    """Index (from 0) of the hop whose tool was called; None where it is no hop's."""
+    """Index (from 0) of the hop whose tool was called; None where it is not a hop's."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""Objects that lenient parsers find in a text that is no strict JSON.
+"""Objects that lenient parsers find in a text that is not strict JSON.
 
 A reading is a value and the steps that led to it. Steps change text only by cutting around an
 object, closing what is open and dropping commas: no name and no value is made up.
@@ -144,7 +144,7 @@ def _python_literal(text: str) -> JSON:
         # The parser has opinions on a stranger's escapes and number suffixes.
         warnings.simplefilter("ignore")
         value = ast.literal_eval(text)
-    # Sets, bytes, complex numbers are literals, but not JSON; nor are keys that are no text.
+    # Sets, bytes, complex numbers are literals, but not JSON; nor are keys that are not text.
     if not isinstance(value, dict) or not all(isinstance(key, str) for key in value):
         return None
     result: JSON = json.loads(json.dumps(value, allow_nan=False))

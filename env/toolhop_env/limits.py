@@ -35,7 +35,7 @@ class EpisodeLimits:
     """Replies of the agent. ToolHop's evaluator allows 9."""
     calls: int | None = 64
     """Calls of tools over all turns; parallel calls beyond it are not run. Actions of the episode
-    itself, such as a question to the user, are no calls of tools: they take a turn alone."""
+    itself, such as a question to the user, are not calls of tools: they take a turn alone."""
     tokens: int | None = None
     """Input and output tokens over all turns."""
     time_s: float | None = None

@@ -140,7 +140,7 @@ def conduct(trace: Trace, ended: Ended) -> Conduct:
 
 
 def repeated_failures(calls: Iterable[Called]) -> int:
-    """How many of the calls failed after an equal one had failed. Arguments that are no JSON are
+    """How many of the calls failed after an equal one had failed. Arguments that are not JSON are
     equal where their text is.
     """
     failed = [call.raw for call in calls if call.error is not None]

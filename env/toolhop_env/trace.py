@@ -327,7 +327,7 @@ def from_lines(lines: Iterable[bytes]) -> Trace:
     """Read a trace file's lines, of any format so far. A last line cut short is left out.
 
     Raises:
-        TraceError: another line is no event, or the format is a newer one.
+        TraceError: another line is not an event, or the format is a newer one.
     """
     found: list[Event] = []
     version = FORMAT
@@ -343,7 +343,7 @@ def from_lines(lines: Iterable[bytes]) -> Trace:
             if number == numbered[-1][0] and not line.endswith(b"\n"):
                 break
             raise TraceError(
-                f"line {number} is no event of format {version}: {_first(error)}"
+                f"line {number} is not an event of format {version}: {_first(error)}"
             ) from error
         if not isinstance(found[0], Started):
             raise TraceError(f"line {number} is `{found[0].kind}`; a trace begins with `started`")
@@ -373,8 +373,8 @@ def _format(line: bytes) -> int:
 
 
 def _upgraded(line: bytes, version: int) -> bytes:
-    """A line of an older format as one of this. Raises ValueError: it is no JSON object."""
+    """A line of an older format as one of this. Raises ValueError: it is not a JSON object."""
     event = json.loads(line)
     if not isinstance(event, dict):
-        raise ValueError("it is no JSON object")  # noqa: TRY004 -- reported as every other bad line
+        raise ValueError("it is not a JSON object")  # noqa: TRY004 -- reported as every other bad line
     return json.dumps(formats.upgraded(event, version, STEPS)).encode()

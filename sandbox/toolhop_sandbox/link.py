@@ -36,7 +36,7 @@ HANG_UP_S = 1.0
 """How long a process may live on after it closed its connection. One that ends does both at once;
 one that closed it and goes on has nothing left to say, and is killed."""
 FRAME_OVERHEAD_BYTES = 65536
-"""Room for what is no result: an exception's text, a refusal."""
+"""Room for what is not a result: an exception's text, a refusal."""
 COMPILE_S = 10.0
 """A source of 64 KiB compiles under the policy in less than 1 s."""
 CODE_BYTES = 16 << 20

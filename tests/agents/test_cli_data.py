@@ -284,7 +284,7 @@ def test_data_without_a_published_digest_is_recorded_and_then_checked(
 def test_a_page_in_the_place_of_data_is_not_kept(mirror: str, tmp_path: Path) -> None:
     (tmp_path / "mirror" / "test_en.json").write_text("<html>log in first</html>")
     failed = toolhop("fetch", "toolbehonest", "--url", mirror, code=3)
-    assert "is no JSON file; nothing was kept" in failed.stderr
+    assert "is not a JSON file; nothing was kept" in failed.stderr
     assert not fetch.SOURCES["toolbehonest"].path.exists()
 
 
@@ -368,7 +368,7 @@ def test_a_set_that_is_none_is_refused_or_a_finding(tmp_path: Path) -> None:
     official_copies(tmp_path)
     path = tmp_path / "G1_instruction.json"
     refused = toolhop("validate", f"relytoolbench:{path}?set=xyz", code=1)
-    assert "?set=xyz is no set" in refused.stdout
+    assert "?set=xyz is not a set" in refused.stdout
     path.rename(tmp_path / "mine.json")
     found = toolhop("validate", f"relytoolbench:{tmp_path / 'mine.json'}").stdout
     assert "mine: its tasks are taken for solvable" in found

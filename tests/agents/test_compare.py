@@ -383,7 +383,7 @@ def test_no_figure_and_no_measure_is_cut_in_a_narrow_terminal(play: Play) -> Non
 def test_a_refusal_is_one_message_and_exit_code_2(play: Play, other: Path, tmp_path: Path) -> None:
     oracle = play(agent="oracle")
     cases: list[tuple[list[Path | str], str]] = [
-        ([oracle, tmp_path], "is no run"),
+        ([oracle, tmp_path], "is not a run"),
         ([oracle, other], "cannot be compared"),
         ([oracle, play(agent="do-nothing"), "--by", "weather"], "mode, domain, hops"),
     ]

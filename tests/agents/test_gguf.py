@@ -1,6 +1,6 @@
 """A real model out of a file, served on this machine: small, slow to learn anything from, and real.
 
-`make setup` installs its weights. Files that are no model need none.
+`make setup` installs its weights. Files that are not a model need none.
 """
 
 from __future__ import annotations
@@ -129,7 +129,7 @@ def test_stop_texts_cut_replies_and_broken_calls_are_those_of_any_server(weights
             stop = whole.content[4:7]
             assert stop
             assert stop not in (await said([question], 12, stop=[stop])).content
-            # Arguments that are no JSON: the server refuses them, and gets them wrapped.
+            # Arguments that are not JSON: the server refuses them, and gets them wrapped.
             assert (await said(answered, 4)).retries == 1
 
     anyio.run(ask)
@@ -217,7 +217,7 @@ def test_a_file_that_llama_cpp_cannot_load_is_told_of(weights: Path, tmp_path: P
     [
         (("--gguf", "nowhere.gguf"), "nowhere.gguf cannot be read: No such file or directory"),
         (("--gguf", "."), "cannot be read: Is a directory"),
-        (("--gguf", "text.gguf"), "text.gguf is no GGUF file: it begins with b'no m'"),
+        (("--gguf", "text.gguf"), "text.gguf is not a GGUF file: it begins with b'no m'"),
         (("--gguf", "x.gguf", "--model", "openai/x"), "leave out --model"),
         (("--gguf", "x.gguf", "--agent", "oracle"), "leave out --agent"),
         (("--gguf", "x.gguf", "--base-url", "http://h/v1"), "leave out --base-url"),

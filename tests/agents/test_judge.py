@@ -156,7 +156,7 @@ def test_a_schema_that_is_none_is_the_benchmarks_fault(monkeypatch: pytest.Monke
     found, _, fault = judged(Saying({"first": {}}), asked, monkeypatch)
     assert found == []
     assert isinstance(fault, BenchmarkFault)
-    assert "'first' is no JSON Schema" in str(fault)
+    assert "'first' is not a JSON Schema" in str(fault)
 
 
 def test_a_model_that_gives_no_valid_answer_leaves_it_open_and_is_paid_for(
@@ -244,7 +244,7 @@ def test_what_is_asked_next_follows_from_the_answers(monkeypatch: pytest.MonkeyP
 
 
 class Failing:
-    """A judge of a package, with a bug: it raises what is no fault of a model's."""
+    """A judge of a package, with a bug: it raises what is not a fault of a model's."""
 
     name = "failing"
 

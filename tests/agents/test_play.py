@@ -299,7 +299,7 @@ nothing
         "cannot be written",
         "say what you answer",
         "there is no command :unknown",
-        "'nothing' is no tool",
+        "'nothing' is not a tool",
     ):
         assert text in out
     assert read_trace(copy).started.item == "small-1"
@@ -386,7 +386,7 @@ def test_direct_mode_has_no_tools(agent: Agent, tmp_path: Path) -> None:
 def test_the_last_turn_is_announced(agent: Agent, tmp_path: Path) -> None:
     out = agent("power base=4\npower base=4\n:tools\n", "small-1", "--turn-limit", "2").stdout
     assert "This is the last turn" in out
-    assert "That was the last turn, and it was no answer." in out
+    assert "That was the last turn, and it was not an answer." in out
     (trace,) = traces(tmp_path)
     assert trace.ended
     assert trace.ended.ending is Ending.OUT_OF_TURNS

@@ -198,7 +198,7 @@ def test_a_label_that_is_no_answer_is_named(data: str, tmp_path: Path) -> None:
     assert len(rows) == 3 <= len({row["about"] for row in rows}) + 1, "of all kinds in turn"
     path.write_text(json.dumps([row | {"answer": {"verdict": "Maybe"}} for row in rows]))
     done = toolhop("judge-check", str(run), "--labels", str(path))
-    assert (done.returncode, "'Maybe'} is no answer" in done.stderr) == (2, True), done.stderr
+    assert (done.returncode, "'Maybe'} is not an answer" in done.stderr) == (2, True), done.stderr
 
 
 def test_runs_without_questions_have_nothing_to_check(tmp_path: Path) -> None:

@@ -485,7 +485,7 @@ def test_bad_input_is_one_message(tmp_path: Path) -> None:
         ((store.folder,), "give --verify"),
         ((store.folder, "--verify", "--sample-id", "small-9"), "small-9"),
         ((store.folder, "--verify", "--episode", "small-9"), "no finished episode"),
-        ((store.folder / "episodes", "--verify"), "is no run"),
+        ((store.folder / "episodes", "--verify"), "is not a run"),
     ):
         code, _, err = command(*flags)
         assert code == 2

@@ -322,7 +322,7 @@ def test_figures_and_manifest_say_in_what_order_tools_were_listed(
     assert (summary["perturbation"], summary["tool_order"]) == (shown, order)
     assert RunStore.open(Path(answer["run"])).manifest["data"]["tool_order"] == order
     table = toolhop("score", answer["run"]).stdout
-    assert table.count(f"tools in {order} order") == 2
+    assert table.count(f"tools in {order} order") == 1
     table = " ".join(toolhop("score", answer["run"], "--by", "hops").stdout.split())
     assert table.count(f"tools in {order} order") == 3
 
@@ -469,7 +469,7 @@ def finished(folder: Path) -> int:
         (["--max-retries", "-1"], "not in the range"),
         (["--max-tokens", "0"], "not in the range"),
         (["--run-cost-limit", "nan"], "finite number"),
-        (["--base-url", "localhost"], "is no address; give one such as http://"),
+        (["--base-url", "localhost"], "is not an address; give one such as http://"),
         (["--template", "/dev/null"], "no {question}"),
         (["--config", "/dev/null/x"], "cannot be read"),
         (["--log-dir", "/dev/null/x"], "pass another --log-dir"),

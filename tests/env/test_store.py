@@ -78,7 +78,7 @@ def test_what_is_no_run_is_refused_with_what_to_give(tmp_path: Path) -> None:
     with pytest.raises(StoreError, match="cannot be read"):
         _ = RunStore.open(tmp_path).manifest
     (tmp_path / "bad.jsonl").write_text('{"kind": "nothing"}\n')
-    with pytest.raises(StoreError, match="line 1 is no event"):
+    with pytest.raises(StoreError, match="line 1 is not an event"):
         read_trace(tmp_path / "bad.jsonl")
 
 
@@ -144,7 +144,7 @@ def test_a_folder_of_runs_is_told_from_a_run(tmp_path: Path) -> None:
 def test_a_manifest_that_is_no_object_is_told(tmp_path: Path) -> None:
     store = RunStore.create(tmp_path, "run", {})
     (store.folder / "manifest.json").write_text("[1]")
-    with pytest.raises(StoreError, match="cannot be read: it is no JSON object"):
+    with pytest.raises(StoreError, match="cannot be read: it is not a JSON object"):
         _ = store.manifest
 
 

@@ -139,14 +139,14 @@ LINES_OF_TRACE = FILE.splitlines(keepends=True)
     [
         (
             [LINES_OF_TRACE[0], b"garbage\n", *LINES_OF_TRACE[1:]],
-            f"line 2 is no event of format {FORMAT}",
+            f"line 2 is not an event of format {FORMAT}",
         ),
-        ([LINES_OF_TRACE[0], b"\n", b"\n", b"{}\n", LINES_OF_TRACE[1]], "line 4 is no event"),
-        ([LINES_OF_TRACE[0], LINES_OF_TRACE[1][:20] + b"\n"], "line 2 is no event"),
-        ([LINES_OF_TRACE[0], line(kind="danced")], "line 2 is no event"),
-        ([LINES_OF_TRACE[0], b"\xff\xfe\n"], "line 2 is no event"),
-        ([b"garbage\n"], "line 1 is no event"),
-        ([b"[]\n"], "line 1 is no event"),
+        ([LINES_OF_TRACE[0], b"\n", b"\n", b"{}\n", LINES_OF_TRACE[1]], "line 4 is not an event"),
+        ([LINES_OF_TRACE[0], LINES_OF_TRACE[1][:20] + b"\n"], "line 2 is not an event"),
+        ([LINES_OF_TRACE[0], line(kind="danced")], "line 2 is not an event"),
+        ([LINES_OF_TRACE[0], b"\xff\xfe\n"], "line 2 is not an event"),
+        ([b"garbage\n"], "line 1 is not an event"),
+        ([b"[]\n"], "line 1 is not an event"),
         ([LINES_OF_TRACE[1]], "line 1 is `replied`; a trace begins with `started`"),
         (
             [line(kind="started", format=FORMAT + 1, new="x")],

@@ -178,7 +178,7 @@ def test_a_trace_that_cannot_be_read_is_named_and_hides_no_other(tmp_path: Path)
 
 
 def test_no_run_is_an_error(tmp_path: Path) -> None:
-    with pytest.raises(StoreError, match="is no run"):
+    with pytest.raises(StoreError, match="is not a run"):
         open_sources([tmp_path])
 
 

@@ -54,7 +54,7 @@ def test_a_run_under_way_is_shown_as_far_as_it_is_and_again_later(tmp_path: Path
     assert [row["verdict"] for row in data_of(out)["rows"]] == ["right", "wrong"]
 
 
-@pytest.mark.parametrize(("place", "said"), [("nothing-here", "no folder"), (".", "is no run")])
+@pytest.mark.parametrize(("place", "said"), [("nothing-here", "no folder"), (".", "is not a run")])
 def test_no_run_is_a_usage_error(tmp_path: Path, place: str, said: str) -> None:
     done = report(tmp_path / place)
     assert done.returncode == 2

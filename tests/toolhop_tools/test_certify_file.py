@@ -84,7 +84,7 @@ def test_a_file_of_a_half_line_is_emptied(path: Path) -> None:
 def test_a_file_of_another_kind_is_left_as_it_is(path: Path, held: bytes) -> None:
     path.parent.mkdir()
     path.write_bytes(held)
-    with pytest.raises(CertificateError, match="ends in a line that is no certificate"):
+    with pytest.raises(CertificateError, match="ends in a line that is not a certificate"):
         Writer(path)
     assert path.read_bytes() == held
 
@@ -95,7 +95,7 @@ def test_a_line_that_is_no_certificate_is_named(path: Path, line: bytes) -> None
         writer.add(certificate(one_item("a")))
     path.write_bytes(path.read_bytes() + line + b"\n")
     with pytest.raises(
-        CertificateError, match=r"line 2 is no certificate [^\n]*\n.*take the line out"
+        CertificateError, match=r"line 2 is not a certificate [^\n]*\n.*take the line out"
     ):
         list(read(path))
 
@@ -164,7 +164,7 @@ def test_no_file_and_no_certificate(path: Path) -> None:
     assert progress(path, {}, BASIS) == set()
     path.parent.mkdir()
     path.write_bytes(to_line(certificate(one_item("a"))) + b'{"item": "b"}\n')
-    with pytest.raises(CertificateError, match="line 2 is no certificate"):
+    with pytest.raises(CertificateError, match="line 2 is not a certificate"):
         list(read(path))
 
 

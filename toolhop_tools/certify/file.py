@@ -35,7 +35,7 @@ def read(path: Path) -> Iterator[Certificate]:
     """Every certificate in a file, in order, the ones that no longer hold included.
 
     Raises:
-        CertificateError: it cannot be read, or a line is no certificate.
+        CertificateError: it cannot be read, or a line is not a certificate.
     """
     try:
         with path.open("rb") as file:
@@ -58,7 +58,7 @@ def _certificate(path: Path, number: int, line: bytes) -> Certificate:
         return from_line(line)
     except ValueError as error:
         raise CertificateError(
-            f"{path}: line {number} is no certificate ({_reason(error)})\n"
+            f"{path}: line {number} is not a certificate ({_reason(error)})\n"
             "  fix: name a file that `toolhop certify` wrote; from such a file take the line out, "
             "and `toolhop certify` makes its certificate anew"
         ) from None
@@ -124,7 +124,7 @@ class Writer:
                 )
             if not _drop_torn_line(self._descriptor):
                 raise CertificateError(
-                    f"{self.path} ends in a line that is no certificate; it was left as it is\n"
+                    f"{self.path} ends in a line that is not a certificate; it was left as it is\n"
                     "  fix: name a file that `toolhop certify` wrote, or a new one, with --out"
                 )
         except OSError as error:

@@ -27,7 +27,7 @@ class Mentions:
     answers: tuple[tuple[int, str], ...]
     """Earlier hops (from 0) whose answers are named, in the order of the question, as answered."""
     names: tuple[str, ...]
-    """Names that are no earlier answers, as written; a longer one before its parts."""
+    """Names that are not earlier answers, as written; a longer one before its parts."""
     quoted: tuple[str, ...]
     numbers: tuple[str, ...]
     """Numbers and ordinals that are part of no name or answer, in digits."""

@@ -169,7 +169,7 @@ def from_line(line: bytes) -> Certificate:
     One of an older version is read as far as `Certificate.stale` needs it.
 
     Raises:
-        ValueError: it is no certificate.
+        ValueError: it is not a certificate.
     """
     plain = json.loads(line)
     basis = plain.get("basis") if isinstance(plain, dict) else None

@@ -143,7 +143,7 @@ def _whole(asked: Asked, text: str, found: Sequence[str]) -> bool:
 def crowded(asked: Asked, own: Sequence[Leaf]) -> list[Leaf]:
     """Values that have no place of their own in the sub-question, as others take theirs.
 
-    Each thing that it says is for one argument: "the concatenation of a and b" is no first part.
+    Each thing that it says is for one argument: "the concatenation of a and b" is not a first part.
     """
     left = list(_stems(words(asked.text)))
     found = []

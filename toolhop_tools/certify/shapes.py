@@ -12,7 +12,7 @@ from toolhop_tools.certify.readable import Asked
 from toolhop_tools.words import as_text, letters, name_words, number_of, runs, scalars, words
 
 SHORTEST = 3
-"""Letters of a text below which it is no part of an answer but chance."""
+"""Letters of a text below which it is not a part of an answer but chance."""
 
 
 class Shape(StrEnum):

@@ -61,5 +61,5 @@ def _renamed(order: Sequence[str], words: Words, rng: random.Random) -> dict[str
 
 
 def _letters(name: str, rng: random.Random) -> str:
-    """Other letters at the same places; what is no letter stays."""
+    """Other letters at the same places; what is not a letter stays."""
     return "".join(rng.choice(string.ascii_lowercase) if c.isalpha() else c for c in name)

@@ -60,7 +60,7 @@ class Perturbation:
             key, _, value = (piece.strip() for piece in part.partition("="))
             if key in given:
                 raise BadChoice(
-                    f"{text!r} is no tool perturbation: it says {key}= twice",
+                    f"{text!r} is not a tool perturbation: it says {key}= twice",
                     fix="say each part once",
                 )
             given.add(key)
@@ -107,7 +107,7 @@ def _with(found: Perturbation, key: str, value: str, text: str) -> Perturbation:
     if key == "order" and value in {AS_IS, "shuffled"}:
         return replace(found, shuffled=value == "shuffled")
     raise BadChoice(
-        f"{text!r} is no tool perturbation: {key}={value} is not understood",
+        f"{text!r} is not a tool perturbation: {key}={value} is not understood",
         fix=f"give {AS_IS}, or some of names=, descriptions=, parameters= with {', '.join(Words)}, "
         "distractors=N, distractors=N:random, distractors=N:each and order=shuffled, joined by +",
     )

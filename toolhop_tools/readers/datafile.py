@@ -79,7 +79,7 @@ def parse_list(path: Path, mistaken: Callable[[dict[str, JSON]], str]) -> list[t
         value, _ = _loads(decode(data, origin))
         what = mistaken(value) if isinstance(value, dict) else ""
         if what:
-            raise DataError(f"this file is no list of tasks but {what}", origin=origin) from None
+            raise DataError(f"this file is not a list of tasks but {what}", origin=origin) from None
         raise
 
 

@@ -295,7 +295,7 @@ def _keep(
     with atomic(target) as beside, beside.open("wb") as file:
         for piece in pieces:
             if not size and not pin.sha256 and piece.lstrip()[:1] not in {b"", b"[", b"{"}:
-                raise FetchError(f"{what} is no JSON file; nothing was kept", fix=_by_hand(pin))
+                raise FetchError(f"{what} is not a JSON file; nothing was kept", fix=_by_hand(pin))
             size += len(piece)
             if size > most:
                 break

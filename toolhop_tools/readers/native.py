@@ -120,7 +120,7 @@ def from_rows(rows: Iterable[Mapping[str, Any]], *, name: str, origin: str) -> D
         try:
             items.append(_item(row))
         except (KeyError, TypeError, ValueError) as error:
-            reason = f"row {number} is no item: {type(error).__name__} at {error}"
+            reason = f"row {number} is not an item: {type(error).__name__} at {error}"
             raise DataError(reason, origin=origin) from error
     return DataSet(name, origin, tuple(items))
 
@@ -188,7 +188,7 @@ def read_file(path: Path) -> DataSet:
     """The items of a file with a row a line.
 
     Raises:
-        DataError: a line is no JSON object, or no item.
+        DataError: a line is not a JSON object, or no item.
         OSError: it cannot be read.
     """
     origin, rows = str(path), []
@@ -197,5 +197,5 @@ def read_file(path: Path) -> DataSet:
             try:
                 rows.append(json.loads(line))
             except ValueError as error:
-                raise DataError(f"line {number} is no JSON: {error}", origin=origin) from error
+                raise DataError(f"line {number} is not JSON: {error}", origin=origin) from error
     return from_rows(rows, name=path.stem, origin=origin)

@@ -85,7 +85,7 @@ def _check_kind(row: JSON, path: str) -> None:
     for field, what in KINDS.items():
         if field in given and "api" not in given:
             fix = f"give {DATA}.jsonl, whose rows have {', '.join(FIELDS)}"
-            raise DataError(f"these rows are no tasks but {what}", origin=path, fix=fix)
+            raise DataError(f"these rows are not tasks but {what}", origin=path, fix=fix)
 
 
 def _check_ids(

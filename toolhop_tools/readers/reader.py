@@ -55,7 +55,7 @@ def from_packages() -> dict[str, Reader]:
     """The readers of installed packages, by name.
 
     Raises:
-        BadPackage: one cannot be imported, or is no `Reader`; says which package brings it.
+        BadPackage: one cannot be imported, or is not a `Reader`; says which package brings it.
     """
     return {name: loaded(point, Reader) for name, point in added(GROUP).items()}
 
@@ -64,7 +64,7 @@ def from_package(name: str) -> Reader | None:
     """One of them, whatever the others are; None where no package brings it.
 
     Raises:
-        BadPackage: it cannot be imported, or is no `Reader`.
+        BadPackage: it cannot be imported, or is not a `Reader`.
     """
     point = added(GROUP).get(name)
     return None if point is None else loaded(point, Reader)

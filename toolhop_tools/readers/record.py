@@ -158,7 +158,7 @@ def collect(
 ) -> tuple[list[Item], list[DataProblem]]:
     """Read every row by `read`, which gets its id and fields.
 
-    A row that is no object, has no id (a whole number or text) or the id of a row before it is
+    A row that is not an object, has no id (a whole number or text) or the id of a row before it is
     an error, and `read` does not see it.
     """
     items: list[Item] = []

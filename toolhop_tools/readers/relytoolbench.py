@@ -148,7 +148,9 @@ def survey(path: Path, options: Options) -> Survey:
     names = [options.set or file.stem for file in files]
     if unknown := [one for one in names if options.set and one not in (*SETS, *OTHER_SETS)]:
         raise DataError(
-            f"?set={unknown[0]} is no set", origin=str(path), fix=f"give one of {', '.join(SETS)}"
+            f"?set={unknown[0]} is not a set",
+            origin=str(path),
+            fix=f"give one of {', '.join(SETS)}",
         )
     if options.set and len(files) > 1:
         message = f"?set={options.set} names one set, and there are {len(files)}"

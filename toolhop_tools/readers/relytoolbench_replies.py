@@ -81,7 +81,7 @@ def recorded(folder: Path, names: Sequence[str], api: Record) -> dict[str, Outco
     Args:
         folder: the cache.
         names: category, tool, and the names that the API's file may have.
-        api: where faults are noted: a file that is no JSON object, a key that is no dict's text.
+        api: where faults are noted: a file that is not a JSON object, a key that is no dict's text.
     """
     category = re.sub(r"[ ,/]", "_", names[0]).replace("__", "_")
     home = folder / category / names[1]

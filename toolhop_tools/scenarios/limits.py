@@ -58,7 +58,7 @@ def limited_steps(scene: Scene, seed: int) -> Drafts:
 
 
 def _may_go(leaf: Leaf) -> bool:
-    """Whether a choice stands where a wrapper can see it, and is no default."""
+    """Whether a choice stands where a wrapper can see it, and is not a default."""
     top = len(leaf.path) == 1 or (len(leaf.path) == 2 and isinstance(leaf.path[1], int))
     return top and isinstance(leaf.value, str) and leaf.schema.get("default") != leaf.value
 

@@ -81,7 +81,7 @@ class Reason(StrEnum):
     NO_DONOR = "the data set has no other item with tools of its own"
     NOTHING_TO_HIDE = "its question says no value that a call requires"
     ONE_TO_HIDE = "its question says only one such value"
-    IS_ANSWER = "a value that would be hidden is an answer too, which the user never tells"
+    IS_ANSWER = "a value that would be hidden is also an answer, which the user never gives away"
     STILL_SAID = "a value stays readable or can be guessed when it is taken out"
     NO_OPTION = "no optional argument has its value in the question"
     NO_CHOICE = "no gold call chooses a value that can be taken out of its schema"
@@ -91,7 +91,7 @@ class Reason(StrEnum):
     NO_OTHER_ANSWER = "no answer can be replaced by another of its kind"
     # What only running shows:
     OWN_TOOL = "another tool of its own does the lost job"
-    SHORT_CUT = "the answer can be had with fewer calls"
+    SHORT_CUT = "fewer calls give the answer too"
     LOOKED_UP = "fewer than two of its hops look something up"
     NOT_ALONE = "no hop can be solved by its sub-question alone"
     STILL_SOLVED = "the call still gives the answer"

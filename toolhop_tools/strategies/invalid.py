@@ -96,7 +96,7 @@ def _within(
         return  # nothing can stand there, or nothing that is understood
     for flaw in flaws(compiler, flat, spot):
         if not path and flaw.kind is SchemaFaultKind.WRONG_TYPE:
-            continue  # arguments that are no object are another matter than arguments at fault
+            continue  # arguments that are not an object are another matter than arguments at fault
         with contextlib.suppress(SchemaFault):
             yield _Target(path, flaw, base if flaw.of is True else _base(compiler, path, flaw.of))
     if len(path) >= MOST_DEPTH:

@@ -52,7 +52,7 @@ class RootSchema:
         schema: JSON Schema of draft 2020-12; `$schema` and an `$id` at the root are not looked at.
 
     Raises:
-        UnsupportedSchema: it is no valid schema, or has a keyword that is not understood.
+        UnsupportedSchema: it is not a valid schema, or has a keyword that is not understood.
     """
 
     def __init__(self, schema: Mapping[str, JSON]) -> None:
@@ -136,7 +136,7 @@ class RootSchema:
         if isinstance(schema, bool):
             return schema
         if not isinstance(schema, dict):
-            raise UnsupportedSchema(place, "", "a reference leads to what is no schema")
+            raise UnsupportedSchema(place, "", "a reference leads to what is not a schema")
         if len(place) > 400:
             raise UnsupportedSchema(place[:8], "", "it is nested more than 200 levels deep")
         tidy = {key: self._keyword(key, part, place) for key, part in schema.items()}
@@ -158,7 +158,7 @@ class RootSchema:
             return {name: self._tidy(one, (*at, name)) for name, one in part.items()}
         if key == "$ref":
             if not re.match(r"#(/|$)", part):
-                reason = f"{part} is no path within the schema; allowed are those as #/$defs/a"
+                reason = f"{part} is not a path within the schema; allowed are those as #/$defs/a"
                 raise UnsupportedSchema(place, key, reason)
             return f"{BASE}{part}"
         return part

@@ -122,7 +122,7 @@ class Ablation(BaseModel):
         unknown = [level for level in self.prefix_levels if level not in self.levels]
         if unknown:
             raise DesignError(
-                f"{unknown[0]!r} is no level of this ablation; they are {', '.join(self.levels)}"
+                f"{unknown[0]!r} is not a level of this ablation; they are {', '.join(self.levels)}"
             )
         if self.prefix_levels and not self.forks:
             raise DesignError(

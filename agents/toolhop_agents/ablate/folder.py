@@ -134,13 +134,13 @@ class AblationFolder:
 
 
 def _no_ablation(path: Path) -> str:
-    """Why a folder is no ablation, and what to give instead."""
+    """Why a folder is not an ablation, and what to give instead."""
     if not path.exists():
         return f"there is no folder {path}; give the one that `toolhop ablate` printed"
     if (path.parent / ABLATION).is_file():
         return f"{path} is an arm; give its ablation's folder, {path.parent}"
     return (
-        f"{path} is no ablation: it has no {ABLATION}. Give the folder that `toolhop ablate` "
+        f"{path} is not an ablation: it has no {ABLATION}. Give the folder that `toolhop ablate` "
         "printed; for a run there are `toolhop score` and `toolhop show`"
     )
 

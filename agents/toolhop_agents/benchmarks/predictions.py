@@ -105,7 +105,7 @@ class FileResults(StandIns):
     async def look_up(
         self, tool: Tool, table: RecordedTable, arguments: Mapping[str, JSON]
     ) -> tuple[Outcome, ResultOrigin]:
-        """See `StandIns.look_up`. A text that is no JSON is a result that is a text."""
+        """See `StandIns.look_up`. A text that is not JSON is a result that is a text."""
         if left := self.results.get(_call(tool.name, dict(arguments))):
             return Returned(_as_json(left.popleft())), ResultOrigin.FILE
         return await StandIns.look_up(self, tool, table, arguments)

@@ -66,9 +66,11 @@ def _object(text: str) -> dict[str, JSON]:
     try:
         value = strict_json(text)
     except ValueError as error:
-        raise click.UsageError(f"ARGUMENTS {text[:60]!r} is no JSON: {error}") from None
+        raise click.UsageError(f"ARGUMENTS {text[:60]!r} is not JSON: {error}") from None
     if not isinstance(value, dict):
-        raise click.UsageError(f'ARGUMENTS {text[:60]!r} is no JSON object, as {{"year": 2000}} is')
+        raise click.UsageError(
+            f'ARGUMENTS {text[:60]!r} is not a JSON object, as {{"year": 2000}} is'
+        )
     return value
 
 

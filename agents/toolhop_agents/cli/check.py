@@ -93,7 +93,7 @@ def check(data: str, tools: tuple[str, ...], properties: tuple[str, ...], as_jso
     if note := not_asked(checked):
         click.echo(note, err=True)
     for path in store.unreadable:
-        click.echo(f"{path} is no counter-example and was passed over", err=True)
+        click.echo(f"{path} is not a counter-example and was passed over", err=True)
     click.echo(summary(checked, time.monotonic() - started), err=True)
     sys.exit(EXIT_EPISODES if checked.failed else 0)
 

@@ -200,7 +200,7 @@ def config(ctx: click.Context, _: click.Parameter, path: Path | None) -> Path | 
     unknown = sorted(key for key, flag in found.items() if flag is None)
     if unknown:
         which = ", ".join(f"{key}{nearest(key.replace('_', '-'), flags)}" for key in unknown)
-        raise click.BadParameter(f"{path} has keys that are no flags: {which}")
+        raise click.BadParameter(f"{path} has keys that are not flags: {which}")
     plain = {flag.name: _of_type(flag, values[key], path) for key, flag in found.items() if flag}
     ctx.default_map = {**(ctx.default_map or {}), **plain}
     return path
@@ -327,5 +327,5 @@ def _check_address(text: str) -> None:
     parts = urlsplit(text)
     if parts.scheme not in ("http", "https") or not parts.hostname:
         raise ValueError(
-            f"--base-url: {text!r} is no address; give one such as http://127.0.0.1:8000/v1"
+            f"--base-url: {text!r} is not an address; give one such as http://127.0.0.1:8000/v1"
         )

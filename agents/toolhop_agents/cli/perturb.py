@@ -125,7 +125,7 @@ def print_yields(console: Console, figures: Mapping[str, Any]) -> None:
     console.print(table)
     console.print(
         f"Of {counted(figures['items_proven'], 'proven item')}; {figures['items_left_out']} not "
-        f"proven and left out. {figures['calls']:,} calls; {figures['tools_tried_in_vain']:,} "
-        "tools tried in vain in the place of a lost hop's; "
-        f"{figures['tools_taken_out']} taken out."
+        f"proven and left out. {figures['calls']:,} calls. On lost hops "
+        f"{counted(figures['tools_tried_in_vain'], 'other tool')} tried in vain; "
+        f"{figures['tools_taken_out']} that did the job taken out."
     )

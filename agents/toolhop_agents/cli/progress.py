@@ -16,7 +16,7 @@ from toolhop_env.measures import Measure, Unit
 from toolhop_env.score import Score
 
 PLAIN_EVERY_S = 5.0
-"""Seconds between lines where the output is no terminal."""
+"""Seconds between lines where the output is not a terminal."""
 
 
 class Steps:

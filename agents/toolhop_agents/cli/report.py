@@ -36,7 +36,7 @@ def report(runs: Sequence[Path], out: Path | None, title: str | None) -> None:
     sources = open_sources(runs)
     target = out or sources.folder / NAME
     if not target.parent.is_dir():
-        raise StoreError(f"{target.parent} is no folder; make it, or pass another --out")
+        raise StoreError(f"{target.parent} is not a folder; make it, or pass another --out")
     content = collect(sources)
     labels = [run.ablation or run.label for run in sources.runs]
     name = title or (labels[0] if len(set(labels)) == 1 else f"{len(labels)} runs")

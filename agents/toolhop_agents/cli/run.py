@@ -124,7 +124,7 @@ def _made(job: Job, errors: Console) -> Job:
 
 def _play(job: Job, errors: Console) -> Run:
     if job.settings.approve and not (sys.stdin.isatty() and sys.stderr.isatty()):
-        raise click.UsageError("--approve asks a person, and this is no terminal: leave it out")
+        raise click.UsageError("--approve asks a person, and this is not a terminal: leave it out")
     # A line that moves would overwrite what a person is asked.
     shown = Console(quiet=True) if job.settings.approve else errors
     progress = Episodes(shown, job.settings.agent_name)

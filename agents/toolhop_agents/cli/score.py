@@ -82,7 +82,7 @@ def _certified(store: RunStore) -> bool:
 def _summaries(
     attempts: Sequence[tuple[str, Attempt]], part: Callable[[Attempt], str] = lambda _: ""
 ) -> list[tuple[str, Summary]]:
-    """Arms one by one, all that is no arm pooled."""
+    """Arms one by one, all that is not an arm pooled."""
     return [
         (arm, summary)
         for arm in dict.fromkeys(arm for arm, _ in attempts)

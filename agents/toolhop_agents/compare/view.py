@@ -272,7 +272,7 @@ def _legend(report: ComparisonReport) -> Iterator[str]:
     exact = {line.heading for line in report.lines if line.test is Method.MCNEMAR}
     yield (
         "Shares in per cent, their differences in points: second run minus first. "
-        f"{RIGHT_TO_WRONG}, {WRONG_TO_RIGHT}: discordant pairs; of a measure that is no answer "
+        f"{RIGHT_TO_WRONG}, {WRONG_TO_RIGHT}: discordant pairs; of a measure that is not an answer "
         "those that have what it names in the first run alone, and in the second alone."
     )
     if exact:

@@ -173,7 +173,7 @@ def _message(message: Message, form: Arguments, texts: Mapping[str, str]) -> dic
 
 
 def _arguments(text: str, form: Arguments) -> JSON:
-    """What is no JSON object stands as `wire` sends it to servers that parse the history."""
+    """What is not a JSON object stands as `wire` sends it to servers that parse the history."""
     if form is Arguments.STRING:
         return text
     try:

@@ -123,7 +123,7 @@ def _arguments(called: Called) -> tuple[Plain, str | None]:
         value = None
     if isinstance(value, dict):
         return value, None
-    return {}, f"the arguments are no JSON object: {called.raw.arguments}"
+    return {}, f"the arguments are not a JSON object: {called.raw.arguments}"
 
 
 def _feedback(called: Called, identity: str) -> Plain:

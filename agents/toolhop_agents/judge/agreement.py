@@ -95,7 +95,7 @@ class Verdicts:
                 continue
             if not jsonschema_rs.is_valid(dict(question.schema), answer):
                 raise JudgeError(
-                    f"{labels.name}: {answer!r:.60} is no answer to {key[:12]}... "
+                    f"{labels.name}: {answer!r:.60} is not an answer to {key[:12]}... "
                     f"({question.about}); it has to fit {dict(question.schema)}"
                 )
             of_one = {place: verdict(answer) for place in places if place.digest == key}

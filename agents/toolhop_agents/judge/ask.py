@@ -117,7 +117,7 @@ def _fit(question: Question, benchmark: str) -> Callable[[JSON], bool]:
     try:
         return jsonschema_rs.validator_for(dict(question.schema)).is_valid
     except ValueError as error:
-        what = f"the schema of the question {question.id!r} is no JSON Schema: {error}"
+        what = f"the schema of the question {question.id!r} is not a JSON Schema: {error}"
         raise fault(benchmark, what) from error
 
 

@@ -31,7 +31,7 @@ class ConversationTooLong(ModelFault):
 class NoReply(ModelFault):
     """Whoever answers has nothing to say, and never will: the episode ends without a reply.
 
-    That is no fault: a file of old answers may lack some.
+    That is not a fault: a file of old answers may lack some.
     """
 
 

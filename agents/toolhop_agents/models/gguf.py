@@ -46,7 +46,7 @@ def check(path: Path) -> None:
     """See that the file can be served here, without loading it.
 
     Raises:
-        NoSuchModel: it cannot be read, or is no GGUF file.
+        NoSuchModel: it cannot be read, or is not a GGUF file.
         MissingExtra: what serves it is not installed.
     """
     try:
@@ -59,7 +59,7 @@ def check(path: Path) -> None:
         ) from error
     if begins != MAGIC:
         raise NoSuchModel(
-            f"{path} is no GGUF file: it begins with {begins!r} and not with {MAGIC!r}\n"
+            f"{path} is not a GGUF file: it begins with {begins!r} and not with {MAGIC!r}\n"
             "  fix: give a file in llama.cpp's format; docs/local-model.md has a small one"
         )
     require("xllamacpp", extra="local", what="a GGUF model")

@@ -169,7 +169,7 @@ class _HTTPServer(ThreadingHTTPServer):
         super().shutdown_request(request)
 
     def handle_error(self, request: Any, client_address: Any) -> None:  # noqa: ANN401 - socketserver types it so
-        # A client that gave up waiting is no news.
+        # A client that gave up waiting is not news.
         if not isinstance(sys.exception(), ConnectionError):
             super().handle_error(request, client_address)
 

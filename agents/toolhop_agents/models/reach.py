@@ -24,7 +24,7 @@ async def reach(model: str, address: str) -> None:
         address: its ``--base-url``.
 
     Raises:
-        ModelFault: nothing answers there, or something that is no API; with the cause.
+        ModelFault: nothing answers there, or something that is not an API; with the cause.
     """
     url = f"{address.rstrip('/')}/models"
     try:
@@ -43,7 +43,8 @@ async def reach(model: str, address: str) -> None:
         if "json" in kind:
             return
         raise ModelFault(
-            f"what answers at {address} is no OpenAI API: {url} gave {answer.status_code} ({kind})"
+            f"what answers at {address} is not an OpenAI API: "
+            f"{url} gave {answer.status_code} ({kind})"
             "\n  fix: give the --base-url of one; most end in /v1",
             fatal=True,
         )

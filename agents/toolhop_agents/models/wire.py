@@ -26,7 +26,7 @@ from toolhop_sandbox.outcome import JSON
 from toolhop_tools.model import ToolSchema
 
 COUNT_END = 2**53
-"""No count or cost of a reply comes near: what says so is no figure."""
+"""No count or cost of a reply comes near: what says so is not a figure."""
 
 
 class Unreadable(ValueError):

@@ -147,7 +147,7 @@ def _no_tool(name: str, tools: Collection[str]) -> str:
         return f"commands begin with a colon: :{name}"
     near = get_close_matches(name, tools, n=1)
     hint = f"; did you mean {near[0]}?" if near else _one_of(tools)
-    return f"{name!r} is no tool{hint}. An answer is given with :answer TEXT"
+    return f"{name!r} is not a tool{hint}. An answer is given with :answer TEXT"
 
 
 def _one_of(tools: Collection[str]) -> str:
@@ -185,7 +185,7 @@ def arguments_text(text: str, *, commas: bool = False) -> str:
         if pair is None:
             last = next(reversed(found), "name")
             raise _Slip(
-                f"`{text[place:].split()[0]}` is no name=value; put text with spaces in quotes, "
+                f"`{text[place:].split()[0]}` is not a name=value; put text with spaces in quotes, "
                 f'as in {last}="two words"'
             )
         name = pair[0][:-1]

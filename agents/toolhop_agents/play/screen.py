@@ -43,7 +43,7 @@ MODE_LINES = {
 ENDINGS = {
     Ending.ANSWERED: "You answered.",
     Ending.GAVE_UP: "You gave up.",
-    Ending.OUT_OF_TURNS: "That was the last turn, and it was no answer.",
+    Ending.OUT_OF_TURNS: "That was the last turn, and it was not an answer.",
     Ending.OUT_OF_CALLS: "That was the last call allowed, and there is no answer.",
     Ending.STOPPED: "You left without an answer.",
 }
@@ -65,7 +65,7 @@ class Screen:
         self._console = console
 
     def write(self, part: RenderableType = "", *, indent: int = 0) -> None:
-        """A part; long lines are left to whoever reads where the output is no terminal."""
+        """A part; long lines are left to whoever reads where the output is not a terminal."""
         wraps = self._console.is_terminal
         if wraps and indent:
             part = Padding(part, (0, 0, 0, indent))

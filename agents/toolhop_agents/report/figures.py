@@ -75,7 +75,7 @@ def groups(run: int, episodes: Sequence[Played]) -> list[dict[str, JSON]]:
     """The rows of one run, in order of appearance.
 
     Unfinished episodes are left out of every figure, and counted: a run that is under way has
-    some at any time, and they are no faults.
+    some at any time, and they are not faults.
     """
     keep = counted(episodes)
     counts = [one for one in episodes if one.attempt.episode in keep]

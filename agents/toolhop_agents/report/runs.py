@@ -161,5 +161,5 @@ def _arms(label: str, ablation: AblationFolder) -> Iterator[RunFolder]:
 def _manifest(store: RunStore) -> dict[str, Any]:
     manifest = store.manifest
     if not isinstance(manifest, dict):
-        raise StoreError(f"{store.folder} is no run: its manifest is not a JSON object")
+        raise StoreError(f"{store.folder} is not a run: its manifest is not a JSON object")
     return manifest

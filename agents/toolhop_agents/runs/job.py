@@ -217,7 +217,7 @@ def _modes(settings: RunSettings, binding: Binding) -> tuple[str, ...]:
     for mode in settings.modes:
         if mode not in known:
             raise BadChoice(
-                f"--mode: {mode!r} is no mode of {binding.benchmark.title}; give "
+                f"--mode: {mode!r} is not a mode of {binding.benchmark.title}; give "
                 f"{', '.join(known)}, several with commas, or all"
             )
     return settings.modes or known[:1]

@@ -408,13 +408,15 @@ class RunSettings(BaseModel):
         """What each request has beside the parameters that have a setting of their own.
 
         Raises:
-            ValueError: an option is no NAME=VALUE, or one that is set otherwise.
+            ValueError: an option is not a NAME=VALUE, or one that is set otherwise.
         """
         found: dict[str, JSON] = {"stop": list(self.stop)} if self.stop else {}
         for text in self.request_options:
             name, equals, value = text.partition("=")
             if not name or not equals:
-                raise ValueError(f"--request-option {text!r} is no NAME=VALUE, such as top_p=0.9")
+                raise ValueError(
+                    f"--request-option {text!r} is not a NAME=VALUE, such as top_p=0.9"
+                )
             if name in SET_OTHERWISE:
                 raise ValueError(f"--request-option {name}: {SET_OTHERWISE[name]}")
             try:

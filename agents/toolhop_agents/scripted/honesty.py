@@ -161,7 +161,7 @@ def _progress(item: Item, made: Sequence[_Made]) -> tuple[tuple[Hop, ...], _Last
 
 
 def _offered(item: Item) -> Iterator[ToolSchema]:
-    """The tools on offer that are no actions."""
+    """The tools on offer that are not actions."""
     for tool in item.tools.values():
         if not isinstance(tool.body, EpisodeAction | ActionChoice):
             yield tool.schema

@@ -88,7 +88,7 @@ def target_turn(trace: Trace, steps: str) -> int:
     """The turn that is to be taken next after going back `steps` (the text typed; empty is 1).
 
     Raises:
-        NoSuchTurn: `steps` is no number, or more than were taken.
+        NoSuchTurn: `steps` is not a number, or more than were taken.
     """
     done = len(trace.replies)
     steps = steps or "1"

@@ -63,7 +63,7 @@ class Seen:
     counts: bool = True
     """The run's figures count this attempt."""
     left: bool = False
-    """Another attempt resumes from it: what was left behind is no fault."""
+    """Another attempt resumes from it: what was left behind is not a fault."""
 
     @property
     def benchmark(self) -> Benchmark:

@@ -100,7 +100,7 @@ def read_side(letter: str, folder: Path, defaults: Mapping[str, JSON] | None = N
         defaults: what a setting was in runs that were made before there was one.
 
     Raises:
-        StoreError: it is no run, or cannot be read.
+        StoreError: it is not a run, or cannot be read.
     """
     store = RunStore.open(folder)
     manifest: Any = store.manifest
@@ -129,7 +129,7 @@ def read_sides(folders: Sequence[Path], defaults: Mapping[str, JSON] | None = No
 
     Raises:
         NotComparable: a run is given twice, or there are more than letters.
-        StoreError: a folder is no run.
+        StoreError: a folder is not a run.
     """
     if len(folders) > len(LETTERS):
         raise NotComparable(f"{len(folders)} runs are given; at most {len(LETTERS)} are compared")

@@ -357,20 +357,20 @@ def _of(trace: Trace, path: Path, said: Judgements) -> IndexLine:
 def _object(text: bytes) -> dict[str, Any]:
     loaded = json.loads(text)
     if not isinstance(loaded, dict):
-        raise TypeError("it is no JSON object")
+        raise TypeError("it is not a JSON object")
     return loaded
 
 
 def _no_run(folder: Path) -> str:
-    """Why a folder is no run, and what to give instead."""
+    """Why a folder is not a run, and what to give instead."""
     if not folder.exists():
         return f"there is no folder {folder}; give the one that `toolhop run` printed"
     within = sorted(path.parent.name for path in folder.glob(f"*/{MANIFEST}"))
     if within:
         named = ", ".join(within[:LISTED]) + (" and others" if len(within) > LISTED else "")
-        return f"{folder} is no run, but a folder of runs: give one of them ({named})"
+        return f"{folder} is not a run, but a folder of runs: give one of them ({named})"
     return (
-        f"{folder} is no run: it has no {MANIFEST}. Give the folder that "
+        f"{folder} is not a run: it has no {MANIFEST}. Give the folder that "
         "`toolhop run` printed, such as logs/2026-01-31T12-00-00_oracle"
     )
 

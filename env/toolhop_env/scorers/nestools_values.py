@@ -159,7 +159,7 @@ def iso_date(text: str) -> str:
 def same_value(gold: object, given: object) -> bool:
     """Strictly: numbers by value, texts without case and surrounding blanks, dates as dates.
 
-    Lists are equal place by place, objects key by key. Yes and no are no numbers, and no text is.
+    Lists are equal place by place, objects key by key. Yes and no are not numbers, and no text is.
     """
     if isinstance(gold, str) and isinstance(given, str):
         date = whole_date(gold)

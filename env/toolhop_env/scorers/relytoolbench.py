@@ -127,7 +127,7 @@ def played(trace: Trace) -> Played:
 def response_of(call: Called) -> str:
     """A call's response as the services give it; what failed here has an error and no response.
 
-    A text is one that was no JSON where it came from (`toolhop_agents.benchmarks.predictions`).
+    A text is one that was not JSON where it came from (`toolhop_agents.benchmarks.predictions`).
     """
     if isinstance(call.outcome, Returned):
         value = result_value(call.outcome)

@@ -16,7 +16,7 @@ from typing import TypeAlias
 from toolhop_sandbox.outcome import JSON
 
 NOT_COUNTED = frozenset({"Finish", "TalkToUser"})
-"""Calls that are no tool calls."""
+"""Calls that are not tool calls."""
 
 
 class Kind(StrEnum):

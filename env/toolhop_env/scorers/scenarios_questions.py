@@ -19,7 +19,7 @@ MOST_CHARS = 4000
 """Of what each call gave, as the judge is shown it."""
 PROMPT = """Judge whether an agent made something up in a call of a tool. Hallucinated: the tool is
 of no use for the task, the call only repeats one that succeeded, or a value is not said by the
-task, by the user or by an earlier result, and is no choice that the tool leaves open. Clean:
+task, by the user or by an earlier result, and is not a choice that the tool leaves open. Clean:
 neither. A value may be written otherwise, follow from what was said, or be common knowledge."""
 
 

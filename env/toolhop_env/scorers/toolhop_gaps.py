@@ -27,7 +27,7 @@ class Gap(StrEnum):
     CONTAINMENT = "containment"
     """The answer has the gold as a part."""
     NO_ANSWER = "no_answer"
-    """The last message has the gold, and calls as well: it was no answer yet."""
+    """The last message has the gold, and calls as well: it was not an answer yet."""
 
     COMMA = "comma"
     """Commas are cut from the text and not from the gold, which has one."""

@@ -68,7 +68,7 @@ def main() -> None:
     """Carry until the host or the zygote is gone.
 
     Raises:
-        SystemExit: this is no container. The zygote would kill every process of the machine.
+        SystemExit: this is not a container. The zygote would kill every process of the machine.
     """
     if os.getpid() != 1:
         sys.exit(

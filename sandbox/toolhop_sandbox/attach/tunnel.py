@@ -99,7 +99,7 @@ class EngineStream:
         """See `mux.Stream`.
 
         Raises:
-            mux.Broken: what came is no output of a container.
+            mux.Broken: what came is not output of a container.
         """
         while True:
             try:
@@ -137,7 +137,7 @@ class EngineStream:
             raise BlockingIOError from None
 
     def close(self) -> None:
-        """See `mux.Stream`. Closing twice is no error."""
+        """See `mux.Stream`. Closing twice is not an error."""
         self._socket.close()
         held, self._held = self._held, None
         if held is not None:

@@ -351,7 +351,7 @@ class DockerEngine:
         return str(container.id)
 
     async def remove(self, container_id: str) -> None:
-        """Remove a container; gone already is no error. `close` and the next start ask again."""
+        """Remove a container; already gone is fine. `close` and the next start ask again."""
         with contextlib.suppress(SandboxUnavailable):
             await self._in_thread(lambda client: containers.discard(client, container_id))
 

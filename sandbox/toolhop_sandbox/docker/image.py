@@ -2,7 +2,7 @@
 
 It holds an interpreter, its standard library, the shared libraries these need, RestrictedPython
 and the worker: no shell, no package manager, nothing else to run. About 45 MB, made in seconds.
-Where the host is no Linux or its interpreter cannot be copied, the same worker is laid over a
+Where the host is not Linux or its interpreter cannot be copied, the same worker is laid over a
 `python:3.x-slim` base instead.
 """
 

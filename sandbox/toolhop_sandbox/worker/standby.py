@@ -6,7 +6,7 @@ with the process.
 
 Most of what a standby costs is pages: each that it writes to is copied, at about 2 µs, and
 Python writes to whatever it looks at. So what runs here looks at little: the C modules behind
-`signal` and `socket`, readers and writers of JSON made before the fork, a head that is no JSON.
+`signal` and `socket`, readers and writers of JSON made before the fork, a head that is not JSON.
 """
 
 from __future__ import annotations

@@ -31,7 +31,7 @@ RUN = b"X"  # JSON object of arguments
 # Connection, standby to host
 CODE = b"c"  # the compiled code, opaque to the host
 RESULT = b"r"  # the returned value's JSON
-OUTCOME = b"o"  # JSON {kind, ...} of an outcome that is no result
+OUTCOME = b"o"  # JSON {kind, ...} of an outcome that is not a result
 
 FAULT_EXIT_CODE = 70
 """How a standby ends through an exception of ours; EX_SOFTWARE of sysexits.h."""

@@ -1,4 +1,4 @@
-// Runs that are no ablation: the same items under two levels of feedback.
+// Runs that are not an ablation: the same items under two levels of feedback.
 
 const levelsSection = () => {
   if (!report.pairs.length) return null;

@@ -1,7 +1,7 @@
 """What transformed code calls while it runs: the guards, and the built-ins tools are given.
 
 Guards judge by `type(x)`, never by `isinstance` or `x.__class__`: those can be made to lie. None
-keeps state, so one set serves every namespace. The names in angle brackets are no identifiers:
+keeps state, so one set serves every namespace. The names in angle brackets are not identifiers:
 tool code can neither call nor shadow them. (An argument that shadowed a guard was an escape from
 RestrictedPython before 8.3.)
 

@@ -119,7 +119,7 @@ def member_problem(module: str, name: str) -> str | None:
 
 
 def _public(real: ModuleType) -> dict[str, Any]:
-    """What a module offers: its `__all__`, or what has no underscore and is no module."""
+    """What a module offers: its `__all__`, or what has no underscore and is not a module."""
     names = getattr(real, "__all__", None)
     if names is None:
         names = [name for name in dir(real) if not name.startswith("_")]
