@@ -20,6 +20,7 @@ import subprocess
 import sys
 import time
 from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -129,9 +130,14 @@ def strict(text: str) -> str:
 
 
 def kills(out: Path, sandbox: str, count: int, items: int) -> None:
-    plain, killed = fresh(out / "unkilled"), fresh(out / "killed")
     begin = ["--domain", "General", "--items", str(items), "--model", "scripted/clumsy",
              "--least-yield", "0", "--sandbox", sandbox]  # fmt: skip
+    files = ("items.jsonl", "certificates.jsonl", "books.jsonl", "funnel.json")
+    killed_over_and_over(out, begin, files, count)
+
+
+def killed_over_and_over(out: Path, begin: list[str], files: Sequence[str], count: int) -> None:
+    plain, killed = fresh(out / "unkilled"), fresh(out / "killed")
     subprocess.run(construct(*begin, "--out", str(plain)), check=True, stdout=subprocess.DEVNULL)
     wanted, rng, done = len(rows(plain, "reply")), random.Random(7), 0
     command = construct(*begin, "--out", str(killed))
@@ -154,7 +160,7 @@ def kills(out: Path, sandbox: str, count: int, items: int) -> None:
     twice = len(keys) - len({*keys})
     print(f"{done} kills; {wanted} replies without a kill")
     print(f"replies in the killed folder's ledger: {len(keys)}, keys twice: {twice}")
-    for name in ("items.jsonl", "certificates.jsonl", "books.jsonl", "funnel.json"):
+    for name in files:
         same = (plain / name).read_bytes() == (killed / name).read_bytes()
         print(f"{name}: {'the same bytes' if same else 'DIFFERENT'}")
 

@@ -100,8 +100,10 @@ def _has_word(text: str) -> bool:
 
 def _tools(task: str, nest: Nest) -> Iterator[str]:
     for name in nest.by_name:
-        # A name of one word, and the words of a name, may be what anybody would say.
-        if "_" in name and says(task, name):
+        # A name of one word, and the words of a name, may be what anybody would say; its words
+        # run together, by _ or - or capitals, are not.
+        together = name.replace("_", "[_-]?")
+        if "_" in name and re.search(rf"(?<!\w){together}(?!\w)", task, re.IGNORECASE):
             yield f"It names the tool {name}; say what is wanted in other words."
 
 

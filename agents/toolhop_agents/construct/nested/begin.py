@@ -10,20 +10,20 @@ from collections import Counter
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field, replace
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any, cast
 
 from toolhop_sandbox.base import Limits, Program, Sandbox, Session
 from toolhop_sandbox.choose import Kind, open_sandbox
 from toolhop_sandbox.errors import SandboxFault
-from toolhop_sandbox.outcome import JSON, Outcome
-from toolhop_tools.certify.candidates import Task
-from toolhop_tools.certify.model import VERSION as CERTIFY_VERSION
-from toolhop_tools.certify.model import Basis, Certificate
+from toolhop_sandbox.outcome import JSON, Outcome, Returned
+from toolhop_tools.batch import run_batch
+from toolhop_tools.certify.candidates import Task, at_hand, distinct, filled
+from toolhop_tools.certify.judging import judge
+from toolhop_tools.certify.model import Certificate
 from toolhop_tools.certify.prove import asked
-from toolhop_tools.certify.search import Search as ProofSearch
 from toolhop_tools.certify.use import of_items
-from toolhop_tools.construct.accept import solved
 from toolhop_tools.construct.nested.assemble import Executed, Unfit, assembled
 from toolhop_tools.construct.nested.distract import DistractorPool
 from toolhop_tools.construct.nested.drafts import as_item, draft_of
@@ -33,11 +33,12 @@ from toolhop_tools.construct.nested.pool import Meaning, Pool, Search, pool_of
 from toolhop_tools.construct.nested.seeds import NestSeed, Way, wanted_forms
 from toolhop_tools.construct.nested.shapes import Structure, possible
 from toolhop_tools.model import DataSet, Hop, Item, Tool
+from toolhop_tools.reading import read_result
 
 WALL_S, MEMORY_MIB = 2.0, 256
 """Limits of a call, as `toolhop certify` has them."""
-PROOF_CALLS = 60
-"""Calls in a search for whether a distractor does a call's work."""
+MOST_LOOKED_AT, PROOF_CALLS = 300, 60
+"""Calls that are thought of, and made, in a search for whether a distractor does a call's work."""
 GIVEN_UP = 2
 """Further searches for a form of which nothing was found."""
 AGAIN = 8
@@ -98,25 +99,42 @@ class _Runner:
             return [await self.session.call(program, dict(one)) for one in sets]
         except SandboxFault:
             # A call took the session with it: once more, in another.
-            self.session = await self.stack.enter_async_context(self.sandbox.session())
+            await self._open()
             return [await self.session.call(program, dict(one)) for one in sets]
 
+    async def _open(self) -> None:
+        self.session = await self.stack.enter_async_context(self.sandbox.session())
+
     async def proves(self, tool: Tool, item: Item) -> bool:
-        """Whether a tool gives what some call of a task gives, when asked what that is asked."""
+        """Whether a tool gives what some call of a task gives, when asked what that is asked.
+
+        Any call that the question suggests counts, also one that gives it by chance.
+        """
         for at, hop in enumerate(item.hops):
             key = json.dumps([tool.name, hop.question, hop.answer, item.question])
             if key not in self.proofs:
                 task = Task(Hop(hop.question, hop.answer, tool), asked(item, at, {}))
-                basis = Basis(
-                    CERTIFY_VERSION, 0, PROOF_CALLS, 5, WALL_S, MEMORY_MIB, "restricted"
-                )  # fmt: skip
-                search = ProofSearch(self.session, task, basis, f"distractor/{at}")
-                proof = await search.prove()
-                self.calls += proof.executions
-                self.proofs[key] = solved(proof)
+                self.proofs[key] = await self._reached(task)
             if self.proofs[key]:
                 return True
         return False
+
+    async def _reached(self, task: Task) -> bool:
+        made = distinct(chain(at_hand(task), filled(task)))
+        looked_at = (one.arguments for one in islice(made, MOST_LOOKED_AT))
+        calls = [*islice((one for one in looked_at if task.accepts(one)), PROOF_CALLS)]
+        self.calls += len(calls)
+        try:
+            runs = await run_batch(self.session, task.hop.tool.program, calls)
+        except SandboxFault:
+            await self._open()
+            return True  # what breaks its sandbox is shown nowhere
+        return any(
+            isinstance(run.outcome, Returned)
+            and judge(task.hop.answer, read_result(run.outcome.json_text), arguments) is not None
+            for run, arguments in zip(runs, calls, strict=True)
+            if run is not None
+        )
 
 
 @asynccontextmanager

@@ -219,7 +219,7 @@ NEST_PLANTS: Mapping[str, NestPlant] = {
 """Kinds by name that the checks were written for."""
 READ = frozenset(
     {"nest-swapped-values", "nest-lost-reference", "nest-two-values", "nest-negated"}
-    | {"nest-other-order", "nest-tool-name-in-camels"}
+    | {"nest-other-order"}
 )
 """Kinds of texts that say every value: who reads them finds the fault, and no rule does."""
 
