@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
+from toolhop_env.measures import Scorer
 from toolhop_env.scorers import nestools_counts as counting
 from toolhop_env.scorers.nestools import answer_text, gold_calls, gold_of
 from toolhop_env.scorers.nestools_shape import depth, structure
@@ -50,10 +51,10 @@ def gold_figures(read: ReadBack) -> tuple[Mapping[str, JSON], bool]:
     gold = gold_calls(gold_of(read.item))
     predicted = calls_in(answer_text(gold_of(read.item)))
     both = {
-        "official": counting.official(gold, predicted),
-        "strict": counting.strict(gold, predicted),
+        Scorer.OFFICIAL: counting.official(gold, predicted),
+        Scorer.STRICT: counting.strict(gold, predicted),
     }
-    measures: dict[str, JSON] = {name: _figures(one) for name, one in both.items()}
+    measures: dict[str, JSON] = {who.value: _figures(one) for who, one in both.items()}
     perfect = all(one.tree for one in both.values())
     figures: dict[str, JSON] = {
         "depth": depth(gold), "structure": structure(gold), "measures": measures,
