@@ -84,6 +84,7 @@ def scored(folder: Path) -> None:
     for agent, mode in (("gold", "base"), ("gold", "calls"), ("all-tools", "base")):
         done = subprocess.run(
             [*TOOLHOP, "run", "--data", data, "--agent", agent, "--mode", mode, "--json",
+             "--turn-limit", "30",
              "--log-dir", str(folder / "runs")],
             check=True, capture_output=True, text=True,
         )  # fmt: skip

@@ -329,6 +329,17 @@ def test_a_certified_item_is_a_nested_task_where_answers_are_arguments(
         assert task_findings(plain_task(nest), nest, ["Norway"]).ok
 
 
+@pytest.mark.parametrize(("name", "same"), [("letters", True), ("join_words", False)])
+def test_an_answer_in_another_case_has_to_give_the_same_again(name: str, same: bool) -> None:
+    second: _Call = (name, {"text": "NORWAY"}, (Edge(1, "text", equal=True),))
+    found = anyio.run(executed_item, *item_of_calls(MOUNTAIN, second), run)
+    if same:
+        assert isinstance(found, list)
+        assert found[1].arguments == {"text": "Norway"}
+    else:
+        assert found == Unfit("a call does not give again what it gave")
+
+
 GOLD: Sequence[tuple[str, dict[str, JSON]]] = (
     ("mountain_country", {"mountain": "Rauma"}), ("country_capital", {"country": "Peru"}),
     ("country_code", {"country": "Norway"}), ("add_digits", {"number": 98}),

@@ -68,11 +68,12 @@ LIMITS = ("token_limit", "cost_limit", "run_token_limit", "run_cost_limit", "lea
 @click.option("--domain", metavar="NAME", help="Without SEEDS: have questions proposed.")
 @click.option("--hops", metavar="N-M", default="3-5",
               help=f"Least and most hops, within {LEAST_HOPS} to {MOST_HOPS}.")
-@click.option("--items", type=click.IntRange(1, 100_000), help="With --domain: how many to try.")
+@click.option("--items", type=click.IntRange(1, 100_000),
+              help="With --domain or --pool: how many to try.")
 @nested.nested_options
 @click.option("--world", type=click.Choice([one.value for one in World]), default="closed",
               help="closed: all entities are invented. real: facts and answers are the seeds'.")
-@click.option("--licence", default="", help="Of SEEDS that state none.")
+@click.option("--licence", default="", help="Of SEEDS, or items of DATA, that state none.")
 @click.option("--prompts", type=click.Path(file_okay=False, path_type=Path), metavar="FOLDER",
               help="Prompts that replace the product's, a file each.")
 @click.option("--repairs", type=click.IntRange(0, 20), default=4, help="Repairs per stage.")

@@ -223,7 +223,7 @@ def print_plan(seeds: Sequence[NestSeed], settings: NestSettings, *, as_json: bo
     """What would be asked, where no reply has to be repaired."""
     written_ = sum(seed.way is Way.CODE for seed in seeds)
     texts = len(seeds) if settings.model else 0
-    doubtful = sum("'meaning': 'model'" in str(seed.executed) for seed in seeds)
+    doubtful = sum(seed.has_doubts for seed in seeds)
     replies = written_ + texts + doubtful + (texts if settings.checker else 0)
     facts = {
         "model": settings.model, "checker": settings.checker, "tasks": len(seeds),

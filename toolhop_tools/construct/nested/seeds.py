@@ -46,6 +46,12 @@ class NestSeed(Seed):
         return Nest.from_row(self.draft) if self.draft else None
 
     @property
+    def has_doubts(self) -> bool:
+        """Whether a model has to say that some reference makes sense."""
+        rows: Any = self.executed.get("references", [])
+        return any(row["meaning"] == "model" for row in rows)
+
+    @property
     def taken_values(self) -> list[JSON]:
         """Results that other calls take, which no text may say."""
         rows: Any = self.executed.get("references", [])

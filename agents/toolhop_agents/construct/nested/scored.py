@@ -51,10 +51,10 @@ def gold_figures(read: ReadBack) -> tuple[Mapping[str, JSON], bool]:
     gold = gold_calls(gold_of(read.item))
     predicted = calls_in(answer_text(gold_of(read.item)))
     both = {
-        Scorer.OFFICIAL.value: counting.official(gold, predicted),
-        Scorer.STRICT.value: counting.strict(gold, predicted),
+        Scorer.OFFICIAL: counting.official(gold, predicted),
+        Scorer.STRICT: counting.strict(gold, predicted),
     }
-    measures: dict[str, JSON] = {name: _figures(one) for name, one in both.items()}
+    measures: dict[str, JSON] = {who.value: _figures(one) for who, one in both.items()}
     perfect = all(one.tree for one in both.values())
     figures: dict[str, JSON] = {
         "depth": depth(gold), "structure": structure(gold), "measures": measures,
