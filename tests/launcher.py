@@ -30,6 +30,7 @@ ROOT = Path(__file__).parents[1]
 IMPORTED = (
     "anyio._backends._asyncio", "toolhop_agents.runs.execute", "toolhop_agents.cli.certify",
     "toolhop_agents.cli.run", "toolhop_agents.cli.ablate", "toolhop_sandbox.docker.engine",
+    "docker", "encodings.idna",
 )  # fmt: skip
 SERVED = ("openai.resources.chat", "httpcore")
 """The client of a served model takes a second to import; named by those who need it."""
