@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from decimal import Decimal
 
 from toolhop_sandbox.outcome import JSON, Outcome, Returned
 from toolhop_tools.construct.documents import invalid_call
@@ -12,7 +13,11 @@ from toolhop_tools.construct.text import references, same, texts
 from toolhop_tools.failures import tells_of_error
 from toolhop_tools.model import ToolSchema
 from toolhop_tools.reading import leaf_text, read_result
-from toolhop_tools.words import as_text
+from toolhop_tools.words import as_text, number_of, words
+
+LONGEST, SENTENCE, NOISE = 120, 5, 15
+"""Characters of an answer; words of one that may be a sentence; digits of one that is not whole,
+as floats have them that nobody rounded."""
 
 
 def call_findings(
@@ -82,6 +87,29 @@ def _scalar(value: JSON) -> str | None:
     return leaf_text(value).strip() or None
 
 
+def _no_answer(answer: str, question: str) -> Iterator[str]:
+    """What a result is that nobody gives for an answer."""
+    if len(answer) > LONGEST:
+        yield f"The answer has {len(answer):,} characters; at most {LONGEST} are wanted."
+    elif len(said := words(answer)) >= SENTENCE and (
+        answer.endswith(".") or _repeats(said, question)
+    ):
+        yield f"The answer is a sentence, {answer!r}; return the value alone."
+    number = number_of(answer)
+    if number is not None and number.as_tuple().exponent != 0 and _digits(number) >= NOISE:
+        yield f"The answer is {answer}, which nobody writes so: round it as the document says."
+
+
+def _digits(number: Decimal) -> int:
+    return len(number.normalize().as_tuple().digits)
+
+
+def _repeats(said: Sequence[str], question: str) -> bool:
+    """Whether half of an answer's words are those of its question."""
+    asked = {*words(question)}
+    return 2 * sum(word in asked for word in said) >= len(said)
+
+
 def answer_findings(
     answer: str | None, noted: str, facts: JSON, seed_answer: str, question: str
 ) -> Findings:
@@ -96,7 +124,7 @@ def answer_findings(
     """
     if answer is None:
         return judged("runs", [f"The call gives no answer at answer_path: it gives {noted}"])
-    wrong = []
+    wrong = [*_no_answer(answer, question)]
     if facts is not None and not same(as_text(facts), answer):
         wrong.append(f"The call gives {answer!r}; the facts say {as_text(facts)!r}.")
     if seed_answer and not same(seed_answer, answer):

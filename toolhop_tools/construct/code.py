@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 from toolhop_sandbox.base import Program
 from toolhop_sandbox.outcome import JSON
@@ -20,7 +20,15 @@ _UNSTEADY = frozenset(
     {"time", "random", "secrets", "uuid", "os", "sys", "socket", "threading", "tempfile", "pathlib"}
 )
 _NOW = frozenset({"now", "today", "utcnow"})
-_OUTWARD = frozenset({"print", "input", "open", "exec", "eval", "hash", "id"})
+_OUTWARD = frozenset(
+    {"print", "input", "open", "exec", "eval", "hash", "id"}
+    | {"getattr", "setattr", "delattr", "globals", "locals", "vars"}
+)
+_CHANGES = frozenset(
+    {"append", "extend", "insert", "pop", "popitem", "clear", "update", "setdefault", "remove"}
+    | {"discard", "add", "sort", "reverse", "move_to_end", "appendleft", "popleft"}
+)
+"""Methods that change what they are called of."""
 
 
 def program(schema: ToolSchema, code: str, facts: Records | Pairs) -> Program:
@@ -51,6 +59,7 @@ def code_findings(
         + judged("defines-only", _more(tree, schema.name, facts))
         + judged("parameters", _parameters(tree, schema))
         + judged("steady", _unsteady(tree))
+        + judged("no-state", _keeps(tree))
         + judged("gold-only-in-table", _gold(tree, gold, facts))
     )
 
@@ -113,6 +122,45 @@ def _unsteady(tree: ast.Module) -> Iterator[str]:
             yield f"Line {node.lineno} uses {node.id}; a tool returns its result alone."
         if isinstance(node, ast.Global | ast.Nonlocal):
             yield f"Line {node.lineno} keeps state between calls."
+
+
+def _keeps(tree: ast.Module) -> Iterator[str]:
+    """What a function leaves behind for the next call."""
+    shared = {TABLE, *_names(tree.body)}
+    for function in ast.walk(tree):
+        if not isinstance(function, ast.FunctionDef | ast.Lambda):
+            continue
+        given = function.args
+        for default in (*given.defaults, *given.kw_defaults):
+            if isinstance(default, ast.List | ast.Dict | ast.Set | ast.Call | ast.ListComp):
+                yield f"Line {default.lineno} has a default that keeps state between calls."
+        own = {one.arg for one in (*given.posonlyargs, *given.args, *given.kwonlyargs)}
+        own |= {node.id for node in ast.walk(function) if isinstance(node, ast.Name)
+                and isinstance(node.ctx, ast.Store)}  # fmt: skip
+        for node in ast.walk(function):
+            name = _changed(node)
+            if name in shared - own:
+                yield f"Line {node.lineno} changes {name}: it keeps state between calls."  # type: ignore[attr-defined]
+
+
+def _names(body: Sequence[ast.stmt]) -> Iterator[str]:
+    for node in body:
+        if isinstance(node, ast.FunctionDef):
+            yield node.name
+        elif isinstance(node, ast.Assign):
+            yield from (one.id for one in node.targets if isinstance(one, ast.Name))
+
+
+def _changed(node: ast.AST) -> str:
+    """The name of what a piece of code changes, in parts or by a method; empty where nothing."""
+    part: ast.AST | None = None
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+        part = node.func.value if node.func.attr in _CHANGES else None
+    elif isinstance(node, ast.Subscript | ast.Attribute) and not isinstance(node.ctx, ast.Load):
+        part = node.value
+    while isinstance(part, ast.Subscript | ast.Attribute):
+        part = part.value
+    return part.id if isinstance(part, ast.Name) else ""
 
 
 def _gold(tree: ast.Module, gold: str | None, facts: Records | Pairs) -> Iterator[str]:

@@ -2,24 +2,34 @@
 
 from __future__ import annotations
 
+import builtins
 import json
+import keyword
 import re
 from collections.abc import Iterator, Mapping, Sequence
 
 import jsonschema_rs
 
 from toolhop_sandbox.outcome import JSON
+from toolhop_tools.construct.giveaway import gives_away
 from toolhop_tools.construct.likeness import NEAR, likeness
 from toolhop_tools.construct.replies import NewTool, ToolDocument
 from toolhop_tools.construct.stages import Findings, judged
-from toolhop_tools.construct.text import resolved, says
+from toolhop_tools.construct.text import resolved
 from toolhop_tools.declared import compiled, declared, fits, required
 from toolhop_tools.model import ToolSchema
-from toolhop_tools.words import words
+from toolhop_tools.words import as_text, scalars, words
 
 _NAME = re.compile(r"[a-z][a-z0-9_]{2,63}")
-_TEXTS = ("description", "title", "default", "const", "enum", "examples")
+_PARAMETER = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,63}")
+_TAKEN = frozenset({"self", "RECORDS"})
+_VALUES = frozenset({"default", "const", "enum", "examples"})
+"""Keywords whose numbers may be answers; those of others are bounds."""
+_STRUCTURE = frozenset({"type", "required", "$ref", "$schema", "format", "$id", "$anchor"})
+"""Keywords whose texts say nothing of values."""
 MOST_ADDED = 4
+MANY = 8
+"""Choices that give none of themselves away: as many as a table has records."""
 
 
 def schema_of(document: ToolDocument) -> ToolSchema:
@@ -47,6 +57,7 @@ def document_findings(
         + judged("answer-no-input", _asked_for(reply.tool, question))
         + judged("says-what-is-asked", _unlike(reply.tool, question, answers))
         + judged("own-document", _alike(schema_of(reply.tool), earlier))
+        + judged("no-earlier-answer", earlier_answers(schema_of(reply.tool), answers))
     )
 
 
@@ -66,7 +77,14 @@ def refined_findings(
         + judged("required-kept", _required(document.parameters, first.tool.parameters))
         + judged("more-parameters", _added(document.parameters, first.tool.parameters))
         + judged("own-document", _alike(schema_of(document), earlier))
+        + judged("no-earlier-answer", earlier_answers(schema_of(document), answers))
     )
+
+
+def earlier_answers(document: ToolSchema, answers: Sequence[str]) -> Iterator[str]:
+    """Answers of earlier hops that a document says: with them nobody needs these hops."""
+    for answer in answers:
+        yield from given_away(document, answer, of_keys=True)
 
 
 def _sound(document: ToolDocument) -> Findings:
@@ -76,6 +94,12 @@ def _sound(document: ToolDocument) -> Findings:
 def _bad_name(name: str) -> Iterator[str]:
     if not _NAME.fullmatch(name):
         yield f"The name {name!r} is no identifier of 3 to 64 small letters, digits and _."
+    elif _is_pythons(name):
+        yield f"The name {name!r} is one of Python's own; say what the tool does."
+
+
+def _is_pythons(name: str) -> bool:
+    return keyword.iskeyword(name) or hasattr(builtins, name)
 
 
 def _shared_name(name: str, earlier: Sequence[ToolSchema]) -> Iterator[str]:
@@ -104,6 +128,8 @@ def _schema(parameters: Mapping[str, JSON]) -> Iterator[str]:
 
 
 def _parameter(name: str, schema: JSON, *, needed: bool) -> Iterator[str]:
+    if not _PARAMETER.fullmatch(name) or keyword.iskeyword(name) or name in _TAKEN:
+        yield f"The name {name!r} of a parameter cannot be one of a Python function's."
     if not isinstance(schema, dict) or not (schema.get("type") or "enum" in schema):
         yield f"Parameter {name} has no type."
     elif not schema.get("description"):
@@ -160,11 +186,18 @@ _EMPTY = frozenset(
 )
 
 
+def content(question: str) -> set[str]:
+    """The words of a question that say what is asked: no names, numbers or words of any question.
+
+    Names are words with a capital, but for the first.
+    """
+    named = {word for name in re.findall(r"(?<=\s)[A-Z]\w+", question) for word in words(name)}
+    return {word for word in {*words(question)} - _EMPTY - named if not word[-1].isdigit()}
+
+
 def _unlike(document: ToolDocument, question: str, answers: Sequence[str]) -> Iterator[str]:
     """A sub-question that says nothing of what the tool does."""
-    named = {word for answer in answers for word in words(answer)}
-    named |= {word for name in re.findall(r"(?<=\s)[A-Z]\w+", question) for word in words(name)}
-    asked = {*words(question)} - _EMPTY - named
+    asked = content(question) - {word for answer in answers for word in words(answer)}
     said = " ".join((document.name.replace("_", " "), document.description))
     known = {*words(said)} | {f"{word}s" for word in words(said)}
     if not {one for word in asked for one in (word, f"{word}s")} & known:
@@ -214,27 +247,42 @@ def _structured(schema: JSON) -> bool:
     )
 
 
-def given_away(document: ToolSchema, answer: str) -> Iterator[str]:
-    """Where a document says the gold, in a text that a model reads."""
-    listed = [*_texts(dict(document.parameters)), document.description]
-    for text in listed:
-        if len(answer) > 1 and not answer.isdigit() and says(text, answer):
+def given_away(document: ToolSchema, answer: str, *, of_keys: bool = False) -> Iterator[str]:
+    """Where a document says an answer, in a text that a model reads.
+
+    Args:
+        document: of any tool of the item.
+        answer: of any hop.
+        of_keys: whether a list of at least `MANY` choices may hold it: what a tool knows may be
+            listed, as its errors do. Its own answers may not.
+    """
+    if len(answer) <= (2 if answer.isdigit() else 1):
+        return
+    for text in (*_texts(dict(document.parameters), MANY if of_keys else 0), document.description):
+        if gives_away(text, answer):
             yield f"The document of {document.name} holds the answer {answer!r}: {text[:120]!r}"
             return
-    if answer.isdigit() and len(answer) > 2 and says(" ".join(listed), answer):
-        yield f"The document of {document.name} holds the answer {answer!r}."
 
 
-def _texts(value: JSON) -> Iterator[str]:
-    """What a schema says in words, at every depth."""
-    if isinstance(value, list):
+def _texts(value: JSON, many: int) -> Iterator[str]:
+    """What a schema says in words, at every depth and under every keyword; lists of choices of at
+    least `many` are left out, none where it is 0.
+    """
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, list):
         for one in value:
-            yield from _texts(one)
-    if isinstance(value, dict):
+            yield from _texts(one, many)
+    elif isinstance(value, dict):
         for key, one in value.items():
-            several = one if isinstance(one, list) else [one]
             if key == "properties" and isinstance(one, dict):
                 yield from (name.replace("_", " ") for name in one)
-            if key in _TEXTS:
-                yield from (text for text in several if isinstance(text, str))
-            yield from _texts(one)
+                for schema in one.values():
+                    yield from _texts(schema, many)
+            elif not (
+                key in _STRUCTURE
+                or (key == "enum" and many and isinstance(one, list) and len(one) >= many)
+            ):
+                if key in _VALUES:
+                    yield from (as_text(n) for _, n in scalars(one) if isinstance(n, int | float))
+                yield from _texts(one, many)

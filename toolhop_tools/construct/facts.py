@@ -18,6 +18,8 @@ LEAST = 8
 """Records of a table, or pairs."""
 LEAST_DISTINCT = 0.9
 """Share of a table's records whose answer no other record has."""
+EXACT = 2**53
+"""Greatest whole number that every reader of JSON takes exactly."""
 TABLE = "RECORDS"
 """Name that the code finds its table under."""
 
@@ -89,6 +91,15 @@ def table_text(records: Sequence[Mapping[str, JSON]]) -> str:
     return f"{TABLE} = [\n{rows},\n]\n"
 
 
+def moved(reply: Records) -> Records:
+    """The table with what each record says of its key moved on to the next record."""
+    keys = {*reply.lookup.parameters.values()}
+    rest = [{f: v for f, v in one.items() if f not in keys} for one in reply.records]
+    rows = zip(reply.records, [*rest[1:], *rest[:1]], strict=True)
+    records = [{**{f: v for f, v in one.items() if f in keys}, **other} for one, other in rows]
+    return reply.model_copy(update={"records": records})
+
+
 def expected(reply: Records | Pairs, arguments: Mapping[str, JSON]) -> JSON:
     """What the facts say of a call; None where they say nothing."""
     for pair in as_pairs(reply):
@@ -105,13 +116,14 @@ def facts_findings(
     """The checks of facts, against the refined document and the hop's call."""
     found = judged("enough", _few(reply)) + judged("calls", _invalid(reply, parameters))
     if isinstance(reply, Pairs):
-        return found + judged("distinct", _constant(reply))
+        return found + judged("distinct", _constant(reply)) + judged("gold", _unsaid(reply, wanted))
     fields = judged("fields", _fields(reply))
     if not fields.ok:
         return found + fields
     return (
         found
         + fields
+        + judged("values", _unfit(reply))
         + judged("keys", _shared_keys(reply))
         + judged("distinct", _shared_answers(reply))
         + judged("gold", _gold(reply, wanted))
@@ -138,6 +150,23 @@ def _constant(reply: Pairs) -> Iterator[str]:
         yield "Two pairs have the same arguments."
     if len({canonical(pair.result) for pair in reply.pairs}) < 2:
         yield "All pairs have the same result: they do not show what the tool does."
+
+
+def _unsaid(reply: Pairs, wanted: Wanted) -> Iterator[str]:
+    """The call itself has to be worked out without the code, as no other pair speaks for it."""
+    call = canonical(dict(wanted.arguments))
+    if not any(canonical(pair.arguments) == call for pair in reply.pairs):
+        text = json.dumps(dict(wanted.arguments), ensure_ascii=False)
+        yield f"No pair has the arguments of the call itself, {text}: say what it gives as well."
+
+
+def _unfit(reply: Records) -> Iterator[str]:
+    for record in reply.records:
+        for field, value in record.items():
+            if isinstance(value, str) and (value != value.strip() or not value):
+                yield f"A record's {field} is {value!r}: no text is empty or ends in spaces."
+            elif isinstance(value, int) and abs(value) > EXACT:
+                yield f"A record's {field} is above 2**53, where JSON loses digits: write a text."
 
 
 def _fields(reply: Records) -> Iterator[str]:

@@ -5,10 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
+from toolhop_tools.construct.giveaway import gives_away
 from toolhop_tools.construct.replies import Decomposition, PlannedHop
 from toolhop_tools.construct.seeds import LEAST_HOPS, MOST_HOPS, Seed
 from toolhop_tools.construct.stages import Findings, judged
-from toolhop_tools.construct.text import SHORT, references, says
+from toolhop_tools.construct.text import REFERENCE, SHORT, references, says
 
 
 def plan_findings(plan: Decomposition, seed: Seed) -> Findings:
@@ -19,6 +20,7 @@ def plan_findings(plan: Decomposition, seed: Seed) -> Findings:
         judged("hop-count", _count(len(hops), seed))
         + judged("acyclic", _cycles(hops))
         + judged("references", _references(hops))
+        + judged("braces", _braces(hops))
         + judged("each-hop-needed", _unneeded(hops))
         + judged("own-question", _shared(hops))
         + judged("no-later-answer", _given_away(hops, answers))
@@ -53,6 +55,12 @@ def _references(hops: Sequence[PlannedHop]) -> Iterator[str]:
             )
 
 
+def _braces(hops: Sequence[PlannedHop]) -> Iterator[str]:
+    for number, hop in enumerate(hops, 1):
+        if re.search(r"[{}]", REFERENCE.sub("", hop.question)):
+            yield f"The question of hop {number} has braces beside those of {{k}}; leave them out."
+
+
 def _unneeded(hops: Sequence[PlannedHop]) -> Iterator[str]:
     used = {other for hop in hops for other in hop.depends_on}
     for number in range(1, len(hops)):
@@ -72,7 +80,7 @@ def _shared(hops: Sequence[PlannedHop]) -> Iterator[str]:
 def _given_away(hops: Sequence[PlannedHop], answers: Sequence[str]) -> Iterator[str]:
     for number, hop in enumerate(hops, 1):
         for at, answer in enumerate(answers[: len(hops)], 1):
-            if says(hop.question, answer):
+            if gives_away(hop.question, answer):
                 yield f"The question of hop {number} holds {answer!r}, the answer of hop {at}."
 
 

@@ -6,28 +6,73 @@ from collections.abc import Iterator, Sequence
 
 from toolhop_tools.construct.calls import literals
 from toolhop_tools.construct.code import choices
+from toolhop_tools.construct.documents import content
+from toolhop_tools.construct.giveaway import gives_away
 from toolhop_tools.construct.stages import Findings, judged
 from toolhop_tools.construct.text import references, says
 from toolhop_tools.model import Hop
 
-SHORTEST = 15
+SHORTEST, LONGEST = 15, 1_500
+LIKE = 4
+"""Letters at the beginning of a word that make it like another: direct-ed, direct-or."""
+_TRUE_OR_NOT = frozenset({"is", "are", "was", "were", "do", "does", "did", "has", "have", "had"})
 
 
-def question_findings(question: str, hops: Sequence[Hop]) -> Findings:
-    """The checks of a question; the hops' gold calls hold ``{k}`` for earlier answers."""
+def question_findings(
+    question: str, hops: Sequence[Hop], plan: Sequence[str] | None = None
+) -> Findings:
+    """The checks of a question.
+
+    Args:
+        question: what the item asks.
+        hops: their gold calls hold ``{k}`` for earlier answers.
+        plan: the sub-questions with ``{k}``, where the question has to have words of each. A
+            seed's own question need not.
+    """
     return (
-        judged("a-question", _form(question))
+        judged("a-question", _form(question, hops))
+        + judged("words-of-each-hop", _silent(question, plan or ()))
         + judged("holds-every-value", _lacking(question, hops))
         + judged("no-sub-answer", _given_away(question, hops))
         + judged("no-tool-name", _tools(question, hops))
     )
 
 
-def _form(question: str) -> Iterator[str]:
-    if len(question) < SHORTEST or "?" not in question:
-        yield "It is no question: write one or two sentences, with a question mark."
+def _form(question: str, hops: Sequence[Hop]) -> Iterator[str]:
+    own = question
+    for hop in hops:
+        for value in literals(hop.gold.arguments if hop.gold else {}, frozenset()):
+            own = own.replace(value, "")
+    if not SHORTEST <= len(question) <= LONGEST or "?" not in question:
+        yield (
+            f"It is no question: write one or two sentences of {SHORTEST} to {LONGEST:,} "
+            "characters, with a question mark."
+        )
+    elif own.count("?") > 1:
+        yield "It asks more than one thing; ask for the answer of the last hop alone."
+    if "\n" in question.strip() or "`" in question:
+        yield "It is no plain text: write it on one line, without code."
+    first = (question.split() or [""])[0].casefold()
+    if first in _TRUE_OR_NOT:
+        yield f"It begins with {first!r}, and can be answered by yes or no; ask for the answer."
     if references(question):
         yield "It refers to hops by number; describe what is meant."
+
+
+def _silent(question: str, plan: Sequence[str]) -> Iterator[str]:
+    """A sub-question of which the question has no word, so that it may ask something else."""
+    said = content(question)
+    for number, text in enumerate(plan, 1):
+        wanted = content(text)
+        if wanted and not any(_alike(one, other) for one in wanted for other in said):
+            yield (
+                f"It has no word of what hop {number} asks ({', '.join(sorted(wanted))}): say what "
+                "that hop finds in its own words."
+            )
+
+
+def _alike(one: str, other: str) -> bool:
+    return one == other or (len(min(one, other, key=len)) >= LIKE and one[:LIKE] == other[:LIKE])
 
 
 def _lacking(question: str, hops: Sequence[Hop]) -> Iterator[str]:
@@ -46,7 +91,7 @@ def _default(hop: Hop, value: str) -> bool:
 
 def _given_away(question: str, hops: Sequence[Hop]) -> Iterator[str]:
     for number, hop in enumerate(hops, 1):
-        if says(question, hop.answer):
+        if gives_away(question, hop.answer):
             yield f"It says {hop.answer!r}, the answer of hop {number}."
 
 

@@ -12,9 +12,13 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from toolhop_sandbox.outcome import JSON
 from toolhop_tools.construct.stages import Problem, Stage
+from toolhop_tools.construct.text import odd_sign
+from toolhop_tools.words import scalars
 
 PARSE = "parse"
 """Name of the check that a reply is what its stage asks for."""
+MOST_CHARS = 200_000
+"""Of a reply; no stage needs as much."""
 _FENCE = re.compile(r"\A\s*```(?:json)?\s*\n(.*)\n\s*```\s*\Z", re.DOTALL)
 Text = Annotated[str, Field(min_length=1, max_length=20_000)]
 
@@ -28,11 +32,17 @@ class ReplyModel(BaseModel):
     def read(cls, text: str) -> Self | Problem:
         """A reply as a value, or what the parser says of it. It is JSON, unless a shape says not.
 
-        A code fence around it all is let pass.
+        A code fence around it all is let pass. A key that stands twice in an object, and signs that
+        nobody sees or that look like others, are not.
         """
+        if len(text) > MOST_CHARS:
+            noted = f"it has {len(text):,} characters, and at most {MOST_CHARS:,} are read"
+            return Problem(PARSE, f"The reply does not parse: {noted}")
         fenced = _FENCE.match(text)
         try:
-            return cls.model_validate_json(fenced[1] if fenced else text, strict=True)
+            found = cls.model_validate_json(fenced[1] if fenced else text, strict=True)
+            odd = _odd(fenced[1] if fenced else text)
+            return Problem(PARSE, f"The reply does not parse: {odd}") if odd else found
         except ValidationError as error:
             listed = error.errors(include_url=False, include_context=False, include_input=False)
             noted = "; ".join(
@@ -40,6 +50,24 @@ class ReplyModel(BaseModel):
                 for one in listed[:5]
             )
             return Problem(PARSE, f"The reply does not parse: {noted}")
+
+
+def _odd(text: str) -> str:
+    """What is wrong with a text that is JSON; empty where nothing is."""
+    twice: list[str] = []
+
+    def pairs(listed: list[tuple[str, JSON]]) -> JSON:
+        names = [name for name, _ in listed]
+        twice.extend(name for name in names if names.count(name) > 1)
+        texts.extend(names)
+        return dict(listed)
+
+    texts: list[str] = []
+    value = json.loads(text, object_pairs_hook=pairs)
+    if twice:
+        return f"the key {twice[0]!r} stands twice in an object"
+    texts += [one for _, one in scalars(value) if isinstance(one, str)]
+    return next(filter(None, map(odd_sign, texts)), "")
 
 
 class PlannedHop(ReplyModel):

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
+import unicodedata
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
@@ -12,12 +14,26 @@ from typing import Annotated
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from toolhop_sandbox.outcome import JSON
+from toolhop_tools.answers import same_answer
 from toolhop_tools.errors import DataError, DataProblem
 from toolhop_tools.readers.datafile import parse_rows, read_bytes
 
 OWN = "own"
 """Licence of what is proposed and comes from no seed."""
 MOST_HOPS, LEAST_HOPS = 7, 2
+
+
+_FORBIDS = re.compile(
+    r"\bnd\b|\bno ?deriv|\bwithout derivatives|all rights? reserved|proprietary|^copyright|"
+    r"\bno ?(?:redistribution|copying|reuse)|\bnot? (?:to )?be (?:copied|redistributed|shared)|"
+    r"\bunlicen[sc]ed\b|\bunknown\b|\bno licen[sc]e|^(?:none|n a|tbd|unclear|unspecified)$"
+)
+
+
+def forbids(licence: str) -> bool:
+    """Whether a licence, however it is spelled, forbids changed copies, or is none."""
+    plain = unicodedata.normalize("NFKC", licence).casefold().replace("\u00a9", " copyright ")
+    return bool(_FORBIDS.search(" ".join(re.findall(r"[^\W_]+", plain))))
 
 
 class World(StrEnum):
@@ -121,6 +137,13 @@ def _fault(
         return "id", "an id of its own", identity
     if not (row.licence or licence):
         return "licence", "a licence that allows this use, here or by --licence", "none"
+    if forbids(row.licence or licence):
+        return "licence", "one that allows changed copies", row.licence or licence
+    if not identity.strip() or len(identity) > 200 or not identity.isprintable():
+        return "id", "1 to 200 signs that can be seen", repr(identity[:60])
+    last = next(reversed(row.sub_task.values()), "")
+    if last and row.answer and not same_answer(last, row.answer):
+        return "answer", f"what the last sub-question has, {last!r}", repr(row.answer)
     if row.sub_task and not LEAST_HOPS <= len(row.sub_task) <= MOST_HOPS:
         given = f"{len(row.sub_task)} of them"
         return "sub_task", f"{LEAST_HOPS} to {MOST_HOPS} sub-questions", given

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Mapping, Sequence
 
 from toolhop_sandbox.outcome import JSON
@@ -51,6 +52,28 @@ def resolved(value: JSON, answers: Sequence[str], schema: Mapping[str, JSON] | N
 
 def _schema(value: JSON) -> Mapping[str, JSON] | None:
     return value if isinstance(value, dict) else None
+
+
+_UNSEEN = frozenset({"Cc", "Cf", "Co", "Cs", "Cn"})
+_LIKE_LATIN = frozenset("ΑΒΕΖΗΙΚΜΝΟΡΤΥΧονρυ")
+"""Greek letters that nobody tells from Latin ones."""
+
+
+def odd_sign(text: str) -> str:
+    """A sign that nobody sees, or a letter that passes for another one; empty where there is none.
+
+    A letter passes for another one in a word of Latin letters: Cyrillic ones, and some Greek.
+    """
+    if text.isascii() and text.isprintable():
+        return ""
+    for sign in text:
+        if sign not in "\n\r\t" and unicodedata.category(sign) in _UNSEEN:
+            return f"the sign U+{ord(sign):04X} in {text[:60]!r} cannot be seen; leave it out"
+    for word in re.findall(r"[^\W\d_]+", text):
+        scripts = {unicodedata.name(letter, "").split(" ")[0] for letter in word}
+        if "LATIN" in scripts and ("CYRILLIC" in scripts or _LIKE_LATIN.intersection(word)):
+            return f"the word {word!r} mixes letters of two scripts that look alike"
+    return ""
 
 
 def says(text: str, value: str) -> bool:

@@ -20,10 +20,12 @@ from toolhop_tools.certify.model import Basis, HopProof
 from toolhop_tools.certify.prove import MOST_LOST
 from toolhop_tools.certify.search import Search
 from toolhop_tools.construct.code import choices
-from toolhop_tools.construct.facts import as_pairs, by_choice
+from toolhop_tools.construct.facts import as_pairs, by_choice, moved, table
+from toolhop_tools.construct.giveaway import gives_away
 from toolhop_tools.construct.replies import Pairs, Records
 from toolhop_tools.construct.stages import Findings, Problem, judged
 from toolhop_tools.construct.text import says
+from toolhop_tools.declared import compiled, fits
 from toolhop_tools.failures import tells_of_error
 from toolhop_tools.model import Tool, canonical
 from toolhop_tools.properties.lanes import Lane, wait_for
@@ -39,10 +41,22 @@ from toolhop_tools.properties.model import (
 )
 from toolhop_tools.properties.store import REPLAYED, Stored
 from toolhop_tools.reading import leaf_text, read_result
-from toolhop_tools.words import as_text
+from toolhop_tools.words import as_text, bare
+
+
+def near_keys(known: Sequence[str]) -> list[str]:
+    """Keys that are almost one of a table, or long and strange."""
+    first, last = known[0], known[-1]
+    return [
+        first[:-1], first[1:], first[:3], first[:1], first + "x", f"{first} {last}",
+        f"{last[:-1]}q", STRANGE[:2], 3 * STRANGE + "!",
+    ]  # fmt: skip
+
 
 STRANGE = "Qqxvarmunde"
 """A key that no table has."""
+FEW = 5
+"""Calls with other numbers that have to be made before all of them failing says something."""
 TOLD_CHARS = 600
 
 
@@ -124,7 +138,14 @@ class Verifier:
         noted = Findings(held, tuple(problems))
         if isinstance(facts, Records):
             noted = noted + judged("unknown-key", await self._silent(tool, facts))
-        return noted + judged("choices", await self._dead(tool, facts))
+            noted = noted + judged("table-alone", await self._elsewhere(tool, facts))
+        else:
+            noted = noted + judged("other-inputs", await self._memorised(tool, facts))
+        return (
+            noted
+            + judged("choices", await self._dead(tool, facts))
+            + judged("options-matter", await self._idle(tool, facts))
+        )
 
     async def _silent(self, tool: Tool, facts: Records) -> list[str]:
         """What is wrong with the answer to keys that no record has."""
@@ -147,11 +168,55 @@ class Verifier:
             ):
                 rule = f'{{"error": "{parameter}: GIVEN is not known; known are ..."}}'
                 noted.append(f"{call} gives {came(outcome)}; without a record it gives {rule}")
-            elif given := [one for one in answers if one not in known and says(text, one)]:
+            elif isinstance(value, dict) and len(value) > 1:
+                noted.append(f"{call} gives {came(outcome)}: an error is its message alone.")
+            elif given := [one for one in answers if one not in known and gives_away(text, one)]:
                 noted.append(
                     f"{call} gives {came(outcome)}: it gives the answer {given[0]!r} away."
                 )
+            noted += await self._near(tool, arguments, parameter, known)
         return noted
+
+    async def _elsewhere(self, tool: Tool, facts: Records) -> list[str]:
+        """What a tool says that is not out of its table: shown by a table with other answers."""
+        other = moved(facts)
+        source = tool.program.source.replace(table(facts), table(other), 1)
+        changed = Program(source, tool.program.function)
+        pairs = [*as_pairs(other), *by_choice(other, tool.schema.parameters)]
+        found = await self.outcomes(changed, [pair.arguments for pair in pairs])
+        for pair, outcome in zip(pairs, found, strict=True):
+            if not _gives(outcome, pair.result, pair.arguments):
+                told = _wanted(tool.name, pair.arguments, pair.result, outcome)
+                return [f"With other values in the table, {told}: all has to come from the table."]
+        first = pairs[0].arguments
+        strange = [{**first, name: STRANGE} for name in facts.lookup.parameters
+                   if isinstance(first[name], str)]  # fmt: skip
+        before = map(_seen, await self.outcomes(tool.program, strange))
+        after = map(_seen, await self.outcomes(changed, strange))
+        for call, one, two in zip(strange, before, after, strict=True):
+            if one != two:
+                return [f"{called(tool.name, call)} gives {one[:TOLD_CHARS]}, and another error "
+                        "with other answers in the table: it gives answers away."]  # fmt: skip
+        return []
+
+    async def _near(
+        self, tool: Tool, arguments: Mapping[str, JSON], parameter: str, known: Sequence[str]
+    ) -> list[str]:
+        """A key that is like one of the table, and none, and is answered all the same."""
+        held = {bare(one) for one in known}
+        validator, parameters = compiled(tool.schema.parameters), tool.schema.parameters
+        sets = [
+            made
+            for key in (parameter, *near_keys(known))
+            if bare(key) not in held
+            and fits(validator, parameters, made := {**arguments, parameter: key})
+        ]
+        found = await self.outcomes(tool.program, sets)
+        for made, outcome in zip(sets, found, strict=True):
+            if not isinstance(outcome, Returned) or not _fails(outcome):
+                call = called(tool.name, made)
+                return [f"{call} gives {came(outcome)}; no record has that key, so it is an error"]
+        return []
 
     async def _dead(self, tool: Tool, facts: Records | Pairs) -> list[str]:
         """Choices of the document with which every call ends in an error."""
@@ -177,6 +242,78 @@ class Verifier:
                 what = came(outcomes[0])
                 noted.append(f"Every call with {name}={text} fails, as {call}, which gives {what}")
         return noted
+
+    async def _idle(self, tool: Tool, facts: Records | Pairs) -> list[str]:
+        """Options of the document that no call takes notice of."""
+        values: dict[str, list[JSON]] = {}
+        for name, value in choices(tool.schema.parameters):
+            values.setdefault(name, []).append(value)
+        values = {name: listed for name, listed in values.items() if len(listed) > 1}
+        properties = tool.schema.parameters.get("properties")
+        schema = properties if isinstance(properties, dict) else {}
+        plain = [dict(pair.arguments) for pair in as_pairs(facts)]
+        for calls in (plain, _twisted(plain, values, schema)):
+            for name in [*values]:
+                sets = [{**call, name: value} for call in calls for value in values[name]]
+                found = [_seen(one) for one in await self.outcomes(tool.program, sets)]
+                many = len(values[name])
+                groups = (found[at : at + many] for at in range(0, len(found), many))
+                if any(len({*group}) > 1 for group in groups):
+                    del values[name]
+        return [
+            f"No call was found in which {name} makes a difference: let it do what the document "
+            "says of it."
+            for name in values
+        ]
+
+    async def _memorised(self, tool: Tool, facts: Pairs) -> list[str]:
+        """A tool that computes, and knows no number but those of its pairs."""
+        validator, parameters = compiled(tool.schema.parameters), tool.schema.parameters
+        known = {canonical(pair.arguments) for pair in facts.pairs}
+        sets = [
+            made
+            for pair in facts.pairs
+            for name, value in pair.arguments.items()
+            if isinstance(value, int | float) and not isinstance(value, bool)
+            if canonical(made := {**pair.arguments, name: value + 1}) not in known
+            and fits(validator, parameters, made)
+        ]
+        found = await self.outcomes(tool.program, sets)
+        if len(sets) < FEW or not all(map(_fails, found)):
+            return []
+        call = called(tool.name, sets[0])
+        return [f"It knows the pairs alone: {call} gives {came(found[0])}; compute the result."]
+
+
+def _twisted(
+    calls: Sequence[dict[str, JSON]],
+    values: Mapping[str, Sequence[JSON]],
+    schema: Mapping[str, JSON],
+) -> list[dict[str, JSON]]:
+    """The calls with two options at a time, and with other values of each other parameter."""
+    found = [{**call, name: one} for call in calls[:4] for name in values for one in values[name]]
+    for call in calls[:3]:
+        for name, given in call.items():
+            found += [{**call, name: one} for one in _others(given, schema.get(name))]
+    return found
+
+
+def _others(given: JSON, schema: JSON) -> list[JSON]:
+    """A text written otherwise or unknown; numbers at the ends of what is allowed."""
+    if isinstance(given, str):
+        return [given.lower(), given.upper(), f" {given} ", given[:3], given[:-1], STRANGE]
+    if (
+        isinstance(given, bool)
+        or not isinstance(given, int | float)
+        or not isinstance(schema, dict)
+    ):
+        return []
+    ends = [schema.get("minimum"), schema.get("maximum"), -given, 10 * given, 1000 * given + 7]
+    return [one for one in ends if isinstance(one, int | float)]
+
+
+def _seen(outcome: Outcome | None) -> str:
+    return outcome.json_text if isinstance(outcome, Returned) else repr(type(outcome))
 
 
 async def prove(sandbox: Sandbox, basis: Basis, task: Task, name: str) -> HopProof:

@@ -12,6 +12,7 @@ from toolhop_agents.models.base import Model
 from toolhop_agents.models.cache import SECRET, ResponseCache
 from toolhop_agents.models.wire import messages_to_wire, sendable
 from toolhop_agents.runs.ledger import Ledger as Spending
+from toolhop_agents.runs.ledger import RunLimitReached
 from toolhop_env.messages import Message, Origin, Reply, Usage
 from toolhop_env.spending import Spent, spent_on
 from toolhop_sandbox.outcome import JSON
@@ -93,8 +94,16 @@ class Asker:
         limits, spent = self.item_limits, self.of_item(seed)
         if limits.tokens is not None and spent.tokens >= limits.tokens:
             raise ItemLimitReached(f"--token-limit is reached: {spent.tokens:,} tokens")
-        if limits.cost_usd is not None and (spent.cost_usd or 0) >= limits.cost_usd:
-            raise ItemLimitReached(f"--cost-limit is reached: ${spent.cost_usd or 0:.4f}")
+        if limits.cost_usd is None:
+            return
+        if spent.cost_usd is None:
+            raise RunLimitReached(
+                "cost_limit",
+                "the cost of a reply is not known, so that --cost-limit cannot be kept; give "
+                "--price, or leave the limit out",
+            )
+        if spent.cost_usd >= limits.cost_usd:
+            raise ItemLimitReached(f"--cost-limit is reached: ${spent.cost_usd:.4f}")
 
     def of_item(self, seed: Seed) -> Spent:
         """What an item's replies have taken."""

@@ -23,6 +23,7 @@ from toolhop_tools.construct.documents import (
     schema_of,
 )
 from toolhop_tools.construct.facts import Wanted, expected, facts_findings, other_calls
+from toolhop_tools.construct.giveaway import gives_away
 from toolhop_tools.construct.replies import (
     SHAPES,
     Code,
@@ -34,7 +35,7 @@ from toolhop_tools.construct.replies import (
     StageReply,
 )
 from toolhop_tools.construct.stages import OF_A_HOP, Findings, Place, Problem, Stage, judged
-from toolhop_tools.construct.text import filled, resolved, says
+from toolhop_tools.construct.text import filled, resolved
 from toolhop_tools.construct.verify import came
 from toolhop_tools.model import GoldCall, Hop, Item, Tool, ToolSchema
 from toolhop_tools.properties.model import Gold
@@ -332,8 +333,18 @@ class HopBuilder:
     def _leaks(self, answer: str, schema: ToolSchema, code: str) -> Findings:
         question = filled(self.question, self.answers)
         noted = (
-            [f"The sub-question says its own answer, {answer!r}."] if says(question, answer) else []
+            [f"The sub-question says its own answer, {answer!r}."]
+            if gives_away(question, answer)
+            else []
         )
+        asked = [*(one.question for one in self.earlier), self.question]
+        noted += [
+            f"The question of hop {at} says {known!r}, the answer of hop {of}; write {{{of}}} "
+            "where it is meant."
+            for at, text in enumerate(asked, 1)
+            for of, known in enumerate([*self.answers, answer], 1)
+            if (at, of) != (self.number, self.number) and gives_away(text, known)
+        ]
         found = judged("not-in-question", noted, Place(Stage.DECOMPOSE))
         found += judged("not-in-document", given_away(schema, answer),
                         Place(Stage.REFINE, self.number))  # fmt: skip

@@ -212,7 +212,8 @@ class ItemBuilder:
             self.talks.append(self._asking)
 
         async def judge(reply: StageReply, before: Sequence[Problem]) -> Findings:
-            return question_findings(cast("FinalQuestion", reply).question, hops)
+            plan = [one.question for one in self.built]
+            return question_findings(cast("FinalQuestion", reply).question, hops, plan)
 
         outcome = await self._asking.settle(self.context.ask, judge)
         if isinstance(outcome, Passed):

@@ -19,6 +19,7 @@ from typing import Any
 
 from toolhop_sandbox.outcome import JSON
 from toolhop_tools.errors import ToolsError
+from toolhop_tools.growing import append
 
 NAME = "ledger.jsonl"
 
@@ -96,8 +97,7 @@ class StepLedger:
         whole: dict[str, Any] = {"kind": kind, "key": key, **row}
         text = json.dumps(whole, ensure_ascii=False) + "\n"
         try:
-            os.write(self._descriptor, text.encode("utf-8", "backslashreplace"))
-            os.fsync(self._descriptor)
+            append(self._descriptor, text.encode("utf-8", "backslashreplace"), sync=True)
         except OSError as error:
             raise LedgerError(f"{self.path} cannot be written: {error.strerror}") from None
         self._rows[kind, key] = whole

@@ -10,7 +10,7 @@ from toolhop_agents.construct.context import Context
 from toolhop_agents.construct.hop import Built
 from toolhop_agents.construct.oracle import played
 from toolhop_sandbox.base import Sandbox
-from toolhop_sandbox.outcome import JSON
+from toolhop_sandbox.outcome import JSON, Outcome, Returned
 from toolhop_tools.certify.model import Certificate, HopVerdict
 from toolhop_tools.certify.model import to_json as certificate_json
 from toolhop_tools.certify.prove import certify
@@ -24,12 +24,22 @@ from toolhop_tools.construct.accept import (
     solved,
 )
 from toolhop_tools.construct.calls import answer_of
+from toolhop_tools.construct.code import choices
+from toolhop_tools.construct.documents import given_away
 from toolhop_tools.construct.facts import other_calls
+from toolhop_tools.construct.seeds import forbids
 from toolhop_tools.construct.stages import Findings, Place, Stage, judged
-from toolhop_tools.construct.text import resolved, same
+from toolhop_tools.construct.text import resolved, same, texts
+from toolhop_tools.construct.verify import called
 from toolhop_tools.model import Item
+from toolhop_tools.reading import read_result
 
-_FORBID = ("no derivatives", "-nd", "all rights reserved", "proprietary", "no redistribution")
+SIBLINGS = 3
+"""Other records that an option is tried with."""
+
+
+def _leaves(outcome: Outcome) -> list[str]:
+    return texts(read_result(outcome.json_text)) if isinstance(outcome, Returned) else []
 
 
 @dataclass
@@ -74,9 +84,9 @@ class Proof:
         hazard = hazards(item.answer, item.question)
         if self.official_safe:
             self._add(Criterion.OFFICIAL_SAFE, hazard, [*hazard], None)
-        licence = self.context.seed.licence.lower()
-        noted = [f"the licence is {licence}" for one in _FORBID if one in licence]
-        self._add(Criterion.LICENCE, noted[:1], self.context.seed.licence, None)
+        licence = self.context.seed.licence
+        noted = [f"the licence is {licence}"] if forbids(licence) else []
+        self._add(Criterion.LICENCE, noted, licence, None)
         criteria: list[JSON] = [one.to_json() for one in self._rows]
         figures: dict[str, JSON] = {
             "criteria": criteria,
@@ -121,10 +131,47 @@ class Proof:
                     proof.evidence[0].arguments if proof.evidence else {})  # fmt: skip
                 text = f"{one.about} gives {one.task.hop.answer!r} by the call {call}"
                 noted[one.criterion].append((f"A shortcut is open: {text}; close it.", one.hop))
+        said = [
+            (text, at)
+            for at, one in enumerate(self.built, 1)
+            for k, other in enumerate(self.built, 1)
+            for text in given_away(one.schema, other.answer, of_keys=k != at)
+        ]
+        optional = [
+            (text, at) for at in range(1, len(self.built)) for text in await self._ahead(at)
+        ]
         for criterion, found in noted.items():
             stage = Stage.REFINE if criterion is Criterion.NO_TWIN else Stage.CODE
+            if criterion is Criterion.NEEDED and said:
+                found, stage = said, Stage.REFINE
+            if criterion is Criterion.NO_TWIN:
+                found = [*found, *optional]
             place = Place(stage, found[0][1]) if found else None
             self._add(criterion, [text for text, _ in found], {"searches": tried[criterion]}, place)
+
+    async def _ahead(self, at: int) -> list[str]:
+        """Options with which a hop's tool gives what a later hop is to find.
+
+        What other records lead to says whether it is one: short answers are often the same.
+        """
+        one = self.built[at - 1]
+        starts = [one.arguments, *other_calls(one.facts, one.arguments, SIBLINGS)]
+        chains = [await self._chain(at - 1, start) for start in starts]
+        known = [(start, chain) for start, chain in zip(starts, chains, strict=True) if chain]
+        for name, value in choices(one.schema.parameters):
+            sets = [{**start, name: value} for start, _ in known]
+            outcomes = await self.context.verifier.call(one.tool.program, sets)
+            leaves = [_leaves(outcome) for outcome in outcomes]
+            for later in range(at, len(self.built)):
+                answers = [chain[later] for _, chain in known]
+                if all(
+                    any(same(answer, leaf) for leaf in own)
+                    for answer, own in zip(answers, leaves, strict=True)
+                ):
+                    call = called(one.tool.name, sets[0])
+                    return [f"A shortcut is open: {call} gives {answers[0]!r}, the answer of hop "
+                            f"{later + 1}; leave that to its own tool."]  # fmt: skip
+        return []
 
     async def _sibling(self, item: Item) -> None:
         """Walk the chain from other records of the hops that it begins with."""
@@ -133,7 +180,8 @@ class Proof:
             if start.depends_on:
                 continue
             for arguments in other_calls(start.facts, start.arguments):
-                answer = await self._walked(at, arguments)
+                chain = await self._chain(at, arguments)
+                answer = chain[-1] if chain else None
                 if answer is not None:
                     ended.append(answer)
                 if answer is not None and not same(answer, item.answer):
@@ -149,8 +197,8 @@ class Proof:
         place = Place(Stage.CODE if ended else Stage.FACTS, last)
         self._add(Criterion.SIBLING, [noted], {"walked": len(ended)}, place)
 
-    async def _walked(self, start: int, arguments: dict[str, JSON]) -> str | None:
-        """The last answer with another call at one hop; None where the chain breaks off."""
+    async def _chain(self, start: int, arguments: dict[str, JSON]) -> list[str]:
+        """All answers with another call at one hop; none where the chain breaks off."""
         answers = [one.answer for one in self.built]
         for at, one in enumerate(self.built):
             if at < start:
@@ -160,6 +208,6 @@ class Proof:
             [outcome] = await self.context.verifier.call(one.tool.program, [call])
             answer = answer_of(outcome, one.call.answer_path)
             if answer is None:
-                return None
+                return []
             answers[at] = answer
-        return answers[-1]
+        return answers

@@ -212,6 +212,8 @@ class Session:
 
             async def take() -> None:
                 for seed in waiting:
+                    if ended.fault is not None:
+                        return
                     try:
                         row = await make(seed, asker)
                         self.ledger.add("item", self.key(seed), row)
@@ -220,7 +222,10 @@ class Session:
                     except Exception as error:  # noqa: BLE001 -- the command raises it once all that is finished is written
                         if ended.fault is None:
                             ended.fault = error
-                        group.cancel_scope.cancel()
+                        # A limit is looked at before each request: replies under way are paid for
+                        # and kept, and the other items then stop at it by themselves.
+                        if not isinstance(error, RunLimitReached):
+                            group.cancel_scope.cancel()
                         return
 
             async with anyio.create_task_group() as group:

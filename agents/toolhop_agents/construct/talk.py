@@ -18,6 +18,10 @@ Judge: TypeAlias = Callable[[StageReply, Sequence[Problem]], Awaitable[Findings]
 """A reply, and the calls that spoke against earlier ones, which are made first."""
 
 
+MOST_SHOWN = 20_000
+"""Characters of a reply that does not parse, as it is shown to the model again."""
+
+
 @dataclass(frozen=True, slots=True)
 class Passed:
     """All checks hold."""
@@ -141,7 +145,11 @@ class Talk:
             said += [AssistantMessage(self._best), UserMessage(self.prompts.repair(problems))]
         elif self._unread is not None:
             text, problem = self._unread
-            said += [AssistantMessage(text or "-"), UserMessage(self.prompts.repair([problem]))]
+            # A reply that is much too long is not paid for once more.
+            said += [
+                AssistantMessage(text[:MOST_SHOWN] or "-"),
+                UserMessage(self.prompts.repair([problem])),
+            ]
         return said
 
     def _failed(self, why: str) -> Failed:

@@ -173,7 +173,7 @@ class _Handler(BaseHTTPRequestHandler):
         elif path == "state":
             with self._review.lock:
                 self._send(200, self._review.state())
-        elif path.startswith("item/") and path[5:].isdecimal():
+        elif path.startswith("item/") and path[5:].isdecimal() and len(path) < 15:
             at = int(path[5:])
             if at < len(session.material.items):
                 self._send(200, item_shown(session.material, session.material.items[at]))
@@ -184,12 +184,12 @@ class _Handler(BaseHTTPRequestHandler):
 
     def do_POST(self) -> None:
         """Take a verdict; it is on the disk before it is answered."""
-        size = int(self.headers.get("Content-Length") or 0)
-        if size > MOST_BYTES:
+        size = self.headers.get("Content-Length") or "0"
+        if not (size.isascii() and size.isdecimal() and len(size) < 10 and int(size) <= MOST_BYTES):
             self.close_connection = True
-            self._send(413, {"error": f"a verdict has at most {MOST_BYTES} bytes"})
+            self._send(413, {"error": f"a verdict has a stated length, {MOST_BYTES} bytes at most"})
             return
-        raw = self.rfile.read(size)
+        raw = self.rfile.read(int(size))
         path = self._path()
         if path is None:
             return
@@ -199,7 +199,7 @@ class _Handler(BaseHTTPRequestHandler):
         try:
             row = json.loads(raw)
             given = str(row["item"]), Ruling(row["ruling"]), str(row.get("reason", ""))
-        except (ValueError, KeyError, TypeError, AttributeError):
+        except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
             self._send(400, {"error": "no verdict: item, ruling and reason are wanted"})
             return
         try:

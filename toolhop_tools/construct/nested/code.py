@@ -12,13 +12,16 @@ import ast
 import io
 import math
 import tokenize
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from toolhop_sandbox.outcome import JSON
 from toolhop_tools.construct.nested.model import (
+    KINDS,
     MARK,
     MOST_CALLS,
+    TAKEN,
     Api,
     Nest,
     is_of,
@@ -29,6 +32,7 @@ from toolhop_tools.construct.nested.notes import Notes
 from toolhop_tools.construct.nested.stubs import CHECKS as STUBS
 from toolhop_tools.construct.nested.stubs import read_stubs
 from toolhop_tools.construct.stages import Findings, judged
+from toolhop_tools.construct.text import odd_sign
 from toolhop_tools.model import canonical
 
 CHAIN = (
@@ -40,6 +44,8 @@ WHOLE = ("loose-call", "depth", "width")
 UNKNOWN = "UNK"
 """What the format has for a value that a task does not say."""
 SHORTEST_TASK = 20
+MOST_CHARS, MOST_DEEP, MOST_BITS = 100_000, 40, 128
+"""Characters of a reply, nodes within nodes, and bits of a number: what it takes to read it on."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,13 +57,42 @@ class Wanted:
 
 
 def parsed(source: str) -> ast.Module | str:
-    """The syntax tree, or what the compiler says."""
+    """The syntax tree, or what the compiler says; or why it is not read: it is too long or too
+    deep, or holds what no text of the format can.
+    """
+    if len(source) > MOST_CHARS:
+        return f"line 1: it has {len(source):,} characters; at most {MOST_CHARS:,} are read"
     try:
-        return ast.parse(source)
+        with warnings.catch_warnings(action="ignore"):
+            tree = ast.parse(source)
+        return _unreadable(tree) or tree
     except SyntaxError as error:
         return f"line {error.lineno or 1}: {error.msg}"
     except (ValueError, RecursionError, MemoryError) as error:
         return f"line 1: {type(error).__name__}: {error}"
+
+
+def _unreadable(tree: ast.Module) -> str:
+    """What would break whoever reads it on; empty where nothing does."""
+    level: list[ast.AST] = [tree]
+    depth = 0
+    while level:
+        depth += 1
+        if depth > MOST_DEEP:
+            return f"line {_line(level[0])}: it is nested more than {MOST_DEEP} deep"
+        for node in level:
+            line = _line(node)
+            value = node.value if isinstance(node, ast.Constant) else None
+            if isinstance(value, int) and value.bit_length() > MOST_BITS:
+                return f"line {line}: a number has too many digits"
+            if isinstance(value, str) and (odd := odd_sign(value)):
+                return f"line {line}: {odd}"
+        level = [inner for node in level for inner in ast.iter_child_nodes(node)]
+    return ""
+
+
+def _line(node: ast.AST) -> int:
+    return node.lineno if isinstance(node, ast.expr | ast.stmt) else 1
 
 
 def chain_findings(source: str, wanted: Wanted) -> tuple[Findings, Nest | None]:
@@ -245,7 +280,7 @@ class _Reader:
         if isinstance(node, ast.Name):
             return self._variable(node, kind, f"{name} of {api.name}")
         value = self._literal(node, lists=True)
-        if value is not None and kind and not is_of(kind, value):
+        if value is not None and kind in KINDS and not is_of(kind, value):
             text = f"{name} of {api.name} is {kind}; {ast.unparse(node)[:40]} is not."
             self.notes.add("value-types", line, text)
         return value
@@ -275,13 +310,19 @@ class _Reader:
                     for one in parts
                 ]
             case ast.Dict(keys=keys, values=values) if all(map(_is_text, keys)):
+                names = [ast.literal_eval(key) for key in keys if key is not None]
+                if len({*names}) < len(names) or any(TAKEN in n or MARK in n for n in names):
+                    self.notes.add("values", node.lineno, "give each key once, and a plain name.")
+                    return None
                 return {
                     ast.literal_eval(key): self._literal(value, lists=False)
                     for key, value in zip(keys, values, strict=True)
                     if key is not None
                 }
-            case ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=int() | float() as number)):
-                return -number
+            case ast.UnaryOp(
+                op=ast.USub(), operand=ast.Constant(value=int() | float() as number)
+            ) if not isinstance(number, bool):
+                return self._constant(-number, node.lineno)
             case ast.Constant(value=value):
                 return self._constant(value, node.lineno)
             case ast.Name():

@@ -40,7 +40,7 @@ def reply(inputs: Mapping[str, Any]) -> Reply:
         case Stage.REFINE:
             return {"analysis": "More to ask for.", "tool": _document(plan, inputs["hop"])}
         case Stage.FACTS:
-            return _facts(plan, inputs["hop"], inputs["item"])
+            return _facts(plan, inputs["hop"], inputs["item"], inputs["call"])
         case Stage.CODE:
             return {"analysis": "As documented.", "code": _code(plan, inputs["hop"])}
         case Stage.CALL:
@@ -113,7 +113,7 @@ def _document(plan: Journey, hop: int) -> Reply:
                 },
                 "letters": {
                     "type": "string",
-                    "description": "How a text is written.",
+                    "description": "How a value is written; capitals have spaces between them.",
                     "enum": ["as listed", "capitals"],
                     "default": "as listed",
                 },
@@ -124,19 +124,20 @@ def _document(plan: Journey, hop: int) -> Reply:
     }
 
 
-def _facts(plan: Journey, hop: int, item: str) -> Reply:
+def _facts(plan: Journey, hop: int, item: str, call: Mapping[str, Any]) -> Reply:
     if hop <= 2:
         _, key, answer, _ = _table(plan, hop)
         records = plan.first if hop == 1 else plan.second
         lookup = {"parameters": {key: key}, "fixed": {}, "answer": answer}
         return {"records": [dict(one) for one in records], "lookup": lookup}
-    step, _ = _step(plan, hop)
+    step, drawn = _step(plan, hop)
     rng = random.Random(f"{item}/{hop}/pairs")
     pairs: dict[str, Reply] = {}
     while len(pairs) < PAIRS:
         arguments, result = _PAIRS[step.tool](rng)
         pairs[repr(arguments)] = {"arguments": arguments, "result": result}
-    return {"pairs": list(pairs.values())}
+    asked = {"arguments": dict(call), "result": step.work(call[step.argument], drawn)}
+    return {"pairs": [*(one for key, one in pairs.items() if key != repr(call)), asked]}
 
 
 def _digits(rng: random.Random) -> tuple[Reply, Any]:
@@ -180,7 +181,7 @@ _LOOKUP = '''def {name}({key}: str, field: str = "{answer}", letters: str = "as 
     for record in RECORDS:
         if record["{key}"].casefold() == wanted:
             found = record[field]
-            return found.upper() if letters == "capitals" and isinstance(found, str) else found
+            return " ".join(str(found).upper()) if letters == "capitals" else found
     known = ", ".join(record["{key}"] for record in RECORDS)
     return {{"error": f"{key}: {{{key}}} is not known; known are {{known}}"}}
 '''

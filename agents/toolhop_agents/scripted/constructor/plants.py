@@ -327,7 +327,7 @@ def _question(change: Callable[[str, Journey], str]) -> Change:
     return changed
 
 
-_SHOWN = "return found.upper()"
+_SHOWN = 'return " ".join(str(found).upper())'
 _ERROR = "    return {"
 _FOUND = "            found ="
 _CAPITALS = '            if letters == "capitals":\n'
@@ -399,7 +399,7 @@ PLANTS: Mapping[str, Plant] = {
     "prints": Plant(C, SECOND, _first_line('print("looking")')),
     "clock": Plant(C, SECOND, _before_code("import time")),
     "random": Plant(C, FIRST, _before_code("import random")),
-    "no-json": Plant(C, SECOND, _in_code(_SHOWN, "return {found.upper()}")),
+    "no-json": Plant(C, SECOND, _in_code(_SHOWN, 'return {" ".join(str(found).upper())}')),
     "endless": Plant(C, SECOND, _in_code(_FOUND, f"{_CAPITALS}                while True:\n"
                      f"                    pass\n{_FOUND}")),
     "huge": Plant(C, SECOND, _in_code(_FOUND, f'{_CAPITALS}                return "x" * 2_000_000'
