@@ -19,6 +19,7 @@ from toolhop_agents.construct.reviews import add
 from toolhop_sandbox.outcome import JSON
 from toolhop_tools.construct.accept import Criterion, Judged
 from toolhop_tools.construct.reviews import Review, Ruling
+from toolhop_tools.construct.stages import VERSION
 from toolhop_tools.model import DataSet
 from toolhop_tools.readers.folder import builtin
 from toolhop_tools.readers.toolhop import to_rows
@@ -64,7 +65,7 @@ def test_a_made_folder_is_counted_whole(tmp_path: Path) -> None:
     assert table(card, "Provenance", "setting")["model"] == ("openai/made-up",)
     assert "2 of 3, 66.7 % (95 %: 20.8 to 93.9)" in text(card, "Funnel")
     assert table(card, "Funnel", "rejected at") == {"code of hop 1": ("1",)}
-    assert table(card, "Criteria", "criterion")["proven"] == ("1", "2 of 2")
+    assert table(card, "Criteria", "criterion")["proven"] == (str(VERSION), "2 of 2")
     assert table(card, "Proofs", "what")["items proven, of all"][0].startswith("2 of 2")
     assert table(card, "Families", "what")["items of the largest"] == ("2",)
     assert table(card, "Reviews", "what")["left out of an export"] == ("1",)
