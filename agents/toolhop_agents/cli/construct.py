@@ -266,7 +266,7 @@ def _run(folder: Path, settings: Settings, most: int | None) -> tuple[Ended, boo
     with Steps(Console(stderr=True), "items", total, min(done, total)) as shown:
 
         async def work() -> None:
-            on_item = lambda *_: shown.step()  # noqa: E731
+            on_item = partial(_step, shown)
             if isinstance(settings, NestSettings):
                 await construct_nested(folder, settings, ended, most=most, on_item=on_item)
             else:
@@ -274,6 +274,11 @@ def _run(folder: Path, settings: Settings, most: int | None) -> tuple[Ended, boo
 
         cut = anyio.run(partial(until_signal, work))
     return ended, cut
+
+
+def _step(shown: Steps, seed: Seed, accepted: bool) -> None:
+    del seed, accepted
+    shown.step()
 
 
 def _report(folder: Path, ended: Ended, flags: dict[str, Any]) -> None:

@@ -21,6 +21,7 @@ from toolhop_tools.construct.nested.assemble import (
     Executed,
     Leaf,
     Link,
+    Unfit,
     assembled,
     leaves_of,
     parameter_kind,
@@ -156,12 +157,19 @@ async def pool_of(
                 starts[key] = Start(hop.tool, dict(arguments), value, item.domain, item.id)
         if item.id in certificates:
             calls = await executed_item(item, certificates[item.id], run)
-            for call in calls if isinstance(calls, list) else ():
-                for link in call.links:
-                    source = calls[link.source].tool.name  # type: ignore[index]
-                    if link.index is None:
-                        known.add((source, link.path, call.tool.name, link.argument))
+            if not isinstance(calls, Unfit):
+                known |= _shown(calls)
     return Pool((*starts.values(),), frozenset(known), (*meanings,))
+
+
+def _shown(calls: Sequence[Executed]) -> set[tuple[str, tuple[str | int, ...], str, str]]:
+    """The references of an item's calls, as `Pool.known` has them."""
+    return {
+        (calls[link.source].tool.name, link.path, call.tool.name, link.argument)
+        for call in calls
+        for link in call.links
+        if link.index is None
+    }
 
 
 def _fits(tool: Tool, arguments: Mapping[str, JSON]) -> bool:
