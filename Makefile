@@ -8,7 +8,7 @@ unexport PYTHONDONTWRITEBYTECODE
 
 PIP := $(BIN)/python -m pip --quiet --disable-pip-version-check
 
-.PHONY: setup run test test-pure test-install check bench docs clean
+.PHONY: setup run test test-pure test-install test-adapters check bench docs clean
 
 # Everything for work on the project; `make run` needs less.
 setup: $(BIN)/.installed-dev
@@ -39,6 +39,11 @@ test-pure: setup
 # In an environment of its own, beside openai-agents, inspect_ai and gymnasium; takes minutes.
 test-install:
 	$(PYTHON) -m tests.installed
+
+# Each adapter in an environment of its own (.adapters/): their versions exclude each other. Takes
+# minutes and the network; ADAPTERS="openenv" tries that one.
+test-adapters:
+	$(PYTHON) -m tests.adapters $(ADAPTERS)
 
 check: setup
 	$(BIN)/ruff format --check .

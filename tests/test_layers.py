@@ -25,6 +25,8 @@ ROOMS = {
 ORDER = tuple(ROOMS)
 CLIENTS = {"openai_model.py", "litellm_model.py"}
 """Imported only when such a model is opened; see tests/agents/test_clients.py."""
+PEERS = {"inspect_model.py", "inspect_task.py", "openenv_server.py"}
+"""Adapters that import a harness: nothing does but that harness, or a command for it."""
 WITHIN_AGENTS = (
     {"models", "call_formats", "prompts", "extras"},
     {"scripted"},
@@ -32,6 +34,7 @@ WITHIN_AGENTS = (
     {"approval", "benchmarks", "judge", "simulator"},
     {"runs"},
     {"ablate", "compare", "construct", "environment", "export", "serve", "play"},
+    {"adapters"},
     {
         "card",
         "report",
@@ -158,7 +161,7 @@ def test_importing_everything_prints_nothing_and_loads_no_client() -> None:
         for layer in ORDER
         for path in sorted((ROOMS[layer] / layer).rglob("*.py"))
         if not {"builtin", "strategies"} & set(path.relative_to(ROOT).parts)
-        and path.name not in {"__init__.py", *CLIENTS}
+        and path.name not in {"__init__.py", *CLIENTS, *PEERS}
     ]
     heavy = "{'openai', 'litellm', 'docker', 'hypothesis'}"
     code = f"import sys, importlib\nfor m in {modules!r}: importlib.import_module(m)\n"

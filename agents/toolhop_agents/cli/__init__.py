@@ -36,6 +36,7 @@ COMMANDS: Mapping[str, str] = {
     "call": "Call one tool in the sandbox.",
     "sandbox": "Build, check and clean up what tools run in.",
     "serve": "Serve a scripted agent, or a model out of a file, on loopback.",
+    "openenv": "Serve items as an environment of OpenEnv, for trainers.",
     "completion": "Install completion for bash, zsh or fish.",
 }
 PREFIX = "TOOLHOP"

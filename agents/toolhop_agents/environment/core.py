@@ -173,8 +173,15 @@ class Environments:
         """One more environment; it costs nothing until it is reset."""
         return Environment(self)
 
-    async def open(self, unit: WorkUnit, changes: Mapping[str, Any]) -> Episode:
+    async def open(
+        self, unit: WorkUnit, changes: Mapping[str, Any], *, player: str = ""
+    ) -> Episode:
         """An entered episode; `leave` it.
+
+        Args:
+            unit: what to play.
+            changes: settings of this episode alone.
+            player: who plays, for the trace; as for all episodes if empty.
 
         Raises:
             BadChoice: as many are in play as may be, or `changes` has what no setting is.
@@ -190,7 +197,7 @@ class Environments:
         episode = Episode(
             unit.item,
             self._sandbox,
-            replace(setting(_changed(self.settings, changes), unit), agent=self.player),
+            replace(setting(_changed(self.settings, changes), unit), agent=player or self.player),
             name=f"{unit.item.id}_{unit.mode}_{uuid4().hex[:8]}",
             stand_ins=self._stand_ins,
         )

@@ -84,6 +84,16 @@ class PlainEnvironments:
             yield portal
 
     @property
+    def name(self) -> str:
+        """Of the data, as the settings have it."""
+        return self._environments.settings.data
+
+    @property
+    def title(self) -> str:
+        """Of the benchmark."""
+        return self._environments.binding.benchmark.title
+
+    @property
     def items(self) -> Mapping[str, Item]:
         """By id, in the order of the data. They hold the gold answers."""
         return self._environments.items

@@ -1,0 +1,274 @@
+"""Every benchmark as a task of Inspect: ``inspect eval toolhop_env/toolhop -T data=builtin``.
+
+Inspect asks the model, keeps the log and shows the figures; prompts, feedback, sandbox and scores
+are ours, by the same loop as `toolhop run`. docs/integrations.md says how the two differ.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping
+from typing import Any, TypeVar
+
+import anyio
+from inspect_ai import Task, task
+from inspect_ai.dataset import MemoryDataset, Sample
+from inspect_ai.scorer import (
+    Metric,
+    SampleScore,
+    Score,
+    Scorer,
+    Target,
+    mean,
+    metric,
+    scorer,
+    stderr,
+)
+from inspect_ai.solver import Generate, Solver, TaskState, solver
+from inspect_ai.util import LimitExceededError
+from pydantic import TypeAdapter
+
+from toolhop_agents.adapters.inspect_model import InspectModel, as_chat
+from toolhop_agents.adapters.options import settings_of
+from toolhop_agents.adapters.shared import SharedPool
+from toolhop_agents.call_formats import shown
+from toolhop_agents.environment.core import Environments, EpisodeLost
+from toolhop_agents.judge.ask import judged
+from toolhop_agents.judge.open_judge import open_judge
+from toolhop_agents.react import play
+from toolhop_agents.runs.execute import MODEL_EPISODES
+from toolhop_agents.runs.settings import RunSettings
+from toolhop_agents.runs.unit import WorkUnit, setting
+from toolhop_env import benchmarks
+from toolhop_env.attempt import attempt_of
+from toolhop_env.benchmark import Benchmark
+from toolhop_env.episode import Episode
+from toolhop_env.estimates import Estimate, figures
+from toolhop_env.measures import Measure
+from toolhop_env.runs.judgements import Judgements
+from toolhop_env.score import Errored
+from toolhop_env.score import Score as OurScore
+from toolhop_env.trace import Ending, Trace, from_lines, to_line
+from toolhop_tools.errors import BadChoice
+from toolhop_tools.model import Item
+
+T = TypeVar("T")
+TRACE = "toolhop_trace"
+"""Where a sample's store has the events of its episode, one JSON object each."""
+KEPT, CLUSTER = "score", "cluster"
+"""Of a score's metadata: our score of the episode, and what is one cluster with it."""
+SCORE = TypeAdapter(OurScore)
+ENDINGS: Mapping[str, Ending] = {
+    "turn": Ending.OUT_OF_TURNS,
+    "token": Ending.OUT_OF_TOKENS,
+    "time": Ending.OUT_OF_TIME,
+    "working": Ending.OUT_OF_TIME,
+    "cost": Ending.OUT_OF_COST,
+}
+"""How an episode ends that a limit of Inspect's stops; as stopped by any other."""
+_POOLS: dict[str, SharedPool] = {}
+
+
+def _public(function: T) -> T:
+    """Registered under `toolhop_env`, which is this distribution's name too.
+
+    Inspect names a task by the top-level package of its module. Where the project is installed in
+    editable form it takes only a package that has the distribution's name.
+    """
+    function.__module__ = "toolhop_env"
+    return function
+
+
+@task
+@_public
+def toolhop(
+    data: str = "builtin",
+    mode: str | None = None,
+    feedback: str = "detailed",
+    tools: str | list[str] = "as-is",
+    **settings: Any,  # noqa: ANN401 -- whatever -T gave
+) -> Task:
+    """Items of any benchmark.
+
+    Args:
+        data: a data set of `toolhop data list`, or a file or folder.
+        mode: of the benchmark; its first if not given.
+        feedback: what feedback says of failed calls: detailed, minimal, or a template's file.
+        tools: how tools are shown, such as ``names=scrambled+distractors=5``.
+        settings: other settings of `toolhop run`, such as ``turn_limit``, ``call_format``,
+            ``sandbox``, ``judge`` or ``max_samples``.
+
+    Raises:
+        BadChoice: a setting that is none here, or a value that it cannot have.
+        ToolsError: the data cannot be used as asked.
+    """
+    given = {"data": data, "mode": mode, "feedback": feedback, "tools": tools, **settings}
+    pool = _pool(settings_of(given, "Inspect"))
+    environments = pool.environments
+    ours, benchmark = environments.settings, environments.binding.benchmark
+    if len(ours.modes) > 1:
+        raise BadChoice(
+            f"the modes {', '.join(ours.modes)} were given, and a task is of one",
+            fix="give one; `inspect eval` takes a task for each",
+        )
+    samples = [_sample(item, ours) for item in environments.items.values()]
+    return Task(
+        MemoryDataset(samples, name=benchmark.title, location=ours.data),
+        solver=episode(pool),
+        scorer=measures(ours.judge, ours.judge_base_url, ours.judge_votes),
+        metrics=metrics_of(benchmark),
+        display_name=f"{benchmark.title}, {ours.modes[0]}",
+        version=benchmark.version,
+        metadata={"benchmark": benchmark.name, "mode": ours.modes[0], "leads": benchmark.lead.name},
+    )
+
+
+def _pool(settings: RunSettings) -> SharedPool:
+    """One for equal settings, so that a process has one sandbox for all models of an evaluation."""
+    key = settings.model_dump_json()
+    if key not in _POOLS:
+        most = settings.max_samples or MODEL_EPISODES
+        _POOLS[key] = SharedPool(Environments(settings, most=most))
+    return _POOLS[key]
+
+
+def _sample(item: Item, settings: RunSettings) -> Sample:
+    benchmark = benchmarks.named(item.benchmark)
+    first = setting(settings, WorkUnit(item, settings.modes[0], 1))
+    messages, _ = shown(first.call_format, first.messages, ())
+    gold = benchmark.gold(item)
+    return Sample(
+        [as_chat(one) for one in messages],
+        id=item.id,
+        target=benchmark.expected(gold),
+        metadata=dict(benchmark.facets(gold)),
+    )
+
+
+@solver
+@_public
+def episode(pool: SharedPool) -> Solver:
+    """Play an item to its end. An errored episode raises, so that the sample is an error."""
+
+    async def solve(state: TaskState, generate: Generate) -> TaskState:
+        async with pool.held() as environments:
+            item, mode = environments.items[str(state.sample_id)], environments.settings.modes[0]
+            unit, model = WorkUnit(item, mode, state.epoch), InspectModel(state)
+            opened = await environments.open(unit, {}, player=model.name)
+            try:
+                await play(opened, model)
+            except LimitExceededError as limit:
+                opened.end(ENDINGS.get(limit.type, Ending.STOPPED), str(limit))
+                raise
+            finally:
+                with anyio.CancelScope(shield=True):
+                    _finish(opened, state)
+                    await environments.leave(opened)
+        ended = opened.trace.ended
+        if ended is not None and ended.ending is Ending.ERRORED:
+            raise EpisodeLost(ended.reason)
+        return state
+
+    return solve
+
+
+def _finish(opened: Episode, state: TaskState) -> None:
+    """End what was cut off, and keep the trace where scorers and logs find it."""
+    if opened.ending is None:
+        opened.end(Ending.STOPPED)
+    state.completed = True
+    state.store.set(TRACE, [json.loads(to_line(event)) for event in opened.trace.events])
+    for message in opened.conversation[len(state.messages) :]:
+        state.messages.append(as_chat(message))
+
+
+@metric(scores="unreduced")
+@_public
+def figure(benchmark: str, measure: str) -> Metric:
+    """A measure over all samples and epochs, as our tables have it."""
+
+    def over(scores: list[SampleScore]) -> float:
+        found = _estimate(benchmark, measure, scores)
+        return math.nan if found is None else found.value
+
+    return over
+
+
+@metric(scores="unreduced")
+@_public
+def figure_stderr(benchmark: str, measure: str) -> Metric:
+    """Its standard error over items, or over families of them; 0 where a single one gives none."""
+
+    def over(scores: list[SampleScore]) -> float:
+        found = _estimate(benchmark, measure, scores)
+        return math.nan if found is None else found.stderr or 0.0
+
+    return over
+
+
+def _estimate(benchmark: str, measure: str, scores: list[SampleScore]) -> Estimate | None:
+    of = benchmarks.named(benchmark)
+    kept = [one.score.metadata or {} for one in scores]
+    pairs = [(str(one[CLUSTER]), SCORE.validate_python(one[KEPT])) for one in kept]
+    members = [of.measure(name) for name in of.measure(measure).mean_of]
+    return figures([of.measure(measure), *members], pairs)[measure]
+
+
+def metrics_of(benchmark: Benchmark) -> dict[str, list[Metric]]:
+    """By measure. Means of what an episode has or has not are Inspect's, which reduce epochs as
+    asked; figures that may be ratios of sums are ours.
+    """
+    return {
+        one.name: [mean(), stderr()]
+        if one.binary
+        else [figure(benchmark.name, one.name), figure_stderr(benchmark.name, one.name)]
+        for one in benchmark.measures
+    }
+
+
+@scorer(metrics=[])
+@_public
+def measures(judge: str | None = None, judge_base_url: str | None = None, votes: int = 1) -> Scorer:
+    """All measures of the benchmark, from the trace alone. What has no figure is not a number,
+    which Inspect leaves out; without a trace the sample is not scored.
+    """
+    said = Judgements()
+
+    async def score(state: TaskState, target: Target) -> Score:
+        trace = trace_of(state)
+        if trace is None:
+            return Score.unscored(reason="the episode was not begun")
+        if judge is not None:
+            async with open_judge(judge, base_url=judge_base_url, votes=votes) as opened:
+                async for one, _ in judged(trace, opened, said):
+                    said.add([one])
+        attempt = attempt_of(trace, said.answers(trace))
+        verdict, benchmark = attempt.verdict, benchmarks.named(trace.started.benchmark)
+        if isinstance(verdict, Errored):
+            return Score.unscored(reason=verdict.reason)
+        return Score(
+            value={one.name: value_of(one, benchmark, verdict) for one in benchmark.measures},
+            answer=benchmark.given(trace),
+            explanation=benchmark.explain_gap(trace),
+            metadata={
+                KEPT: SCORE.dump_python(verdict, mode="json"),
+                CLUSTER: attempt.cluster,
+                "ending": verdict.conduct.ending.value,
+            },
+        )
+
+    return score
+
+
+def value_of(measure: Measure, benchmark: Benchmark, score: OurScore) -> float:
+    """An episode's value of a measure; for a mean of measures the mean of those that it has."""
+    members = [benchmark.measure(name) for name in measure.mean_of] or [measure]
+    parts = [found for one in members if (found := one.of(score)) is not None and found[1]]
+    return math.fsum(n / d for n, d in parts) / len(parts) if parts else math.nan
+
+
+def trace_of(state: TaskState) -> Trace | None:
+    """The trace of a sample; None where it was not begun."""
+    events = state.store.get(TRACE)
+    return from_lines(json.dumps(one).encode() for one in events) if events else None

@@ -1,0 +1,259 @@
+"""Items as an environment of OpenEnv, over HTTP and WebSocket. Needs openenv.
+
+A session is a seat in one pool: `reset` with an item and settings, `step` with a turn, reward and
+done. What goes over the wire is what a player sees: messages and schemas in OpenAI's form.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from random import Random
+from typing import Any
+from urllib.parse import urlsplit
+
+from fastapi import FastAPI
+from openenv.core.env_server.http_server import create_fastapi_app
+from openenv.core.env_server.interfaces import Environment
+from openenv.core.env_server.types import Action, EnvironmentMetadata, Observation, State
+from pydantic import BaseModel, ConfigDict, Field
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from toolhop_agents.environment.core import Observation as Seen
+from toolhop_agents.environment.plain import PlainEnvironment, PlainEnvironments
+from toolhop_agents.models import wire
+from toolhop_env.messages import RawCall, Reply
+from toolhop_sandbox.outcome import JSON
+from toolhop_tools.errors import BadChoice
+
+LOOPBACK = ("127.0.0.1", "localhost", "::1")
+
+
+class CallIn(BaseModel):
+    """One call of a tool."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    name: str
+    arguments: dict[str, Any] | str = Field(
+        default_factory=dict, description="An object, or the text that a model wrote for one."
+    )
+    id: str = Field(default="", description="The model's own, if it gave one.")
+
+
+class TurnAction(Action):
+    """A turn: calls, or a text. A text without calls is the answer, or in the text tool-call
+    format a reply that may hold calls.
+    """
+
+    text: str = ""
+    calls: list[CallIn] = Field(default_factory=list)
+
+
+class TurnObservation(Observation):
+    """What a player sees after a turn, or at the start."""
+
+    messages: list[dict[str, Any]] = Field(
+        default_factory=list, description="New since the last turn, in OpenAI's form."
+    )
+    tools: list[dict[str, Any]] = Field(
+        default_factory=list, description="That can be called now, in OpenAI's form."
+    )
+    ending: str | None = Field(default=None, description="Why the episode is over.")
+    truncated: bool = Field(default=False, description="Whether a limit ended it.")
+
+
+class EpisodeState(State):
+    """Of a session."""
+
+    item: str | None = None
+
+
+class ToolHopEnvironment(Environment[TurnAction, TurnObservation, EpisodeState]):
+    """One session. Its methods wait in a thread of the session's own, as the server calls them."""
+
+    SUPPORTS_CONCURRENT_SESSIONS = True
+
+    def __init__(self, pool: PlainEnvironments, seat: PlainEnvironment) -> None:
+        """Take a seat in an entered pool."""
+        super().__init__()
+        self._pool, self._seat = pool, seat
+        self._state = EpisodeState()
+
+    def reset(
+        self,
+        seed: int | None = None,
+        episode_id: str | None = None,
+        *,
+        item: str | None = None,
+        split: str | None = None,
+        index: int | None = None,
+        **settings: Any,  # noqa: ANN401 -- `PlainEnvironment.reset` checks them
+    ) -> TurnObservation:
+        """Begin an episode; one that is in play ends as stopped.
+
+        Args:
+            seed: of what is drawn in the episode; and of the item, where none is chosen.
+            episode_id: a name for the session's state.
+            item: its id; or `split` and `index`. Drawn where neither is given.
+            split: the name of the data set, the only one.
+            index: a number from 0, in the order of the data.
+            settings: of this episode alone, such as ``feedback``, ``mode`` or ``turn_limit``.
+
+        Raises:
+            BadChoice: there is no such item or setting, or as many are in play as may be.
+            EpisodeLost: the sandbox could give no worker; try again.
+        """
+        if item is None and index is not None:
+            item = str(self.get_task(split or self._pool.name, index)["id"])
+        if item is None:
+            item = Random(seed).choice(list(self._pool.items))
+        seen = self._seat.reset(item, **settings, **({} if seed is None else {"seed": seed}))
+        episode = episode_id or self._seat.trace.started.episode
+        self._state = EpisodeState(episode_id=episode, item=item)
+        return _observation(seen)
+
+    def step(
+        self,
+        action: TurnAction,
+        timeout_s: float | None = None,
+        **_: Any,  # noqa: ANN401 -- OpenEnv's signature
+    ) -> TurnObservation:
+        """Take a turn. `timeout_s` is not used: calls and episodes have limits of their own.
+
+        Raises:
+            NothingInPlay: there is no episode, or it has ended.
+            EpisodeLost, Unscored: the episode is worth no reward; leave it out.
+        """
+        number = self._state.step_count + 1
+        calls = tuple(_raw(one, f"call_{number}_{place}") for place, one in enumerate(action.calls))
+        step = self._seat.step(Reply(action.text, calls))
+        self._state.step_count = number
+        found = _observation(step.observation)
+        found.reward, found.done = step.reward, step.done
+        found.ending, found.truncated = step.ending, step.truncated
+        return found
+
+    @property
+    def state(self) -> EpisodeState:
+        """Which item, and how many turns."""
+        return self._state
+
+    def close(self) -> None:
+        """Give the seat's worker back."""
+        self._seat.close()
+
+    def get_metadata(self) -> EnvironmentMetadata:
+        """What it is."""
+        about = f"{self._pool.title}: multi-hop tool use over isolated tools"
+        return EnvironmentMetadata(name="toolhop", description=about)
+
+    def list_splits(self) -> list[dict[str, str]]:
+        """The data set, as the only split."""
+        return [{"name": self._pool.name, "type": "test"}]
+
+    def num_tasks(self, split: str) -> int:
+        """How many items there are."""
+        return len(self._ids(split))
+
+    def list_tasks(self, split: str) -> list[dict[str, Any]]:
+        """All items: ids and questions."""
+        return [self.get_task(split, index) for index in range(self.num_tasks(split))]
+
+    def get_task(self, split: str, index: int) -> dict[str, Any]:
+        """An item's id and question.
+
+        Raises:
+            IndexError: there is none of that number.
+        """
+        ids = self._ids(split)
+        if not 0 <= index < len(ids):
+            raise IndexError(f"there is no item {index}; give 0 to {len(ids) - 1}")
+        item = self._pool.items[ids[index]]
+        return {"id": item.id, "index": index, "question": item.question}
+
+    def _ids(self, split: str) -> Sequence[str]:
+        if split != self._pool.name:
+            raise BadChoice(f"there is no split {split!r}", fix=f"give {self._pool.name!r}")
+        return list(self._pool.items)
+
+
+def _observation(seen: Seen) -> TurnObservation:
+    tools: list[JSON] = [
+        {
+            "type": "function",
+            "function": {
+                "name": one.name,
+                "description": one.description,
+                "parameters": dict(one.parameters),
+            },
+        }
+        for one in seen.tools
+    ]
+    return TurnObservation(messages=wire.messages_to_wire(seen.messages), tools=tools)
+
+
+def _raw(call: CallIn, name: str) -> RawCall:
+
+    given = call.arguments
+    text = given if isinstance(given, str) else json.dumps(given, ensure_ascii=False)
+    return RawCall(call.id or name, call.name, text)
+
+
+def application(pool: PlainEnvironments, *, sessions: int, hosts: Sequence[str] = ()) -> FastAPI:
+    """The server's application, over an entered pool.
+
+    Args:
+        pool: holds at least `sessions` episodes.
+        sessions: at a time; one more is refused.
+        hosts: names under which it may be asked, besides those of this machine.
+    """
+
+    def environment() -> ToolHopEnvironment:
+        return ToolHopEnvironment(pool, pool.environment())
+
+    app: FastAPI = create_fastapi_app(
+        environment,
+        TurnAction,
+        TurnObservation,
+        max_concurrent_envs=sessions,
+        env_name="toolhop",
+        state_cls=EpisodeState,
+    )
+    app.add_middleware(OwnHosts, hosts=frozenset({*LOOPBACK, *hosts}))
+    return app
+
+
+class OwnHosts:
+    """Refuses requests under a name that is not the server's, and those that a page of another
+    origin sends: a browser's user would not know of them.
+    """
+
+    def __init__(self, app: ASGIApp, hosts: frozenset[str]) -> None:
+        """Stand before `app`."""
+        self._app, self._hosts = app, hosts
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one request or connection."""
+        if scope["type"] in ("http", "websocket") and not self._ours(dict(scope["headers"])):
+            if scope["type"] == "websocket":
+                await send({"type": "websocket.close", "code": 1008})
+                return
+            body = b"this server is not asked under that name or from that page"
+            await send({"type": "http.response.start", "status": 403, "headers": []})
+            await send({"type": "http.response.body", "body": body})
+            return
+        await self._app(scope, receive, send)
+
+    def _ours(self, headers: dict[bytes, bytes]) -> bool:
+        names = ["//" + headers.get(b"host", b"").decode("latin-1")]
+        if b"origin" in headers:
+            names.append(headers[b"origin"].decode("latin-1"))
+        return all(_hostname(one) in self._hosts for one in names)
+
+
+def _hostname(address: str) -> str | None:
+    try:
+        return urlsplit(address).hostname
+    except ValueError:
+        return None

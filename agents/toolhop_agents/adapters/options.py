@@ -1,0 +1,111 @@
+"""Settings of a run from what another harness was given: names and plain values.
+
+Names are those of `RunSettings` or of the flags of `toolhop run`, so ``mode`` and ``modes`` are one
+and so are ``tools`` and ``perturbation``. Values are read as the flags read them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, get_origin
+
+from pydantic import ValidationError
+from pydantic.fields import FieldInfo
+
+from toolhop_agents.prompts import read_template
+from toolhop_agents.runs.settings import Flag, RunSettings
+from toolhop_tools.errors import BadChoice
+
+OF_THE_MODEL = frozenset(
+    {
+        "agent", "approve", "base_url", "cache", "chat_template", "gguf", "gguf_context",
+        "gguf_threads", "max_connections", "max_retries", "max_tokens", "model", "price",
+        "request_options", "stop", "temperature", "timeout_s",
+    }
+)  # fmt: skip
+"""Settings of who plays: with an adapter the other harness does, and says how."""
+OF_A_RUN = frozenset(
+    {
+        "certificates", "certified_only", "epochs", "forked_from", "into", "log_dir", "otel",
+        "retry_on_error", "run_call_limit", "run_cost_limit", "run_time_limit_s",
+        "run_token_limit", "siblings",
+    }
+)  # fmt: skip
+"""Settings that mean something to `toolhop run` alone."""
+TAKEN = frozenset(RunSettings.model_fields) - OF_THE_MODEL - OF_A_RUN
+
+
+def settings_of(given: Mapping[str, object], harness: str) -> RunSettings:
+    """The settings that hold, the others as `toolhop run` has them.
+
+    Args:
+        given: by name; texts as on the command line, or plain values (``10``, ``true``, a list).
+            None for what is not given.
+        harness: who was given them, for messages.
+
+    Raises:
+        BadChoice: a name that is none, or that `harness` decides, or a value that it cannot have.
+        TemplateError: a template cannot be read.
+    """
+    names = _names()
+    values: dict[str, object] = {}
+    for name, value in given.items():
+        if value is None:
+            continue
+        field = names.get(name.replace("-", "_"))
+        if field in OF_THE_MODEL or field in OF_A_RUN:
+            whose = f"{harness}'s own" if field in OF_THE_MODEL else "for `toolhop run` alone"
+            raise BadChoice(f"the setting {name} is {whose}", fix="leave it out here")
+        if field is None:
+            raise BadChoice(
+                f"there is no setting {name!r}",
+                fix="give " + ", ".join(sorted(one for one in names if names[one] in TAKEN)),
+            )
+        if field in values:
+            raise BadChoice(f"{name} was given twice, under two names", fix="give it once")
+        values[field] = _value(name, RunSettings.model_fields[field], value)
+    if "template" in values:
+        values["template"] = read_template(Path(str(values["template"])))
+    try:
+        return RunSettings.model_validate(values)
+    except ValidationError as error:
+        first = error.errors()[0]
+        place = ".".join(map(str, first["loc"])) or "together"
+        raise BadChoice(
+            f"the setting {place} cannot be {first['input']!r}: {first['msg']}",
+            fix="`toolhop run --help` says what it can be",
+        ) from error
+
+
+def _names() -> dict[str, str]:
+    """All names that settings go by, each with its field."""
+    found = {name: name for name in RunSettings.model_fields}
+    for name, field in RunSettings.model_fields.items():
+        if (flag := _flag(field)) is not None:
+            found |= {one.lstrip("-").replace("-", "_"): name for one in flag.names}
+        for unit in ("_s", "_mib"):
+            found.setdefault(name.removesuffix(unit), name)
+    return found
+
+
+def _flag(field: FieldInfo) -> Flag | None:
+    return next((one for one in field.metadata if isinstance(one, Flag)), None)
+
+
+def _value(name: str, field: FieldInfo, value: Any) -> object:  # noqa: ANN401 -- whatever a harness read
+    """A value as its field takes it: a list stands for what the flag has with commas."""
+    flag, several = _flag(field), get_origin(field.annotation) is tuple
+    parts = [str(one) for one in value] if isinstance(value, list | tuple) else None
+    text = ",".join(parts) if parts is not None else str(value)
+    if flag is not None and flag.parse is not None:
+        try:
+            return flag.parse(text)
+        except ValueError as error:
+            raise BadChoice(
+                f"the setting {name} cannot be {text!r}: {error}",
+                fix="`toolhop run --help` says what it can be",
+            ) from error
+    if several:
+        return tuple(parts if parts is not None else text.split(","))
+    return text

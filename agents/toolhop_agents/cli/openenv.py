@@ -1,0 +1,76 @@
+"""`toolhop openenv`: items as an environment of OpenEnv."""
+
+from __future__ import annotations
+
+import socket
+from typing import Any
+
+import click
+from click.core import ParameterSource
+
+from toolhop_agents.adapters.options import TAKEN
+from toolhop_agents.cli.options import Sectioned, checked, options_of, values_of
+from toolhop_agents.environment.plain import PlainEnvironments
+from toolhop_agents.extras import require
+from toolhop_agents.runs.settings import RunSettings
+
+
+def _weights(_: click.Context, __: click.Parameter, given: tuple[str, ...]) -> dict[str, float]:
+    found: dict[str, float] = {}
+    for text in given:
+        name, _equals, number = text.partition("=")
+        try:
+            found[name] = float(number)
+        except ValueError:
+            raise click.BadParameter(
+                f"{text!r} is no NAME=WEIGHT, such as failed_call=-0.1"
+            ) from None
+    return found
+
+
+# fmt: off
+@click.command(cls=Sectioned, context_settings={"show_default": True})
+@click.option("--host", default="127.0.0.1", help="Address to listen at. There is no password: "
+              "whoever reaches it can play.")
+@click.option("--port", type=click.IntRange(0, 65535), default=8000,
+              help="0 for one that is free; the address is printed.")
+@click.option("--allow-host", "hosts", multiple=True, metavar="NAME",
+              help="A name that clients ask it by, besides this machine's own; may be repeated.")
+@click.option("--sessions", type=click.IntRange(min=1), default=8,
+              help="Sessions at a time; one more is refused.")
+@click.option("--reward", callback=_weights, multiple=True, metavar="NAME=WEIGHT",
+              help="Weight of a measure, of milestones or of failed_call; may be repeated.  "
+              "[default: the benchmark's leading measure]")
+@click.pass_context
+def openenv(
+    ctx: click.Context, /, host: str, port: int, hosts: tuple[str, ...], sessions: int,
+    reward: dict[str, float], **flags: Any,  # noqa: ANN401 -- click passes options of many types
+) -> None:
+    """Serve items as an environment of OpenEnv, until interrupted. Needs the extra openenv.
+
+    Prints the address; docs/integrations.md has a client. Each session resets to an item, by its
+    id or its number, with settings of its own; all share one sandbox.
+    """
+    require("openenv", extra="openenv", what="`toolhop openenv`")
+    import uvicorn
+
+    from toolhop_agents.adapters.openenv_server import application
+
+    if ctx.get_parameter_source("turn_limit") is ParameterSource.DEFAULT:
+        del flags["turn_limit"]  # a benchmark may have a limit of its own
+    settings = checked(values_of(flags))
+    with PlainEnvironments(settings, reward=reward or None, most=sessions) as pool:
+        app = application(pool, sessions=sessions, hosts=(host, *hosts))
+        try:
+            listening = socket.create_server((host, port))
+        except OSError as error:
+            raise click.UsageError(f"--host {host} --port {port}: {error.strerror}") from error
+        bound, number = listening.getsockname()[:2]
+        click.echo(f"http://{bound}:{number}")
+        config = uvicorn.Config(app, log_level="warning", timeout_graceful_shutdown=5)
+        uvicorn.Server(config).run(sockets=[listening])
+
+
+openenv.params.extend(
+    options_of(RunSettings, leave_out=RunSettings.model_fields.keys() - TAKEN | {"max_samples"})
+)

@@ -1,0 +1,1 @@
+"""Adapters, each through its harness's own entry; `python -m tests.adapters` has them all."""
