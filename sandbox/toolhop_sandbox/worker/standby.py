@@ -14,6 +14,7 @@ from __future__ import annotations
 import _signal  # type: ignore[import-not-found]  # the C half of signal has no stub
 import _socket
 import contextlib
+import gc
 import json
 import random
 import sys
@@ -47,6 +48,9 @@ def warm() -> None:
     # Packages that are installed beside the library cannot be read in a call. To tools they are to
     # be missing, and not forbidden: an optional import expects ImportError.
     sys.path[:] = filter(paths.of_stdlib, sys.path)
+    # A collection in a call then looks at what the call made alone: 80 pages fewer are copied.
+    gc.collect()
+    gc.freeze()
 
 
 def serve(connection: int, base_bytes: int, prepared: lockdown.Prepared) -> None:
