@@ -74,6 +74,13 @@ def imported(path: Path) -> set[str]:
     return found
 
 
+def test_both_forms_of_an_import_are_seen(tmp_path: Path) -> None:
+    path = tmp_path / "one.py"
+    path.write_text("import json.decoder\ndef f():\n    from toolhop_agents.react import play\n")
+    assert imported(path) == {"json", "toolhop_agents"}
+    assert parts_imported(path) == {"react"}
+
+
 @pytest.mark.parametrize("layer", ORDER)
 def test_layer_imports_only_earlier_layers(layer: str) -> None:
     later = {*ORDER[ORDER.index(layer) + 1 :], "tests", "benchmarks"}
