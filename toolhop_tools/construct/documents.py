@@ -6,7 +6,7 @@ import builtins
 import json
 import keyword
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import jsonschema_rs
 
@@ -28,6 +28,8 @@ _VALUES = frozenset({"default", "const", "enum", "examples"})
 _STRUCTURE = frozenset({"type", "required", "$ref", "$schema", "format", "$id", "$anchor"})
 """Keywords whose texts say nothing of values."""
 MOST_ADDED = 4
+LIKE = 4
+"""Letters at the beginning of words that make them alike."""
 MANY = 8
 """Choices that give none of themselves away: as many as a table has records."""
 
@@ -195,12 +197,17 @@ def content(question: str) -> set[str]:
     return {word for word in {*words(question)} - _EMPTY - named if not word[-1].isdigit()}
 
 
+def share(some: Iterable[str], others: Iterable[str]) -> bool:
+    """Whether two texts have a word in common, or words of one kind: directed, director."""
+    known = {one[:LIKE] if len(one) >= LIKE else one for one in others}
+    return any(one[:LIKE] in known for one in some)
+
+
 def _unlike(document: ToolDocument, question: str, answers: Sequence[str]) -> Iterator[str]:
     """A sub-question that says nothing of what the tool does."""
     asked = content(question) - {word for answer in answers for word in words(answer)}
     said = " ".join((document.name.replace("_", " "), document.description))
-    known = {*words(said)} | {f"{word}s" for word in words(said)}
-    if not {one for word in asked for one in (word, f"{word}s")} & known:
+    if not share(asked, {*words(said)} - _EMPTY):
         yield (
             "The sub-question and the document share no word: nothing says that the tool is the "
             "one to ask, or what it returns."

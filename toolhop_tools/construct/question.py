@@ -6,15 +6,13 @@ from collections.abc import Iterator, Sequence
 
 from toolhop_tools.construct.calls import literals
 from toolhop_tools.construct.code import choices
-from toolhop_tools.construct.documents import content
+from toolhop_tools.construct.documents import content, share
 from toolhop_tools.construct.giveaway import gives_away
 from toolhop_tools.construct.stages import Findings, judged
 from toolhop_tools.construct.text import references, says
 from toolhop_tools.model import Hop
 
 SHORTEST, LONGEST = 15, 1_500
-LIKE = 4
-"""Letters at the beginning of a word that make it like another: direct-ed, direct-or."""
 _TRUE_OR_NOT = frozenset({"is", "are", "was", "were", "do", "does", "did", "has", "have", "had"})
 
 
@@ -64,15 +62,11 @@ def _silent(question: str, plan: Sequence[str]) -> Iterator[str]:
     said = content(question)
     for number, text in enumerate(plan, 1):
         wanted = content(text)
-        if wanted and not any(_alike(one, other) for one in wanted for other in said):
+        if wanted and not share(wanted, said):
             yield (
                 f"It has no word of what hop {number} asks ({', '.join(sorted(wanted))}): say what "
                 "that hop finds in its own words."
             )
-
-
-def _alike(one: str, other: str) -> bool:
-    return one == other or (len(min(one, other, key=len)) >= LIKE and one[:LIKE] == other[:LIKE])
 
 
 def _lacking(question: str, hops: Sequence[Hop]) -> Iterator[str]:

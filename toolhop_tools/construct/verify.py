@@ -25,7 +25,7 @@ from toolhop_tools.construct.giveaway import gives_away
 from toolhop_tools.construct.replies import Pairs, Records
 from toolhop_tools.construct.stages import Findings, Problem, judged
 from toolhop_tools.construct.text import says
-from toolhop_tools.declared import compiled, fits
+from toolhop_tools.declared import compiled, fits, required
 from toolhop_tools.failures import tells_of_error
 from toolhop_tools.model import Tool, canonical
 from toolhop_tools.properties.lanes import Lane, wait_for
@@ -274,6 +274,7 @@ class Verifier:
             made
             for pair in facts.pairs
             for name, value in pair.arguments.items()
+            if name in required(parameters)
             if isinstance(value, int | float) and not isinstance(value, bool)
             if canonical(made := {**pair.arguments, name: value + 1}) not in known
             and fits(validator, parameters, made)

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 import sys
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import anyio
 import click
+from pydantic import ValidationError
 from rich.console import Console
 
 from toolhop_agents.cli import EXIT_EPISODES, INTERRUPTED
@@ -26,6 +30,7 @@ from toolhop_agents.construct.nested.session import read_seeds as read_nest_seed
 from toolhop_agents.construct.session import Ended, Settings, opened
 from toolhop_agents.construct.session import construct as make
 from toolhop_agents.models.cache import ResponseCache
+from toolhop_agents.models.prices import parse as parse_price
 from toolhop_agents.runs.signals import until_signal
 from toolhop_agents.scripted.choose import choose
 from toolhop_agents.scripted.constructor.model import PREFIX
@@ -36,6 +41,14 @@ from toolhop_tools.construct.prompts import load as load_prompts
 from toolhop_tools.construct.seeds import LEAST_HOPS, MOST_HOPS, Seed, World, proposed, read
 from toolhop_tools.load import load
 
+TOGETHER = {
+    "review": FLAGS,
+    "show": ("item",),
+    "direct_model": ("direct_samples", "direct_base_url", "direct_price"),
+}
+"""Flags that mean nothing without another one."""
+ALONE = {"review": FLAGS, "show": ("item",)}
+"""Flags that go with no others but these."""
 LIMITS = ("token_limit", "cost_limit", "run_token_limit", "run_cost_limit", "least_yield",
           "at_a_time", "cache")  # fmt: skip
 """What a session that resumes may change."""
@@ -122,19 +135,16 @@ def construct(ctx: click.Context, /, **flags: Any) -> None:  # noqa: ANN401 -- c
 
     Exit code 0: done, whatever was accepted. 1: a fault or a limit stopped it. 2: bad input.
     """
+    _check(flags, _given(ctx, flags))
     if flags["review"]:
         review(flags)
         return
-    given = [
-        f"--{name}" for name in FLAGS
-        if ctx.get_parameter_source(name) is click.core.ParameterSource.COMMANDLINE
-    ]  # fmt: skip
-    if given:
-        raise click.UsageError(f"{given[0]} goes with --review FOLDER")
     if flags["show"]:
         _show(flags)
         return
     if flags["dry_run"]:
+        if flags["resume"]:
+            raise click.UsageError("--dry-run is for a folder that is not begun; --show has others")
         if flags["kind"] == NESTED:
             drafts, wanted = nested.begin(flags, _given(ctx, flags), folder_wanted=False)
             nested.print_plan(drafts, wanted, as_json=flags["as_json"])
@@ -158,6 +168,47 @@ def construct(ctx: click.Context, /, **flags: Any) -> None:  # noqa: ANN401 -- c
 
 
 # fmt: on
+def _given(ctx: click.Context, flags: dict[str, Any]) -> list[str]:
+    """Names of the flags on the command line."""
+    typed = click.core.ParameterSource.COMMANDLINE
+    return [name for name in flags if ctx.get_parameter_source(name) is typed]
+
+
+def _flag(name: str) -> str:
+    own = {"seeds": "SEEDS", "as_json": "--json"}
+    return own.get(name) or "--" + name.replace("_", "-")
+
+
+def _check(flags: dict[str, Any], given: Sequence[str]) -> None:
+    """See that flags go together, and that their values can be kept.
+
+    Raises:
+        UsageError: they cannot.
+    """
+    for name in given:
+        value = flags[name]
+        if isinstance(value, float) and not math.isfinite(value):
+            raise click.UsageError(f"{_flag(name)} is {value}; give a number")
+        if name.endswith("price"):
+            try:
+                parse_price(value)
+            except ValueError as error:
+                raise click.UsageError(f"{_flag(name)}: {error}") from None
+        if name.endswith("base_url") and "@" in urlsplit(value).netloc:
+            raise click.UsageError(
+                f"{_flag(name)} has a user in it that the folder would keep; give keys by the "
+                "provider's variable, such as OPENAI_API_KEY"
+            )
+    for name in given:
+        for flag, others in TOGETHER.items():
+            if name in others and not flags[flag]:
+                raise click.UsageError(f"{_flag(name)} goes with {_flag(flag)}")
+    for flag, others in ALONE.items():
+        odd = [name for name in given if name not in {flag, "as_json", *others}]
+        if flags[flag] and odd:
+            raise click.UsageError(f"{_flag(odd[0])} does not go with {_flag(flag)}")
+
+
 def _show(flags: dict[str, Any]) -> None:
     folder: Path = flags["show"]
     if flags["item"]:
@@ -180,7 +231,7 @@ def _begin(flags: dict[str, Any], *, folder_wanted: bool = True) -> tuple[list[S
     if folder_wanted and not flags["out"]:
         raise click.UsageError("--out is missing: the folder to make items in")
     if flags["seeds"] is None:
-        if not flags["domain"] or not flags["items"]:
+        if not (flags["domain"] or "").strip() or not flags["items"]:
             raise click.UsageError("give SEEDS, or --domain and --items")
         if world is World.REAL:
             raise click.UsageError("--world real takes its facts from SEEDS; give them")
@@ -239,22 +290,23 @@ def _folder(ctx: click.Context, flags: dict[str, Any]) -> tuple[Path, Settings]:
         return folder, settings
     free = {*LIMITS, "resume", "estimate", "as_json"}
     if fixed := [name for name in given if name not in free]:
-        flag = fixed[0] if fixed[0] == "seeds" else "--" + fixed[0].replace("_", "-")
-        raise click.UsageError(f"{flag} is fixed in a folder that was begun; leave it out")
+        raise click.UsageError(
+            f"{_flag(fixed[0])} is fixed in a folder that was begun; leave it out"
+        )
     kept = folders.read_settings(flags["resume"])
     changed = {name: flags[name] for name in given if name in LIMITS}
     if flags["cache"]:
         changed["cache"] = flags["cache"].resolve()
     shape = NestSettings if kept.get("kind") == NESTED else Settings
-    return flags["resume"], shape.model_validate({**kept, **changed})
-
-
-def _given(ctx: click.Context, flags: dict[str, Any]) -> list[str]:
-    """The flags that a person gives."""
-    return [
-        name for name in flags
-        if ctx.get_parameter_source(name) is click.core.ParameterSource.COMMANDLINE
-    ]  # fmt: skip
+    try:
+        return flags["resume"], shape.model_validate({**kept, **changed})
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_context=False, include_input=False)[0]
+        where = ".".join(map(str, first["loc"]))
+        raise folders.FolderError(
+            f"{flags['resume']}/{folders.SETTINGS}: {where}: {first['msg']}\n"
+            "  fix: put back what it was begun with, or begin another folder"
+        ) from None
 
 
 def _run(folder: Path, settings: Settings, most: int | None) -> tuple[Ended, bool]:

@@ -67,9 +67,9 @@ def read_settings(folder: Path) -> dict[str, Any]:
         FolderError: it is no folder of items that are made.
     """
     try:
-        found: dict[str, Any] = json.loads((folder / SETTINGS).read_text(encoding="utf-8"))
-        return found
-    except (OSError, ValueError):
+        found = json.loads((folder / SETTINGS).read_text(encoding="utf-8"))
+        return {**found}
+    except (OSError, ValueError, TypeError):
         raise FolderError(
             f"{folder} has no {SETTINGS} that can be read\n"
             "  fix: give a folder that `toolhop construct --out` made"

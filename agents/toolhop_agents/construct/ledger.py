@@ -24,6 +24,14 @@ from toolhop_tools.growing import append
 NAME = "ledger.jsonl"
 
 
+WANTED: Mapping[str, frozenset[str]] = {
+    "reply": frozenset({"key", "item", "text", "usage", "retries", "model"}),
+    "verdict": frozenset({"key", "findings"}),
+    "item": frozenset({"key", "item", "accepted", "criteria", "steps"}),
+}
+"""What a row of each kind has at least."""
+
+
 class LedgerError(ToolsError):
     """A ledger that cannot be read or written; says which, and what to do."""
 
@@ -71,8 +79,10 @@ class StepLedger:
                     break
                 try:
                     row = json.loads(line)
+                    if not WANTED[row["kind"]] <= row.keys():
+                        raise KeyError(row["kind"])
                     self._rows[row["kind"], row["key"]] = row
-                except (ValueError, LookupError, TypeError):
+                except (ValueError, LookupError, TypeError, AttributeError):
                     raise LedgerError(
                         f"{self.path}: line {number} is no line of a ledger"
                         "\n  fix: take the line out; what it held is asked for again"
