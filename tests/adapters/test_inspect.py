@@ -44,6 +44,7 @@ from toolhop_env.messages import (
     AssistantMessage,
     Message,
     RawCall,
+    Reply,
     SystemMessage,
     ToolMessage,
     UserMessage,
@@ -51,6 +52,7 @@ from toolhop_env.messages import (
 from toolhop_env.score import Score
 from toolhop_env.trace import from_lines
 from toolhop_env.verdicts import ErrorCode
+from toolhop_sandbox.errors import SandboxFault
 from toolhop_tools.errors import BadChoice
 from toolhop_tools.load import load
 from toolhop_tools.model import ToolSchema
@@ -229,6 +231,18 @@ def test_an_errored_episode_is_an_error_of_its_sample_alone(
     assert "of the test" in str(found[first].error)
     assert not found[first].scores
     assert [values(one)["strict"] for one in found.values() if one.scores] == [1.0, 1.0]
+
+
+def test_a_sandbox_that_breaks_within_an_episode_is_an_error_too(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def lose(self: Episode, reply: Reply) -> None:
+        raise SandboxFault("of the test")
+
+    monkeypatch.setattr(Episode, "step", lose)
+    (found,) = samples(evaluated(tmp_path, {"limit": 1}, fail_on_error=False)).values()
+    assert "the sandbox broke: of the test" in str(found.error)
+    assert not found.scores
 
 
 def test_limits_of_both_end_an_episode_that_is_scored(tmp_path: Path) -> None:
