@@ -6,18 +6,15 @@ See `toolhop_agents.export.inspect_log`.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict
 from typing import Any
 
 from toolhop_agents.export.episodes import Exported
-from toolhop_env.measures import Measure
+from toolhop_agents.export.facts import Plain, facts, value_of
+from toolhop_agents.export.turns import arguments_of
 from toolhop_env.messages import Reply
 from toolhop_env.score import Score
 from toolhop_env.trace import Called, Ending, Trace
-from toolhop_env.validation import strict_json
-from toolhop_env.verdicts import BEFORE_RUNNING, Call, ErrorCode
-
-Plain = dict[str, Any]
+from toolhop_env.verdicts import BEFORE_RUNNING, ErrorCode
 
 _LIMITS: Mapping[str, tuple[str, str]] = {
     Ending.OUT_OF_TURNS: ("turn", "turn_limit"),
@@ -50,7 +47,7 @@ def sample(one: Exported, before: Sequence[Exported], settings: Mapping[str, Any
         "target": one.benchmark.expected(start.gold),
         "messages": messages,
         "output": _output(trace, start.agent, messages),
-        "metadata": _metadata(one),
+        "metadata": facts(one),
         "model_usage": {start.agent: usage(event.reply for event in trace.replies)},
         "started_at": start.at,
         "turn_count": len(trace.replies),
@@ -108,22 +105,11 @@ def _message(identity: str, role: str, content: str, **more: object) -> Plain:
 
 
 def _call(called: Called) -> Plain:
-    arguments, fault = _arguments(called)
+    arguments, fault = arguments_of(called.raw, called), None
+    if arguments is None:
+        arguments, fault = {}, f"the arguments are not a JSON object: {called.raw.arguments}"
     plain = {"id": called.raw.id, "function": called.raw.name, "arguments": arguments}
     return {**plain, "type": "function", "parse_error": fault}
-
-
-def _arguments(called: Called) -> tuple[Plain, str | None]:
-    """What Inspect shows as arguments: an object; text that is none goes into the error."""
-    if isinstance(called.verdict, Call):
-        return called.verdict.arguments, None
-    try:
-        value = strict_json(called.raw.arguments)
-    except ValueError:
-        value = None
-    if isinstance(value, dict):
-        return value, None
-    return {}, f"the arguments are not a JSON object: {called.raw.arguments}"
 
 
 def _feedback(called: Called, identity: str) -> Plain:
@@ -156,19 +142,11 @@ def _scores(one: Exported, score: Score) -> Plain:
     why = None if gap is None else f"the scorers differ: {gap}"
     found: Plain = {}
     for measure in benchmark.answer_measures:
-        value = _value(measure, score)
+        value = value_of(measure, score)
         if value is not None:
             shown = ("C" if value else "I") if measure.binary else value
             found[measure.name] = {"value": shown, "answer": given, "explanation": why}
     return found
-
-
-def _value(measure: Measure, score: Score) -> bool | float | None:
-    """Yes or no, or the numerator by the denominator; None where there is no figure."""
-    parts = measure.of(score)
-    if parts is None or not parts[1]:
-        return None
-    return parts[0] > 0 if measure.binary else parts[0] / parts[1]
 
 
 def _limit(ending: Ending, settings: Mapping[str, Any]) -> Plain | None:
@@ -176,22 +154,3 @@ def _limit(ending: Ending, settings: Mapping[str, Any]) -> Plain | None:
         return None
     kind, setting = _LIMITS[ending]
     return {"type": kind, "limit": settings.get(setting) or 0, "reason": ending.value}
-
-
-def _metadata(one: Exported) -> Plain:
-    start = one.trace.started
-    plain: Plain = {
-        "episode": start.episode,
-        "attempt": start.attempt,
-        "mode": start.mode,
-        "call_format": start.call_format.value,
-        "feedback": start.feedback.value,
-        "seed": start.seed,
-        "tools": list(start.tools),
-        "parent": start.parent,
-    }
-    score = one.attempt.score
-    if score is None:
-        return plain
-    values = {measure.name: _value(measure, score) for measure in one.benchmark.measures}
-    return {**plain, "score": {**values, **asdict(score.conduct)}}
