@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from dataclasses import replace
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -18,10 +19,12 @@ from tests.env.made import called, finished, started
 from tests.inline import inline_sandbox
 from toolhop_agents.export.atif import trajectory
 from toolhop_agents.export.episodes import Exported, copied_turns, exported, places
+from toolhop_agents.export.sessions import session
 from toolhop_env.attempt import attempt_of
 from toolhop_env.feedback import Level
 from toolhop_env.fork import fork
 from toolhop_env.messages import RawCall, Reply
+from toolhop_env.reading import CallFormat
 from toolhop_env.runs.store import RunStore
 from toolhop_env.trace import Ended, Ending, Event, FeedbackSet, Replied, ToolsChanged, Trace
 from toolhop_env.verdicts import ErrorCode, Problem, Rejected
@@ -246,3 +249,88 @@ def test_only_attempts_that_count_are_written_and_nothing_is_replaced_unasked(
     code, _, err = command(run.folder, "--to", "atif", "--out", out)
     assert (code, "pass --overwrite" in err) == (2, True)
     assert command(run.folder, "--to", "atif", "--out", out, "--overwrite")[0] == 0
+
+
+def lines(path: Path) -> list[Plain]:
+    return [json.loads(line) for line in path.read_text(encoding="utf-8").split("\n")[:-1]]
+
+
+def message_faults(message: Plain) -> list[str]:
+    """What is wrong with a message, by the fields of the hub's documentation."""
+    known = {"role", "content", "reasoningContent", "toolCalls", "toolCallId", "timestamp", "model"}
+    found = [f"{key} is not known" for key in message.keys() - known]
+    if message.get("role") not in {"user", "assistant", "system", "tool"}:
+        found.append("no role")
+    if not isinstance(message.get("content"), str):
+        found.append("no content")
+    if ("toolCallId" in message) != (message.get("role") == "tool"):
+        found.append("tool messages, and they alone, answer a call")
+    if "toolCalls" in message and message["role"] != "assistant":
+        found.append("assistants call")
+    if not isinstance(message.get("timestamp", 0), int):
+        found.append("the time is not in milliseconds")
+    for call in message.get("toolCalls", ()):
+        shape = {"id": str, "function": {"name": str, "arguments": str}}
+        kinds = {key: type(value) for key, value in call.items()}
+        parts = {key: type(value) for key, value in call["function"].items()}
+        if kinds | {"function": parts} != shape:
+            found.append(f"{call} is not a call")
+    return found
+
+
+def test_a_session_is_a_header_and_the_messages(store: RunStore, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    code, said, _ = command(store.folder, "--to", "hf-session", "--out", out)
+    assert (code, said) == (0, f"{out / 'run'}\n")
+    files = sorted((out / "run").iterdir())
+    assert [path.name for path in files] == [f"{one.id}_mandatory_e1_a1.jsonl" for one in ITEMS]
+    for path, item in zip(files, ITEMS, strict=True):
+        header, *messages = lines(path)
+        assert header["type"] == "session"
+        assert (header["harness"], header["id"]) == ("toolhop-env", f"run/{path.stem}")
+        assert header["name"] == item.question
+        assert {one["type"] for one in messages} == {"message"}
+        assert [message_faults(one["message"]) for one in messages] == [[]] * len(messages)
+    header, user, asked, *told, answer = lines(files[0])
+    assert (header["score"]["strict"], header["agent"]) == (True, "someone")
+    began = next(store.traces()).started.at
+    assert user["message"]["timestamp"] == datetime.fromisoformat(began).timestamp() * 1000
+    assert asked["message"]["toolCalls"][1] == {
+        "id": "b",
+        "function": {"name": "length", "arguments": "{not json"},
+    }
+    assert [one["message"]["toolCallId"] for one in told] == ["a", "b", "c", "d"]
+    assert answer["message"] == {
+        "role": "assistant",
+        "content": "<answer>16</answer>",
+        "model": "someone",
+    }
+
+
+def test_a_session_of_the_text_format_links_calls_and_has_other_feedback_as_a_user(
+    tmp_path: Path,
+) -> None:
+    store = recorded(tmp_path, ITEMS[:1], call_format=CallFormat.TEXT, sandbox=inline_sandbox())
+    (one,) = exported([store])
+    _, _, asked, told, *_ = (line.get("message") for line in session(one, "n", ""))
+    assert asked is not None
+    assert told is not None
+    assert "Action:" in asked["content"]
+    assert told["toolCallId"] == asked["toolCalls"][0]["id"]
+    roles = [line["message"]["role"] for line in [*session(entry(malformed()), "n", "")][1:]]
+    assert roles == ["user", "assistant", "user", "assistant"]
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        {"role": "tool", "content": ""},
+        {"role": "user"},
+        {"role": "agent", "content": ""},
+        {"role": "user", "content": "", "tool_calls": []},
+        {"role": "user", "content": "", "timestamp": 1.5},
+        {"role": "assistant", "content": "", "toolCalls": [{"id": "a", "function": {"name": "f"}}]},
+    ],
+)
+def test_the_check_of_messages_sees_what_is_wrong(message: Plain) -> None:
+    assert message_faults(message)

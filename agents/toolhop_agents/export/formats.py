@@ -6,7 +6,7 @@ object is an `Exporter`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeAlias
@@ -15,12 +15,15 @@ from toolhop_agents.benchmarks import binding_of
 from toolhop_agents.export.atif import trajectory
 from toolhop_agents.export.chat import ChatStyle, write_chats
 from toolhop_agents.export.episode_files import with_items, write_episodes
-from toolhop_agents.export.episodes import benchmarks_of, exported, labels
+from toolhop_agents.export.episodes import Exported, benchmarks_of, exported, labels
+from toolhop_agents.export.facts import Plain
 from toolhop_agents.export.files import ExportError, atomic, check_free
 from toolhop_agents.export.huggingface import CARD, DATA, write_dataset
 from toolhop_agents.export.inspect_log import write_logs
 from toolhop_agents.export.parquet import CALLS_FILE, EPISODES_FILE, Written, write_tables
+from toolhop_agents.export.sessions import session
 from toolhop_env.runs.store import RunStore
+from toolhop_tools.model import Item
 from toolhop_tools.packages import added, object_of, wrong_kind
 
 GROUP = "toolhop.exporters"
@@ -62,13 +65,17 @@ def _chat(order: Order) -> Written:
 
 
 def _atif(order: Order) -> Written:
-    return write_episodes(
-        order.stores,
-        order.out,
-        ".json",
-        lambda *given: [trajectory(*given)],
-        overwrite=order.overwrite,
-    )
+    def lines(one: Exported, item: Item | None, name: str, version: str) -> list[Plain]:
+        return [trajectory(one, item, name, version)]
+
+    return write_episodes(order.stores, order.out, ".json", lines, overwrite=order.overwrite)
+
+
+def _session(order: Order) -> Written:
+    def lines(one: Exported, item: Item | None, name: str, version: str) -> Iterator[Plain]:
+        return session(one, name, version)
+
+    return write_episodes(order.stores, order.out, ".jsonl", lines, overwrite=order.overwrite)
 
 
 def _predictions(order: Order) -> Written:
@@ -99,6 +106,7 @@ FORMATS: Mapping[str, Callable[[Order], Written]] = {
     "inspect": _inspect,
     "chat": _chat,
     "atif": _atif,
+    "hf-session": _session,
     "predictions": _predictions,
 }
 
