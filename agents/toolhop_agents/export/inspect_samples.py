@@ -10,6 +10,7 @@ from typing import Any
 
 from toolhop_agents.export.episodes import Exported
 from toolhop_agents.export.facts import Plain, facts, value_of
+from toolhop_agents.export.inspect_events import events
 from toolhop_agents.export.turns import arguments_of
 from toolhop_env.messages import Reply
 from toolhop_env.score import Score
@@ -40,13 +41,14 @@ def sample(one: Exported, before: Sequence[Exported], settings: Mapping[str, Any
     """The sample of an attempt; `before` are the errored attempts that it replaced."""
     trace, start = one.trace, one.trace.started
     messages = list(_messages(trace))
+    outputs = _outputs(trace, messages)
     plain: Plain = {
         "id": start.item,
         "epoch": start.epoch,
         "input": messages[: len(start.messages)],
         "target": one.benchmark.expected(start.gold),
         "messages": messages,
-        "output": _output(trace, start.agent, messages),
+        "output": outputs[-1] if outputs else {"model": start.agent},
         "metadata": facts(one),
         "model_usage": {start.agent: usage(event.reply for event in trace.replies)},
         "started_at": start.at,
@@ -62,7 +64,22 @@ def sample(one: Exported, before: Sequence[Exported], settings: Mapping[str, Any
         plain["limit"] = _limit(score.conduct.ending, settings)
     if before:
         plain["error_retries"] = [error(other.attempt.errored) for other in before]
+    plain["events"] = events(trace, messages, outputs, list(_ends(plain)))
     return plain
+
+
+def _ends(sample: Plain) -> Iterator[Plain]:
+    """The events that end a sample, without times."""
+    limit = sample.get("limit")
+    if limit is not None:
+        # The event has no kind of its own for a context that is full.
+        kind = "custom" if limit["type"] == "context" else limit["type"]
+        message = f"the episode ended: {limit['reason']}"
+        yield {"event": "sample_limit", "type": kind, "message": message, "limit": limit["limit"]}
+    if "error" in sample:
+        yield {"event": "error", "error": sample["error"]}
+    for name, score in sample.get("scores", {}).items():
+        yield {"event": "score", "scorer": name, "score": score, "target": sample["target"]}
 
 
 def error(message: str) -> Plain:
@@ -121,18 +138,22 @@ def _feedback(called: Called, identity: str) -> Plain:
     return _message(identity, "tool", called.feedback, **more)
 
 
-def _output(trace: Trace, agent: str, messages: Sequence[Plain]) -> Plain:
-    last = next((one for one in reversed(messages) if one["role"] == "assistant"), None)
-    if last is None:
-        return {"model": agent}
-    reply = trace.replies[-1].reply
-    stop = "tool_calls" if last.get("tool_calls") else _STOPS.get(reply.finish_reason, "stop")
-    return {
-        "model": reply.model or agent,
-        "choices": [{"message": last, "stop_reason": stop}],
-        "usage": usage([reply]),
-        "time": reply.wall_s,
-    }
+def _outputs(trace: Trace, messages: Sequence[Plain]) -> list[Plain]:
+    """What the model gave, by reply."""
+    said = (one for one in messages if one["role"] == "assistant")
+    return [
+        {
+            "model": message["model"],
+            "choices": [{"message": message, "stop_reason": _stop(message, replied.reply)}],
+            "usage": usage([replied.reply]),
+            "time": replied.reply.wall_s,
+        }
+        for message, replied in zip(said, trace.replies, strict=True)
+    ]
+
+
+def _stop(message: Plain, reply: Reply) -> str:
+    return "tool_calls" if message.get("tool_calls") else _STOPS.get(reply.finish_reason, "stop")
 
 
 def _scores(one: Exported, score: Score) -> Plain:
