@@ -38,7 +38,7 @@ from toolhop_env.reading import CallFormat
 from toolhop_env.runs.store import RunStore
 from toolhop_env.score import Errored
 from toolhop_env.scorers.toolhop import TOOLHOP
-from toolhop_env.trace import Ended, Ending, Trace
+from toolhop_env.trace import Ended, Ending, Event, Replied, ToolsChanged, Trace
 
 __all__ = ["graded"]  # a fixture, found by its name
 ROOT = Path(__file__).parents[2]
@@ -394,6 +394,71 @@ def test_inspect_has_the_calls_in_their_messages(eval_log: Path) -> None:
         "unknown",
     ]
     assert samples[3].output.stop_reason == "tool_calls"
+
+
+@pytest.mark.heavy
+def test_inspect_has_the_transcript(eval_log: Path) -> None:
+    from inspect_ai.event import ModelEvent, ScoreEvent, ToolEvent
+    from inspect_ai.log import read_eval_log, resolve_sample_attachments
+
+    samples = read_eval_log(eval_log).samples
+    assert samples is not None
+    right, _, errored, limit = (resolve_sample_attachments(one, "full") for one in samples)
+    kinds = [event.event for event in right.events]
+    assert kinds == ["sample_init", "model", *["tool"] * 4, "model", "score", "score"]
+    models = [event for event in right.events if isinstance(event, ModelEvent)]
+    assert [[one.role for one in model.input] for model in models] == [
+        ["user"],
+        ["user", "assistant", *["tool"] * 4],
+    ]
+    assert [model.output.completion for model in models] == ["First.", "<answer>16</answer>"]
+    assert models[0].output.usage is not None
+    assert models[0].output.usage.input_tokens_cache_read == 40
+    assert [tool.name for tool in models[0].tools] == ["capital", "length", "power"]
+    tools = [event for event in right.events if isinstance(event, ToolEvent)]
+    assert [(tool.id, tool.function) for tool in tools] == [
+        ("a", "capital"),
+        ("b", "length"),
+        ("c", "nothing"),
+        ("d", "capital"),
+    ]
+    told = [message for message in right.messages if message.role == "tool"]
+    assert [(tool.result, tool.message_id) for tool in tools] == [(m.text, m.id) for m in told]
+    assert [tool.error.type if tool.error else None for tool in tools] == [
+        None,
+        "parsing",
+        "parsing",
+        "unknown",
+    ]
+    scores = [event for event in right.events if isinstance(event, ScoreEvent)]
+    assert right.scores is not None
+    assert {one.scorer: one.score for one in scores} == right.scores
+    times = [event.timestamp for event in right.events]
+    assert times == sorted(times)
+    assert times[0].isoformat() == right.started_at
+    assert [event.event for event in errored.events][-1] == "error"
+    assert [event.event for event in limit.events][-3:] == ["sample_limit", "score", "score"]
+
+
+def test_events_follow_changes_and_repeated_ids() -> None:
+    calls = [replace(called("born", "1815"), raw=RawCall("x", "born", text)) for text in "{}"]
+    events: tuple[Event, ...] = (
+        started(),
+        Replied(1, Reply(calls=tuple(call.raw for call in calls), wall_s=2.0)),
+        *calls,
+        ToolsChanged(("minus",)),
+        Replied(2, Reply("<answer>36</answer>", wall_s=1.0)),
+        Ended(Ending.ANSWERED, 4.0),
+    )
+    (log,) = logs("run", {}, [entry(Trace(events))])
+    (made,) = log.document["samples"]
+    _, asked, one, other, info, last, *_ = made["events"]
+    assert [tool["name"] for tool in asked["tools"]] == ["born", "minus"]
+    assert one["message_id"] != other["message_id"]
+    assert info["data"] == {"tools": ["minus"]}
+    assert [tool["name"] for tool in last["tools"]] == ["minus"]
+    begun = [event["working_start"] for event in (asked, one, other, last)]
+    assert begun == [0.0, 2.0, 2.25, 2.5]
 
 
 @pytest.mark.parametrize("status", ["started", "success", "error", "cancelled"])

@@ -47,6 +47,8 @@ def export(
     hf        the same as a folder for Hugging Face's `load_dataset`
     inspect   a folder of logs for `inspect view`
     chat      a file of chats with tools for fine-tuning, the right ones
+    atif      a folder of trajectories of Harbor's format ATIF 1.8, a file an episode
+    hf-session  the same of session traces, which the Hugging Face hub shows
     predictions  one run's answers as its benchmark's official code keeps them: a file, of
               RelyToolBench a folder with a file for each set
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import os
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 from toolhop_env.attempt import Attempt
 from toolhop_env.benchmark import Benchmark
@@ -22,6 +24,9 @@ class Exported:
     attempt: Attempt
     counts: bool
     """Whether this is the attempt that the run's figures count: one an episode."""
+    copied_turns: int = 0
+    """Turns taken over from an episode of another unit: those of an ablation's shared prefix. What
+    an attempt keeps of the one that it replaces is its own: that one does not count."""
 
     @property
     def benchmark(self) -> Benchmark:
@@ -36,6 +41,17 @@ def labels(stores: Sequence[RunStore]) -> list[str]:
     return [
         name if names.count(name) == 1 else str(folder)
         for name, folder in zip(names, folders, strict=True)
+    ]
+
+
+def places(stores: Sequence[RunStore]) -> list[str]:
+    """A relative path for each run: its name, below the folder where a shared name parts."""
+    names = labels(stores)
+    whole = [name for name in names if Path(name).is_absolute()]
+    common = os.path.commonpath(whole) if whole else ""
+    return [
+        Path(name).relative_to(common).as_posix() if Path(name).is_absolute() else name
+        for name in names
     ]
 
 
@@ -57,7 +73,25 @@ def exported(stores: Sequence[RunStore]) -> Iterator[Exported]:
     """
     for label, store in zip(labels(stores), stores, strict=True):
         counting = {one.episode for one in store.results()}
+        replaced = {one.episode: one for one in store.attempts() if one.episode not in counting}
         said = store.judgements()
         for trace in store.traces():
             attempt = said.attempt(trace)
-            yield Exported(label, trace, attempt, counts=attempt.episode in counting)
+            copied = copied_turns(attempt, replaced)
+            yield Exported(label, trace, attempt, attempt.episode in counting, copied)
+
+
+def copied_turns(attempt: Attempt, replaced: Mapping[str, Attempt]) -> int:
+    """Turns that an attempt has of an episode of another unit.
+
+    Args:
+        attempt: of a run.
+        replaced: the run's attempts that do not count, by name.
+    """
+    found, copied = attempt, attempt.prefix_turns
+    while copied:
+        before = replaced.get(found.parent)
+        if before is None or before.key != found.key or before.attempt >= found.attempt:
+            return copied
+        found, copied = before, min(copied, before.prefix_turns)
+    return 0

@@ -25,18 +25,25 @@ def check_free(paths: Iterable[Path], overwrite: bool) -> None:
 
 
 @contextmanager
-def atomic(path: Path) -> Iterator[Path]:
+def atomic(path: Path, staged: Path | None = None) -> Iterator[Path]:
     """A path beside `path` to write to; what is there at the end becomes `path` in one step.
 
     Where the block raises, nothing is left of it and `path` stays as it was.
 
+    Args:
+        path: the file.
+        staged: where it stands until it is whole, on the same file system; beside `path` if not
+            given.
+
     Raises:
         ExportError: the folder or the file cannot be written.
     """
+    first = staged or path
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with files.atomic(path) as beside:
+        first.parent.mkdir(parents=True, exist_ok=True)
+        with files.atomic(first) as beside:
             yield beside
+        first.replace(path)
     except OSError as error:
         raise ExportError(
             f"{path} cannot be written: {error.strerror or error}; give another --out"

@@ -12,12 +12,16 @@ from pathlib import Path
 from typing import TypeAlias
 
 from toolhop_agents.benchmarks import binding_of
+from toolhop_agents.export.atif import trajectory
 from toolhop_agents.export.chat import ChatStyle, write_chats
+from toolhop_agents.export.episode_files import with_items, write_episodes
 from toolhop_agents.export.episodes import Exported, benchmarks_of, exported, labels
+from toolhop_agents.export.facts import Plain
 from toolhop_agents.export.files import ExportError, atomic, check_free
 from toolhop_agents.export.huggingface import CARD, DATA, write_dataset
 from toolhop_agents.export.inspect_log import write_logs
 from toolhop_agents.export.parquet import CALLS_FILE, EPISODES_FILE, Written, write_tables
+from toolhop_agents.export.sessions import session
 from toolhop_env.runs.store import RunStore
 from toolhop_tools.model import Item
 from toolhop_tools.packages import added, object_of, wrong_kind
@@ -57,15 +61,21 @@ def _inspect(order: Order) -> Written:
 
 def _chat(order: Order) -> Written:
     check_free([order.out], order.overwrite)
-    return write_chats(_with_items(order.stores), order.out, order.chats)
+    return write_chats(with_items(order.stores), order.out, order.chats)
 
 
-def _with_items(stores: Sequence[RunStore]) -> Iterator[tuple[Exported, Item | None]]:
-    for store in stores:
-        settings = store.manifest.get("settings") or {}
-        items = store.items(last_wins=settings.get("last_wins") is True).by_id
-        for one in exported([store]):
-            yield one, items.get(one.attempt.item)
+def _atif(order: Order) -> Written:
+    def lines(one: Exported, item: Item | None, name: str, version: str) -> list[Plain]:
+        return [trajectory(one, item, name, version)]
+
+    return write_episodes(order.stores, order.out, ".json", lines, overwrite=order.overwrite)
+
+
+def _session(order: Order) -> Written:
+    def lines(one: Exported, item: Item | None, name: str, version: str) -> Iterator[Plain]:
+        return session(one, name, version)
+
+    return write_episodes(order.stores, order.out, ".jsonl", lines, overwrite=order.overwrite)
 
 
 def _predictions(order: Order) -> Written:
@@ -95,6 +105,8 @@ FORMATS: Mapping[str, Callable[[Order], Written]] = {
     "hf": _huggingface,
     "inspect": _inspect,
     "chat": _chat,
+    "atif": _atif,
+    "hf-session": _session,
     "predictions": _predictions,
 }
 

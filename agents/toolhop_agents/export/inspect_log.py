@@ -16,8 +16,9 @@ from pathlib import Path
 from typing import Any
 
 from toolhop_agents.export.episodes import Exported, exported, labels
+from toolhop_agents.export.facts import Plain
 from toolhop_agents.export.files import atomic, check_free
-from toolhop_agents.export.inspect_samples import Plain, error, sample
+from toolhop_agents.export.inspect_samples import error, sample
 from toolhop_agents.export.parquet import Written
 from toolhop_agents.extras import require
 from toolhop_env.attempt import Key

@@ -6,18 +6,16 @@ See `toolhop_agents.export.inspect_log`.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict
 from typing import Any
 
 from toolhop_agents.export.episodes import Exported
-from toolhop_env.measures import Measure
+from toolhop_agents.export.facts import Plain, facts, value_of
+from toolhop_agents.export.inspect_events import events
+from toolhop_agents.export.turns import arguments_of
 from toolhop_env.messages import Reply
 from toolhop_env.score import Score
 from toolhop_env.trace import Called, Ending, Trace
-from toolhop_env.validation import strict_json
-from toolhop_env.verdicts import BEFORE_RUNNING, Call, ErrorCode
-
-Plain = dict[str, Any]
+from toolhop_env.verdicts import BEFORE_RUNNING, ErrorCode
 
 _LIMITS: Mapping[str, tuple[str, str]] = {
     Ending.OUT_OF_TURNS: ("turn", "turn_limit"),
@@ -43,14 +41,15 @@ def sample(one: Exported, before: Sequence[Exported], settings: Mapping[str, Any
     """The sample of an attempt; `before` are the errored attempts that it replaced."""
     trace, start = one.trace, one.trace.started
     messages = list(_messages(trace))
+    outputs = _outputs(trace, messages)
     plain: Plain = {
         "id": start.item,
         "epoch": start.epoch,
         "input": messages[: len(start.messages)],
         "target": one.benchmark.expected(start.gold),
         "messages": messages,
-        "output": _output(trace, start.agent, messages),
-        "metadata": _metadata(one),
+        "output": outputs[-1] if outputs else {"model": start.agent},
+        "metadata": facts(one),
         "model_usage": {start.agent: usage(event.reply for event in trace.replies)},
         "started_at": start.at,
         "turn_count": len(trace.replies),
@@ -65,7 +64,22 @@ def sample(one: Exported, before: Sequence[Exported], settings: Mapping[str, Any
         plain["limit"] = _limit(score.conduct.ending, settings)
     if before:
         plain["error_retries"] = [error(other.attempt.errored) for other in before]
+    plain["events"] = events(trace, messages, outputs, list(_ends(plain)))
     return plain
+
+
+def _ends(sample: Plain) -> Iterator[Plain]:
+    """The events that end a sample, without times."""
+    limit = sample.get("limit")
+    if limit is not None:
+        # The event has no kind of its own for a context that is full.
+        kind = "custom" if limit["type"] == "context" else limit["type"]
+        message = f"the episode ended: {limit['reason']}"
+        yield {"event": "sample_limit", "type": kind, "message": message, "limit": limit["limit"]}
+    if "error" in sample:
+        yield {"event": "error", "error": sample["error"]}
+    for name, score in sample.get("scores", {}).items():
+        yield {"event": "score", "scorer": name, "score": score, "target": sample["target"]}
 
 
 def error(message: str) -> Plain:
@@ -108,22 +122,11 @@ def _message(identity: str, role: str, content: str, **more: object) -> Plain:
 
 
 def _call(called: Called) -> Plain:
-    arguments, fault = _arguments(called)
+    arguments, fault = arguments_of(called.raw, called), None
+    if arguments is None:
+        arguments, fault = {}, f"the arguments are not a JSON object: {called.raw.arguments}"
     plain = {"id": called.raw.id, "function": called.raw.name, "arguments": arguments}
     return {**plain, "type": "function", "parse_error": fault}
-
-
-def _arguments(called: Called) -> tuple[Plain, str | None]:
-    """What Inspect shows as arguments: an object; text that is none goes into the error."""
-    if isinstance(called.verdict, Call):
-        return called.verdict.arguments, None
-    try:
-        value = strict_json(called.raw.arguments)
-    except ValueError:
-        value = None
-    if isinstance(value, dict):
-        return value, None
-    return {}, f"the arguments are not a JSON object: {called.raw.arguments}"
 
 
 def _feedback(called: Called, identity: str) -> Plain:
@@ -135,18 +138,22 @@ def _feedback(called: Called, identity: str) -> Plain:
     return _message(identity, "tool", called.feedback, **more)
 
 
-def _output(trace: Trace, agent: str, messages: Sequence[Plain]) -> Plain:
-    last = next((one for one in reversed(messages) if one["role"] == "assistant"), None)
-    if last is None:
-        return {"model": agent}
-    reply = trace.replies[-1].reply
-    stop = "tool_calls" if last.get("tool_calls") else _STOPS.get(reply.finish_reason, "stop")
-    return {
-        "model": reply.model or agent,
-        "choices": [{"message": last, "stop_reason": stop}],
-        "usage": usage([reply]),
-        "time": reply.wall_s,
-    }
+def _outputs(trace: Trace, messages: Sequence[Plain]) -> list[Plain]:
+    """What the model gave, by reply."""
+    said = (one for one in messages if one["role"] == "assistant")
+    return [
+        {
+            "model": message["model"],
+            "choices": [{"message": message, "stop_reason": _stop(message, replied.reply)}],
+            "usage": usage([replied.reply]),
+            "time": replied.reply.wall_s,
+        }
+        for message, replied in zip(said, trace.replies, strict=True)
+    ]
+
+
+def _stop(message: Plain, reply: Reply) -> str:
+    return "tool_calls" if message.get("tool_calls") else _STOPS.get(reply.finish_reason, "stop")
 
 
 def _scores(one: Exported, score: Score) -> Plain:
@@ -156,19 +163,11 @@ def _scores(one: Exported, score: Score) -> Plain:
     why = None if gap is None else f"the scorers differ: {gap}"
     found: Plain = {}
     for measure in benchmark.answer_measures:
-        value = _value(measure, score)
+        value = value_of(measure, score)
         if value is not None:
             shown = ("C" if value else "I") if measure.binary else value
             found[measure.name] = {"value": shown, "answer": given, "explanation": why}
     return found
-
-
-def _value(measure: Measure, score: Score) -> bool | float | None:
-    """Yes or no, or the numerator by the denominator; None where there is no figure."""
-    parts = measure.of(score)
-    if parts is None or not parts[1]:
-        return None
-    return parts[0] > 0 if measure.binary else parts[0] / parts[1]
 
 
 def _limit(ending: Ending, settings: Mapping[str, Any]) -> Plain | None:
@@ -176,22 +175,3 @@ def _limit(ending: Ending, settings: Mapping[str, Any]) -> Plain | None:
         return None
     kind, setting = _LIMITS[ending]
     return {"type": kind, "limit": settings.get(setting) or 0, "reason": ending.value}
-
-
-def _metadata(one: Exported) -> Plain:
-    start = one.trace.started
-    plain: Plain = {
-        "episode": start.episode,
-        "attempt": start.attempt,
-        "mode": start.mode,
-        "call_format": start.call_format.value,
-        "feedback": start.feedback.value,
-        "seed": start.seed,
-        "tools": list(start.tools),
-        "parent": start.parent,
-    }
-    score = one.attempt.score
-    if score is None:
-        return plain
-    values = {measure.name: _value(measure, score) for measure in one.benchmark.measures}
-    return {**plain, "score": {**values, **asdict(score.conduct)}}
