@@ -15,7 +15,8 @@ seeds, settings and replies give the same bytes, whenever the process was killed
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -95,15 +96,35 @@ def _seed(row: dict[str, Any]) -> Seed:
     return Seed(**row, sub_task=tasks, facts=facts, world=world)
 
 
+@contextmanager
+def _whole(path: Path) -> Iterator[Path]:
+    try:
+        with atomic(path) as beside:
+            yield beside
+    except OSError as error:
+        raise FolderError(
+            f"{path} cannot be written: {error.strerror}\n"
+            "  fix: make room, and resume; what was paid for is in the ledger"
+        ) from None
+
+
 def write_text(path: Path, text: str) -> None:
-    """A file, whole or not at all."""
-    with atomic(path) as beside:
+    """A file, whole or not at all.
+
+    Raises:
+        FolderError: it cannot be written.
+    """
+    with _whole(path) as beside:
         beside.write_text(text + "\n", encoding="utf-8")
 
 
 def write_lines(path: Path, rows: Iterable[Mapping[str, JSON]]) -> None:
-    """A file with a row a line, whole or not at all."""
-    with atomic(path) as beside, beside.open("wb") as file:
+    """A file with a row a line, whole or not at all.
+
+    Raises:
+        FolderError: it cannot be written.
+    """
+    with _whole(path) as beside, beside.open("wb") as file:
         for row in rows:
             text = json.dumps(dict(row), ensure_ascii=False)
             file.write(text.encode("utf-8", "backslashreplace") + b"\n")
