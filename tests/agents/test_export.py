@@ -8,7 +8,8 @@ import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
+import zipfile
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -103,6 +104,24 @@ def eval_log(store: RunStore, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def entry(trace: Trace, *, counts: bool = True) -> Exported:
     return Exported("run", trace, attempt_of(trace), counts=counts)
+
+
+def documents(run: str, facts: dict[str, Any], taken: Iterable[Exported]) -> list[Any]:
+    """The logs of a run as Inspect reads them."""
+    these = list(taken)
+    attempts, counting = (
+        [one.attempt for one in these],
+        {one.attempt.episode for one in these if one.counts},
+    )
+    begun = {"started_at": these[0].trace.started.at, **facts}
+    made = []
+    for log in logs(run, begun, attempts, counting):
+        samples, total = [], None
+        for sample in filter(None, map(log.sample, these)):
+            samples.append(sample)
+            total = log.usage(sample, total)
+        made.append({**log.document(total), "samples": samples, "name": log.name})
+    return made
 
 
 def command(*arguments: object) -> tuple[int, str, str]:
@@ -249,8 +268,10 @@ def test_runs_of_one_name_are_told_apart(tmp_path: Path) -> None:
     assert named == [str(folder) for folder in runs]
     assert labels(stores) == named
     begun = {"started_at": "2026-01-31T12:00:00+00:00"}
-    made = [logs(name, begun, exported([one])) for name, one in zip(named, stores, strict=True)]
-    assert made[0][0].name != made[1][0].name
+    made = [
+        documents(name, begun, exported([one])) for name, one in zip(named, stores, strict=True)
+    ]
+    assert made[0][0]["name"] != made[1][0]["name"]
 
 
 @pytest.mark.usefixtures("pyarrow")
@@ -440,6 +461,34 @@ def test_inspect_has_the_transcript(eval_log: Path) -> None:
     assert [event.event for event in limit.events][-3:] == ["sample_limit", "score", "score"]
 
 
+@pytest.mark.heavy
+def test_a_log_is_as_inspect_itself_would_write_it(eval_log: Path, tmp_path: Path) -> None:
+    from inspect_ai.log import (
+        read_eval_log,
+        read_eval_log_sample,
+        read_eval_log_sample_summaries,
+        write_eval_log,
+    )
+
+    ours, theirs = read_eval_log(eval_log), tmp_path / "theirs.eval"
+    write_eval_log(ours.model_copy(deep=True), str(theirs))
+    again = read_eval_log(theirs)
+    for log in (ours, again):
+        log.location = ""
+        log.etag = None
+    assert ours.model_dump() == again.model_dump()
+    with zipfile.ZipFile(eval_log) as one, zipfile.ZipFile(theirs) as other:
+        journal = "_journal/summaries/1.json"  # of a log that is being played
+        assert {*one.namelist()} == {*other.namelist()} - {journal}
+        for name in one.namelist():
+            assert json.loads(one.read(name)) == json.loads(other.read(name)), name
+    found = read_eval_log_sample_summaries(eval_log)
+    assert [one.id for one in found] == [RIGHT, WRONG, ERRORED, LIMIT]
+    header = read_eval_log(eval_log, header_only=True)
+    assert (header.samples, header.results) == (None, ours.results)
+    assert read_eval_log_sample(eval_log, WRONG, 1).target == "16"
+
+
 def test_events_follow_changes_and_repeated_ids() -> None:
     calls = [replace(called("born", "1815"), raw=RawCall("x", "born", text)) for text in "{}"]
     events: tuple[Event, ...] = (
@@ -450,8 +499,8 @@ def test_events_follow_changes_and_repeated_ids() -> None:
         Replied(2, Reply("<answer>36</answer>", wall_s=1.0)),
         Ended(Ending.ANSWERED, 4.0),
     )
-    (log,) = logs("run", {}, [entry(Trace(events))])
-    (made,) = log.document["samples"]
+    (log,) = documents("run", {}, [entry(Trace(events))])
+    (made,) = log["samples"]
     _, asked, one, other, info, last, *_ = made["events"]
     assert [tool["name"] for tool in asked["tools"]] == ["born", "minus"]
     assert one["message_id"] != other["message_id"]
@@ -467,40 +516,43 @@ def test_statuses_are_inspects(status: str, store: RunStore) -> None:
     from inspect_ai.log import EvalLog
 
     facts = {**store.manifest, "status": status, "fault": "full disk" if status == "error" else ""}
-    (log,) = logs("run", facts, exported([store]))
-    read = EvalLog.model_validate(log.document)
+    (log,) = documents("run", facts, exported([store]))
+    del log["name"]
+    read = EvalLog.model_validate(log)
     assert read.status == status
     assert (read.error.message if read.error else None) == (facts["fault"] or None)
 
 
 def test_a_log_a_mode_and_errored_attempts_as_retries() -> None:
-    whole = finished(attempt=1).events[:-1]
+    whole = finished(attempt=1, episode="e0").events[:-1]
     taken = [
         entry(Trace((*whole, Ended(Ending.ERRORED, 1.0, "gone"))), counts=False),
         entry(finished(attempt=2)),
         entry(finished(mode="direct", episode="e2")),
         entry(Trace((started(item="i2", episode="e3"),)), counts=False),
     ]
-    mandatory, direct = logs("run", {"status": "cancelled"}, taken)
-    assert (mandatory.name == direct.name, direct.document["eval"]["task"]) == (
+    mandatory, direct = documents("run", {"status": "cancelled"}, taken)
+    assert (mandatory["name"] == direct["name"], direct["eval"]["task"]) == (
         False,
         "toolhop-direct",
     )
-    one, cut = mandatory.document["samples"]
+    one, cut = mandatory["samples"]
     assert [error["message"] for error in one["error_retries"]] == ["gone"]
     assert one["scores"]["strict"]["value"] == "C"
     assert "cut off" in cut["error"]["message"]
-    assert mandatory.document["results"]["completed_samples"] == 1
+    assert mandatory["results"]["completed_samples"] == 1
 
 
 def test_a_judge_marks_a_log_of_another_benchmark(graded: Benchmark) -> None:
     traces = [answered("Oslo", episode="e1"), answered("Is Oslo", episode="e2", item="i2")]
     said = marked((traces[0], 7.5))
-    (log,) = logs("run", {}, [Exported("run", t, said.attempt(t), counts=True) for t in traces])
-    names = [one["name"] for one in log.document["eval"]["scorers"]]
+    (log,) = documents(
+        "run", {}, [Exported("run", t, said.attempt(t), counts=True) for t in traces]
+    )
+    names = [one["name"] for one in log["eval"]["scorers"]]
     assert names == [measure.name for measure in graded.answer_measures]
-    assert log.document["eval"]["task"] == "graded-plain"
-    one, other = log.document["samples"]
+    assert log["eval"]["task"] == "graded-plain"
+    one, other = log["samples"]
     assert {name: score["value"] for name, score in one["scores"].items()} == {
         "mark": 7.5,
         "strict": "C",
@@ -510,7 +562,7 @@ def test_a_judge_marks_a_log_of_another_benchmark(graded: Benchmark) -> None:
         "strict": "I",
         "official": "C",
     }
-    mark, strict, _ = log.document["results"]["scores"]
+    mark, strict, _ = log["results"]["scores"]
     assert mark["metrics"]["mean"]["value"] == 7.5
     assert strict["metrics"]["accuracy"]["value"] == 0.5
 

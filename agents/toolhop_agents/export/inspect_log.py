@@ -3,25 +3,28 @@
 A run makes a log for each benchmark, agent, mode, feedback level and tool-call format in it. A
 sample is an episode: the attempt that counts; errored attempts before it are its retries, and an
 episode that is errored in the end is a sample with an error and no score. Inspect's status words
-are ours. A log is written in one piece by Inspect itself, so its samples are held in memory.
+are ours. What a run's index says makes the logs; then samples are written as traces are read
+(`toolhop_agents.export.inspect_file`).
 """
 
 from __future__ import annotations
 
 import hashlib
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping, Sequence, Set
+from contextlib import ExitStack
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from toolhop_agents.export.episodes import Exported, exported, labels
 from toolhop_agents.export.facts import Plain
 from toolhop_agents.export.files import atomic, check_free
+from toolhop_agents.export.inspect_file import LogFile
 from toolhop_agents.export.inspect_samples import error, sample
 from toolhop_agents.export.parquet import Written
 from toolhop_agents.extras import require
-from toolhop_env.attempt import Key
+from toolhop_env.attempt import Attempt, Key
 from toolhop_env.benchmarks import named
 from toolhop_env.measures import Measure
 from toolhop_env.runs.store import RunStore
@@ -32,14 +35,33 @@ STATUSES = frozenset({"started", "success", "error", "cancelled"})
 
 @dataclass(frozen=True, slots=True)
 class Log:
-    """A log in plain values, and the name that its file gets."""
+    """A log in plain values but for its samples, and the name that its file gets."""
 
     name: str
-    document: Plain
+    agent: str
+    head: Plain
+    samples: Mapping[str, Sequence[Attempt]]
+    """The episodes that are samples, each with the errored attempts that it replaced."""
+    settings: Mapping[str, Any]
+
+    def sample(self, one: Exported) -> Plain | None:
+        """The sample of an attempt; None where it is in no sample of this log."""
+        before = self.samples.get(one.trace.started.episode)
+        return None if before is None else sample(one, before, self.settings)
+
+    def usage(self, one: Plain, total: Plain | None) -> Plain:
+        """What the samples used, one more added."""
+        used: Plain = one["model_usage"][self.agent]
+        return used if total is None else _sum([total, used])
+
+    def document(self, total: Plain | None) -> Plain:
+        """All but the samples, `total` being what they used."""
+        usage = {} if total is None else {self.agent: total}
+        return {**self.head, "stats": {**self.head["stats"], "model_usage": usage}}
 
 
 def write_logs(stores: Sequence[RunStore], folder: Path, *, overwrite: bool = False) -> Written:
-    """Write the logs of the runs to `folder`, each in one step.
+    """Write the logs of the runs to `folder`, those of a run at once; one trace is held at a time.
 
     Raises:
         MissingExtra: inspect_ai is not installed.
@@ -47,59 +69,84 @@ def write_logs(stores: Sequence[RunStore], folder: Path, *, overwrite: bool = Fa
         StoreError: a run cannot be read.
     """
     require("inspect_ai", extra="inspect", what="Inspect's format")
-    from inspect_ai.log import EvalLog, write_eval_log
-
     files: list[Path] = []
     samples = 0
     for label, store in zip(labels(stores), stores, strict=True):
-        made = logs(label, store.manifest, exported([store]))
-        check_free((folder / log.name for log in made), overwrite)
-        for log in made:
-            with atomic(folder / log.name) as path:
-                write_eval_log(EvalLog.model_validate(log.document), str(path), format="eval")
-            files.append(folder / log.name)
-            samples += len(log.document["samples"])
+        counting = {one.episode for one in store.results()}
+        made = logs(label, _facts(store), store.attempts(), counting)
+        paths = [folder / log.name for log in made]
+        check_free(paths, overwrite)
+        with ExitStack() as stack:
+            opened = [
+                stack.enter_context(LogFile(stack.enter_context(atomic(path)), log.document))
+                for path, log in zip(paths, made, strict=True)
+            ]
+            for one in exported([store]):
+                for log, file in zip(made, opened, strict=True):
+                    plain = log.sample(one)
+                    if plain is not None:
+                        file.add(plain, log.usage(plain, file.usage))
+                        samples += 1
+        files += paths
     return Written(tuple(files), {"samples": samples})
 
 
-@dataclass
-class _Unit:
-    """The attempts at one episode."""
-
-    taken: list[Exported] = field(default_factory=list)
-
-    def chosen(self) -> Exported:
-        """The one that counts; where none was finished, the last."""
-        ordered = sorted(self.taken, key=lambda one: one.attempt.attempt)
-        return next((one for one in ordered if one.counts), ordered[-1])
-
-    def before(self) -> list[Exported]:
-        """Those that it replaced."""
-        chosen = self.chosen().attempt.attempt
-        return [one for one in self.taken if one.attempt.attempt < chosen]
+def _facts(store: RunStore) -> Mapping[str, Any]:
+    """The manifest; where it does not say when the run began, its first trace does."""
+    manifest = store.manifest
+    if manifest.get("started_at"):
+        return manifest
+    first = next(store.traces(), None)
+    return {**manifest, "started_at": first.started.at if first else ""}
 
 
-def logs(run: str, manifest: Mapping[str, Any], episodes: Iterable[Exported]) -> list[Log]:
-    """The logs of one run."""
-    groups: dict[Group, dict[Key, _Unit]] = defaultdict(lambda: defaultdict(_Unit))
-    for one in episodes:
-        groups[Group.of(one.attempt)][one.attempt.key].taken.append(one)
-    return [_log(run, manifest, group, list(units.values())) for group, units in groups.items()]
+def logs(
+    run: str, manifest: Mapping[str, Any], attempts: Iterable[Attempt], counting: Set[str]
+) -> list[Log]:
+    """The logs of one run.
+
+    Args:
+        run: its name.
+        manifest: it, with the time that the run began.
+        attempts: all of the run.
+        counting: the names of those that count.
+    """
+    groups: dict[Group, dict[Key, list[Attempt]]] = defaultdict(lambda: defaultdict(list))
+    for one in attempts:
+        groups[Group.of(one)][one.key].append(one)
+    made = []
+    for group, units in groups.items():
+        ordered = (sorted(unit, key=lambda one: one.attempt) for unit in units.values())
+        # The one that counts; where none was finished, the last.
+        chosen = [
+            (next((one for one in unit if one.episode in counting), unit[-1]), unit)
+            for unit in ordered
+        ]
+        before = {
+            one.episode: [other for other in unit if other.attempt < one.attempt]
+            for one, unit in chosen
+        }
+        made.append(_log(run, manifest, group, [one for one, _ in chosen], before))
+    return made
 
 
-def _log(run: str, manifest: Mapping[str, Any], group: Group, units: Sequence[_Unit]) -> Log:
+def _log(
+    run: str,
+    manifest: Mapping[str, Any],
+    group: Group,
+    chosen: Sequence[Attempt],
+    before: Mapping[str, Sequence[Attempt]],
+) -> Log:
     agent, mode = group.agent, group.mode
     settings = _part(manifest, "settings")
-    created = str(manifest.get("started_at") or units[0].taken[0].trace.started.at)
+    created = str(manifest["started_at"])
     feedback, call_format = group.feedback.value, group.call_format.value
     name = "\0".join([run, created, group.benchmark, agent, mode, feedback, call_format])
     identity = hashlib.sha256(name.encode()).hexdigest()[:22]
-    chosen = [unit.chosen() for unit in units]
-    samples = [sample(unit.chosen(), unit.before(), settings) for unit in units]
     fault = str(manifest.get("fault") or "")
     status = manifest.get("status")
     task = f"{group.benchmark}-{mode}"
-    document: Plain = {
+    head: Plain = {
         "status": status if status in STATUSES else "error",
         "eval": {
             "created": created,
@@ -108,7 +155,7 @@ def _log(run: str, manifest: Mapping[str, Any], group: Group, units: Sequence[_U
             "eval_id": identity,
             "run_id": run,
             "task_args": {"mode": mode, "feedback": feedback, "call_format": call_format},
-            "dataset": _dataset(manifest, samples),
+            "dataset": _dataset(manifest, chosen),
             "model": agent,
             "model_base_url": settings.get("base_url"),
             "model_generate_config": {
@@ -127,12 +174,11 @@ def _log(run: str, manifest: Mapping[str, Any], group: Group, units: Sequence[_U
         "stats": {
             "started_at": created,
             "completed_at": manifest.get("ended_at") or "",
-            "model_usage": {agent: _sum([one["model_usage"][agent] for one in samples])},
         },
         "error": error(fault) if fault else None,
-        "samples": samples,
     }
-    return Log(f"{created.replace(':', '-')}_{task}_{identity}.eval", document)
+    name = f"{created.replace(':', '-')}_{task}_{identity}.eval"
+    return Log(name, agent, head, before, settings)
 
 
 def _part(manifest: Mapping[str, Any], name: str) -> Mapping[str, Any]:
@@ -140,9 +186,9 @@ def _part(manifest: Mapping[str, Any], name: str) -> Mapping[str, Any]:
     return part if isinstance(part, dict) else {}
 
 
-def _dataset(manifest: Mapping[str, Any], samples: Sequence[Plain]) -> Plain:
+def _dataset(manifest: Mapping[str, Any], chosen: Sequence[Attempt]) -> Plain:
     data = _part(manifest, "data")
-    ids = list(dict.fromkeys(one["id"] for one in samples))
+    ids = list(dict.fromkeys(one.item for one in chosen))
     return {
         "name": data.get("name"),
         "location": data.get("origin"),
@@ -151,11 +197,11 @@ def _dataset(manifest: Mapping[str, Any], samples: Sequence[Plain]) -> Plain:
     }
 
 
-def _results(chosen: Sequence[Exported]) -> Plain:
-    scored = [one for one in chosen if one.attempt.score is not None]
+def _results(chosen: Sequence[Attempt]) -> Plain:
+    scored = [one for one in chosen if one.score is not None]
     plain: Plain = {"total_samples": len(chosen), "completed_samples": len(scored)}
     if scored:
-        (summary,) = summarize(one.attempt for one in scored)
+        (summary,) = summarize(scored)
         measures = summary.benchmark.answer_measures
         plain["scores"] = [_score(one, summary, len(chosen)) for one in measures]
     return plain

@@ -12,6 +12,7 @@ from toolhop_agents.export.episodes import Exported
 from toolhop_agents.export.facts import Plain, facts, value_of
 from toolhop_agents.export.inspect_events import events
 from toolhop_agents.export.turns import arguments_of
+from toolhop_env.attempt import Attempt
 from toolhop_env.messages import Reply
 from toolhop_env.score import Score
 from toolhop_env.trace import Called, Ending, Trace
@@ -37,7 +38,7 @@ _TOOL_ERRORS = {
 }
 
 
-def sample(one: Exported, before: Sequence[Exported], settings: Mapping[str, Any]) -> Plain:
+def sample(one: Exported, before: Sequence[Attempt], settings: Mapping[str, Any]) -> Plain:
     """The sample of an attempt; `before` are the errored attempts that it replaced."""
     trace, start = one.trace, one.trace.started
     messages = list(_messages(trace))
@@ -63,7 +64,7 @@ def sample(one: Exported, before: Sequence[Exported], settings: Mapping[str, Any
         plain["scores"] = _scores(one, score)
         plain["limit"] = _limit(score.conduct.ending, settings)
     if before:
-        plain["error_retries"] = [error(other.attempt.errored) for other in before]
+        plain["error_retries"] = [error(other.errored) for other in before]
     plain["events"] = events(trace, messages, outputs, list(_ends(plain)))
     return plain
 
