@@ -44,7 +44,7 @@ def test_a_template_is_read(tmp_path: Path) -> None:
         ({"epochs": 3}, "the setting epochs is for `toolhop run` alone"),
         ({"feedback": "loud"}, "the setting feedback cannot be 'loud'"),
         ({"turn_limit": 0}, "the setting turn_limit cannot be '0'"),
-        ({"tools": "names=loud"}, "'names=loud' is no tool perturbation"),
+        ({"tools": "names=loud"}, "'names=loud' is not a tool perturbation"),
         ({"mode": "free", "modes": "direct"}, "modes was given twice"),
     ],
 )
