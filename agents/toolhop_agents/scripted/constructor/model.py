@@ -15,7 +15,8 @@ from toolhop_agents.models.loopback import RequestResponder
 from toolhop_agents.models.prices import Price
 from toolhop_agents.scripted.constructor import honest
 from toolhop_agents.scripted.constructor.atlas import journey
-from toolhop_agents.scripted.constructor.plants import FOUND_LATER, PLANTS, planted
+from toolhop_agents.scripted.constructor.hostile import KINDS, LATER
+from toolhop_agents.scripted.constructor.plants import planted
 from toolhop_env.messages import Message, Reply, Usage, UserMessage
 from toolhop_tools.construct.stages import Stage
 from toolhop_tools.model import ToolSchema
@@ -40,7 +41,7 @@ def _faulty(name: str, *, stubborn: bool) -> Script:
         plan = journey(inputs["item"], inputs["domain"])
         stage, hop = Stage(inputs["stage"]), inputs.get("hop", 0)
         own, now = honest.reply(inputs), stubborn or not repairs
-        return planted(PLANTS[name], own, plan, stage, hop, now=now)
+        return planted(KINDS[name], own, plan, stage, hop, now=now)
 
     return reply
 
@@ -59,7 +60,7 @@ def plant_of(item: str) -> tuple[str, bool, int]:
         ValueError: the id has no number at its end.
     """
     number = int(item.rpartition("-")[2]) - 1
-    kinds = [*PLANTS]
+    kinds = [*KINDS]
     each, which = divmod(number, 2 * len(kinds))
     return kinds[which % len(kinds)], which >= len(kinds), each + 1
 
@@ -70,7 +71,7 @@ def _clumsy(inputs: Mapping[str, Any], repairs: Sequence[str]) -> str:
     Each is such as its own stage finds.
     """
     stage, hop = Stage(inputs["stage"]), inputs.get("hop", 0)
-    own = {k: one for k, one in PLANTS.items() if k not in FOUND_LATER}
+    own = {k: one for k, one in KINDS.items() if k not in LATER}
     fitting = [k for k, one in own.items() if (one.stage, one.hop) == (stage, hop)]
     if not fitting or repairs:
         return _honest(inputs, repairs)
@@ -97,12 +98,12 @@ def script(name: str) -> Script:
     if name in {"honest", "clumsy", "faulty"}:
         return {"honest": _honest, "clumsy": _clumsy, "faulty": _by_number}[name]
     plant, _, form = rest.partition(":")
-    if kind == "faulty" and plant in PLANTS and form in {"", "stubborn"}:
+    if kind == "faulty" and plant in KINDS and form in {"", "stubborn"}:
         return _faulty(plant, stubborn=form == "stubborn")
     listed = "\n".join(f"  {PREFIX}{one:22} {what}" for one, what in CONSTRUCTORS.items())
     raise NoSuchModel(
         f"there is no scripted constructor {name!r}; there are\n{listed}\n"
-        f"  KIND is one of {', '.join(PLANTS)}"
+        f"  KIND is one of {', '.join(KINDS)}"
     )
 
 
