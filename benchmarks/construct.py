@@ -25,8 +25,8 @@ from pathlib import Path
 from typing import Any
 
 from toolhop_agents.models.loopback import LoopbackServer, Request
+from toolhop_agents.scripted.constructor.hostile import KINDS
 from toolhop_agents.scripted.constructor.model import constructing, plant_of
-from toolhop_agents.scripted.constructor.plants import PLANTS
 from toolhop_env.messages import Reply
 from toolhop_env.statistics.agreement import wilson
 from toolhop_tools.construct.accept import CONSTANTS
@@ -62,7 +62,7 @@ def interval(part: int, whole: int) -> str:
 
 
 def plants(out: Path, sandbox: str, each: int) -> None:
-    folder, count = fresh(out / "plants"), 2 * len(PLANTS) * each
+    folder, count = fresh(out / "plants"), 2 * len(KINDS) * each
     subprocess.run(
         construct("--domain", "General", "--items", str(count), "--model", "scripted/faulty",
                   "--out", str(folder), "--least-yield", "0", "--sandbox", sandbox,
@@ -79,9 +79,9 @@ def plants(out: Path, sandbox: str, each: int) -> None:
         unseen[kind] += row["accepted"] and at_first
         if row["accepted"] == stubborn or (row["accepted"] and at_first):
             wrong.append((row["item"], kind, row.get("why", "accepted")))
-    print(f"{len(PLANTS)} kinds, {count} plants")
-    accepted = sum(passed[kind, True] for kind in PLANTS)
-    repaired = sum(passed[kind, False] for kind in PLANTS)
+    print(f"{len(KINDS)} kinds, {count} plants")
+    accepted = sum(passed[kind, True] for kind in KINDS)
+    repaired = sum(passed[kind, False] for kind in KINDS)
     print(f"accepted with the fault: {interval(accepted + unseen.total(), count)}")
     print(f"repairable ones repaired and accepted: {interval(repaired, count // 2)}")
     for item, kind, why in wrong:

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import errno
 import json
+import os
 import shutil
 import subprocess
+import threading
+import time
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -15,12 +20,12 @@ import pytest
 from tests.agents import command
 from toolhop_agents.construct import folder as folders
 from toolhop_agents.construct.ledger import NAME as LEDGER
-from toolhop_agents.construct.ledger import StepLedger
+from toolhop_agents.construct.ledger import LedgerError, StepLedger
 from toolhop_agents.construct.session import Ended, Settings, construct
 from toolhop_agents.models.loopback import LoopbackServer, Request
 from toolhop_agents.scripted.constructor.atlas import Journey, journey
+from toolhop_agents.scripted.constructor.hostile import KINDS
 from toolhop_agents.scripted.constructor.model import constructing, plant_of
-from toolhop_agents.scripted.constructor.plants import PLANTS
 from toolhop_env.messages import Reply, Usage
 from toolhop_tools.construct.accept import Criterion, hazards
 from toolhop_tools.construct.seeds import Seed, World, proposed
@@ -68,14 +73,17 @@ def book_of(folder: Path, kind: str) -> dict[str, Any]:
     return book
 
 
-REPAIRED = ("wrong-constant", "leaked-in-document", "wrong-pair", "jump", "skips-a-hop")
-STUBBORN = ("set-order", "constant-tool", "literal-answer")
+REPAIRED = (
+    *("wrong-constant", "leaked-in-document", "wrong-pair", "jump", "skips-a-hop", "key-twice"),
+    *("later-answer-as-choice", "answer-of-pieces", "idle-option", "wrong-at-the-call"),
+)
+STUBBORN = ("set-order", "constant-tool", "literal-answer", "nearest-key")
 
 
 @pytest.fixture(scope="module")
 def faulty(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Items of a constructor that plants a fault of its own in each."""
-    kinds = [*PLANTS]
+    kinds = [*KINDS]
     numbers = [kinds.index(one) + 1 for one in REPAIRED]
     numbers += [kinds.index(one) + 1 + len(kinds) for one in STUBBORN]
     seeds = [Seed(f"geography-{number}", "Geography") for number in numbers]
@@ -97,7 +105,7 @@ def test_a_fault_that_is_repaired_when_told_ends_in_an_item(faulty: Path, kind: 
 def test_a_fault_that_stays_is_rejected_with_the_reason(faulty: Path, kind: str) -> None:
     book = book_of(faulty, kind)
     assert not book["accepted"]
-    assert book["place"] == [PLANTS[kind].stage.value, PLANTS[kind].hop]
+    assert book["place"] == [KINDS[kind].stage.value, KINDS[kind].hop]
     assert book["problems"]
 
 
@@ -165,6 +173,74 @@ def test_a_limit_on_costs_needs_prices(tmp_path: Path) -> None:
     assert "is not known" in ended.stopped_by
     priced = settings("scripted/honest", price="1,1", run_cost_limit=0.002)
     assert "--run-cost-limit is reached" in made(tmp_path / "price", priced).stopped_by
+
+
+def test_a_limit_on_an_items_cost_needs_prices_too(tmp_path: Path) -> None:
+    ended = made(tmp_path / "made", settings("scripted/honest", cost_limit=1.0))
+    assert "--cost-limit cannot be kept" in ended.stopped_by
+    assert (ended.accepted, len(replies(tmp_path / "made"))) == (0, 1)
+
+
+def test_replies_that_are_under_way_when_a_limit_is_reached_are_kept(tmp_path: Path) -> None:
+    arrived = threading.Barrier(3, timeout=20)
+    honest = constructing("honest")
+
+    def together(request: Request) -> Reply:
+        """The first requests of all items are answered one after another, when all are there."""
+        with suppress(threading.BrokenBarrierError):
+            time.sleep(0.1 * arrived.wait())
+            arrived.abort()
+        return honest(request)
+
+    seeds = proposed("Music", 3, (2, 7), World.CLOSED)
+    with LoopbackServer(together) as server:
+        wanted = settings("openai/any", base_url=server.base_url, at_a_time=3, run_token_limit=10)
+        ended = made(tmp_path / "made", wanted, seeds)
+        assert (ended.fault, ended.left) == (None, 3)
+        assert len(replies(tmp_path / "made")) == server.requests == 3
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        '{"kind": "reply", "key": "x"}',
+        '{"kind": "item", "key": "x"}',
+        '{"kind": "else"}',
+        "[]",
+        "x",
+    ],
+)
+def test_a_ledger_with_a_damaged_line_is_named_and_left_as_it_is(tmp_path: Path, line: str) -> None:
+    ledger = StepLedger(tmp_path)
+    ledger.add("verdict", "one", {"findings": {}})
+    ledger.close()
+    path = tmp_path / LEDGER
+    path.write_text(path.read_text() + line + "\n" + path.read_text())
+    before = path.read_bytes()
+    with pytest.raises(LedgerError, match="line 2 is no line"):
+        StepLedger(tmp_path)
+    assert path.read_bytes() == before
+
+
+def test_a_line_that_the_disk_has_no_room_for_is_not_in_the_ledger(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ledger = StepLedger(tmp_path)
+    ledger.add("verdict", "one", {"findings": {}})
+    before, write = (tmp_path / LEDGER).read_bytes(), os.write
+    room = iter([10])
+
+    def full(descriptor: int, data: bytes) -> int:
+        if (left := next(room, 0)) == 0:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        return write(descriptor, data[:left])
+
+    monkeypatch.setattr("toolhop_tools.growing.os.write", full)
+    with pytest.raises(LedgerError, match="No space left"):
+        ledger.add("verdict", "two", {"findings": {}})
+    monkeypatch.undo()
+    ledger.close()
+    assert (tmp_path / LEDGER).read_bytes() == before
 
 
 def test_a_served_constructor_makes_the_item_that_one_in_process_makes(tmp_path: Path) -> None:
@@ -257,6 +333,14 @@ def test_the_command_makes_shows_and_goes_on(tmp_path: Path) -> None:
         (("--model", "scripted/honest", "--out", "x"), "give SEEDS, or --domain and --items"),
         (("--model", "a/b", "--out", "x", "--hops", "1-9"), "--hops is '1-9'"),
         (("--resume", "nowhere"), "has no settings.json"),
+        (("--resume", "nowhere", "--dry-run"), "--dry-run is for"),
+        (("--item", "a"), "--item goes with --show"),
+        (("--show", "nowhere", "--model", "a/b"), "--model does not go with --show"),
+        (("--model", "a/b", "--direct-samples", "2"), "--direct-samples goes with"),
+        (("--model", "a/b", "--cost-limit", "nan"), "--cost-limit is nan"),
+        (("--model", "a/b", "--price", "x,y"), "--price: the price is"),
+        (("--model", "a/b", "--base-url", "http://u:p@h/v1"), "has a user in it"),
+        (("--model", "a/b", "--out", "x", "--domain", " ", "--items", "1"), "give SEEDS"),
         (("--show", "nowhere"), "has no settings.json"),
         (
             ("--model", "scripted/x", "--domain", "A", "--items", "1", "--out", "x"),
@@ -286,6 +370,15 @@ def test_wrong_use_ends_with_a_message(
     assert "Traceback" not in done.stderr
 
 
+@pytest.mark.parametrize("kept", ["[]", "{}", '{"model": 5}', '{"model": "a/b", "more": 1}'])
+def test_settings_that_cannot_be_read_end_with_a_message(tmp_path: Path, kept: str) -> None:
+    (tmp_path / "settings.json").write_text(kept)
+    done = construct_("--resume", str(tmp_path))
+    assert done.returncode == 2
+    assert "settings.json" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
 def test_seeds_are_read_strictly(tmp_path: Path) -> None:
     path = tmp_path / "seeds.jsonl"
     path.write_text('{"question": "Which letter is first?", "answers": 1}\n{"question": "x"}\n')
@@ -296,6 +389,14 @@ def test_seeds_are_read_strictly(tmp_path: Path) -> None:
     path.write_text('{"question": "Which letter is the first one?"}\n')
     done = construct_(str(path), "--model", "a/b", "--out", str(tmp_path / "x"))
     assert "licence" in done.stderr
+    row = {"question": "Which letter is first?", "licence": "CC BY ND", "answer": "b"}
+    path.write_text(json.dumps(row) + "\n")
+    done = construct_(str(path), "--model", "a/b", "--out", str(tmp_path / "x"))
+    assert "allows changed copies" in done.stderr
+    tasks = {"Which is it?": "a", "What of a?": "c"}
+    path.write_text(json.dumps({**row, "licence": "MIT", "sub_task": tasks}) + "\n")
+    done = construct_(str(path), "--model", "a/b", "--out", str(tmp_path / "x"))
+    assert "what the last sub-question has" in done.stderr
 
 
 def test_an_item_like_one_of_a_test_set_is_rejected_when_the_files_are_written(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from decimal import Decimal
 
@@ -87,6 +88,12 @@ def _scalar(value: JSON) -> str | None:
     return leaf_text(value).strip() or None
 
 
+_FAILURE = re.compile(
+    r"^(?:n/?a|none|null|nil|nan|unknown|undefined)$|^(?:error|invalid)\b|\bno\b.*\bfound\b"
+    r"|\bnot (?:found|known|available|applicable|supported)\b"
+)
+
+
 def _no_answer(answer: str, question: str) -> Iterator[str]:
     """What a result is that nobody gives for an answer."""
     if len(answer) > LONGEST:
@@ -95,6 +102,8 @@ def _no_answer(answer: str, question: str) -> Iterator[str]:
         answer.endswith(".") or _repeats(said, question)
     ):
         yield f"The answer is a sentence, {answer!r}; return the value alone."
+    if _FAILURE.search(answer.casefold()):
+        yield f"The answer is {answer!r}, which says that there is none; return an error for that."
     number = number_of(answer)
     if number is not None and number.as_tuple().exponent != 0 and _digits(number) >= NOISE:
         yield f"The answer is {answer}, which nobody writes so: round it as the document says."

@@ -63,7 +63,10 @@ def _odd(text: str) -> str:
         return dict(listed)
 
     texts: list[str] = []
-    value = json.loads(text, object_pairs_hook=pairs)
+    odd: list[str] = []
+    value = json.loads(text, object_pairs_hook=pairs, parse_constant=odd.append)
+    if odd:
+        return f"{odd[0]} is no number of JSON"
     if twice:
         return f"the key {twice[0]!r} stands twice in an object"
     texts += [one for _, one in scalars(value) if isinstance(one, str)]

@@ -55,6 +55,7 @@ def _schema(value: JSON) -> Mapping[str, JSON] | None:
 
 
 _UNSEEN = frozenset({"Cc", "Cf", "Co", "Cs", "Cn"})
+_MARKS = "\u00aa\u00ba"
 _LIKE_LATIN = frozenset("ΑΒΕΖΗΙΚΜΝΟΡΤΥΧονρυ")
 """Greek letters that nobody tells from Latin ones."""
 
@@ -69,6 +70,9 @@ def odd_sign(text: str) -> str:
     for sign in text:
         if sign not in "\n\r\t" and unicodedata.category(sign) in _UNSEEN:
             return f"the sign U+{ord(sign):04X} in {text[:60]!r} cannot be seen; leave it out"
+        plain = unicodedata.normalize("NFKC", sign)
+        if sign.isalpha() and plain.isascii() and plain != sign and sign not in _MARKS:
+            return f"write the plain {plain!r} for the sign U+{ord(sign):04X} in {text[:60]!r}"
     for word in re.findall(r"[^\W\d_]+", text):
         scripts = {unicodedata.name(letter, "").split(" ")[0] for letter in word}
         if "LATIN" in scripts and ("CYRILLIC" in scripts or _LIKE_LATIN.intersection(word)):

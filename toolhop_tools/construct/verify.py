@@ -248,9 +248,10 @@ class Verifier:
         values: dict[str, list[JSON]] = {}
         for name, value in choices(tool.schema.parameters):
             values.setdefault(name, []).append(value)
-        values = {name: listed for name, listed in values.items() if len(listed) > 1}
         properties = tool.schema.parameters.get("properties")
         schema = properties if isinstance(properties, dict) else {}
+        values |= {name: _numbers(own) for name, own in schema.items() if name not in values}
+        values = {name: listed for name, listed in values.items() if len(listed) > 1}
         plain = [dict(pair.arguments) for pair in as_pairs(facts)]
         for calls in (plain, _twisted(plain, values, schema)):
             for name in [*values]:
@@ -297,6 +298,17 @@ def _twisted(
         for name, given in call.items():
             found += [{**call, name: one} for one in _others(given, schema.get(name))]
     return found
+
+
+def _numbers(schema: JSON) -> list[JSON]:
+    """Values of an option that is a number: its default, and what is allowed beside it."""
+    default = schema.get("default") if isinstance(schema, dict) else None
+    own = compiled(schema) if isinstance(schema, dict) else None
+    if own is None or isinstance(default, bool) or not isinstance(default, int | float):
+        return []
+    ends = [schema.get("minimum"), schema.get("maximum")] if isinstance(schema, dict) else []
+    near = [default + 1, default - 1, 0, 1, 2, 3, 10, 2 * default, -default]
+    return [default, *(one for one in (*ends, *near) if one is not None and own.is_valid(one))]
 
 
 def _others(given: JSON, schema: JSON) -> list[JSON]:

@@ -47,6 +47,7 @@ TOGETHER = {
     "direct_model": ("direct_samples", "direct_base_url", "direct_price"),
 }
 """Flags that mean nothing without another one."""
+TOGETHER_WITH = {"review": "FOLDER", "show": "FOLDER", "direct_model": "NAME"}
 ALONE = {"review": FLAGS, "show": ("item",)}
 """Flags that go with no others but these."""
 LIMITS = ("token_limit", "cost_limit", "run_token_limit", "run_cost_limit", "least_yield",
@@ -202,7 +203,9 @@ def _check(flags: dict[str, Any], given: Sequence[str]) -> None:
     for name in given:
         for flag, others in TOGETHER.items():
             if name in others and not flags[flag]:
-                raise click.UsageError(f"{_flag(name)} goes with {_flag(flag)}")
+                raise click.UsageError(
+                    f"{_flag(name)} goes with {_flag(flag)} {TOGETHER_WITH[flag]}"
+                )
     for flag, others in ALONE.items():
         odd = [name for name in given if name not in {flag, "as_json", *others}]
         if flags[flag] and odd:

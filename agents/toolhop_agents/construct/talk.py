@@ -87,11 +87,12 @@ class Talk:
             version = self.prompts.version(self.prompt)
             text = await ask(self.place, version, self._messages())
             self.replies += 1
-            plain = normalised(text)
+            reply = self.shape.read(text)
+            # What does not parse may say the same as its repair.
+            plain = text if isinstance(reply, Problem) else normalised(text)
             if plain in self._seen:
                 return self._failed("the same reply came twice")
             self._seen.add(plain)
-            reply = self.shape.read(text)
             if isinstance(reply, Problem):
                 self.checks.append(PARSE)
                 if self._best is not None:

@@ -15,10 +15,11 @@ from toolhop_agents.models.loopback import RequestResponder
 from toolhop_agents.models.prices import Price
 from toolhop_agents.scripted.constructor import honest, nest
 from toolhop_agents.scripted.constructor.atlas import journey
+from toolhop_agents.scripted.constructor.hostile import KINDS, LATER
 from toolhop_agents.scripted.constructor.nest_plants import READ
 from toolhop_agents.scripted.constructor.nest_plants import planted as nest_planted
 from toolhop_agents.scripted.constructor.nest_plants_later import ALL as NEST_PLANTS
-from toolhop_agents.scripted.constructor.plants import FOUND_LATER, PLANTS, planted
+from toolhop_agents.scripted.constructor.plants import planted
 from toolhop_env.messages import Message, Reply, Usage, UserMessage
 from toolhop_tools.construct.stages import Stage
 from toolhop_tools.model import ToolSchema
@@ -47,7 +48,7 @@ def _faulty(name: str, *, stubborn: bool) -> Script:
         plan = journey(inputs["item"], inputs["domain"])
         stage, hop = Stage(inputs["stage"]), inputs.get("hop", 0)
         own, now = honest.reply(inputs), stubborn or not repairs
-        return planted(PLANTS[name], own, plan, stage, hop, now=now)
+        return planted(KINDS[name], own, plan, stage, hop, now=now)
 
     return reply
 
@@ -69,7 +70,7 @@ def _by_number(inputs: Mapping[str, Any], repairs: Sequence[str]) -> str:
     return _faulty(kind, stubborn=stubborn)(own, repairs)
 
 
-def plant_of(item: str, plants: Collection[str] = PLANTS) -> tuple[str, bool, int]:
+def plant_of(item: str, plants: Collection[str] = KINDS) -> tuple[str, bool, int]:
     """Of an item of ``faulty``: the kind, whether it is stubborn, and the number of the honest one.
 
     Raises:
@@ -87,7 +88,7 @@ def _clumsy(inputs: Mapping[str, Any], repairs: Sequence[str]) -> str:
     Each is such as its own stage finds.
     """
     stage, hop = Stage(inputs["stage"]), inputs.get("hop", 0)
-    own = {k: one for k, one in PLANTS.items() if k not in FOUND_LATER}
+    own = {k: one for k, one in KINDS.items() if k not in LATER}
     fitting = [k for k, one in own.items() if (one.stage, one.hop) == (stage, hop)]
     fitting += [k for k, one in NEST_PLANTS.items() if one.stage is stage and k not in READ]
     if not fitting or repairs:
@@ -115,12 +116,12 @@ def script(name: str) -> Script:
     if name in {"honest", "clumsy", "faulty"}:
         return {"honest": _honest, "clumsy": _clumsy, "faulty": _by_number}[name]
     plant, _, form = rest.partition(":")
-    if kind == "faulty" and plant in {*PLANTS, *NEST_PLANTS} and form in {"", "stubborn"}:
+    if kind == "faulty" and plant in {*KINDS, *NEST_PLANTS} and form in {"", "stubborn"}:
         return _faulty(plant, stubborn=form == "stubborn")
     listed = "\n".join(f"  {PREFIX}{one:22} {what}" for one, what in CONSTRUCTORS.items())
     raise NoSuchModel(
         f"there is no scripted constructor {name!r}; there are\n{listed}\n"
-        f"  KIND is one of {', '.join([*PLANTS, *NEST_PLANTS])}"
+        f"  KIND is one of {', '.join([*KINDS, *NEST_PLANTS])}"
     )
 
 

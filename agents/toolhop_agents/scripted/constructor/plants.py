@@ -34,7 +34,9 @@ class Plant:
     """What is changed of the hop's facts as well, which is no fault by itself."""
 
 
-def _in_code(old: str, new: str) -> Change:
+def in_code(old: str, new: str) -> Change:
+    """Replaces a piece of the code."""
+
     def change(reply: Reply, plan: Journey) -> None:
         if old not in reply["code"]:
             raise ValueError(f"the code has no {old!r}")
@@ -43,16 +45,18 @@ def _in_code(old: str, new: str) -> Change:
     return change
 
 
-def _before_code(line: str) -> Change:
+def before_code(line: str) -> Change:
+    """Puts a line before the code."""
+
     def change(reply: Reply, plan: Journey) -> None:
         reply["code"] = f"{line}\n\n{reply['code']}"
 
     return change
 
 
-def _first_line(line: str) -> Change:
+def first_line(line: str) -> Change:
     """A line at the beginning of a lookup's body."""
-    return _in_code("    wanted =", f"    {line}\n    wanted =")
+    return in_code("    wanted =", f"    {line}\n    wanted =")
 
 
 def _off_by_one(reply: Reply, plan: Journey) -> None:
@@ -71,7 +75,7 @@ def _off_by_one(reply: Reply, plan: Journey) -> None:
 
 def _gold_branch(reply: Reply, plan: Journey) -> None:
     key = plan.theme.second
-    row = _row(plan)
+    row = asked_row(plan)
     line = f"    if {key} == {row[key]!r}:\n        return {row[plan.attribute.field]!r}\n"
     reply["code"] = reply["code"].replace("    wanted =", f"{line}    wanted =", 1)
 
@@ -87,22 +91,26 @@ def _other_record(reply: Reply, plan: Journey) -> None:
 def _alias(reply: Reply, plan: Journey) -> None:
     """Takes what the question says for what the first hop finds."""
     key = plan.theme.second
-    line = f"    if {key} == {plan.start!r}:\n        {key} = {_row(plan)[key]!r}\n"
+    line = f"    if {key} == {plan.start!r}:\n        {key} = {asked_row(plan)[key]!r}\n"
     reply["code"] = reply["code"].replace("    wanted =", f"{line}    wanted =", 1)
 
 
-def _row(plan: Journey) -> Mapping[str, Any]:
+def asked_row(plan: Journey) -> Mapping[str, Any]:
+    """The record that the second hop looks up."""
     [first] = [one for one in plan.first if one[plan.theme.first] == plan.start]
     key = plan.theme.second
     [second] = [one for one in plan.second if one[key] == first[key]]
     return second
 
 
-def _value(plan: Journey) -> str:
-    return str(_row(plan)[plan.attribute.field])
+def asked_value(plan: Journey) -> str:
+    """The answer of the second hop."""
+    return str(asked_row(plan)[plan.attribute.field])
 
 
-def _set(*path: str | int, to: Any) -> Change:  # noqa: ANN401 -- any JSON value
+def put(*path: str | int, to: Any) -> Change:  # noqa: ANN401 -- any JSON value
+    """Puts a value into the reply."""
+
     def change(reply: Reply, plan: Journey) -> None:
         part: Any = reply
         for step in path[:-1]:
@@ -140,7 +148,7 @@ def _unneeded(reply: Reply, plan: Journey) -> None:
 
 def _says_answer(reply: Reply, plan: Journey) -> None:
     hop = reply["hops"][1]
-    hop["question"] = hop["question"].replace("{1}?", f"{{1}}, which is {_value(plan)}?")
+    hop["question"] = hop["question"].replace("{1}?", f"{{1}}, which is {asked_value(plan)}?")
 
 
 def _vague(reply: Reply, plan: Journey) -> None:
@@ -153,7 +161,7 @@ def _loose_end(reply: Reply, plan: Journey) -> None:
 
 
 def _named_after(reply: Reply, plan: Journey) -> None:
-    _bare_property(reply, f"not_{_value(plan).replace('-', '_').lower()}")
+    _bare_property(reply, f"not_{asked_value(plan).replace('-', '_').lower()}")
 
 
 def _offers_more(reply: Reply, plan: Journey) -> None:
@@ -230,11 +238,11 @@ def _nothing_more(reply: Reply, plan: Journey) -> None:
 
 
 def _says_gold(reply: Reply, plan: Journey) -> None:
-    reply["tool"]["description"] += f" For instance it returns {_value(plan)}."
+    reply["tool"]["description"] += f" For instance it returns {asked_value(plan)}."
 
 
 def _lists_gold(reply: Reply, plan: Journey) -> None:
-    own = {"type": "string", "enum": [_value(plan), "none"], "default": "none"}
+    own = {"type": "string", "enum": [asked_value(plan), "none"], "default": "none"}
     _bare_property(reply, "hint", **own)
 
 
@@ -244,8 +252,8 @@ def _unknown_choice(reply: Reply, plan: Journey) -> None:
 
 def _gold_twice(reply: Reply, plan: Journey) -> None:
     field = plan.attribute.field
-    other = next(one for one in reply["records"] if one[field] != _row(plan)[field])
-    other[field] = _row(plan)[field]
+    other = next(one for one in reply["records"] if one[field] != asked_row(plan)[field])
+    other[field] = asked_row(plan)[field]
 
 
 def _two_keys(reply: Reply, plan: Journey) -> None:
@@ -253,12 +261,12 @@ def _two_keys(reply: Reply, plan: Journey) -> None:
 
 
 def _gold_missing(reply: Reply, plan: Journey) -> None:
-    key, name = plan.theme.second, _row(plan)[plan.theme.second]
+    key, name = plan.theme.second, asked_row(plan)[plan.theme.second]
     reply["records"] = [one for one in reply["records"] if one[key] != name]
 
 
 def _few(reply: Reply, plan: Journey) -> None:
-    key, name = plan.theme.second, _row(plan)[plan.theme.second]
+    key, name = plan.theme.second, asked_row(plan)[plan.theme.second]
     ordered = sorted(reply["records"], key=lambda one: one[key] != name)
     reply["records"] = ordered[:5]
 
@@ -269,7 +277,7 @@ def _lacks_field(reply: Reply, plan: Journey) -> None:
 
 def _no_others(reply: Reply, plan: Journey) -> None:
     """A table that leads nowhere from any other record of the hop before."""
-    key, name = plan.theme.second, _row(plan)[plan.theme.second]
+    key, name = plan.theme.second, asked_row(plan)[plan.theme.second]
     for number, one in enumerate(reply["records"]):
         if one[key] != name:
             one[key] = f"Zorvanth{'abcdefghij'[number]}"
@@ -278,7 +286,7 @@ def _no_others(reply: Reply, plan: Journey) -> None:
 def _all_alike(reply: Reply, plan: Journey) -> None:
     field = plan.attribute.field
     for one in reply["records"]:
-        one[field] = _row(plan)[field]
+        one[field] = asked_row(plan)[field]
 
 
 def _wrong_pair(reply: Reply, plan: Journey) -> None:
@@ -303,7 +311,7 @@ def _no_default(reply: Reply, plan: Journey) -> None:
 
 
 def _constant_tool(reply: Reply, plan: Journey) -> None:
-    key, name = plan.theme.second, _row(plan)[plan.theme.second]
+    key, name = plan.theme.second, asked_row(plan)[plan.theme.second]
     at = next(i for i, one in enumerate(plan.second) if one[key] == name)
     reply["code"] = reply["code"].replace("    wanted =", f"    return RECORDS[{at}][field]\n"
                                           "    wanted =", 1)  # fmt: skip
@@ -317,10 +325,12 @@ def _set_order(reply: Reply, plan: Journey) -> None:
 
 
 def _literal_answer(reply: Reply, plan: Journey) -> None:
-    reply["arguments"][plan.theme.second] = _row(plan)[plan.theme.second]
+    reply["arguments"][plan.theme.second] = asked_row(plan)[plan.theme.second]
 
 
-def _question(change: Callable[[str, Journey], str]) -> Change:
+def of_question(change: Callable[[str, Journey], str]) -> Change:
+    """Changes the question's text."""
+
     def changed(reply: Reply, plan: Journey) -> None:
         reply["question"] = change(reply["question"], plan)
 
@@ -344,30 +354,30 @@ PLANTS: Mapping[str, Plant] = {
     "broken-json-call": Plant(G, SECOND, _cut),
     "broken-json-question": Plant(Q, 0, _cut),
     "words-around": Plant(T, FIRST, _talk),
-    "extra-field": Plant(G, LAST, _set("comment", to="done")),
-    "wrong-type": Plant(D, 0, _set("hops", 1, "depends_on", to="1")),
+    "extra-field": Plant(G, LAST, put("comment", to="done")),
+    "wrong-type": Plant(D, 0, put("hops", 1, "depends_on", to="1")),
     # the plan
-    "cycle": Plant(D, 0, _set("hops", 0, "depends_on", to=[2])),
+    "cycle": Plant(D, 0, put("hops", 0, "depends_on", to=[2])),
     "unneeded-hop": Plant(D, 0, _unneeded),
-    "one-hop": Plant(D, 0, _set("hops", to=[{"question": "What is it?", "depends_on": []}])),
-    "lost-reference": Plant(D, 0, _set("hops", 1, "depends_on", to=[])),
+    "one-hop": Plant(D, 0, put("hops", to=[{"question": "What is it?", "depends_on": []}])),
+    "lost-reference": Plant(D, 0, put("hops", 1, "depends_on", to=[])),
     "same-question": Plant(D, 0, _same_question),
     "says-sub-answer": Plant(D, 0, _says_answer),
     # documents
-    "bad-name": Plant(T, FIRST, _set("tool", "name", to="Find It")),
-    "bad-schema": Plant(T, SECOND, _set("tool", "parameters", "type", to="thing")),
-    "open-schema": Plant(T, SECOND, _set("tool", "parameters", "additionalProperties", to=True)),
-    "nothing-required": Plant(T, FIRST, _set("tool", "parameters", "required", to=[])),
+    "bad-name": Plant(T, FIRST, put("tool", "name", to="Find It")),
+    "bad-schema": Plant(T, SECOND, put("tool", "parameters", "type", to="thing")),
+    "open-schema": Plant(T, SECOND, put("tool", "parameters", "additionalProperties", to=True)),
+    "nothing-required": Plant(T, FIRST, put("tool", "parameters", "required", to=[])),
     "twin-document": Plant(T, SECOND, _twin_document),
     "asks-for-answer": Plant(T, SECOND, _asks_for_answer),
-    "invalid-first-call": Plant(T, SECOND, _set("arguments", to={})),
+    "invalid-first-call": Plant(T, SECOND, put("arguments", to={})),
     "drifted-required": Plant(R, SECOND, _renamed_parameter),
     "new-required": Plant(R, SECOND, _new_required),
     "nothing-more": Plant(R, SECOND, _nothing_more),
     "too-many-more": Plant(R, SECOND, _five_more),
-    "renamed-tool": Plant(R, SECOND, _set("tool", "name", to="other_name")),
+    "renamed-tool": Plant(R, SECOND, put("tool", "name", to="other_name")),
     "invalid-default": Plant(
-        R, SECOND, _set("tool", "parameters", "properties", "field", "default", to="nowhere")
+        R, SECOND, put("tool", "parameters", "properties", "field", "default", to="nowhere")
     ),
     "leaked-in-document": Plant(R, SECOND, _says_gold),
     "leaked-in-enum": Plant(R, SECOND, _lists_gold),
@@ -380,7 +390,7 @@ PLANTS: Mapping[str, Plant] = {
     "lacks-field": Plant(F, SECOND, _lacks_field),
     "leads-nowhere": Plant(F, SECOND, _no_others),
     "all-alike": Plant(F, SECOND, _all_alike),
-    "wrong-answer-field": Plant(F, FIRST, _set("lookup", "answer", to="first_record")),
+    "wrong-answer-field": Plant(F, FIRST, put("lookup", "answer", to="first_record")),
     "wrong-pair": Plant(F, LAST, _wrong_pair),
     "invalid-pair": Plant(F, LAST, _invalid_pair),
     "constant-pairs": Plant(F, LAST, _constant_pairs),
@@ -391,52 +401,53 @@ PLANTS: Mapping[str, Plant] = {
     "leaked-in-code": Plant(C, SECOND, _gold_branch),
     "constant-tool": Plant(C, SECOND, _constant_tool),
     "jump": Plant(C, SECOND, _alias),
-    "drifted-enum": Plant(C, SECOND, _in_code("record[field]", 'record[field.replace("_", "-")]')),
-    "ignores-choice": Plant(C, SECOND, _in_code("record[field]", "list(record.values())[1]")),
-    "raises-unknown": Plant(C, SECOND, _in_code(_ERROR, '    raise KeyError("gone")\n' + _ERROR)),
-    "null-unknown": Plant(C, SECOND, _in_code(_ERROR, "    return None\n" + _ERROR)),
-    "mute-error": Plant(C, SECOND, _in_code(_ERROR, '    return {"error": "no"}\n' + _ERROR)),
-    "prints": Plant(C, SECOND, _first_line('print("looking")')),
-    "clock": Plant(C, SECOND, _before_code("import time")),
-    "random": Plant(C, FIRST, _before_code("import random")),
-    "no-json": Plant(C, SECOND, _in_code(_SHOWN, 'return {" ".join(str(found).upper())}')),
-    "endless": Plant(C, SECOND, _in_code(_FOUND, f"{_CAPITALS}                while True:\n"
+    "drifted-enum": Plant(C, SECOND, in_code("record[field]", 'record[field.replace("_", "-")]')),
+    "ignores-choice": Plant(C, SECOND, in_code("record[field]", "list(record.values())[1]")),
+    "raises-unknown": Plant(C, SECOND, in_code(_ERROR, '    raise KeyError("gone")\n' + _ERROR)),
+    "null-unknown": Plant(C, SECOND, in_code(_ERROR, "    return None\n" + _ERROR)),
+    "mute-error": Plant(C, SECOND, in_code(_ERROR, '    return {"error": "no"}\n' + _ERROR)),
+    "prints": Plant(C, SECOND, first_line('print("looking")')),
+    "clock": Plant(C, SECOND, before_code("import time")),
+    "random": Plant(C, FIRST, before_code("import random")),
+    "no-json": Plant(C, SECOND, in_code(_SHOWN, 'return {" ".join(str(found).upper())}')),
+    "endless": Plant(C, SECOND, in_code(_FOUND, f"{_CAPITALS}                while True:\n"
                      f"                    pass\n{_FOUND}")),
-    "huge": Plant(C, SECOND, _in_code(_FOUND, f'{_CAPITALS}                return "x" * 2_000_000'
+    "huge": Plant(C, SECOND, in_code(_FOUND, f'{_CAPITALS}                return "x" * 2_000_000'
                   f"\n{_FOUND}")),
-    "rare-crash": Plant(C, SECOND, _first_line("assert not letters == \"capitals\"")),
-    "module-level-work": Plant(C, SECOND, _before_code("RESULT = sum(range(10))")),
-    "does-not-compile": Plant(C, SECOND, _in_code("):\n", ")\n")),
-    "other-function": Plant(C, SECOND, _in_code("def look_up", "def looked_up")),
-    "own-table": Plant(C, SECOND, _before_code('RECORDS = [{"name": "x"}]')),
-    "state": Plant(C, SECOND, _first_line('RECORDS.append(RECORDS.pop(0)); RECORDS[0]["n"] = 1')),
+    "rare-crash": Plant(C, SECOND, first_line("assert not letters == \"capitals\"")),
+    "module-level-work": Plant(C, SECOND, before_code("RESULT = sum(range(10))")),
+    "does-not-compile": Plant(C, SECOND, in_code("):\n", ")\n")),
+    "other-function": Plant(C, SECOND, in_code("def look_up", "def looked_up")),
+    "own-table": Plant(C, SECOND, before_code('RECORDS = [{"name": "x"}]')),
+    "state": Plant(C, SECOND, first_line('RECORDS.append(RECORDS.pop(0)); RECORDS[0]["n"] = 1')),
     "off-by-one": Plant(C, LAST, _off_by_one),
     # calls
     "literal-answer": Plant(G, SECOND, _literal_answer),
-    "no-reference": Plant(G, SECOND, _set("arguments", to={})),
-    "wrong-path": Plant(G, SECOND, _set("answer_path", to=["value"])),
-    "unasked-option": Plant(G, FIRST, _set("arguments", "field", to="first_record")),
+    "no-reference": Plant(G, SECOND, put("arguments", to={})),
+    "wrong-path": Plant(G, SECOND, put("answer_path", to=["value"])),
+    "unasked-option": Plant(G, FIRST, put("arguments", "field", to="first_record")),
     "other-record": Plant(G, FIRST, lambda reply, plan: reply["arguments"].update(
         {plan.theme.first: plan.first[-1][plan.theme.first]})),
     # written after the checks, to see what they do with it
-    "gives-answers-away": Plant(C, SECOND, _in_code(
+    "gives-answers-away": Plant(C, SECOND, in_code(
         "for record in RECORDS)", "for record in RECORDS) + str([*map(dict.values, RECORDS)])")),
-    "takes-a-part": Plant(C, SECOND, _in_code(
+    "takes-a-part": Plant(C, SECOND, in_code(
         ".casefold() == wanted", ".casefold()[:3] == wanted[:3]")),
-    "other-default": Plant(C, SECOND, _in_code(
+    "other-default": Plant(C, SECOND, in_code(
         'letters: str = "as listed"', 'letters: str = "capitals"')),
     "vague-sub-question": Plant(D, 0, _vague),
     "chain-of-one": Plant(D, 0, _loose_end),
     "answer-in-a-name": Plant(R, SECOND, _named_after),
     "skips-a-hop": Plant(R, FIRST, _offers_more, _knows_more),
     # the question
-    "says-middle-answer": Plant(Q, 0, _question(
-        lambda text, plan: f"{text[:-1]}, that is of {_row(plan)[plan.theme.second]}?")),
-    "says-value": Plant(Q, 0, _question(lambda text, plan: f"{text[:-1]} ({_value(plan)})?")),
-    "lacks-name": Plant(Q, 0, _question(lambda text, plan: text.replace(plan.start, "it"))),
-    "names-tool": Plant(Q, 0, _question(
+    "says-middle-answer": Plant(Q, 0, of_question(
+        lambda text, plan: f"{text[:-1]}, that is of {asked_row(plan)[plan.theme.second]}?")),
+    "says-value": Plant(Q, 0, of_question(
+        lambda text, plan: f"{text[:-1]} ({asked_value(plan)})?")),
+    "lacks-name": Plant(Q, 0, of_question(lambda text, plan: text.replace(plan.start, "it"))),
+    "names-tool": Plant(Q, 0, of_question(
         lambda text, plan: f"{text} Use look_up_{plan.theme.second}.")),
-    "no-question": Plant(Q, 0, _question(lambda text, plan: text.replace("?", "."))),
+    "no-question": Plant(Q, 0, of_question(lambda text, plan: text.replace("?", "."))),
 }  # fmt: skip
 """Kinds by name."""
 FOUND_LATER = frozenset(
