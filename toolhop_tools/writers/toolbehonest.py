@@ -118,7 +118,7 @@ def _paired(family: Family, one: Labelled) -> _Pair | Reason:
     own = [hop.tool for hop in twin.item.hops]
     if any(a.name != b.name and reads_like(a, b) for a, b in itertools.combinations(own, 2)):
         return Reason.ALIKE
-    # Clones are told apart by their limits, which stand in the text.
+    # Clones differ in their limits, which stand in the text.
     free = {*twin.hop_tools, *(twin.shown if kind is Scenario.LIMITED_CLONES else ())}
     kept = {
         name: tool
