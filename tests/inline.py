@@ -9,6 +9,7 @@ tests/sandbox and wherever a test says nothing of this module.
 
 from __future__ import annotations
 
+import decimal
 import functools
 import random
 import sys
@@ -50,11 +51,14 @@ class InlineLink:
     async def call(self, program: Loadable, arguments: bytes) -> Outcome:
         await anyio.lowlevel.checkpoint()
         state, module = random.getstate(), sys.modules.get("tool")
+        loaded = call.loaded(program.frame[HEAD:])
         try:
-            frame = call.run(call.loaded(program.frame[HEAD:]), arguments)
+            with decimal.localcontext():
+                frame = call.run(loaded, arguments)
         finally:
             random.setstate(state)
-            if module is None:
+            # The policy has a module of that name for the whole process.
+            if module is None and loaded.policy != "restricted":
                 sys.modules.pop("tool", None)
         return await read_answer(frame[HEAD - 1 :], program.limits)
 

@@ -81,16 +81,21 @@ def played(weights: Path, log_dir: Path, *flags: str) -> RunStore:
     return store
 
 
+def three(folder: Path) -> str:
+    """A file of three items with short prompts."""
+    items = tuple(small_item(f"small-{number}") for number in (1, 2, 3))
+    data = folder / "items.json"
+    data.write_text(json.dumps(to_rows(DataSet("small", "", items))))
+    return str(data)
+
+
 @pytest.mark.heavy
 def test_items_are_played_and_the_manifest_names_the_model(weights: Path, tmp_path: Path) -> None:
-    items = tuple(small_item(f"small-{number}") for number in (1, 2, 3))
-    data = tmp_path / "items.json"
-    data.write_text(json.dumps(to_rows(DataSet("small", "", items))))
-    store = played(weights, tmp_path, "--data", str(data), "--call-format", "text")
+    store = played(weights, tmp_path, "--data", three(tmp_path), "--call-format", "text")
     assert store.manifest["model_file"] == {"name": weights.name, "digest": gguf.digest(weights)}
     assert store.manifest["settings"]["model"] == f"openai/{weights.stem}"
     traces = list(store.traces())
-    assert len(traces) == len(items)
+    assert len(traces) == 3
     for trace in traces:
         said = "".join(message.content for message in trace.started.messages)
         assert all(one in said for one in trace.started.tools)
@@ -99,8 +104,11 @@ def test_items_are_played_and_the_manifest_names_the_model(weights: Path, tmp_pa
 
 @pytest.mark.heavy
 def test_the_tools_reach_the_model_by_its_template(weights: Path, tmp_path: Path) -> None:
-    """Which the same item without one does not: see below."""
-    (trace,) = played(weights, tmp_path, "--chat-template", gguf.CHATML).traces()
+    """Which the same item without one does not: see below. Three more are played the same way."""
+    template = ("--chat-template", gguf.CHATML)
+    traces = list(played(weights, tmp_path, "--data", three(tmp_path), *template).traces())
+    assert [bool(trace.started.tool_chars) for trace in traces] == [True] * 3
+    (trace,) = played(weights, tmp_path, *template).traces()
     said = "".join(message.content for message in trace.started.messages)
     assert trace.started.tool_chars > 500
     tokens = trace.replies[0].reply.usage.input_tokens

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import decimal
 from collections.abc import Callable
 from typing import Any
 
@@ -22,7 +23,8 @@ def restricted(source: str) -> dict[str, Any]:
 
 def outcome(run: Callable[[str], dict[str, Any]], source: str) -> tuple[str, str, str]:
     try:
-        value = run(source)["result"]
+        with decimal.localcontext():
+            value = run(source)["result"]
     except Exception as error:  # noqa: BLE001 -- sources may raise anything
         return "raised", type(error).__name__, str(error)
     return "returned", type(value).__name__, repr(value)

@@ -110,7 +110,7 @@ def _no_answer(answer: str, question: str) -> Iterator[str]:
 
 
 def _digits(number: Decimal) -> int:
-    return len(number.normalize().as_tuple().digits)
+    return len("".join(map(str, number.as_tuple().digits)).rstrip("0"))
 
 
 def _repeats(said: Sequence[str], question: str) -> bool:
