@@ -9,6 +9,7 @@ import json
 import os
 import random
 import signal
+import sys
 import threading
 import time
 from collections import Counter
@@ -19,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.agents.items import small_item
-from tests.faults.engines import until
+from tests.faults.engines import CEILING_S, until
 from tests.launcher import SERVED, Launched
 from toolhop_agents.models.loopback import LoopbackServer, Request, RequestResponder
 from toolhop_agents.scripted.choose import choose
@@ -40,21 +41,34 @@ Turn = tuple[str, int]
 
 
 class Log:
-    """A responder that writes down what it was asked."""
+    """A responder that writes down what it was asked, and answers no more than it may.
+
+    What is past the limit waits for the next one: how far a run comes between two kills is the
+    test's to say, not the machine's.
+    """
 
     def __init__(self, data: DataSet) -> None:
         self._data = data
         self._answer: RequestResponder = responder(data, choose(AGENT), SEED)
-        self._lock = threading.Lock()
+        self._may = threading.Condition()
+        self._limit = sys.maxsize
         self.asked: list[Turn] = []
+
+    def limit(self, count: int) -> None:
+        """Answer until this many were asked."""
+        with self._may:
+            self._limit = count
+            self._may.notify_all()
 
     def has(self, count: int) -> bool:
         return len(self.asked) >= count
 
     def __call__(self, request: Request) -> Reply:
         spoken = sum(isinstance(message, AssistantMessage) for message in request.messages)
-        with self._lock:
+        with self._may:
             self.asked.append((item_of(self._data, request.messages).id, spoken))
+            place = len(self.asked)
+            self._may.wait_for(lambda: place <= self._limit, CEILING_S)
         time.sleep(0.003)
         return self._answer(request)
 
@@ -108,6 +122,7 @@ def test_nothing_finished_is_paid_for_twice_and_nothing_is_lost(tmp_path: Path) 
         assert undisturbed.wait() == 0, output.read_text()
         whole, log.asked = list(log.asked), []
         folder = killed(output, flags, tmp_path / "killed", log, rng)
+        log.limit(sys.maxsize)
         assert start(output, "run", "--resume", str(folder)).wait() == 0, output.read_text()
         assert not server.errors
     assert "Traceback" not in output.read_text()
@@ -122,6 +137,7 @@ def killed(output: Path, flags: list[str], log_dir: Path, log: Log, rng: random.
     for number in range(KILLS):
         folder, before = begun(log_dir), len(log.asked)
         again = ("--resume", str(folder)) if folder else (*flags[1:], "--log-dir", str(log_dir))
+        log.limit(before + (2 if number % 2 else 4))  # 50 kills, and the run is not through
         run = start(output, "run", *again)
         if number % 2:
             time.sleep(rng.random() * 0.25)  # while it starts, or soon after
@@ -136,6 +152,7 @@ def killed(output: Path, flags: list[str], log_dir: Path, log: Log, rng: random.
         folder = begun(log_dir)
         have = paid(folder) if folder else set()
     assert folder
+    assert RunStore.open(folder).manifest["status"] != "success", "each kill met a run"
     assert len(have) > 10, "it came on, in spite of all"
     return folder
 
