@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
+from xdist.remote import Producer
+from xdist.scheduler import LoadFileScheduling
 
 from tests.inline import inlined
 from tests.pure import Pure
@@ -25,6 +27,8 @@ NEEDS = {
     "inspect_ai": "heavy",
 }
 """The mark that a fixture gives to the tests that ask for it."""
+REPORT = "tests/report/"
+"""Tests of pages."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -39,6 +43,19 @@ def pytest_configure(config: pytest.Config) -> None:
     settings.load_profile("patient")
     if config.getoption("--pure"):
         config.pluginmanager.register(Pure(config))
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> LoadFileScheduling:
+    """A file to a process, and all files that share the one browser to the same one."""
+    return ByBrowser(config, log)
+
+
+class ByBrowser(LoadFileScheduling):  # type: ignore[misc]  # pytest-xdist ships no types
+    """To start a browser takes as much as its tests."""
+
+    def _split_scope(self, nodeid: str) -> str:
+        return REPORT if nodeid.startswith(REPORT) else super()._split_scope(nodeid)
 
 
 @pytest.hookimpl(tryfirst=True)

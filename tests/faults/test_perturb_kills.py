@@ -13,7 +13,7 @@ import pytest
 from tests.agents.command import toolhop
 from tests.faults.engines import until
 from tests.faults.test_hosts import none_runs
-from tests.launcher import SERVED, Launched
+from tests.launcher import Launched
 from toolhop_sandbox.docker import containers
 from toolhop_tools.load import load
 
@@ -34,6 +34,7 @@ make.Yields.add = add
 NOW = "os.kill(os.getpid(), signal.SIGKILL)"
 WAITS = "pathlib.Path({path!r}).touch(); signal.pause()"
 ITEMS = ("music-1", "zoology-1")
+IMPORTED = ("toolhop_agents.runs.scenarios",)
 
 
 @pytest.fixture(scope="module")
@@ -48,7 +49,7 @@ def given(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
 
 def perturb(given: list[str], out: Path, *more: str, patch: str = "") -> Launched:
     flags = ("perturb", "builtin", *given, "--max-sandboxes", "1", "--out", str(out), "--json")
-    return Launched(*flags, *more, env={**os.environ}, patch=patch, imports=SERVED)
+    return Launched(*flags, *more, env={**os.environ}, patch=patch, imports=IMPORTED)
 
 
 def test_a_killed_perturbation_leaves_no_half_file(given: list[str], tmp_path: Path) -> None:

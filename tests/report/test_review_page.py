@@ -14,7 +14,7 @@ from toolhop_agents.review.server import ReviewServer
 from toolhop_agents.review.session import ReviewSession
 from toolhop_tools.construct.reviews import Ruling
 
-pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("browser")]
+pytestmark = pytest.mark.browser
 
 SHOWN = "return document.documentElement.dataset.item === '{}'"
 

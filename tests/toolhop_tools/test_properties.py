@@ -469,6 +469,6 @@ def test_a_failure_is_told_only_after_a_call_of_its_own() -> None:
             )
         return Returned("1")
 
-    verdict = check(case(lies, subject(GOOD)), "valid-input")
+    verdict = check(case(lies, subject(GOOD), count=10), "valid-input")
     assert isinstance(verdict, Holds)
     assert sum("sets" not in arguments for _, arguments in made) >= verdict.executed
