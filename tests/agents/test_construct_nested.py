@@ -86,6 +86,7 @@ SOME = ["nest-broken-code", "nest-wrong-edge-type", "nest-unknown-keyword", "nes
         "nest-value-missing", "nest-tool-name"]  # fmt: skip
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("stubborn", [False, True])
 def test_every_planted_fault_is_repaired_or_rejected(tmp_path: Path, stubborn: bool) -> None:
     wanted = settings("scripted/faulty", checker="scripted/honest", at_a_time=4)

@@ -81,6 +81,7 @@ def test_one_unknown_price_makes_the_cost_unknown_and_nothing_else() -> None:
     assert made.input_tokens.low < 60 < (made.input_tokens.high or 0)
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("shape", [name for name in SHAPES if not name.startswith("rare")])
 @pytest.mark.parametrize("pilots", [5, 20])
 def test_the_interval_holds_its_level(shape: str, pilots: int) -> None:

@@ -419,6 +419,7 @@ def as_ratio(study: Study) -> float:
     return permutation.swap_sums(bootstrap.cluster_sums(values), seed=1, resamples=200)
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize(
     ("effect", "interval"),
     [
@@ -446,6 +447,7 @@ def test_intervals_claim_no_more_than_their_level_where_little_changes(
     assert found.share >= 0.93
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize(
     ("effect", "test"),
     [

@@ -7,6 +7,7 @@ from itertools import chain, islice
 from typing import Any
 
 import jsonschema
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -92,6 +93,7 @@ def some(one: Task) -> list[Candidate]:
     return [each for each in distinct(chain.from_iterable(streams)) if one.accepts(each.arguments)]
 
 
+@pytest.mark.heavy
 @settings(max_examples=60, deadline=None)
 @given(st.dictionaries(st.sampled_from(["a", "b", "c"]), SCHEMAS, min_size=1), st.integers(0, 3))
 def test_calls_fit_the_schema_and_come_in_one_order(parts: dict[str, Any], needed: int) -> None:
