@@ -26,12 +26,13 @@ from dataclasses import dataclass, replace
 
 import anyio
 
-from toolhop_env.episode import Episode, Setting
+from toolhop_env.episode import Episode
 from toolhop_env.limits import EpisodeLimits
 from toolhop_env.messages import RawCall, Reply
 from toolhop_env.responders import StandIns
 from toolhop_env.scorers.scenarios_calls import Finding
 from toolhop_env.scorers.scenarios_played import Played
+from toolhop_env.setting import Setting
 from toolhop_env.trace import Called, Trace
 from toolhop_env.verdicts import Call
 from toolhop_sandbox.base import Sandbox

@@ -32,10 +32,11 @@ from benchmarks.calls import sandbox
 from benchmarks.episodes import clock, seconds
 from benchmarks.machine import described
 from toolhop_agents.react import play
-from toolhop_env.episode import Episode, Setting
+from toolhop_env.episode import Episode
 from toolhop_env.limits import EpisodeLimits
 from toolhop_env.messages import Message, RawCall, Reply
 from toolhop_env.runs.store import RunStore
+from toolhop_env.setting import Setting
 from toolhop_sandbox.docker.engine import DockerWorker
 from toolhop_sandbox.pool import PooledSandbox
 from toolhop_tools.load import load

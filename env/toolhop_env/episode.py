@@ -9,26 +9,23 @@ renders the feedback, records every bit of it, and ends itself at an answer or a
 
 from __future__ import annotations
 
-import json
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import AbstractAsyncContextManager
-from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime
+from dataclasses import dataclass, replace
 from uuid import uuid4
 
 import anyio
 
-from toolhop_env import benchmarks
 from toolhop_env.call_forms import MalformedCall
-from toolhop_env.feedback import Feedback, Level, Verbosity, render
-from toolhop_env.limits import EpisodeLimits, Used
+from toolhop_env.feedback import Feedback, Verbosity, render
+from toolhop_env.limits import Used
 from toolhop_env.malformed import in_name, malformed_call
-from toolhop_env.messages import Message, RawCall, Reply, SystemMessage, UserMessage
-from toolhop_env.offered import shown_chars
+from toolhop_env.messages import Message, RawCall, Reply, clean
 from toolhop_env.reading import CallFormat, read_calls
 from toolhop_env.repair import repair
 from toolhop_env.responders import Programs, StandIns
+from toolhop_env.setting import Setting, check_resumable, started
 from toolhop_env.tool_change import brought, change, held_back
 from toolhop_env.trace import (
     Called,
@@ -38,17 +35,15 @@ from toolhop_env.trace import (
     FeedbackSet,
     Replied,
     ResultOrigin,
-    Started,
     ToolsChanged,
     Trace,
     messages_of,
 )
-from toolhop_env.user import faithful, user_reply
 from toolhop_env.validation import Validator
-from toolhop_env.verdicts import Call, ErrorCode, Problem, Rejected
+from toolhop_env.verdicts import Call, Rejected
 from toolhop_sandbox.base import Program, Sandbox, Session
 from toolhop_sandbox.errors import SandboxError
-from toolhop_sandbox.outcome import JSON, Outcome, Raised, Returned
+from toolhop_sandbox.outcome import Outcome, Raised, Returned
 from toolhop_tools.model import (
     ActionChoice,
     Described,
@@ -65,32 +60,6 @@ Sink = Callable[[Event], None]
 
 class EpisodeOver(Exception):
     """A reply was given to an episode that has ended, or that has not been entered."""
-
-
-@dataclass(frozen=True, slots=True)
-class Setting:
-    """What describes an episode beside its item; all of it goes into the trace."""
-
-    agent: str = "unnamed"
-    mode: str = "mandatory"
-    call_format: CallFormat = CallFormat.NATIVE
-    feedback: Verbosity = Level.DETAILED
-    epoch: int = 1
-    seed: int = 0
-    attempt: int = 1
-    messages: tuple[SystemMessage | UserMessage, ...] = ()
-    """The prompt; the item's question alone where none is given."""
-    offer_tools: bool = True
-    """Whether the item's tools can be called; not so in direct mode."""
-    answer_malformed: bool = False
-    """A reply that holds a call in a wrong form gets feedback, where it else ends the episode."""
-    single_reply: bool = False
-    """Planning: the first reply is the answer, whatever it holds, and no call is read in it."""
-    single_shot: bool = False
-    """Asking the user and changing the tools end the episode, as giving up does."""
-    perturbation: str = "as-is"
-    """How the item's tools are shown: the item is made so, this is its label."""
-    limits: EpisodeLimits = field(default_factory=EpisodeLimits)
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,7 +114,7 @@ class Episode:
             MissingResponder: a tool on offer needs a stand-in that is not given.
         """
         if resume_from is not None:
-            _check_resumable(resume_from, item, setting or Setting())
+            check_resumable(resume_from, item, setting or Setting())
         self.item = item
         self.setting = setting or Setting()
         self.trace = Trace()
@@ -214,7 +183,9 @@ class Episode:
             SandboxError: no session could be had; the episode ended as errored.
         """
         self._began = self._clock()
-        self._record(self._start())
+        self._record(
+            started(self.item, self.setting, self.name, self._tools.values(), self._prefix)
+        )
         if self._prefix is not None:
             self._keep(self._prefix)
         runs = (one for one in self._usable.values() if isinstance(one.body, Program | Flaky))
@@ -247,51 +218,6 @@ class Episode:
         self._change_tools()
         self.set_feedback(self.setting.feedback)
         self._end_at_limit()
-
-    def _start(self) -> Started:
-        """The first event: of the setting, and of what was kept from another episode."""
-        start = self._fresh_start()
-        if self._prefix is None:
-            return start
-        before = self._prefix.started
-        return replace(
-            start,
-            feedback=before.feedback,
-            messages=self.setting.messages or before.messages,
-            parent=before.episode,
-            prefix_turns=len(self._prefix.replies),
-        )
-
-    def _fresh_start(self) -> Started:
-        item, setting = self.item, self.setting
-        return Started(
-            episode=self.name,
-            item=item.id,
-            item_digest=item.digest,
-            question=item.question,
-            gold=benchmarks.named(item.benchmark).gold(item),
-            agent=setting.agent,
-            mode=setting.mode,
-            call_format=setting.call_format,
-            feedback=setting.feedback,
-            epoch=setting.epoch,
-            seed=setting.seed,
-            messages=setting.messages or (UserMessage(item.question),),
-            tools=tuple(self._tools),
-            at=datetime.now(UTC).isoformat(timespec="milliseconds"),
-            attempt=setting.attempt,
-            perturbation=setting.perturbation,
-            benchmark=item.benchmark,
-            answer_malformed=setting.answer_malformed,
-            single_shot=setting.single_shot,
-            tool_chars=self._tool_chars(),
-        )
-
-    def _tool_chars(self) -> int:
-        """What the schemas come to that go beside the messages."""
-        if self.setting.call_format is CallFormat.TEXT:
-            return 0
-        return sum(shown_chars(tool.schema) for tool in self._tools.values())
 
     async def step(self, reply: Reply) -> Step:
         """Take an agent's turn: run its calls in order, or take it as the final answer.
@@ -376,7 +302,9 @@ class Episode:
 
     async def _call(self, turn: int, raw: RawCall, malformed: MalformedCall | None) -> Called:
         malformed = malformed or in_name(raw, self._tools)
-        verdict = await self._approved(self._verdict(raw, malformed))
+        verdict = self._verdict(raw, malformed)
+        if isinstance(verdict, Call):
+            verdict = await self._stand_ins.approved(self.name, self._tools[verdict.tool], verdict)
         outcome: Outcome | None = None
         origin: ResultOrigin | None = None
         wall_s = 0.0
@@ -408,18 +336,6 @@ class Episode:
             self.end(ends)
         return called
 
-    async def _approved(self, verdict: Call | Rejected) -> Call | Rejected:
-        """The verdict, unless a person is asked and refuses the call."""
-        approver = self._stand_ins.approver
-        if approver is None or isinstance(verdict, Rejected):
-            return verdict
-        if isinstance(self._tools[verdict.tool].body, EpisodeAction | ActionChoice):
-            return verdict
-        refusal = await approver.approve(self.name, verdict)
-        if refusal is None:
-            return verdict
-        return Rejected((Problem(ErrorCode.NOT_APPROVED, "", refusal.reason, ""),))
-
     async def _run(self, call: Call) -> tuple[Outcome, ResultOrigin | None]:
         tool = self._tools[call.tool]
         given = self._given[call.tool]
@@ -430,7 +346,9 @@ class Episode:
             case EpisodeAction() if self.setting.single_shot:
                 return Returned('"done"'), None
             case EpisodeAction.ASK_USER:
-                return await self._ask_user(call.arguments)
+                asks = (one for one in self.trace.calls if one.action is EpisodeAction.ASK_USER)
+                earlier = [one.verdict for one in asks if isinstance(one.verdict, Call)]
+                return await self._stand_ins.ask_user(self.item, earlier, call)
             case EpisodeAction.CHANGE_TOOLS:
                 on_offer = (*self._tools, *brought(self.trace, self._tools))
                 in_full = self.setting.call_format is CallFormat.TEXT
@@ -450,17 +368,6 @@ class Episode:
         """How often a tool was called so far, by calls that could run."""
         verdicts = (call.verdict for call in self.trace.calls)
         return sum(isinstance(one, Call) and one.tool == tool for one in verdicts)
-
-    async def _ask_user(self, arguments: Mapping[str, JSON]) -> tuple[Outcome, ResultOrigin]:
-        asks = (call for call in self.trace.calls if call.action is EpisodeAction.ASK_USER)
-        earlier = [call.verdict.arguments for call in asks if isinstance(call.verdict, Call)]
-        reply, origin = user_reply(self.item, earlier, arguments), ResultOrigin.RULE
-        text, wording = reply.text, self._stand_ins.wording
-        if wording is not None:
-            worded = clean_text(await wording.worded(str(arguments.get("question", "")), reply))
-            if worded != text and faithful(worded, reply, self.item):
-                text, origin = worded, ResultOrigin.WORDED
-        return Returned(json.dumps(text, ensure_ascii=False)), origin
 
     def _held_back(self) -> tuple[str, ...]:
         """Names of the tools that may come on offer; none where nothing asks for them."""
@@ -494,44 +401,3 @@ class Episode:
             self._validator = Validator([tool.schema for tool in self._tools.values()])
         if self._sink is not None:
             self._sink(event)
-
-
-def _check_resumable(trace: Trace, item: Item, setting: Setting) -> None:
-    started = trace.started
-    if started.item_digest != item.digest:
-        raise ValueError(f"the trace is of another item ({started.item}) or another version of it")
-    if started.call_format is not setting.call_format:
-        raise ValueError(
-            f"the trace is in the {started.call_format} tool-call format, not {setting.call_format}"
-        )
-    turn = len(trace.replies)
-    if trace.ended is not None:
-        raise ValueError(f"the trace has ended; before_turn({turn + 1}) takes the end away")
-    if turn:
-        answered = [call for call in trace.calls if call.turn == turn]
-        wanted = len(read_calls(started.call_format, trace.replies[-1].reply, turn))
-        if not wanted and answered:  # a malformed call, which is read as none
-            wanted = 1
-        if not 0 < wanted == len(answered):
-            what = "answers" if not wanted else "was cut off"
-            raise ValueError(f"the trace's last turn {what}; before_turn({turn}) leaves it out")
-
-
-def clean(reply: Reply) -> Reply:
-    """The reply with halves of surrogate pairs written out as escapes: files hold UTF-8 only."""
-    calls = tuple(
-        RawCall(clean_text(call.id), clean_text(call.name), clean_text(call.arguments))
-        for call in reply.calls
-    )
-    return replace(
-        reply,
-        content=clean_text(reply.content),
-        calls=calls,
-        model=clean_text(reply.model),
-        finish_reason=clean_text(reply.finish_reason),
-    )
-
-
-def clean_text(text: str) -> str:
-    """The text with halves of surrogate pairs written out as escapes."""
-    return text.encode("utf-8", "backslashreplace").decode()

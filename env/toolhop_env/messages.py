@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Annotated, Literal, TypeAlias
 
@@ -108,3 +108,23 @@ class Reply:
     def cut(self) -> bool:
         """Whether it reached the limit of its tokens: the model's doing, scored as it stands."""
         return self.finish_reason.lower() in CUT_REASONS
+
+
+def clean(reply: Reply) -> Reply:
+    """The reply with halves of surrogate pairs written out as escapes: files hold UTF-8 only."""
+    calls = tuple(
+        RawCall(clean_text(call.id), clean_text(call.name), clean_text(call.arguments))
+        for call in reply.calls
+    )
+    return replace(
+        reply,
+        content=clean_text(reply.content),
+        calls=calls,
+        model=clean_text(reply.model),
+        finish_reason=clean_text(reply.finish_reason),
+    )
+
+
+def clean_text(text: str) -> str:
+    """The text with halves of surrogate pairs written out as escapes."""
+    return text.encode("utf-8", "backslashreplace").decode()

@@ -19,9 +19,10 @@ from uuid import uuid4
 from anyio.from_thread import BlockingPortal, start_blocking_portal
 
 from toolhop_env.benchmarks import score
-from toolhop_env.episode import Episode, Setting, Step
+from toolhop_env.episode import Episode, Step
 from toolhop_env.messages import RawCall, Reply
 from toolhop_env.score import Verdict
+from toolhop_env.setting import Setting
 from toolhop_env.trace import Ending, Trace
 from toolhop_sandbox.base import Sandbox
 from toolhop_sandbox.choose import open_sandbox

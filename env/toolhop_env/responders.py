@@ -7,20 +7,23 @@ asks nobody itself.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import json
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol, assert_never
 
+from toolhop_env.messages import clean_text
 from toolhop_env.trace import ResultOrigin
-from toolhop_env.user import Wording
-from toolhop_env.verdicts import Call
+from toolhop_env.user import Wording, faithful, user_reply
+from toolhop_env.verdicts import Call, ErrorCode, Problem, Rejected
 from toolhop_sandbox.base import Program, Session
-from toolhop_sandbox.outcome import JSON, Outcome
+from toolhop_sandbox.outcome import JSON, Outcome, Returned
 from toolhop_tools.model import (
     ActionChoice,
     Described,
     EpisodeAction,
     Flaky,
+    Item,
     RecordedTable,
     Simulated,
     Tool,
@@ -113,6 +116,37 @@ class StandIns:
             # Of two calls at once the first to be answered holds for both.
             return self.earlier.setdefault(key, outcome), ResultOrigin.SIMULATED
         return table.default, ResultOrigin.TEMPLATE if table.made else ResultOrigin.DEFAULT
+
+    async def approved(self, episode: str, tool: Tool, call: Call) -> Call | Rejected:
+        """The call, unless a person is asked and refuses it; the episode's own actions stand."""
+        if self.approver is None or isinstance(tool.body, EpisodeAction | ActionChoice):
+            return call
+        refusal = await self.approver.approve(episode, call)
+        if refusal is None:
+            return call
+        return Rejected((Problem(ErrorCode.NOT_APPROVED, "", refusal.reason, ""),))
+
+    async def ask_user(
+        self, item: Item, earlier: Sequence[Call], call: Call
+    ) -> tuple[Outcome, ResultOrigin]:
+        """What the user simulator says to a question of the agent's, and where the words come from.
+
+        Args:
+            item: whose user is asked.
+            earlier: the calls that asked before.
+            call: the one that asks.
+
+        Raises:
+            SandboxError: who words it could not.
+        """
+        asked = [one.arguments for one in earlier]
+        reply, origin = user_reply(item, asked, call.arguments), ResultOrigin.RULE
+        text, question = reply.text, str(call.arguments.get("question", ""))
+        if self.wording is not None:
+            worded = clean_text(await self.wording.worded(question, reply))
+            if worded != text and faithful(worded, reply, item):
+                text, origin = worded, ResultOrigin.WORDED
+        return Returned(json.dumps(text, ensure_ascii=False)), origin
 
     def of(self, tool: Tool) -> Responder | None:
         """Who answers a tool that neither runs nor is looked up; None for the episode itself,

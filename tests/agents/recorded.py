@@ -18,12 +18,13 @@ from toolhop_agents.react import play
 from toolhop_agents.runs.settings import RunSettings
 from toolhop_agents.scripted.choose import choose
 from toolhop_agents.scripted.model import ScriptedModel
-from toolhop_env.episode import Episode, Setting
+from toolhop_env.episode import Episode
 from toolhop_env.feedback import Level
 from toolhop_env.limits import EpisodeLimits
 from toolhop_env.messages import Reply
 from toolhop_env.reading import CallFormat
 from toolhop_env.runs.store import EPISODES, RunStore
+from toolhop_env.setting import Setting
 from toolhop_env.trace import Trace
 from toolhop_sandbox.base import Limits, Sandbox
 from toolhop_sandbox.canned import CannedSandbox

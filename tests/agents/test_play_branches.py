@@ -21,7 +21,7 @@ from toolhop_agents.runs.unit import setting as setting_of
 from toolhop_agents.serve.seat import NothingFailed, Seat, TakenBack
 from toolhop_agents.serve.state import NoSuchTurn, answer_reply, progress, taken, target_turn
 from toolhop_env.benchmarks import score
-from toolhop_env.episode import Episode, Setting
+from toolhop_env.episode import Episode
 from toolhop_env.feedback import Level
 from toolhop_env.limits import EpisodeLimits
 from toolhop_env.messages import RawCall, Reply, UserMessage
@@ -29,6 +29,7 @@ from toolhop_env.reading import CallFormat
 from toolhop_env.responders import MissingResponder, StandIns
 from toolhop_env.runs.store import RunStore, read_trace
 from toolhop_env.score import Errored, Score
+from toolhop_env.setting import Setting
 from toolhop_env.trace import Ended, Ending, Event, FeedbackSet, Trace, from_lines, to_line
 from toolhop_sandbox.base import Program
 from toolhop_sandbox.canned import CannedSandbox

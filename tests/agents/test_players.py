@@ -22,7 +22,7 @@ from toolhop_agents.scripted.model import Faulty, Play, ScriptedModel, oracle
 from toolhop_agents.scripted.plan import plan, raw_calls
 from toolhop_agents.scripted.responder import responder
 from toolhop_env.benchmarks import score
-from toolhop_env.episode import Episode, Setting
+from toolhop_env.episode import Episode
 from toolhop_env.feedback import Level
 from toolhop_env.limits import EpisodeLimits
 from toolhop_env.messages import (
@@ -35,6 +35,7 @@ from toolhop_env.messages import (
 )
 from toolhop_env.reading import CallFormat
 from toolhop_env.score import Score
+from toolhop_env.setting import Setting
 from toolhop_env.trace import Ending, Trace
 from toolhop_env.validation import Validator
 from toolhop_env.verdicts import Rejected

@@ -22,12 +22,13 @@ from toolhop_agents.prompts import Mode
 from toolhop_agents.runs import replay
 from toolhop_agents.runs.replay import PARTS, NotReplayable, Verification, compare, rerun, verify
 from toolhop_agents.trace_view import verdict_text
-from toolhop_env.episode import Episode, Setting
+from toolhop_env.episode import Episode
 from toolhop_env.feedback import Level
 from toolhop_env.messages import RawCall, Reply
 from toolhop_env.reading import CallFormat
 from toolhop_env.responders import StandIns
 from toolhop_env.runs.store import ITEMS, RunStore
+from toolhop_env.setting import Setting
 from toolhop_env.trace import Ending, Trace
 from toolhop_env.verdicts import Call
 from toolhop_sandbox.base import Limits, Sandbox

@@ -10,8 +10,9 @@ import anyio
 
 from tests.agents.items import small_item
 from tests.env.made import raw, stepped
-from toolhop_env.episode import Episode, Setting, Step
+from toolhop_env.episode import Episode, Step
 from toolhop_env.messages import Reply
+from toolhop_env.setting import Setting
 from toolhop_env.trace import (
     Trace,
 )

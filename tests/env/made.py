@@ -8,11 +8,12 @@ from typing import Any
 
 from toolhop_env.attempt import Attempt
 from toolhop_env.benchmarks import named, score
-from toolhop_env.episode import Episode, Setting, Step
+from toolhop_env.episode import Episode, Step
 from toolhop_env.feedback import Level
 from toolhop_env.messages import RawCall, Reply, Usage, UserMessage
 from toolhop_env.reading import CallFormat
 from toolhop_env.score import Errored, Score, Values, Verdict
+from toolhop_env.setting import Setting
 from toolhop_env.trace import Called, Ended, Ending, Event, Replied, Started, Trace
 from toolhop_env.validation import Validator
 from toolhop_env.verdicts import Call, ErrorCode, Rejected

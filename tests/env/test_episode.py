@@ -7,7 +7,7 @@ import pytest
 
 from tests.env.games import ANSWER, ASK, ITEM, echo, play, said, with_episode
 from tests.env.made import calling, chain, raw
-from toolhop_env.episode import Episode, Setting, clean
+from toolhop_env.episode import Episode
 from toolhop_env.feedback import MINIMAL_TEXT, Level
 from toolhop_env.messages import (
     AssistantMessage,
@@ -15,8 +15,10 @@ from toolhop_env.messages import (
     SystemMessage,
     ToolMessage,
     UserMessage,
+    clean,
 )
 from toolhop_env.reading import CallFormat
+from toolhop_env.setting import Setting
 from toolhop_env.trace import (
     Ending,
     Event,

@@ -9,7 +9,7 @@ import pytest
 
 from tests.env.made import calling, raw
 from tests.env.scenes import ANAGRAM, CAPITAL, POPULATION, answers, flaky, hiding, plain, unmatched
-from toolhop_env.episode import Episode, Setting
+from toolhop_env.episode import Episode
 from toolhop_env.fork import fork
 from toolhop_env.levels import Level
 from toolhop_env.limits import EpisodeLimits
@@ -17,6 +17,7 @@ from toolhop_env.messages import RawCall, Reply
 from toolhop_env.reading import CallFormat, write_calls
 from toolhop_env.responders import StandIns
 from toolhop_env.score import conduct
+from toolhop_env.setting import Setting
 from toolhop_env.tool_change import FIRST, coming
 from toolhop_env.trace import Ending, ResultOrigin, ToolsChanged, Trace, from_lines, to_line
 from toolhop_env.user import UserReply

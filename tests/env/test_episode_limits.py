@@ -9,9 +9,10 @@ import pytest
 
 from tests.env.games import ANSWER, ASK, ITEM, echo, play, said
 from tests.env.made import calling, raw
-from toolhop_env.episode import Episode, Setting
+from toolhop_env.episode import Episode
 from toolhop_env.limits import EpisodeLimits
 from toolhop_env.messages import Usage
+from toolhop_env.setting import Setting
 from toolhop_env.trace import (
     Ended,
     Ending,

@@ -5,12 +5,13 @@ import pytest
 
 from tests.env.games import ANSWER, ASK, ITEM, echo, play
 from tests.env.made import raw
-from toolhop_env.episode import Episode, Setting
+from toolhop_env.episode import Episode
 from toolhop_env.feedback import MINIMAL_TEXT
 from toolhop_env.fork import first_failure, fork
 from toolhop_env.levels import Level, Template
 from toolhop_env.limits import EpisodeLimits
 from toolhop_env.messages import Reply
+from toolhop_env.setting import Setting
 from toolhop_env.trace import Called, Ending, FeedbackSet, Trace
 from toolhop_env.verdicts import ErrorCode
 from toolhop_sandbox.canned import CannedSandbox

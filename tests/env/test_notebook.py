@@ -8,10 +8,11 @@ import pytest
 
 from tests.agents.items import small_item
 from tests.env.made import calling, raw
-from toolhop_env.episode import EpisodeOver, Setting
+from toolhop_env.episode import EpisodeOver
 from toolhop_env.messages import Reply
 from toolhop_env.notebook import play
 from toolhop_env.score import Errored, Score
+from toolhop_env.setting import Setting
 from toolhop_env.trace import Ending
 from toolhop_sandbox.base import Program
 from toolhop_sandbox.canned import CannedSandbox

@@ -13,7 +13,7 @@ from tests.env import made
 from tests.env.made import calling, count, raw
 from toolhop_env.attempt import Attempt, attempt_of
 from toolhop_env.benchmarks import score
-from toolhop_env.episode import Episode, Setting
+from toolhop_env.episode import Episode
 from toolhop_env.estimates import figures
 from toolhop_env.messages import RawCall, Reply
 from toolhop_env.pairs.line import Line, Options, line
@@ -24,6 +24,7 @@ from toolhop_env.scorers.scenarios import SCENARIOS
 from toolhop_env.scorers.scenarios_calls import Finding, Type
 from toolhop_env.scorers.scenarios_played import Played
 from toolhop_env.scorers.scenarios_questions import questions
+from toolhop_env.setting import Setting
 from toolhop_env.summary import summarize
 from toolhop_env.trace import Trace
 from toolhop_sandbox.base import Program

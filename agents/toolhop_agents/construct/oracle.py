@@ -8,10 +8,11 @@ from dataclasses import dataclass
 from toolhop_agents.react import play as play_episode
 from toolhop_agents.scripted.model import Play, ScriptedModel, constant, do_nothing, oracle
 from toolhop_env.benchmarks import named, score
-from toolhop_env.episode import Episode, Setting
+from toolhop_env.episode import Episode
 from toolhop_env.measures import Measure, Scorer
 from toolhop_env.messages import Message, Reply, SystemMessage, UserMessage
 from toolhop_env.score import Score
+from toolhop_env.setting import Setting
 from toolhop_env.trace import Trace
 from toolhop_sandbox.base import Sandbox
 from toolhop_sandbox.outcome import OUTCOME

@@ -21,10 +21,11 @@ import anyio
 from toolhop_agents.benchmarks import binding_of
 from toolhop_agents.benchmarks.binding import Interaction
 from toolhop_env.benchmarks import UnknownBenchmark
-from toolhop_env.episode import Episode, EpisodeOver, Setting, Sink
+from toolhop_env.episode import Episode, EpisodeOver, Sink
 from toolhop_env.feedback import render
 from toolhop_env.limits import EpisodeLimits
 from toolhop_env.responders import Refusal, StandIns
+from toolhop_env.setting import Setting
 from toolhop_env.trace import (
     EVENT,
     Called,

@@ -10,8 +10,8 @@ from toolhop_agents.benchmarks import binding_of
 from toolhop_agents.benchmarks.binding import Ask, Interaction
 from toolhop_agents.runs.settings import RunSettings
 from toolhop_env.attempt import Key
-from toolhop_env.episode import Setting
 from toolhop_env.runs.progress import Progress
+from toolhop_env.setting import Setting
 from toolhop_tools.model import Item
 
 

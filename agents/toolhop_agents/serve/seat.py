@@ -14,12 +14,13 @@ from dataclasses import replace
 
 from toolhop_agents.serve.state import EpisodeProgress, progress
 from toolhop_env.benchmarks import score
-from toolhop_env.episode import Episode, Setting, Sink, Step
+from toolhop_env.episode import Episode, Sink, Step
 from toolhop_env.fork import fork
 from toolhop_env.levels import Verbosity
 from toolhop_env.messages import Reply
 from toolhop_env.responders import StandIns
 from toolhop_env.score import Verdict
+from toolhop_env.setting import Setting
 from toolhop_env.trace import Ending, Event, Trace
 from toolhop_sandbox.base import Sandbox
 from toolhop_sandbox.errors import SandboxFault
