@@ -158,8 +158,7 @@ class ToolHopTask(vf.Task[ToolHopData, ToolsState]):
         Raises:
             Unscored: a measure needs a judge.
         """
-        whole = trace_of(trace)
-        return self.reward_of.of_step(Trace(whole.events[:1]), whole)
+        return self.reward_of.of_episode(trace_of(trace))
 
     @vf.metric
     async def measures(self, trace: vf.Trace) -> dict[str, float]:
