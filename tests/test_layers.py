@@ -25,7 +25,13 @@ ROOMS = {
 ORDER = tuple(ROOMS)
 CLIENTS = {"openai_model.py", "litellm_model.py"}
 """Imported only when such a model is opened; see tests/agents/test_clients.py."""
-PEERS = {"inspect_model.py", "inspect_task.py", "openenv_server.py"}
+PEERS = {
+    "inspect_model.py",
+    "inspect_task.py",
+    "openenv_server.py",
+    "verifiers_taskset.py",
+    "verifiers_tools.py",
+}
 """Adapters that import a harness: nothing does but that harness, or a command for it."""
 WITHIN_AGENTS = (
     {"models", "call_formats", "prompts", "extras"},

@@ -52,6 +52,12 @@ ADAPTERS = {
         after=("openai>=3.4,<4",),
     ),
     "openenv": Adapter("openenv", ("test_openenv.py",), ("openenv", "mcp")),
+    # Its harness runs each rollout as a script of uv.
+    "verifiers": Adapter("verifiers", ("test_verifiers.py",), ("verifiers", "mcp"), beside=("uv",)),
+    # Any torch will do; of this version a wheel without GPU parts is wanted, where pip finds one.
+    "trl": Adapter(
+        "trl", ("test_trl.py",), ("trl", "transformers", "torch"), beside=("torch==2.13.0",)
+    ),
 }
 
 

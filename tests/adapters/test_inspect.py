@@ -34,6 +34,7 @@ from tests.adapters.played import AGENT, run_scores, said
 from toolhop_agents.adapters import inspect_task
 from toolhop_agents.adapters.inspect_model import as_reply, info
 from toolhop_agents.adapters.options import settings_of
+from toolhop_agents.adapters.shared import pool_of
 from toolhop_agents.environment.core import Environments, EpisodeLost
 from toolhop_agents.runs.unit import WorkUnit
 from toolhop_env.benchmarks import named
@@ -74,7 +75,7 @@ def ours(message: ChatMessage) -> Message:
 
 def scripted(arguments: dict[str, Any], agent: str = AGENT) -> Model:
     """A scripted agent as a model of Inspect, which parses its calls as a provider's."""
-    pool = inspect_task._pool(settings_of(arguments, "Inspect"))
+    pool = pool_of(settings_of(arguments, "Inspect"))
     items, call_format = pool.environments.items, pool.environments.settings.call_format
 
     def output(

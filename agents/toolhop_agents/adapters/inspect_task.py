@@ -31,13 +31,12 @@ from pydantic import TypeAdapter
 
 from toolhop_agents.adapters.inspect_model import InspectModel, as_chat
 from toolhop_agents.adapters.options import settings_of
-from toolhop_agents.adapters.shared import SharedPool
+from toolhop_agents.adapters.shared import SharedPool, pool_of
 from toolhop_agents.call_formats import shown
-from toolhop_agents.environment.core import Environments, EpisodeLost
+from toolhop_agents.environment.core import EpisodeLost
 from toolhop_agents.judge.ask import judged
 from toolhop_agents.judge.open_judge import open_judge
 from toolhop_agents.react import play
-from toolhop_agents.runs.execute import MODEL_EPISODES
 from toolhop_agents.runs.settings import RunSettings
 from toolhop_agents.runs.unit import WorkUnit, setting
 from toolhop_env import benchmarks
@@ -67,7 +66,6 @@ ENDINGS: Mapping[str, Ending] = {
     "cost": Ending.OUT_OF_COST,
 }
 """How an episode ends that a limit of Inspect's stops; as stopped by any other."""
-_POOLS: dict[str, SharedPool] = {}
 
 
 def _public(function: T) -> T:
@@ -104,7 +102,7 @@ def toolhop(
         ToolsError: the data cannot be used as asked.
     """
     given = {"data": data, "mode": mode, "feedback": feedback, "tools": tools, **settings}
-    pool = _pool(settings_of(given, "Inspect"))
+    pool = pool_of(settings_of(given, "Inspect"))
     environments = pool.environments
     ours, benchmark = environments.settings, environments.binding.benchmark
     if len(ours.modes) > 1:
@@ -122,15 +120,6 @@ def toolhop(
         version=benchmark.version,
         metadata={"benchmark": benchmark.name, "mode": ours.modes[0], "leads": benchmark.lead.name},
     )
-
-
-def _pool(settings: RunSettings) -> SharedPool:
-    """One for equal settings, so that a process has one sandbox for all models of an evaluation."""
-    key = settings.model_dump_json()
-    if key not in _POOLS:
-        most = settings.max_samples or MODEL_EPISODES
-        _POOLS[key] = SharedPool(Environments(settings, most=most))
-    return _POOLS[key]
 
 
 def _sample(item: Item, settings: RunSettings) -> Sample:

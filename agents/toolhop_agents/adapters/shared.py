@@ -10,6 +10,8 @@ from dataclasses import dataclass, field
 import anyio
 
 from toolhop_agents.environment.core import Environments
+from toolhop_agents.runs.execute import MODEL_EPISODES
+from toolhop_agents.runs.settings import RunSettings
 
 LINGER_S = 5.0
 """Seconds without an episode after which the sandbox is closed; the next one opens it anew."""
@@ -84,6 +86,23 @@ class SharedPool:
         finally:
             if self._open is pool:
                 self._open = None
+
+
+_POOLS: dict[str, SharedPool] = {}
+
+
+def pool_of(settings: RunSettings) -> SharedPool:
+    """One for equal settings, so that a process has one sandbox for all that plays by them.
+
+    Raises:
+        ToolsError: the data cannot be used as asked.
+        BadChoice: a setting that environments do not take.
+    """
+    key = settings.model_dump_json()
+    if key not in _POOLS:
+        most = settings.max_samples or MODEL_EPISODES
+        _POOLS[key] = SharedPool(Environments(settings, most=most))
+    return _POOLS[key]
 
 
 async def _until_idle(pool: _Open) -> None:

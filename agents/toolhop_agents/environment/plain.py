@@ -18,6 +18,7 @@ from typing import Any, Self
 from anyio.from_thread import BlockingPortal, start_blocking_portal
 
 from toolhop_agents.environment.core import Action, Environment, Environments, Observation, Step
+from toolhop_agents.environment.reward import Reward
 from toolhop_agents.runs.settings import RunSettings
 from toolhop_env.messages import Message
 from toolhop_env.score import Verdict
@@ -92,6 +93,16 @@ class PlainEnvironments:
     def title(self) -> str:
         """Of the benchmark."""
         return self._environments.binding.benchmark.title
+
+    @property
+    def most(self) -> int:
+        """Episodes that may be in play at a time."""
+        return self._environments.most
+
+    @property
+    def reward(self) -> Reward:
+        """What an episode is worth."""
+        return self._environments.reward
 
     @property
     def items(self) -> Mapping[str, Item]:

@@ -78,6 +78,14 @@ class Reward:
         found = self._along(after) - self._along(before)
         return found + self._at_end(after) if after.ended is not None else found
 
+    def of_episode(self, trace: Trace) -> float:
+        """What a whole episode is worth: the sum of its steps.
+
+        Raises:
+            Unscored: as `of_step`.
+        """
+        return self.of_step(Trace(trace.events[:1]), trace)
+
     def _along(self, trace: Trace) -> float:
         found = 0.0
         if self.milestones and (steps := self.benchmark.milestones(trace)):

@@ -1,0 +1,214 @@
+"""Episodes as rollouts of TRL's `GRPOTrainer`: tokens, log-probabilities, and a mask.
+
+    with PlainEnvironments(RunSettings(data="builtin"), most=8) as pool:
+        GRPOTrainer(
+            model,
+            reward_funcs=reward,
+            rollout_func=rollout_func(pool),
+            train_dataset=Dataset.from_list(rows(pool)),
+        ).train()
+
+`play` does the same for any other trainer: it needs a tokenizer with a chat template and a function
+that generates. Nothing here imports TRL or torch.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+from toolhop_agents.environment.core import EpisodeLost
+from toolhop_agents.environment.plain import PlainEnvironment, PlainEnvironments
+from toolhop_agents.environment.reward import Unscored
+from toolhop_agents.environment.tokens import TokenizedEpisode, Tokenizer, tagged_calls
+from toolhop_env.messages import AssistantMessage, Reply
+from toolhop_env.reading import CallFormat
+from toolhop_env.trace import Trace
+
+REWARD = "toolhop_reward"
+"""Under which `rollout_func` returns what the episodes are worth."""
+
+Written: TypeAlias = tuple[Sequence[int], Sequence[float] | None]
+"""The tokens of a model's turn, the one that ends it included, and their log-probabilities."""
+Generate: TypeAlias = Callable[[list[list[int]]], Sequence[Written]]
+"""A turn for each of several conversations, which are tokens."""
+Read: TypeAlias = Callable[[Reply], Reply]
+"""Finds the native calls in a reply whose content is all that the model wrote."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rollout:
+    """An episode for a trainer; the lists behind the prompt are equally long."""
+
+    item: str
+    prompt_ids: list[int]
+    completion_ids: list[int]
+    """All after the prompt: the model's turns, and between them the feedback."""
+    env_mask: list[int]
+    """1 where the model wrote the token, 0 where it was given."""
+    logprobs: list[float] | None
+    """0.0 where the token was given; None where the model's are not known."""
+    reward: float | None
+    """None for an errored episode, and where a judge is needed: nothing to learn from."""
+    trace: Trace
+    """Gold answer included."""
+
+
+class _Seat:
+    """One episode on its way."""
+
+    def __init__(
+        self, pool: PlainEnvironments, item: str, tokenizer: Tokenizer, read: Read,
+        ends: Sequence[int], most_tokens: int | None, changes: dict[str, Any],
+    ) -> None:  # fmt: skip
+        self.item, self._pool = item, pool
+        self._read, self._most_tokens = read, most_tokens
+        self._environment: PlainEnvironment = pool.environment()
+        seen = self._environment.reset(item, **changes)
+        self._native = self._environment.trace.started.call_format is CallFormat.NATIVE
+        self.tokens = TokenizedEpisode(tokenizer, seen.messages, seen.tools, ends=ends)
+        self.over = False
+
+    def take(self, written: Written) -> None:
+        """Take the model's turn, and add the feedback to what it goes on from."""
+        ids, logprobs = written
+        reply = self.tokens.wrote(ids, logprobs)
+        try:
+            step = self._environment.step(self._read(reply) if self._native else reply)
+        except (EpisodeLost, Unscored):
+            self.over = True
+            return
+        self.over = step.done
+        if not self.over:
+            new = step.observation.messages
+            said = self._environment.conversation[-len(new) - 1]
+            assert isinstance(said, AssistantMessage)  # noqa: S101 -- feedback follows a reply
+            given = self.tokens.heard(said, new)
+            room = self._most_tokens
+            if room is not None and len(self.tokens.completion_ids) + len(given) >= room:
+                self.close()
+            else:
+                self.tokens.add(given)
+
+    def close(self) -> None:
+        """End the episode where it is, and give its worker back."""
+        self._environment.close()
+        self.over = True
+
+    def rollout(self) -> Rollout:
+        """What came of it."""
+        tokens, trace = self.tokens, self._environment.trace
+        return Rollout(
+            self.item, tokens.prompt_ids, tokens.completion_ids, tokens.env_mask,
+            tokens.logprobs, self._worth(trace), trace,
+        )  # fmt: skip
+
+    def _worth(self, trace: Trace) -> float | None:
+        try:
+            return self._pool.reward.of_episode(trace)
+        except Unscored:
+            return None
+
+
+def play(
+    pool: PlainEnvironments,
+    items: Sequence[str],
+    tokenizer: Tokenizer,
+    generate: Generate,
+    *,
+    read: Read = tagged_calls,
+    ends: Sequence[int] = (),
+    most_tokens: int | None = None,
+    **changes: Any,  # noqa: ANN401 -- as `Environment.reset`
+) -> list[Rollout]:
+    """Play an episode of each item, as many at a time as the pool holds; an item may come again.
+
+    Args:
+        pool: entered.
+        items: by id.
+        tokenizer: its chat template shows prompts, tools and feedback.
+        generate: asked once for each turn, for all episodes that go on.
+        read: finds native calls; not used in the text format, which the episode reads.
+        ends: tokens that end a turn; the tokenizer's own where none is given.
+        most_tokens: after the prompt; feedback that would fill them ends the episode as stopped.
+            The model's turn before it may go beyond.
+        changes: settings of these episodes.
+
+    Raises:
+        BadChoice: there is no such item or setting.
+        EpisodeLost, SandboxUnavailable: the sandbox can give no worker; the first may pass.
+    """
+    found: list[Rollout] = []
+    for begin in range(0, len(items), pool.most):
+        found += _together(
+            pool, items[begin : begin + pool.most], tokenizer, generate, read, ends,
+            most_tokens, changes,
+        )  # fmt: skip
+    return found
+
+
+def _together(
+    pool: PlainEnvironments, items: Sequence[str], tokenizer: Tokenizer, generate: Generate,
+    read: Read, ends: Sequence[int], most_tokens: int | None, changes: dict[str, Any],
+) -> list[Rollout]:  # fmt: skip
+    seats: list[_Seat] = []
+    try:
+        seats.extend(  # one by one: those that were taken are closed if one cannot be
+            _Seat(pool, item, tokenizer, read, ends, most_tokens, changes) for item in items
+        )
+        with ThreadPoolExecutor(max(1, len(seats))) as threads:
+            while going := [seat for seat in seats if not seat.over]:
+                written = generate([seat.tokens.ids for seat in going])
+                list(threads.map(_Seat.take, going, written))
+    finally:
+        for seat in seats:
+            seat.close()
+    return [seat.rollout() for seat in seats]
+
+
+def rows(pool: PlainEnvironments) -> list[dict[str, str]]:
+    """The items as rows of a training set: a prompt is an item's id, which `rollout_func` takes."""
+    return [{"prompt": item} for item in pool.items]
+
+
+def reward(completions: Sequence[Any], **fields: Any) -> list[float | None]:  # noqa: ANN401 -- TRL's
+    """The reward function for `GRPOTrainer`: what the episodes were worth."""
+    return list(fields[REWARD])
+
+
+def rollout_func(
+    pool: PlainEnvironments,
+    *,
+    read: Read = tagged_calls,
+    most_tokens: int | None = None,
+    **changes: Any,  # noqa: ANN401 -- as `Environment.reset`
+) -> Callable[[list[str], Any], dict[str, Any]]:
+    """For ``GRPOTrainer(rollout_func=...)``: plays each prompt, which is an item's id, once.
+
+    The trainer generates, by whatever backend it is set to use. Arguments are those of `play`;
+    `most_tokens` is the trainer's ``max_completion_length`` where not given.
+    """
+
+    def roll(prompts: list[str], trainer: Any) -> dict[str, Any]:  # noqa: ANN401 -- a GRPOTrainer
+        def generate(conversations: list[list[int]]) -> list[Written]:
+            # Has no public name; the trainer's own loop over tools asks so, too.
+            ids, logprobs = trainer._generate_single_turn(conversations, None, {}, 1)  # noqa: SLF001
+            return list(zip(ids, logprobs or [None] * len(ids), strict=True))
+
+        found = play(
+            pool, prompts, trainer.processing_class, generate, read=read,
+            ends=trainer.eos_token_ids,
+            most_tokens=most_tokens or trainer.max_completion_length, **changes,
+        )  # fmt: skip
+        known = all(one.logprobs is not None for one in found)
+        return {
+            "prompt_ids": [one.prompt_ids for one in found],
+            "completion_ids": [one.completion_ids for one in found],
+            "logprobs": [one.logprobs for one in found] if known else None,
+            "env_mask": [one.env_mask for one in found],
+            REWARD: [one.reward for one in found],
+        }
+
+    return roll

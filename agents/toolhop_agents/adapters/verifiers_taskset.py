@@ -1,0 +1,267 @@
+"""Items of any benchmark as a taskset of verifiers v1: ``vf-eval toolhop``. Needs verifiers.
+
+The harness asks the model and keeps the conversation; it finds the tools over MCP. What comes of a
+reply is ours: the episode takes each reply as a whole, before the harness has it, and the result of
+each call is our feedback, also where the call is in a wrong form or of a tool that is not there.
+The harness's process and the tool server's hold no gold answer and no source of a tool.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Iterator
+from contextlib import AsyncExitStack
+from dataclasses import dataclass, field
+from typing import Any
+
+import verifiers.v1 as vf
+from pydantic import Field
+
+from toolhop_agents.adapters.options import settings_of
+from toolhop_agents.adapters.shared import SharedPool, pool_of
+from toolhop_agents.adapters.verifiers_tools import ItemTools, ToolsState
+from toolhop_agents.environment.core import EpisodeLost
+from toolhop_agents.environment.reward import Reward
+from toolhop_agents.runs.unit import WorkUnit, setting
+from toolhop_env import benchmarks
+from toolhop_env.episode import Episode
+from toolhop_env.messages import RawCall, Reply, SystemMessage, Usage, UserMessage
+from toolhop_env.reading import CallFormat
+from toolhop_env.score import Errored
+from toolhop_env.trace import Ending, Trace, from_lines, to_line
+from toolhop_sandbox.errors import SandboxError
+from toolhop_tools.errors import BadChoice
+
+TRACE = "toolhop_trace"
+"""Where a trace's info has the events of its episode, one JSON object each."""
+_LEAVING: set[asyncio.Task[None]] = set()
+"""A loop holds its tasks but weakly."""
+
+
+class ToolHopConfig(vf.TasksetConfig):
+    """Set by ``--env.taskset.*``."""
+
+    data: str = "builtin"
+    """A data set of `toolhop data list`, or a file or folder."""
+    mode: str | None = None
+    """Of the benchmark; its first if not given."""
+    feedback: str = "detailed"
+    """What feedback says of failed calls: detailed, minimal, or a template's file."""
+    tools: str = "as-is"
+    """How tools are shown, such as ``names=scrambled+distractors=5``."""
+    settings: dict[str, Any] = Field(default_factory=dict)
+    """Other settings of `toolhop run`, such as ``turn_limit``, ``sandbox`` or ``max_samples``."""
+    weights: dict[str, float] = Field(default_factory=dict)
+    """Of the reward, by measure; the benchmark's leading measure if none is given."""
+
+
+class ToolHopData(vf.TaskData):
+    """What traces keep of an item; none of it is the gold."""
+
+    mode: str
+
+
+@dataclass
+class Played:
+    """A rollout's episode, and what it has said to the calls of the last reply."""
+
+    episode: Episode
+    stack: AsyncExitStack
+    """Gives back what the episode holds."""
+    feedback: dict[str, str] = field(default_factory=dict)
+    """By call id."""
+
+
+class ToolHopTask(vf.Task[ToolHopData, ToolsState]):
+    """An item. The episode of a rollout is in play from `setup` to `finalize`."""
+
+    pool: SharedPool
+    reward_of: Reward
+    played: dict[str, Played]
+    """By trace id, of all tasks of the taskset."""
+
+    async def setup(self, trace: vf.Trace) -> None:
+        """Open the rollout's episode, as soon as there is a worker.
+
+        Raises:
+            SandboxUnavailable, EpisodeLost: none can be had; the rollout is an error.
+        """
+        stack = AsyncExitStack()
+        environments = await stack.enter_async_context(self.pool.held())
+        try:
+            item = environments.items[str(self.data.id)]
+            unit = WorkUnit(item, self.data.mode, 1)
+            opened = await environments.open(unit, {}, player=str(_model(trace)))
+        except BaseException:
+            await stack.aclose()
+            raise
+        stack.push_async_callback(environments.leave, opened)
+        self.played[trace.id] = Played(opened, stack)
+        trace.state.tools = [
+            {"name": one.schema.name, "description": one.schema.description,
+             "parameters": dict(one.schema.parameters)}
+            for one in opened.tools
+        ]  # fmt: skip
+        self._leave_at_the_latest(trace.id)
+
+    @vf.intercept
+    async def reply_taken(self, response: vf.Response, trace: vf.Trace) -> None:
+        """Give the whole reply to the episode, before the harness has it.
+
+        Raises:
+            EpisodeLost: the sandbox lost a call; the rollout is an error.
+        """
+        played = self.played[trace.id]
+        reply = as_reply(response)
+        try:
+            step = await played.episode.step(reply)
+        except SandboxError as error:
+            played.episode.end(Ending.ERRORED, f"the sandbox broke: {error}")
+            raise EpisodeLost(f"the sandbox lost a call, and the episode: {error}") from error
+        played.feedback = {
+            call.id: called.feedback for call, called in zip(reply.calls, step.calls, strict=False)
+        }
+
+    @vf.intercept
+    async def feedback_given(self, request: vf.Request, trace: vf.Trace) -> vf.Request | None:
+        """Our feedback in place of what the harness makes of a call."""
+        last, said = request.messages[-1], self.played[trace.id].feedback
+        if not isinstance(last, vf.ToolMessage) or last.tool_call_id not in said:
+            return None
+        last.content = said[last.tool_call_id]
+        return request
+
+    @vf.stop
+    async def episode_over(self, trace: vf.Trace) -> bool:
+        """Whether the episode has ended, at a limit or by an action: no more is asked."""
+        return self.played[trace.id].episode.ending is not None
+
+    async def finalize(self, trace: vf.Trace) -> None:
+        """End what was cut off, keep our trace, and give the worker back.
+
+        Raises:
+            EpisodeLost: the episode is errored; the rollout is an error, without a reward.
+        """
+        episode = self.played[trace.id].episode
+        episode.end(Ending.OUT_OF_TIME if trace.is_timeout else Ending.STOPPED)
+        trace.info[TRACE] = [json.loads(to_line(event)) for event in episode.trace.events]
+        await self._leave(trace.id)
+        ended = episode.trace.ended
+        if ended is not None and ended.ending is Ending.ERRORED:
+            raise EpisodeLost(ended.reason)
+
+    @vf.reward
+    async def toolhop(self, trace: vf.Trace) -> float:
+        """The measures as weighed.
+
+        Raises:
+            Unscored: a measure needs a judge.
+        """
+        return self.reward_of.of_episode(trace_of(trace))
+
+    @vf.metric
+    async def measures(self, trace: vf.Trace) -> dict[str, float]:
+        """Every measure of the benchmark that has a figure."""
+        whole = trace_of(trace)
+        verdict = benchmarks.score(whole)
+        if isinstance(verdict, Errored):
+            return {}
+        found = {one.name: one.of(verdict) for one in self.reward_of.benchmark.measures}
+        return {name: part[0] / part[1] for name, part in found.items() if part and part[1]}
+
+    async def _leave(self, name: str) -> None:
+        if (played := self.played.pop(name, None)) is not None:
+            await played.stack.aclose()
+
+    def _leave_at_the_latest(self, name: str) -> None:
+        """Leave also where the rollout fails or is cancelled: no hook tells, but its task ends."""
+        loop, rollout = asyncio.get_running_loop(), asyncio.current_task()
+
+        def leave(_: object) -> None:
+            if name in self.played and not loop.is_closed():
+                leaving = loop.create_task(self._leave(name))
+                _LEAVING.add(leaving)
+                leaving.add_done_callback(_LEAVING.discard)
+
+        if rollout is not None:
+            rollout.add_done_callback(leave)
+
+
+class ToolHopTaskset(vf.Taskset[ToolHopTask, ToolHopConfig]):
+    """Items of a data set, each a task."""
+
+    def load(self) -> Iterator[ToolHopTask]:
+        """Read the data.
+
+        Raises:
+            BadChoice: a setting that is none here, or a value that it cannot have.
+            ToolsError: the data cannot be used as asked.
+        """
+        config = self.config
+        named = {"data": config.data, "mode": config.mode, "feedback": config.feedback}
+        given = {**named, "tools": config.tools, **config.settings}
+        pool = pool_of(settings_of(given, "verifiers"))
+        ours, benchmark = pool.environments.settings, pool.environments.binding.benchmark
+        if len(ours.modes) > 1:
+            raise BadChoice(
+                f"the modes {', '.join(ours.modes)} were given, and a taskset is of one",
+                fix="give one",
+            )
+        if ours.call_format is not CallFormat.NATIVE:
+            raise BadChoice(
+                "harnesses of verifiers call tools natively, and the text format was asked for",
+                fix="leave call_format out, or play in `toolhop run`",
+            )
+        weighed = Reward.of(benchmark, config.weights or None)
+        played: dict[str, Played] = {}
+        for item in pool.environments.items.values():
+            prompt = setting(ours, WorkUnit(item, ours.modes[0], 1)).messages
+            standing = [one.content for one in prompt if isinstance(one, SystemMessage)]
+            asked = [one.content for one in prompt if isinstance(one, UserMessage)]
+            data = ToolHopData(
+                id=item.id,
+                mode=ours.modes[0],
+                system_prompt="\n\n".join(standing) or None,
+                # Some harnesses take no more than a text.
+                prompt=asked[0]
+                if len(asked) == 1
+                else [vf.UserMessage(content=one) for one in asked],
+            )
+            task = ToolHopTask(data, config.task)
+            task.pool, task.reward_of, task.played = pool, weighed, played
+            yield task
+
+    @classmethod
+    def toolsets(cls, config: ToolHopConfig) -> list[vf.Toolset]:
+        """One server of tools for all rollouts."""
+        return [ItemTools(vf.SharedToolsetConfig())]
+
+
+def trace_of(trace: vf.Trace) -> Trace:
+    """Our trace of a rollout."""
+    return from_lines(json.dumps(one).encode() for one in trace.info[TRACE])
+
+
+def as_reply(response: vf.Response) -> Reply:
+    """What a model said, as a turn of ours; arguments as it wrote them."""
+    message, used = response.message, response.usage
+    usage = Usage()
+    if used is not None:
+        at_hand = used.cached_input_tokens or 0
+        usage = Usage(used.input_tokens, used.completion_tokens, used.cost, at_hand)
+    return Reply(
+        message.content or "",
+        tuple(RawCall(one.id, one.name, one.arguments) for one in message.tool_calls or []),
+        usage,
+        model=response.model,
+        finish_reason=response.finish_reason or "",
+    )
+
+
+def _model(trace: vf.Trace) -> str:
+    agent = trace.agent
+    return (agent.config.model if agent is not None else None) or "verifiers"
+
+
+__all__ = ["ToolHopTaskset"]

@@ -1,0 +1,409 @@
+"""Rollouts for trainers with a real tokenizer: tokens, masks and scores; and a step of TRL's."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import json
+import operator
+import re
+from collections.abc import Callable, Iterator, Sequence
+from importlib.resources import files
+from pathlib import Path
+from typing import Any, Literal
+
+import pytest
+
+pytest.importorskip("transformers", reason="needs transformers: make test-adapters")
+
+from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
+from transformers import PreTrainedTokenizerFast
+
+from tests.adapters.played import AGENT, run_scores, said
+from toolhop_agents.adapters.trl_rollout import REWARD, Rollout, Written, play, rollout_func, rows
+from toolhop_agents.adapters.trl_rollout import reward as reward_of
+from toolhop_agents.environment.plain import PlainEnvironments
+from toolhop_agents.environment.tokens import TokenizedEpisode, tagged_calls
+from toolhop_agents.runs.settings import RunSettings
+from toolhop_agents.scripted.responder import item_of
+from toolhop_env.episode import Episode
+from toolhop_env.messages import (
+    AssistantMessage,
+    Message,
+    RawCall,
+    Reply,
+    SystemMessage,
+    ToolMessage,
+    UserMessage,
+)
+from toolhop_env.reading import CallFormat
+from toolhop_env.trace import Ending
+from toolhop_sandbox.errors import SandboxFault
+from toolhop_tools.load import load
+from toolhop_tools.model import ToolSchema
+
+pytestmark = [pytest.mark.heavy, pytest.mark.filterwarnings("default")]
+BUILTIN = load("builtin")
+TEMPLATES = files("toolhop_agents") / "templates"
+CHATML = (TEMPLATES / "chatml-tools.jinja").read_text(encoding="utf-8")
+LLAMA = """{{ '<|begin|>' }}{% for m in messages %}<|start|>{{ 'ipython' if m.role == 'tool' else
+m.role }}<|end|>
+
+{% if m.tool_calls %}{% for c in m.tool_calls %}{"name": {{ c.function.name | tojson }},\
+ "parameters": {{ c.function.arguments | tojson }}}{% endfor %}<|eom|>{% else %}\
+{{ m.content | trim }}<|eot|>{% endif %}{% endfor %}{% if add_generation_prompt %}\
+<|start|>assistant<|end|>
+
+{% endif %}"""
+"""In the manner of Llama 3: words beside calls are dropped, and calls end another way."""
+
+
+@pytest.fixture(scope="module")
+def tokenizer() -> PreTrainedTokenizerFast:
+    """Byte-pair encoding, learnt here from the items' own texts."""
+    learnt = Tokenizer(models.BPE())
+    learnt.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    learnt.decoder = decoders.ByteLevel()
+    special = ["<|im_start|>", "<|im_end|>", "<|endoftext|>", "<|begin|>", "<|start|>", "<|end|>",
+               "<|eot|>", "<|eom|>"]  # fmt: skip
+    trainer = trainers.BpeTrainer(
+        vocab_size=1500, special_tokens=special, show_progress=False,
+        initial_alphabet=pre_tokenizers.ByteLevel.alphabet(),
+    )  # fmt: skip
+    texts = [json.dumps(one.parameters) + one.description for item in BUILTIN.items
+             for one in (tool.schema for tool in item.tools.values())]  # fmt: skip
+    learnt.train_from_iterator(texts, trainer)
+    special_ones = {"eos_token": "<|im_end|>", "pad_token": "<|endoftext|>"}
+    return PreTrainedTokenizerFast(tokenizer_object=learnt, chat_template=CHATML, **special_ones)
+
+
+@pytest.fixture(scope="module")
+def pool() -> Iterator[PlainEnvironments]:
+    with PlainEnvironments(RunSettings(data="builtin", sandbox="process"), most=8) as opened:
+        yield opened
+
+
+def heard(text: str) -> list[Message]:
+    """A conversation out of what a model is given."""
+    found: list[Message] = []
+    calls: tuple[RawCall, ...] = ()
+    for role, content in re.findall(r"<\|im_start\|>(\w+)\n(.*?)<\|im_end\|>", text, re.DOTALL):
+        match role:
+            case "system":
+                found.append(SystemMessage(content))
+            case "assistant":
+                reply = tagged_calls(Reply(content))
+                calls = reply.calls
+                found.append(AssistantMessage(reply.content, calls))
+            case "user" if content.startswith("<tool_response>"):
+                (call, *calls_left) = calls
+                calls = tuple(calls_left)
+                result = content.removeprefix("<tool_response>\n").removesuffix(
+                    "\n</tool_response>"
+                )
+                found.append(ToolMessage(call.id, call.name, result))
+            case _:
+                found.append(UserMessage(content))
+    return found
+
+
+def spoken(reply: Reply) -> str:
+    """As a model of the template writes it; arguments that are no object as a text."""
+    text = reply.content
+    for call in reply.calls:
+        try:
+            given = json.loads(call.arguments)
+        except ValueError:
+            given = call.arguments
+        arguments = json.dumps(given if isinstance(given, dict) else call.arguments,
+                               ensure_ascii=False)  # fmt: skip
+        text += f'<tool_call>\n{{"name": {json.dumps(call.name)}, "arguments": {arguments}}}'
+        text += "\n</tool_call>"
+    return text
+
+
+class Policy:
+    """A scripted agent that is given tokens and writes tokens."""
+
+    def __init__(
+        self,
+        tokenizer: PreTrainedTokenizerFast,
+        agent: str = AGENT,
+        call_format: CallFormat = CallFormat.NATIVE,
+    ) -> None:
+        self.tokenizer, self.agent, self.call_format = tokenizer, agent, call_format
+        self.given: list[list[int]] = []
+        self.wrote: list[list[int]] = []
+
+    def __call__(self, conversations: list[list[int]]) -> list[Written]:
+        return [self._turn(one) for one in conversations]
+
+    def _turn(self, ids: list[int]) -> Written:
+        messages = heard(self.tokenizer.decode(ids))
+        item = item_of(BUILTIN, messages)
+        native = self.call_format is CallFormat.NATIVE
+        schemas = [tool.schema for tool in item.tools.values()] if native else []
+        reply = said(item, messages, schemas, self.call_format, self.agent)
+        written = self.tokenizer.encode(spoken(reply) + "<|im_end|>", add_special_tokens=False)
+        self.given.append(ids)
+        self.wrote.append(written)
+        return written, [-0.5] * len(written)
+
+
+def test_the_scores_of_a_run_item_by_item_and_tokens_as_written(
+    pool: PlainEnvironments, tokenizer: PreTrainedTokenizerFast, tmp_path: Path
+) -> None:
+    expected = run_scores(tmp_path)
+    policy = Policy(tokenizer)
+    found = play(pool, list(expected), tokenizer, policy)
+    assert {one.item: one.reward for one in found} == {
+        item: one.value("strict") for item, one in expected.items()
+    }
+    assert sum(one.conduct.failed_calls for one in expected.values()) > len(expected) / 2
+    for one in found:
+        check_aligned(one, policy)
+    assert sum(len(turns(one)) for one in found) == len(policy.wrote)
+
+
+def turns(rollout: Rollout) -> list[list[int]]:
+    """The tokens of each of the model's turns, by the mask."""
+    found: list[list[int]] = []
+    before = 0
+    for token, mine in zip(rollout.completion_ids, rollout.env_mask, strict=True):
+        if mine and not before:
+            found.append([])
+        if mine:
+            found[-1].append(token)
+        before = mine
+    return found
+
+
+def check_aligned(rollout: Rollout, policy: Policy) -> None:
+    """The mask is on what the policy wrote, and each turn went on from all tokens before it."""
+    whole = rollout.prompt_ids + rollout.completion_ids
+    own = [
+        (given, wrote)
+        for given, wrote in zip(policy.given, policy.wrote, strict=True)
+        if whole[: len(given) + len(wrote)] == given + wrote
+    ]
+    assert turns(rollout) == [wrote for _, wrote in own]
+    assert own[0][0] == rollout.prompt_ids
+    assert rollout.logprobs == [-0.5 * one for one in rollout.env_mask]
+
+
+def test_the_tokens_are_those_of_the_whole_conversation(
+    pool: PlainEnvironments, tokenizer: PreTrainedTokenizerFast
+) -> None:
+    """As the template shows it and the tokenizer reads it, down to the last line break."""
+    items = [item.id for item in BUILTIN.items[:6]]
+    for one in play(pool, items, tokenizer, Policy(tokenizer, "oracle")):
+        conversation = heard(tokenizer.decode(one.prompt_ids + one.completion_ids))
+        assert isinstance(conversation[-1], AssistantMessage)
+        tools = [tool.schema for tool in BUILTIN.by_id[one.item].tools.values()]
+        asked = [message for message in conversation if not isinstance(message, SystemMessage)]
+        again = TokenizedEpisode(tokenizer, asked, tools).prompt_ids
+        begun = tokenizer.encode("\n<|im_start|>assistant\n", add_special_tokens=False)
+        assert again == one.prompt_ids + one.completion_ids + begun
+        assert one.reward == 1
+
+
+def test_calls_as_text(
+    pool: PlainEnvironments, tokenizer: PreTrainedTokenizerFast, tmp_path: Path
+) -> None:
+    expected = run_scores(tmp_path, limit="5", call_format="text")
+    policy = Policy(tokenizer, call_format=CallFormat.TEXT)
+    found = play(pool, list(expected), tokenizer, policy, call_format="text")
+    assert {one.item: one.reward for one in found} == {
+        item: one.value("strict") for item, one in expected.items()
+    }
+    for one in found:
+        check_aligned(one, policy)
+
+
+def test_another_template_and_a_turn_that_was_cut(tokenizer: PreTrainedTokenizerFast) -> None:
+    before = tokenizer.chat_template
+    call = AssistantMessage("aside", (RawCall("1", "f", '{"x": 1}'),))
+    given = [ToolMessage("1", "f", "42")]
+    try:
+        tokenizer.chat_template = LLAMA
+        ends = tokenizer.convert_tokens_to_ids(["<|eot|>", "<|eom|>"])
+        for end, closed in (("<|eom|>", ""), ("<|eot|>", ""), ("", "<|eot|>")):
+            episode = TokenizedEpisode(tokenizer, [UserMessage("Why?")], [], ends=ends)
+            wrote = tokenizer.encode('{"name": "f"}' + end, add_special_tokens=False)
+            assert episode.wrote(wrote) == Reply(
+                '{"name": "f"}', finish_reason="stop" if end else "length"
+            )
+            episode.add(episode.heard(call, given))
+            assert tokenizer.decode(episode.ids) == (
+                "<|begin|><|start|>user<|end|>\n\nWhy?<|eot|><|start|>assistant<|end|>\n\n"
+                f'{{"name": "f"}}{end}{closed}<|start|>ipython<|end|>\n\n42<|eot|>'
+                "<|start|>assistant<|end|>\n\n"
+            )
+            assert episode.logprobs is None
+    finally:
+        tokenizer.chat_template = before
+
+
+def test_what_ends_a_rollout(
+    pool: PlainEnvironments, tokenizer: PreTrainedTokenizerFast, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    items = [BUILTIN.items[0].id]
+    (whole,) = play(pool, items, tokenizer, Policy(tokenizer, "oracle"))
+    most = len(turns(whole)[0]) + 1
+    (one,) = play(pool, items, tokenizer, Policy(tokenizer, "oracle"), most_tokens=most)
+    assert one.completion_ids == turns(whole)[0]  # and no feedback that nobody would answer
+    assert one.trace.ended is not None
+    assert one.trace.ended.ending is Ending.STOPPED
+    assert one.reward == 0
+    (one,) = play(pool, items, tokenizer, Policy(tokenizer, "oracle"), turn_limit=1)
+    assert one.completion_ids == turns(whole)[0]
+
+    async def lose(self: Episode, reply: Reply) -> None:
+        raise SandboxFault("of the test")
+
+    monkeypatch.setattr(Episode, "step", lose)
+    (one,) = play(pool, items, tokenizer, Policy(tokenizer, "oracle"))
+    assert one.reward is None
+
+
+def test_calls_are_found_in_tags() -> None:
+    text = 'Now.\n<tool_call>\n{"name": "f", "arguments": {"x": 1}}\n</tool_call>'
+    found = tagged_calls(Reply(text + text.replace("Now.", "") + "<tool_call>{nothing</tool_call>"))
+    assert found.content == "Now.\n\n<tool_call>{nothing</tool_call>"
+    assert [(one.name, one.arguments) for one in found.calls] == [("f", '{"x": 1}')] * 2
+    said = Reply('<tool_call>{"name": "f", "arguments": "{x"}')
+    assert tagged_calls(said).calls == (RawCall("call_1", "f", "{x"),)
+    assert tagged_calls(Reply('<tool_call>{"arguments": {}}</tool_call>')).calls == ()
+
+
+def test_a_step_of_grpo(
+    pool: PlainEnvironments, tokenizer: PreTrainedTokenizerFast, tmp_path: Path
+) -> None:
+    torch = pytest.importorskip("torch")
+    trl = pytest.importorskip("trl")
+    from datasets import Dataset
+    from transformers import Qwen2Config, Qwen2ForCausalLM
+
+    torch.manual_seed(0)
+    sizes = {"hidden_size": 32, "intermediate_size": 64, "num_hidden_layers": 2,
+             "num_attention_heads": 2, "num_key_value_heads": 2}  # fmt: skip
+    model = Qwen2ForCausalLM(Qwen2Config(vocab_size=len(tokenizer), **sizes))
+    before = {name: one.detach().clone() for name, one in model.named_parameters()}
+    seen: list[dict[str, Any]] = []
+
+    def read(reply: Reply) -> Reply:
+        """An untrained model calls nothing: whatever it wrote is a call, so that feedback comes."""
+        return Reply(reply.content, (RawCall("1", "nowhere", "{}"),))
+
+    roll = rollout_func(pool, read=read, most_tokens=400, turn_limit=2)
+
+    def kept(prompts: list[str], trainer: Any) -> dict[str, Any]:
+        seen.append(roll(prompts, trainer))
+        return dict(seen[-1])
+
+    def apart(completions: Sequence[Any], **fields: Any) -> list[float]:
+        """Rewards that differ within a group, without which nothing is learnt."""
+        assert fields[REWARD] == reward_of(completions, **fields) == [0.0] * len(completions)
+        return [float(number) for number in range(len(completions))]
+
+    trainer = trl.GRPOTrainer(
+        model,
+        reward_funcs=[reward_of, apart],
+        rollout_func=kept,
+        processing_class=tokenizer,
+        train_dataset=Dataset.from_list(rows(pool)[:2]),
+        args=trl.GRPOConfig(
+            output_dir=str(tmp_path), max_steps=1, per_device_train_batch_size=2,
+            num_generations=2, max_completion_length=12, learning_rate=0.01, use_cpu=True,
+            bf16=False, report_to=[], disable_tqdm=True, save_strategy="no",
+        ),
+    )  # fmt: skip
+    trainer.train()
+    (output,) = seen
+    for ids, mask in zip(output["completion_ids"], output["env_mask"], strict=True):
+        assert len(ids) == len(mask)
+        assert mask[0] == mask[-1] == 1
+        assert 0 in mask  # the feedback
+        assert sum(mask) <= 24
+        text = tokenizer.decode([one for one, mine in zip(ids, mask, strict=True) if not mine])
+        assert "There is no tool" in text
+    assert any(not torch.equal(before[name], one) for name, one in model.named_parameters())
+    assert trainer.state.log_history[0]["completions/mean_length"] == pytest.approx(
+        sum(map(sum, output["env_mask"])) / 2
+    )
+
+
+def test_schemas_out_of_signatures_lose_what_ours_say() -> None:
+    """Why not TRL's `environment_factory`: there tools are methods, read by their signatures."""
+    from transformers.utils import get_json_schema
+
+    schemas = [tool.schema for item in BUILTIN.items for tool in item.tools.values()]
+    made = [get_json_schema(as_function(one))["function"]["parameters"] for one in schemas]
+    pairs = [(dict(one.parameters), other) for one, other in zip(schemas, made, strict=True)]
+    lost = [one for one, other in pairs if keywords(one) - keywords(other)]
+    same = sum(one == other for one, other in pairs)
+    print(f"{len(pairs)} schemas, {same} the same, {len(lost)} without a keyword that they had")
+    assert len(pairs) > 100
+    assert same == 0
+    assert len(lost) == len(pairs)
+
+
+WORDS = {"string": str, "integer": int, "number": float, "boolean": bool, "array": list,
+         "object": dict, "null": type(None)}  # fmt: skip
+
+
+def hint(schema: dict[str, Any]) -> Any:
+    """All that a type hint can say of it."""
+    if "enum" in schema:
+        return Literal[tuple(schema["enum"])]
+    kind = schema.get("type", "string")
+    if kind == "array" and "items" in schema:
+        return list[hint(schema["items"])]  # type: ignore[misc] # made at run time
+    kinds = [kind] if isinstance(kind, str) else kind
+    return functools.reduce(operator.or_, (WORDS[one] for one in kinds))
+
+
+def as_function(schema: ToolSchema) -> Callable[..., None]:
+    """With the signature and the docstring that say most of the schema."""
+    parameters: Any = schema.parameters
+    properties: dict[str, Any] = parameters["properties"]
+
+    def tool() -> None:
+        pass
+
+    tool.__name__ = schema.name
+    described = "\n".join(f"    {n}: {one.get('description', n)}" for n, one in properties.items())
+    tool.__doc__ = f"{schema.description}\n\nArgs:\n{described}\n"
+    types = {name: WORDS[str(one.get("type", "string"))] for name, one in properties.items()}
+    types = {name: hint(one) for name, one in properties.items()}
+    tool.__annotations__ = types
+    required = parameters.get("required", [])
+    tool.__signature__ = inspect.Signature(  # type: ignore[attr-defined] # as inspect reads it
+        sorted(
+            (
+                inspect.Parameter(
+                    name,
+                    inspect.Parameter.POSITIONAL_OR_KEYWORD,
+                    default=inspect.Parameter.empty if name in required else None,
+                    annotation=types[name],
+                )
+                for name in properties
+            ),
+            key=lambda one: one.default is None,
+        )
+    )
+    return tool
+
+
+def keywords(schema: object) -> set[str]:
+    """Those of JSON Schema that say what a value may be."""
+    if isinstance(schema, list):
+        return set().union(*map(keywords, schema))
+    if not isinstance(schema, dict):
+        return set()
+    found = set().union(*map(keywords, schema.values()))
+    return found | (schema.keys() & LIMITS)
+
+
+LIMITS = {"enum", "default", "minimum", "maximum", "items", "pattern", "minItems", "maxItems",
+          "minLength", "maxLength"}  # fmt: skip

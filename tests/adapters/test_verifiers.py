@@ -1,0 +1,132 @@
+"""`vf-eval toolhop`, the peer's own command with its harness `null`: scores, feedback, schemas,
+what a model is sent, and rollouts that fail. The harness needs uv and a package index.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.adapters.played import AGENT, run_scores
+from toolhop_agents.models.loopback import LoopbackServer, Request
+from toolhop_agents.scripted.choose import choose
+from toolhop_agents.scripted.responder import metered, responder
+from toolhop_env.messages import Reply
+from toolhop_env.trace import Called, from_lines
+from toolhop_tools.load import load
+from toolhop_tools.model import ToolSchema
+
+pytest.importorskip("verifiers", reason="needs verifiers: make test-adapters")
+pytestmark = [pytest.mark.heavy, pytest.mark.filterwarnings("default")]
+BUILTIN = load("builtin")
+BIN = Path(sys.executable).parent
+
+
+def evaluated(folder: Path, base_url: str, *flags: str, **settings: object) -> dict[str, Any]:
+    """Traces by item, of an evaluation in `folder`."""
+    path = os.pathsep.join((str(BIN), os.environ["PATH"]))  # uv is there
+    done = subprocess.run(
+        [str(BIN / "vf-eval"), "toolhop", "--no-push", "--no-rich", "--model", "scripted",
+         "--client.base-url", base_url, "--client.api-key-var", "NO_KEY",
+         "--env.agent.harness.id", "null", "--env.agent.runtime.type", "subprocess",
+         "--env.taskset.settings", json.dumps({"sandbox": "process"} | settings),
+         "--max-concurrent", "4", *flags],
+        cwd=folder, capture_output=True, text=True, timeout=500, env=os.environ | {"PATH": path},
+    )  # fmt: skip
+    assert done.returncode in (0, 1), done.stdout + done.stderr
+    (found,) = folder.glob("outputs/*/traces.jsonl")
+    episodes = [json.loads(line) for line in found.read_text(encoding="utf-8").splitlines()]
+    traces = [trace for one in episodes for trace in one["traces"]]
+    return {one["task"]["data"]["id"]: one for one in traces}
+
+
+@contextmanager
+def serving(agent: str = AGENT) -> Iterator[str]:
+    """The address of `toolhop serve`."""
+    command = [str(BIN / "toolhop"), "serve", "--agent", agent]
+    environment = os.environ | {"PYTHONUNBUFFERED": "1"}
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment) as process:
+        assert process.stdout is not None
+        try:
+            yield process.stdout.readline().strip()
+        finally:
+            process.terminate()
+            process.wait(30)
+
+
+def feedback(trace: Any) -> list[str]:
+    """Of our trace."""
+    ours = from_lines(json.dumps(one).encode() for one in trace["info"]["toolhop_trace"])
+    return [one.feedback for one in ours.events if isinstance(one, Called)]
+
+
+def results(trace: Any) -> list[str]:
+    """What the harness's conversation has as results of calls."""
+    messages = [node["message"] for node in trace["nodes"]]
+    return [one["content"] for one in messages if one["role"] == "tool"]
+
+
+def test_the_scores_of_a_run_item_by_item(tmp_path: Path) -> None:
+    expected = run_scores(tmp_path / "run")
+    with serving() as base_url:
+        found = evaluated(tmp_path, base_url)
+    assert found.keys() == expected.keys()
+    for item, before in expected.items():
+        trace = found[item]
+        assert trace["errors"] == []
+        assert trace["rewards"]["toolhop"]["score"] == before.value("strict"), item
+        wanted = {
+            name: value for name in before.values if (value := before.value(name)) is not None
+        }
+        assert trace["metrics"] == pytest.approx(wanted), item
+        # The last results of an episode that a limit ends are not asked about any more.
+        assert results(trace) == feedback(trace)[: len(results(trace))]
+    assert sum(one.conduct.failed_calls for one in expected.values()) > len(expected) / 2
+
+
+def test_settings_schemas_and_what_the_model_may_not_see(tmp_path: Path) -> None:
+    offered, heard = list[ToolSchema](), list[str]()
+    answer = metered(responder(BUILTIN, choose(AGENT), 0))
+
+    def said(request: Request) -> Reply:
+        offered.extend(request.tools)
+        heard.append(json.dumps(request.body))
+        return answer(request)
+
+    expected = run_scores(tmp_path / "run", limit="6", feedback="minimal", turn_limit=20)
+    weights = json.dumps({"strict": 1, "failed_calls": -0.5})
+    with LoopbackServer(said) as server:
+        found = evaluated(
+            tmp_path, server.base_url, "-n", "6", "--env.taskset.feedback", "minimal",
+            "--env.taskset.weights", weights, turn_limit=20,
+        )  # fmt: skip
+    assert not server.errors
+    for item, before in expected.items():
+        worth = (before.value("strict") or 0) - 0.5 * before.conduct.failed_calls
+        assert found[item]["rewards"]["toolhop"]["score"] == worth
+    items = [BUILTIN.by_id[name] for name in expected]
+    schemas = [tool.schema for item in items for tool in item.tools.values()]
+    assert offered
+    assert [one for one in offered if one not in schemas] == []
+    sources = [tool.program.source for item in items for tool in item.tools.values()]
+    assert not any(json.dumps(source)[1:-1] in text for source in sources for text in heard)
+
+
+def test_rollouts_that_fail_are_errors_and_give_their_worker_back(tmp_path: Path) -> None:
+    def said(request: Request) -> Reply:
+        raise RuntimeError("of the test")
+
+    with LoopbackServer(said) as server:
+        found = evaluated(tmp_path, server.base_url, "-n", "3", max_samples=1)
+    assert len(found) == 3  # each in its turn, on the one worker
+    for trace in found.values():
+        assert "of the test" in str(trace["errors"])
+        assert not any(trace["rewards"].values())
