@@ -18,7 +18,6 @@ import json
 import subprocess
 import sys
 import tempfile
-import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -111,7 +110,8 @@ if not child:
     os.execv(sys.argv[1], sys.argv[1:])
 _, status, used = os.wait4(child, 0)
 code = os.waitstatus_to_exitcode(status)
-print(json.dumps([code, time.perf_counter() - began, used.ru_utime + used.ru_stime, used.ru_maxrss]))
+took_s = time.perf_counter() - began
+print(json.dumps([code, took_s, used.ru_utime + used.ru_stime, used.ru_maxrss]))
 """
 """Runs a command. What a process was before it became another program counts for its peak memory,
 so that it is begun by a small one."""

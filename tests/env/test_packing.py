@@ -14,6 +14,7 @@ import pytest
 from tests.env.test_run_index import events, write
 from toolhop_env.attempt import Attempt, counting
 from toolhop_env.runs import segments
+from toolhop_env.runs.elsewhere import Elsewhere
 from toolhop_env.runs.files import StoreError, write_atomic
 from toolhop_env.runs.index import INDEX
 from toolhop_env.runs.judgements import Judgement
@@ -207,6 +208,10 @@ class BrokenDisk(Disk):
         self.step()
         super().remove(path)
 
+    def put(self, path: Path, url: str) -> Elsewhere:
+        self.step()
+        return super().put(path, url)
+
 
 class KillingDisk(BrokenDisk):
     """Ends the process there; in the midst of writing, where it is a file that is written."""
@@ -238,11 +243,17 @@ def fails(store: RunStore, steps: int) -> bool:
 
 def dies(store: RunStore, steps: int) -> bool:
     """The same in a process that is killed there."""
+    return killed(lambda: pack(store, FEW, disk=KillingDisk(steps)))
+
+
+def killed(act: Callable[[], object]) -> bool:
+    """Whether a process that does this is killed."""
     child = os.fork()
     if not child:
-        with store.held():
-            pack(store, FEW, disk=KillingDisk(steps))
-        os._exit(0)
+        try:
+            act()
+        finally:
+            os._exit(0)
     _, status = os.waitpid(child, 0)
     return os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGKILL
 

@@ -215,7 +215,8 @@ def move(store: RunStore, url: str, *, stop: Event | None = None, disk: Disk = D
 class Packer:
     """Packs while a run is played, in a thread of its own.
 
-    Packing stops at a fault, and the run does not: episodes then stay files, and segments here.
+    A fault stops no run: episodes stay files, or segments here, until packing is tried again, after
+    as many episodes as a segment has and at the end.
     """
 
     def __init__(
@@ -228,7 +229,7 @@ class Packer:
         self._finished = 0
         self._stop = Event()
         self.fault = ""
-        """Why no more is packed; empty for no reason."""
+        """Why the last try packed or moved less than it should; empty where it did not."""
         self._begin()  # what an earlier session, or an earlier version, left
 
     def __enter__(self) -> Self:
@@ -245,7 +246,7 @@ class Packer:
 
     @property
     def _is_idle(self) -> bool:
-        return not self.fault and (self._under_way is None or self._under_way.done())
+        return self._under_way is None or self._under_way.done()
 
     def _begin(self, *, all_left: bool = False) -> None:
         self._finished = 0
@@ -256,6 +257,7 @@ class Packer:
             pack(self._store, self._packing, all_left=all_left, stop=self._stop)
             if self._url is not None:
                 move(self._store, self._url, stop=self._stop)
+            self.fault = ""
         except StoreError as error:
             self.fault = str(error)
 
@@ -268,6 +270,6 @@ class Packer:
         """
         if at_once:
             self._stop.set()
-        elif not self.fault:
+        else:
             self._begin(all_left=self._url is not None)
         self._thread.shutdown(wait=True)
