@@ -29,7 +29,8 @@ from toolhop_agents.report.pack import Chunks
 from toolhop_agents.report.page import render
 from toolhop_agents.report.runs import open_sources
 from toolhop_env.benchmarks import named
-from toolhop_env.runs.store import EPISODES, RunStore
+from toolhop_env.runs.files import EPISODES
+from toolhop_env.runs.store import RunStore
 from toolhop_tools.load import load
 
 UNTIL = """

@@ -33,7 +33,8 @@ from toolhop_agents.runs.settings import RunSettings
 from toolhop_agents.runs.unit import Units
 from toolhop_agents.scripted.choose import choose
 from toolhop_agents.scripted.model import ScriptedModel
-from toolhop_env.runs.store import EPISODES, RunStore
+from toolhop_env.runs.files import EPISODES
+from toolhop_env.runs.store import RunStore
 from toolhop_env.summary import summarize
 from toolhop_sandbox.base import Program
 from toolhop_sandbox.canned import CannedSandbox

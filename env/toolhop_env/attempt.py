@@ -28,6 +28,17 @@ class Key(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
+class Place:
+    """Where a trace lies that was packed with others (`toolhop_env.runs.segments`)."""
+
+    segment: str
+    """Name of the segment."""
+    offset: int
+    length: int
+    """Bytes as packed."""
+
+
+@dataclass(frozen=True, slots=True)
 class Attempt:
     """One attempt at an episode, whatever became of it. Small: no conversation is in it."""
 
@@ -63,6 +74,8 @@ class Attempt:
     """How the item's tools were shown (`toolhop_tools.perturb`)."""
     file: str = ""
     """The trace file's name in the run's folder; empty for a trace that is in none."""
+    place: Place | None = None
+    """Where the trace lies since it was packed; None for a file of its own."""
     proven: bool | None = None
     """Whether a certificate proves the item; None where nothing is known of it."""
     judge: str = ""
@@ -72,6 +85,18 @@ class Attempt:
     def key(self) -> Key:
         """What it is an attempt at."""
         return Key(self.item, self.mode, self.epoch)
+
+    @property
+    def stored_in(self) -> str:
+        """The file that holds the trace, from the run's folder on."""
+        if self.place is None:
+            return f"episodes/{self.file}"
+        return f"segments/{self.place.segment}.traces.jsonl.gz"
+
+    @property
+    def stored_at(self) -> str:
+        """The same for people, with the episode's name where the file holds many."""
+        return self.stored_in if self.place is None else f"{self.stored_in} ({self.episode})"
 
     @property
     def cluster(self) -> str:
@@ -89,13 +114,16 @@ class Attempt:
         return self.verdict.reason if isinstance(self.verdict, Errored) else ""
 
 
-def attempt_of(trace: Trace, answers: Answers = NO_ANSWERS, *, file: str = "") -> Attempt:
+def attempt_of(
+    trace: Trace, answers: Answers = NO_ANSWERS, *, file: str = "", place: Place | None = None
+) -> Attempt:
     """What a trace that has begun comes to.
 
     Args:
         trace: of any benchmark that is installed.
         answers: what a judge said of it, by the question's id.
         file: the trace file's name.
+        place: where it lies if it is packed.
 
     Raises:
         UnknownBenchmark: the trace's benchmark is not installed here.
@@ -125,6 +153,7 @@ def attempt_of(trace: Trace, answers: Answers = NO_ANSWERS, *, file: str = "") -
         facets=benchmark.facets(start.gold),
         perturbation=start.perturbation,
         file=file,
+        place=place,
     )
 
 
@@ -135,7 +164,8 @@ def counting(attempts: Iterable[Attempt]) -> list[Attempt]:
     episodes in two runs.
     """
     best: dict[tuple[str, Key], Attempt] = {}
-    for one in sorted(attempts, key=lambda found: found.attempt):
+    # By name too: in which order traces are read depends on which are packed.
+    for one in sorted(attempts, key=lambda found: (found.attempt, found.file)):
         key = (one.agent, one.key)
         if key not in best or isinstance(best[key].verdict, Errored):
             best[key] = one

@@ -23,7 +23,8 @@ from toolhop_env.feedback import Level
 from toolhop_env.limits import EpisodeLimits
 from toolhop_env.messages import Reply
 from toolhop_env.reading import CallFormat
-from toolhop_env.runs.store import EPISODES, RunStore
+from toolhop_env.runs.files import EPISODES
+from toolhop_env.runs.store import RunStore
 from toolhop_env.setting import Setting
 from toolhop_env.trace import Trace
 from toolhop_sandbox.base import Limits, Sandbox

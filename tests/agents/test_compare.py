@@ -127,8 +127,8 @@ def test_an_agent_that_errs_is_told_from_the_oracle(play: Play) -> None:
         one, other = comparison.pairing.sides
         assert one.answer(pair.before) == "16"
         assert other.answer(pair.after) != "16"
-        assert one.trace(pair.before).is_file()
-        assert other.trace(pair.after).is_file()
+        assert Path(one.stored_at(pair.before)).is_file()
+        assert Path(other.stored_at(pair.after)).is_file()
 
 
 def test_two_runs_of_the_oracle_do_not_differ(play: Play) -> None:

@@ -18,8 +18,8 @@ from toolhop_agents.runs.execute import execute
 from toolhop_agents.runs.merge import merged_run
 from toolhop_agents.runs.settings import RunSettings
 from toolhop_agents.runs.unit import Units
-from toolhop_env.runs.files import StoreError
-from toolhop_env.runs.store import EPISODES, ITEMS, RunStore
+from toolhop_env.runs.files import EPISODES, StoreError
+from toolhop_env.runs.store import ITEMS, RunStore
 from toolhop_tools.load import load
 
 SETTINGS = RunSettings(

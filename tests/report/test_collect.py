@@ -22,8 +22,7 @@ from toolhop_agents.report.page import render
 from toolhop_agents.report.runs import open_sources
 from toolhop_env.attempt import attempt_of, counting
 from toolhop_env.feedback import Level
-from toolhop_env.runs.files import StoreError
-from toolhop_env.runs.store import EPISODES
+from toolhop_env.runs.files import EPISODES, StoreError
 from toolhop_env.summary import summarize
 from toolhop_env.trace import Ending
 

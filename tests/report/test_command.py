@@ -17,7 +17,7 @@ from tests.report.made import SOLVED, Script, write_run
 from toolhop_agents.ablate.folder import AblationFolder
 from toolhop_agents.ablate.plain import to_json
 from toolhop_agents.ablate.result import result
-from toolhop_env.runs.store import EPISODES
+from toolhop_env.runs.files import EPISODES
 
 
 def report(*arguments: object) -> subprocess.CompletedProcess[str]:

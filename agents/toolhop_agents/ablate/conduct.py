@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from pathlib import Path
 
 from toolhop_agents.ablate.design import Ablation, Arm, DesignError, Factor
 from toolhop_agents.ablate.folder import AblationFolder
@@ -25,7 +24,7 @@ from toolhop_env.messages import Origin
 from toolhop_env.pairs.pair import by_key
 from toolhop_env.runs.files import StoreError
 from toolhop_env.runs.progress import progress as run_progress
-from toolhop_env.runs.store import EPISODES, RunStore, read_trace
+from toolhop_env.runs.store import RunStore
 from toolhop_sandbox.outcome import JSON
 
 FINISHED = "success"
@@ -159,13 +158,13 @@ def _changed(store: RunStore, settings: RunSettings) -> dict[str, JSON]:
     return {name: plain[name] for name in names if plain[name] != own.get(name)}
 
 
-def _parents(folder: AblationFolder, arm: Arm) -> Mapping[Key, tuple[str, Path]]:
-    """By episode what its branch resumes from: the name by which it is reported, and the trace."""
+def _parents(folder: AblationFolder, arm: Arm) -> Mapping[Key, tuple[RunStore, Attempt]]:
+    """By episode what its branch resumes from."""
     store = folder.store(arm.base)
     if store is None:
         raise StoreError(f"{folder.path} has no {arm.base.name}, which {arm.name} resumes from")
     return {
-        key: (f"{arm.base.name}/{one.episode}", store.folder / EPISODES / one.file)
+        key: (store, one)
         for key, one in by_key(store.attempts()).items()
         if one.failure is not None and not one.errored
     }
@@ -177,13 +176,17 @@ class _Starts:
 
     ablation: Ablation
     arm: Arm
-    parents: Mapping[Key, tuple[str, Path]]
+    parents: Mapping[Key, tuple[RunStore, Attempt]]
 
     def __call__(self, unit: WorkUnit) -> Prefix:
         """See `LocalExecutor.starts`. The parent's trace is read when its branch begins."""
-        origin, path = self.parents[unit.key]
-        found = fork(read_trace(path), self.ablation.verbosity(self.arm.level), origin=origin)
+        store, parent = self.parents[unit.key]
+        origin = f"{self.arm.base.name}/{parent.episode}"
+        level = self.ablation.verbosity(self.arm.level)
+        found = fork(store.trace(parent), level, origin=origin)
         if found is None:
-            raise StoreError(f"{path} has no failed call any more: it was changed")
+            raise StoreError(
+                f"{store.folder / parent.stored_at} has no failed call any more: it was changed"
+            )
         reply = found.reply and replace(found.reply, origin=Origin.RESUMED)
         return Prefix(found.kept, reply)

@@ -22,9 +22,17 @@ from toolhop_agents.ablate.contrasts import Arms
 from toolhop_agents.ablate.design import Ablation, Arm
 from toolhop_agents.runs.manifest import folder_name
 from toolhop_env.formats import Document, FormatError, checked, upgraded
-from toolhop_env.runs.files import StoreError, fresh_folder, held, write_atomic
+from toolhop_env.runs.files import (
+    EPISODES,
+    MANIFEST,
+    SEGMENTS,
+    StoreError,
+    fresh_folder,
+    held,
+    write_atomic,
+)
 from toolhop_env.runs.manifest_formats import renamed_settings
-from toolhop_env.runs.store import EPISODES, MANIFEST, RunStore
+from toolhop_env.runs.store import RunStore
 
 ABLATION = "ablation.json"
 
@@ -101,7 +109,7 @@ class AblationFolder:
         folder = self.path / arm.name
         if (folder / MANIFEST).is_file():
             return RunStore(folder)
-        if folder.exists() and any((folder / EPISODES).glob("*")):
+        if any(any((folder / name).glob("*")) for name in (EPISODES, SEGMENTS)):
             raise StoreError(f"{folder} has episodes and no {MANIFEST}; put it back")
         return None
 

@@ -8,7 +8,6 @@ from toolhop_agents.ablate.design import Ablation, Arm
 from toolhop_agents.ablate.result import Discordant, Result, Row, Saving, code, hop
 from toolhop_env.attempt import Attempt
 from toolhop_env.pairs.line import Line
-from toolhop_env.runs.store import EPISODES
 from toolhop_env.spending import Spent
 from toolhop_sandbox.outcome import JSON
 
@@ -28,8 +27,8 @@ def to_json(ablation: Ablation, found: Result) -> dict[str, JSON]:
 
 
 def path_of(arm: Arm, episode: Attempt) -> str:
-    """The trace file of an episode, from the ablation's folder on."""
-    return f"{arm.name}/{EPISODES}/{episode.file}"
+    """Where the trace of an episode is, from the ablation's folder on."""
+    return f"{arm.name}/{episode.stored_at}"
 
 
 def _row(row: Row, confidence: float) -> JSON:

@@ -29,7 +29,7 @@ OF_A_RUN = frozenset(
     {
         "certificates", "certified_only", "epochs", "forked_from", "into", "log_dir", "otel",
         "retry_on_error", "run_call_limit", "run_cost_limit", "run_time_limit_s",
-        "run_token_limit", "siblings",
+        "run_token_limit", "segments_to", "siblings",
     }
 )  # fmt: skip
 """Settings that mean something to `toolhop run` alone."""

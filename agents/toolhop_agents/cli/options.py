@@ -37,7 +37,7 @@ SECTIONS: Mapping[str, tuple[str, ...]] = {
                 "tool_memory_mib"),
     "Limits": ("turn_limit", "call_limit", "token_limit", "time_limit_s", "cost_limit",
                "run_token_limit", "run_call_limit", "run_time_limit_s", "run_cost_limit"),
-    "Keeping and watching": ("max_samples", "retry_on_error", "log_dir", "otel"),
+    "Keeping and watching": ("max_samples", "retry_on_error", "log_dir", "segments_to", "otel"),
 }  # fmt: skip
 """Settings of a run by the heading of their flags in help texts."""
 _UNITS = ("_s", "_mib")

@@ -90,8 +90,7 @@ def run(
     if estimate:
         job = sampled(job, estimate)
     ended = _play(job, errors)
-    if ended.fault:
-        errors.print(f"the run stopped: {ended.fault}", markup=False)
+    _print_faults(errors, ended)
     if estimate:
         print_estimate(job, ended, as_json=as_json, console=table_console())
     else:
@@ -154,6 +153,14 @@ def _print_figures(job: Job, ended: Run, *, as_json: bool) -> None:
         "findings": [finding.to_json() for finding in findings],
     }
     click.echo(json.dumps(figures, ensure_ascii=False))
+
+
+def _print_faults(errors: Console, ended: Run) -> None:
+    if ended.fault:
+        errors.print(f"the run stopped: {ended.fault}", markup=False)
+    if ended.unpacked:
+        again = "`toolhop run --resume` tries again"
+        errors.print(f"not all episodes are packed: {ended.unpacked}; {again}", markup=False)
 
 
 def _print_left_out(errors: Console, job: Job) -> None:

@@ -17,7 +17,8 @@ from toolhop_agents.trace_view import episode_lines
 from toolhop_env.attempt import Attempt, attempt_of
 from toolhop_env.benchmarks import named
 from toolhop_env.measures import Measure
-from toolhop_env.runs.store import EPISODES, MANIFEST, RunStore, read_trace
+from toolhop_env.runs.files import MANIFEST
+from toolhop_env.runs.store import RunStore, read_trace
 from toolhop_env.trace import to_line
 from toolhop_tools.errors import counted
 
@@ -56,7 +57,7 @@ def show(
             and (not failed or _failed(one))
         )
 
-    attempts = [one for one in _attempts(run) if fits(one)]
+    attempts = [one for one in _attempts(run, item or "") if fits(one)]
     attempts.sort(key=lambda one: natural(one.episode))
     if not attempts:
         given = [f"of {item}"] if item else []
@@ -75,7 +76,7 @@ def show(
             _print_plain(attempts)
         return
     for attempt in attempts:
-        trace = read_trace(run if run.is_file() else run / EPISODES / attempt.file)
+        trace = read_trace(run) if run.is_file() else RunStore(run).trace(attempt)
         if as_json:
             sys.stdout.buffer.writelines(to_line(event) for event in trace.events)
         else:
@@ -97,14 +98,14 @@ def _print_findings(run: Path) -> None:
         console.print(plain(text, "dim"), soft_wrap=True)
 
 
-def _attempts(run: Path) -> Iterator[Attempt]:
+def _attempts(run: Path, item: str) -> Iterator[Attempt]:
     """From the index where RUN is a folder: thousands are listed without reading a trace."""
     if run.is_file() and run.name != MANIFEST:
         trace = read_trace(run)
         if trace.events:
             yield attempt_of(trace, file=run.name)
         return
-    yield from RunStore.open(run).attempts()
+    yield from RunStore.open(run).attempts(item)
 
 
 def _failed(one: Attempt) -> bool:

@@ -125,4 +125,4 @@ def _episode(benchmark: Benchmark, side: Side, one: Attempt) -> dict[str, JSON]:
         if measure.binary
     }
     names: dict[str, JSON] = {"episode": one.episode, "answer": side.answer(one)}
-    return {**names, **right, "trace": str(side.trace(one))}
+    return {**names, **right, "trace": side.stored_at(one)}

@@ -263,9 +263,11 @@ def _episodes(pairing: Pairing, pair: Pair) -> Iterator[Text]:
         given = visible(" ".join(side.answer(episode).split())) or "(no answer)"
         if len(given) > ANSWER_CHARS:
             given = given[: ANSWER_CHARS - 1] + "…"
-        path = side.trace(episode)
+        path = side.folder / episode.stored_in
         line = Text(f"    {side.letter}  {given}\n       ")
-        yield line.append(visible(str(path)), style=f"dim link {path.resolve().as_uri()}")
+        yield line.append(
+            visible(side.stored_at(episode)), style=f"dim link {path.resolve().as_uri()}"
+        )
 
 
 def _legend(report: ComparisonReport) -> Iterator[str]:

@@ -11,15 +11,14 @@ from typing import Any
 
 from toolhop_agents.ablate.folder import ABLATION, AblationFolder
 from toolhop_env.attempt import Attempt
-from toolhop_env.benchmarks import UnknownBenchmark
 from toolhop_env.runs.files import StoreError
-from toolhop_env.runs.store import EPISODES, ITEMS, RunStore, read_trace
+from toolhop_env.runs.store import ITEMS, RunStore
 from toolhop_env.trace import Trace
 from toolhop_sandbox.outcome import JSON
 from toolhop_tools.perturb.order import tool_order
 
 HIDDEN_SETTINGS = frozenset(
-    {"cache", "certificates", "chat_template", "data", "gguf", "log_dir", "template"}
+    {"cache", "certificates", "chat_template", "data", "gguf", "log_dir", "segments_to", "template"}
 )
 """Settings that a report leaves out: addresses and paths of whoever ran it, and long texts."""
 
@@ -38,19 +37,17 @@ class RunFolder:
     """Trace files that could not be read, and why; filled by `episodes`."""
 
     def episodes(self) -> Iterator[tuple[Trace, Attempt]]:
-        """Every trace that can be read, unfinished ones included, in order of file name.
+        """Every trace that can be read, unfinished ones included, packed ones first.
 
-        A file that cannot be read or scored is noted and passed over: one bad file hides no run.
+        One that cannot be read or scored is noted and passed over: one bad file hides no run.
         """
         said = self.store.judgements()
-        for path in sorted((self.store.folder / EPISODES).glob("*.jsonl")):
+        for one in self.store.recorded():
             try:
-                trace = read_trace(path)
-                found = (trace, said.attempt(trace, file=path.name)) if trace.events else None
+                trace = one.trace()
+                found = (trace, one.scored(trace, said).attempt) if trace.events else None
             except StoreError as error:
                 self.unreadable.append(str(error))
-            except UnknownBenchmark as error:
-                self.unreadable.append(f"{path} cannot be scored: {error}")
             else:
                 if found is not None:
                     yield found

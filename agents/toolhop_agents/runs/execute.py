@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 
 import anyio
+from anyio import to_thread
 
 from toolhop_agents.approval import TerminalApprover
 from toolhop_agents.benchmarks import binding_of
@@ -29,7 +30,7 @@ from toolhop_agents.models.rate import Connections
 from toolhop_agents.models.reach import reach
 from toolhop_agents.runs import manifest as manifests
 from toolhop_agents.runs.executors.local import LocalExecutor
-from toolhop_agents.runs.job import Job, prepare
+from toolhop_agents.runs.job import Job, prepare, simulated_before
 from toolhop_agents.runs.ledger import Ledger, RunLimitReached
 from toolhop_agents.runs.manifest import Status, folder_name, manifest
 from toolhop_agents.runs.play import AgentSource, Means
@@ -41,15 +42,14 @@ from toolhop_agents.scripted.choose import choose
 from toolhop_agents.scripted.model import ScriptedModel
 from toolhop_agents.simulator import ModelSimulator, ModelWording
 from toolhop_env.attempt import Attempt
-from toolhop_env.responders import StandIns, call_key
+from toolhop_env.responders import StandIns
 from toolhop_env.runs.files import StoreError
-from toolhop_env.runs.progress import Progress, progress
+from toolhop_env.runs.packing import Packer
+from toolhop_env.runs.progress import Progress, Tally
 from toolhop_env.runs.store import RunStore
 from toolhop_env.spending import Spent
-from toolhop_env.trace import ResultOrigin
-from toolhop_env.verdicts import Call
 from toolhop_sandbox.choose import open_sandbox
-from toolhop_sandbox.outcome import JSON, Outcome
+from toolhop_sandbox.outcome import JSON
 from toolhop_sandbox.pool import PooledSandbox
 from toolhop_tools.model import Item
 
@@ -73,6 +73,8 @@ class Run:
     """The limit's setting, such as ``run_token_limit``."""
     spent: Spent = field(default_factory=Spent)
     """By all attempts of all sessions."""
+    unpacked: str = ""
+    """Why finished episodes were not packed, or segments not moved; empty where all went well."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,10 +133,10 @@ class _Begun:
 
 def _begun(job: Job) -> _Begun:
     if job.store is None:
-        return _Begun(progress([]), Spent())
-    attempts = job.store.repair_index()
-    asked = job.store.judgements().spent
-    return _Begun(progress(attempts), sum((one.spent for one in attempts), asked))
+        return _Begun(Progress(), Spent())
+    tally = Tally(spent=job.store.judgements().spent)
+    job.store.repair_index(tally.add)
+    return _Begun(tally.progress, tally.spent)
 
 
 def _nothing_left(job: Job, store: RunStore, begun: _Begun) -> Run:
@@ -149,7 +151,9 @@ def _nothing_left(job: Job, store: RunStore, begun: _Begun) -> Run:
         )  # fmt: skip
         store.write_manifest(end)
     status: Status = "success" if whole else "sampled"
-    return Run(store, status, list(store.results()), spent=begun.spent)
+    with Packer(store, url=job.settings.segments_to) as packer:
+        packer.close()
+    return Run(store, status, [*store.results()], spent=begun.spent, unpacked=packer.fault)
 
 
 class _RunSession:
@@ -169,11 +173,18 @@ class _RunSession:
         watch = self._stack.enter_context(exported(job.settings))
         sandbox, means, judge = await self._open()
         store, facts = self._folder(sandbox)
-        executor = LocalExecutor(job.settings, means, store, on_result, self._ledger, judge=judge)
+        packer = self._stack.enter_context(Packer(store, url=job.settings.segments_to))
+
+        def finished(attempt: Attempt) -> None:
+            packer.finished()
+            on_result(attempt)
+
+        executor = LocalExecutor(job.settings, means, store, finished, self._ledger, judge=judge)
         executor.starts, executor.watch = job.starts or executor.starts, watch
         on_start(Plan(job.items, self._episodes, self._at_a_time, str(store.folder)))
         left = job.left(self._begun.done)
         status, fault, stopped_by = await _play(executor, left, self._at_a_time)
+        await to_thread.run_sync(partial(packer.close, at_once=status != "success"))
         if status == "success" and self._leaves_some():
             status = "sampled"
         rates = self._connections.rates if job.settings.model else None
@@ -187,7 +198,8 @@ class _RunSession:
         except StoreError as error:
             # As after a full disk, which is the first fault to tell.
             status, fault = "error", fault or _reported(error)
-        return Run(store, status, list(store.results()), fault, stopped_by, self._ledger.spent)
+        results, spent = [*store.results()], self._ledger.spent
+        return Run(store, status, results, fault, stopped_by, spent, packer.fault)
 
     def _leaves_some(self) -> bool:
         """Whether a sample is played, and not all that was left."""
@@ -225,7 +237,7 @@ class _RunSession:
             agents = await enter_context(_agents(job, binding, answers, self._connections, address))
             stand_ins = await open_stand_ins(settings, binding, self._stack)
             if settings.simulator is not None:
-                stand_ins = replace(stand_ins, earlier=_simulated_before(job))
+                stand_ins = replace(stand_ins, earlier=simulated_before(job))
             if settings.approve:
                 stand_ins = replace(stand_ins, approver=TerminalApprover())
             judge = None
@@ -271,18 +283,6 @@ def _answers(settings: RunSettings, binding: Binding) -> Answers | None:
 def _from_file(answers: Answers, stand_ins: StandIns, unit: WorkUnit, begun: int) -> StandIns:
     turns = turns_of(answers, unit.item.id, unit.mode) or ()
     return file_results(stand_ins, turns[begun:])
-
-
-def _simulated_before(job: Job) -> dict[str, Outcome]:
-    """What the simulator answered in earlier sessions in the place of recorded tools."""
-    tools = {item.id: item.all_tools for item in job.items}
-    return {
-        call_key(tools[trace.started.item][call.verdict.tool], call.verdict.arguments): call.outcome
-        for trace in (job.store.traces() if job.store else ())
-        for call in trace.calls
-        if call.origin is ResultOrigin.SIMULATED
-        if isinstance(call.verdict, Call) and call.outcome is not None
-    }
 
 
 async def open_stand_ins(

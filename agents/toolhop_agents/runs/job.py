@@ -24,10 +24,13 @@ from toolhop_agents.runs.unit import Units, WorkUnit, left, setting
 from toolhop_agents.scripted.choose import PLANNED, choose
 from toolhop_env.attempt import Key
 from toolhop_env.reading import CallFormat
+from toolhop_env.responders import call_key
 from toolhop_env.runs.files import StoreError
 from toolhop_env.runs.progress import Progress
 from toolhop_env.runs.store import RunStore
-from toolhop_sandbox.outcome import JSON
+from toolhop_env.trace import ResultOrigin
+from toolhop_env.verdicts import Call
+from toolhop_sandbox.outcome import JSON, Outcome
 from toolhop_tools.certify.file import default_path
 from toolhop_tools.certify.model import Certificate
 from toolhop_tools.errors import BadChoice, DataProblem
@@ -173,6 +176,18 @@ def resumed(store: RunStore, settings: RunSettings, changed: Mapping[str, JSON])
             "give the old one by --gguf, or start a new run"
         )
     return Job(settings, data, data.items, store=store, changed=changed)
+
+
+def simulated_before(job: Job) -> dict[str, Outcome]:
+    """What the simulator answered in earlier sessions in the place of recorded tools."""
+    tools = {item.id: item.all_tools for item in job.items}
+    return {
+        call_key(tools[trace.started.item][call.verdict.tool], call.verdict.arguments): call.outcome
+        for trace in (job.store.traces() if job.store else ())
+        for call in trace.calls
+        if call.origin is ResultOrigin.SIMULATED
+        if isinstance(call.verdict, Call) and call.outcome is not None
+    }
 
 
 def sampled(job: Job, count: int) -> Job:

@@ -2,8 +2,9 @@
 
     merged = merged_run([RunStore.open(folder) for folder in folders], log_dir)
 
-Nothing is played or scored: traces and judges' answers are copied as they are. The new folder gets
-its manifest last, so that one that was cut short is no run.
+Nothing is played or scored: traces and judges' answers are copied as they are, segments whole; one
+that was moved elsewhere stays there, and the new run points to it. The new folder gets its manifest
+last, so that one that was cut short is no run.
 """
 
 from __future__ import annotations
@@ -18,9 +19,10 @@ from typing import Any
 from toolhop_agents.runs.ledger import as_json
 from toolhop_agents.runs.manifest import folder_name
 from toolhop_agents.runs.settings import OPERATIONAL, RunSettings
-from toolhop_env.runs.files import StoreError, fresh_folder, reported
+from toolhop_env.runs.files import EPISODES, SEGMENTS, StoreError, fresh_folder, reported
 from toolhop_env.runs.judgements import JUDGEMENTS
-from toolhop_env.runs.store import EPISODES, ITEMS, RunStore
+from toolhop_env.runs.packing import pack
+from toolhop_env.runs.store import ITEMS, RunStore
 from toolhop_env.spending import Spent
 from toolhop_sandbox.outcome import JSON
 
@@ -51,10 +53,12 @@ def merged_run(parts: Sequence[RunStore], log_dir: Path, name: str = "") -> RunS
     try:
         with reported(folder):
             shutil.copyfile(stores[0].folder / ITEMS, folder / ITEMS)
+            names: set[str] = set()
             for part in stores:
-                _copy(part, store)
+                _copy(part, store, names)
             os.sync()
         store.repair_index()
+        pack(store)
         store.write_manifest(_manifest(facts))
     except BaseException:
         shutil.rmtree(folder, ignore_errors=True)
@@ -113,13 +117,18 @@ def _differ(one: Mapping[str, Any], other: Mapping[str, Any]) -> list[str]:
     return differ
 
 
-def _copy(part: RunStore, store: RunStore) -> None:
+def _copy(part: RunStore, store: RunStore, names: set[str]) -> None:
+    """Copy what is in a part; `names` are those of the traces that are there already."""
     with part.held():
-        for entry in sorted(os.scandir(part.folder / EPISODES), key=lambda one: one.name):
-            target = store.folder / EPISODES / entry.name
-            if target.exists():
-                raise StoreError(f"{entry.path} is in two parts: they are not of one run")
-            shutil.copyfile(entry.path, target)
+        own = {one.file for one in part.attempts()}
+        if both := own & names:
+            raise StoreError(
+                f"{min(both)} of {part.folder} is in two parts: they are not of one run"
+            )
+        names |= own
+        for name in (EPISODES, SEGMENTS):
+            if (part.folder / name).is_dir():
+                shutil.copytree(part.folder / name, store.folder / name, dirs_exist_ok=True)
         answers = part.folder / JUDGEMENTS
         if answers.exists():
             with (store.folder / JUDGEMENTS).open("ab") as file:

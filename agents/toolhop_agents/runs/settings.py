@@ -20,6 +20,7 @@ from toolhop_env.feedback import Level, Verbosity
 from toolhop_env.levels import level_of
 from toolhop_env.limits import EpisodeLimits
 from toolhop_env.reading import CallFormat
+from toolhop_env.runs.elsewhere import checked_url
 from toolhop_sandbox.base import Limits, Policy
 from toolhop_sandbox.choose import Kind
 from toolhop_sandbox.docker.engine import Transport
@@ -31,7 +32,7 @@ OPERATIONAL = frozenset(
     {
         "max_samples", "max_connections", "log_dir", "timeout_s", "max_retries", "retry_on_error",
         "run_token_limit", "run_call_limit", "run_time_limit_s", "run_cost_limit", "cache",
-        "judge", "judge_base_url", "judge_votes", "otel", "gguf", "gguf_threads",
+        "judge", "judge_base_url", "judge_votes", "otel", "gguf", "gguf_threads", "segments_to",
     }
 )  # fmt: skip
 """Settings that change how far and how fast a run goes, and no result: they may differ from one
@@ -379,6 +380,15 @@ class RunSettings(BaseModel):
         Flag("Of tools that share a name run the last one's code, as the official evaluator does."),
     ] = False
     log_dir: Annotated[Path, Flag("Where run folders go.")] = Path("logs")
+    segments_to: Annotated[
+        str | None,
+        Flag(
+            "Move packed episodes to an object store, such as s3://bucket/runs (extra fsspec).",
+            metavar="URL",
+            parse=checked_url,
+        ),
+    ] = None
+    """Without credentials: it stands in the manifest."""
 
     @property
     def agent_name(self) -> str:

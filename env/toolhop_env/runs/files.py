@@ -13,7 +13,12 @@ from pathlib import Path
 from toolhop_tools.atomic import atomic
 from toolhop_tools.growing import locked
 
+MANIFEST = "manifest.json"
+EPISODES = "episodes"
+SEGMENTS = "segments"
 LOCK = "lock"
+LISTED = 5
+"""Runs that are named where a folder of runs is given for one."""
 
 
 class StoreError(Exception):
@@ -52,6 +57,16 @@ def write_atomic(path: Path, content: bytes) -> None:
     """Write a file so that a reader sees the old content or the new, never a part."""
     with reported(path), atomic(path) as beside:
         beside.write_bytes(content)
+
+
+def sync_folder(folder: Path) -> None:
+    """Have a folder's names on the disk: what was made, renamed or removed in it."""
+    with reported(folder):
+        descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
 
 
 @contextmanager
@@ -93,3 +108,17 @@ def fresh_folder(log_dir: Path, name: str, *inside: str) -> Path:
             f"no folder can be made in {log_dir}: {error}; pass another --log-dir"
         ) from error
     raise StoreError(f"there are 9,999 folders named {name} in {log_dir}; pass another --log-dir")
+
+
+def no_run(folder: Path) -> str:
+    """Why a folder is not a run, and what to give instead."""
+    if not folder.exists():
+        return f"there is no folder {folder}; give the one that `toolhop run` printed"
+    within = sorted(path.parent.name for path in folder.glob(f"*/{MANIFEST}"))
+    if within:
+        named = ", ".join(within[:LISTED]) + (" and others" if len(within) > LISTED else "")
+        return f"{folder} is not a run, but a folder of runs: give one of them ({named})"
+    return (
+        f"{folder} is not a run: it has no {MANIFEST}. Give the folder that "
+        "`toolhop run` printed, such as logs/2026-01-31T12-00-00_oracle"
+    )

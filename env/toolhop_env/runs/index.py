@@ -4,7 +4,8 @@
 
 A line is added after its trace is complete and synced. It counts only while the trace file has
 the size and time of change that the line names, and while the same code scores: else the trace
-is read and scored again. So the file may be lost, cut short or out of date at any time.
+is read and scored again. So the file may be lost, cut short or out of date at any time. Traces
+that are packed have such an index beside each segment (`toolhop_env.runs.segments`).
 """
 
 from __future__ import annotations
@@ -12,19 +13,24 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Set
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
+from threading import Lock
 
 from pydantic import TypeAdapter
 
 from toolhop_env.attempt import Attempt
 from toolhop_env.benchmarks import named
+from toolhop_sandbox.outcome import JSON
+from toolhop_tools.growing import append
 
 INDEX = "results.jsonl"
-FORMAT = 2
+FORMAT = 3
+_changing = Lock()
+"""Held by a thread that adds lines or takes some out: none is added to a file that is replaced."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +38,9 @@ class IndexLine:
     """An attempt that ended, and the state of the file that it was read from."""
 
     size: int
+    """Bytes of the trace, not packed."""
     mtime_ns: int
+    """0 for a trace that is packed."""
     scorer: str
     """Version of the benchmark that scored it."""
     answers: str
@@ -41,9 +49,12 @@ class IndexLine:
 
     def fits(self, stat: os.stat_result, answers: str) -> bool:
         """Whether file, judge's answers and scorer are as they were."""
-        state = (self.size, self.mtime_ns, self.answers, self.scorer)
-        now = (stat.st_size, stat.st_mtime_ns, answers, scorer(self.attempt.benchmark))
-        return state == now
+        as_it_was = (self.size, self.mtime_ns) == (stat.st_size, stat.st_mtime_ns)
+        return as_it_was and self.scored_as_now(answers)
+
+    def scored_as_now(self, answers: str) -> bool:
+        """Whether judge's answers and scorer are as they were."""
+        return (self.answers, self.scorer) == (answers, scorer(self.attempt.benchmark))
 
 
 _LINE = TypeAdapter(IndexLine)
@@ -54,9 +65,19 @@ def to_line(line: IndexLine) -> bytes:
     return _LINE.dump_json(line) + b"\n"
 
 
+def from_line(text: bytes) -> IndexLine:
+    """Read back. Raises ValueError: it is none."""
+    return _LINE.validate_json(text)
+
+
+def facts() -> dict[str, JSON]:
+    """What an index says of itself."""
+    return {"index": FORMAT, "scored_by": scored_by()}
+
+
 def header() -> bytes:
     """The file's first line."""
-    return json.dumps({"index": FORMAT, "scored_by": scored_by()}).encode() + b"\n"
+    return json.dumps(facts()).encode() + b"\n"
 
 
 @cache
@@ -88,7 +109,7 @@ def _lines(file: Iterable[bytes]) -> dict[str, IndexLine]:
     found: dict[str, IndexLine] = {}
     for text in file:
         try:
-            line = _LINE.validate_json(text)
+            line = from_line(text)
         except ValueError:  # cut short by a kill; the trace tells
             continue
         found[line.attempt.file] = line
@@ -99,3 +120,36 @@ def whole(lines: Mapping[str, IndexLine]) -> Iterator[bytes]:
     """The file's content."""
     yield header()
     yield from (to_line(line) for line in lines.values())
+
+
+def add(path: Path, line: IndexLine) -> None:
+    """Add a line; the header too, where the file is new.
+
+    Raises:
+        OSError: it cannot be written.
+    """
+    text = to_line(line)
+    with _changing:
+        descriptor = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
+        try:
+            if os.fstat(descriptor).st_size == 0:
+                text = header() + text
+            append(descriptor, text, sync=False)
+        finally:
+            os.close(descriptor)
+
+
+def take_out(path: Path, gone: Set[str], write: Callable[[Path, bytes], None]) -> None:
+    """Replace the index by one without the lines of some files.
+
+    Args:
+        path: of the index.
+        gone: names of the files.
+        write: replaces a file in one step.
+
+    Raises:
+        StoreError: it cannot be written.
+    """
+    with _changing:
+        left = {name: line for name, line in read(path).items() if name not in gone}
+        write(path, b"".join(whole(left)))

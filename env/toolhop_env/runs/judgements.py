@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -21,12 +22,13 @@ from typing import TypeAlias
 
 from pydantic import TypeAdapter
 
-from toolhop_env.attempt import Attempt, attempt_of
+from toolhop_env.attempt import Attempt, Place, attempt_of
 from toolhop_env.benchmarks import named
 from toolhop_env.questions import NO_ANSWERS, Answers, Question, digest
 from toolhop_env.spending import Spent
 from toolhop_env.trace import Trace
 from toolhop_sandbox.outcome import JSON
+from toolhop_tools.growing import append
 
 JUDGEMENTS = "judgements.jsonl"
 
@@ -126,17 +128,19 @@ class Judgements:
         benchmark = named(trace.started.benchmark)
         return benchmark.settled(trace, lambda asked: holding(given, asked))[0]
 
-    def attempt(self, trace: Trace, *, file: str = "") -> Attempt:
+    def attempt(self, trace: Trace, *, file: str = "", place: Place | None = None) -> Attempt:
         """The attempt of a trace, scored with the answers on it; nobody is asked.
 
         Args:
             trace: of any benchmark that is installed.
             file: the trace file's name.
+            place: where it lies if it is packed.
 
         Raises:
             UnknownBenchmark: the trace's benchmark is not installed here.
         """
-        return replace(attempt_of(trace, self.answers(trace), file=file), judge=self.panel)
+        found = attempt_of(trace, self.answers(trace), file=file, place=place)
+        return replace(found, judge=self.panel)
 
     def state(self, episode: str) -> str:
         """A digest of the answers on an episode; empty for none."""
@@ -148,6 +152,22 @@ class Judgements:
             for name, one in sorted(given.items())
         ]
         return hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:16]
+
+
+def add(path: Path, found: Iterable[Judgement]) -> None:
+    """Append answers to a file, synced; where its last line was cut short, on a line of their own.
+
+    Raises:
+        OSError: they cannot be written.
+    """
+    descriptor = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o644)
+    try:
+        size = os.fstat(descriptor).st_size
+        cut = size and os.pread(descriptor, 1, size - 1) != b"\n"
+        text = b"".join(to_line(one) for one in found)
+        append(descriptor, b"\n" + text if cut else text, sync=True)
+    finally:
+        os.close(descriptor)
 
 
 def holding(given: Mapping[str, Judgement], asked: Question) -> JSON:

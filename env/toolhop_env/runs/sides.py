@@ -13,7 +13,7 @@ from toolhop_env.benchmark import Benchmark
 from toolhop_env.benchmarks import named
 from toolhop_env.pairs.pair import by_key
 from toolhop_env.runs.files import StoreError
-from toolhop_env.runs.store import EPISODES, ITEMS, RunStore, read_trace
+from toolhop_env.runs.store import ITEMS, RunStore
 from toolhop_sandbox.outcome import JSON
 
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
@@ -78,9 +78,9 @@ class Side:
         """Episodes that no mean holds."""
         return sum(bool(one.errored) for one in self.episodes.values())
 
-    def trace(self, attempt: Attempt) -> Path:
-        """The file that an attempt was read from."""
-        return self.folder / EPISODES / attempt.file
+    def stored_at(self, attempt: Attempt) -> str:
+        """Where an attempt's trace is, for people."""
+        return str(self.folder / attempt.stored_at)
 
     def answer(self, attempt: Attempt) -> str:
         """The answer that was given, as scored; empty where the episode ended without one.
@@ -88,7 +88,7 @@ class Side:
         Raises:
             StoreError: the trace cannot be read.
         """
-        return named(attempt.benchmark).given(read_trace(self.trace(attempt))) or ""
+        return named(attempt.benchmark).given(RunStore(self.folder).trace(attempt)) or ""
 
 
 def read_side(letter: str, folder: Path, defaults: Mapping[str, JSON] | None = None) -> Side:

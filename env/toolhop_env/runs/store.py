@@ -1,15 +1,17 @@
-"""A run's folder: what was asked for, what was played, and one trace file an episode.
+"""A run's folder: what was asked for, what was played, and every episode's trace.
 
     manifest.json        settings, versions, data, sandbox, status; written atomically
     items.jsonl          the items as played: the folder stands alone. ToolHop's are official rows
     episodes/NAME.jsonl  a trace, appended event by event, synced when the episode has ended
+    segments/            traces of finished episodes, packed (`toolhop_env.runs.packing`)
     judgements.jsonl     what a judge said of them, where one was asked
     results.jsonl        what both come to; derived from them (`toolhop_env.runs.index`)
     lock                 held by the process that plays
 
 An attempt is finished where its file's last line is `ended`. So a kill at any moment loses no
 finished episode, and one that was cut off is seen to be. Every attempt has a file of its own, and
-no file is opened for writing twice.
+no file is opened for writing twice. In a large run finished episodes are packed later; readers
+ask here for a trace, and not for its file.
 """
 
 from __future__ import annotations
@@ -18,22 +20,33 @@ import contextlib
 import json
 import os
 import shutil
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from toolhop_env.attempt import Attempt, counting
-from toolhop_env.benchmarks import UnknownBenchmark
 from toolhop_env.episode import Sink
 from toolhop_env.formats import FormatError, checked, upgraded
-from toolhop_env.guarded import BenchmarkFault
+from toolhop_env.runs import catalog, judgements, manifest_formats
 from toolhop_env.runs import index as run_index
-from toolhop_env.runs import judgements, manifest_formats
-from toolhop_env.runs.files import StoreError, file_name, fresh_folder, held, reported, write_atomic
+from toolhop_env.runs.catalog import Recorded
+from toolhop_env.runs.files import (
+    EPISODES,
+    MANIFEST,
+    StoreError,
+    file_name,
+    fresh_folder,
+    held,
+    no_run,
+    reported,
+    write_atomic,
+)
 from toolhop_env.runs.index import INDEX, IndexLine
 from toolhop_env.runs.judgements import JUDGEMENTS, Judgement, Judgements
+from toolhop_env.runs.segments import Segment, remove_packed, sweep
 from toolhop_env.scorers.toolhop import TOOLHOP
 from toolhop_env.trace import Ended, Event, Trace, TraceError, from_lines, to_line
 from toolhop_sandbox.base import Program
@@ -44,11 +57,7 @@ from toolhop_tools.model import DataSet, Item
 from toolhop_tools.readers import native
 from toolhop_tools.readers.toolhop import to_rows
 
-MANIFEST = "manifest.json"
 ITEMS = "items.jsonl"
-EPISODES = "episodes"
-LISTED = 5
-"""Runs that are named where a folder of runs is given for one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +100,7 @@ class RunStore:
             StoreError: `folder` holds none.
         """
         if not (folder / MANIFEST).is_file():
-            raise StoreError(_no_run(folder))
+            raise StoreError(no_run(folder))
         return cls(folder)
 
     @property
@@ -178,54 +187,96 @@ class RunStore:
         finally:
             os.close(descriptor)
 
-    def traces(self) -> Iterator[Trace]:
-        """Every episode's trace, cut-off ones included, in order of file name.
+    def recorded(self) -> Iterator[Recorded]:
+        """Every attempt's trace as it is stored, packed ones first; one at a time is held.
 
         Raises:
-            StoreError: a file cannot be read as a trace.
+            StoreError: a segment cannot be read.
         """
-        for entry in self._files():
-            trace = read_trace(Path(entry.path))
+        yield from catalog.recorded(self.folder)
+
+    def traces(self) -> Iterator[Trace]:
+        """Every episode's trace, cut-off ones included, in the order of `recorded`.
+
+        Raises:
+            StoreError: a trace cannot be read.
+        """
+        for one in self.recorded():
+            trace = one.trace()
             if trace.events:
                 yield trace
 
-    def attempts(self) -> Iterator[Attempt]:
-        """What became of every attempt, cut-off ones included, in order of file name.
-
-        From the index as far as it goes; other traces are read. An index that was found wanting is
-        put right on the way, unless the run is being played.
+    def trace(self, attempt: Attempt) -> Trace:
+        """The trace of an attempt of this run; no other is opened.
 
         Raises:
-            StoreError: a file cannot be read as a trace.
+            StoreError: it cannot be read.
+        """
+        if attempt.place is not None:
+            return catalog.from_segment(self.folder, attempt.file, attempt.place).trace()
+        found = catalog.opened(self.folder, attempt.file)
+        if found is None:
+            raise StoreError(f"{self.folder} has no {attempt.stored_at} any more; put it back")
+        return found.trace()
+
+    def named(self, name: str) -> Trace | None:
+        """The trace of episode `name`, without events where it has not begun; None for no file.
+
+        Raises:
+            StoreError: it cannot be read.
+        """
+        found = catalog.opened(self.folder, self.path(name).name)
+        return found.trace() if found else None
+
+    def attempts(self, mentioning: str = "") -> Iterator[Attempt]:
+        """What became of every attempt, cut-off ones included, packed ones first.
+
+        From the index as far as it goes; other traces are read. An index that was found wanting is
+        put right on the way, unless the run is being played. What is held at a time is a segment's
+        attempts.
+
+        Args:
+            mentioning: an item or an episode: attempts at others may be left out, which is quick.
+
+        Raises:
+            StoreError: a trace cannot be read.
         """
         lines: dict[str, IndexLine] = {}
         known = run_index.read(self.folder / INDEX)
-        yield from self._scan(known, lines)
+        yield from self._scan(known, lines, mentioning)
         if lines != known:
-            with contextlib.suppress(StoreError), self.held():
-                self._write_index(lines)
+            self._unless_played(lambda: self._write_index(lines))
 
     def _scan(
-        self, known: Mapping[str, IndexLine], lines: dict[str, IndexLine]
+        self,
+        known: Mapping[str, IndexLine],
+        lines: dict[str, IndexLine],
+        mentioning: str = "",
+        *,
+        is_held: bool = False,
     ) -> Iterator[Attempt]:
-        """Every attempt; `lines` is filled with what the index should hold."""
+        """Every attempt; `lines` is filled with what the index of single files should hold."""
         said = self.judgements()
-        for entry in self._files():
-            line = known.get(entry.name)
-            state = said.state(line.attempt.episode) if line else ""
-            if line is None or not line.fits(entry.stat(), state):
-                line = _line(Path(entry.path), said)
-            if line is None:
-                continue
-            if line.attempt.ended:
-                lines[entry.name] = line
+
+        def put_right(segment: Segment, found: list[IndexLine]) -> None:
+            write = partial(segment.write_index, found)
+            write() if is_held else self._unless_played(write)
+
+        for line in catalog.lines(self.folder, known, said, put_right, mentioning):
+            if line.attempt.ended and line.attempt.place is None:
+                lines[line.attempt.file] = line
             yield _judged(line.attempt, said.panel)
+
+    def _unless_played(self, write: Callable[[], None]) -> None:
+        """Put the index right, which may as well stay wrong."""
+        with contextlib.suppress(StoreError), self.held():
+            write()
 
     def results(self) -> Iterator[Attempt]:
         """The attempts that count: one a finished episode, the first that is not errored.
 
         Raises:
-            StoreError: a file cannot be read as a trace.
+            StoreError: a trace cannot be read.
         """
         yield from counting(attempt for attempt in self.attempts() if attempt.ended)
 
@@ -233,11 +284,11 @@ class RunStore:
         """Every attempt that began, scored from its trace and the judge's answers.
 
         Raises:
-            StoreError: a file cannot be read as a trace.
+            StoreError: a trace cannot be read.
         """
         said = self.judgements()
-        for entry in self._files():
-            line = _line(Path(entry.path), said)
+        for one in self.recorded():
+            line = one.line(said)
             if line is not None:
                 yield _judged(line.attempt, said.panel)
 
@@ -261,14 +312,7 @@ class RunStore:
         """
         path = self.folder / JUDGEMENTS
         with reported(path):
-            descriptor = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o644)
-            try:
-                size = os.fstat(descriptor).st_size
-                cut = size and os.pread(descriptor, 1, size - 1) != b"\n"
-                text = b"".join(judgements.to_line(one) for one in found)
-                append(descriptor, b"\n" + text if cut else text, sync=True)
-            finally:
-                os.close(descriptor)
+            judgements.add(path, found)
 
     def add_result(self, name: str, trace: Trace, said: Judgements | None = None) -> Attempt:
         """Add an attempt that ended to the index. To be called with the run held.
@@ -281,22 +325,26 @@ class RunStore:
         Raises:
             StoreError: it cannot be written.
         """
-        path = self.path(name)
-        index = self.folder / INDEX
+        path, index = self.path(name), self.folder / INDEX
+        with reported(path):
+            stat = path.stat()
+        found = Recorded(self.folder, path.name, b"", mtime_ns=stat.st_mtime_ns)
+        line = replace(found.scored(trace, said or Judgements()), size=stat.st_size)
         with reported(index):
-            line = _of(trace, path, said or Judgements())
-            text = run_index.to_line(line)
-            descriptor = os.open(index, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
-            try:
-                if os.fstat(descriptor).st_size == 0:
-                    text = run_index.header() + text
-                append(descriptor, text, sync=False)
-            finally:
-                os.close(descriptor)
+            run_index.add(index, line)
         return line.attempt
 
-    def repair_index(self) -> list[Attempt]:
+    def repair_index(self, seen: Callable[[Attempt], None] = lambda _: None) -> int:
         """Make the index whole, before it is added to. To be called with the run held.
+
+        What a kill left of packing is put right as well: of a trace that is packed and still a
+        file, the file is removed.
+
+        Args:
+            seen: is given every attempt, one by one.
+
+        Returns:
+            How many attempts there are.
 
         Raises:
             StoreError: it cannot be written, or a trace cannot be read.
@@ -305,24 +353,22 @@ class RunStore:
         with reported(self.folder / EPISODES):
             # Empty folders do not survive every way of copying.
             (self.folder / EPISODES).mkdir(exist_ok=True)
+        sweep(self.folder)
+        alone = catalog.files(self.folder)
         lines: dict[str, IndexLine] = {}
         known = run_index.read(index)
-        attempts = list(self._scan(known, lines))
+        count = 0
+        for attempt in self._scan(known, lines, is_held=True):
+            if attempt.place is not None and attempt.file in alone:
+                remove_packed(self.folder, attempt.file, attempt.place)
+            seen(attempt)
+            count += 1
         if lines != known or (index.exists() and not index.read_bytes().endswith(b"\n")):
             self._write_index(lines)
-        return attempts
+        return count
 
     def _write_index(self, lines: Mapping[str, IndexLine]) -> None:
         write_atomic(self.folder / INDEX, b"".join(run_index.whole(lines)))
-
-    def _files(self) -> list[os.DirEntry[str]]:
-        """The trace files, by name."""
-        try:
-            with os.scandir(self.folder / EPISODES) as found:
-                entries = [entry for entry in found if entry.name.endswith(".jsonl")]
-        except FileNotFoundError:
-            return []
-        return sorted(entries, key=lambda entry: entry.name)
 
 
 def _official(item: Item) -> bool:
@@ -335,44 +381,11 @@ def _judged(attempt: Attempt, judge: str) -> Attempt:
     return attempt if attempt.judge == judge else replace(attempt, judge=judge)
 
 
-def _line(path: Path, said: Judgements) -> IndexLine | None:
-    """What the trace in a file comes to; None where it has not begun."""
-    trace = read_trace(path)
-    return _of(trace, path, said) if trace.events else None
-
-
-def _of(trace: Trace, path: Path, said: Judgements) -> IndexLine:
-    with reported(path):
-        stat = path.stat()
-    try:
-        attempt = said.attempt(trace, file=path.name)
-    except (UnknownBenchmark, BenchmarkFault) as error:
-        raise StoreError(f"{path} cannot be scored: {error}") from error
-    state = said.state(attempt.episode)
-    return IndexLine(
-        stat.st_size, stat.st_mtime_ns, run_index.scorer(attempt.benchmark), state, attempt
-    )
-
-
 def _object(text: bytes) -> dict[str, Any]:
     loaded = json.loads(text)
     if not isinstance(loaded, dict):
         raise TypeError("it is not a JSON object")
     return loaded
-
-
-def _no_run(folder: Path) -> str:
-    """Why a folder is not a run, and what to give instead."""
-    if not folder.exists():
-        return f"there is no folder {folder}; give the one that `toolhop run` printed"
-    within = sorted(path.parent.name for path in folder.glob(f"*/{MANIFEST}"))
-    if within:
-        named = ", ".join(within[:LISTED]) + (" and others" if len(within) > LISTED else "")
-        return f"{folder} is not a run, but a folder of runs: give one of them ({named})"
-    return (
-        f"{folder} is not a run: it has no {MANIFEST}. Give the folder that "
-        "`toolhop run` printed, such as logs/2026-01-31T12-00-00_oracle"
-    )
 
 
 def read_trace(path: Path) -> Trace:

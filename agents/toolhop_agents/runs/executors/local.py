@@ -21,7 +21,7 @@ from toolhop_agents.runs.unit import WorkUnit, setting
 from toolhop_env.attempt import Attempt
 from toolhop_env.episode import Sink
 from toolhop_env.runs.judgements import Judgement
-from toolhop_env.runs.store import RunStore, read_trace
+from toolhop_env.runs.store import RunStore
 from toolhop_env.score import Errored
 from toolhop_env.trace import Event, Trace
 
@@ -184,8 +184,6 @@ class LocalExecutor:
 
     def _attempts_before(self, unit: WorkUnit) -> Iterator[Trace]:
         for attempt in range(1, unit.attempt):
-            path = self.store.path(replace(unit, attempt=attempt).name)
-            if path.exists():
-                trace = read_trace(path)
-                if trace.events:
-                    yield trace
+            trace = self.store.named(replace(unit, attempt=attempt).name)
+            if trace is not None and trace.events:
+                yield trace

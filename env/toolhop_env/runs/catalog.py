@@ -1,0 +1,234 @@
+"""Every trace of a run, wherever it lies: packed in segments, or still a file of its own.
+
+Files are listed before segments. So a trace that is packed meanwhile is met at least once, and one
+that is met in both places is taken from the segment alone.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from io import BytesIO
+from os import DirEntry, scandir
+from pathlib import Path
+
+from pydantic_core import to_json
+
+from toolhop_env.attempt import Place
+from toolhop_env.benchmarks import UnknownBenchmark
+from toolhop_env.guarded import BenchmarkFault
+from toolhop_env.runs import index as run_index
+from toolhop_env.runs.files import EPISODES, SEGMENTS, StoreError
+from toolhop_env.runs.index import IndexLine
+from toolhop_env.runs.judgements import Judgements
+from toolhop_env.runs.segments import Segment, file_of, segments
+from toolhop_env.trace import Trace, TraceError, from_lines
+
+
+@dataclass(frozen=True, slots=True)
+class Recorded:
+    """A trace as it is stored, not read yet."""
+
+    run: Path
+    file: str
+    """The file's name, or what it was before it was packed."""
+    content: bytes
+    place: Place | None = None
+    """Where it lies if it is packed."""
+    mtime_ns: int = 0
+    fault: str = ""
+    """Why its file could not be read."""
+
+    @property
+    def where(self) -> str:
+        """Where it is, for messages."""
+        if self.place is None:
+            return str(self.run / EPISODES / self.file)
+        return f"{self.file} in the segment {self.place.segment} of {self.run}"
+
+    def trace(self) -> Trace:
+        """The trace; without events where it has not begun.
+
+        Raises:
+            StoreError: it is none.
+        """
+        if self.fault:
+            raise StoreError(f"{self.where} cannot be read as a trace: {self.fault}")
+        try:
+            return from_lines(BytesIO(self.content))
+        except TraceError as error:
+            raise StoreError(f"{self.where} cannot be read as a trace: {error}") from error
+
+    def line(self, said: Judgements) -> IndexLine | None:
+        """What it comes to, with a judge's answers; None where it has not begun.
+
+        Raises:
+            StoreError: it is no trace, or cannot be scored.
+        """
+        trace = self.trace()
+        return self.scored(trace, said) if trace.events else None
+
+    def scored(self, trace: Trace, said: Judgements) -> IndexLine:
+        """The same, of the trace as it was read.
+
+        Raises:
+            StoreError: it cannot be scored.
+        """
+        try:
+            attempt = said.attempt(trace, file=self.file, place=self.place)
+        except (UnknownBenchmark, BenchmarkFault) as error:
+            raise StoreError(f"{self.where} cannot be scored: {error}") from error
+        state, scorer = said.state(attempt.episode), run_index.scorer(attempt.benchmark)
+        return IndexLine(len(self.content), self.mtime_ns, scorer, state, attempt)
+
+
+def files(run: Path) -> dict[str, DirEntry[str]]:
+    """The traces that are files of their own, by name, in order."""
+    try:
+        with scandir(run / EPISODES) as found:
+            entries = [entry for entry in found if entry.name.endswith(".jsonl")]
+    except FileNotFoundError:
+        return {}
+    return {entry.name: entry for entry in sorted(entries, key=lambda entry: entry.name)}
+
+
+def opened(run: Path, file: str) -> Recorded | None:
+    """The trace that is or was the file `file`; None where there is none."""
+    try:
+        path = run / EPISODES / file
+        mtime_ns = path.stat().st_mtime_ns
+        return Recorded(run, file, path.read_bytes(), mtime_ns=mtime_ns)
+    except FileNotFoundError:
+        place = located(run, file)
+        return from_segment(run, file, place) if place else None
+    except OSError as error:
+        return Recorded(run, file, b"", fault=str(error))
+
+
+def from_segment(run: Path, file: str, place: Place) -> Recorded:
+    """A trace that is packed; nothing else of its segment is read.
+
+    Raises:
+        StoreError: it cannot be read.
+    """
+    segment = Segment(run / SEGMENTS, place.segment)
+    return Recorded(run, file, segment.member(place), place)
+
+
+def located(run: Path, file: str) -> Place | None:
+    """Where a trace lies that was packed; the newest segments are searched first.
+
+    Raises:
+        StoreError: a segment cannot be read.
+    """
+    for segment in reversed(segments(run)):
+        lines = segment.results()
+        if lines is None:
+            for place, content in segment.members():
+                if file_of(content) == file:
+                    return place
+            continue
+        for text in lines:
+            if _mentions(text, file):
+                attempt = run_index.from_line(text).attempt
+                if attempt.file == file:
+                    return attempt.place
+    return None
+
+
+def recorded(run: Path) -> Iterator[Recorded]:
+    """Every trace, those in segments first; one at a time is held.
+
+    Raises:
+        StoreError: a segment cannot be read. A file that cannot be is for `Recorded.trace` to say.
+    """
+    left = files(run)
+    for segment in segments(run):
+        for place, content in segment.members():
+            file = file_of(content)
+            left.pop(file, None)
+            yield Recorded(run, file, content, place)
+    for file in left:
+        if (one := opened(run, file)) is not None:
+            yield one
+
+
+def lines(
+    run: Path,
+    known: Mapping[str, IndexLine],
+    said: Judgements,
+    put_right: Callable[[Segment, list[IndexLine]], None],
+    mentioning: str = "",
+) -> Iterator[IndexLine]:
+    """What every trace comes to, packed ones first; a segment's at a time are held.
+
+    Args:
+        run: the run's folder.
+        known: the index of single files, by name.
+        said: the judge's answers.
+        put_right: is given a segment whose index is lost or out of date, and what should be in it.
+        mentioning: an item or an episode: packed attempts at others are left out.
+
+    Raises:
+        StoreError: a trace cannot be read.
+    """
+    left = files(run)
+    for segment in segments(run):
+        for line in _of_segment(run, segment, said, put_right, mentioning):
+            left.pop(line.attempt.file, None)
+            yield line
+    for name, entry in left.items():
+        line_ = _of_file(run, entry, known.get(name), said)
+        if line_ is not None:
+            yield line_
+
+
+def _of_file(
+    run: Path, entry: DirEntry[str], known: IndexLine | None, said: Judgements
+) -> IndexLine | None:
+    """What a single file comes to, from the index or else from the trace."""
+    state = said.state(known.attempt.episode) if known else ""
+    with contextlib.suppress(FileNotFoundError):  # packed since it was listed
+        if known is not None and known.fits(entry.stat(), state):
+            return known
+    found = opened(run, entry.name)
+    return found.line(said) if found else None
+
+
+def _of_segment(
+    run: Path,
+    segment: Segment,
+    said: Judgements,
+    put_right: Callable[[Segment, list[IndexLine]], None],
+    mentioning: str,
+) -> list[IndexLine]:
+    """What the traces of a segment come to, from its index or else from them."""
+    texts = segment.results()
+    if texts is None:
+        found = [*_scored(run, segment, said)]
+        put_right(segment, found)
+        return found
+    chosen = [text for text in texts if not mentioning or _mentions(text, mentioning)]
+    found, stale = [], False
+    for text in chosen:
+        line = run_index.from_line(text)
+        attempt = line.attempt
+        if attempt.place and not line.scored_as_now(said.state(attempt.episode)):
+            line = from_segment(run, attempt.file, attempt.place).line(said) or line
+            stale = True
+        found.append(line)
+    if stale and len(chosen) == len(texts):
+        put_right(segment, found)
+    return found
+
+
+def _scored(run: Path, segment: Segment, said: Judgements) -> Iterator[IndexLine]:
+    for place, content in segment.members():
+        line = Recorded(run, file_of(content), content, place).line(said)
+        if line is not None:
+            yield line
+
+
+def _mentions(text: bytes, name: str) -> bool:
+    return to_json(name) in text

@@ -1,0 +1,135 @@
+"""Segments kept in an object store, or in any other place that fsspec knows.
+
+A segment is moved in four steps: it is put there, read back and compared by size and digest, its
+pointer is written here, and only then its file here is removed. A kill between any two leaves the
+file here; the next move puts the same content under the same name.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+from pydantic import TypeAdapter
+
+from toolhop_env.runs.files import StoreError
+
+EXTRA = "pip install 'toolhop-env[fsspec]', and the package of the store itself, such as s3fs"
+
+
+@dataclass(frozen=True, slots=True)
+class Elsewhere:
+    """Where a segment's traces are, and what they have to be."""
+
+    url: str
+    size: int
+    sha256: str
+
+
+_POINTER = TypeAdapter(Elsewhere)
+
+
+def checked_url(text: str) -> str:
+    """A URL that may stand in a manifest.
+
+    Raises:
+        ValueError: it is none, or holds what nobody else may read.
+    """
+    parts = urlsplit(text)
+    if not parts.scheme or "::" in text:
+        raise ValueError(f"{text!r} is no URL of a folder, such as s3://bucket/runs")
+    if parts.username or parts.password or parts.query or parts.fragment:
+        raise ValueError(
+            "the URL holds a user, a password or a query, and it would stand in the manifest: give "
+            "credentials as the store's package reads them (environment, its own file), and the "
+            "bare URL here"
+        )
+    return text.rstrip("/")
+
+
+def read(pointer: Path) -> Elsewhere:
+    """What a pointer says.
+
+    Raises:
+        StoreError: it cannot be read.
+    """
+    try:
+        return _POINTER.validate_json(pointer.read_bytes())
+    except (OSError, ValueError) as error:
+        raise StoreError(f"{pointer} cannot be read for where the traces are: {error}") from error
+
+
+def to_text(place: Elsewhere) -> bytes:
+    """The pointer's content."""
+    return json.dumps(asdict(place)).encode() + b"\n"
+
+
+def put(path: Path, url: str) -> Elsewhere:
+    """Put a file at `url`, and read it back.
+
+    Raises:
+        StoreError: it cannot be put there, or is not there as it is here.
+    """
+    content = path.read_bytes()
+    place = Elsewhere(url, len(content), hashlib.sha256(content).hexdigest())
+    system, name = _system(url)
+    try:
+        system.makedirs(name.rpartition("/")[0], exist_ok=True)
+        system.pipe_file(name, content)
+        system.invalidate_cache()
+        there = system.cat_file(name)
+    except Exception as error:  # each store has errors of its own
+        raise StoreError(f"{url} cannot be written: {_said(error)}") from error
+    if (len(there), hashlib.sha256(there).hexdigest()) != (place.size, place.sha256):
+        raise StoreError(
+            f"{url} holds {len(there)} bytes that are not the {place.size} that were put there; "
+            "the traces stay here"
+        )
+    return place
+
+
+def fetched(place: Elsewhere, start: int = 0, end: int | None = None) -> bytes:
+    """The bytes from `start` to `end` of what is elsewhere.
+
+    Raises:
+        StoreError: they cannot be read, or the whole is not what was put there.
+    """
+    system, name = _system(place.url)
+    end = place.size if end is None else end
+    try:
+        if (start, end) == (0, place.size):
+            found: bytes = system.cat_file(name)
+        else:
+            found = system.cat_file(name, start=start, end=end)
+            if len(found) == place.size:  # a server that knows no ranges gives all
+                found = found[start:end]
+    except Exception as error:  # each store has errors of its own
+        raise StoreError(f"{place.url} cannot be read: {_said(error)}") from error
+    if len(found) != end - start:
+        raise StoreError(
+            f"{place.url} gives {len(found)} bytes for {end - start}: it is not what was put there"
+        )
+    return found
+
+
+def _system(url: str) -> tuple[Any, str]:
+    """The file system of a URL, and the name in it."""
+    try:
+        from fsspec.core import url_to_fs
+    except ImportError as error:
+        raise StoreError(f"{url} needs the package fsspec, which is not installed: {EXTRA}") from (
+            error
+        )
+    try:
+        system, name = url_to_fs(url)
+    except (ImportError, ValueError, OSError) as error:
+        raise StoreError(f"{url} cannot be used: {_said(error)}; see {EXTRA}") from error
+    return system, name
+
+
+def _said(error: Exception) -> str:
+    return f"{type(error).__name__}: {error}" if str(error) else type(error).__name__

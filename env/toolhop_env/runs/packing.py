@@ -1,0 +1,275 @@
+"""Finished episodes of a large run are packed into segments, by the process that holds the run.
+
+One segment after the other, in steps that a kill may come between:
+
+    1. the traces are written aside as one file, synced, and renamed: they are packed
+    2. the segment's index is written the same way; it is derived, and made anew if it is lost
+    3. the files of these traces are removed
+    4. their lines are taken out of the index of single files
+
+After 1 a trace that is still a file counts once, as packed. What is left of 3 and 4 is done before
+the run is played again (`RunStore.repair_index`).
+
+An episode is packed with all its attempts, once one of them has a score. One that is under way,
+was cut off or is errored stays a file: its next attempt reads it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from pathlib import Path
+from threading import Event
+from typing import Self
+
+from toolhop_env.attempt import Key
+from toolhop_env.runs import catalog, elsewhere
+from toolhop_env.runs import index as run_index
+from toolhop_env.runs.files import (
+    EPISODES,
+    SEGMENTS,
+    StoreError,
+    file_name,
+    reported,
+    sync_folder,
+    write_atomic,
+)
+from toolhop_env.runs.index import INDEX, IndexLine
+from toolhop_env.runs.segments import next_segment, packed, segments
+from toolhop_env.runs.store import RunStore
+from toolhop_env.score import Errored
+
+
+@dataclass(frozen=True, slots=True)
+class Packing:
+    """When finished episodes are packed, and how many at a time."""
+
+    begin: int = 2_000
+    """Finished traces that are files. A run with fewer is never packed."""
+    traces: int = 1_000
+    """In a segment. So that many files at least stay the newest ones."""
+    size: int = 64 << 20
+    """Bytes of the traces in a segment, not packed; one trace may be larger."""
+
+
+PACKING = Packing()
+
+
+class Disk:
+    """What packing does to a run's folder, one step a call. Tests have one that breaks."""
+
+    def write(self, path: Path, content: bytes) -> None:
+        """Replace a file in one step."""
+        write_atomic(path, content)
+
+    def sync(self, folder: Path) -> None:
+        """See `sync_folder`."""
+        sync_folder(folder)
+
+    def remove(self, path: Path) -> None:
+        """Remove a file that may be gone."""
+        with reported(path):
+            path.unlink(missing_ok=True)
+
+    def put(self, path: Path, url: str) -> elsewhere.Elsewhere:
+        """See `elsewhere.put`."""
+        return elsewhere.put(path, url)
+
+
+DISK = Disk()
+
+
+def pack(
+    store: RunStore,
+    packing: Packing | None = None,
+    *,
+    all_left: bool = False,
+    stop: Event | None = None,
+    disk: Disk = DISK,
+) -> int:
+    """Pack what is finished, while there is enough of it. To be called with the run held.
+
+    Args:
+        store: the run.
+        packing: when, and how many at a time; the usual where None.
+        all_left: pack what is finished, however little it is.
+        stop: once set, no further segment is begun.
+        disk: does the steps.
+
+    Returns:
+        How many traces were packed.
+
+    Raises:
+        StoreError: a step failed. Nothing is lost, and the next time goes on from there.
+    """
+    packing = packing or PACKING
+    least = 1 if all_left else packing.begin
+    groups = _finished(store)
+    left = sum(map(len, groups))
+    done: list[str] = []
+    try:
+        for batch in _batches(groups, packing):
+            if left < least or (stop is not None and stop.is_set()):
+                break
+            _seal(store.folder, batch, disk)
+            done += [line.attempt.file for line in batch]
+            left -= len(batch)
+    finally:
+        if done:
+            run_index.take_out(store.folder / INDEX, frozenset(done), disk.write)
+    return len(done)
+
+
+def _finished(store: RunStore) -> list[list[IndexLine]]:
+    """The traces that may be packed: of each episode with a score all attempts, in order of name.
+
+    What the index does not know, or no longer as it is, waits until it does.
+    """
+    groups: dict[Key, list[IndexLine]] = defaultdict(list)
+    known = run_index.read(store.folder / INDEX)
+    for name, entry in catalog.files(store.folder).items():
+        line = known.get(name)
+        with contextlib.suppress(FileNotFoundError):
+            if line is not None and _as_written(line, entry.stat()):
+                groups[line.attempt.key].append(line)
+    scored = (group for group in groups.values() if any(_has_score(one) for one in group))
+    return [*scored]
+
+
+def _as_written(line: IndexLine, stat: os.stat_result) -> bool:
+    # The trace tells its episode; what else its file was called would be lost.
+    own_name = line.attempt.file == f"{file_name(line.attempt.episode)}.jsonl"
+    return own_name and (line.size, line.mtime_ns) == (stat.st_size, stat.st_mtime_ns)
+
+
+def _has_score(line: IndexLine) -> bool:
+    return not isinstance(line.attempt.verdict, Errored)
+
+
+def _batches(groups: Sequence[list[IndexLine]], packing: Packing) -> Iterator[list[IndexLine]]:
+    batch: list[IndexLine] = []
+    size = 0
+    for group in groups:
+        batch += group
+        size += sum(line.size for line in group)
+        if len(batch) >= packing.traces or size >= packing.size:
+            yield batch
+            batch, size = [], 0
+    if batch:
+        yield batch
+
+
+def _seal(run: Path, batch: Sequence[IndexLine], disk: Disk) -> None:
+    """Make one segment of files, and remove them."""
+    paths = [run / EPISODES / line.attempt.file for line in batch]
+    with reported(run / SEGMENTS):
+        (run / SEGMENTS).mkdir(exist_ok=True)
+        contents = [path.read_bytes() for path in paths]
+    content, places = packed(contents)
+    segment = next_segment(run, content)
+    disk.write(segment.path, content)
+    disk.sync(segment.folder)
+    disk.sync(run)
+    lines = [
+        replace(line, mtime_ns=0, attempt=replace(line.attempt, place=segment.place(*place)))
+        for line, place in zip(batch, places, strict=True)
+    ]
+    disk.write(segment.index, segment.content_of_index(lines))
+    for path in paths:
+        disk.remove(path)
+
+
+def move(store: RunStore, url: str, *, stop: Event | None = None, disk: Disk = DISK) -> int:
+    """Move the segments that are here to a place below `url`. To be called with the run held.
+
+    Args:
+        store: the run.
+        url: as `elsewhere.checked_url` gives it; a folder of the run's name is made there.
+        stop: once set, no further segment is begun.
+        disk: does the steps.
+
+    Returns:
+        How many were moved.
+
+    Raises:
+        StoreError: one could not be; it and those after it are still here.
+    """
+    moved = 0
+    for segment in segments(store.folder):
+        if stop is not None and stop.is_set():
+            break
+        if segment.path.exists():
+            if not segment.pointer.exists():
+                place = disk.put(segment.path, f"{url}/{store.folder.name}/{segment.path.name}")
+                disk.write(segment.pointer, elsewhere.to_text(place))
+                disk.sync(segment.folder)
+            disk.remove(segment.path)
+            moved += 1
+    return moved
+
+
+class Packer:
+    """Packs while a run is played, in a thread of its own.
+
+    A fault stops no run: episodes stay files, or segments here, until packing is tried again, after
+    as many episodes as a segment has and at the end.
+    """
+
+    def __init__(
+        self, store: RunStore, packing: Packing | None = None, url: str | None = None
+    ) -> None:
+        """`url` is where segments are moved to; None keeps them here."""
+        self._store, self._packing, self._url = store, packing or PACKING, url
+        self._thread = ThreadPoolExecutor(1, thread_name_prefix="packing")
+        self._under_way: Future[None] | None = None
+        self._finished = 0
+        self._stop = Event()
+        self.fault = ""
+        """Why the last try packed or moved less than it should; empty where it did not."""
+        self._begin()  # what an earlier session, or an earlier version, left
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self.close(at_once=True)
+
+    def finished(self) -> None:
+        """An attempt was added to the index."""
+        self._finished += 1
+        if self._finished >= self._packing.traces and self._is_idle:
+            self._begin()
+
+    @property
+    def _is_idle(self) -> bool:
+        return self._under_way is None or self._under_way.done()
+
+    def _begin(self, *, all_left: bool = False) -> None:
+        self._finished = 0
+        self._under_way = self._thread.submit(self._pack, all_left=all_left)
+
+    def _pack(self, *, all_left: bool) -> None:
+        try:
+            pack(self._store, self._packing, all_left=all_left, stop=self._stop)
+            if self._url is not None:
+                move(self._store, self._url, stop=self._stop)
+            self.fault = ""
+        except StoreError as error:
+            self.fault = str(error)
+
+    def close(self, *, at_once: bool = False) -> None:
+        """Wait for what is under way.
+
+        Args:
+            at_once: begin nothing new. Else what is finished is packed too, where segments are
+                moved elsewhere.
+        """
+        if at_once:
+            self._stop.set()
+        else:
+            self._begin(all_left=self._url is not None)
+        self._thread.shutdown(wait=True)
