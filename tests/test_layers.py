@@ -29,6 +29,7 @@ PEERS = {"inspect_model.py", "inspect_task.py", "openenv_server.py"}
 """Adapters that import a harness: nothing does but that harness, or a command for it."""
 WITHIN_AGENTS = (
     {"models", "call_formats", "prompts", "extras"},
+    {"cluster"},
     {"scripted"},
     {"react"},
     {"approval", "benchmarks", "judge", "simulator"},

@@ -180,7 +180,7 @@ class _Starts:
     parents: Mapping[Key, tuple[str, Path]]
 
     def __call__(self, unit: WorkUnit) -> Prefix:
-        """See `LocalExecutor.starts`. The parent's trace is read when its branch begins."""
+        """See `Executor.starts`. The parent's trace is read when its branch begins."""
         origin, path = self.parents[unit.key]
         found = fork(read_trace(path), self.ablation.verbosity(self.arm.level), origin=origin)
         if found is None:

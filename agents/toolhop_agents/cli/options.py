@@ -15,6 +15,7 @@ from pydantic import BaseModel, ValidationError
 from pydantic.fields import FieldInfo
 
 from toolhop_agents.cli import nearest
+from toolhop_agents.extras import MissingExtra, require
 from toolhop_agents.models import gguf
 from toolhop_agents.models.prices import parse
 from toolhop_agents.prompts import read_template
@@ -37,6 +38,7 @@ SECTIONS: Mapping[str, tuple[str, ...]] = {
                 "tool_memory_mib"),
     "Limits": ("turn_limit", "call_limit", "token_limit", "time_limit_s", "cost_limit",
                "run_token_limit", "run_call_limit", "run_time_limit_s", "run_cost_limit"),
+    "Where": ("executor", "ray_address"),
     "Keeping and watching": ("max_samples", "retry_on_error", "log_dir", "otel"),
 }  # fmt: skip
 """Settings of a run by the heading of their flags in help texts."""
@@ -276,12 +278,35 @@ def checked(values: Mapping[str, Any]) -> RunSettings:
         raise click.UsageError(f"{flag_name(name)}: {first['msg']}") from error
     except ValueError as error:
         raise click.UsageError(str(error)) from error
+    if settings.executor == "ray":
+        _check_cluster(settings)
+    elif settings.ray_address is not None:
+        raise click.UsageError("--ray-address goes with --executor ray: add it, or leave this out")
     if settings.approve and settings.max_samples not in (None, 1):
         raise click.UsageError("--approve asks for one call at a time: leave --max-samples out")
     if settings.sandbox == "process" and (settings.runtime or settings.sandbox_base):
         given = "--runtime" if settings.runtime else "--sandbox-base"
         raise click.UsageError(f"{given} needs Docker: leave out --sandbox process, or {given}")
     return settings
+
+
+def _check_cluster(settings: RunSettings) -> None:
+    """Refuse what nodes cannot do.
+
+    Raises:
+        click.UsageError: it is asked for, or Ray is not installed.
+    """
+    if settings.approve:
+        raise click.UsageError("--approve asks at this terminal: leave out --executor ray, or it")
+    if settings.gguf is not None:
+        raise click.UsageError(
+            "--gguf serves a model on one machine: serve it by `toolhop serve --gguf`, where nodes "
+            "reach it, and give --model and --base-url; or leave out --executor ray"
+        )
+    try:
+        require("ray", extra="ray", what="--executor ray")
+    except MissingExtra as missing:
+        raise click.UsageError(str(missing)) from missing
 
 
 def refuse_other(ctx: click.Context, folder: Path, own: RunSettings, wanted: RunSettings) -> None:
