@@ -7,10 +7,11 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from pathlib import Path
 from typing import Any
 
-os.environ["RAY_raylet_start_wait_time_s"] = "150"  # read as Ray is imported
+os.environ |= {"RAY_raylet_start_wait_time_s": "150"}  # read as Ray is imported
 os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
 
 from tests.adapters.played import AGENT
@@ -37,6 +38,8 @@ class Nodes:
             initialize_head=True,
             head_node_args={"num_cpus": 0, "object_store_memory": STORE_BYTES},
         )
+        # Nodes are added by threads too, which may set no handlers; they end with their head.
+        self._cluster._shutdown_at_exit = False
         self.nodes: list[Any] = []
 
     @property
@@ -87,6 +90,9 @@ class SlowModel:
         self.asked: list[Turn] = []
         self.under_way = self.most = 0
         self.on_asked: Callable[[int], None] = lambda _: None
+        self.may = threading.Event()
+        """While it is not set, nothing is answered."""
+        self.may.set()
 
     def __call__(self, request: Request) -> Reply:
         spoken = sum(isinstance(message, AssistantMessage) for message in request.messages)
@@ -96,6 +102,7 @@ class SlowModel:
             self.most = max(self.most, self.under_way)
             self.on_asked(len(self.asked))
         time.sleep(self._wait_s)
+        self.may.wait(60)
         try:
             return self._answer(request)
         finally:
@@ -110,15 +117,17 @@ class SlowModel:
 def processes(*words: str) -> list[int]:
     """Processes of this machine whose command line has all the words."""
     found = []
-    for name in os.listdir("/proc"):
-        if name.isdecimal():
-            try:
-                with open(f"/proc/{name}/cmdline", "rb") as file:
-                    line = file.read().replace(b"\0", b" ").decode(errors="replace")
-            except OSError:
-                continue
-            if all(word in line for word in words):
-                found.append(int(name))
+    for folder in Path("/proc").iterdir():
+        if folder.name.isdecimal():
+            with suppress(OSError):
+                line = (
+                    (folder / "cmdline")
+                    .read_bytes()
+                    .replace(b"\0", b" ")
+                    .decode("utf-8", "replace")
+                )
+                if all(word in line for word in words):
+                    found.append(int(folder.name))
     return found
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import os
 
 
@@ -28,11 +27,12 @@ def connect(address: str | None) -> None:
         )
     try:
         ray.init(
-            address, include_dashboard=False, log_to_driver=False,
-            logging_level=logging.ERROR,
+            address, include_dashboard=False, log_to_driver=False, configure_logging=False,
         )  # fmt: skip
     except (ray.exceptions.RayError, OSError, RuntimeError, ValueError) as error:
         raise ClusterFault(
             f"no Ray cluster could be used at {address or 'this machine'}: {error}"
             "\n  fix: start one with `ray start --head`, and give its --ray-address"
         ) from error
+    # Ray prints what happens to nodes on standard output, which is ours for data; we tell of it.
+    ray._private.worker._worker_logs_enabled = False  # noqa: SLF001 -- there is no other way

@@ -219,16 +219,16 @@ class Nodes:
             Exception: what opening a place raises.
         """
         found = await self._alive()
-        if not found:
+        self._seen |= set(found)
+        faults = await asyncio.gather(*(self._opened(*one) for one in found.items()))
+        if (fault := next((one for one in faults if one is not None), None)) is not None:
+            raise fault
+        if not self._nodes:
             raise ClusterFault(
                 "the cluster has no node with processors to play on"
                 "\n  fix: start one with `ray start --address HOST:PORT`; nodes with --num-cpus=0 "
                 "are left alone"
             )
-        self._seen |= set(found)
-        faults = await asyncio.gather(*(self._opened(*one) for one in found.items()))
-        if (fault := next((one for one in faults if one is not None), None)) is not None:
-            raise fault
         self._spawn(self._watch())
 
     async def _alive(self) -> dict[str, str]:
@@ -241,7 +241,9 @@ class Nodes:
         }
 
     async def _opened(self, identity: str, name: str) -> Exception | None:
-        """Open a node; what keeps it from being used, or None."""
+        """Open a node; what keeps it from being used, or None. One that goes away meanwhile is no
+        fault, and is not among the nodes either.
+        """
         from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
         here = NodeAffinitySchedulingStrategy(identity, soft=False)
@@ -249,6 +251,9 @@ class Nodes:
         try:
             fault = await self._unlike(actor, name)
         except self._ray.exceptions.RayError as error:
+            if identity not in await self._alive():
+                self._seen.discard(identity)
+                return None
             last = str(error).strip().splitlines()[-1:]
             fault = ClusterFault(
                 f"node {name} cannot start toolhop: {' '.join(last)}"
@@ -339,9 +344,9 @@ class Nodes:
         fault = await self._opened(identity, name)
         if fault is not None:
             log.warning("node %s joined and is not used: %s", name, fault)
-            return
-        log.info("node %s joined", name)
-        self.on_more(self._seats)
+        elif identity in self._nodes:
+            log.info("node %s joined", name)
+            self.on_more(self._seats)
 
     async def close(self) -> None:
         """Have all nodes put their places away."""
