@@ -52,7 +52,7 @@ ADAPTERS = {
         after=("openai>=3.4,<4",),
     ),
     "openenv": Adapter("openenv", ("test_openenv.py",), ("openenv", "mcp")),
-    "ray": Adapter("ray", ("test_ray.py",), ("ray",)),
+    "ray": Adapter("ray", ("test_ray.py", "test_ray_spread.py"), ("ray",)),
 }
 
 

@@ -20,6 +20,7 @@ from toolhop_agents.models import gguf
 from toolhop_agents.models.prices import parse
 from toolhop_agents.prompts import read_template
 from toolhop_agents.runs.settings import OPERATIONAL, Flag, RunSettings
+from toolhop_agents.runs.spread import Cluster
 from toolhop_env.levels import Template
 
 SECTIONS: Mapping[str, tuple[str, ...]] = {
@@ -307,6 +308,24 @@ def _check_cluster(settings: RunSettings) -> None:
         require("ray", extra="ray", what="--executor ray")
     except MissingExtra as missing:
         raise click.UsageError(str(missing)) from missing
+
+
+def cluster_options(command: click.Command) -> click.Command:
+    """Give a command the two flags that say where work is done, as `toolhop run` has them."""
+    at = next(at for at, one in enumerate(command.params) if one.name == "sandbox")
+    own = ("executor", "ray_address")
+    command.params[at:at] = [one for one in options_of(RunSettings) if one.name in own]
+    return command
+
+
+def cluster_of(flags: Mapping[str, Any]) -> Cluster | None:
+    """The cluster that the flags ask for; None for this machine.
+
+    Raises:
+        click.UsageError: Ray is not installed, or an address is given for this machine.
+    """
+    settings = checked({name: flags[name] for name in ("executor", "ray_address")})
+    return Cluster(settings.ray_address) if settings.executor == "ray" else None
 
 
 def refuse_other(ctx: click.Context, folder: Path, own: RunSettings, wanted: RunSettings) -> None:

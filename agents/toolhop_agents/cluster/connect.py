@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import logging
 import os
+import signal
+import threading
 
 
 class ClusterFault(Exception):
@@ -25,6 +28,8 @@ def connect(address: str | None) -> None:
             f"--ray-address {address}: the command has to be started on a machine of the cluster, "
             "and writes its files there\n  fix: start it there, and give HOST:PORT or nothing"
         )
+    # What it warns of concerns its own parts: that no handler is set outside of the main thread.
+    logging.getLogger("ray").setLevel(logging.ERROR)
     try:
         ray.init(
             address, include_dashboard=False, log_to_driver=False, configure_logging=False,
@@ -36,3 +41,12 @@ def connect(address: str | None) -> None:
         ) from error
     # Ray prints what happens to nodes on standard output, which is ours for data; we tell of it.
     ray._private.worker._worker_logs_enabled = False  # noqa: SLF001 -- there is no other way
+
+
+def keep_signals() -> None:
+    """Have signals end the process as they did before: Ray puts a handler below Python's own that
+    aborts. Nothing is done outside of the main thread, which alone may.
+    """
+    if threading.current_thread() is threading.main_thread():
+        for one in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(one, signal.getsignal(one))

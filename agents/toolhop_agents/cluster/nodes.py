@@ -26,7 +26,7 @@ from typing import Any
 import anyio
 
 from toolhop_agents.cluster.alike import differences, software
-from toolhop_agents.cluster.connect import ClusterFault, connect
+from toolhop_agents.cluster.connect import ClusterFault, connect, keep_signals
 from toolhop_agents.cluster.host import Done, Failed, Host, Opening, Work
 from toolhop_agents.extras import require
 from toolhop_sandbox.outcome import JSON
@@ -402,6 +402,7 @@ async def nodes_of(
     """
     require("ray", extra="ray", what="--executor ray")
     await asyncio.to_thread(connect, address)
+    keep_signals()
     import ray
 
     try:

@@ -286,7 +286,7 @@ class RunSettings(BaseModel):
     ] = False
     executor: Annotated[
         Literal["local", "ray"],
-        Flag("Where episodes are played: here, or on each node of a Ray cluster (extra ray)."),
+        Flag("Where the work is done: here, or on each node of a Ray cluster (extra ray)."),
     ] = "local"
     ray_address: Annotated[
         str | None,
