@@ -27,7 +27,8 @@ import anyio
 
 from benchmarks.machine import described
 from toolhop_agents.models.wire import messages_to_wire
-from toolhop_agents.runs.executors.local import LocalExecutor
+from toolhop_agents.runs.executors.local import Executor, Here
+from toolhop_agents.runs.ledger import Ledger, RunLimits
 from toolhop_agents.runs.play import Means
 from toolhop_agents.runs.settings import RunSettings
 from toolhop_agents.runs.unit import Units
@@ -90,7 +91,7 @@ def play(folder: Path, episodes: int) -> dict[str, float]:
     store = RunStore.create(folder, "run", {"format": 2, "status": "success"}, items)
     oracle = choose("oracle")
     means = Means(sandbox(data), lambda unit: ScriptedModel("o", oracle, unit.item))
-    executor = LocalExecutor(settings, means, store)
+    executor = Executor(settings, Here(settings, means, Ledger(RunLimits())), store)
     began = time.perf_counter()
     with store.held():
         anyio.run(executor.run, Units(settings.modes, settings.epochs, items), AT_A_TIME)

@@ -43,7 +43,7 @@ from toolhop_tools.load import load
 from toolhop_tools.model import Item
 from toolhop_tools.readers.native import to_row
 from toolhop_tools.scenarios.label import Scenario, label_of
-from toolhop_tools.scenarios.make import Family, Recipe, Rooms, make_all
+from toolhop_tools.scenarios.make import Family, FamilyMaker, Recipe, Rooms, make_all
 
 CHEAP = (*(Scenario.PLAIN, Scenario.FLAKY_TOOL, Scenario.DRIFTED_SCHEMA, Scenario.DRIFTED_OUTPUT),)
 """Whose labels take a few calls and no search."""
@@ -94,9 +94,8 @@ async def memory(wanted: int, most_bases: int = BASES) -> int:
                     )
 
         rooms = Rooms(sandbox, sandbox)
-        await make_all(
-            items, certificates, rooms, Recipe(CHEAP), chosen=items, at_a_time=4, on_family=add
-        )
+        maker = FamilyMaker(items, certificates, rooms, Recipe(CHEAP))
+        await make_all(items, maker.family, at_a_time=4, on_family=add)
     more = sizes[-1] - sizes[len(sizes) // 2 - 1]
     print(f"{made:,} items in {time.perf_counter() - began:.0f} s; second half {more:+.1f} MiB")
     return int(more > MOST_MORE_MIB or made < wanted)

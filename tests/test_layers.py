@@ -35,6 +35,7 @@ PEERS = {
 """Adapters that import a harness: nothing does but that harness, or a command for it."""
 WITHIN_AGENTS = (
     {"models", "call_formats", "prompts", "extras"},
+    {"cluster"},
     {"scripted"},
     {"react"},
     {"approval", "benchmarks", "judge", "simulator"},

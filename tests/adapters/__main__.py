@@ -58,6 +58,7 @@ ADAPTERS = {
     "trl": Adapter(
         "trl", ("test_trl.py",), ("trl", "transformers", "torch"), beside=("torch==2.13.0",)
     ),
+    "ray": Adapter("ray", ("test_ray.py", "test_ray_spread.py"), ("ray",)),
 }
 
 

@@ -15,7 +15,7 @@ from toolhop_sandbox.choose import open_sandbox
 from toolhop_sandbox.outcome import JSON
 from toolhop_tools.certify.candidates import Task
 from toolhop_tools.certify.model import VERSION, Basis, Certificate, HopProof
-from toolhop_tools.certify.prove import asked, certify_all
+from toolhop_tools.certify.prove import asked, certify_all, certify_surely
 from toolhop_tools.model import GoldCall, Hop, Item, Tool, ToolSchema
 
 BASIS = Basis(VERSION, 0, 200, 10, 1.0, 256, "restricted")
@@ -83,8 +83,8 @@ class Shared:
             sandbox = self._open.enter_context(self._portal.wrap_async_context_manager(opened))
             self._sandboxes[basis.wall_s] = sandbox
         found: list[Certificate] = []
-        work = partial(certify_all, at_a_time=2, on_done=found.append)
-        self._portal.call(work, items, self._sandboxes[basis.wall_s], basis)
+        one = partial(certify_surely, sandbox=self._sandboxes[basis.wall_s], basis=basis)
+        self._portal.call(partial(certify_all, at_a_time=2, on_done=found.append), items, one)
         return found
 
     def close(self) -> None:

@@ -26,7 +26,14 @@ from toolhop_tools.reading import read_result
 from toolhop_tools.scenarios.actions import TOOLS, Offer
 from toolhop_tools.scenarios.kinds import kind_of
 from toolhop_tools.scenarios.label import BENCHMARK, Label, Scenario, label_of
-from toolhop_tools.scenarios.make import TRANSFORMATIONS, Family, Recipe, Rooms, make_all
+from toolhop_tools.scenarios.make import (
+    TRANSFORMATIONS,
+    Family,
+    FamilyMaker,
+    Recipe,
+    Rooms,
+    make_all,
+)
 from toolhop_tools.scenarios.masking import masked
 from toolhop_tools.scenarios.scene import Reason
 
@@ -46,8 +53,9 @@ def families(
         certificates: dict[str, Certificate] = {}
         for item in wanted:
             certificates[item.id] = await certify(item, sandbox, BASIS)
+        maker = FamilyMaker(items, certificates, Rooms(sandbox, sandbox), recipe)
         await make_all(
-            items, certificates, Rooms(sandbox, sandbox), recipe, chosen=wanted, at_a_time=2,
+            wanted, maker.family, at_a_time=2,
             on_family=lambda item, family: found.update({item.id: family}),
         )  # fmt: skip
 

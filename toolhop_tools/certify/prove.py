@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 
 import anyio
 
@@ -82,8 +82,7 @@ def _verdict(item: Item, proofs: Sequence[HopProof]) -> tuple[HopVerdict, str, D
 
 async def certify_all(
     items: Sequence[Item],
-    sandbox: Sandbox,
-    basis: Basis,
+    one: Callable[[Item], Awaitable[Certificate]],
     *,
     at_a_time: int,
     on_done: Callable[[Certificate], None],
@@ -92,15 +91,20 @@ async def certify_all(
 
     Nothing is kept: memory does not grow with the number of items.
 
+    Args:
+        items: what is certified.
+        one: certifies an item, such as `certify_surely` in some sandbox.
+        at_a_time: items under way at once.
+        on_done: called with each certificate.
+
     Raises:
-        SandboxFault: workers were lost in one item, time after time.
-        SandboxUnavailable: as `certify`; and what `on_done` raises.
+        Exception: what `one` and `on_done` raise.
     """
     waiting = iter(items)
 
     async def take() -> None:
         for item in waiting:
-            on_done(await _again(item, sandbox, basis))
+            on_done(await one(item))
 
     try:
         async with anyio.create_task_group() as group:
@@ -110,8 +114,13 @@ async def certify_all(
         raise faults.exceptions[0] from None
 
 
-async def _again(item: Item, sandbox: Sandbox, basis: Basis) -> Certificate:
-    """Certify an item, anew where the worker was lost under it."""
+async def certify_surely(item: Item, sandbox: Sandbox, basis: Basis) -> Certificate:
+    """Certify an item, anew where the worker was lost under it.
+
+    Raises:
+        SandboxFault: workers were lost under it, time after time.
+        SandboxUnavailable: as `certify`.
+    """
     for _ in range(MOST_LOST):
         try:
             return await certify(item, sandbox, basis)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
@@ -236,60 +236,84 @@ def _finished(one: Proven, name: str, offer: Offer) -> Item:
     return labelled(item, one.label, name)
 
 
+class FamilyMaker:
+    """Makes the families of items of one data set."""
+
+    def __init__(
+        self,
+        items: Sequence[Item],
+        certificates: Mapping[str, Certificate],
+        rooms: Rooms,
+        recipe: Recipe,
+    ) -> None:
+        """Know all tools.
+
+        Args:
+            items: the whole data set, where tools of others come from.
+            certificates: by id.
+            rooms: where calls are run.
+            recipe: what is made.
+        """
+        self._items, self._certificates = items, certificates
+        self._rooms, self._recipe = rooms, recipe
+        self._pool = Nearest(items)
+        self._places = {item.id: at for at, item in enumerate(items)}
+
+    async def family(self, identity: str) -> Family | None:
+        """The family of an item; None for one that is not proven solvable.
+
+        Raises:
+            SandboxFault: workers were lost in it, time after time.
+            SandboxUnavailable: none could be started.
+        """
+        certificate = self._certificates.get(identity)
+        scene = certificate and scene_of(
+            self._items, self._places[identity], certificate, self._pool, self._recipe.offer
+        )
+        if not certificate or not scene:
+            return None
+        return await _again(scene, certificate.basis, self._rooms, self._recipe)
+
+
 async def make_all(
-    items: Sequence[Item],
-    certificates: Mapping[str, Certificate],
-    rooms: Rooms,
-    recipe: Recipe,
-    *,
     chosen: Sequence[Item],
+    one: Callable[[str], Awaitable[Family | None]],
+    *,
     at_a_time: int,
     on_family: Callable[[Item, Family | None], None],
 ) -> None:
     """Make the families of items, `at_a_time` at once; `on_family` has them in order.
 
     Args:
-        items: the whole data set, where tools of others come from.
-        certificates: by id.
-        rooms: where calls are run.
-        recipe: what is made.
         chosen: the items that scenarios are made of.
+        one: makes the family of an item by its id: `FamilyMaker.family`, here or elsewhere.
         at_a_time: as many families are in memory, and no more.
         on_family: is given an item and its family; None for one that is not proven solvable.
 
     Raises:
-        SandboxFault: workers were lost in one item, time after time.
-        SandboxUnavailable: none could be started; and what `on_family` raises.
+        Exception: what `one` and `on_family` raise.
     """
-    pool, places = Nearest(items), {item.id: at for at, item in enumerate(items)}
     for first in range(0, len(chosen), at_a_time):
         batch = chosen[first : first + at_a_time]
         found: list[Family | None | Exception] = [None] * len(batch)
         async with anyio.create_task_group() as group:
             for at, item in enumerate(batch):
-                certificate = certificates.get(item.id)
-                scene = certificate and scene_of(
-                    items, places[item.id], certificate, pool, recipe.offer
-                )
-                if certificate and scene:
-                    group.start_soon(_into, found, at, scene, certificate.basis, rooms, recipe)
-        for item, one in zip(batch, found, strict=True):
-            if isinstance(one, Exception):
-                raise one
-            on_family(item, one)
+                group.start_soon(_into, found, at, one, item.id)
+        for item, made in zip(batch, found, strict=True):
+            if isinstance(made, Exception):
+                raise made
+            on_family(item, made)
 
 
 async def _into(
     found: list[Family | None | Exception],
     at: int,
-    scene: Scene,
-    basis: Basis,
-    rooms: Rooms,
-    recipe: Recipe,
+    one: Callable[[str], Awaitable[Family | None]],
+    identity: str,
 ) -> None:
     """Put a family, or what kept it from being made, in its place."""
     try:
-        found[at] = await _again(scene, basis, rooms, recipe)
+        found[at] = await one(identity)
     except Exception as error:  # noqa: BLE001 -- raised by the caller, outside of the group
         found[at] = error
 

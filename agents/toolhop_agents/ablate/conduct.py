@@ -179,7 +179,7 @@ class _Starts:
     parents: Mapping[Key, tuple[RunStore, Attempt]]
 
     def __call__(self, unit: WorkUnit) -> Prefix:
-        """See `LocalExecutor.starts`. The parent's trace is read when its branch begins."""
+        """See `Executor.starts`. The parent's trace is read when its branch begins."""
         store, parent = self.parents[unit.key]
         origin = f"{self.arm.base.name}/{parent.episode}"
         level = self.ablation.verbosity(self.arm.level)

@@ -27,9 +27,9 @@ OF_THE_MODEL = frozenset(
 """Settings of who plays: with an adapter the other harness does, and says how."""
 OF_A_RUN = frozenset(
     {
-        "certificates", "certified_only", "epochs", "forked_from", "into", "log_dir", "otel",
-        "retry_on_error", "run_call_limit", "run_cost_limit", "run_time_limit_s",
-        "run_token_limit", "segments_to", "siblings",
+        "certificates", "certified_only", "epochs", "executor", "forked_from", "into", "log_dir",
+        "otel", "ray_address", "retry_on_error", "run_call_limit", "run_cost_limit",
+        "run_time_limit_s", "run_token_limit", "segments_to", "siblings",
     }
 )  # fmt: skip
 """Settings that mean something to `toolhop run` alone."""

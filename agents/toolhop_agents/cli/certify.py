@@ -16,12 +16,14 @@ from rich.console import Console
 
 from toolhop_agents.cli import INTERRUPTED
 from toolhop_agents.cli.certify_view import Tally, page, print_tally, to_json
+from toolhop_agents.cli.options import cluster_of, cluster_options
 from toolhop_agents.cli.progress import Steps
 from toolhop_agents.runs.signals import until_signal
+from toolhop_agents.runs.spread import Isolation, Search, certifying
 from toolhop_agents.table import table_console
 from toolhop_agents.terminal import visible
-from toolhop_sandbox.base import Limits, Program
-from toolhop_sandbox.choose import KINDS, open_sandbox
+from toolhop_sandbox.base import Program
+from toolhop_sandbox.choose import KINDS
 from toolhop_tools.certify.file import CertificateError, Writer, default_path, progress, read
 from toolhop_tools.certify.model import VERSION, Basis, Certificate
 from toolhop_tools.certify.prove import certify_all
@@ -35,6 +37,7 @@ PRINTED = 20
 
 
 # fmt: off
+@cluster_options
 @click.command(context_settings={"show_default": True})
 @click.argument("data")
 @click.option("--out", type=click.Path(dir_okay=False, path_type=Path), default=None,
@@ -52,7 +55,7 @@ PRINTED = 20
 @click.option("--memory", "memory_mib", type=click.IntRange(16, 65536), default=256,
               help="MiB per call.")
 @click.option("--max-sandboxes", "at_a_time", type=click.IntRange(1, 64), default=None,
-              help="Items at a time.  [default: one per processor]")
+              help="Items at a time, on each node.  [default: one per processor]")
 @click.option("--sandbox", type=click.Choice(KINDS), default="auto", help="What isolates tools.")
 @click.option("--policy", type=click.Choice(["restricted", "none"]), default="restricted")
 @click.option("--last-wins", is_flag=True,
@@ -134,15 +137,12 @@ async def _search(
         writer.add(certificate)
         shown.step()
 
+    search = Search(work, basis, Isolation(flags["sandbox"], min(at_a_time, len(work))))
+    cluster = cluster_of(flags)
+
     async def run() -> None:
-        sandbox = await open_sandbox(
-            flags["sandbox"],
-            limits=Limits(wall_s=basis.wall_s, memory_mib=basis.memory_mib),
-            policy=flags["policy"],
-            max_workers=min(at_a_time, len(work)),
-        )
-        async with sandbox:
-            await certify_all(work, sandbox, basis, at_a_time=at_a_time, on_done=add)
+        async with certifying(search, cluster) as (one, most):
+            await certify_all(work, one, at_a_time=most, on_done=add)
 
     with shown:
         return await until_signal(run)

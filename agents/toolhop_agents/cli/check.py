@@ -20,6 +20,9 @@ from rich.console import Console
 from toolhop_agents.cli import EXIT_EPISODES, INTERRUPTED
 from toolhop_agents.cli.check_progress import Tools
 from toolhop_agents.cli.check_view import Checked, not_asked, print_report, summary, to_json
+from toolhop_agents.cli.options import cluster_of, cluster_options
+from toolhop_agents.runs.signals import until_signal
+from toolhop_agents.runs.spread import Cluster, check_on_nodes
 from toolhop_agents.table import table_console
 from toolhop_agents.tool_tests import collected
 from toolhop_env.rejection import Rejections
@@ -38,6 +41,7 @@ from toolhop_tools.readers.record import Survey
 
 
 # fmt: off
+@cluster_options
 @click.command(context_settings={"show_default": True})
 @click.argument("data")
 @click.option("--examples", "count", type=click.IntRange(1, 100_000), default=EXAMPLES,
@@ -59,7 +63,7 @@ from toolhop_tools.readers.record import Survey
 @click.option("--memory", "memory_mib", type=click.IntRange(16, 65536), default=256,
               help="MiB per call.")
 @click.option("--max-sandboxes", "lanes", type=click.IntRange(1, 64), default=None,
-              help="Tools at a time.  [default: one per processor]")
+              help="Tools at a time, on each node.  [default: one per processor]")
 @click.option("--store", type=click.Path(file_okay=False, path_type=Path), default=stores.FOLDER,
               help="Folder of counter-examples, which are called first the next time.")
 @click.option("--json", "as_json", is_flag=True, help="The report as JSON on standard output.")
@@ -81,7 +85,7 @@ def check(data: str, tools: tuple[str, ...], properties: tuple[str, ...], as_jso
         formats=flags["formats"], store=store,
     )  # fmt: skip
     started = time.monotonic()
-    reports = _run(chosen, job, flags["lanes"])
+    reports = _run(chosen, job, flags["lanes"], cluster_of(flags))
     checked = Checked(
         data, names, reports, seen.errors, limits, flags["sandbox"], job.count, job.seed,
         str(flags["certificates"] or ""), flags["formats"],
@@ -123,12 +127,16 @@ def _fits(subject: Subject, name: str) -> bool:
     return fnmatchcase(subject.tool.name, name) or fnmatchcase(subject.id, name)
 
 
-def _run(tools: Sequence[Subject], job: CheckJob, lanes: int | None) -> list[ToolReport]:
+def _run(
+    tools: Sequence[Subject], job: CheckJob, lanes: int | None, cluster: Cluster | None
+) -> list[ToolReport]:
     if not tools:
         return []
-    kind = anyio.run(settled, job.kind, job.limits)
     lanes = lanes or len(os.sched_getaffinity(0))
     progress = Tools(Console(stderr=True), "tools", len(tools))
+    if cluster is not None:
+        return _on_nodes(tools, job, lanes, cluster, progress)
+    kind = anyio.run(settled, job.kind, job.limits)
     # As Ctrl-C: the lanes' processes put their sandboxes away.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     with progress:
@@ -137,3 +145,20 @@ def _run(tools: Sequence[Subject], job: CheckJob, lanes: int | None) -> list[Too
         except KeyboardInterrupt:
             click.echo("interrupted; what was found so far is in the store", err=True)
             sys.exit(INTERRUPTED)
+
+
+def _on_nodes(
+    tools: Sequence[Subject], job: CheckJob, lanes: int, cluster: Cluster, progress: Tools
+) -> list[ToolReport]:
+    reports: list[ToolReport] = []
+
+    async def work() -> None:
+        reports.extend(
+            await check_on_nodes(tools, job, cluster, lanes=lanes, on_report=progress.report)
+        )
+
+    with progress:
+        if anyio.run(until_signal, work):
+            click.echo("interrupted; what was found so far is in the store", err=True)
+            sys.exit(INTERRUPTED)
+    return reports

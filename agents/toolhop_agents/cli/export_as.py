@@ -12,7 +12,7 @@ import anyio
 import click
 from rich.console import Console
 
-from toolhop_agents.runs.scenarios import PATIENT_S
+from toolhop_agents.runs.spread import PATIENT_S
 from toolhop_agents.stacked import StackedTable
 from toolhop_agents.table import table_console
 from toolhop_sandbox.base import Limits

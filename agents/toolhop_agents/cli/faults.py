@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from toolhop_agents.ablate.design import DesignError
 from toolhop_agents.cli import EXIT_EPISODES, EXIT_MISSING, EXIT_USAGE
+from toolhop_agents.cluster.connect import ClusterFault
 from toolhop_agents.export.files import ExportError
 from toolhop_agents.extras import MissingExtra
 from toolhop_agents.judge.judges import JudgeError
@@ -43,6 +44,7 @@ _CODES: tuple[tuple[type[Exception], int], ...] = (
     (DesignError, EXIT_USAGE),
     (TraceError, EXIT_USAGE),
     (ExportError, EXIT_USAGE),
+    (ClusterFault, EXIT_MISSING),
     (MissingExtra, EXIT_MISSING),
     (TelemetryMissing, EXIT_MISSING),
     (NotReplayable, EXIT_EPISODES),

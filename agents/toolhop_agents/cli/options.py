@@ -15,10 +15,12 @@ from pydantic import BaseModel, ValidationError
 from pydantic.fields import FieldInfo
 
 from toolhop_agents.cli import nearest
+from toolhop_agents.extras import MissingExtra, require
 from toolhop_agents.models import gguf
 from toolhop_agents.models.prices import parse
 from toolhop_agents.prompts import read_template
 from toolhop_agents.runs.settings import OPERATIONAL, Flag, RunSettings
+from toolhop_agents.runs.spread import Cluster
 from toolhop_env.levels import Template
 
 SECTIONS: Mapping[str, tuple[str, ...]] = {
@@ -37,6 +39,7 @@ SECTIONS: Mapping[str, tuple[str, ...]] = {
                 "tool_memory_mib"),
     "Limits": ("turn_limit", "call_limit", "token_limit", "time_limit_s", "cost_limit",
                "run_token_limit", "run_call_limit", "run_time_limit_s", "run_cost_limit"),
+    "Where": ("executor", "ray_address"),
     "Keeping and watching": ("max_samples", "retry_on_error", "log_dir", "segments_to", "otel"),
 }  # fmt: skip
 """Settings of a run by the heading of their flags in help texts."""
@@ -276,12 +279,53 @@ def checked(values: Mapping[str, Any]) -> RunSettings:
         raise click.UsageError(f"{flag_name(name)}: {first['msg']}") from error
     except ValueError as error:
         raise click.UsageError(str(error)) from error
+    if settings.executor == "ray":
+        _check_cluster(settings)
+    elif settings.ray_address is not None:
+        raise click.UsageError("--ray-address goes with --executor ray: add it, or leave this out")
     if settings.approve and settings.max_samples not in (None, 1):
         raise click.UsageError("--approve asks for one call at a time: leave --max-samples out")
     if settings.sandbox == "process" and (settings.runtime or settings.sandbox_base):
         given = "--runtime" if settings.runtime else "--sandbox-base"
         raise click.UsageError(f"{given} needs Docker: leave out --sandbox process, or {given}")
     return settings
+
+
+def _check_cluster(settings: RunSettings) -> None:
+    """Refuse what nodes cannot do.
+
+    Raises:
+        click.UsageError: it is asked for, or Ray is not installed.
+    """
+    if settings.approve:
+        raise click.UsageError("--approve asks at this terminal: leave out --executor ray, or it")
+    if settings.gguf is not None:
+        raise click.UsageError(
+            "--gguf serves a model on one machine: serve it by `toolhop serve --gguf`, where nodes "
+            "reach it, and give --model and --base-url; or leave out --executor ray"
+        )
+    try:
+        require("ray", extra="ray", what="--executor ray")
+    except MissingExtra as missing:
+        raise click.UsageError(str(missing)) from missing
+
+
+def cluster_options(command: click.Command) -> click.Command:
+    """Give a command the two flags that say where work is done, as `toolhop run` has them."""
+    at = next(at for at, one in enumerate(command.params) if one.name == "sandbox")
+    own = ("executor", "ray_address")
+    command.params[at:at] = [one for one in options_of(RunSettings) if one.name in own]
+    return command
+
+
+def cluster_of(flags: Mapping[str, Any]) -> Cluster | None:
+    """The cluster that the flags ask for; None for this machine.
+
+    Raises:
+        click.UsageError: Ray is not installed, or an address is given for this machine.
+    """
+    settings = checked({name: flags[name] for name in ("executor", "ray_address")})
+    return Cluster(settings.ray_address) if settings.executor == "ray" else None
 
 
 def refuse_other(ctx: click.Context, folder: Path, own: RunSettings, wanted: RunSettings) -> None:

@@ -14,6 +14,7 @@ import click
 from rich.console import Console
 
 from toolhop_agents.cli import INTERRUPTED
+from toolhop_agents.cli.options import cluster_of, cluster_options
 from toolhop_agents.cli.progress import Steps
 from toolhop_agents.runs.certified import certificates_of
 from toolhop_agents.runs.scenarios import Work, make, yields_json
@@ -33,6 +34,7 @@ from toolhop_tools.scenarios.make import Family, Recipe, Yields
 
 
 # fmt: off
+@cluster_options
 @click.command(context_settings={"show_default": True})
 @click.argument("data")
 @click.option("--into", "names", required=True, metavar="NAME[,NAME]",
@@ -51,7 +53,7 @@ from toolhop_tools.scenarios.make import Family, Recipe, Yields
               default=Offer.ACTIONS.value, help="Tools that act on the episode: talk_to_user, "
               "change_tools and give_up; RelyToolBench's Finish; or none.")
 @click.option("--max-sandboxes", "at_a_time", type=click.IntRange(1, 64), default=None,
-              help="Items at a time.  [default: one per processor]")
+              help="Items at a time, on each node.  [default: one per processor]")
 @click.option("--sandbox", type=click.Choice(KINDS), default="auto", help="What isolates tools.")
 @click.option("--last-wins", is_flag=True,
               help="Of tools that share a name run the last one's code, as the official "
@@ -73,7 +75,8 @@ def perturb(data: str, names: str, out: Path, as_json: bool, **flags: Any) -> No
     chosen = select(dataset, limit=flags["limit"], sample_ids=flags["sample_ids"])
     path = flags["certificates"] or default_path(dataset.name)
     certificates = certificates_of(chosen, path)
-    work = Work(dataset, chosen, certificates, recipe, flags["sandbox"], flags["at_a_time"])
+    work = Work(dataset, chosen, certificates, recipe, flags["sandbox"], flags["at_a_time"],
+                cluster=cluster_of(flags))
     yields = Yields()
     try:
         with atomic(out) as beside:

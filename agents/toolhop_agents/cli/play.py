@@ -222,7 +222,7 @@ def run(
             )
         )
         with portal.wrap_async_context_manager(opened):
-            facts = manifest(settings, dataset, [item], opened)
+            facts = manifest(settings, dataset, [item], opened.description)
             store = RunStore.create(settings.log_dir, folder_name(settings), facts, [item])
             screen, typist = _screen(), Typist()
             unit = WorkUnit(item, settings.modes[0], 1)

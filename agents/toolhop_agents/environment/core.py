@@ -23,8 +23,8 @@ from pydantic import ValidationError
 from toolhop_agents.benchmarks import binding_of
 from toolhop_agents.call_formats import shown
 from toolhop_agents.environment.reward import Reward, Unscored
-from toolhop_agents.runs.execute import open_stand_ins, sandbox_of
 from toolhop_agents.runs.job import prepare
+from toolhop_agents.runs.means import open_stand_ins, sandbox_of
 from toolhop_agents.runs.settings import RunSettings
 from toolhop_agents.runs.unit import WorkUnit, setting
 from toolhop_env.benchmarks import score

@@ -8,7 +8,7 @@ from typing import Protocol, Self
 from toolhop_agents.models.base import Model, NoSuchModel
 from toolhop_agents.models.exchange import ModelOptions
 from toolhop_agents.models.prices import Price
-from toolhop_agents.models.rate import Connections
+from toolhop_agents.models.rate import Gate
 from toolhop_agents.models.retry import Backoff
 from toolhop_sandbox.outcome import JSON
 
@@ -40,7 +40,7 @@ def open_model(
     max_retries: int = 5,
     extra: Mapping[str, JSON] | None = None,
     backoff: Backoff | None = None,
-    connections: Connections | None = None,
+    connections: Gate | None = None,
     price: Price | None = None,
 ) -> Client:
     """A model by its name, ready to reply. Nothing is sent yet.

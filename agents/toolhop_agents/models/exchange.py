@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 from toolhop_agents.models import wire
 from toolhop_agents.models.prices import Price
-from toolhop_agents.models.rate import Connections
+from toolhop_agents.models.rate import Gate
 from toolhop_agents.models.retry import Backoff, RequestFailed, fault, repeated
 from toolhop_env.messages import AssistantMessage, Message, Reply, Usage
 from toolhop_sandbox.outcome import JSON
@@ -40,7 +40,7 @@ class ModelOptions:
     extra: Mapping[str, JSON] = field(default_factory=dict)
     """Further parameters by their name in the request; they win over the ones above."""
     backoff: Backoff = field(default_factory=Backoff)
-    connections: Connections | None = None
+    connections: Gate | None = None
     """Bounds the requests under way at a time; None leaves that to who asks."""
     price: Price | None = None
     """What tokens cost where the response does not state it."""

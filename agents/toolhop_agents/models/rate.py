@@ -11,8 +11,9 @@ from __future__ import annotations
 import time
 from collections import deque
 from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass
+from typing import Protocol
 
 import anyio
 
@@ -32,6 +33,22 @@ class Rates:
     """Requests that were refused for overload."""
     held_s: float
     """Seconds for which nothing was sent, because a server asked for it or refused."""
+
+
+class Gate(Protocol):
+    """Lets requests in, and hears what came of them: `Connections`, or a way to them elsewhere."""
+
+    def slot(self) -> AbstractAsyncContextManager[float]:
+        """See `Connections.slot`."""
+        ...
+
+    def answered(self) -> None:
+        """See `Connections.answered`."""
+        ...
+
+    def refused(self, began: float, wait_s: float) -> None:
+        """See `Connections.refused`."""
+        ...
 
 
 class Connections:
@@ -62,6 +79,12 @@ class Connections:
     def allowed(self) -> int:
         """Requests at a time as of now."""
         return max(1, int(self._allowed))
+
+    def widen(self, most: int) -> None:
+        """Allow up to `most` from now on, as after more episodes than before can be under way."""
+        self._allowed += max(0, most - self._most)
+        self._most = max(self._most, most)
+        self._wake()
 
     @property
     def rates(self) -> Rates:

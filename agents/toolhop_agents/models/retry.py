@@ -15,7 +15,7 @@ from typing import TypeVar
 import anyio
 
 from toolhop_agents.models.base import ConversationTooLong, ModelFault
-from toolhop_agents.models.rate import OVERLOADED, Connections
+from toolhop_agents.models.rate import OVERLOADED, Connections, Gate
 
 T = TypeVar("T")
 
@@ -154,7 +154,7 @@ async def repeated(
     timeout_s: float,
     max_retries: int,
     backoff: Backoff,
-    connections: Connections | None = None,
+    connections: Gate | None = None,
 ) -> tuple[T, int]:
     """Call `once` until it succeeds, at most ``max_retries + 1`` times.
 

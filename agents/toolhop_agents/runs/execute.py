@@ -4,53 +4,38 @@ from __future__ import annotations
 
 import logging
 import os
-from collections.abc import AsyncIterator, Callable, Iterator, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AsyncExitStack
 from dataclasses import dataclass, field, replace
 from functools import partial
 
-import anyio
 from anyio import to_thread
 
 from toolhop_agents.approval import TerminalApprover
 from toolhop_agents.benchmarks import binding_of
-from toolhop_agents.benchmarks.binding import Answers, Binding
-from toolhop_agents.benchmarks.predictions import (
-    PREFIX,
-    Predicted,
-    file_results,
-    read_predictions,
-    turns_of,
-)
 from toolhop_agents.judge.judges import Judge
 from toolhop_agents.judge.open_judge import open_judge
 from toolhop_agents.models import gguf
-from toolhop_agents.models.clients import open_model
 from toolhop_agents.models.rate import Connections
-from toolhop_agents.models.reach import reach
 from toolhop_agents.runs import manifest as manifests
-from toolhop_agents.runs.executors.local import LocalExecutor
+from toolhop_agents.runs.executors import Places
+from toolhop_agents.runs.executors.cluster import open_places
+from toolhop_agents.runs.executors.local import Executor, Here
 from toolhop_agents.runs.job import Job, prepare, simulated_before
 from toolhop_agents.runs.ledger import Ledger, RunLimitReached
 from toolhop_agents.runs.manifest import Status, folder_name, manifest
-from toolhop_agents.runs.play import AgentSource, Means
+from toolhop_agents.runs.means import Given, answers_of, open_means
 from toolhop_agents.runs.settings import RunSettings
 from toolhop_agents.runs.signals import Interrupted, until_signal
 from toolhop_agents.runs.spans import exported
-from toolhop_agents.runs.unit import WorkUnit, unit_seed
-from toolhop_agents.scripted.choose import choose
-from toolhop_agents.scripted.model import ScriptedModel
-from toolhop_agents.simulator import ModelSimulator, ModelWording
+from toolhop_agents.runs.unit import WorkUnit
 from toolhop_env.attempt import Attempt
-from toolhop_env.responders import StandIns
 from toolhop_env.runs.files import StoreError
 from toolhop_env.runs.packing import Packer
 from toolhop_env.runs.progress import Progress, Tally
 from toolhop_env.runs.store import RunStore
 from toolhop_env.spending import Spent
-from toolhop_sandbox.choose import open_sandbox
 from toolhop_sandbox.outcome import JSON
-from toolhop_sandbox.pool import PooledSandbox
 from toolhop_tools.model import Item
 
 log = logging.getLogger(__name__)
@@ -171,15 +156,15 @@ class _RunSession:
         """Play what is left."""
         job = self._job
         watch = self._stack.enter_context(exported(job.settings))
-        sandbox, means, judge = await self._open()
-        store, facts = self._folder(sandbox)
+        places, judge = await self._open()
+        store, facts = self._folder(places.description)
         packer = self._stack.enter_context(Packer(store, url=job.settings.segments_to))
 
         def finished(attempt: Attempt) -> None:
             packer.finished()
             on_result(attempt)
 
-        executor = LocalExecutor(job.settings, means, store, finished, self._ledger, judge=judge)
+        executor = Executor(job.settings, places, store, finished, self._ledger, judge=judge)
         executor.starts, executor.watch = job.starts or executor.starts, watch
         on_start(Plan(job.items, self._episodes, self._at_a_time, str(store.folder)))
         left = job.left(self._begun.done)
@@ -192,7 +177,8 @@ class _RunSession:
             store.write_manifest(
                 manifests.ended(
                     facts, status=status, fault=fault, stopped_by=stopped_by,
-                    spent=self._ledger.spent, rates=rates, sandbox=sandbox.description,
+                    spent=self._ledger.spent, rates=rates, sandbox=places.description,
+                    nodes=places.nodes_used,
                 )
             )  # fmt: skip
         except StoreError as error:
@@ -206,40 +192,14 @@ class _RunSession:
         whole = replace(self._job, sample=None)
         return sum(1 for _ in whole.left(self._begun.done)) > self._episodes
 
-    async def _open(self) -> tuple[PooledSandbox, Means, Judge | None]:
-        job, opened = self._job, list[tuple[PooledSandbox, Means, Judge | None]]()
-        settings = job.settings
-        workers = max(1, min(self._at_a_time, self._episodes))
-        binding = binding_of(job.items[0].benchmark)
-        answers = _answers(settings, binding)
+    async def _open(self) -> tuple[Places, Judge | None]:
+        """Where episodes are played, and who judges them."""
+        opened = list[tuple[Places, Judge | None]]()
 
         async def enter() -> None:
-            enter_context = self._stack.enter_async_context
-            address = settings.base_url
-            if settings.gguf is not None:
-                address = await enter_context(
-                    gguf.serving(
-                        settings.gguf,
-                        context=settings.gguf_context,
-                        slots=self._at_a_time,
-                        threads=settings.gguf_threads,
-                        chat_template=settings.chat_template,
-                    )
-                )
-            for name, place in (
-                (settings.model, settings.base_url),
-                (settings.simulator, settings.simulator_base_url),
-                (settings.user_model, settings.user_model_base_url),
-            ):
-                if name and place:
-                    await reach(name, place)
-            sandbox = await enter_context(await sandbox_of(settings, workers))
-            agents = await enter_context(_agents(job, binding, answers, self._connections, address))
-            stand_ins = await open_stand_ins(settings, binding, self._stack)
-            if settings.simulator is not None:
-                stand_ins = replace(stand_ins, earlier=simulated_before(job))
-            if settings.approve:
-                stand_ins = replace(stand_ins, approver=TerminalApprover())
+            settings = self._job.settings
+            there = settings.executor == "ray"
+            places = await (self._on_nodes() if there else self._here())
             judge = None
             if settings.judge is not None:
                 opening = open_judge(
@@ -248,17 +208,46 @@ class _RunSession:
                     votes=settings.judge_votes,
                     cache=settings.cache,
                 )
-                judge = await enter_context(opening)
-            own = None
-            if answers is not None:
-                own = partial(_from_file, answers, stand_ins)
-            opened.append((sandbox, Means(sandbox, agents, stand_ins, own), judge))
+                judge = await self._stack.enter_async_context(opening)
+            opened.append((places, judge))
 
         if await until_signal(enter):
             raise Interrupted
         return opened[0]
 
-    def _folder(self, sandbox: PooledSandbox) -> tuple[RunStore, dict[str, JSON]]:
+    def _given(self) -> Given:
+        settings = self._job.settings
+        answers = answers_of(settings, binding_of(self._job.items[0].benchmark))
+        earlier = simulated_before(self._job) if settings.simulator is not None else {}
+        return Given(settings, self._job.items, answers, earlier)
+
+    async def _here(self) -> Places:
+        settings, address = self._job.settings, self._job.settings.base_url
+        if settings.gguf is not None:
+            address = await self._stack.enter_async_context(
+                gguf.serving(
+                    settings.gguf,
+                    context=settings.gguf_context,
+                    slots=self._at_a_time,
+                    threads=settings.gguf_threads,
+                    chat_template=settings.chat_template,
+                )
+            )
+        workers = max(1, min(self._at_a_time, self._episodes))
+        opening = open_means(self._given(), workers, self._connections, address)
+        means = await self._stack.enter_async_context(opening)
+        if settings.approve:
+            stand_ins = replace(means.stand_ins, approver=TerminalApprover())
+            means = replace(means, stand_ins=stand_ins)
+        return Here(settings, means, self._ledger)
+
+    async def _on_nodes(self) -> Places:
+        opening = open_places(self._given(), self._ledger, self._connections, seats=self._at_a_time)
+        places = await self._stack.enter_async_context(opening)
+        self._at_a_time = places.nodes.room
+        return places
+
+    def _folder(self, sandbox: Mapping[str, JSON]) -> tuple[RunStore, dict[str, JSON]]:
         """The run's folder and its manifest: a new one, or the one resumed."""
         job = self._job
         if job.store is not None:
@@ -272,61 +261,8 @@ class _RunSession:
         return store, facts
 
 
-def _answers(settings: RunSettings, binding: Binding) -> Answers | None:
-    """Those of the file that is played; None where no file is."""
-    name = settings.agent_name
-    if settings.model is not None or not name.startswith(PREFIX):
-        return None
-    return read_predictions(name, binding, None)
-
-
-def _from_file(answers: Answers, stand_ins: StandIns, unit: WorkUnit, begun: int) -> StandIns:
-    turns = turns_of(answers, unit.item.id, unit.mode) or ()
-    return file_results(stand_ins, turns[begun:])
-
-
-async def open_stand_ins(
-    settings: RunSettings, binding: Binding, stack: AsyncExitStack
-) -> StandIns:
-    """Who answers tools that are no programs, and questions to the user, as the settings say.
-
-    Args:
-        settings: the run's.
-        binding: of the benchmark that is played.
-        stack: keeps open whom is asked.
-
-    Raises:
-        ModelFault: a model that is asked for cannot be had.
-    """
-    found = StandIns(described=binding.described)
-    if settings.simulator is not None:
-        model = open_model(settings.simulator, base_url=settings.simulator_base_url)
-        found = replace(found, simulator=ModelSimulator(await stack.enter_async_context(model)))
-    if settings.user_model is not None:
-        model = open_model(settings.user_model, base_url=settings.user_model_base_url)
-        found = replace(found, wording=ModelWording(await stack.enter_async_context(model)))
-    return found
-
-
-async def sandbox_of(settings: RunSettings, workers: int) -> PooledSandbox:
-    """The sandbox that the settings ask for, not entered.
-
-    Raises:
-        SandboxUnavailable: it cannot be had here.
-    """
-    return await open_sandbox(
-        settings.sandbox,
-        limits=settings.tool_limits,
-        policy=settings.policy,
-        max_workers=workers,
-        base=settings.sandbox_base,
-        runtime=settings.runtime,
-        transport=settings.transport,
-    )
-
-
 async def _play(
-    executor: LocalExecutor, work: Iterator[WorkUnit], at_a_time: int
+    executor: Executor, work: Iterator[WorkUnit], at_a_time: int
 ) -> tuple[Status, str, str]:
     """Run until done, interrupted, stopped by a limit or broken: how it ended, why, which limit."""
 
@@ -357,37 +293,3 @@ def episodes_at_a_time(settings: RunSettings) -> int:
     if settings.gguf is not None:
         return 1  # one takes all processors
     return MODEL_EPISODES if settings.model else max(2, os.cpu_count() or 1)
-
-
-@asynccontextmanager
-async def _agents(
-    job: Job,
-    binding: Binding,
-    answers: Answers | None,
-    connections: Connections,
-    base_url: str | None,
-) -> AsyncIterator[AgentSource]:
-    """Clients of a model, or a scripted agent or a file's answer for each item."""
-    settings, name = job.settings, job.settings.agent_name
-    if answers is not None:
-        yield lambda unit: Predicted(name, turns_of(answers, unit.item.id, unit.mode))
-        return
-    if settings.model is None:
-        play = choose(settings.agent_name, binding.agents)
-        yield lambda unit: ScriptedModel(
-            settings.agent_name,
-            play,
-            unit.item,
-            unit_seed(settings, unit),
-            settings.call_format,
-            binding.can_call(unit.mode),
-        )
-        return
-    from toolhop_agents.runs.served import Served
-
-    served = Served(settings, settings.model, connections, base_url)
-    try:
-        yield served.agent
-    finally:
-        with anyio.CancelScope(shield=True):
-            await served.aclose()

@@ -61,7 +61,7 @@ class Job:
     only: frozenset[Key] | None = None
     """The run is made of these episodes alone."""
     starts: Callable[[WorkUnit], Prefix] | None = None
-    """What each episode begins with (`LocalExecutor.starts`); nothing where None."""
+    """What each episode begins with (`Executor.starts`); nothing where None."""
     certificates: Mapping[str, Certificate] | None = None
     """Of the items, which are to be made into scenarios; None where they are played as they are."""
     scenarios: Mapping[str, JSON] | None = None

@@ -18,7 +18,6 @@ from toolhop_agents.runs.settings import RunSettings
 from toolhop_env.runs.manifest_formats import FORMAT
 from toolhop_env.spending import Spent
 from toolhop_sandbox.outcome import JSON
-from toolhop_sandbox.pool import PooledSandbox
 from toolhop_tools.errors import DataProblem
 from toolhop_tools.model import DataSet, Item
 from toolhop_tools.perturb.order import tool_order
@@ -42,7 +41,7 @@ def manifest(
     settings: RunSettings,
     data: DataSet,
     items: Sequence[Item],
-    sandbox: PooledSandbox,
+    sandbox: Mapping[str, JSON],
     left_out: Sequence[DataProblem] = (),
     scenarios: Mapping[str, JSON] | None = None,
 ) -> dict[str, JSON]:
@@ -72,7 +71,7 @@ def manifest(
             "left_out": [{"where": one.where, "why": str(one)} for one in left_out],
             **({"scenarios": dict(scenarios)} if scenarios is not None else {}),
         },
-        "sandbox": dict(sandbox.description),
+        "sandbox": dict(sandbox),
         "versions": versions(),
         "spent": as_json(Spent()),
         "sessions": [session(began, {})],
@@ -138,6 +137,7 @@ def ended(
     spent: Spent,
     rates: Rates | None,
     sandbox: Mapping[str, JSON],
+    nodes: Mapping[str, JSON] | None = None,
 ) -> dict[str, JSON]:
     """The manifest of a run whose session has ended."""
     at = now()
@@ -149,12 +149,13 @@ def ended(
     }
     *before, last = facts["sessions"]
     connections = {"connections": asdict(rates)} if rates else {}
+    used = {"nodes": dict(nodes)} if nodes else {}
     return {
         **facts,
         **end,
         "sandbox": dict(sandbox),
         "spent": as_json(spent),
-        "sessions": [*before, {**last, **end, **connections}],
+        "sessions": [*before, {**last, **end, **connections, **used}],
     }
 
 

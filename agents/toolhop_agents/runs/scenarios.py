@@ -6,22 +6,18 @@ import os
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import cast
 
 from toolhop_agents.runs.job import Job
 from toolhop_agents.runs.signals import Interrupted, until_signal
-from toolhop_sandbox.base import Limits, Policy, Sandbox
-from toolhop_sandbox.choose import Kind, open_sandbox
+from toolhop_agents.runs.spread import Cluster, Isolation, Making, making_families
+from toolhop_sandbox.choose import Kind
 from toolhop_sandbox.docker.engine import Transport
 from toolhop_sandbox.outcome import JSON
 from toolhop_tools.certify.model import Certificate
 from toolhop_tools.errors import BadChoice
 from toolhop_tools.model import DataSet, Item
 from toolhop_tools.scenarios.label import Scenario, label_of, own_id
-from toolhop_tools.scenarios.make import Family, Recipe, Rooms, Yields, make_all
-
-PATIENT_S = 10.0
-"""Seconds a call of a slow tool may take: as many as a run allows by default."""
+from toolhop_tools.scenarios.make import Family, Recipe, Yields, make_all
 
 
 @dataclass(frozen=True)
@@ -36,11 +32,13 @@ class Work:
     recipe: Recipe
     sandbox: Kind
     at_a_time: int | None = None
-    """Items at a time; one a processor where None."""
+    """Items at a time, on each node; one a processor where None."""
     base: str | None = None
     """Image to build on, container runtime and transport: see `open_sandbox`."""
     runtime: str | None = None
     transport: Transport = "auto"
+    cluster: Cluster | None = None
+    """Where it is done; here where None."""
 
 
 async def make(work: Work, on_family: Callable[[Item, Family | None], None]) -> None:
@@ -50,24 +48,11 @@ async def make(work: Work, on_family: Callable[[Item, Family | None], None]) -> 
         SandboxFault, SandboxUnavailable: as `make_all`.
     """
     at_a_time = work.at_a_time or max(2, os.cpu_count() or 1)
-    basis = next(iter(work.certificates.values())).basis
-
-    async def opened(wall_s: float) -> Sandbox:
-        return await open_sandbox(
-            work.sandbox,
-            limits=Limits(wall_s=wall_s, memory_mib=basis.memory_mib),
-            policy=cast(Policy, basis.policy),
-            max_workers=min(at_a_time, len(work.chosen)),
-            base=work.base,
-            runtime=work.runtime,
-            transport=work.transport,
-        )
-
-    async with await opened(basis.wall_s) as search, await opened(PATIENT_S) as patient:
-        await make_all(
-            work.data.items, work.certificates, Rooms(search, patient), work.recipe,
-            chosen=work.chosen, at_a_time=at_a_time, on_family=on_family,
-        )  # fmt: skip
+    workers = min(at_a_time, len(work.chosen))
+    isolation = Isolation(work.sandbox, workers, work.base, work.runtime, work.transport)
+    making = Making(work.data.items, work.certificates, work.recipe, isolation)
+    async with making_families(making, work.cluster) as (one, at_a_time):
+        await make_all(work.chosen, one, at_a_time=at_a_time, on_family=on_family)
 
 
 async def made(job: Job, on_item: Callable[[], None] = lambda: None) -> Job:
@@ -98,6 +83,7 @@ async def made(job: Job, on_item: Callable[[], None] = lambda: None) -> Job:
     work = Work(
         job.data, job.items, certificates, recipe, settings.sandbox, base=settings.sandbox_base,
         runtime=settings.runtime, transport=settings.transport,
+        cluster=Cluster(settings.ray_address) if settings.executor == "ray" else None,
     )  # fmt: skip
     if await until_signal(lambda: make(work, add)):
         raise Interrupted

@@ -9,7 +9,7 @@ from toolhop_agents.models import gguf, prices
 from toolhop_agents.models.base import Model
 from toolhop_agents.models.cache import CachedModel, RequestContext, ResponseCache
 from toolhop_agents.models.clients import Client, open_model
-from toolhop_agents.models.rate import Connections
+from toolhop_agents.models.rate import Gate
 from toolhop_agents.runs.settings import RunSettings
 from toolhop_agents.runs.unit import WorkUnit, unit_seed
 
@@ -18,7 +18,7 @@ class Served:
     """The model of a run. Every epoch is asked with a seed of its own, over one set of limits."""
 
     def __init__(
-        self, settings: RunSettings, model: str, connections: Connections, base_url: str | None
+        self, settings: RunSettings, model: str, connections: Gate, base_url: str | None
     ) -> None:
         """Open the first epoch's client, so that a missing key is reported before anything starts.
 

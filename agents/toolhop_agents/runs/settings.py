@@ -33,6 +33,7 @@ OPERATIONAL = frozenset(
         "max_samples", "max_connections", "log_dir", "timeout_s", "max_retries", "retry_on_error",
         "run_token_limit", "run_call_limit", "run_time_limit_s", "run_cost_limit", "cache",
         "judge", "judge_base_url", "judge_votes", "otel", "gguf", "gguf_threads", "segments_to",
+        "executor", "ray_address",
     }
 )  # fmt: skip
 """Settings that change how far and how fast a run goes, and no result: they may differ from one
@@ -284,7 +285,18 @@ class RunSettings(BaseModel):
     approve: Annotated[
         bool, Flag("Ask at the terminal before each tool call; one episode at a time.")
     ] = False
-    max_samples: Annotated[Count, Flag("Episodes at a time.")] = None
+    executor: Annotated[
+        Literal["local", "ray"],
+        Flag("Where the work is done: here, or on each node of a Ray cluster (extra ray)."),
+    ] = "local"
+    ray_address: Annotated[
+        str | None,
+        Flag(
+            "The cluster's head.  [default: the cluster of this machine, else a new one]",
+            metavar="HOST:PORT",
+        ),
+    ] = None
+    max_samples: Annotated[Count, Flag("Episodes at a time, on each node.")] = None
     """None for one a processor with an agent, 10 with a model."""
     max_connections: Annotated[
         Count,

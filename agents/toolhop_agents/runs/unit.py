@@ -25,6 +25,8 @@ class WorkUnit:
     attempt: int = 1
     errored_attempts: int = 0
     """Errored attempts of this session before it."""
+    lost_attempts: int = 0
+    """Attempts of this session that were cut off with their node."""
 
     @property
     def key(self) -> Key:

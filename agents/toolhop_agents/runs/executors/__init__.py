@@ -1,26 +1,39 @@
-"""Executors: what drives many units of work. `local` plays them in this process."""
+"""Executors: what drives many units of work, and where these are played.
+
+`local` drives them and plays them in this process; `cluster` has places on the nodes of a cluster.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Protocol
+from collections.abc import Awaitable, Callable, Mapping
+from contextlib import AbstractAsyncContextManager
+from typing import Protocol, TypeAlias
 
+from toolhop_agents.runs.resume import Prefix
 from toolhop_agents.runs.unit import WorkUnit
+from toolhop_env.episode import Sink
+from toolhop_sandbox.outcome import JSON
+
+PlayUnit: TypeAlias = Callable[[WorkUnit, Sink, Prefix], Awaitable[object]]
+"""Plays a unit to its end, each event told as it happens; raises as `runs.play.play`."""
 
 
-class Executor(Protocol):
-    """Plays units of work and keeps what comes of them. The only writer of the run's folder."""
+class Places(Protocol):
+    """Where units are played."""
 
-    async def run(self, work: Iterable[WorkUnit], at_a_time: int) -> None:
-        """Play all of `work`, at most `at_a_time` episodes at a time.
+    on_more: Callable[[int], None]
+    """Told by places of how many more units can be under way, as when a node joins."""
 
-        Cancelling leaves finished episodes as they are and the others cut off.
+    @property
+    def description(self) -> Mapping[str, JSON]:
+        """What isolates there, for the run's manifest; complete once something was played."""
+        ...
 
-        Raises:
-            RunLimitReached: after the replies under way were taken; other episodes are cut off.
-            ModelFault: the model cannot be asked at all; the episodes so far are kept. Or a judge
-                could not, once all are played.
-            SandboxUnavailable: no worker can be started any more.
-            StoreError: traces cannot be written.
-        """
+    @property
+    def nodes_used(self) -> Mapping[str, JSON]:
+        """What nodes did, for the session in the manifest; empty where there are none."""
+        ...
+
+    def place(self) -> AbstractAsyncContextManager[PlayUnit]:
+        """Room for one unit; entering waits until there is some."""
         ...

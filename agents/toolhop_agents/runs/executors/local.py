@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
 
 import anyio
 
+from toolhop_agents.cluster.nodes import MOST_LOST, NodeLost, lost_again
 from toolhop_agents.judge.ask import judged
 from toolhop_agents.judge.judges import Judge
 from toolhop_agents.models.base import ModelFault
+from toolhop_agents.runs.executors import Places, PlayUnit
 from toolhop_agents.runs.ledger import Ledger, Metered, RunLimitReached, RunLimits
 from toolhop_agents.runs.play import Means, play
 from toolhop_agents.runs.resume import Prefix, kept
@@ -24,17 +26,47 @@ from toolhop_env.runs.judgements import Judgement
 from toolhop_env.runs.store import RunStore
 from toolhop_env.score import Errored
 from toolhop_env.trace import Event, Trace
+from toolhop_sandbox.outcome import JSON
 
 LARGE_CHARS = 65_536
 """Feedback in an episode above which it is scored in a thread."""
 
 
 @dataclass
-class LocalExecutor:
-    """Plays units as tasks of this process, writing traces to a run's folder."""
+class Here:
+    """Places in this process; there is always room."""
 
     settings: RunSettings
     means: Means
+    ledger: Ledger
+
+    def __post_init__(self) -> None:
+        self.on_more: Callable[[int], None] = lambda _: None
+
+    @property
+    def description(self) -> Mapping[str, JSON]:
+        """See `Places.description`."""
+        return self.means.sandbox.description
+
+    @property
+    def nodes_used(self) -> Mapping[str, JSON]:
+        """See `Places.nodes_used`."""
+        return {}
+
+    @asynccontextmanager
+    async def place(self) -> AsyncIterator[PlayUnit]:
+        """See `Places.place`."""
+        agents, ledger = self.means.agents, self.ledger
+        means = replace(self.means, agents=lambda unit: Metered(agents(unit), ledger))
+        yield lambda unit, sink, prefix: play(unit, self.settings, means, sink, prefix)
+
+
+@dataclass
+class Executor:
+    """Has units played in places, as tasks of this process. The one writer of the run's folder."""
+
+    settings: RunSettings
+    places: Places
     store: RunStore
     on_result: Callable[[Attempt], None] = lambda _: None
     """Called after each finished episode, errored ones included."""
@@ -47,19 +79,36 @@ class LocalExecutor:
     """Makes a further sink for each episode's events."""
 
     def __post_init__(self) -> None:
-        agents, ledger = self.means.agents, self.ledger
-        self._means = replace(self.means, agents=lambda unit: Metered(agents(unit), ledger))
         self._said = self.store.judgements()
         self._unasked: ModelFault | None = None
         """Why the judge is no longer asked."""
 
     async def run(self, work: Iterable[WorkUnit], at_a_time: int) -> None:
-        """See `Executor.run`."""
+        """Play all of `work`, at most `at_a_time` episodes at a time, and more where places come.
+
+        Cancelling leaves finished episodes as they are and the others cut off.
+
+        Raises:
+            RunLimitReached: after the replies under way were taken; other episodes are cut off.
+            ModelFault: the model cannot be asked at all; the episodes so far are kept. Or a judge
+                could not, once all are played.
+            SandboxUnavailable: no worker can be started any more.
+            ClusterFault: no node is left.
+            StoreError: traces cannot be written.
+        """
         new, again = iter(work), deque[WorkUnit]()
         stopped: list[RunLimitReached] = []
         fault: list[BaseException] = []
+        takers = 0
 
         async def take() -> None:
+            nonlocal takers
+            try:
+                await take_all()
+            finally:
+                takers -= 1
+
+        async def take_all() -> None:
             while not (fault or stopped):
                 unit = next(new, None) or (again.popleft() if again else None)
                 if unit is None:
@@ -78,9 +127,16 @@ class LocalExecutor:
                 if repeat is not None:
                     again.append(repeat)
 
-        async with anyio.create_task_group() as tasks:
-            for _ in range(at_a_time):
+        def more(count: int) -> None:
+            nonlocal takers
+            for _ in range(count):
+                takers += 1
                 tasks.start_soon(take)
+
+        async with anyio.create_task_group() as tasks:
+            # Without takers all is taken, and the group is about to end.
+            self.places.on_more = lambda count: more(count) if takers else None
+            more(at_a_time)
         if fault or stopped:
             raise (fault or stopped)[0]
         if self._unasked is not None:
@@ -89,15 +145,25 @@ class LocalExecutor:
     async def play(self, unit: WorkUnit) -> WorkUnit | None:
         """Play one unit; the unit to play again where it was errored and may be repeated.
 
-        It begins with what earlier attempts left (`toolhop_agents.runs.resume`).
+        It begins with what earlier attempts left (`toolhop_agents.runs.resume`). Where a node is
+        lost, the attempt is cut off as by a kill, and the next one takes up what had arrived.
         """
+        async with self.places.place() as play_unit:
+            return await self._play(unit, play_unit)
+
+    async def _play(self, unit: WorkUnit, play_unit: PlayUnit) -> WorkUnit | None:
         unit, prefix = self._next_attempt(unit)
         fatal: ModelFault | RunLimitReached | None = None
         may_repeat = unit.errored_attempts < self.settings.retry_on_error
         events: list[Event] = []
         with self._sink(unit, prefix, events) as sink:
             try:
-                await play(unit, self.settings, self._means, sink, prefix)
+                await play_unit(unit, sink, prefix)
+            except NodeLost:
+                if unit.lost_attempts + 1 == MOST_LOST:
+                    raise lost_again(unit.name) from None
+                lost = unit.lost_attempts + 1
+                return replace(unit, attempt=unit.attempt + 1, lost_attempts=lost)
             except ModelFault as error:
                 fatal = error if error.fatal else None
                 may_repeat = False

@@ -1,0 +1,52 @@
+"""Being a driver of a Ray cluster: connecting, and what can keep from it."""
+
+from __future__ import annotations
+
+import logging
+import os
+import signal
+import threading
+
+
+class ClusterFault(Exception):
+    """The cluster cannot be used as asked. Nothing was done, or it can be resumed."""
+
+
+def connect(address: str | None) -> None:
+    """Be a driver of the cluster.
+
+    Raises:
+        ClusterFault: it does not answer, or has another version of Ray or Python.
+    """
+    # Read by Ray as it is imported; a first start takes longer than Ray's own 30 s on a busy disk.
+    os.environ.setdefault("RAY_raylet_start_wait_time_s", "150")
+    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+    import ray
+
+    if address is not None and "://" in address:
+        raise ClusterFault(
+            f"--ray-address {address}: the command has to be started on a machine of the cluster, "
+            "and writes its files there\n  fix: start it there, and give HOST:PORT or nothing"
+        )
+    # What it warns of concerns its own parts: that no handler is set outside of the main thread.
+    logging.getLogger("ray").setLevel(logging.ERROR)
+    try:
+        ray.init(
+            address, include_dashboard=False, log_to_driver=False, configure_logging=False,
+        )  # fmt: skip
+    except (ray.exceptions.RayError, OSError, RuntimeError, ValueError) as error:
+        raise ClusterFault(
+            f"no Ray cluster could be used at {address or 'this machine'}: {error}"
+            "\n  fix: start one with `ray start --head`, and give its --ray-address"
+        ) from error
+    # Ray prints what happens to nodes on standard output, which is ours for data; we tell of it.
+    ray._private.worker._worker_logs_enabled = False  # noqa: SLF001 -- there is no other way
+
+
+def keep_signals() -> None:
+    """Have signals end the process as they did before: Ray puts a handler below Python's own that
+    aborts. Nothing is done outside of the main thread, which alone may.
+    """
+    if threading.current_thread() is threading.main_thread():
+        for one in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(one, signal.getsignal(one))

@@ -1,0 +1,174 @@
+"""The means of playing, opened: sandbox, agents, and who stands in for tools and users.
+
+The same for a run on this machine and for the nodes of a cluster: nothing here knows a run folder.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass, field, replace
+from functools import partial
+
+import anyio
+
+from toolhop_agents.benchmarks import binding_of
+from toolhop_agents.benchmarks.binding import Answers, Binding
+from toolhop_agents.benchmarks.predictions import (
+    PREFIX,
+    Predicted,
+    file_results,
+    read_predictions,
+    turns_of,
+)
+from toolhop_agents.models.clients import open_model
+from toolhop_agents.models.rate import Gate
+from toolhop_agents.models.reach import reach
+from toolhop_agents.runs.play import AgentSource, Means
+from toolhop_agents.runs.settings import RunSettings
+from toolhop_agents.runs.unit import WorkUnit, unit_seed
+from toolhop_agents.scripted.choose import choose
+from toolhop_agents.scripted.model import ScriptedModel
+from toolhop_agents.simulator import ModelSimulator, ModelWording
+from toolhop_env.responders import StandIns
+from toolhop_sandbox.choose import open_sandbox
+from toolhop_sandbox.outcome import Outcome
+from toolhop_sandbox.pool import PooledSandbox
+from toolhop_tools.model import Item
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """What the means are made of; a value, so that it can be sent to a node."""
+
+    settings: RunSettings
+    items: tuple[Item, ...]
+    answers: Answers | None = None
+    """Those of the file that is played; None where no file is."""
+    earlier: dict[str, Outcome] = field(default_factory=dict)
+    """What the simulator answered in earlier sessions (`StandIns.earlier`)."""
+
+    @property
+    def binding(self) -> Binding:
+        """How the items are asked."""
+        return binding_of(self.items[0].benchmark)
+
+
+@asynccontextmanager
+async def open_means(
+    given: Given, workers: int, connections: Gate, base_url: str | None
+) -> AsyncIterator[Means]:
+    """Open what playing needs.
+
+    Args:
+        given: what is played, and how.
+        workers: episodes at a time.
+        connections: has to let each request to the model in.
+        base_url: where the model is asked; None for its provider's own address.
+
+    Raises:
+        SandboxUnavailable: no sandbox can be had here.
+        ModelFault: a model that is asked for cannot be had.
+        CacheUnusable: the cache's folder cannot be written.
+    """
+    settings = given.settings
+    for name, place in (
+        (settings.model, settings.base_url),
+        (settings.simulator, settings.simulator_base_url),
+        (settings.user_model, settings.user_model_base_url),
+    ):
+        if name and place:
+            await reach(name, place)
+    async with AsyncExitStack() as stack:
+        sandbox = await stack.enter_async_context(await sandbox_of(settings, workers))
+        agents = await stack.enter_async_context(_agents(given, connections, base_url))
+        stand_ins = await open_stand_ins(settings, given.binding, stack)
+        stand_ins = replace(stand_ins, earlier=given.earlier)
+        own = None
+        if given.answers is not None:
+            own = partial(_from_file, given.answers, stand_ins)
+        yield Means(sandbox, agents, stand_ins, own)
+
+
+def answers_of(settings: RunSettings, binding: Binding) -> Answers | None:
+    """Those of the file that is played; None where no file is."""
+    name = settings.agent_name
+    if settings.model is not None or not name.startswith(PREFIX):
+        return None
+    return read_predictions(name, binding, None)
+
+
+def _from_file(answers: Answers, stand_ins: StandIns, unit: WorkUnit, begun: int) -> StandIns:
+    turns = turns_of(answers, unit.item.id, unit.mode) or ()
+    return file_results(stand_ins, turns[begun:])
+
+
+async def open_stand_ins(
+    settings: RunSettings, binding: Binding, stack: AsyncExitStack
+) -> StandIns:
+    """Who answers tools that are no programs, and questions to the user, as the settings say.
+
+    Args:
+        settings: the run's.
+        binding: of the benchmark that is played.
+        stack: keeps open whom is asked.
+
+    Raises:
+        ModelFault: a model that is asked for cannot be had.
+    """
+    found = StandIns(described=binding.described)
+    if settings.simulator is not None:
+        model = open_model(settings.simulator, base_url=settings.simulator_base_url)
+        found = replace(found, simulator=ModelSimulator(await stack.enter_async_context(model)))
+    if settings.user_model is not None:
+        model = open_model(settings.user_model, base_url=settings.user_model_base_url)
+        found = replace(found, wording=ModelWording(await stack.enter_async_context(model)))
+    return found
+
+
+async def sandbox_of(settings: RunSettings, workers: int) -> PooledSandbox:
+    """The sandbox that the settings ask for, not entered.
+
+    Raises:
+        SandboxUnavailable: it cannot be had here.
+    """
+    return await open_sandbox(
+        settings.sandbox,
+        limits=settings.tool_limits,
+        policy=settings.policy,
+        max_workers=workers,
+        base=settings.sandbox_base,
+        runtime=settings.runtime,
+        transport=settings.transport,
+    )
+
+
+@asynccontextmanager
+async def _agents(
+    given: Given, connections: Gate, base_url: str | None
+) -> AsyncIterator[AgentSource]:
+    """Clients of a model, or a scripted agent or a file's answer for each item."""
+    settings, binding, answers = given.settings, given.binding, given.answers
+    name = settings.agent_name
+    if answers is not None:
+        yield lambda unit: Predicted(name, turns_of(answers, unit.item.id, unit.mode))
+        return
+    if settings.model is None:
+        play = choose(settings.agent_name, binding.agents)
+        yield lambda unit: ScriptedModel(
+            settings.agent_name,
+            play,
+            unit.item,
+            unit_seed(settings, unit),
+            settings.call_format,
+            binding.can_call(unit.mode),
+        )
+        return
+    from toolhop_agents.runs.served import Served
+
+    served = Served(settings, settings.model, connections, base_url)
+    try:
+        yield served.agent
+    finally:
+        with anyio.CancelScope(shield=True):
+            await served.aclose()
