@@ -22,6 +22,7 @@ from toolhop_agents.benchmarks.predictions import (
     read_predictions,
     turns_of,
 )
+from toolhop_agents.extras import require
 from toolhop_agents.judge.judges import Judge
 from toolhop_agents.judge.open_judge import open_judge
 from toolhop_agents.models import gguf
@@ -43,6 +44,7 @@ from toolhop_agents.scripted.model import ScriptedModel
 from toolhop_agents.simulator import ModelSimulator, ModelWording
 from toolhop_env.attempt import Attempt
 from toolhop_env.responders import StandIns
+from toolhop_env.runs import elsewhere
 from toolhop_env.runs.files import StoreError
 from toolhop_env.runs.packing import Packer
 from toolhop_env.runs.progress import Progress, Tally
@@ -102,8 +104,12 @@ async def execute(
         ToolsError, UnknownAgent, UnknownPrice, StoreError, SandboxUnavailable, SandboxFault: before
             anything was played.
         Interrupted: by a signal before anything was played.
+        MissingExtra: segments are to be moved elsewhere, and fsspec is not installed.
     """
     job = prepare(job) if isinstance(job, RunSettings) else job
+    if job.settings.segments_to is not None:
+        require("fsspec", extra="fsspec", what="--segments-to")
+        elsewhere.check(job.settings.segments_to)
     if job.settings.forked_from and job.starts is None:
         raise StoreError(
             f"this run resumes from the episodes of {job.settings.forked_from}: it is played as a "
