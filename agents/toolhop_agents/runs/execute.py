@@ -142,7 +142,7 @@ def _begun(job: Job) -> _Begun:
         return _Begun(Progress(), Spent())
     tally = Tally(spent=job.store.judgements().spent)
     job.store.repair_index(tally.add)
-    return _Begun(tally.progress, tally.spent)
+    return _Begun(tally.progress(), tally.spent)
 
 
 def _nothing_left(job: Job, store: RunStore, begun: _Begun) -> Run:
