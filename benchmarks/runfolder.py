@@ -91,7 +91,8 @@ def resume(run: Path) -> None:
         count = store.repair_index(tally.add)
     items = store.items().items
     work = Units(("mandatory",), -(-count // len(items)), items)
-    left = sum(unit.key not in tally.progress.finished for unit in list(work)[:count])
+    done = tally.progress()
+    left = sum(unit.key not in done.finished for unit in work[:count])
     if left:
         raise RuntimeError(f"{left} of {count} are not finished")
 

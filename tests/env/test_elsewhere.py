@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -268,6 +269,16 @@ def test_what_is_no_url_is_refused(text: str) -> None:
 
 def test_a_url_is_kept_without_its_last_slash() -> None:
     assert checked_url("s3://bucket/runs/") == "s3://bucket/runs"
+
+
+def test_without_fsspec_the_package_is_named(
+    store: RunStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    move(store, "memory://far")
+    monkeypatch.setitem(sys.modules, "fsspec.core", None)
+    with pytest.raises(StoreError, match=r"not installed: pip install 'toolhop-env\[fsspec\]'"):
+        list(store.traces())
+    assert len(list(store.attempts())) == 12
 
 
 def test_a_store_that_cannot_be_had_is_told(tmp_path: Path) -> None:

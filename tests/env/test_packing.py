@@ -33,7 +33,7 @@ def filled(store: RunStore) -> RunStore:
     write(store, events("0", 2, Ending.ANSWERED, "B"))
     for number in range(1, SCORED):
         write(store, events(str(number), 1, Ending.ANSWERED, "A" if number % 2 else "B"))
-    write(store, events("errored", 1, Ending.ERRORED))
+    write(store, events("5-errored", 1, Ending.ERRORED))
     write(store, events("cut", 1, None))
     return store
 
@@ -76,7 +76,7 @@ def names(store: RunStore) -> list[str]:
 def test_packed_traces_read_as_before(store: RunStore) -> None:
     before = state(store)
     assert pack(store, FEW) == 9
-    assert loose(store) == {f"{name}_direct_e1_a1.jsonl" for name in ("8", "errored", "cut")}
+    assert loose(store) == {f"{name}_direct_e1_a1.jsonl" for name in ("8", "5-errored", "cut")}
     assert len(names(store)) == 3
     assert state(store) == before
     assert pack(store, FEW) == 0, "fewer are left than packing begins at"
@@ -102,8 +102,8 @@ def test_a_small_run_is_never_packed(store: RunStore) -> None:
 
 def test_an_errored_episode_is_packed_once_it_has_a_score(store: RunStore) -> None:
     pack(store, FEW, all_left=True)
-    write(store, events("errored", 2, Ending.ANSWERED))
-    assert store.named("errored_direct_e1_a1") is not None
+    write(store, events("5-errored", 2, Ending.ANSWERED))
+    assert store.named("5-errored_direct_e1_a1") is not None
     assert pack(store, FEW, all_left=True) == 2
     assert loose(store) == {"cut_direct_e1_a1.jsonl"}
 

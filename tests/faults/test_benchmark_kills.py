@@ -16,6 +16,7 @@ from tests.agents.test_relytoolbench_runs import judge
 from tests.env import scenes
 from tests.launcher import SERVED, Launched
 from toolhop_agents.models.loopback import LoopbackServer
+from toolhop_env.runs.segments import segments
 from toolhop_env.runs.store import RunStore
 from toolhop_tools.readers.native import to_row
 
@@ -40,14 +41,23 @@ def deadly(owner, name):
             os.kill(os.getpid(), signal.SIGKILL)
         return found
     setattr(owner, name, call)
-
+"""
+"""Ends the process at the moment given: the number of a step, before it or after it."""
+STEPS = """
 deadly(store, "to_line")
 deadly(store, "write_atomic")
 for name in ("add_result", "add_judgements"):
     deadly(store.RunStore, name)
 """
-"""Ends the process at the moment given: the number of a step that writes something, before it or
-after it."""
+"""The steps that write something."""
+PACKING = """
+from toolhop_env.runs import packing
+
+packing.PACKING = packing.Packing(begin=3, traces=2)
+for name in ("write", "sync", "remove"):
+    deadly(packing.Disk, name)
+"""
+"""The steps of packing, of a run that packs finished episodes two by two."""
 
 GOLDEN = Path(__file__).parents[1] / "golden"
 RUNS = {
@@ -116,7 +126,7 @@ def test_a_run_that_is_killed_twenty_times_ends_with_the_same_table(
     for number in range(KILLS):
         folders = [path.parent for path in cut.glob("*/manifest.json")]
         given = ["--resume", str(folders[0])] if folders else [*begun, "--log-dir", str(cut)]
-        patch = KILL.format(moment=2 + number % 6, after=bool(number % 2))
+        patch = KILL.format(moment=2 + number % 6, after=bool(number % 2)) + STEPS
         code, _, told = session(*given, *always, patch=patch)
         assert code == -signal.SIGKILL, (number, code, told)
     (folder,) = (path.parent for path in cut.glob("*/manifest.json"))
@@ -125,3 +135,27 @@ def test_a_run_that_is_killed_twenty_times_ends_with_the_same_table(
     assert code == 0, told
     assert left, "a kill came in the middle of an episode"
     assert timeless(json.loads(resumed)) == timeless(json.loads(whole))
+
+
+def test_a_run_that_is_killed_in_packing_ends_with_the_same_table(tmp_path: Path) -> None:
+    begun = ["--data", written("scenarios", tmp_path / "data"), *RUNS["scenarios"][:2]]
+    begun += ["--epochs", "12", "--sandbox", "process"]
+    always = ["--max-samples", "2", "--json"]
+    code, whole, told = session(*begun, *always, "--log-dir", str(tmp_path / "whole"))
+    assert code == 0, told
+    cut, folder = tmp_path / "cut", Path()
+    for number in range(KILLS // 2):
+        given = ["--resume", str(folder)] if number else [*begun, "--log-dir", str(cut)]
+        patch = KILL.format(moment=1 + number, after=bool(number % 2)) + PACKING
+        code, _, told = session(*given, *always, patch=patch)
+        assert code == -signal.SIGKILL, (number, code, told)
+        (folder,) = (path.parent for path in cut.glob("*/manifest.json"))
+        names = [one.file for one in RunStore.open(folder).recorded()]
+        assert len(names) == len(set(names)), "nothing twice"
+    assert len(segments(folder)) > 5
+    code, resumed, told = session("--resume", str(folder), *always)
+    assert code == 0, told
+    assert timeless(json.loads(resumed)) == timeless(json.loads(whole))
+    keys = [one.key for one in RunStore.open(folder).attempts() if one.score]
+    (other,) = (path.parent for path in (tmp_path / "whole").glob("*/manifest.json"))
+    assert sorted(keys) == sorted(one.key for one in RunStore.open(other).results())

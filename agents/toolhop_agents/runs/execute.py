@@ -13,6 +13,7 @@ from anyio import to_thread
 
 from toolhop_agents.approval import TerminalApprover
 from toolhop_agents.benchmarks import binding_of
+from toolhop_agents.extras import require
 from toolhop_agents.judge.judges import Judge
 from toolhop_agents.judge.open_judge import open_judge
 from toolhop_agents.models import gguf
@@ -30,6 +31,7 @@ from toolhop_agents.runs.signals import Interrupted, until_signal
 from toolhop_agents.runs.spans import exported
 from toolhop_agents.runs.unit import WorkUnit
 from toolhop_env.attempt import Attempt
+from toolhop_env.runs import elsewhere
 from toolhop_env.runs.files import StoreError
 from toolhop_env.runs.packing import Packer
 from toolhop_env.runs.progress import Progress, Tally
@@ -87,8 +89,12 @@ async def execute(
         ToolsError, UnknownAgent, UnknownPrice, StoreError, SandboxUnavailable, SandboxFault: before
             anything was played.
         Interrupted: by a signal before anything was played.
+        MissingExtra: segments are to be moved elsewhere, and fsspec is not installed.
     """
     job = prepare(job) if isinstance(job, RunSettings) else job
+    if job.settings.segments_to is not None:
+        require("fsspec", extra="fsspec", what="--segments-to")
+        elsewhere.check(job.settings.segments_to)
     if job.settings.forked_from and job.starts is None:
         raise StoreError(
             f"this run resumes from the episodes of {job.settings.forked_from}: it is played as a "
@@ -121,7 +127,7 @@ def _begun(job: Job) -> _Begun:
         return _Begun(Progress(), Spent())
     tally = Tally(spent=job.store.judgements().spent)
     job.store.repair_index(tally.add)
-    return _Begun(tally.progress, tally.spent)
+    return _Begun(tally.progress(), tally.spent)
 
 
 def _nothing_left(job: Job, store: RunStore, begun: _Begun) -> Run:

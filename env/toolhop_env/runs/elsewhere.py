@@ -51,6 +51,15 @@ def checked_url(text: str) -> str:
     return text.rstrip("/")
 
 
+def check(url: str) -> None:
+    """See that a URL's store can be had; nothing is asked of it.
+
+    Raises:
+        StoreError: it cannot.
+    """
+    _system(url)
+
+
 def read(pointer: Path) -> Elsewhere:
     """What a pointer says.
 

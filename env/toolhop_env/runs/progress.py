@@ -37,7 +37,6 @@ class Tally:
         else:
             self._finished.add(one.key)
 
-    @property
     def progress(self) -> Progress:
         """How far they have come."""
         left = {key: number for key, number in self._last.items() if key not in self._finished}
@@ -49,4 +48,4 @@ def progress(attempts: Iterable[Attempt]) -> Progress:
     tally = Tally()
     for one in attempts:
         tally.add(one)
-    return tally.progress
+    return tally.progress()
