@@ -59,6 +59,14 @@ ADAPTERS = {
         "trl", ("test_trl.py",), ("trl", "transformers", "torch"), beside=("torch==2.13.0",)
     ),
     "ray": Adapter("ray", ("test_ray.py", "test_ray_spread.py"), ("ray",)),
+    # What docs/integrations.md shows in code; the others there need a Python or an openai that
+    # this environment does not have.
+    "examples": Adapter(
+        "",
+        ("test_examples.py",),
+        ("gymnasium", "skyrl-gym"),
+        beside=("gymnasium>=1.4,<2", "skyrl-gym>=0.4,<0.5"),
+    ),
 }
 
 
