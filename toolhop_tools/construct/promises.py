@@ -30,7 +30,7 @@ _OFFERED = re.compile(
 )
 """A value that a text offers: in quotes, or with a capital or digit in front."""
 _RETURNED = re.compile(
-    r"\b(?:returns?|gives?|yields?|(?:result|output) is|as) (?:an? |the )?(?:\w+ )?"
+    r"\b(?i:returns?|gives?|yields?|(?:result|output) is|as) (?:an? |the )?(?:\w+ )?"
     r"(object|dictionary|dict|mapping|list|array|null|None)\b"
 )
 _ANY_CASE = re.compile(

@@ -60,10 +60,12 @@ def _form(question: str, hops: Sequence[Hop]) -> Iterator[str]:
 
 def _silent(question: str, plan: Sequence[str]) -> Iterator[str]:
     """A sub-question of which the question has no word, so that it may ask something else."""
-    said = content(question)
-    for number, text in enumerate(plan, 1):
-        wanted = content(text)
-        if wanted and not share(wanted, said):
+    said, asked = content(question), [content(text) for text in plan]
+    for number, wanted in enumerate(asked, 1):
+        # A word that another hop asks with may be there for that one.
+        rest = {word for at, other in enumerate(asked, 1) if at != number for word in other}
+        own = {word for word in wanted if not share([word], rest)} or wanted
+        if own and not share(own, said):
             yield (
                 f"It has no word of what hop {number} asks ({', '.join(sorted(wanted))}): say what "
                 "that hop finds in its own words."
