@@ -76,7 +76,7 @@ def plants(out: Path, sandbox: str, each: int) -> None:
         kind, stubborn, _ = plant_of(row["item"])
         passed[kind, stubborn] += row["accepted"]
         at_first = all(one["replies"] <= 1 and not one["returned"] for one in row["steps"])
-        unseen[kind] += row["accepted"] and at_first
+        unseen[kind] += row["accepted"] and at_first and not stubborn
         if row["accepted"] == stubborn or (row["accepted"] and at_first):
             wrong.append((row["item"], kind, row.get("why", "accepted")))
     print(f"{len(KINDS)} kinds, {count} plants")

@@ -10,7 +10,7 @@ from toolhop_sandbox.outcome import JSON, Outcome, Returned
 from toolhop_tools.construct.documents import invalid_call
 from toolhop_tools.construct.replies import GoldArguments, NewTool
 from toolhop_tools.construct.stages import Findings, judged
-from toolhop_tools.construct.text import references, same, texts
+from toolhop_tools.construct.text import beside_the_value, references, same, texts
 from toolhop_tools.failures import tells_of_error
 from toolhop_tools.model import ToolSchema
 from toolhop_tools.reading import leaf_text, read_result
@@ -94,7 +94,7 @@ _FAILURE = re.compile(
 )
 
 
-def _no_answer(answer: str, question: str) -> Iterator[str]:
+def _no_answer(answer: str, question: str, seed_answer: str) -> Iterator[str]:
     """What a result is that nobody gives for an answer."""
     if len(answer) > LONGEST:
         yield f"The answer has {len(answer):,} characters; at most {LONGEST} are wanted."
@@ -102,6 +102,8 @@ def _no_answer(answer: str, question: str) -> Iterator[str]:
         answer.endswith(".") or _repeats(said, question)
     ):
         yield f"The answer is a sentence, {answer!r}; return the value alone."
+    if not seed_answer and beside_the_value(answer):
+        yield f"The answer is {answer!r}: return one value, without a remark or a second form."
     if _FAILURE.search(answer.casefold()):
         yield f"The answer is {answer!r}, which says that there is none; return an error for that."
     number = number_of(answer)
@@ -133,7 +135,7 @@ def answer_findings(
     """
     if answer is None:
         return judged("runs", [f"The call gives no answer at answer_path: it gives {noted}"])
-    wrong = [*_no_answer(answer, question)]
+    wrong = [*_no_answer(answer, question, seed_answer)]
     if facts is not None and not same(as_text(facts), answer):
         wrong.append(f"The call gives {answer!r}; the facts say {as_text(facts)!r}.")
     if seed_answer and not same(seed_answer, answer):

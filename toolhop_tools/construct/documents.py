@@ -6,19 +6,20 @@ import builtins
 import json
 import keyword
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import jsonschema_rs
 
 from toolhop_sandbox.outcome import JSON
 from toolhop_tools.construct.giveaway import gives_away
 from toolhop_tools.construct.likeness import NEAR, likeness
+from toolhop_tools.construct.promises import disagreements, misnamed
 from toolhop_tools.construct.replies import NewTool, ToolDocument
 from toolhop_tools.construct.stages import Findings, judged
-from toolhop_tools.construct.text import resolved
+from toolhop_tools.construct.text import resolved, share, texts
 from toolhop_tools.declared import compiled, declared, fits, required
 from toolhop_tools.model import ToolSchema
-from toolhop_tools.words import as_text, scalars, words
+from toolhop_tools.words import as_text, number_of, scalars, words
 
 _NAME = re.compile(r"[a-z][a-z0-9_]{2,63}")
 _PARAMETER = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,63}")
@@ -28,8 +29,6 @@ _VALUES = frozenset({"default", "const", "enum", "examples"})
 _STRUCTURE = frozenset({"type", "required", "$ref", "$schema", "format", "$id", "$anchor"})
 """Keywords whose texts say nothing of values."""
 MOST_ADDED = 4
-LIKE = 4
-"""Letters at the beginning of words that make them alike."""
 MANY = 8
 """Choices that give none of themselves away: as many as a table has records."""
 
@@ -39,8 +38,18 @@ def schema_of(document: ToolDocument) -> ToolSchema:
     return ToolSchema(document.name, document.description, document.parameters)
 
 
+def in_words(schema: ToolSchema, question: str) -> str:
+    """What a sub-question and a tool's document say in words."""
+    return f"{question} {schema.name.replace('_', ' ')} {schema.description}"
+
+
 def document_findings(
-    reply: NewTool, question: str, answers: Sequence[str], earlier: Sequence[ToolSchema]
+    reply: NewTool,
+    question: str,
+    answers: Sequence[str],
+    earlier: Sequence[ToolSchema],
+    *,
+    of_seed: bool = False,
 ) -> Findings:
     """The checks of a new tool.
 
@@ -49,6 +58,7 @@ def document_findings(
         question: the sub-question, with earlier answers in place.
         answers: the earlier answers.
         earlier: the documents of the item's earlier hops.
+        of_seed: whether the sub-question is a seed's, which may say more than the call has to.
     """
     found = _sound(reply.tool) + judged("own-name", _shared_name(reply.tool.name, earlier))
     if found.failed & {"schema"}:
@@ -58,6 +68,8 @@ def document_findings(
         + judged("call", invalid_call(reply.tool.parameters, reply.arguments, answers))
         + judged("answer-no-input", _asked_for(reply.tool, question))
         + judged("says-what-is-asked", _unlike(reply.tool, question, answers))
+        + judged("name-of-its-work", misnamed(schema_of(reply.tool), question))
+        + judged("every-number-used", () if of_seed else _unused(reply, question, answers))
         + judged("own-document", _alike(schema_of(reply.tool), earlier))
         + judged("no-earlier-answer", earlier_answers(schema_of(reply.tool), answers))
     )
@@ -90,7 +102,11 @@ def earlier_answers(document: ToolSchema, answers: Sequence[str]) -> Iterator[st
 
 
 def _sound(document: ToolDocument) -> Findings:
-    return judged("name", _bad_name(document.name)) + judged("schema", _schema(document.parameters))
+    found = judged("name", _bad_name(document.name))
+    found += judged("schema", _schema(document.parameters))
+    return found if not found.ok else found + judged(
+        "agrees-with-itself", disagreements(schema_of(document))
+    )  # fmt: skip
 
 
 def _bad_name(name: str) -> Iterator[str]:
@@ -197,12 +213,6 @@ def content(question: str) -> set[str]:
     return {word for word in {*words(question)} - _EMPTY - named if not word[-1].isdigit()}
 
 
-def share(some: Iterable[str], others: Iterable[str]) -> bool:
-    """Whether two texts have a word in common, or words of one kind: directed, director."""
-    known = {one[:LIKE] if len(one) >= LIKE else one for one in others}
-    return any(one[:LIKE] in known for one in some)
-
-
 def _unlike(document: ToolDocument, question: str, answers: Sequence[str]) -> Iterator[str]:
     """A sub-question that says nothing of what the tool does."""
     asked = content(question) - {word for answer in answers for word in words(answer)}
@@ -212,6 +222,23 @@ def _unlike(document: ToolDocument, question: str, answers: Sequence[str]) -> It
             "The sub-question and the document share no word: nothing says that the tool is the "
             "one to ask, or what it returns."
         )
+
+
+def _unused(reply: NewTool, question: str, answers: Sequence[str]) -> Iterator[str]:
+    """A condition that the tool knows nothing of, such as a year."""
+    known = " ".join([*texts(reply.arguments), *answers, json.dumps(reply.tool.model_dump())])
+    for number in numbers_beside(question, known):
+        yield (
+            f"The sub-question says {number}, and neither the call nor the document has it: the "
+            "answer may be another one under that condition."
+        )
+
+
+def numbers_beside(question: str, known: str) -> list[str]:
+    """The numbers of a question that stand nowhere in another text."""
+    said = {*words(known), *re.findall(r"\d+", known)}
+    return [word for word in words(question) if word[-1].isdigit() and word not in said
+            and number_of(word) is not None]  # fmt: skip
 
 
 def _alike(schema: ToolSchema, earlier: Sequence[ToolSchema]) -> Iterator[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -10,14 +11,20 @@ from toolhop_sandbox.outcome import JSON
 from toolhop_tools.construct.documents import invalid_call
 from toolhop_tools.construct.replies import Pair, Pairs, Records
 from toolhop_tools.construct.stages import Findings, judged
-from toolhop_tools.construct.text import same
+from toolhop_tools.construct.text import beside_the_value, same, share
+from toolhop_tools.declared import required
 from toolhop_tools.model import canonical
-from toolhop_tools.words import as_text, bare
+from toolhop_tools.words import as_text, bare, letters, parts_of, words
 
 LEAST = 8
 """Records of a table, or pairs."""
 LEAST_DISTINCT = 0.9
 """Share of a table's records whose answer no other record has."""
+NEAR_LIMIT, LONG = 10, 40
+"""The share of what a schema allows that a pair has to reach, one in so many; and characters that
+are enough of any text."""
+ALIKE = 3
+"""Records with keys of one form; letters that a key and its answer may have in common."""
 EXACT = 2**53
 """Greatest whole number that every reader of JSON takes exactly."""
 TABLE = "RECORDS"
@@ -38,6 +45,8 @@ class Wanted:
     """The seed's own, where it has one."""
     allowed: tuple[Mapping[str, JSON], ...] = ()
     """Records of the seed, where no others may be used."""
+    said: str = ""
+    """The sub-question, and what the document says in words."""
 
 
 def call_of(reply: Records, record: Mapping[str, JSON]) -> dict[str, JSON]:
@@ -116,7 +125,13 @@ def facts_findings(
     """The checks of facts, against the refined document and the hop's call."""
     found = judged("enough", _few(reply)) + judged("calls", _invalid(reply, parameters))
     if isinstance(reply, Pairs):
-        return found + judged("distinct", _constant(reply)) + judged("gold", _unsaid(reply, wanted))
+        return (
+            found
+            + judged("distinct", _constant(reply))
+            + judged("gold", _unsaid(reply, wanted))
+            + judged("reaches-the-limits", _narrow(reply, parameters))
+            + judged("bare-answer", _remarked(reply, wanted))
+        )
     fields = judged("fields", _fields(reply))
     if not fields.ok:
         return found + fields
@@ -129,6 +144,9 @@ def facts_findings(
         + judged("gold", _gold(reply, wanted))
         + judged("others", _others(reply, wanted))
         + judged("allowed", _foreign(reply, wanted))
+        + judged("named-as-asked", _misnamed(reply, wanted))
+        + judged("not-guessed", _guessed(reply, wanted))
+        + judged("bare-answer", _remarked(reply, wanted))
     )
 
 
@@ -158,6 +176,74 @@ def _unsaid(reply: Pairs, wanted: Wanted) -> Iterator[str]:
     if not any(canonical(pair.arguments) == call for pair in reply.pairs):
         text = json.dumps(dict(wanted.arguments), ensure_ascii=False)
         yield f"No pair has the arguments of the call itself, {text}: say what it gives as well."
+
+
+def _narrow(reply: Pairs, parameters: Mapping[str, JSON]) -> Iterator[str]:
+    """A document that allows far more than pairs show: code may be wrong there, unseen."""
+    properties = parameters.get("properties")
+    for name in required(parameters):
+        schema = properties.get(name) if isinstance(properties, dict) else None
+        if not isinstance(schema, dict):
+            continue
+        text = schema.get("type") == "string"
+        ends = [schema.get(one) for one in (("maxLength",) if text else ("minimum", "maximum"))]
+        limit = max((abs(one) for one in ends if isinstance(one, int | float)), default=0)
+        wanted = min(limit / NEAR_LIMIT, LONG) if text else limit / NEAR_LIMIT
+        sizes = [_size(pair.arguments.get(name)) for pair in reply.pairs]
+        if max(sizes) < wanted:
+            what = "length" if text else "size"
+            yield (
+                f"The document allows {name} up to {limit:g}, and the greatest {what} in a pair "
+                f"is {max(sizes):g}: work out a pair with at least {wanted:g}."
+            )
+
+
+def _size(value: JSON) -> float:
+    if isinstance(value, str):
+        return len(value)
+    return abs(value) if isinstance(value, int | float) else 0
+
+
+def _misnamed(reply: Records, wanted: Wanted) -> Iterator[str]:
+    """An answer out of a column of which neither question nor document speaks."""
+    if wanted.said and not share(parts_of(reply.lookup.answer), words(wanted.said)):
+        yield (
+            f"The answer is in the field {reply.lookup.answer!r}, of which neither the "
+            "sub-question nor the document speaks: name it for what it holds."
+        )
+
+
+def _guessed(reply: Records, wanted: Wanted) -> Iterator[str]:
+    """Of invented records: an answer made of its key, or a key that stands out."""
+    if wanted.allowed or wanted.answer:
+        return
+    keys = [" ".join(_key(reply, one)) for one in reply.records]
+    asked = [key for key, one in zip(keys, reply.records, strict=True)
+             if all(_equal(wanted.arguments.get(name), value)
+                    for name, value in call_of(reply, one).items())]  # fmt: skip
+    made = [key for key, answer in zip(keys, _answers(reply), strict=True)
+            if _within(letters(key), letters(answer))]  # fmt: skip
+    if 2 * len(made) >= len(keys) or {*made}.intersection(asked):
+        yield f"The answer for {made[0]!r} is made of the key itself: who guesses needs no call."
+    forms = [re.sub(r"\d+", "0", key) for key in keys]
+    often = max(forms, key=forms.count)
+    stands_out = all(re.sub(r"\d+", "0", key) != often for key in asked)
+    if "0" in often and forms.count(often) >= ALIKE and stands_out:
+        yield (
+            f"{forms.count(often)} records have keys that differ by a number alone, and the one "
+            "asked for has not: give all of them names of one kind."
+        )
+
+
+def _remarked(reply: Records | Pairs, wanted: Wanted) -> Iterator[str]:
+    found = expected(reply, wanted.arguments)
+    if isinstance(found, str) and not wanted.answer and beside_the_value(found):
+        yield f"The answer is {found!r}: give one value, without a remark or a second form."
+
+
+def _within(one: str, other: str) -> bool:
+    short, long = sorted((one, other), key=len)
+    return len(short) > ALIKE and not short.isdigit() and short in long
 
 
 def _unfit(reply: Records) -> Iterator[str]:

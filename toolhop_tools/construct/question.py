@@ -6,10 +6,10 @@ from collections.abc import Iterator, Sequence
 
 from toolhop_tools.construct.calls import literals
 from toolhop_tools.construct.code import choices
-from toolhop_tools.construct.documents import content, share
+from toolhop_tools.construct.documents import content, numbers_beside
 from toolhop_tools.construct.giveaway import gives_away
 from toolhop_tools.construct.stages import Findings, judged
-from toolhop_tools.construct.text import references, says
+from toolhop_tools.construct.text import references, says, share, texts
 from toolhop_tools.model import Hop
 
 SHORTEST, LONGEST = 15, 1_500
@@ -31,6 +31,7 @@ def question_findings(
         judged("a-question", _form(question, hops))
         + judged("words-of-each-hop", _silent(question, plan or ()))
         + judged("holds-every-value", _lacking(question, hops))
+        + judged("every-number-used", _unused(question, hops) if plan is not None else ())
         + judged("no-sub-answer", _given_away(question, hops))
         + judged("no-tool-name", _tools(question, hops))
     )
@@ -59,10 +60,12 @@ def _form(question: str, hops: Sequence[Hop]) -> Iterator[str]:
 
 def _silent(question: str, plan: Sequence[str]) -> Iterator[str]:
     """A sub-question of which the question has no word, so that it may ask something else."""
-    said = content(question)
-    for number, text in enumerate(plan, 1):
-        wanted = content(text)
-        if wanted and not share(wanted, said):
+    said, asked = content(question), [content(text) for text in plan]
+    for number, wanted in enumerate(asked, 1):
+        # A word that another hop asks with may be there for that one.
+        rest = {word for at, other in enumerate(asked, 1) if at != number for word in other}
+        own = {word for word in wanted if not share([word], rest)} or wanted
+        if own and not share(own, said):
             yield (
                 f"It has no word of what hop {number} asks ({', '.join(sorted(wanted))}): say what "
                 "that hop finds in its own words."
@@ -75,6 +78,14 @@ def _lacking(question: str, hops: Sequence[Hop]) -> Iterator[str]:
         for value in literals(hop.gold.arguments if hop.gold else {}, options):
             if not says(question, value) and not _default(hop, value):
                 yield f"It does not say {value!r}, which the call of hop {number} needs."
+
+
+def _unused(question: str, hops: Sequence[Hop]) -> Iterator[str]:
+    """A number that no call takes: a condition that nothing checks, or a hint."""
+    golds = [text for hop in hops if hop.gold for text in texts(dict(hop.gold.arguments))]
+    notes = [f"{hop.tool.schema.description} {dict(hop.tool.schema.parameters)}" for hop in hops]
+    for number in numbers_beside(question, " ".join([*golds, *notes])):
+        yield f"It says {number}, which no call takes: leave it out."
 
 
 def _default(hop: Hop, value: str) -> bool:

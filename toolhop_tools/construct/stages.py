@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Any
 
 from toolhop_sandbox.outcome import JSON
 
-VERSION = 2
+VERSION = 3
 """Version of the checks. It goes up with every change that can change what is accepted."""
 
 
@@ -112,6 +112,12 @@ class Findings:
     def failed(self) -> frozenset[str]:
         """Names of the checks that do not hold."""
         return frozenset(one.check for one in self.problems)
+
+    def at(self, place: Place, *checks: str) -> Findings:
+        """The same, with another stage at fault for what the checks found; for all if none."""
+        problems = tuple(replace(one, place=place) if not checks or one.check in checks else one
+                         for one in self.problems)  # fmt: skip
+        return replace(self, problems=problems)
 
     def __add__(self, other: Findings) -> Findings:
         held = (self.held | other.held) - self.failed - other.failed

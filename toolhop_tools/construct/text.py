@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from toolhop_sandbox.outcome import JSON
 from toolhop_tools.answers import plain_number, plain_text, same_answer
@@ -12,6 +12,8 @@ from toolhop_tools.words import as_text, bare, scalars
 
 SHORT = 2
 """Letters of an answer that only its case tells from a word."""
+LIKE = 4
+"""Letters at the beginning of words that make them alike."""
 REFERENCE = re.compile(r"\{(\d{1,2})\}")
 
 
@@ -101,3 +103,20 @@ def texts(value: JSON) -> list[str]:
 def same(one: str, other: str) -> bool:
     """Whether two answers are the same, under the strict rule."""
     return same_answer(one, other)
+
+
+_GLOSSED = re.compile(r"^-?\d[\d.,-]* +[(a-z]|\w \([^()]*\)$")
+_EITHER = re.compile(r" or | / |; ")
+
+
+def beside_the_value(answer: str) -> bool:
+    """Whether a remark stands beside the value, or two forms of it: the strict rule takes one."""
+    forms = [bare(one)[:3] for one in _EITHER.split(answer)]
+    alike = len({*forms}) < len(forms) or all(one[:1].isdigit() for one in forms)
+    return (len(forms) > 1 and alike) or _GLOSSED.search(answer) is not None
+
+
+def share(some: Iterable[str], others: Iterable[str]) -> bool:
+    """Whether two texts have a word in common, or words of one kind: directed, director."""
+    known = {one[:LIKE] if len(one) >= LIKE else one for one in others}
+    return any(one[:LIKE] in known for one in some)

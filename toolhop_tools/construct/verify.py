@@ -22,9 +22,11 @@ from toolhop_tools.certify.search import Search
 from toolhop_tools.construct.code import choices
 from toolhop_tools.construct.facts import as_pairs, by_choice, moved, table
 from toolhop_tools.construct.giveaway import gives_away
+from toolhop_tools.construct.promises import offered, other_shape, recased
 from toolhop_tools.construct.replies import Pairs, Records
 from toolhop_tools.construct.stages import Findings, Problem, judged
 from toolhop_tools.construct.text import says
+from toolhop_tools.construct.trials import STRANGE, near_keys, numbers, twisted
 from toolhop_tools.declared import compiled, fits, required
 from toolhop_tools.failures import tells_of_error
 from toolhop_tools.model import Tool, canonical
@@ -43,21 +45,11 @@ from toolhop_tools.properties.store import REPLAYED, Stored
 from toolhop_tools.reading import leaf_text, read_result
 from toolhop_tools.words import as_text, bare
 
-
-def near_keys(known: Sequence[str]) -> list[str]:
-    """Keys that are almost one of a table, or long and strange."""
-    first, last = known[0], known[-1]
-    return [
-        first[:-1], first[1:], first[:3], first[:1], first + "x", f"{first} {last}",
-        f"{last[:-1]}q", STRANGE[:2], 3 * STRANGE + "!",
-    ]  # fmt: skip
-
-
-STRANGE = "Qqxvarmunde"
-"""A key that no table has."""
 FEW = 5
 """Calls with other numbers that have to be made before all of them failing says something."""
 TOLD_CHARS = 600
+AS_PROMISED = "as-promised"
+"""The check of a document by calls: a repair may change either."""
 
 
 @dataclass
@@ -146,6 +138,40 @@ class Verifier:
             + judged("choices", await self._dead(tool, facts))
             + judged("options-matter", await self._idle(tool, facts))
         )
+
+    async def as_promised(self, tool: Tool, facts: Records | Pairs) -> Findings:
+        """Whether calls bear out what the document says of examples, of case and of results."""
+        schema = tool.schema
+        plain = [dict(pair.arguments) for pair in as_pairs(facts)]
+        chosen = [{**plain[0], name: one} for name, one in choices(schema.parameters)]
+        tried = [(name, one, [{**call, name: one} for call in plain])
+                 for name, one in offered(schema)]  # fmt: skip
+        cased = [(call, other) for call in plain for other in recased(schema, call)]
+        sets = [*plain, *chosen, *(call for _, _, calls in tried for call in calls)]
+        sets += [other for _, other in cased]
+        found = dict(
+            zip(map(canonical, sets), await self.outcomes(tool.program, sets), strict=True)
+        )
+        results = [
+            read_result(outcome.json_text)
+            for outcome in (found[canonical(call)] for call in (*plain, *chosen))
+            if isinstance(outcome, Returned) and not _fails(outcome)
+        ]
+        noted = [*other_shape(schema, results)]
+        noted += [
+            f"The document offers {name}={one!r}, and every call with it fails: offer what works."
+            for name, one, calls in tried
+            if all(_fails(found[canonical(call)]) for call in calls)
+        ]
+        for call, other in cased:
+            first, second = (_seen(found[canonical(one)]).casefold() for one in (call, other))
+            if first != second:
+                noted.append(
+                    f"Case is said not to count; {called(tool.name, call)} gives {first}, "
+                    f"{called(tool.name, other)} gives {second[:TOLD_CHARS]}"
+                )
+                break
+        return judged(AS_PROMISED, noted)
 
     async def _silent(self, tool: Tool, facts: Records) -> list[str]:
         """What is wrong with the answer to keys that no record has."""
@@ -250,10 +276,10 @@ class Verifier:
             values.setdefault(name, []).append(value)
         properties = tool.schema.parameters.get("properties")
         schema = properties if isinstance(properties, dict) else {}
-        values |= {name: _numbers(own) for name, own in schema.items() if name not in values}
+        values |= {name: numbers(own) for name, own in schema.items() if name not in values}
         values = {name: listed for name, listed in values.items() if len(listed) > 1}
         plain = [dict(pair.arguments) for pair in as_pairs(facts)]
-        for calls in (plain, _twisted(plain, values, schema)):
+        for calls in (plain, twisted(plain, values, schema)):
             for name in [*values]:
                 sets = [{**call, name: value} for call in calls for value in values[name]]
                 found = [_seen(one) for one in await self.outcomes(tool.program, sets)]
@@ -285,44 +311,6 @@ class Verifier:
             return []
         call = called(tool.name, sets[0])
         return [f"It knows the pairs alone: {call} gives {came(found[0])}; compute the result."]
-
-
-def _twisted(
-    calls: Sequence[dict[str, JSON]],
-    values: Mapping[str, Sequence[JSON]],
-    schema: Mapping[str, JSON],
-) -> list[dict[str, JSON]]:
-    """The calls with two options at a time, and with other values of each other parameter."""
-    found = [{**call, name: one} for call in calls[:4] for name in values for one in values[name]]
-    for call in calls[:3]:
-        for name, given in call.items():
-            found += [{**call, name: one} for one in _others(given, schema.get(name))]
-    return found
-
-
-def _numbers(schema: JSON) -> list[JSON]:
-    """Values of an option that is a number: its default, and what is allowed beside it."""
-    default = schema.get("default") if isinstance(schema, dict) else None
-    own = compiled(schema) if isinstance(schema, dict) else None
-    if own is None or isinstance(default, bool) or not isinstance(default, int | float):
-        return []
-    ends = [schema.get("minimum"), schema.get("maximum")] if isinstance(schema, dict) else []
-    near = [default + 1, default - 1, 0, 1, 2, 3, 10, 2 * default, -default]
-    return [default, *(one for one in (*ends, *near) if one is not None and own.is_valid(one))]
-
-
-def _others(given: JSON, schema: JSON) -> list[JSON]:
-    """A text written otherwise or unknown; numbers at the ends of what is allowed."""
-    if isinstance(given, str):
-        return [given.lower(), given.upper(), f" {given} ", given[:3], given[:-1], STRANGE]
-    if (
-        isinstance(given, bool)
-        or not isinstance(given, int | float)
-        or not isinstance(schema, dict)
-    ):
-        return []
-    ends = [schema.get("minimum"), schema.get("maximum"), -given, 10 * given, 1000 * given + 7]
-    return [one for one in ends if isinstance(one, int | float)]
 
 
 def _seen(outcome: Outcome | None) -> str:

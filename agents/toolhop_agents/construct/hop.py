@@ -19,6 +19,7 @@ from toolhop_tools.construct.code import code_findings, no_gold, program
 from toolhop_tools.construct.documents import (
     document_findings,
     given_away,
+    in_words,
     refined_findings,
     schema_of,
 )
@@ -36,7 +37,7 @@ from toolhop_tools.construct.replies import (
 )
 from toolhop_tools.construct.stages import OF_A_HOP, Findings, Place, Problem, Stage, judged
 from toolhop_tools.construct.text import filled, resolved
-from toolhop_tools.construct.verify import came
+from toolhop_tools.construct.verify import AS_PROMISED, came
 from toolhop_tools.model import GoldCall, Hop, Item, Tool, ToolSchema
 from toolhop_tools.properties.model import Gold
 from toolhop_tools.reading import Match, Reading
@@ -203,9 +204,9 @@ class HopBuilder:
                 if value == f"{{{k}}}":
                     uses.append(name)
                     others = others or self.earlier[k - 1].others
-        seed = self.context.seed
-        allowed = seed.facts or ()
-        return Wanted(self._made(), others, tuple(uses), self.seed_answer, allowed)
+        allowed = self.context.seed.facts or ()
+        said = in_words(self._schema, self.question)
+        return Wanted(self._made(), others, tuple(uses), self.seed_answer, allowed, said)
 
     def _inputs(self, stage: Stage) -> dict[str, JSON]:
         values: dict[str, JSON] = {"hop": self.number}
@@ -256,9 +257,9 @@ class HopBuilder:
 
     async def _judge_tool(self, reply: StageReply, before: Sequence[Problem]) -> Findings:
         question = filled(self.question, self.answers)
-        return document_findings(
-            cast("NewTool", reply), question, self.answers, [one.schema for one in self.earlier]
-        )
+        earlier = [one.schema for one in self.earlier]
+        new, of_seed = cast("NewTool", reply), bool(self.seed_answer)
+        return document_findings(new, question, self.answers, earlier, of_seed=of_seed)
 
     async def _judge_refined(self, reply: StageReply, before: Sequence[Problem]) -> Findings:
         document = cast("RefinedTool", reply).tool
@@ -288,13 +289,15 @@ class HopBuilder:
             holds = await self.context.verifier.facts_hold(tool, facts)
             if not holds.ok:
                 return holds
-            return holds + await self.context.verifier.properties(tool, (), before)
+            promised = await self.context.verifier.as_promised(tool, facts)
+            return holds + promised + await self.context.verifier.properties(tool, (), before)
 
         parts: list[JSON] = [
             tool.schema.to_openai(), tool.body_parts, facts.model_dump(mode="json"),
             [one.to_json() for one in before],
         ]  # fmt: skip
-        return found + await self.context.remembered("code", parts, run)
+        found += await self.context.remembered("code", parts, run)
+        return found.at(Place(Stage.REFINE, self.number), AS_PROMISED)
 
     async def _judge_call(self, reply: StageReply, before: Sequence[Problem]) -> Findings:
         call, schema = cast("GoldArguments", reply), self._schema
@@ -346,12 +349,10 @@ class HopBuilder:
             if (at, of) != (self.number, self.number) and gives_away(text, known)
         ]
         found = judged("not-in-question", noted, Place(Stage.DECOMPOSE))
-        found += judged("not-in-document", given_away(schema, answer),
-                        Place(Stage.REFINE, self.number))  # fmt: skip
+        refine = Place(Stage.REFINE, self.number)
+        found += judged("not-in-document", given_away(schema, answer), refine)
         hidden = no_gold(code, answer, self._facts)
-        place = Place(Stage.CODE, self.number)
-        moved = tuple(replace(one, place=place) for one in hidden.problems)
-        return found + Findings(hidden.held, moved)
+        return found + hidden.at(Place(Stage.CODE, self.number))
 
     async def _proven(
         self, tool: Tool, arguments: dict[str, JSON], call: GoldArguments, answer: str

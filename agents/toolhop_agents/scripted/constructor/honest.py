@@ -132,7 +132,8 @@ def _facts(plan: Journey, hop: int, item: str, call: Mapping[str, Any]) -> Reply
         return {"records": [dict(one) for one in records], "lookup": lookup}
     step, drawn = _step(plan, hop)
     rng = random.Random(f"{item}/{hop}/pairs")
-    pairs: dict[str, Reply] = {}
+    arguments, result = _WIDE[step.tool](rng)
+    pairs: dict[str, Reply] = {"": {"arguments": arguments, "result": result}}
     while len(pairs) < PAIRS:
         arguments, result = _PAIRS[step.tool](rng)
         pairs[repr(arguments)] = {"arguments": arguments, "result": result}
@@ -168,6 +169,37 @@ def _shifted(rng: random.Random) -> tuple[Reply, Any]:
     return arguments, shifted(day, amount * (7 if weeks else 1))
 
 
+def _wide_number(rng: random.Random) -> int:
+    return rng.randint(10**14, 10**15)
+
+
+def _wide_base(rng: random.Random) -> tuple[Reply, Any]:
+    number, base = _wide_number(rng), rng.randint(2, 9)
+    return {"number": number, "base": base}, in_base(number, base)
+
+
+def _wide_digits(rng: random.Random) -> tuple[Reply, Any]:
+    number = _wide_number(rng)
+    return {"number": number}, digit_sum(number, 0)
+
+
+def _wide_places(rng: random.Random) -> tuple[Reply, Any]:
+    text = "".join(rng.choices("abcdefghijklmnopqrstuvwxyz ", k=30)).strip().rjust(25, "q")
+    return {"text": text}, letter_places(text, 0)
+
+
+def _wide_shift(rng: random.Random) -> tuple[Reply, Any]:
+    day, amount = f"{rng.randint(1700, 2020)}-03-01", rng.randint(400_000, 900_000)
+    return {"date": day, "amount": amount}, shifted(day, amount)
+
+
+_WIDE = {
+    "sum_digits": _wide_digits,
+    "write_in_base": _wide_base,
+    "total_letter_places": _wide_places,
+    "shift_date": _wide_shift,
+}
+"""A pair near the limits of what each tool's document allows."""
 _PAIRS = {
     "sum_digits": _digits,
     "write_in_base": _base,

@@ -10,6 +10,7 @@ import json
 from collections.abc import Mapping
 
 from toolhop_agents.scripted.constructor.atlas import Journey
+from toolhop_agents.scripted.constructor.careless import CARELESS, FOUND_LATER_STILL
 from toolhop_agents.scripted.constructor.plants import (
     FIRST,
     FOUND_LATER,
@@ -244,9 +245,9 @@ HOSTILE: Mapping[str, Plant] = {
     "nothing-of-a-hop": Plant(Q, 0, of_question(
         lambda text, plan: text.replace(plan.attribute.name, "best of all"))),
 }  # fmt: skip
-KINDS: Mapping[str, Plant] = {**PLANTS, **HOSTILE}
+KINDS: Mapping[str, Plant] = {**PLANTS, **HOSTILE, **CARELESS}
 """All kinds by name."""
-LATER = FOUND_LATER | {"later-answer-in-document", "later-answer-as-choice"} | {
+LATER = FOUND_LATER | FOUND_LATER_STILL | {"later-answer-in-document", "later-answer-as-choice"} | {
     "says-earlier-answer", "says-answer-otherwise",
 }  # fmt: skip
 """Kinds that a later stage finds: see `FOUND_LATER`."""
