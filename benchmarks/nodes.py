@@ -41,7 +41,8 @@ def main() -> int:
             base = base or rate
             print(
                 f"{count} nodes: {rate:6.1f} episodes a minute ({rate / base:.2f} times one node), "
-                f"driver {driver:.0%} of a processor"
+                f"driver {driver:.0%} of a processor",
+                flush=True,
             )
     return 0
 
@@ -49,7 +50,12 @@ def main() -> int:
 def measured(address: str, wait_s: float, at_a_time: int, epochs: int) -> tuple[float, float]:
     model = SlowModel(load("builtin"), wait_s)
     began: list[float] = []
-    model.on_asked = lambda _: began or began.append(time.perf_counter())
+
+    def asked(count: int) -> None:
+        if count == 1:
+            began.append(time.perf_counter())
+
+    model.on_asked = asked
     with tempfile.TemporaryDirectory() as folder, LoopbackServer(model) as server:
         settings = RunSettings(
             agent=None, model="openai/x", base_url=server.base_url, sandbox="process",
@@ -62,7 +68,8 @@ def measured(address: str, wait_s: float, at_a_time: int, epochs: int) -> tuple[
             partial(execute, on_result=lambda _: ends.append(time.perf_counter())), settings
         )
         cpu = time.process_time() - cpu
-    assert run.status == "success", run.fault
+    if run.status != "success":
+        raise SystemExit(f"the run ended with {run.status}: {run.fault}")
     took_s = ends[-1] - began[0]
     return 60 * len(ends) / took_s, cpu / took_s
 

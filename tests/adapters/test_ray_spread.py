@@ -15,6 +15,7 @@ import pytest
 
 from tests.adapters.nodes import Nodes, cluster, processes, until
 from tests.agents.items import small_item
+from toolhop_agents.construct.folder import BOOKS, CERTIFICATES, FUNNEL, ITEMS
 from toolhop_tools.model import DataSet
 from toolhop_tools.readers.toolhop import to_rows
 
@@ -88,8 +89,8 @@ def test_certificates(nodes: Nodes, made: Path, tmp_path: Path) -> None:
 
 def test_scenarios(nodes: Nodes, made: Path, tmp_path: Path) -> None:
     nodes.have(2)
-    flags = ("perturb", "builtin", "--limit", LIMIT, "--into", "missing-parameter,flaky-tool")
-    flags += ("--certificates", str(made / "c.jsonl"), "--out", "p.jsonl", "--json")
+    own = f"perturb builtin --limit {LIMIT} --into missing-parameter,flaky-tool --json"
+    flags = (*own.split(), "--certificates", str(made / "c.jsonl"), "--out", "p.jsonl")
     here = called(made, *flags, "--force")
     spread = called(tmp_path, *flags, "--max-sandboxes", "2", *there(nodes))
     assert (tmp_path / "p.jsonl").read_bytes() == (made / "p.jsonl").read_bytes()
@@ -107,7 +108,7 @@ def test_checks(nodes: Nodes, tmp_path: Path) -> None:
     found: list[Any] = []
     kept: list[dict[str, bytes]] = []
     for name in ("here", "there"):
-        more = there(nodes) if name == "there" else ()
+        more: tuple[str, ...] = there(nodes) if name == "there" else ()
         folder = tmp_path / name
         found.append(timeless(json.loads(called(folder, *flags, *more, codes=(1,)))))
         files = (folder / "kept").rglob("*.json")
@@ -117,6 +118,23 @@ def test_checks(nodes: Nodes, tmp_path: Path) -> None:
     assert found[:2] == found[2:]
     assert kept[0] == kept[1]
     assert kept[0]
+
+
+def test_items_by_a_model(nodes: Nodes, tmp_path: Path) -> None:
+    """Files are the same byte by byte; a node is lost in between."""
+    nodes.have(2)
+    own = "--model scripted/clumsy --domain Geography --items 3 --least-yield 0 --seed 1"
+    flags = ("construct", *own.split(), "--out", "made")
+    ended(started(tmp_path / "here", *flags))
+    run = started(tmp_path / "there", *flags, *there(nodes))
+    ledger = tmp_path / "there" / "made" / "ledger.jsonl"
+    until(lambda: ledger.exists() and ledger.read_text().count("verdict") > 3, "verdicts")
+    nodes.lose(nodes.nodes[0])
+    ended(run)
+    one, other = tmp_path / "here" / "made", tmp_path / "there" / "made"
+    assert (one / ITEMS).stat().st_size > 0
+    for name in (ITEMS, CERTIFICATES, BOOKS, FUNNEL):
+        assert (other / name).read_bytes() == (one / name).read_bytes()
 
 
 def test_a_signal_ends_it(nodes: Nodes, tmp_path: Path) -> None:

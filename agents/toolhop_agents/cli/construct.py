@@ -21,6 +21,7 @@ from toolhop_agents.cli import EXIT_EPISODES, INTERRUPTED
 from toolhop_agents.cli import construct_nested as nested
 from toolhop_agents.cli.construct_review import FLAGS, review
 from toolhop_agents.cli.construct_view import print_estimate, print_funnel, print_item, print_plan
+from toolhop_agents.cli.options import cluster_of, cluster_options
 from toolhop_agents.cli.progress import Steps
 from toolhop_agents.construct import folder as folders
 from toolhop_agents.construct.nested.session import DATA as NESTED_DATA
@@ -51,11 +52,12 @@ TOGETHER_WITH = {"review": "FOLDER", "show": "FOLDER", "direct_model": "NAME"}
 ALONE = {"review": FLAGS, "show": ("item",)}
 """Flags that go with no others but these."""
 LIMITS = ("token_limit", "cost_limit", "run_token_limit", "run_cost_limit", "least_yield",
-          "at_a_time", "cache")  # fmt: skip
+          "at_a_time", "cache", "executor", "ray_address")  # fmt: skip
 """What a session that resumes may change."""
 
 
 # fmt: off
+@cluster_options
 @click.command(context_settings={"show_default": True})
 @click.argument("seeds", required=False, type=click.Path(dir_okay=False, path_type=Path))
 @click.option("--model", metavar="NAME", help="PROVIDER/MODEL, as in `toolhop run`; or "
@@ -137,6 +139,7 @@ def construct(ctx: click.Context, /, **flags: Any) -> None:  # noqa: ANN401 -- c
     Exit code 0: done, whatever was accepted. 1: a fault or a limit stopped it. 2: bad input.
     """
     _check(flags, _given(ctx, flags))
+    cluster_of(flags)  # refuses what cannot be
     if flags["review"]:
         review(flags)
         return

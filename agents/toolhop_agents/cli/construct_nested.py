@@ -30,7 +30,9 @@ KINDS = ("toolhop", KIND)
 OWN = ("from_items", "pool", "certificates", "depth", "width", "structure", "edges",
        "distractors", "checker")  # fmt: skip
 """Flags that only nested tasks have."""
-UNUSED = ("seeds", "world", "hops", "examples", "official_safe")
+UNUSED = (
+    "seeds", "world", "hops", "examples", "official_safe", "executor", "ray_address",
+)  # fmt: skip
 """Flags that only items with hops have."""
 FLAGS = {Way.CODE: "--domain", Way.ITEM: "--from", Way.POOL: "--pool"}
 FOREIGN = {

@@ -70,13 +70,14 @@ def perturb(data: str, names: str, out: Path, as_json: bool, **flags: Any) -> No
     """
     if out.exists() and not flags["force"]:
         raise click.UsageError(f"{out} is there already; --force replaces it")
+    cluster = cluster_of(flags)
     recipe = Recipe(scenarios_of(names), flags["seed"], Offer(flags["offer"]), flags["balanced"])
     dataset = load(data, last_wins=flags["last_wins"])
     chosen = select(dataset, limit=flags["limit"], sample_ids=flags["sample_ids"])
     path = flags["certificates"] or default_path(dataset.name)
     certificates = certificates_of(chosen, path)
     work = Work(dataset, chosen, certificates, recipe, flags["sandbox"], flags["at_a_time"],
-                cluster=cluster_of(flags))
+                cluster=cluster)
     yields = Yields()
     try:
         with atomic(out) as beside:

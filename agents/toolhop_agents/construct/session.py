@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequenc
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import Any, TypeAlias, cast
+from typing import Any, Literal, TypeAlias, cast
 
 import anyio
 from pydantic import BaseModel, ConfigDict, Field
@@ -18,6 +18,7 @@ from toolhop_agents.construct.context import Context
 from toolhop_agents.construct.direct import DirectCheck
 from toolhop_agents.construct.item import Accepted, ItemBuilder, of_books
 from toolhop_agents.construct.ledger import StepLedger, key_of
+from toolhop_agents.construct.workshop import Tools, Workshop, workshop
 from toolhop_agents.models.base import Model
 from toolhop_agents.models.cache import ResponseCache
 from toolhop_agents.models.clients import open_model
@@ -27,11 +28,8 @@ from toolhop_agents.models.reach import reach
 from toolhop_agents.runs.ledger import Ledger as Spending
 from toolhop_agents.runs.ledger import RunLimitReached, RunLimits
 from toolhop_agents.scripted.constructor.model import PREFIX, ScriptedConstructor, script
-from toolhop_env.rejection import Rejections
 from toolhop_env.spending import Spent
-from toolhop_sandbox.base import Limits, Sandbox
-from toolhop_sandbox.choose import Kind, answers, open_sandbox
-from toolhop_sandbox.docker.engine import DockerEngine
+from toolhop_sandbox.choose import Kind
 from toolhop_sandbox.outcome import JSON
 from toolhop_tools.certify.model import VERSION as CERTIFY_VERSION
 from toolhop_tools.certify.model import Basis
@@ -43,12 +41,9 @@ from toolhop_tools.construct.prompts import Prompts
 from toolhop_tools.construct.prompts import load as load_prompts
 from toolhop_tools.construct.seeds import Seed
 from toolhop_tools.construct.stages import VERSION, Findings
-from toolhop_tools.construct.verify import Verifier
 from toolhop_tools.load import load
 from toolhop_tools.model import DataSet, Item
 from toolhop_tools.properties.check import EXAMPLES
-from toolhop_tools.properties.lanes import Lane
-from toolhop_tools.properties.messages import CheckJob
 from toolhop_tools.readers.toolhop import survey_rows, to_rows
 
 Maker: TypeAlias = Callable[[Seed, Asker], Awaitable[dict[str, JSON]]]
@@ -90,6 +85,9 @@ class Settings(BaseModel):
     run_token_limit: int | None = None
     run_cost_limit: float | None = None
     at_a_time: int = 2
+    executor: Literal["local", "ray"] = "local"
+    """Where tools are verified; the model is asked by this process."""
+    ray_address: str | None = None
 
     def of_direct(self) -> Settings | None:
         """How the model is asked that gets no tools; None where there is none."""
@@ -268,37 +266,23 @@ class Session:
             )
         return DirectCheck(wanted.model, asker, wanted.direct_samples)
 
-    async def sandboxes(self, stack: AsyncExitStack) -> tuple[Verifier, Mapping[str, Sandbox]]:
-        """What tools are verified in, and where the oracle plays, by kind."""
+    async def workshop(self, stack: AsyncExitStack) -> Workshop:
+        """What tools are verified in, and where the oracle plays."""
         settings = self.settings
-        basis = basis_of(settings)
-        limits = Limits(wall_s=basis.wall_s, memory_mib=basis.memory_mib)
-        sandbox = await open_sandbox(
-            settings.sandbox, limits=limits, max_workers=max(2, settings.at_a_time)
-        )
-        await stack.enter_async_context(sandbox)
-        kind = cast("Kind", sandbox.description["kind"])
-        job = CheckJob(
-            Rejections, limits, kind, count=settings.examples, seed=settings.seed, formats=True
-        )
-        lane = stack.enter_context(Lane(job))
-        rooms: dict[str, Sandbox] = {kind: sandbox}
-        other: Kind = "process" if kind == "docker" else "docker"
-        # The oracle has to be right wherever a run may be played.
-        if settings.sandbox == "auto" and (
-            other == "process" or await answers(DockerEngine(limits=limits))
-        ):
-            second = await open_sandbox(other, limits=limits, max_workers=settings.at_a_time)
-            rooms[other] = await stack.enter_async_context(second)
-        return Verifier(sandbox, lane, basis), rooms
+        tools = Tools(
+            settings.sandbox, basis_of(settings), settings.examples, settings.seed,
+            settings.at_a_time,
+        )  # fmt: skip
+        opening = workshop(tools, settings.executor, settings.ray_address)
+        return await stack.enter_async_context(opening)
 
     async def maker(self, stack: AsyncExitStack, asker: Asker) -> Maker:
         """What makes one item, with all that it needs open."""
         direct = await self._direct(stack, asker)
-        verifier, sandboxes = await self.sandboxes(stack)
+        shop = await self.workshop(stack)
 
         async def make(seed: Seed, asker: Asker) -> dict[str, JSON]:
-            return await self._one(seed, asker, direct, verifier, sandboxes)
+            return await self._one(seed, asker, direct, shop)
 
         return make
 
@@ -307,16 +291,15 @@ class Session:
         seed: Seed,
         asker: Asker,
         direct: DirectCheck | None,
-        verifier: Verifier,
-        sandboxes: Mapping[str, Sandbox],
+        shop: Workshop,
     ) -> dict[str, JSON]:
         settings = self.settings
-        basis: dict[str, JSON] = {**asdict(verifier.basis), "examples": settings.examples}
+        basis: dict[str, JSON] = {**asdict(shop.verifier.basis), "examples": settings.examples}
         context = Context(
-            seed, self.prompts, asker, verifier, settings.repairs, basis, direct,
+            seed, self.prompts, asker, shop.verifier, settings.repairs, basis, direct,
             memory=self.memory,
         )  # fmt: skip
-        made = await ItemBuilder(context, sandboxes, settings.official_safe).make()
+        made = await ItemBuilder(context, shop.rooms, settings.official_safe).make()
         row = of_books(seed, made)
         if isinstance(made, Accepted):
             [row["row"]] = to_rows(DataSet("made", "", (made.item,)))

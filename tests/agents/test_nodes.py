@@ -1,0 +1,221 @@
+"""What a cluster of nodes needs that can be shown without one: what is compared, sent and refused.
+
+The cluster itself is tried by `make test-adapters`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import importlib.util
+import pickle
+import subprocess
+import sys
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from typing import Any
+
+import anyio
+import pytest
+from click.testing import CliRunner
+
+from toolhop_agents.cli.certify import certify
+from toolhop_agents.cli.check import check
+from toolhop_agents.cli.construct import construct
+from toolhop_agents.cli.perturb import perturb
+from toolhop_agents.cli.run import run
+from toolhop_agents.cluster.alike import differences, software
+from toolhop_agents.cluster.host import Channel, Done, Failed, Host
+from toolhop_agents.models.base import ModelFault, NoKey
+from toolhop_agents.models.rate import Connections
+from toolhop_agents.runs.ledger import RunLimitReached
+from toolhop_sandbox.errors import SandboxFault, SandboxUnavailable
+
+GIVEN = {
+    "run": (run, []),
+    "certify": (certify, ["builtin"]),
+    "check": (check, ["builtin"]),
+    "perturb": (perturb, ["builtin", "--into", "all", "--out", "never.jsonl"]),
+    "construct": (construct, ["--model", "scripted/honest", "--domain", "D", "--items", "1",
+                              "--out", "never"]),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", GIVEN)
+def test_without_ray_the_command_says_how_to_install_it(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    find = importlib.util.find_spec
+    monkeypatch.setattr(
+        "toolhop_agents.extras.find_spec", lambda one: None if one == "ray" else find(one)
+    )
+    command, flags = GIVEN[name]
+    done = CliRunner().invoke(command, [*flags, "--executor", "ray"])
+    assert done.exit_code == 2
+    assert "--executor ray needs the package ray, which is not installed" in done.output
+    assert "pip install 'toolhop-env[ray]'" in done.output
+
+
+@pytest.mark.parametrize(
+    ("flags", "says"),
+    [
+        (["--ray-address", "h:1"], "--ray-address goes with --executor ray"),
+        (["--executor", "ray", "--approve"], "--approve asks at this terminal"),
+        (["--executor", "ray", "--gguf", "x.gguf"], "--gguf serves a model on one machine"),
+        (["--executor", "slurm"], "is not one of"),
+    ],
+)
+def test_what_nodes_cannot_do_is_refused(flags: list[str], says: str) -> None:
+    done = CliRunner().invoke(run, flags)
+    assert done.exit_code == 2
+    assert says in " ".join(done.output.split())
+
+
+def test_no_other_command_imports_ray() -> None:
+    code = (
+        "import sys\nimport toolhop_agents.cli.run, toolhop_agents.cli.certify\n"
+        "import toolhop_agents.cli.check, toolhop_agents.cli.construct\n"
+        "assert 'ray' not in sys.modules"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+
+
+def test_what_differs_is_named() -> None:
+    here = software()
+    assert differences(here, software()) == []
+    other = {**here, "code": "f" * 64, "pydantic": None, "more": "1"}
+    assert differences(here, other) == [
+        f"code: {str(here['code'])[:12]} here, ffffffffffff there",
+        f"pydantic: {here['pydantic']} here, none there",
+        "more: none here, 1 there",
+    ]
+    assert {"python", "code", "toolhop-env", "anyio", "pydantic"} <= here.keys()
+    assert "xllamacpp" not in here, "an extra"
+
+
+class Odd(Exception):
+    """An exception that cannot be pickled."""
+
+    def __init__(self) -> None:
+        super().__init__("odd")
+        self.kept = lambda: None
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        SandboxUnavailable("no engine", fix="start it"),
+        SandboxFault("lost"),
+        ModelFault("no", fatal=True),
+        NoKey("no key"),
+        RunLimitReached("run_token_limit", "reached"),
+    ],
+    ids=lambda error: type(error).__name__,
+)
+def test_faults_arrive_as_they_were(error: Exception) -> None:
+    found = pickle.loads(pickle.dumps(Failed.of(error))).error  # noqa: S301 -- our own
+    assert type(found) is type(error)
+    assert str(found) == str(error)
+    assert vars(found) == vars(error)
+
+
+def test_what_cannot_be_sent_arrives_as_its_text() -> None:
+    assert str(Failed.of(Odd()).error) == "Odd: odd"
+
+
+class Room:
+    """A place that says whether it is open."""
+
+    def __init__(self) -> None:
+        self.open = False
+
+    @property
+    def description(self) -> Mapping[str, str]:
+        return {"kind": "room"}
+
+
+async def open_room(given: Room) -> Any:  # noqa: ANN401 -- see `host.Opening`
+    return _room(given)
+
+
+@asynccontextmanager
+async def _room(room: Room) -> AsyncIterator[Room]:
+    room.open = True
+    try:
+        yield room
+    finally:
+        room.open = False
+
+
+async def no_room(given: object) -> Any:  # noqa: ANN401 -- see `host.Opening`
+    raise SandboxUnavailable("no engine", fix="start it")
+
+
+async def echo(place: Room, argument: object, channel: Channel) -> object:
+    channel.post(argument)
+    return await channel.told.get()
+
+
+async def fails(place: Room, argument: object, channel: Channel) -> None:
+    raise SandboxFault("lost")
+
+
+def test_a_host_does_jobs_and_is_closed() -> None:
+    async def play() -> None:
+        host, room = Host(), Room()
+        assert await host.open(open_room, room) == {"kind": "room"}
+        await host.begin(1, echo, "one")
+        await host.begin(2, fails, None)
+        await host.begin(3, echo, "three")
+        found: list[Any] = []
+        while len(found) < 3:
+            found += await host.news()
+        assert found[0] == (1, "one")
+        assert isinstance(found[1][1], Failed)
+        assert found[2] == (3, "three")
+        await host.tell(1, "end")
+        assert await host.news() == [(1, Done("end"))]
+        await host.tell(1, "nobody hears it")
+        await host.cut(3)
+        await host.close()
+        assert not room.open
+        with anyio.move_on_after(0.05) as waited:
+            await host.news()
+        assert waited.cancelled_caught, "a job that was cut says nothing"
+
+    anyio.run(play)
+
+
+def test_a_place_that_cannot_be_opened() -> None:
+    async def play() -> None:
+        host = Host()
+        found = await host.open(no_room, None)
+        assert isinstance(found, Failed)
+        assert "fix: start it" in str(found.error)
+        await host.close()
+
+    anyio.run(play)
+
+
+def test_more_requests_are_let_in_as_nodes_join() -> None:
+    async def play() -> None:
+        connections, entered = Connections(2), list[int]()
+
+        async def request(number: int) -> None:
+            async with connections.slot():
+                entered.append(number)
+                await asyncio.Event().wait()
+
+        async with anyio.create_task_group() as tasks:
+            for number in range(6):
+                tasks.start_soon(request, number)
+            await anyio.wait_all_tasks_blocked()
+            assert len(entered) == 2
+            connections.widen(5)
+            connections.widen(4)
+            await anyio.wait_all_tasks_blocked()
+            assert len(entered) == 5
+            tasks.cancel_scope.cancel()
+        assert connections.rates.most == 5
+
+    anyio.run(play)
