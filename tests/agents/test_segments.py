@@ -11,7 +11,7 @@ import anyio
 import pytest
 
 from tests.agents.recorded import invoked
-from tests.env.test_packing import contents
+from tests.env.test_packing import contents, state
 from toolhop_agents.runs.execute import execute
 from toolhop_agents.runs.merge import merged_run
 from toolhop_agents.runs.settings import RunSettings
@@ -204,3 +204,14 @@ def test_where_a_packed_trace_lies_is_said(whole: RunStore, tmp_path: Path) -> N
     places = re.findall(r'"trace": "([^"]+)"', text)
     assert any(f"{store.folder}/segments/000001-" in place for place in places)
     assert any(f"{other.folder}/episodes/" in place for place in places)
+
+
+@pytest.mark.parametrize("number", [1, 2])
+def test_runs_of_older_formats_are_packed_as_they_are(number: int, tmp_path: Path) -> None:
+    old = Path(__file__).parent / "samples" / f"run_format_{number}"
+    store = RunStore(shutil.copytree(old, tmp_path / "run"))
+    before = state(store)
+    with store.held():
+        assert pack(store, FEW, all_left=True) == len(before[0])
+    assert not list((store.folder / "episodes").iterdir())
+    assert state(store) == before
