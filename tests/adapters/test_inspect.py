@@ -58,7 +58,14 @@ from toolhop_tools.errors import BadChoice
 from toolhop_tools.load import load
 from toolhop_tools.model import ToolSchema
 
-pytestmark = [pytest.mark.heavy, pytest.mark.filterwarnings("default")]
+pytestmark = [
+    pytest.mark.heavy,
+    pytest.mark.filterwarnings(
+        "default",
+        # One a sample, of Inspect's own: `start_sample_event_emitter` never closes its stream.
+        "ignore:Unclosed <MemoryObjectReceiveStream:ResourceWarning",
+    ),
+]
 TASK = "toolhop_env/toolhop"
 BUILTIN = load("builtin")
 

@@ -132,9 +132,10 @@ class WholeSchema(JSONSchema):
     model_config = ConfigDict(extra="allow")
 
     items: WholeSchema | None = None
-    properties: dict[str, WholeSchema] | None = None  # type: ignore[assignment] # read alone
+    # A dict may not be narrowed, as its user could put a plain schema in; nobody writes here.
+    properties: dict[str, WholeSchema] | None = None  # type: ignore[assignment]
     additionalProperties: WholeSchema | bool | None = None  # noqa: N815 -- JSON Schema's name
-    anyOf: list[WholeSchema] | None = None  # type: ignore[assignment] # noqa: N815 -- the same
+    anyOf: list[WholeSchema] | None = None  # type: ignore[assignment] # noqa: N815 -- both the same
 
 
 class WholeParams(ToolParams):
@@ -142,6 +143,7 @@ class WholeParams(ToolParams):
 
     model_config = ConfigDict(extra="allow")
 
+    # Narrowed as in `WholeSchema`, and as safe.
     properties: dict[str, WholeSchema] = Field(default_factory=dict)  # type: ignore[assignment]
     additionalProperties: WholeSchema | bool | None = None  # noqa: N815 -- JSON Schema's name
 
