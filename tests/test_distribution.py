@@ -15,6 +15,8 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[1]
+MODULE = "toolhop.py"
+"""Where verifiers looks for its plugin."""
 ROOMS = {
     "toolhop_sandbox": ROOT / "sandbox",
     "toolhop_tools": ROOT,
@@ -48,8 +50,8 @@ def wheel(built: Path) -> dict[str, bytes]:
 
 
 def sources() -> set[str]:
-    """Every file of the packages, as it is called below site-packages."""
-    return {
+    """The module, and every file of the packages, as it is called below site-packages."""
+    return {MODULE} | {
         path.relative_to(root).as_posix()
         for room, root in ROOMS.items()
         for path in (root / room).rglob("*")
@@ -60,7 +62,7 @@ def sources() -> set[str]:
 def test_wheel_holds_every_file_of_our_packages_and_nothing_else(wheel: dict[str, bytes]) -> None:
     found = {name for name in wheel if ".dist-info/" not in name}
     assert found == sources()
-    assert {name.split("/")[0] for name in found} == set(ROOMS)
+    assert {name.split("/")[0] for name in found} == {*ROOMS, MODULE}
     assert {f"{room}/py.typed" for room in ROOMS} <= found
     data = {Path(name).suffix for name in found} - {".py", ".typed"}
     assert {".json", ".css", ".js", ".html"} <= data, "data of commands and pages"
