@@ -10,8 +10,7 @@
 
 An attempt is finished where its file's last line is `ended`. So a kill at any moment loses no
 finished episode, and one that was cut off is seen to be. Every attempt has a file of its own, and
-no file is opened for writing twice. In a large run finished episodes are packed later; readers
-ask here for a trace, and not for its file.
+no file is opened for writing twice. In a large run finished episodes are packed later.
 """
 
 from __future__ import annotations
@@ -258,8 +257,8 @@ class RunStore:
         """Every attempt; `lines` is filled with what the index of single files should hold."""
         said = self.judgements()
 
-        def put_right(segment: Segment, found: list[IndexLine]) -> None:
-            write = partial(segment.write_index, found)
+        def put_right(one: Segment, found: list[IndexLine]) -> None:
+            write = partial(one.write_index, found)
             write() if is_held else self._unless_played(write)
 
         for line in catalog.lines(self.folder, known, said, put_right, mentioning):
@@ -343,8 +342,7 @@ class RunStore:
         Args:
             seen: is given every attempt, one by one.
 
-        Returns:
-            How many attempts there are.
+        Returns: how many attempts there are.
 
         Raises:
             StoreError: it cannot be written, or a trace cannot be read.
