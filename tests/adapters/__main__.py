@@ -56,7 +56,10 @@ ADAPTERS = {
     "verifiers": Adapter("verifiers", ("test_verifiers.py",), ("verifiers", "mcp"), beside=("uv",)),
     # Any torch will do; of this version a wheel without GPU parts is wanted, where pip finds one.
     "trl": Adapter(
-        "trl", ("test_trl.py",), ("trl", "transformers", "torch"), beside=("torch==2.13.0",)
+        "trl",
+        ("test_trl.py", "test_signatures.py"),
+        ("trl", "transformers", "torch"),
+        beside=("torch==2.13.0",),
     ),
     "ray": Adapter("ray", ("test_ray.py", "test_ray_spread.py"), ("ray",)),
     # What docs/integrations.md shows in code; the others there need a Python or an openai that

@@ -64,6 +64,8 @@ pytestmark = [
         "default",
         # One a sample, of Inspect's own: `start_sample_event_emitter` never closes its stream.
         "ignore:Unclosed <MemoryObjectReceiveStream:ResourceWarning",
+        # Of Inspect's own retries, with any tenacity that it allows.
+        "ignore:The 'initial' parameter is deprecated:DeprecationWarning",
     ),
 ]
 TASK = "toolhop_env/toolhop"

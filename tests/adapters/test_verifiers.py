@@ -4,6 +4,8 @@ what a model is sent, and rollouts that fail. The harness needs uv and a package
 
 from __future__ import annotations
 
+import asyncio
+import copy
 import json
 import os
 import subprocess
@@ -37,7 +39,7 @@ def evaluated(folder: Path, base_url: str, *flags: str, **settings: object) -> d
         [str(BIN / "vf-eval"), "toolhop", "--no-push", "--no-rich", "--model", "scripted",
          "--client.base-url", base_url, "--client.api-key-var", "NO_KEY",
          "--env.agent.harness.id", "null", "--env.agent.runtime.type", "subprocess",
-         "--env.taskset.settings", json.dumps({"sandbox": "process"} | settings),
+         "--env.taskset.task.settings", json.dumps({"sandbox": "process"} | settings),
          "--max-concurrent", "4", *flags],
         cwd=folder, capture_output=True, text=True, timeout=500, env=os.environ | {"PATH": path},
     )  # fmt: skip
@@ -105,8 +107,8 @@ def test_settings_schemas_and_what_the_model_may_not_see(tmp_path: Path) -> None
     weights = json.dumps({"strict": 1, "failed_calls": -0.5})
     with LoopbackServer(said) as server:
         found = evaluated(
-            tmp_path, server.base_url, "-n", "6", "--env.taskset.feedback", "minimal",
-            "--env.taskset.weights", weights, turn_limit=20,
+            tmp_path, server.base_url, "-n", "6", "--env.taskset.task.feedback", "minimal",
+            "--env.taskset.task.weights", weights, turn_limit=20,
         )  # fmt: skip
     assert not server.errors
     for item, before in expected.items():
@@ -130,3 +132,35 @@ def test_rollouts_that_fail_are_errors_and_give_their_worker_back(tmp_path: Path
     for trace in found.values():
         assert "of the test" in str(trace["errors"])
         assert not any(trace["rewards"].values())
+
+
+def test_a_task_is_made_of_its_data_and_its_configuration_alone() -> None:
+    """As servers of verifiers make it in a process that does not load the data set's tasks."""
+    import verifiers.v1 as vf
+
+    from toolhop import ToolHopTaskset
+    from toolhop_agents.adapters import verifiers_taskset as made
+    from toolhop_agents.adapters.verifiers_tools import ToolsState
+
+    config = made.ToolHopTaskConfig(settings={"sandbox": "process"})
+    (first, *_) = ToolHopTaskset(made.ToolHopConfig(task=config)).load()
+    sent = json.loads(first.data.model_dump_json())
+    assert set(sent) == set(vf.TaskData.model_fields) | {"mode"}
+    data = made.ToolHopTask.data_type().model_validate(sent)
+    task = copy.deepcopy(made.ToolHopTask(data, config.model_copy(deep=True)))
+
+    async def rollout() -> float:
+        told = vf.TraceTask(type="ToolHopTask", data=data)
+        agent = vf.AgentInfo(config=vf.AgentConfig())
+        trace = vf.Trace[Any, Any](task=told, state=ToolsState(), agent=agent)
+        await task.setup(trace)
+        assert [one["name"] for one in trace.state.tools] == [*BUILTIN.by_id[data.id].tools]
+        said = vf.AssistantMessage(content=f"<answer>{BUILTIN.by_id[data.id].answer}</answer>")
+        reply = vf.Response(id="1", created=0, model="m", message=said, finish_reason="stop")
+        await task.reply_taken(reply, trace)
+        assert await task.episode_over(trace)
+        await task.finalize(trace)
+        assert not task.shared.played
+        return float(await task.toolhop(trace))
+
+    assert asyncio.run(rollout()) == 1

@@ -39,8 +39,12 @@ _LEAVING: set[asyncio.Task[None]] = set()
 """A loop holds its tasks but weakly."""
 
 
-class ToolHopConfig(vf.TasksetConfig):
-    """Set by ``--env.taskset.*``."""
+class ToolHopTaskConfig(vf.TaskConfig):
+    """Set by ``--env.taskset.task.*``.
+
+    All of it is here and none on the taskset: a server of verifiers makes tasks of their data and
+    of this alone.
+    """
 
     data: str = "builtin"
     """A data set of `toolhop data list`, or a file or folder."""
@@ -54,6 +58,12 @@ class ToolHopConfig(vf.TasksetConfig):
     """Other settings of `toolhop run`, such as ``turn_limit``, ``sandbox`` or ``max_samples``."""
     weights: dict[str, float] = Field(default_factory=dict)
     """Of the reward, by measure; the benchmark's leading measure if none is given."""
+
+
+class ToolHopConfig(vf.TasksetConfig):
+    """Of the taskset."""
+
+    task: ToolHopTaskConfig = ToolHopTaskConfig()
 
 
 class ToolHopData(vf.TaskData):
@@ -73,13 +83,55 @@ class Played:
     """By call id."""
 
 
-class ToolHopTask(vf.Task[ToolHopData, ToolsState]):
-    """An item. The episode of a rollout is in play from `setup` to `finalize`."""
+@dataclass(frozen=True)
+class Shared:
+    """What all tasks of one configuration have in common in a process."""
 
     pool: SharedPool
-    reward_of: Reward
-    played: dict[str, Played]
-    """By trace id, of all tasks of the taskset."""
+    reward: Reward
+    mode: str
+    played: dict[str, Played] = field(default_factory=dict)
+    """Rollouts under way, by trace id."""
+
+
+_SHARED: dict[str, Shared] = {}
+
+
+def shared_of(config: ToolHopTaskConfig) -> Shared:
+    """One for equal configurations.
+
+    Raises:
+        BadChoice: a setting that is none here, or a value that it cannot have.
+        ToolsError: the data cannot be used as asked.
+    """
+    key = config.model_dump_json()
+    if key not in _SHARED:
+        named = {"data": config.data, "mode": config.mode, "feedback": config.feedback}
+        given = {**named, "tools": config.tools, **config.settings}
+        pool = pool_of(settings_of(given, "verifiers"))
+        ours = pool.environments.settings
+        if len(ours.modes) > 1:
+            raise BadChoice(
+                f"the modes {', '.join(ours.modes)} were given, and a taskset is of one",
+                fix="give one",
+            )
+        if ours.call_format is not CallFormat.NATIVE:
+            raise BadChoice(
+                "harnesses of verifiers call tools natively, and the text format was asked for",
+                fix="leave call_format out, or play in `toolhop run`",
+            )
+        weighed = Reward.of(pool.environments.binding.benchmark, config.weights or None)
+        _SHARED[key] = Shared(pool, weighed, ours.modes[0])
+    return _SHARED[key]
+
+
+class ToolHopTask(vf.Task[ToolHopData, ToolsState, ToolHopTaskConfig]):
+    """An item. The episode of a rollout is in play from `setup` to `finalize`."""
+
+    @property
+    def shared(self) -> Shared:
+        """What it has in common with the others."""
+        return shared_of(self.config)
 
     async def setup(self, trace: vf.Trace) -> None:
         """Open the rollout's episode, as soon as there is a worker.
@@ -87,17 +139,17 @@ class ToolHopTask(vf.Task[ToolHopData, ToolsState]):
         Raises:
             SandboxUnavailable, EpisodeLost: none can be had; the rollout is an error.
         """
-        stack = AsyncExitStack()
-        environments = await stack.enter_async_context(self.pool.held())
+        shared, stack = self.shared, AsyncExitStack()
+        environments = await stack.enter_async_context(shared.pool.held())
         try:
             item = environments.items[str(self.data.id)]
-            unit = WorkUnit(item, self.data.mode, 1)
+            unit = WorkUnit(item, shared.mode, 1)
             opened = await environments.open(unit, {}, player=str(_model(trace)))
         except BaseException:
             await stack.aclose()
             raise
         stack.push_async_callback(environments.leave, opened)
-        self.played[trace.id] = Played(opened, stack)
+        self.shared.played[trace.id] = Played(opened, stack)
         trace.state.tools = [
             {"name": one.schema.name, "description": one.schema.description,
              "parameters": dict(one.schema.parameters)}
@@ -112,7 +164,7 @@ class ToolHopTask(vf.Task[ToolHopData, ToolsState]):
         Raises:
             EpisodeLost: the sandbox lost a call; the rollout is an error.
         """
-        played = self.played[trace.id]
+        played = self.shared.played[trace.id]
         reply = as_reply(response)
         try:
             step = await played.episode.step(reply)
@@ -126,7 +178,7 @@ class ToolHopTask(vf.Task[ToolHopData, ToolsState]):
     @vf.intercept
     async def feedback_given(self, request: vf.Request, trace: vf.Trace) -> vf.Request | None:
         """Our feedback in place of what the harness makes of a call."""
-        last, said = request.messages[-1], self.played[trace.id].feedback
+        last, said = request.messages[-1], self.shared.played[trace.id].feedback
         if not isinstance(last, vf.ToolMessage) or last.tool_call_id not in said:
             return None
         last.content = said[last.tool_call_id]
@@ -135,7 +187,7 @@ class ToolHopTask(vf.Task[ToolHopData, ToolsState]):
     @vf.stop
     async def episode_over(self, trace: vf.Trace) -> bool:
         """Whether the episode has ended, at a limit or by an action: no more is asked."""
-        return self.played[trace.id].episode.ending is not None
+        return self.shared.played[trace.id].episode.ending is not None
 
     async def finalize(self, trace: vf.Trace) -> None:
         """End what was cut off, keep our trace, and give the worker back.
@@ -143,7 +195,7 @@ class ToolHopTask(vf.Task[ToolHopData, ToolsState]):
         Raises:
             EpisodeLost: the episode is errored; the rollout is an error, without a reward.
         """
-        episode = self.played[trace.id].episode
+        episode = self.shared.played[trace.id].episode
         episode.end(Ending.OUT_OF_TIME if trace.is_timeout else Ending.STOPPED)
         trace.info[TRACE] = [json.loads(to_line(event)) for event in episode.trace.events]
         await self._leave(trace.id)
@@ -158,7 +210,7 @@ class ToolHopTask(vf.Task[ToolHopData, ToolsState]):
         Raises:
             Unscored: a measure needs a judge.
         """
-        return self.reward_of.of_episode(trace_of(trace))
+        return self.shared.reward.of_episode(trace_of(trace))
 
     @vf.metric
     async def measures(self, trace: vf.Trace) -> dict[str, float]:
@@ -167,11 +219,11 @@ class ToolHopTask(vf.Task[ToolHopData, ToolsState]):
         verdict = benchmarks.score(whole)
         if isinstance(verdict, Errored):
             return {}
-        found = {one.name: one.of(verdict) for one in self.reward_of.benchmark.measures}
+        found = {one.name: one.of(verdict) for one in self.shared.reward.benchmark.measures}
         return {name: part[0] / part[1] for name, part in found.items() if part and part[1]}
 
     async def _leave(self, name: str) -> None:
-        if (played := self.played.pop(name, None)) is not None:
+        if (played := self.shared.played.pop(name, None)) is not None:
             await played.stack.aclose()
 
     def _leave_at_the_latest(self, name: str) -> None:
@@ -179,7 +231,7 @@ class ToolHopTask(vf.Task[ToolHopData, ToolsState]):
         loop, rollout = asyncio.get_running_loop(), asyncio.current_task()
 
         def leave(_: object) -> None:
-            if name in self.played and not loop.is_closed():
+            if name in self.shared.played and not loop.is_closed():
                 leaving = loop.create_task(self._leave(name))
                 _LEAVING.add(leaving)
                 leaving.add_done_callback(_LEAVING.discard)
@@ -198,39 +250,23 @@ class ToolHopTaskset(vf.Taskset[ToolHopTask, ToolHopConfig]):
             BadChoice: a setting that is none here, or a value that it cannot have.
             ToolsError: the data cannot be used as asked.
         """
-        config = self.config
-        named = {"data": config.data, "mode": config.mode, "feedback": config.feedback}
-        given = {**named, "tools": config.tools, **config.settings}
-        pool = pool_of(settings_of(given, "verifiers"))
-        ours, benchmark = pool.environments.settings, pool.environments.binding.benchmark
-        if len(ours.modes) > 1:
-            raise BadChoice(
-                f"the modes {', '.join(ours.modes)} were given, and a taskset is of one",
-                fix="give one",
-            )
-        if ours.call_format is not CallFormat.NATIVE:
-            raise BadChoice(
-                "harnesses of verifiers call tools natively, and the text format was asked for",
-                fix="leave call_format out, or play in `toolhop run`",
-            )
-        weighed = Reward.of(benchmark, config.weights or None)
-        played: dict[str, Played] = {}
-        for item in pool.environments.items.values():
-            prompt = setting(ours, WorkUnit(item, ours.modes[0], 1)).messages
+        shared = shared_of(self.config.task)
+        environments = shared.pool.environments
+        for item in environments.items.values():
+            unit = WorkUnit(item, shared.mode, 1)
+            prompt = setting(environments.settings, unit).messages
             standing = [one.content for one in prompt if isinstance(one, SystemMessage)]
             asked = [one.content for one in prompt if isinstance(one, UserMessage)]
             data = ToolHopData(
                 id=item.id,
-                mode=ours.modes[0],
+                mode=shared.mode,
                 system_prompt="\n\n".join(standing) or None,
                 # Some harnesses take no more than a text.
                 prompt=asked[0]
                 if len(asked) == 1
                 else [vf.UserMessage(content=one) for one in asked],
             )
-            task = ToolHopTask(data, config.task)
-            task.pool, task.reward_of, task.played = pool, weighed, played
-            yield task
+            yield ToolHopTask(data, self.config.task)
 
     @classmethod
     def toolsets(cls, config: ToolHopConfig) -> list[vf.Toolset]:
