@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import signal
@@ -141,16 +142,11 @@ def test_the_driver_is_killed_and_the_run_resumed(three: Nodes, tmp_path: Path) 
     model = SlowModel(load("builtin"), 0.1)
     before = set(processes("ray::Host"))
     with LoopbackServer(model) as server:
-        flags = ["--executor", "ray", "--ray-address", three.address, "--sandbox", "process"]
-        flags += ["--model", "openai/x", "--base-url", server.base_url, "--turn-limit", "20"]
-        flags += ["--max-samples", "3", "--log-dir", str(tmp_path / "logs")]
-        run = subprocess.Popen(
-            [COMMAND, "run", *flags], cwd=tmp_path, stderr=subprocess.DEVNULL,
-            env={**os.environ, "OPENAI_API_KEY": "none"},
-        )  # fmt: skip
+        run = command("run", *asking(three, server), cwd=tmp_path)
         until(lambda: len(model.asked) >= 60, "60 requests")
         run.kill()
-        assert run.wait() == -signal.SIGKILL
+        run.communicate()
+        assert run.returncode == -signal.SIGKILL
         until(lambda: set(processes("ray::Host")) <= before, "end of the actors")
         (folder,) = (tmp_path / "logs").iterdir()
         have = {
@@ -160,11 +156,9 @@ def test_the_driver_is_killed_and_the_run_resumed(three: Nodes, tmp_path: Path) 
         }
         assert len(have) >= 60 - 9 - 3, "replies are on the disk as they come"
         first = len(model.asked)
-        done = subprocess.run(
-            [COMMAND, "run", "--resume", str(folder)], cwd=tmp_path, capture_output=True, text=True,
-            env={**os.environ, "OPENAI_API_KEY": "none"},
-        )  # fmt: skip
-        assert done.returncode == 0, done.stderr
+        again = command("run", "--resume", str(folder), cwd=tmp_path)
+        _, said = again.communicate(timeout=90)
+        assert again.returncode == 0, said
         assert not have & set(model.asked[first:]), "nothing that was kept is asked for again"
         twice, turns = model.twice(), len(set(model.asked))
         here = play(tmp_path / "here", **with_model(server))
@@ -174,26 +168,65 @@ def test_the_driver_is_killed_and_the_run_resumed(three: Nodes, tmp_path: Path) 
     assert store.manifest["spent"]["replies"] == turns
 
 
-def test_a_signal_ends_it_and_leaves_nothing(three: Nodes, tmp_path: Path) -> None:
+def command(*flags: str, cwd: Path) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [COMMAND, *flags], cwd=cwd, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        env={**os.environ, "OPENAI_API_KEY": "none"},
+    )  # fmt: skip
+
+
+def asking(nodes: Nodes, server: LoopbackServer) -> tuple[str, ...]:
+    """Flags of a run by a served model on nodes."""
+    there = f"--executor ray --ray-address {nodes.address} --sandbox process --turn-limit 20"
+    model = f"--model openai/x --base-url {server.base_url} --log-dir logs --max-samples 3"
+    return (*there.split(), *model.split())
+
+
+def test_a_signal_ends_it_and_one_machine_resumes_it(three: Nodes, tmp_path: Path) -> None:
     model = SlowModel(load("builtin"), 0.1)
     with LoopbackServer(model) as server:
-        flags = ["--executor", "ray", "--ray-address", three.address, "--sandbox", "process"]
-        flags += ["--model", "openai/x", "--base-url", server.base_url, "--turn-limit", "20"]
-        run = subprocess.Popen(
-            [COMMAND, "run", *flags, "--log-dir", str(tmp_path / "logs")],
-            cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-            env={**os.environ, "OPENAI_API_KEY": "none"},
-        )  # fmt: skip
+        run = command("run", *asking(three, server), cwd=tmp_path)
         until(lambda: len(model.asked) >= 60, "60 requests")
         run.send_signal(signal.SIGINT)
         _, said = run.communicate(timeout=60)
-    assert run.returncode == 130, said
-    assert "interrupted:" in said
-    assert "Traceback" not in said
-    assert not processes("ray::Host")
-    assert not processes("toolhop_sandbox.worker", "ray")
-    (folder,) = (tmp_path / "logs").iterdir()
-    assert RunStore.open(folder).manifest["status"] == "cancelled"
+        assert run.returncode == 130, said
+        assert "interrupted:" in said
+        assert "Traceback" not in said
+        assert not processes("ray::Host")
+        (folder,) = (tmp_path / "logs").iterdir()
+        assert RunStore.open(folder).manifest["status"] == "cancelled"
+        again = command("run", "--resume", str(folder), "--executor", "local", cwd=tmp_path)
+        _, said = again.communicate(timeout=60)
+        assert again.returncode == 0, said
+    assert model.twice() <= 9
+    assert len(scored(RunStore.open(folder))) == 43
+
+
+def test_standard_output_is_data_whatever_befalls_nodes(three: Nodes, tmp_path: Path) -> None:
+    model = SlowModel(load("builtin"), 0.1)
+    with LoopbackServer(model) as server:
+        run = command("run", "--json", "--epochs", "2", *asking(three, server), cwd=tmp_path)
+        until(lambda: len(model.asked) >= 40, "40 requests")
+        three.lose(three.nodes[0])
+        said, warned = run.communicate(timeout=90)
+    assert run.returncode == 0, warned
+    assert json.loads(said)["status"] == "success"
+    assert "is lost with 3 jobs under way" in warned
+    assert "Traceback" not in warned
+
+
+def test_an_ablation(three: Nodes, tmp_path: Path) -> None:
+    """Its arms are runs, and forked episodes resume from turns that the driver has."""
+    own = f"ablate --agent {AGENT} --limit 6 --sandbox process --turn-limit 20 --json --log-dir"
+    figures = []
+    for more in ((), ("--executor", "ray", "--ray-address", three.address)):
+        run = command(*own.split(), f"logs{len(more)}", *more, cwd=tmp_path)
+        said, warned = run.communicate(timeout=120)
+        assert run.returncode == 0, warned
+        found = json.loads(said)
+        figures.append({name: found[name] for name in ("rows", "flips", "arms")})
+    assert figures[0] == figures[1]
+    assert figures[0]["flips"] or figures[0]["rows"]
 
 
 def test_limits_hold_for_all_nodes_together(three: Nodes, tmp_path: Path) -> None:
@@ -284,6 +317,17 @@ def test_a_node_with_other_code_that_joins_plays_nothing(
     assert len(session(run)["nodes"]["episodes"]) == 3
     assert "joined and is not used" in caplog.text
     assert "other software than this machine" in caplog.text
+
+
+def test_a_node_with_another_sandbox_is_refused(three: Nodes, tmp_path: Path) -> None:
+    """`auto` is Docker where an engine answers; on one node none does."""
+    unlike = three.add(DOCKER_HOST="unix:///nowhere/docker.sock")
+    try:
+        with pytest.raises(ClusterFault, match=r"the sandbox of node .* is not that of the other"):
+            play(tmp_path / "none", sandbox="auto", **on_nodes(three))
+        assert not (tmp_path / "none").exists()
+    finally:
+        three.lose(unlike)
 
 
 def test_no_node_that_plays(tmp_path: Path, shared: Nodes) -> None:

@@ -12,6 +12,7 @@ import subprocess
 import sys
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
+from pathlib import Path
 from typing import Any
 
 import anyio
@@ -27,8 +28,13 @@ from toolhop_agents.cluster.alike import differences, software
 from toolhop_agents.cluster.host import Channel, Done, Failed, Host
 from toolhop_agents.models.base import ModelFault, NoKey
 from toolhop_agents.models.rate import Connections
+from toolhop_agents.runs.executors.cluster import _Given, _shared, _stage
 from toolhop_agents.runs.ledger import RunLimitReached
+from toolhop_agents.runs.means import Given
+from toolhop_agents.runs.settings import RunSettings
 from toolhop_sandbox.errors import SandboxFault, SandboxUnavailable
+from toolhop_tools.errors import BadChoice
+from toolhop_tools.load import load
 
 GIVEN = {
     "run": (run, []),
@@ -53,6 +59,14 @@ def test_without_ray_the_command_says_how_to_install_it(
     assert done.exit_code == 2
     assert "--executor ray needs the package ray, which is not installed" in done.output
     assert "pip install 'toolhop-env[ray]'" in done.output
+
+
+def test_nested_tasks_are_not_spread(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("toolhop_agents.extras.find_spec", lambda _: True)
+    own = "--kind nestools --domain A --items 1 --model scripted/honest --out x --executor ray"
+    done = CliRunner().invoke(construct, own.split())
+    assert done.exit_code == 2
+    assert "--executor is for --kind toolhop" in done.output
 
 
 @pytest.mark.parametrize(
@@ -193,6 +207,21 @@ def test_a_place_that_cannot_be_opened() -> None:
         assert isinstance(found, Failed)
         assert "fix: start it" in str(found.error)
         await host.close()
+
+    anyio.run(play)
+
+
+def test_a_cache_that_a_node_does_not_have_is_refused(tmp_path: Path) -> None:
+    async def play() -> None:
+        settings = RunSettings(sandbox="process", cache=tmp_path)
+        items = load("builtin").items[:1]
+        with _shared(tmp_path / "cache") as file:
+            assert file is not None
+            async with _stage(_Given(Given(settings, items), 1, file)):
+                pass
+        with pytest.raises(BadChoice, match="cache is not the same folder on all nodes"):
+            async with _stage(_Given(Given(settings, items), 1, file)):
+                pass
 
     anyio.run(play)
 

@@ -11,6 +11,7 @@ from typing import Any, Literal, Union, get_args, get_origin
 from urllib.parse import urlsplit
 
 import click
+from click.core import ParameterSource
 from pydantic import BaseModel, ValidationError
 from pydantic.fields import FieldInfo
 
@@ -238,6 +239,7 @@ def settings_of(flags: Mapping[str, Any]) -> RunSettings:
     """
     if flags["agent"] is not None and flags["model"]:
         raise click.UsageError("give --agent or --model, not both")
+    _check_address_has_use(flags)
     values = values_of(flags)
     if flags["gguf"] is not None:
         beside = [flag_name(name) for name in ("agent", "model", "base_url") if flags[name]]
@@ -281,14 +283,17 @@ def checked(values: Mapping[str, Any]) -> RunSettings:
         raise click.UsageError(str(error)) from error
     if settings.executor == "ray":
         _check_cluster(settings)
-    elif settings.ray_address is not None:
-        raise click.UsageError("--ray-address goes with --executor ray: add it, or leave this out")
     if settings.approve and settings.max_samples not in (None, 1):
         raise click.UsageError("--approve asks for one call at a time: leave --max-samples out")
     if settings.sandbox == "process" and (settings.runtime or settings.sandbox_base):
         given = "--runtime" if settings.runtime else "--sandbox-base"
         raise click.UsageError(f"{given} needs Docker: leave out --sandbox process, or {given}")
     return settings
+
+
+def _check_address_has_use(flags: Mapping[str, Any]) -> None:
+    if flags["ray_address"] is not None and flags["executor"] != "ray":
+        raise click.UsageError("--ray-address goes with --executor ray: add it, or leave this out")
 
 
 def _check_cluster(settings: RunSettings) -> None:
@@ -324,6 +329,7 @@ def cluster_of(flags: Mapping[str, Any]) -> Cluster | None:
     Raises:
         click.UsageError: Ray is not installed, or an address is given for this machine.
     """
+    _check_address_has_use(flags)
     settings = checked({name: flags[name] for name in ("executor", "ray_address")})
     return Cluster(settings.ray_address) if settings.executor == "ray" else None
 
@@ -334,6 +340,8 @@ def refuse_other(ctx: click.Context, folder: Path, own: RunSettings, wanted: Run
     Raises:
         click.UsageError: it does.
     """
+    if ctx.get_parameter_source("ray_address") is not ParameterSource.DEFAULT:
+        _check_address_has_use(wanted.model_dump())
     flags = {one.name: one.opts[0] for one in ctx.command.params if one.name is not None}
     lines = [
         f"  {flags.get(name, name)}: it has {_shown_setting(own, name)}, "
