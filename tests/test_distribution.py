@@ -15,14 +15,14 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[1]
-MODULE = "toolhop.py"
-"""Where verifiers looks for its plugin."""
 ROOMS = {
     "toolhop_sandbox": ROOT / "sandbox",
     "toolhop_tools": ROOT,
     "toolhop_env": ROOT / "env",
     "toolhop_agents": ROOT / "agents",
 }
+PLUGIN = "toolhop.py"
+"""The one module beside the packages: verifiers finds a taskset by one name."""
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 
 
@@ -50,8 +50,8 @@ def wheel(built: Path) -> dict[str, bytes]:
 
 
 def sources() -> set[str]:
-    """The module, and every file of the packages, as it is called below site-packages."""
-    return {MODULE} | {
+    """Every file of the packages, as it is called below site-packages."""
+    return {
         path.relative_to(root).as_posix()
         for room, root in ROOMS.items()
         for path in (root / room).rglob("*")
@@ -61,8 +61,8 @@ def sources() -> set[str]:
 
 def test_wheel_holds_every_file_of_our_packages_and_nothing_else(wheel: dict[str, bytes]) -> None:
     found = {name for name in wheel if ".dist-info/" not in name}
-    assert found == sources()
-    assert {name.split("/")[0] for name in found} == {*ROOMS, MODULE}
+    assert found == sources() | {PLUGIN}
+    assert {name.split("/")[0] for name in found} == {*ROOMS, PLUGIN}
     assert {f"{room}/py.typed" for room in ROOMS} <= found
     data = {Path(name).suffix for name in found} - {".py", ".typed"}
     assert {".json", ".css", ".js", ".html"} <= data, "data of commands and pages"
@@ -93,4 +93,5 @@ def test_source_archive_can_be_built_tested_and_read(built: Path) -> None:
         wanted = {f.relative_to(ROOT).as_posix() for f in files if "__pycache__" not in f.parts}
         assert wanted <= names
     assert {"pyproject.toml", "README.md", "LICENSE", "Makefile", "tests/conftest.py"} <= names
+    assert f"agents/{PLUGIN}" in names
     assert not {name for name in names if name.startswith((".", "logs/", "dist/"))} - {".gitignore"}
