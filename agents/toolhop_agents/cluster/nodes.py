@@ -20,14 +20,14 @@ import logging
 from collections import Counter
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
 from typing import Any
 
 import anyio
 
 from toolhop_agents.cluster.alike import differences, software
 from toolhop_agents.cluster.connect import ClusterFault, connect, keep_signals
-from toolhop_agents.cluster.host import Done, Failed, Host, Opening, Work
+from toolhop_agents.cluster.host import Failed, Host, Opening, Work
+from toolhop_agents.cluster.jobs import Node, NodeLost, Seat
 from toolhop_agents.extras import require
 from toolhop_sandbox.outcome import JSON
 
@@ -45,92 +45,6 @@ AT_ONCE = 100_000
 """Requests to an actor that may be under way: more than there are ever jobs."""
 
 
-class NodeLost(Exception):
-    """The node is gone on which a job was under way. What it posted before has arrived."""
-
-
-@dataclass(eq=False)
-class _Node:
-    """A node that is open."""
-
-    id: str
-    name: str
-    actor: Any
-    free: int
-    """Jobs that it has room for."""
-    inboxes: dict[int, asyncio.Queue[Any]] = field(default_factory=dict)
-    listening: asyncio.Task[None] | None = None
-
-
-class Job:
-    """A job under way on a node; iterate over what it posts, until it has ended."""
-
-    def __init__(self, node: _Node, number: int) -> None:
-        self._node, self._number = node, number
-        self._inbox: asyncio.Queue[Any] = asyncio.Queue()
-        node.inboxes[number] = self._inbox
-        self._ended = False
-        self.value: Any = None
-        """What came of it, once it has ended."""
-
-    def tell(self, message: object) -> None:
-        """Send it a message."""
-        self._node.actor.tell.remote(self._number, message)
-
-    def __aiter__(self) -> Job:
-        return self
-
-    async def __anext__(self) -> Any:  # noqa: ANN401 -- as the job posts
-        """The next message; raises what the job raised, and `NodeLost`."""
-        message = await self._inbox.get()
-        match message:
-            case Done(value):
-                self._ended, self.value = True, value
-                raise StopAsyncIteration
-            case Failed():
-                self._ended = True
-                raise message.error
-            case NodeLost():
-                self._ended = True
-                raise message
-            case _:
-                return message
-
-    def drop(self) -> None:
-        """Hear no more of it, and have it cut if it has not ended."""
-        self._node.inboxes.pop(self._number, None)
-        if not self._ended:
-            self._node.actor.cut.remote(self._number)
-
-
-@dataclass(frozen=True)
-class Seat:
-    """Room for one job on a node."""
-
-    node: _Node
-    numbers: itertools.count[int]
-
-    @asynccontextmanager
-    async def job(self, work: Work, argument: object) -> AsyncIterator[Job]:
-        """Begin a job; it is cut when the context is left before it has ended.
-
-        Raises:
-            NodeLost: the node was gone already.
-        """
-        from ray.exceptions import RayActorError
-
-        number = next(self.numbers)
-        job = Job(self.node, number)
-        try:
-            try:
-                await self.node.actor.begin.remote(number, work, argument)
-            except RayActorError as error:
-                raise NodeLost(f"node {self.node.name} is lost: {error}") from error
-            yield job
-        finally:
-            job.drop()
-
-
 class Nodes:
     """The nodes of a cluster, each with a place that jobs are done in."""
 
@@ -143,7 +57,7 @@ class Nodes:
         self._opening, self._given = ray.put(opening), ray.put(given)
         self._seats = seats
         self._numbers = itertools.count()
-        self._nodes: dict[str, _Node] = {}
+        self._nodes: dict[str, Node] = {}
         self._seen: set[str] = set()
         """Nodes that are open, being opened, or refused."""
         self._ours = software()
@@ -262,7 +176,7 @@ class Nodes:
         if fault is not None:
             self._ray.kill(actor)
             return fault
-        node = _Node(identity, name, actor, self._seats)
+        node = Node(identity, name, actor, self._seats)
         self._nodes[identity] = node
         node.listening = asyncio.create_task(self._listen(node))
         await self._wake(self._seats)
@@ -287,7 +201,7 @@ class Nodes:
             )
         return None
 
-    async def _listen(self, node: _Node) -> None:
+    async def _listen(self, node: Node) -> None:
         """Hand out what a node's jobs post, until it is lost."""
         try:
             while True:
@@ -298,7 +212,7 @@ class Nodes:
             log.debug("node %s", node.name, exc_info=True)
             self._lose(node, str(error).strip().partition("\n")[0])
 
-    def _lose(self, node: _Node, why: str) -> None:
+    def _lose(self, node: Node, why: str) -> None:
         if self._nodes.pop(node.id, None) is None:
             return
         self.lost.append(node.name)
@@ -362,7 +276,7 @@ class Nodes:
             self._ray.kill(node.actor)
 
 
-async def _closed(node: _Node) -> None:
+async def _closed(node: Node) -> None:
     with contextlib.suppress(Exception):  # one that is gone has nothing to put away
         await node.actor.close.remote()
 

@@ -13,7 +13,8 @@ from dataclasses import dataclass
 from typing import Any, Literal, cast
 
 from toolhop_agents.cluster.host import Channel
-from toolhop_agents.cluster.nodes import MOST_LOST, Job, NodeLost, Nodes, lost_again, nodes_of
+from toolhop_agents.cluster.jobs import Job, NodeLost
+from toolhop_agents.cluster.nodes import MOST_LOST, Nodes, lost_again, nodes_of
 from toolhop_env.rejection import Rejections
 from toolhop_sandbox.base import Limits, Program, Sandbox, Session
 from toolhop_sandbox.choose import Kind, answers, open_sandbox

@@ -21,7 +21,8 @@ from pathlib import Path
 from typing import Any
 
 from toolhop_agents.cluster.host import Channel
-from toolhop_agents.cluster.nodes import Job, Nodes, Seat, nodes_of
+from toolhop_agents.cluster.jobs import Job, Seat
+from toolhop_agents.cluster.nodes import Nodes, nodes_of
 from toolhop_agents.models.base import Model
 from toolhop_agents.models.rate import Connections
 from toolhop_agents.runs.executors import PlayUnit

@@ -10,7 +10,8 @@ from functools import partial
 
 import anyio
 
-from toolhop_agents.cluster.nodes import MOST_LOST, NodeLost, lost_again
+from toolhop_agents.cluster.jobs import NodeLost
+from toolhop_agents.cluster.nodes import MOST_LOST, lost_again
 from toolhop_agents.judge.ask import judged
 from toolhop_agents.judge.judges import Judge
 from toolhop_agents.models.base import ModelFault
