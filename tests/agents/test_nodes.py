@@ -13,7 +13,7 @@ import sys
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import anyio
 import pytest
@@ -25,14 +25,20 @@ from toolhop_agents.cli.construct import construct
 from toolhop_agents.cli.perturb import perturb
 from toolhop_agents.cli.run import run
 from toolhop_agents.cluster.alike import differences, software
+from toolhop_agents.cluster.connect import ClusterFault
 from toolhop_agents.cluster.host import Channel, Done, Failed, Host
+from toolhop_agents.cluster.jobs import NodeLost
+from toolhop_agents.cluster.nodes import MOST_LOST, Nodes
+from toolhop_agents.construct.workshop import NodeSandbox
 from toolhop_agents.models.base import ModelFault, NoKey
 from toolhop_agents.models.rate import Connections
 from toolhop_agents.runs.executors.cluster import _Given, _shared, _stage
 from toolhop_agents.runs.ledger import RunLimitReached
 from toolhop_agents.runs.means import Given
 from toolhop_agents.runs.settings import RunSettings
+from toolhop_sandbox.base import Program
 from toolhop_sandbox.errors import SandboxFault, SandboxUnavailable
+from toolhop_sandbox.outcome import Returned
 from toolhop_tools.errors import BadChoice
 from toolhop_tools.load import load
 
@@ -224,6 +230,51 @@ def test_a_cache_that_a_node_does_not_have_is_refused(tmp_path: Path) -> None:
                 pass
 
     anyio.run(play)
+
+
+class FewNodes:
+    """Nodes of which the first ones are lost under the first call of a session."""
+
+    def __init__(self, lost: int) -> None:
+        self.left, self.cut, self.told = lost, 0, list[Any]()
+
+    @asynccontextmanager
+    async def seat(self) -> AsyncIterator[FewNodes]:
+        yield self
+
+    @asynccontextmanager
+    async def job(self, work: object, argument: object) -> AsyncIterator[FewNodes]:
+        try:
+            yield self
+        finally:
+            self.cut += 1
+
+    def tell(self, message: object) -> None:
+        self.told.append(message)
+
+    async def __anext__(self) -> Returned:
+        if self.left:
+            self.left -= 1
+            raise NodeLost("switched off")
+        return Returned("1")
+
+
+@pytest.mark.parametrize("lost", [0, 2, 3])
+def test_a_call_whose_node_is_lost_is_made_on_another(lost: int) -> None:
+    nodes = FewNodes(lost)
+
+    async def play() -> None:
+        async with NodeSandbox(cast("Nodes", nodes), "process").session() as session:
+            for _ in range(2):
+                assert await session.call(Program("", "f"), {}) == Returned("1")
+
+    if lost < MOST_LOST:
+        anyio.run(play)
+        assert len(nodes.told) == lost + 2
+    else:
+        with pytest.raises(ClusterFault, match="3 nodes were lost while they were at a call of f"):
+            anyio.run(play)
+    assert nodes.cut == min(lost + 1, MOST_LOST), "each session was given back"
 
 
 def test_more_requests_are_let_in_as_nodes_join() -> None:
