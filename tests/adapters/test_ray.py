@@ -343,6 +343,21 @@ def test_no_node_that_plays(tmp_path: Path, shared: Nodes) -> None:
         play(tmp_path, **on_nodes(shared))
 
 
-def test_an_address_where_nothing_answers(tmp_path: Path) -> None:
-    with pytest.raises(ClusterFault, match="ray://"):
-        play(tmp_path, executor="ray", ray_address="ray://127.0.0.1:10001")
+@pytest.mark.parametrize(
+    ("address", "says"),
+    [
+        ("127.0.0.1:1", "nothing answers"),
+        ("nowhere.invalid:6379", "nothing answers"),
+        ("ray://127.0.0.1:10001", "started on a machine of the cluster"),
+        ("garbage", "is no HOST:PORT"),
+        ("127.0.0.1:port", "is no HOST:PORT"),
+        ("127.0.0.1:70000", "is no HOST:PORT"),
+        ("", "is no HOST:PORT"),
+    ],
+)
+def test_an_address_that_is_wrong(address: str, says: str, tmp_path: Path) -> None:
+    began = time.monotonic()
+    with pytest.raises(ClusterFault, match=says):
+        play(tmp_path, executor="ray", ray_address=address)
+    assert time.monotonic() - began < 60
+    assert not [*tmp_path.glob("*")]

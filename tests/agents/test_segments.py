@@ -215,3 +215,14 @@ def test_runs_of_older_formats_are_packed_as_they_are(number: int, tmp_path: Pat
         assert pack(store, FEW, all_left=True) == len(before[0])
     assert not list((store.folder / "episodes").iterdir())
     assert state(store) == before
+
+
+def test_episodes_are_listed_without_the_store_that_has_their_segments(
+    whole: RunStore, tmp_path: Path
+) -> None:
+    far = moved(whole, tmp_path)
+    shutil.rmtree(tmp_path / "far")
+    code, text, told = invoked("show", far.folder)
+    assert code == 0, told
+    assert "chemistry-2_mandatory_e2_a1" in text
+    assert "findings about the harness are left out" in told

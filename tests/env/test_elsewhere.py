@@ -247,7 +247,7 @@ def test_what_is_gone_from_there_is_told(store: RunStore) -> None:
     assert len(list(store.attempts())) == 12, "the index is here"
     pointer = segments(store.folder)[0].pointer
     pointer.write_text(json.dumps({"url": 1}))
-    with pytest.raises(StoreError, match="cannot be read for where the traces are"):
+    with pytest.raises(StoreError, match="does not say where the traces are"):
         list(store.traces())
 
 
@@ -264,6 +264,12 @@ def test_credentials_are_refused(text: str) -> None:
 @pytest.mark.parametrize("text", ["runs", "/far/runs", "simplecache::s3://bucket", ""])
 def test_what_is_no_url_is_refused(text: str) -> None:
     with pytest.raises(ValueError, match="is no URL of a folder"):
+        checked_url(text)
+
+
+@pytest.mark.parametrize("text", ["file://", "file:///", "s3://", "memory://far", "data:x"])
+def test_what_would_lose_segments_is_refused(text: str) -> None:
+    with pytest.raises(ValueError, match=r"names no folder|keeps nothing"):
         checked_url(text)
 
 

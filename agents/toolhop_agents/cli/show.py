@@ -17,7 +17,7 @@ from toolhop_agents.trace_view import episode_lines
 from toolhop_env.attempt import Attempt, attempt_of
 from toolhop_env.benchmarks import named
 from toolhop_env.measures import Measure
-from toolhop_env.runs.files import MANIFEST
+from toolhop_env.runs.files import MANIFEST, StoreError
 from toolhop_env.runs.store import RunStore, read_trace
 from toolhop_env.trace import to_line
 from toolhop_tools.errors import counted
@@ -84,12 +84,18 @@ def show(
 
 
 def _print_findings(run: Path) -> None:
-    """The headlines of the run's diagnosis, if it has any; it reads every trace."""
+    """The headlines of the run's diagnosis, if it has any; it reads every trace. The list stands
+    without them: a trace that cannot be had is told and no fault.
+    """
     from toolhop_agents.cli.diagnose import headline
     from toolhop_env.diagnosis.diagnose import diagnose
 
     store = RunStore.open(run)
-    findings = diagnose({"run": store.traces()}, {"run": store.judgements()})
+    try:
+        findings = diagnose({"run": store.traces()}, {"run": store.judgements()})
+    except StoreError as error:
+        click.echo(f"toolhop: findings about the harness are left out: {error}", err=True)
+        return
     console = table_console()
     for finding in findings[:FINDINGS]:
         console.print(headline(finding))

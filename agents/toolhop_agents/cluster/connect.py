@@ -5,7 +5,11 @@ from __future__ import annotations
 import logging
 import os
 import signal
+import socket
 import threading
+
+ANSWER_S = 10.0
+"""Seconds that a cluster's head has to take a connection."""
 
 
 class ClusterFault(Exception):
@@ -23,11 +27,9 @@ def connect(address: str | None) -> None:
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
     import ray
 
-    if address is not None and "://" in address:
-        raise ClusterFault(
-            f"--ray-address {address}: the command has to be started on a machine of the cluster, "
-            "and writes its files there\n  fix: start it there, and give HOST:PORT or nothing"
-        )
+    head = os.environ.get("RAY_ADDRESS") or None if address is None else address
+    if head is not None and head not in _ITS_OWN:
+        _reach(head)
     # What it warns of concerns its own parts: that no handler is set outside of the main thread.
     logging.getLogger("ray").setLevel(logging.ERROR)
     try:
@@ -41,6 +43,36 @@ def connect(address: str | None) -> None:
         ) from error
     # Ray prints what happens to nodes on standard output, which is ours for data; we tell of it.
     ray._private.worker._worker_logs_enabled = False  # noqa: SLF001 -- there is no other way
+
+
+_ITS_OWN = ("auto", "local")
+"""Words of Ray's in the place of an address."""
+
+
+def _reach(address: str) -> None:
+    """See that something takes connections there: Ray itself would try for many minutes.
+
+    Raises:
+        ClusterFault: it is no address, or nothing does.
+    """
+    if "://" in address:
+        raise ClusterFault(
+            f"--ray-address {address}: the command has to be started on a machine of the cluster, "
+            "and writes its files there\n  fix: start it there, and give HOST:PORT or nothing"
+        )
+    host, _, port = address.rpartition(":")
+    if not host or not port.isdecimal() or not 0 < int(port) < 1 << 16:
+        raise ClusterFault(
+            f"--ray-address {address!r} is no HOST:PORT, such as 10.0.0.5:6379"
+            "\n  fix: give the one that `ray start --head` printed"
+        )
+    try:
+        socket.create_connection((host.strip("[]"), int(port)), ANSWER_S).close()
+    except (OSError, UnicodeError) as error:
+        raise ClusterFault(
+            f"nothing answers at --ray-address {address}: {error}"
+            "\n  fix: start the cluster with `ray start --head`, and give the address it prints"
+        ) from error
 
 
 def keep_signals() -> None:

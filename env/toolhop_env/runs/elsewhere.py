@@ -42,6 +42,13 @@ def checked_url(text: str) -> str:
     parts = urlsplit(text)
     if not parts.scheme or "::" in text:
         raise ValueError(f"{text!r} is no URL of a folder, such as s3://bucket/runs")
+    if not parts.netloc and not parts.path.strip("/"):
+        raise ValueError(f"{text!r} names no folder; give one, such as s3://bucket/runs")
+    if parts.scheme in ("memory", "data"):
+        raise ValueError(
+            f"{text!r} keeps nothing once the process has ended; give a store that does, such as "
+            "s3://bucket/runs"
+        )
     if parts.username or parts.password or parts.query or parts.fragment:
         raise ValueError(
             "the URL holds a user, a password or a query, and it would stand in the manifest: give "
@@ -68,8 +75,13 @@ def read(pointer: Path) -> Elsewhere:
     """
     try:
         return _POINTER.validate_json(pointer.read_bytes())
-    except (OSError, ValueError) as error:
+    except OSError as error:
         raise StoreError(f"{pointer} cannot be read for where the traces are: {error}") from error
+    except ValueError as error:
+        raise StoreError(
+            f"{pointer} does not say where the traces are, as a JSON object of url, size and "
+            "sha256; put back a copy of it"
+        ) from error
 
 
 def to_text(place: Elsewhere) -> bytes:
@@ -135,7 +147,7 @@ def _system(url: str) -> tuple[Any, str]:
         )
     try:
         system, name = url_to_fs(url)
-    except (ImportError, ValueError, OSError) as error:
+    except Exception as error:  # as above; some look for credentials here
         raise StoreError(f"{url} cannot be used: {_said(error)}; see {EXTRA}") from error
     return system, name
 
