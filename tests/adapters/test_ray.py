@@ -356,8 +356,6 @@ def test_no_node_that_plays(tmp_path: Path, shared: Nodes) -> None:
     ],
 )
 def test_an_address_that_is_wrong(address: str, says: str, tmp_path: Path) -> None:
-    began = time.monotonic()
     with pytest.raises(ClusterFault, match=says):
         play(tmp_path, executor="ray", ray_address=address)
-    assert time.monotonic() - began < 60
     assert not [*tmp_path.glob("*")]

@@ -19,10 +19,8 @@ import anyio
 import pytest
 from click.testing import CliRunner
 
-from toolhop_agents.cli.certify import certify
-from toolhop_agents.cli.check import check
+from tests.agents.command import toolhop
 from toolhop_agents.cli.construct import construct
-from toolhop_agents.cli.perturb import perturb
 from toolhop_agents.cli.run import run
 from toolhop_agents.cluster.alike import differences, software
 from toolhop_agents.cluster.connect import ClusterFault
@@ -43,12 +41,11 @@ from toolhop_tools.errors import BadChoice
 from toolhop_tools.load import load
 
 GIVEN = {
-    "run": (run, []),
-    "certify": (certify, ["builtin"]),
-    "check": (check, ["builtin"]),
-    "perturb": (perturb, ["builtin", "--into", "all", "--out", "never.jsonl"]),
-    "construct": (construct, ["--model", "scripted/honest", "--domain", "D", "--items", "1",
-                              "--out", "never"]),
+    "run": [],
+    "certify": ["builtin"],
+    "check": ["builtin"],
+    "perturb": ["builtin", "--into", "all", "--out", "never.jsonl"],
+    "construct": ["--model", "scripted/honest", "--domain", "D", "--items", "1", "--out", "never"],
 }  # fmt: skip
 
 
@@ -60,11 +57,10 @@ def test_without_ray_the_command_says_how_to_install_it(
     monkeypatch.setattr(
         "toolhop_agents.extras.find_spec", lambda one: None if one == "ray" else find(one)
     )
-    command, flags = GIVEN[name]
-    done = CliRunner().invoke(command, [*flags, "--executor", "ray"])
-    assert done.exit_code == 2
-    assert "--executor ray needs the package ray, which is not installed" in done.output
-    assert "pip install 'toolhop-env[ray]'" in done.output
+    done = toolhop(name, *GIVEN[name], "--executor", "ray")
+    assert done.returncode == 3
+    assert "--executor ray needs the package ray, which is not installed" in done.stderr
+    assert "pip install 'toolhop-env[ray]'" in done.stderr
 
 
 def test_nested_tasks_are_not_spread(monkeypatch: pytest.MonkeyPatch) -> None:

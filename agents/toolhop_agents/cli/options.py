@@ -16,7 +16,7 @@ from pydantic import BaseModel, ValidationError
 from pydantic.fields import FieldInfo
 
 from toolhop_agents.cli import nearest
-from toolhop_agents.extras import MissingExtra, require
+from toolhop_agents.extras import require
 from toolhop_agents.models import gguf
 from toolhop_agents.models.prices import parse
 from toolhop_agents.prompts import read_template
@@ -300,7 +300,8 @@ def _check_cluster(settings: RunSettings) -> None:
     """Refuse what nodes cannot do.
 
     Raises:
-        click.UsageError: it is asked for, or Ray is not installed.
+        click.UsageError: it is asked for.
+        MissingExtra: Ray is not installed.
     """
     if settings.approve:
         raise click.UsageError("--approve asks at this terminal: leave out --executor ray, or it")
@@ -309,10 +310,7 @@ def _check_cluster(settings: RunSettings) -> None:
             "--gguf serves a model on one machine: serve it by `toolhop serve --gguf`, where nodes "
             "reach it, and give --model and --base-url; or leave out --executor ray"
         )
-    try:
-        require("ray", extra="ray", what="--executor ray")
-    except MissingExtra as missing:
-        raise click.UsageError(str(missing)) from missing
+    require("ray", extra="ray", what="--executor ray")
 
 
 def cluster_options(command: click.Command) -> click.Command:
