@@ -315,7 +315,9 @@ async def nodes_of(
         Exception: what opening a place raises.
     """
     require("ray", extra="ray", what="--executor ray")
-    await asyncio.to_thread(connect, address)
+    # Whole or not at all: one that is cut half-way leaves processes that nobody ends.
+    with anyio.CancelScope(shield=True):
+        await asyncio.to_thread(connect, address)
     keep_signals()
     import ray
 
