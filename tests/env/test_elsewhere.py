@@ -251,6 +251,16 @@ def test_what_is_gone_from_there_is_told(store: RunStore) -> None:
         list(store.traces())
 
 
+def test_what_is_other_there_than_it_was_is_told(store: RunStore) -> None:
+    move(store, "memory://far")
+    place = segments(store.folder)[0].moved()
+    (file,) = (one for name, one in memory.MemoryFileSystem.store.items() if place.url[9:] in name)
+    file.seek(place.size - 1)
+    file.write(b"x")
+    with pytest.raises(StoreError, match="is not what was put there: its SHA-256 differs"):
+        list(store.traces())
+
+
 @pytest.mark.parametrize(
     "text", ["s3://key:secret@bucket/runs", "https://h/runs?sig=abc", "sftp://me@host/x"]
 )

@@ -13,7 +13,7 @@ import pytest
 
 from tests.env.test_run_index import events, write
 from toolhop_env.attempt import Attempt, counting
-from toolhop_env.runs import segments
+from toolhop_env.runs import packing, segments
 from toolhop_env.runs.elsewhere import Elsewhere
 from toolhop_env.runs.files import StoreError, write_atomic
 from toolhop_env.runs.index import INDEX
@@ -330,4 +330,18 @@ def test_a_fault_of_packing_stops_packing_alone(store: RunStore) -> None:
         packer.finished()
         packer.close()
     assert "segments" in packer.fault
+    assert len(loose(store)) == SCORED + 3
+
+
+def test_a_bug_in_packing_is_said_at_the_end(
+    store: RunStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(*_: object, **__: object) -> None:
+        raise RuntimeError("ours")
+
+    monkeypatch.setattr(packing, "pack", broken)
+    with Packer(store, FEW) as packer:
+        packer.finished()
+        packer.close()
+    assert packer.fault == "RuntimeError: ours"
     assert len(loose(store)) == SCORED + 3

@@ -16,7 +16,7 @@ from urllib.parse import urlsplit
 
 from pydantic import TypeAdapter
 
-from toolhop_env.runs.files import StoreError
+from toolhop_env.runs.files import StoreError, reported
 
 EXTRA = "pip install 'toolhop-env[fsspec]', and the package of the store itself, such as s3fs"
 
@@ -95,7 +95,8 @@ def put(path: Path, url: str) -> Elsewhere:
     Raises:
         StoreError: it cannot be put there, or is not there as it is here.
     """
-    content = path.read_bytes()
+    with reported(path):
+        content = path.read_bytes()
     place = Elsewhere(url, len(content), hashlib.sha256(content).hexdigest())
     system, name = _system(url)
     try:
@@ -134,6 +135,8 @@ def fetched(place: Elsewhere, start: int = 0, end: int | None = None) -> bytes:
         raise StoreError(
             f"{place.url} gives {len(found)} bytes for {end - start}: it is not what was put there"
         )
+    if len(found) == place.size and hashlib.sha256(found).hexdigest() != place.sha256:
+        raise StoreError(f"{place.url} is not what was put there: its SHA-256 differs")
     return found
 
 

@@ -260,6 +260,8 @@ class Packer:
             self.fault = ""
         except StoreError as error:
             self.fault = str(error)
+        except Exception as error:  # noqa: BLE001 -- a bug: the run goes on, and says so at its end
+            self.fault = f"{type(error).__name__}: {error}"
 
     def close(self, *, at_once: bool = False) -> None:
         """Wait for what is under way.
