@@ -169,7 +169,7 @@ async def no_room(given: object) -> Any:  # noqa: ANN401 -- see `host.Opening`
 
 async def echo(place: Room, argument: object, channel: Channel) -> object:
     channel.post(argument)
-    return await channel.told.get()
+    return await channel.received.get()
 
 
 async def fails(place: Room, argument: object, channel: Channel) -> None:

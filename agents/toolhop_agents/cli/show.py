@@ -85,7 +85,7 @@ def show(
 
 def _print_findings(run: Path) -> None:
     """The headlines of the run's diagnosis, if it has any; it reads every trace. The list stands
-    without them: a trace that cannot be had is told and no fault.
+    without them: a trace that cannot be had is named on stderr, and is no fault.
     """
     from toolhop_agents.cli.diagnose import headline
     from toolhop_env.diagnosis.diagnose import diagnose

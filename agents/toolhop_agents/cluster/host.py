@@ -70,12 +70,12 @@ class Failed:
 
 @dataclass
 class Channel:
-    """A job's end of what it says and is told."""
+    """A job's end of what it sends and receives."""
 
     post: Callable[[Any], None]
     """Send a message to whoever began the job."""
-    told: asyncio.Queue[Any] = field(default_factory=asyncio.Queue)
-    """What it is told."""
+    received: asyncio.Queue[Any] = field(default_factory=asyncio.Queue)
+    """Messages from there, in order."""
 
 
 Work: TypeAlias = Callable[[Any, Any, Channel], Awaitable[Any]]
@@ -139,7 +139,7 @@ class Host:
     async def tell(self, number: int, message: object) -> None:
         """Send a job a message; one that has ended hears nothing."""
         if number in self._jobs:
-            self._jobs[number][1].told.put_nowait(message)
+            self._jobs[number][1].received.put_nowait(message)
 
     async def cut(self, number: int) -> None:
         """Cancel a job. Nothing more comes of it but what was posted."""

@@ -106,10 +106,10 @@ async def _properties(
 
 
 async def _session(place: Workshop, kind: str, channel: Channel) -> None:
-    """A session of a sandbox: calls are told, outcomes posted, until it is cut."""
+    """A session of a sandbox: calls come in, outcomes go out, until it is cut."""
     async with place.rooms[kind].session() as session:
         while True:
-            channel.post(await session.call(*await channel.told.get()))
+            channel.post(await session.call(*await channel.received.get()))
 
 
 # -- the driver ------------------------------------------------------------------------------------

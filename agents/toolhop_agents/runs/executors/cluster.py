@@ -94,7 +94,7 @@ async def _granted(ask: Callable[[int], object]) -> None:
     channel, number = _channel.get(), next(_numbers)
     channel.post(ask(number))
     # One that was not waited for any more may have been granted in the meantime.
-    while await channel.told.get() != number:
+    while await channel.received.get() != number:
         pass
 
 
