@@ -132,10 +132,11 @@ class WholeSchema(JSONSchema):
     model_config = ConfigDict(extra="allow")
 
     items: WholeSchema | None = None
-    # A dict may not be narrowed, as its user could put a plain schema in; nobody writes here.
-    properties: dict[str, WholeSchema] | None = None  # type: ignore[assignment]
+    # mypy: a dict's or list's type may not be narrower than in the class above, as somebody could
+    # put a plain schema in; these are read alone. The names are JSON Schema's.
+    properties: dict[str, WholeSchema] | None = None  # type: ignore[assignment] # read alone
     additionalProperties: WholeSchema | bool | None = None  # noqa: N815 -- JSON Schema's name
-    anyOf: list[WholeSchema] | None = None  # type: ignore[assignment] # noqa: N815 -- both the same
+    anyOf: list[WholeSchema] | None = None  # type: ignore[assignment] # noqa: N815 -- as above
 
 
 class WholeParams(ToolParams):
@@ -143,8 +144,8 @@ class WholeParams(ToolParams):
 
     model_config = ConfigDict(extra="allow")
 
-    # Narrowed as in `WholeSchema`, and as safe.
-    properties: dict[str, WholeSchema] = Field(default_factory=dict)  # type: ignore[assignment]
+    # Narrower than Inspect's own field, as in `WholeSchema`, and read alone as well.
+    properties: dict[str, WholeSchema] = Field(default_factory=dict)  # type: ignore[assignment] # as said
     additionalProperties: WholeSchema | bool | None = None  # noqa: N815 -- JSON Schema's name
 
 

@@ -173,7 +173,7 @@ def rows(pool: PlainEnvironments) -> list[dict[str, str]]:
     return [{"prompt": item} for item in pool.items]
 
 
-def reward(completions: Sequence[Any], **fields: Any) -> list[float | None]:  # noqa: ANN401 -- TRL's
+def reward(completions: Sequence[Any], **fields: Any) -> list[float | None]:  # noqa: ANN401 -- TRL passes its columns
     """The reward function for `GRPOTrainer`: what the episodes were worth."""
     return list(fields[REWARD])
 
@@ -193,8 +193,9 @@ def rollout_func(
 
     def roll(prompts: list[str], trainer: Any) -> dict[str, Any]:  # noqa: ANN401 -- a GRPOTrainer
         def generate(conversations: list[list[int]]) -> list[Written]:
-            # Has no public name; the trainer's own loop over tools asks so, too.
-            ids, logprobs = trainer._generate_single_turn(conversations, None, {}, 1)  # noqa: SLF001
+            # The trainer's own loop over tools asks so, too.
+            generate_turn = trainer._generate_single_turn  # noqa: SLF001 -- it has no public name
+            ids, logprobs = generate_turn(conversations, None, {}, 1)
             return list(zip(ids, logprobs or [None] * len(ids), strict=True))
 
         found = play(
