@@ -11,6 +11,7 @@ import os
 import subprocess
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -110,6 +111,58 @@ def test_the_tools_reach_the_model_by_its_template(weights: Path, tmp_path: Path
     assert trace.started.tool_chars > 500
     tokens = trace.replies[0].reply.usage.input_tokens
     assert tokens * MOST_CHARS > len(said) + trace.started.tool_chars
+
+
+SHOWN_HOW = """
+{%- set known = [("Peru", "Lima"), ("Kenya", "Nairobi"), ("Japan", "Tokyo"), ("Italy", "Rome")] -%}
+<|im_start|>system
+{%- for tool in tools or [] %}
+{{ tool | tojson }}
+{%- endfor -%}
+<|im_end|>
+{% for country, city in known -%}
+<|im_start|>user
+What is the capital of {{ country }}?<|im_end|>
+<|im_start|>assistant
+
+<tool_call>
+{"name": "capital", "arguments": {"country": "{{ country }}"}}
+</tool_call><|im_end|>
+<|im_start|>tool
+{{ city }}<|im_end|>
+<|im_start|>assistant
+<answer>{{ city }}</answer><|im_end|>
+{% endfor -%}
+{%- for message in messages -%}
+<|im_start|>{{ message.role }}
+{{ (message.content or "").split("Question: ") | last }}
+{%- for call in message.tool_calls or [] %}
+<tool_call>
+{"name": "{{ call.function.name }}", "arguments": {{ call.function.arguments | tojson }}}
+</tool_call>
+{%- endfor -%}
+<|im_end|>
+{% endfor -%}
+<|im_start|>assistant
+"""
+"""A template with examples: so small a model has to see some before it calls a tool."""
+
+
+@pytest.mark.heavy
+def test_a_model_that_is_shown_how_solves_an_item_by_a_native_call(
+    weights: Path, tmp_path: Path
+) -> None:
+    whole = small_item()
+    item = replace(whole, question=whole.hops[0].question, answer="Oslo", hops=whole.hops[:1])
+    data, template = tmp_path / "items.json", tmp_path / "shown-how.jinja"
+    data.write_text(json.dumps(to_rows(DataSet("small", "", (item,)))))
+    template.write_text(SHOWN_HOW)
+    flags = ("--chat-template", str(template), "--temperature", "0", "--max-tokens", "40")
+    (trace,) = played(weights, tmp_path, "--data", str(data), *flags).traces()
+    (call,) = trace.calls
+    assert (call.raw.name, json.loads(call.raw.arguments)) == ("capital", {"country": "Norway"})
+    assert call.hop == 0
+    assert trace.replies[-1].reply.content == "<answer>Oslo</answer>"
 
 
 @pytest.mark.heavy
