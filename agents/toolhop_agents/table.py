@@ -15,8 +15,7 @@ from toolhop_env.measures import CONDUCT, INSTANCE_ERROR, QUERY_ERROR, Measure, 
 from toolhop_env.score import Score
 from toolhop_env.statistics.passing import KINDS, PassRate
 from toolhop_env.summary import Summary
-from toolhop_sandbox.outcome import JSON
-from toolhop_tools.perturb.order import tool_order, tool_orders
+from toolhop_tools.perturb.order import tool_orders
 
 FILE_WIDTH = 120
 """Columns of a table that goes to a file or a pipe."""
@@ -401,59 +400,3 @@ def _print_cached(console: Console, summaries: Sequence[Summary]) -> None:
         f"{cached:,} replies came from the response cache: {tokens:,} tokens and {worth} that "
         "were not spent, and are in no sum above."
     )
-
-
-def to_json(summaries: Sequence[Summary]) -> list[JSON]:
-    """The same figures as plain values: each measure under its name."""
-    return [_plain(one) for one in summaries]
-
-
-def _plain(one: Summary) -> dict[str, JSON]:
-    spent = one.spent
-    return {
-        "benchmark": one.group.benchmark,
-        "agent": one.group.agent,
-        "mode": one.group.mode,
-        "feedback": one.group.feedback.value,
-        "call_format": one.group.call_format.value,
-        "perturbation": one.group.perturbation,
-        "tool_order": tool_order(one.group.perturbation),
-        "judge": one.group.judge,
-        "episodes": one.episodes,
-        "errored": one.errored,
-        "no_official": one.no_official,
-        "no_reply": one.no_reply,
-        **{name: _estimate(figure) for name, figure in one.figures.items()},
-        "totals": {
-            total: {name: _estimate(figure) for name, figure in found.items()}
-            for total, found in one.totals.items()
-        },
-        "passes": {
-            name: {
-                kind: {str(rate.k): _rate(rate) for rate in rates} for kind, rates in kinds.items()
-            }
-            for name, kinds in one.passes.items()
-        },
-        "errors": {code.value: count for code, count in one.errors.items()},
-        "endings": {ending.value: count for ending, count in one.endings.items()},
-        "input_tokens": spent.input_tokens,
-        "output_tokens": spent.output_tokens,
-        "cost_usd": spent.cost_usd,
-        "retries": spent.requests - spent.replies,
-        "prompt_cached_tokens": spent.prompt_cached_tokens,
-        "cached_replies": spent.cached_replies,
-        "saved_tokens": spent.saved_tokens,
-        "saved_usd": spent.saved_usd,
-        "proven": one.proven,
-        **{f"{name}_proven": _estimate(figure) for name, figure in one.figures_proven.items()},
-    }
-
-
-def _rate(rate: PassRate) -> JSON:
-    return {"value": rate.value, "stderr": rate.stderr, "items": rate.items}
-
-
-def _estimate(figure: Estimate | None) -> JSON:
-    if figure is None:
-        return None
-    return {"value": figure.value, "stderr": figure.stderr, "count": figure.count}

@@ -31,12 +31,13 @@ from toolhop_agents.cli.options import (
     values_of,
 )
 from toolhop_agents.cli.progress import Episodes, Steps
+from toolhop_agents.plain_summary import to_json
 from toolhop_agents.runs.certified import marked
 from toolhop_agents.runs.execute import Plan, Run, execute
 from toolhop_agents.runs.job import Job, prepare, resumed, sampled
 from toolhop_agents.runs.ledger import as_json as as_spent
 from toolhop_agents.runs.settings import RunSettings
-from toolhop_agents.table import print_tables, table_console, to_json
+from toolhop_agents.table import print_tables, table_console
 from toolhop_env.diagnosis.of_conduct import conduct_findings
 from toolhop_env.runs.files import StoreError
 from toolhop_env.runs.progress import progress

@@ -10,8 +10,9 @@ from typing import Any
 import click
 
 from toolhop_agents.cli.json_output import json_option, write_json
+from toolhop_agents.plain_summary import to_json
 from toolhop_agents.stacked import StackedTable
-from toolhop_agents.table import shown, table_console, to_json
+from toolhop_agents.table import shown, table_console
 from toolhop_env.runs.files import MANIFEST, StoreError
 from toolhop_env.runs.store import RunStore
 from toolhop_env.summary import Summary, summarize

@@ -12,6 +12,7 @@ import click
 from toolhop_agents.ablate.folder import opened
 from toolhop_agents.cli import EXIT_EPISODES
 from toolhop_agents.cli.diagnose import print_headlines
+from toolhop_agents.plain_summary import to_json
 from toolhop_agents.runs.certified import marked
 from toolhop_agents.table import (
     RowLabels,
@@ -19,7 +20,6 @@ from toolhop_agents.table import (
     print_tables,
     scorer_table,
     table_console,
-    to_json,
 )
 from toolhop_env.attempt import Attempt, counting
 from toolhop_env.benchmark import Benchmark

@@ -17,6 +17,7 @@ from typing import Any
 
 from toolhop_env.feedback import result_value
 from toolhop_env.scorers.known import Known, Words, plain_words
+from toolhop_env.scorers.said_numbers import is_of, numbers
 from toolhop_env.trace import Called, Trace
 from toolhop_env.verdicts import Call, ErrorCode, Rejected
 from toolhop_sandbox.outcome import JSON, Returned
@@ -112,7 +113,7 @@ class _Source:
 
     @cached_property
     def numbers(self) -> frozenset[Decimal]:
-        return frozenset(_numbers(self.text))
+        return frozenset(numbers(self.text))
 
 
 def judged_calls(trace: Trace, task: Task) -> list[Judged]:
@@ -330,7 +331,7 @@ class _Heard:
         if number is None and isinstance(value, float):
             number = Decimal(repr(value))
         if number is not None:
-            return any(_is_of(number, one.numbers) for one in self._sources)
+            return any(is_of(number, one.numbers) for one in self._sources)
         parts = [part for part in _LISTED.split(text) if part.strip()]
         if len(parts) > 1 and all(self.holds(part.strip()) for part in parts):
             return True
@@ -395,71 +396,3 @@ def _said(call: Called) -> str:
         return call.feedback
     found = scalars(result_value(call.outcome))
     return "\n".join([call.feedback, *(as_text(leaf) for _, leaf in found if leaf is not None)])
-
-
-_SHORT = 20
-"""Words of a text in which a number and its unit belong together, wherever they stand."""
-_SCALES = {
-    "hundred": 2, "thousand": 3, "k": 3, "million": 6, "m": 6, "billion": 9, "trillion": 12,
-}  # fmt: skip
-_TENS = ("twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety")
-_TEENS = (
-    *("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"),
-    *("eleven", "twelve", "thirteen", "fourteen", "fifteen", "sixteen", "seventeen", "eighteen"),
-    "nineteen",
-)
-_WRITTEN: Mapping[str, Decimal] = {
-    **{word: Decimal(n) for n, word in enumerate(_TEENS)},
-    **{word: Decimal(n * 10) for n, word in enumerate(_TENS, 2)},
-    "once": Decimal(1),
-    "twice": Decimal(2),
-    "double": Decimal(2),
-    "half": Decimal("0.5"),
-    "dozen": Decimal(12),
-    "pair": Decimal(2),
-    "binary": Decimal(2),
-    "hexadecimal": Decimal(16),
-    "octal": Decimal(8),
-    "decimal": Decimal(10),
-    "squared": Decimal(2),
-    "cubed": Decimal(3),
-}
-
-
-def _numbers(text: str) -> Iterator[Decimal]:
-    """Numbers in other forms than digits alone: words, scales, per cent."""
-    found = plain_words(text)
-    for at, word in enumerate(found):
-        number = _WRITTEN.get(word, plain_number(word))
-        if number is None:
-            continue
-        yield abs(number)
-        after = found[at + 1] if at + 1 < len(found) else ""
-        if after in _SCALES:
-            yield abs(number) * 10 ** _SCALES[after]
-        if word in _TENS and 0 < (unit := _WRITTEN.get(after, Decimal(0))) < 10:
-            yield number + unit
-    scales = {
-        _SCALES[one]
-        for one in (word.removesuffix("s") for word in found)
-        if len(one) > 1 and one in _SCALES
-    }
-    if scales and len(found) <= _SHORT:  # such as {"number": 1.5, "unit": "thousands"}
-        said = [number for word in found if (number := plain_number(word)) is not None]
-        yield from (abs(number) * 10**scale for number in said for scale in scales)
-    for part in re.findall(r"(\d+(?:\.\d+)?)\s*(?:%|per ?cent)", text):
-        yield Decimal(part) / 100
-    for digits, scale in re.findall(r"(\d+(?:\.\d+)?)\s?([kKmM])\b", text):
-        yield Decimal(digits) * 10 ** _SCALES[scale.lower()]
-
-
-_LEAST_FIGURES = 3
-"""A number of fewer figures may be many numbers, rounded."""
-
-
-def _is_of(number: Decimal, known: Iterable[Decimal]) -> bool:
-    """Whether a number was said, the sign aside, or is one that was rounded."""
-    wanted, parts = abs(number), number.normalize().as_tuple()
-    places = -parts.exponent if isinstance(parts.exponent, int) else 0
-    rounds = places > 0 and len(parts.digits) >= _LEAST_FIGURES
-    return any(one == wanted or (rounds and round(one, places) == wanted) for one in known)
