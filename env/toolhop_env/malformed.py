@@ -38,7 +38,7 @@ def malformed_call(reply: Reply, tools: Collection[str]) -> MalformedCall | None
     if "malformed" in reply.finish_reason.lower():
         return MalformedCall(Form.PROVIDER)
     # DeepSeek's special tokens have a full-width bar.
-    text = _THOUGHTS.sub("", reply.content)[-LONGEST_CHARS:].replace("｜", "|")
+    text = without_thoughts(reply.content)[-LONGEST_CHARS:].replace("｜", "|")
     tagged = tagged_answer(text)
     return call_in(text if tagged is None else tagged, tools)
 
@@ -51,6 +51,11 @@ def in_name(call: RawCall, tools: Collection[str]) -> MalformedCall | None:
 
 
 _THOUGHTS = re.compile(r"<think(?:ing)?>.*?(?:</think(?:ing)?>|\Z)", re.DOTALL | re.IGNORECASE)
+
+
+def without_thoughts(text: str) -> str:
+    """The text without what stands in ``<think>``, up to the end where it is not closed."""
+    return _THOUGHTS.sub("", text)
 
 
 def call_in(text: str, tools: Collection[str]) -> MalformedCall | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -36,6 +37,7 @@ from toolhop_env.messages import (
 from toolhop_env.reading import CallFormat
 from toolhop_env.trace import Ending
 from toolhop_sandbox.errors import SandboxFault
+from toolhop_tools.errors import BadChoice
 from toolhop_tools.load import load
 
 pytestmark = [pytest.mark.heavy, pytest.mark.filterwarnings("default")]
@@ -69,7 +71,8 @@ def tokenizer() -> PreTrainedTokenizerFast:
     texts = [json.dumps(one.parameters) + one.description for item in BUILTIN.items
              for one in (tool.schema for tool in item.tools.values())]  # fmt: skip
     learnt.train_from_iterator(texts, trainer)
-    special_ones = {"eos_token": "<|im_end|>", "pad_token": "<|endoftext|>"}
+    special_ones = {"eos_token": "<|im_end|>", "pad_token": "<|endoftext|>",
+                    "bos_token": "<|begin|>"}  # fmt: skip
     return PreTrainedTokenizerFast(tokenizer_object=learnt, chat_template=CHATML, **special_ones)
 
 
@@ -223,7 +226,7 @@ def test_another_template_and_a_turn_that_was_cut(tokenizer: PreTrainedTokenizer
     try:
         tokenizer.chat_template = LLAMA
         ends = tokenizer.convert_tokens_to_ids(["<|eot|>", "<|eom|>"])
-        for end, closed in (("<|eom|>", ""), ("<|eot|>", ""), ("", "<|eot|>")):
+        for end, closed in (("<|eom|>", ""), ("<|eot|>", ""), ("", "<|eom|>")):
             episode = TokenizedEpisode(tokenizer, [UserMessage("Why?")], [], ends=ends)
             wrote = tokenizer.encode('{"name": "f"}' + end, add_special_tokens=False)
             assert episode.wrote(wrote) == Reply(
@@ -238,6 +241,53 @@ def test_another_template_and_a_turn_that_was_cut(tokenizer: PreTrainedTokenizer
             assert episode.logprobs is None
     finally:
         tokenizer.chat_template = before
+
+
+SHOWN_TOOLS = {"diffusion_gemma", "gemma4", "glm4moe", "gptoss", "lfm2", "llama3_1", "llama3_2",
+               "muse_glimmer", "nemotron_3", "qwen2_5", "qwen3"}  # fmt: skip
+PARTS = {"idefics3", "llava_next", "smolvlm"}
+"""They take a list of parts, of texts and pictures, for a message and nothing else."""
+
+
+def families(name: str, of: set[str]) -> bool:
+    """Whether a template is of one of these; others than the text models' take no tools."""
+    return name.startswith(tuple(of)) and not name.startswith("qwen2_5_vl")
+
+
+def test_every_template_of_trl_goes_on_or_is_refused_at_once(
+    tokenizer: PreTrainedTokenizerFast,
+) -> None:
+    """Natively: two calls, calls of no tool, and arguments that are no object among them."""
+    folder = files("trl") / "chat_templates"
+    texts = {one.name.removesuffix(".jinja"): one.read_text(encoding="utf-8")
+             for one in folder.iterdir() if one.name.endswith(".jinja")}  # fmt: skip
+    tools = [tool.schema for tool in BUILTIN.items[0].tools.values()]
+    replies = [
+        AssistantMessage("aside", (RawCall("call_1", tools[0].name, '{"x": 1}'),)),
+        AssistantMessage("", (RawCall("call_1", tools[0].name, "[1"), RawCall("call_2", "", "{}"))),
+        AssistantMessage("", (RawCall("call_1", "what-the-model-wrote", '"text"'),)),
+    ]
+    prompt, before = [UserMessage("Why?")], tokenizer.chat_template
+    native, text = set[str](), set[str]()
+    try:
+        for name, tokenizer.chat_template in texts.items():
+            with suppress(BadChoice):
+                episode = TokenizedEpisode(tokenizer, prompt, tools)
+                for reply in replies:
+                    said = [ToolMessage(one.id, one.name, f"of {one.id}") for one in reply.calls]
+                    given = tokenizer.decode(episode.heard(reply, said))
+                    assert all(given.count(one.content) == 1 for one in said), name
+                native.add(name)
+            with suppress(BadChoice):
+                episode = TokenizedEpisode(tokenizer, prompt, [])
+                found = episode.heard(AssistantMessage("Action: f"), [UserMessage("of 1")])
+                assert tokenizer.decode(found).count("of 1") == 1
+                text.add(name)
+    finally:
+        tokenizer.chat_template = before
+    assert len(texts) > 50
+    assert native == {name for name in texts if families(name, SHOWN_TOOLS)}
+    assert text == {name for name in texts if not families(name, PARTS)}
 
 
 def test_what_ends_a_rollout(

@@ -26,6 +26,7 @@ from toolhop_agents.environment.tokens import TokenizedEpisode, Tokenizer, tagge
 from toolhop_env.messages import AssistantMessage, Reply
 from toolhop_env.reading import CallFormat
 from toolhop_env.trace import Trace
+from toolhop_tools.errors import BadChoice
 
 REWARD = "toolhop_reward"
 """Under which `rollout_func` returns what the episodes are worth."""
@@ -35,7 +36,7 @@ Written: TypeAlias = tuple[Sequence[int], Sequence[float] | None]
 Generate: TypeAlias = Callable[[list[list[int]]], Sequence[Written]]
 """A turn for each of several conversations, which are tokens."""
 Read: TypeAlias = Callable[[Reply], Reply]
-"""Finds the native calls in a reply whose content is all that the model wrote."""
+"""Finds the native calls in a reply whose content is all that the model said, thoughts left out."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,8 +69,12 @@ class _Seat:
         self._environment: PlainEnvironment = pool.environment()
         seen = self._environment.reset(item, **changes)
         self._native = self._environment.trace.started.call_format is CallFormat.NATIVE
-        self.tokens = TokenizedEpisode(tokenizer, seen.messages, seen.tools, ends=ends)
         self.over = False
+        try:
+            self.tokens = TokenizedEpisode(tokenizer, seen.messages, seen.tools, ends=ends)
+        except BaseException:
+            self.close()
+            raise
 
     def take(self, written: Written) -> None:
         """Take the model's turn, and add the feedback to what it goes on from."""
@@ -85,7 +90,12 @@ class _Seat:
             new = step.observation.messages
             said = self._environment.conversation[-len(new) - 1]
             assert isinstance(said, AssistantMessage)  # noqa: S101 -- feedback follows a reply
-            given = self.tokens.heard(said, new)
+            try:
+                given = self.tokens.heard(said, new)
+            except BadChoice as error:  # of this reply alone: the template was tried before
+                self._environment.give_up(str(error))
+                self.over = True
+                return
             room = self._most_tokens
             if room is not None and len(self.tokens.completion_ids) + len(given) >= room:
                 self.close()
@@ -137,8 +147,11 @@ def play(
         changes: settings of these episodes.
 
     Raises:
-        BadChoice: there is no such item or setting.
+        BadChoice: there is no such item or setting, or the chat template cannot show prompt,
+            tools, calls or feedback. Nothing was generated then. A template that refuses a single
+            reply ends that episode as errored.
         EpisodeLost, SandboxUnavailable: the sandbox can give no worker; the first may pass.
+        ValueError: `generate` gave fewer or more replies than conversations.
     """
     found: list[Rollout] = []
     for begin in range(0, len(items), pool.most):
@@ -160,7 +173,12 @@ def _together(
         )
         with ThreadPoolExecutor(max(1, len(seats))) as threads:
             while going := [seat for seat in seats if not seat.over]:
-                written = generate([seat.tokens.ids for seat in going])
+                written = list(generate([seat.tokens.ids for seat in going]))
+                if len(written) != len(going):
+                    raise ValueError(
+                        f"`generate` gave {len(written)} replies for {len(going)} conversations; "
+                        "it has to give one for each, in their order"
+                    )
                 list(threads.map(_Seat.take, going, written))
     finally:
         for seat in seats:

@@ -319,6 +319,11 @@ class Environment:
             self._episode.end(Ending.STOPPED)
             await self._leave()
 
+    async def give_up(self, reason: str) -> None:
+        """End the episode as errored, where whoever plays it cannot go on; it has no score."""
+        self._current().end(Ending.ERRORED, reason)
+        await self._leave()
+
     async def _leave(self) -> None:
         if self._held and self._episode is not None:
             self._held = False

@@ -49,6 +49,10 @@ class PlainEnvironment:
         """See `Environment.close`."""
         self._portal.call(self._environment.close)
 
+    def give_up(self, reason: str) -> None:
+        """See `Environment.give_up`."""
+        self._portal.call(self._environment.give_up, reason)
+
     @property
     def trace(self) -> Trace:
         """See `Environment.trace`."""

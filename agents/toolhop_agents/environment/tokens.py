@@ -9,10 +9,20 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping, Sequence
-from typing import Any, Protocol
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from itertools import count, product
+from typing import Any, Protocol, TypeAlias
 
-from toolhop_env.messages import AssistantMessage, Message, RawCall, Reply, ToolMessage
+from toolhop_env.malformed import without_thoughts
+from toolhop_env.messages import (
+    AssistantMessage,
+    Message,
+    RawCall,
+    Reply,
+    ToolMessage,
+    UserMessage,
+)
 from toolhop_tools.errors import BadChoice
 from toolhop_tools.model import ToolSchema
 
@@ -39,6 +49,10 @@ class Tokenizer(Protocol):
         """The text of tokens."""
 
 
+Wire: TypeAlias = dict[str, Any]
+"""A message in the form that chat templates take."""
+
+
 class TokenizedEpisode:
     """Prompt, and all that came after it, with a mask."""
 
@@ -50,24 +64,35 @@ class TokenizedEpisode:
         *,
         ends: Sequence[int] = (),
     ) -> None:
-        """Begin with the prompt.
+        """Begin with the prompt, and try the chat template with a call and its result.
 
         Args:
             tokenizer: its chat template shows messages and tools.
             messages: the prompt.
             tools: beside the messages; none in the text format.
             ends: tokens that end a turn; the tokenizer's own where none is given.
+
+        Raises:
+            BadChoice: the chat template cannot show the prompt, a call or its result, or leaves
+                tools or results out.
         """
         own = () if tokenizer.eos_token_id is None else (tokenizer.eos_token_id,)
         self._tokenizer, self._tools = tokenizer, [_tool(one) for one in tools] or None
         self._ends = tuple(ends) or own
-        self.prompt_ids = self._encoded(self._shown([_wire(one) for one in messages], asks=True))
+        self._end: int | None = None
+        """The token that ended the model's last turn; None where the turn was cut."""
+        prompt = [_wire(one) for one in messages]
+        given = self._shown(prompt, asks=True)
+        if self._tools and given == self._shown(prompt, asks=True, without_tools=True):
+            raise self._refused("does not show tools")
+        self._try()
+        self.prompt_ids = self._encoded(given)
+        self._begun = _begun(given)
         self.completion_ids: list[int] = []
         self.env_mask: list[int] = []
         """For each of `completion_ids`: 1 if the model wrote it, 0 if it was given."""
         self.logprobs: list[float] | None = []
         """For each as well, 0.0 where it was given; None if the model's are not known."""
-        self._ended = True
 
     @property
     def ids(self) -> list[int]:
@@ -78,7 +103,8 @@ class TokenizedEpisode:
         """Add a turn of the model.
 
         Returns:
-            Its text as a reply without calls, and whether it was cut.
+            What it said as a reply without calls, and whether it was cut. Thoughts (within
+            ``<think>``) are left out: what stands in them is neither a call nor an answer.
         """
         if logprobs is not None and len(logprobs) != len(ids):
             raise ValueError(f"{len(ids)} tokens came with {len(logprobs)} log-probabilities")
@@ -88,33 +114,22 @@ class TokenizedEpisode:
             self.logprobs = None
         elif self.logprobs is not None:
             self.logprobs += logprobs
-        self._ended = bool(ids) and ids[-1] in self._ends
-        said = list(ids)[:-1] if self._ended else list(ids)
-        text = str(self._tokenizer.decode(said, skip_special_tokens=False))
-        return Reply(text, finish_reason="stop" if self._ended else "length")
+        self._end = ids[-1] if len(ids) and ids[-1] in self._ends else None
+        said = list(ids) if self._end is None else list(ids)[:-1]
+        text = self._begun + self._text(said)
+        return Reply(
+            without_thoughts(text), finish_reason="length" if self._end is None else "stop"
+        )
 
     def heard(self, reply: AssistantMessage, messages: Sequence[Message]) -> list[int]:
         """The tokens between the model's last turn, which was `reply`, and its next; see `add`.
 
         Raises:
-            BadChoice: the chat template cannot go on from a reply.
+            BadChoice: the chat template cannot go on from such a reply.
         """
-        dummy = {"role": "user", "content": "."}
-        plain = {"role": "assistant", "content": _MARK}
-        rest = _after(self._shown([dummy, plain], asks=False))
-        if self._ended:
-            ends = (str(self._tokenizer.decode([one], skip_special_tokens=False))
-                    for one in (self.completion_ids[-1], *self._ends))  # fmt: skip
-            rest = rest.removeprefix(next((one for one in ends if rest.startswith(one)), ""))
-        said = _wire(reply) | {"content": _MARK}
-        until = _after(self._shown([dummy, said], asks=False))
-        whole = _after(self._shown([dummy, said, *map(_wire, messages)], asks=True))
-        if not whole.startswith(until):
-            raise BadChoice(
-                "the chat template shows a reply otherwise once feedback follows it",
-                fix="give the tokenizer one that does not, such as its model's own for training",
-            )
-        return self._encoded(rest + whole[len(until) :])
+        text = self._between(reply, messages)
+        self._begun = _begun(text)
+        return self._encoded(text)
 
     def add(self, ids: Sequence[int]) -> None:
         """Add tokens that the model is given."""
@@ -123,22 +138,113 @@ class TokenizedEpisode:
         if self.logprobs is not None:
             self.logprobs += [0.0] * len(ids)
 
-    def _shown(self, messages: Sequence[Mapping[str, Any]], *, asks: bool) -> str:
-        found = self._tokenizer.apply_chat_template(
-            list(messages), tools=self._tools, tokenize=False, add_generation_prompt=asks
-        )
+    def _try(self) -> None:
+        """See that the template goes on after a call, or in the text format after a reply."""
+        name = self._tools[0]["function"]["name"] if self._tools else ""
+        reply = AssistantMessage("", (RawCall("call_1", name, "{}"),) if self._tools else ())
+        given = ToolMessage("call_1", name, _RESULT) if self._tools else UserMessage(_RESULT)
+        if _RESULT not in self._between(reply, [given]):
+            raise self._refused("does not show the results of calls")
+
+    def _between(self, reply: AssistantMessage, messages: Sequence[Message]) -> str:
+        """What stands after the model's own words, which a mark stands for, and before its next.
+
+        What a template shows of calls is not used, as the model's own tokens stand there. So where
+        it takes no arguments that are no object it is given an empty one, and where it takes one
+        call a reply the first of several.
+        """
+        new = [_wire(one) for one in messages]
+        mark = _mark(repr((reply, _wire(reply), new, self._tools)))
+        plain = {"role": "assistant", "content": mark}
+        if not reply.calls:
+            shown = self._shown([_ASKED, plain, *new], asks=True)
+            if mark not in shown:
+                raise self._refused("does not show replies")
+            return self._past_end(_after(mark, shown))
+        closing = _after(mark, self._shown([_ASKED, plain], asks=False))
+        refused: BadChoice | None = None
+        some = (reply.calls, reply.calls[:1])
+        # Some templates begin the last reply otherwise: then what follows a mark is compared.
+        for form, calls, content in product(_FORMS, some, ("", mark)):
+            said = _wire(replace(reply, content=content, calls=calls), form)
+            try:
+                called = self._shown([_ASKED, said], asks=False)
+                whole = self._shown([_ASKED, said, *new], asks=True)
+            except BadChoice as error:
+                refused = refused or error
+                continue
+            until, alike = _after(mark, called), (mark in called) == (mark in whole)
+            if alike and (found := _after(mark, whole)).startswith(until):
+                end = _after(calls[-1].name or mark, until)
+                return self._closed(end, found[len(until) :], closing)
+        raise refused or self._refused("shows a call otherwise once its result follows it")
+
+    def _closed(self, called: str, given: str, closing: str) -> str:
+        """What stands after calls, from the token on that ends their turn; see `_past_end`.
+
+        Args:
+            called: the end of the calls as the template shows them, which may hold that token.
+            given: what it adds for the results, which may begin with it.
+            closing: how a reply without calls ends.
+        """
+        for end in (self._end,) if self._end is not None else self._ends:
+            text = self._text([end])
+            if text in called:
+                return self._past_end(text + _after(text, called) + given)
+            if given.startswith(text):
+                return self._past_end(given)
+        return self._past_end(closing + given)
+
+    def _past_end(self, text: str) -> str:
+        """Without the token that ends a turn, where the model wrote one itself."""
+        if self._end is None:
+            return text
+        ends = (self._text([one]) for one in (self._end, *self._ends))
+        return text.removeprefix(next((one for one in ends if text.startswith(one)), ""))
+
+    def _shown(self, messages: Sequence[Wire], *, asks: bool, without_tools: bool = False) -> str:
+        try:
+            found = self._tokenizer.apply_chat_template(
+                list(messages), tools=None if without_tools else self._tools, tokenize=False,
+                add_generation_prompt=asks,
+            )  # fmt: skip
+        except Exception as error:  # a template is a program of others
+            roles = ", ".join(str(one["role"]) for one in messages)
+            raise self._refused(
+                f"cannot show a conversation of {roles} ({type(error).__name__}: {error})"
+            ) from error
         return str(found)
+
+    def _refused(self, why: str) -> BadChoice:
+        other = "give the tokenizer a chat template that does"
+        text = 'play in the text format (call_format="text"), or ' if self._tools else ""
+        return BadChoice(f"the tokenizer's chat template {why}", fix=text + other)
+
+    def _text(self, ids: Sequence[int]) -> str:
+        return str(self._tokenizer.decode(ids, skip_special_tokens=False))
 
     def _encoded(self, text: str) -> list[int]:
         return list(self._tokenizer.encode(text, add_special_tokens=False))
 
 
-_MARK = "what-the-model-wrote"
+_ASKED: Wire = {"role": "user", "content": "."}
+_RESULT = "the-result-of-a-call"
 
 
-def _after(text: str) -> str:
-    """What follows the model's words; all where a template leaves them out beside calls."""
-    return text.rpartition(_MARK)[2]
+def _mark(held: str) -> str:
+    """To stand for the model's words in a conversation that does not hold it."""
+    return next(mark for n in count() if (mark := f"what-the-model-wrote-{n}") not in held)
+
+
+def _after(mark: str, text: str) -> str:
+    """What follows a mark; all where a template leaves words beside calls out."""
+    return text.rpartition(mark)[2]
+
+
+def _begun(given: str) -> str:
+    """What the template writes of a turn in the model's place: an open thought, or nothing."""
+    found = re.search(r"<think(?:ing)?>\s*\Z", given)
+    return found.group() if found else ""
 
 
 def _tool(schema: ToolSchema) -> dict[str, Any]:
@@ -151,29 +257,34 @@ def _tool(schema: ToolSchema) -> dict[str, Any]:
     return {"type": "function", "function": function}
 
 
-def _wire(message: Message) -> dict[str, Any]:
-    """In the form that chat templates take: arguments are an object where they can be."""
-    found: dict[str, Any] = {"role": message.role, "content": message.content}
+def _object(text: str) -> dict[str, Any]:
+    """Arguments as most templates take them; empty where they are no object."""
+    try:
+        found = json.loads(text)
+    except (ValueError, RecursionError):
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+_FORMS: tuple[Callable[[str], object], ...] = (_object, str)
+"""Of arguments: an object, or the text that the model wrote, which some templates put as it is."""
+
+
+def _wire(message: Message, form: Callable[[str], object] = _object) -> Wire:
+    """A message, its calls' arguments in a form."""
+    found: Wire = {"role": message.role, "content": message.content}
     if isinstance(message, AssistantMessage) and message.calls:
         found["tool_calls"] = [
             {
                 "id": one.id,
                 "type": "function",
-                "function": {"name": one.name, "arguments": _object(one.arguments)},
+                "function": {"name": one.name, "arguments": form(one.arguments)},
             }
             for one in message.calls
         ]
     if isinstance(message, ToolMessage):
         found |= {"tool_call_id": message.call_id, "name": message.name}
     return found
-
-
-def _object(text: str) -> object:
-    try:
-        found = json.loads(text)
-    except (ValueError, RecursionError):
-        return text
-    return found if isinstance(found, dict) else text
 
 
 _CALL = re.compile(r"<tool_call>(.*?)(?:</tool_call>|\Z)", re.DOTALL)
