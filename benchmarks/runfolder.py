@@ -30,7 +30,7 @@ from toolhop_agents.runs.unit import Units
 from toolhop_env.runs.packing import PACKING, Packer, Packing
 from toolhop_env.runs.progress import Tally
 from toolhop_env.runs.store import RunStore
-from toolhop_env.summary import summarize
+from toolhop_env.summary import summarize_run
 from toolhop_env.trace import Started, Trace
 
 ROOT = Path(__file__).parents[1]
@@ -81,7 +81,7 @@ def open_it(run: Path) -> None:
 
 def figures(run: Path) -> None:
     """The table's figures."""
-    summarize(RunStore.open(run).results())
+    summarize_run(RunStore.open(run).results())
 
 
 def resume(run: Path) -> None:

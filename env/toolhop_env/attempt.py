@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -170,3 +171,48 @@ def counting(attempts: Iterable[Attempt]) -> list[Attempt]:
         if key not in best or isinstance(best[key].verdict, Errored):
             best[key] = one
     return list(best.values())
+
+
+BLOCK = 1024
+"""Epochs that one number stands for."""
+
+
+class Met:
+    """Which episodes attempts were met of, in a bit each; several attempts are remembered."""
+
+    def __init__(self) -> None:
+        self._bits: dict[tuple[str, str, str], dict[int, int]] = defaultdict(dict)
+        self.several: set[tuple[str, Key]] = set()
+        """Agent and key of the episodes that more than one attempt was met of."""
+
+    def add(self, one: Attempt) -> bool:
+        """Take in an attempt of one run; returns whether it is the first at its episode."""
+        blocks = self._bits[one.agent, one.item, one.mode]
+        block, place = divmod(one.epoch, BLOCK)
+        before = blocks.get(block, 0)
+        blocks[block] = before | 1 << place
+        if before == blocks[block]:
+            self.several.add((one.agent, one.key))
+        return before != blocks[block]
+
+    def is_alone(self, one: Attempt) -> bool:
+        """Whether an attempt is the only one at its episode: then it counts."""
+        return (one.agent, one.key) not in self.several
+
+
+def counting_streamed(read: Callable[[], Iterable[Attempt]]) -> Iterator[Attempt]:
+    """The attempts that `counting` gives, in another order, and few of them held at a time.
+
+    Args:
+        read: gives the attempts of one run, and the same again.
+    """
+    met, again = Met(), Met()
+    for one in read():
+        met.add(one)
+    left: list[Attempt] = []
+    for one in read():
+        if not met.is_alone(one):
+            left.append(one)
+        elif again.add(one):  # of a run under way another may have ended meanwhile
+            yield one
+    yield from counting(left)

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -19,6 +19,7 @@ from toolhop_env.attempt import Attempt
 from toolhop_env.benchmark import Benchmark
 from toolhop_env.measures import Measure, Total
 from toolhop_env.score import Parts, Score
+from toolhop_env.sums import ItemSums, sums_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,25 +69,43 @@ def figures(
     Sums are exact before they are rounded (`math.fsum`): the order in which episodes ended
     changes no figure. An episode without a figure is left out.
     """
+    return _figures(measures, lambda measure: _sums(measure, scores))
+
+
+def figures_of(
+    measures: Sequence[Measure], items: Sequence[ItemSums]
+) -> dict[str, Estimate | None]:
+    """The same over the sums of items."""
+    return _figures(measures, lambda measure: _sums_of(measure, items))
+
+
+def _figures(
+    measures: Sequence[Measure], sums: Callable[[Measure], Sums]
+) -> dict[str, Estimate | None]:
     named = {one.name: one for one in measures}
     found: dict[str, Estimate | None] = {}
     for one in measures:  # one after the other: of many items the sums of all would weigh
-        mean = _mean([_sums(named[name], scores) for name in one.mean_of or (one.name,)])
+        mean = _mean([sums(named[name]) for name in one.mean_of or (one.name,)])
         found[one.name] = mean.estimate if mean else None
     return found
 
 
-def totals(benchmark: Benchmark, attempts: Sequence[Attempt]) -> Totals:
+def totals(benchmark: Benchmark, attempts: Iterable[Attempt]) -> Totals:
     """The benchmark's totals over attempts of one agent; those without any figure are left out.
 
     Args:
         benchmark: of the attempts.
         attempts: of every mode. Errored ones are passed over.
     """
+    return totals_of(benchmark, sums_of(attempts))
+
+
+def totals_of(benchmark: Benchmark, items: Sequence[ItemSums]) -> Totals:
+    """The same over the sums of items."""
     found = {
         total.name: {
             name: linear.estimate if linear else None
-            for name, linear in linear_total(benchmark, total, attempts)
+            for name, linear in _linear_total(benchmark, total, items)
         }
         for total in benchmark.totals
     }
@@ -94,23 +113,29 @@ def totals(benchmark: Benchmark, attempts: Sequence[Attempt]) -> Totals:
 
 
 def linear_total(
-    benchmark: Benchmark, total: Total, attempts: Sequence[Attempt]
+    benchmark: Benchmark, total: Total, attempts: Iterable[Attempt]
 ) -> Iterator[tuple[str, Linear | None]]:
     """A total of each of its measures.
 
     None where a mode, or a value of the facet, that it is over has no figure at all.
     """
-    these = [one for one in attempts if one.score and total.takes(one.mode, one.facets)]
+    return _linear_total(benchmark, total, sums_of(attempts))
+
+
+def _linear_total(
+    benchmark: Benchmark, total: Total, items: Sequence[ItemSums]
+) -> Iterator[tuple[str, Linear | None]]:
+    these = [one for one in items if one.scored and total.takes(one.mode, one.facets)]
     values = {one.facets.get(total.over, "") for one in these}
     for measure in (benchmark.measure(name) for name in total.measures):
-        parts: dict[str, list[tuple[str, Score]]] = defaultdict(list)
+        parts: dict[str, list[ItemSums]] = defaultdict(list)
         modes = set()
         for one in these:
-            if one.score is not None and (found := measure.of(one.score)) and found[1]:
-                parts[one.facets.get(total.over, "")].append((one.cluster, one.score))
+            if one.parts(measure)[1]:
+                parts[one.facets.get(total.over, "")].append(one)
                 modes.add(one.mode)
         whole = parts and parts.keys() >= values and modes >= set(total.modes)
-        linear = _mean([_sums(measure, group) for group in parts.values()]) if whole else None
+        linear = _mean([_sums_of(measure, group) for group in parts.values()]) if whole else None
         yield measure.name, linear
 
 
@@ -124,6 +149,17 @@ def _sums(measure: Measure, scores: Iterable[tuple[str, Score]]) -> Sums:
         item: (math.fsum(y for y, _ in group), math.fsum(x for _, x in group))
         for item, group in parts.items()
     }
+
+
+def _sums_of(measure: Measure, items: Iterable[ItemSums]) -> Sums:
+    parts: dict[str, tuple[list[float], list[float]]] = {}
+    for one in items:
+        above, below = one.parts(measure)
+        if below:
+            cluster = parts.setdefault(one.cluster, ([], []))
+            cluster[0].extend(above)
+            cluster[1].extend(below)
+    return {name: (math.fsum(ys), math.fsum(xs)) for name, (ys, xs) in parts.items()}
 
 
 def _mean(ratios: Sequence[Sums]) -> Linear | None:

@@ -6,20 +6,21 @@ Errored episodes enter no mean; they are counted.
 from __future__ import annotations
 
 import math
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from toolhop_env.attempt import Attempt
 from toolhop_env.benchmark import Benchmark
 from toolhop_env.benchmarks import named
-from toolhop_env.estimates import Estimate, Totals, figures, totals
+from toolhop_env.estimates import Estimate, Totals, figures_of, totals_of
+from toolhop_env.facets import UNKNOWN
 from toolhop_env.levels import Verbosity
-from toolhop_env.measures import CONDUCT, Scorer
+from toolhop_env.measures import CONDUCT
 from toolhop_env.reading import CallFormat
-from toolhop_env.score import Conduct, Score
 from toolhop_env.spending import Spent
 from toolhop_env.statistics.passing import KINDS, PassRate, over_items, usual_ks
+from toolhop_env.sums import ItemSums, Rank, add, in_order, in_run
 from toolhop_env.trace import Ending
 from toolhop_env.verdicts import ErrorCode
 
@@ -81,6 +82,54 @@ class Summary:
         return named(self.group.benchmark)
 
 
+class Summing:
+    """Figures of attempts that are taken in one by one; of each item its sums alone are kept."""
+
+    def __init__(self) -> None:
+        self._groups: dict[Group, dict[tuple[object, ...], ItemSums]] = defaultdict(dict)
+
+    def add(self, one: Attempt, rank: Rank, part: str = "") -> None:
+        """Take in an attempt. Every one counts: reduce them first (`toolhop_env.attempt.counting`).
+
+        Args:
+            one: the attempt.
+            rank: where it stands; groups are shown in the order of their first ones.
+            part: what else its group is split by.
+        """
+        add(self._groups[Group.of(one, part)], one, rank)
+
+    def summaries(self) -> list[Summary]:
+        """Figures by benchmark, agent, mode, feedback, call format, perturbation and judge."""
+        groups = {name: [*items.values()] for name, items in self._groups.items()}
+        whole: dict[Group, list[ItemSums]] = defaultdict(list)
+        for name, items in groups.items():
+            whole[replace(name, mode="")] += items
+        found = {name: totals_of(named(name.benchmark), items) for name, items in whole.items()}
+        return [
+            replace(_summary(name, items), totals=found[replace(name, mode="")])
+            for name, items in _by_rank(groups)
+        ]
+
+    def by_facet(self, group: Group) -> dict[str, list[Summary]]:
+        """The figures of one group for each value of each facet that its items have, without
+        totals.
+        """
+        items = [*self._groups.get(group, {}).values()]
+        found: dict[str, list[Summary]] = {}
+        for facet in dict.fromkeys(name for one in items for name in one.facets):
+            parts: dict[Group, list[ItemSums]] = defaultdict(list)
+            for one in items:
+                parts[replace(group, part=one.facets.get(facet, UNKNOWN))].append(one)
+            found[facet] = [_summary(name, of_part) for name, of_part in _by_rank(parts)]
+        return found
+
+
+def _by_rank(groups: Mapping[Group, list[ItemSums]]) -> list[tuple[Group, list[ItemSums]]]:
+    """Groups in the order of their first attempts, and so the items of each."""
+    ordered = [(name, sorted(items, key=lambda one: one.first)) for name, items in groups.items()]
+    return sorted(ordered, key=lambda group: group[1][0].first)
+
+
 def summarize(
     attempts: Iterable[Attempt], part: Callable[[Attempt], str] = lambda _: ""
 ) -> list[Summary]:
@@ -93,59 +142,60 @@ def summarize(
         attempts: those of which the figures are made.
         part: what else an attempt's figures are split by.
     """
-    groups: dict[Group, list[Attempt]] = defaultdict(list)
+    found = Summing()
+    for number, one in enumerate(attempts):
+        found.add(one, (number, 0, ""), part(one))
+    return found.summaries()
+
+
+def summarize_run(attempts: Iterable[Attempt]) -> list[Summary]:
+    """The same of the attempts of one run, in the order of their numbers and files: groups stand
+    alike however traces are packed.
+    """
+    found = Summing()
     for one in attempts:
-        groups[Group.of(one, part(one))].append(one)
-    whole: dict[Group, list[Attempt]] = defaultdict(list)
-    for name, group in groups.items():
-        whole[replace(name, mode="")] += group
-    found = {name: totals(named(name.benchmark), group) for name, group in whole.items()}
-    return [
-        replace(_summary(name, group), totals=found[replace(name, mode="")])
-        for name, group in groups.items()
-    ]
+        found.add(one, in_run(one))
+    return found.summaries()
 
 
-def _summary(name: Group, group: Sequence[Attempt]) -> Summary:
+def _summary(name: Group, items: Sequence[ItemSums]) -> Summary:
     benchmark = named(name.benchmark)
-    measures = (*benchmark.measures, *CONDUCT)
-    scored = [(one, one.verdict) for one in group if isinstance(one.verdict, Score)]
-    pairs = [(one.cluster, verdict) for one, verdict in scored]
-    certain = {one.item for one in group if one.proven}
-    proven = [(one.cluster, verdict) for one, verdict in scored if one.item in certain]
-    certified = any(one.proven is not None for one in group)
-    of_proven = figures(benchmark.measures, proven)
-    conducts = [score.conduct for _, score in pairs]
-    errors: Counter[ErrorCode] = Counter()
-    for one in conducts:
-        errors.update(one.errors)
+    certain = {one.item for one in items if one.proven}
+    proven = [one for one in items if one.item in certain]
+    of_proven = figures_of(benchmark.measures, proven)
+    attempts, scored = sum(one.attempts for one in items), sum(one.scored for one in items)
     return Summary(
         group=name,
-        episodes=len(group),
-        errored=len(group) - len(pairs),
-        figures=figures(measures, pairs),
-        errors=dict(errors),
-        endings=dict(Counter(one.ending for one in conducts)),
-        proven=len(proven) if certified else None,
-        no_official=_no_official(benchmark, [score for _, score in pairs]),
-        passes=_passes(benchmark, scored),
-        no_reply=sum(one.turns == 0 for one in conducts),
+        episodes=attempts,
+        errored=attempts - scored,
+        figures=figures_of((*benchmark.measures, *CONDUCT), items),
+        errors=in_order(one.errors for one in items),
+        endings=in_order(one.endings for one in items),
+        proven=sum(one.scored for one in proven) if any(one.certified for one in items) else None,
+        no_official=sum(one.no_official for one in items),
+        passes=_passes(benchmark, items),
+        no_reply=sum(one.no_reply for one in items),
         figures_proven={m.name: of_proven[m.name] for m in benchmark.answer_measures},
-        spent=_spent(conducts),
+        spent=replace(
+            sum((one.tokens() for one in items), Spent()),
+            cost_usd=_total(one.costs for one in items),
+            saved_usd=_total(one.saved for one in items),
+        ),
     )
 
 
 def _passes(
-    benchmark: Benchmark, scored: Sequence[tuple[Attempt, Score]]
+    benchmark: Benchmark, items: Sequence[ItemSums]
 ) -> dict[str, dict[str, list[PassRate]]]:
     """Over the items, each with all its scored tries; those with fewer than k are left out."""
     found: dict[str, dict[str, list[PassRate]]] = {}
     for measure in benchmark.answer_measures:
-        tried: dict[str, list[bool]] = defaultdict(list)
-        for one, score in scored:
-            if measure.binary and (parts := measure.of(score)) is not None:
-                tried[one.item].append(bool(parts[0]))
-        counts = [(len(tries), sum(tries)) for tries in tried.values()]
+        tried: dict[str, tuple[int, int]] = {}
+        for one in items if measure.binary else ():
+            tries, right = one.tries(measure)
+            before = tried.get(one.item, (0, 0))
+            tried[one.item] = before[0] + tries, before[1] + right
+        counts = [(tries, right) for tries, right in tried.values() if tries]
         ks = usual_ks(max((tries for tries, _ in counts), default=0))
         if ks:
             found[measure.name] = {
@@ -155,30 +205,8 @@ def _passes(
     return found
 
 
-def _no_official(benchmark: Benchmark, scores: Iterable[Score]) -> int:
-    measures = [one for one in benchmark.measures if one.scorer is Scorer.OFFICIAL]
-    left_out = sum(all(one.of(score) is None for one in measures) for score in scores)
-    return left_out if measures else 0
-
-
-def _spent(conducts: Sequence[Conduct]) -> Spent:
-    """What the episodes took in all."""
-    return Spent(
-        replies=sum(one.turns - one.cached_replies for one in conducts),
-        requests=sum(one.turns - one.cached_replies + one.retries for one in conducts),
-        input_tokens=sum(one.input_tokens for one in conducts),
-        output_tokens=sum(one.output_tokens for one in conducts),
-        prompt_cached_tokens=sum(one.prompt_cached_tokens for one in conducts),
-        cost_usd=_total(one.cost_usd for one in conducts),
-        cached_replies=sum(one.cached_replies for one in conducts),
-        saved_tokens=sum(one.saved_input_tokens + one.saved_output_tokens for one in conducts),
-        saved_usd=_total(one.saved_usd for one in conducts),
-        calls=sum(one.calls for one in conducts),
-    )
-
-
-def _total(prices: Iterable[float | None]) -> float | None:
+def _total(prices: Iterable[list[float] | None]) -> float | None:
     """Their sum, whatever their order; None where one is not known."""
     given = list(prices)
-    known = [price for price in given if price is not None]
-    return math.fsum(known) if len(known) == len(given) else None
+    known = [price for some in given if some is not None for price in some]
+    return None if None in given else math.fsum(known)

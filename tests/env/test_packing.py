@@ -20,6 +20,7 @@ from toolhop_env.runs.index import INDEX
 from toolhop_env.runs.judgements import Judgement
 from toolhop_env.runs.packing import Disk, Packer, Packing, pack
 from toolhop_env.runs.store import RunStore
+from toolhop_env.sums import in_run
 from toolhop_env.trace import Ending, Trace, to_line
 
 FEW = Packing(begin=4, traces=3)
@@ -64,7 +65,7 @@ def state(store: RunStore) -> State:
     return (
         contents(store),
         placeless(list(store.attempts())),
-        [replace(one, place=None) for one in store.results()],
+        sorted((replace(one, place=None) for one in store.results()), key=in_run),
         [replace(one, place=None) for one in counting(store.scored_anew()) if one.ended],
     )
 

@@ -16,6 +16,7 @@ from toolhop_agents.runs.job import Job
 from toolhop_agents.runs.unit import WorkUnit
 from toolhop_agents.stacked import StackedTable
 from toolhop_env.runs.progress import Progress, progress
+from toolhop_env.sums import in_run
 from toolhop_sandbox.outcome import JSON
 from toolhop_tools.errors import counted
 from toolhop_tools.perturb.order import tool_order
@@ -91,7 +92,7 @@ def print_estimate(job: Job, ended: Run, *, as_json: bool, console: Console) -> 
     whole = Job(job.settings, job.data, job.items, store=ended.store)
     left = list(whole.left(progress(ended.store.attempts())))
     made = estimate(
-        ended.attempts,
+        sorted(ended.attempts, key=in_run),
         _by_mode(whole, left),
         items_left=len({unit.item.id for unit in left}),
         at_a_time=episodes_at_a_time(job.settings),

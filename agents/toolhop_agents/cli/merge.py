@@ -9,7 +9,7 @@ import click
 from toolhop_agents.runs.merge import merged_run
 from toolhop_agents.table import print_tables, table_console
 from toolhop_env.runs.store import RunStore
-from toolhop_env.summary import summarize
+from toolhop_env.summary import summarize_run
 
 
 @click.command(context_settings={"show_default": True})
@@ -29,4 +29,4 @@ def merge(parts: tuple[Path, ...], log_dir: Path) -> None:
     """  # noqa: D301 -- a real backspace character tells click to keep the lines below it
     store = merged_run([RunStore.open(part) for part in parts], log_dir)
     click.echo(f"run: {store.folder}", err=True)
-    print_tables(table_console(), summarize(store.results()))
+    print_tables(table_console(), summarize_run(store.results()))

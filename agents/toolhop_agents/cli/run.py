@@ -38,12 +38,12 @@ from toolhop_agents.runs.job import Job, prepare, resumed, sampled
 from toolhop_agents.runs.ledger import as_json as as_spent
 from toolhop_agents.runs.settings import RunSettings
 from toolhop_agents.table import print_tables, table_console
-from toolhop_env.diagnosis.of_conduct import conduct_findings
+from toolhop_env.attempt import Attempt
+from toolhop_env.diagnosis.of_conduct import Conducts
 from toolhop_env.runs.files import StoreError
-from toolhop_env.runs.progress import progress
 from toolhop_env.runs.store import RunStore
-from toolhop_env.score import Errored
-from toolhop_env.summary import summarize
+from toolhop_env.summary import Summing
+from toolhop_env.sums import in_run
 from toolhop_tools.errors import counted
 
 PRINTED = 50
@@ -94,17 +94,18 @@ def run(
     _print_faults(errors, ended)
     if estimate:
         print_estimate(job, ended, as_json=as_json, console=table_console())
+        whole = _Whole(job, ended)
     else:
-        _print_figures(job, ended, as_json=as_json)
-    errored = any(isinstance(one.verdict, Errored) for one in ended.attempts)
+        whole = _Whole(job, ended)
+        _print_figures(whole, ended, as_json=as_json)
+    errored = whole.errored
     if not ended.fault:
-        report_errored(errors, ended.attempts)
+        report_errored(errors, errored)
     if errored or ended.status != "success":
         again = f"resume with: toolhop run --resume {ended.store.folder}"
         errors.print(again, markup=False, highlight=False, soft_wrap=True)
     if ended.status == "cancelled":
-        finished = len(progress(ended.attempts).finished)
-        errors.print(f"interrupted: {finished} of {len(job.work)} episodes are finished")
+        errors.print(f"interrupted: {whole.finished} of {len(job.work)} episodes are finished")
         sys.exit(INTERRUPTED)
     sys.exit(EXIT_EPISODES if ended.fault or errored else 0)
 
@@ -137,9 +138,24 @@ def _play(job: Job, errors: Console) -> Run:
         return anyio.run(partial(execute, job, on_start=started, on_result=progress.result))
 
 
-def _print_figures(job: Job, ended: Run, *, as_json: bool) -> None:
-    summaries = summarize(marked(ended.attempts, job.items))
-    findings = list(conduct_findings(ended.attempts))
+class _Whole:
+    """What all attempts that count come to; of those with a score none is kept."""
+
+    def __init__(self, job: Job, ended: Run) -> None:
+        self.sums, self.conducts = Summing(), Conducts()
+        self.errored: list[Attempt] = []
+        self.finished = 0
+        for one in marked(ended.attempts, job.items):
+            self.sums.add(one, in_run(one))
+            self.conducts.add(one)
+            self.finished += one.score is not None
+            if one.score is None:
+                self.errored.append(one)
+
+
+def _print_figures(whole: _Whole, ended: Run, *, as_json: bool) -> None:
+    summaries = whole.sums.summaries()
+    findings = list(whole.conducts.findings())
     if not as_json:
         print_tables(table_console(), summaries)
         print_headlines(table_console(), findings)

@@ -15,7 +15,7 @@ from toolhop_agents.stacked import StackedTable
 from toolhop_agents.table import shown, table_console
 from toolhop_env.runs.files import MANIFEST, StoreError
 from toolhop_env.runs.store import RunStore
-from toolhop_env.summary import Summary, summarize
+from toolhop_env.summary import Summary, summarize_run
 from toolhop_sandbox.outcome import JSON
 
 DEPTH = 2
@@ -94,7 +94,7 @@ def _stores(folder: Path) -> Iterator[RunStore]:
 
 def _listed(store: RunStore) -> _Listed:
     try:
-        return _Listed(store.folder, store.manifest, tuple(summarize(store.results())))
+        return _Listed(store.folder, store.manifest, tuple(summarize_run(store.results())))
     except StoreError as error:
         click.echo(f"toolhop: {error}", err=True)
         return _Listed(store.folder, {"status": "unreadable"}, ())

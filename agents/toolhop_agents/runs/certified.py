@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -51,7 +51,7 @@ def certificates_of(items: Sequence[Item], path: Path) -> dict[str, Certificate]
     return found
 
 
-def marked(judged: Iterable[Attempt], items: Iterable[Item]) -> list[Attempt]:
+def marked(judged: Iterable[Attempt], items: Iterable[Item]) -> Iterator[Attempt]:
     """The verdicts, each with whether its item is proven."""
     known = {item.id: is_proven(item) for item in items}
-    return [replace(one, proven=known.get(one.item)) for one in judged]
+    return (replace(one, proven=known.get(one.item)) for one in judged)

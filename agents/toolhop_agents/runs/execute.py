@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -52,8 +52,6 @@ class Run:
 
     store: RunStore
     status: Status
-    attempts: Sequence[Attempt]
-    """The attempts that count, over all sessions."""
     fault: str = ""
     """Why it ended with an error, or which limit it met."""
     stopped_by: str = ""
@@ -62,6 +60,15 @@ class Run:
     """By all attempts of all sessions."""
     unpacked: str = ""
     """Why finished episodes were not packed, or segments not moved; empty where all went well."""
+
+    @property
+    def attempts(self) -> Iterator[Attempt]:
+        """The attempts that count, over all sessions, read from the folder.
+
+        Raises:
+            StoreError: a trace cannot be read.
+        """
+        return self.store.results()
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,7 +151,7 @@ def _nothing_left(job: Job, store: RunStore, begun: _Begun) -> Run:
     status: Status = "success" if whole else "sampled"
     with Packer(store, url=job.settings.segments_to) as packer:
         packer.close()
-    return Run(store, status, [*store.results()], spent=begun.spent, unpacked=packer.fault)
+    return Run(store, status, spent=begun.spent, unpacked=packer.fault)
 
 
 class _RunSession:
@@ -190,8 +197,7 @@ class _RunSession:
         except StoreError as error:
             # As after a full disk, which is the first fault to tell.
             status, fault = "error", fault or _reported(error)
-        results, spent = [*store.results()], self._ledger.spent
-        return Run(store, status, results, fault, stopped_by, spent, packer.fault)
+        return Run(store, status, fault, stopped_by, self._ledger.spent, packer.fault)
 
     def _leaves_some(self) -> bool:
         """Whether a sample is played, and not all that was left."""

@@ -26,7 +26,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from toolhop_env.attempt import Attempt, counting
+from toolhop_env.attempt import Attempt, counting_streamed
 from toolhop_env.episode import Sink
 from toolhop_env.formats import FormatError, checked, upgraded
 from toolhop_env.runs import catalog, judgements, manifest_formats
@@ -274,10 +274,12 @@ class RunStore:
     def results(self) -> Iterator[Attempt]:
         """The attempts that count: one a finished episode, the first that is not errored.
 
+        The attempts are gone through twice, so that few are held.
+
         Raises:
             StoreError: a trace cannot be read.
         """
-        yield from counting(attempt for attempt in self.attempts() if attempt.ended)
+        yield from counting_streamed(lambda: (one for one in self.attempts() if one.ended))
 
     def scored_anew(self) -> Iterator[Attempt]:
         """Every attempt that began, scored from its trace and the judge's answers.
