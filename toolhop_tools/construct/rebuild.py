@@ -7,6 +7,7 @@ untrusted: words are quoted and cut, arguments go to the sandbox by the schema o
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from random import Random
@@ -22,6 +23,7 @@ from toolhop_tools.construct.text import REFERENCE, references, same, texts
 from toolhop_tools.construct.verify import called
 from toolhop_tools.declared import declared, required
 from toolhop_tools.model import Item, ToolSchema
+from toolhop_tools.words import scalars
 
 CHECK = "rebuilt"
 """Name of the check."""
@@ -42,6 +44,13 @@ class RebuiltStep(ReplyModel):
     tool: Text
     arguments: dict[str, JSON]
     answer_path: list[str | int] = Field(default_factory=list, max_length=20)
+
+    @model_validator(mode="after")
+    def _has_numbers_of_json(self) -> Self:
+        for path, value in scalars(self.arguments):
+            if isinstance(value, float) and not math.isfinite(value):
+                raise ValueError(f"{'.'.join(map(str, path))} is too large for a number")
+        return self
 
 
 class RebuiltPlan(ReplyModel):
