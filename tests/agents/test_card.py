@@ -100,6 +100,28 @@ def test_what_was_asked_of_a_model_without_tools_is_summed(tmp_path: Path) -> No
     )
 
 
+def test_what_another_model_read_is_counted_over_all_that_it_was_shown(tmp_path: Path) -> None:
+    write_folder(tmp_path)
+    rows = folders.read_books(tmp_path)
+    assert "none was asked" in text(collect(str(tmp_path)), "Criteria")
+    for row, why, at_first in zip(
+        rows, ("", "", "", "no"), (True, False, True, False), strict=True
+    ):
+        figure: dict[str, JSON] = {"model": "a_b", "agreed_at_first": at_first}
+        figure |= {"why": why} if why else {}
+        row["criteria"].append(Judged(Criterion.REBUILT, not why, figure).to_json())
+        row |= {"refused": True} if why else {}
+    folders.write_lines(tmp_path / folders.BOOKS, rows)
+    path = tmp_path / folders.SETTINGS
+    path.write_text(json.dumps({**json.loads(path.read_text()), "checker": "a_b"}))
+    card = collect(str(tmp_path))
+    assert r"a\_b planned the calls" in text(card, "Criteria")
+    assert "at first in 2 of 4, 50.0 %" in text(card, "Criteria")
+    assert "in the end in 3 of 4, 75.0 %" in text(card, "Criteria")
+    assert "left out (1)" in text(card, "Known limits")
+    assert table(card, "Criteria", "criterion")["rebuilt"] == (str(VERSION), "3 of 3")
+
+
 def test_of_other_data_it_says_what_is_not_known(tmp_path: Path) -> None:
     path = tmp_path / "mine.json"
     items = builtin().items[:3]

@@ -37,6 +37,9 @@ class Criterion(StrEnum):
     """No other tool of the item proves a hop."""
     REPLAY = "replay"
     """The oracle is right in each sandbox there is, with the same results byte by byte."""
+    REBUILT = "rebuilt"
+    """Another model comes to the answer, through every hop, from the question and the tools'
+    documents alone. Judged where it is asked for."""
     DIRECT = "direct-model"
     """In a closed world, a model without tools is never right. Judged where it is asked for."""
     NO_DUPLICATE = "no-duplicate"

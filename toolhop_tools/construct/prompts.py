@@ -15,9 +15,11 @@ from toolhop_tools.errors import BadChoice
 
 NAMES = (
     *("decompose", "propose", "tool", "refine", "facts_lookup", "facts_compute", "code", "call"),
-    *("question", "repair"),
+    *("question", "rebuild", "rebuild_hop", "repair"),
 )
-"""The files, without ``.txt``. `repair` is sent after a reply that a check speaks against."""
+"""The files, without ``.txt``. `repair` is sent after a reply that a check speaks against; the two
+before it go to another model than the one that makes items.
+"""
 _FIELD = "{problems}"
 
 

@@ -16,7 +16,8 @@ VERSION = 3
 class Stage(StrEnum):
     """What a model is asked for, in order; each stage from `TOOL` to `CALL` once for each hop.
 
-    Those after `ACCEPT` are of nested tasks (`toolhop_tools.construct.nested`).
+    Those after `ACCEPT` are of nested tasks (`toolhop_tools.construct.nested`), but for those of
+    another model, which is asked about items with hops too.
     """
 
     DECOMPOSE = "decompose"
@@ -35,7 +36,9 @@ class Stage(StrEnum):
     TASK = "task"
     """The task's text."""
     REBUILD = "rebuild"
-    """Another model makes the calls from the text."""
+    """Another model makes the calls from the text of a nested task, or from an item's question."""
+    REBUILD_HOP = "rebuild-hop"
+    """Another model makes the call of a sub-question."""
 
 
 OF_A_HOP = (Stage.TOOL, Stage.REFINE, Stage.FACTS, Stage.CODE, Stage.CALL)

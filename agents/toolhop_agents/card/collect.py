@@ -121,6 +121,11 @@ def _limits(
             )
         if not made.settings.get("direct_model"):
             noted.append("No model was asked without tools what it knows of the answers.")
+        if made.settings.get("checker"):
+            noted.append(
+                f"Items whose calls the checker does not find are left out ({made.refused:,}): "
+                "hard and clumsily worded ones are fewer than they would be."
+            )
         noted.append("Records of tables are as written: nothing outside the set was consulted.")
         noted.append("A tool that is wrong for inputs that no check names is not found.")
     noted = noted or [f"None is counted; others are {NOT_KNOWN}."]

@@ -21,7 +21,7 @@ from toolhop_tools.construct.reviews import Ruling, fate, is_disputed
 from toolhop_tools.errors import BadChoice
 
 SHOWN = ("model", "temperature", "max_tokens", "repairs", "seed", "examples", "sandbox",
-         "official_safe", "per_template", "direct_model", "direct_samples")  # fmt: skip
+         "official_safe", "per_template", "direct_model", "direct_samples", "checker")  # fmt: skip
 """Settings that are on the card. Addresses are not: they may be nobody else's business."""
 
 
@@ -137,7 +137,34 @@ class Made:
             parts.append(
                 "Whether a model knows answers without tools is not known: none was asked."
             )
+        parts.append(self._rebuilt())
         return Section("Criteria", tuple(parts))
+
+    @property
+    def refused(self) -> int:
+        """Items that the checker alone spoke against."""
+        return sum(bool(one.get("refused")) for one in self.books)
+
+    def _rebuilt(self) -> str:
+        """What became of all items that the checker was shown, accepted or not."""
+        read = [
+            one["figure"]
+            for book in self.books
+            for one in book["criteria"]
+            if one["criterion"] == Criterion.REBUILT.value and "agreed_at_first" in one["figure"]
+        ]
+        if not read:
+            return "Whether another model reads the questions so is not known: none was asked."
+        first = sum(bool(one["agreed_at_first"]) for one in read)
+        agreed = sum("why" not in one for one in read)
+        model = str(read[0]["model"])
+        own = ", which made them too," if self.settings.get("model") == model else ""
+        return (
+            f"{plain(model)}{own} planned the calls from questions and documents: "
+            f"they came to the answer at first in {share(first, len(read))}, in the end in "
+            f"{share(agreed, len(read))}. {self.refused:,} that it alone spoke against are left "
+            "out."
+        )
 
     def overlaps(self) -> Section:
         """Which data the items were compared with, and what was found."""

@@ -46,9 +46,10 @@ TOGETHER = {
     "review": FLAGS,
     "show": ("item",),
     "direct_model": ("direct_samples", "direct_base_url", "direct_price"),
+    "checker": ("checker_base_url", "checker_price"),
 }
 """Flags that mean nothing without another one."""
-TOGETHER_WITH = {"review": "FOLDER", "show": "FOLDER", "direct_model": "NAME"}
+TOGETHER_WITH = {"review": "FOLDER", "show": "FOLDER", "direct_model": "NAME", "checker": "NAME"}
 ALONE = {"review": FLAGS, "show": ("item",)}
 """Flags that go with no others but these."""
 LIMITS = ("token_limit", "cost_limit", "run_token_limit", "run_cost_limit", "least_yield",
@@ -107,6 +108,12 @@ LIMITS = ("token_limit", "cost_limit", "run_token_limit", "run_cost_limit", "lea
               help="Times that --direct-model is asked each.")
 @click.option("--direct-base-url", help="Where --direct-model is asked.")
 @click.option("--direct-price", metavar="IN,OUT[,CACHED]", help="Of --direct-model, as --price.")
+@click.option("--checker", metavar="NAME",
+              help="Another model, asked as --model is: from the text and the tools' documents "
+              "alone it has to make calls that come to the same. What it reads otherwise goes back "
+              "as a repair; what stays so is rejected.")
+@click.option("--checker-base-url", help="Where --checker is asked.")
+@click.option("--checker-price", metavar="IN,OUT[,CACHED]", help="Of --checker, as --price.")
 @click.option("--cache", type=click.Path(file_okay=False, path_type=Path), metavar="FOLDER",
               help="Keep replies here too, and take those that are there: nothing that was paid "
               "for is asked for again, in whatever folder.")
@@ -267,6 +274,9 @@ async def _open(settings: Settings) -> None:
         choose(direct.model.removeprefix(PREFIX))
     elif direct is not None:
         async with opened(direct):
+            pass
+    if (checker := settings.of_checker()) is not None:
+        async with opened(checker):
             pass
 
 

@@ -28,7 +28,7 @@ from toolhop_tools.load import load, select
 
 KINDS = ("toolhop", KIND)
 OWN = ("from_items", "pool", "certificates", "depth", "width", "structure", "edges",
-       "distractors", "checker")  # fmt: skip
+       "distractors")  # fmt: skip
 """Flags that only nested tasks have."""
 UNUSED = (
     "seeds", "world", "hops", "examples", "official_safe", "executor", "ray_address",
@@ -50,7 +50,7 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 _OPTIONS = (
     click.option("--kind", type=click.Choice(KINDS), default="toolhop",
                  help="What is made: items with hops and tools that run, or nested tasks in "
-                 "NesTools' format, which the flags up to --checker are for."),
+                 "NesTools' format, which the flags up to --distractors are for."),
     click.option("--from", "from_items", metavar="DATA",
                  help="Nested tasks out of certified items."),
     click.option("--pool", metavar="DATA",
@@ -69,8 +69,6 @@ _OPTIONS = (
                  "makes sense."),
     click.option("--distractors", type=click.IntRange(0, 50), default=0,
                  help="Other tools shown for each tool of a task; NesTools has 5."),
-    click.option("--checker", metavar="NAME",
-                 help="Another model: it has to make the same calls from the text."),
 )
 
 
@@ -216,9 +214,10 @@ async def open_models(settings: NestSettings) -> None:
     Raises:
         NoSuchModel, NoKey, ModelFault, UnknownPrice: one cannot.
     """
-    for name in filter(None, (settings.model, settings.checker)):
-        async with opened(settings.model_copy(update={"model": name})):
-            pass
+    for own in (settings if settings.model else None, settings.of_checker()):
+        if own is not None:
+            async with opened(own):
+                pass
 
 
 def print_plan(seeds: Sequence[NestSeed], settings: NestSettings, *, as_json: bool) -> None:
@@ -228,7 +227,7 @@ def print_plan(seeds: Sequence[NestSeed], settings: NestSettings, *, as_json: bo
     doubtful = sum(seed.has_doubts for seed in seeds)
     replies = written_ + texts + doubtful + (texts if settings.checker else 0)
     facts = {
-        "model": settings.model, "checker": settings.checker, "tasks": len(seeds),
+        "model": settings.model, "checker": settings.checker or "", "tasks": len(seeds),
         "replies": replies, "repairs_a_stage": settings.repairs,
         "settings": settings.model_dump(mode="json"),
     }  # fmt: skip

@@ -31,11 +31,13 @@ FIGURES = ("replies", "input_tokens", "output_tokens", "cost_usd")
 
 def print_plan(seeds: Sequence[Seed], settings: Settings, *, as_json: bool) -> None:
     """What would be asked, where no reply has to be repaired."""
-    direct = settings.direct_samples if settings.direct_model else 0
-    least = [_replies(seed, seed.least) + direct for seed in seeds]
-    most = [_replies(seed, seed.most) + direct for seed in seeds]
+    beside = settings.direct_samples if settings.direct_model else 0
+    beside += bool(settings.checker)
+    least = [_replies(seed, seed.least) + beside for seed in seeds]
+    most = [_replies(seed, seed.most) + beside for seed in seeds]
     facts: dict[str, JSON] = {
         "model": settings.model,
+        "checker": settings.checker or "",
         "items": len(seeds),
         "replies_least": sum(least),
         "replies_most": sum(most),
@@ -50,6 +52,11 @@ def print_plan(seeds: Sequence[Seed], settings: Settings, *, as_json: bool) -> N
         f"replies without a repair: {sum(least):,} to {sum(most):,}; at most {settings.repairs} "
         "repairs a stage, and a stage may go back once"
     )
+    if settings.checker:
+        click.echo(
+            f"of these {settings.checker} writes {len(seeds):,}, one an item; where it reads an "
+            "item otherwise, one for each hop up to the one at fault, and one after each repair"
+        )
     click.echo("Nothing was asked. --estimate N makes N items and says what the rest will take.")
 
 
@@ -76,7 +83,9 @@ def print_funnel(console: Console, folder: Path, *, as_json: bool) -> None:
             for row in rows
         ]
         accepted = sum(one["accepted"] for one in books)
-        click.echo(json.dumps({"items": len(books), "accepted": accepted, "stages": plain}))
+        refused = sum(bool(one.get("refused")) for one in books)
+        counts = {"items": len(books), "accepted": accepted, "refused": refused}
+        click.echo(json.dumps({**counts, "stages": plain}))
         return
     table = Table(title="What passes, 95 % intervals (Wilson)", title_justify="left")
     for name in ("stage", "begun", "passed at first, %", "passed, %", "replies"):
@@ -93,6 +102,8 @@ def print_funnel(console: Console, folder: Path, *, as_json: bool) -> None:
     why = Counter(_place(one) for one in books if not one["accepted"])
     for place, count in why.most_common():
         console.print(f"rejected at {place}: {count}")
+    if refused := sum(bool(one.get("refused")) for one in books):
+        console.print(f"refused by the checker alone: {refused} ({folders.REFUSED})")
     costs = [one["cost_usd"] for one in books]
     tokens = sum(one["input_tokens"] + one["output_tokens"] for one in books)
     cost = "cost unknown" if None in costs else f"${sum(costs):.4f}"

@@ -100,7 +100,8 @@ class Asker:
             raise RunLimitReached(
                 "cost_limit",
                 "the cost of a reply is not known, so that --cost-limit cannot be kept; give "
-                "--price, or leave the limit out",
+                "--price (of other models --checker-price and --direct-price), or leave the limit "
+                "out",
             )
         if spent.cost_usd >= limits.cost_usd:
             raise ItemLimitReached(f"--cost-limit is reached: ${spent.cost_usd:.4f}")

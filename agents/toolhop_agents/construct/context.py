@@ -30,6 +30,8 @@ class Context:
     basis: Mapping[str, JSON]
     """How thoroughly is verified: part of each verdict's key."""
     direct: DirectCheck | None = None
+    checker: Asker | None = None
+    """Another model, which has to come to the answer too."""
     asked: int = 0
     memory: dict[str, Findings] = field(default_factory=dict)
     """Verdicts that items have in common."""

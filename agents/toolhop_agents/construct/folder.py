@@ -7,8 +7,9 @@
     certificates.jsonl   their certificates
     books.jsonl          a line an item: criteria with figures, steps, provenance, cost
     funnel.json          what passed, by stage
+    refused.jsonl        with a checker: items that it alone refused, official rows
 
-The last four are written anew at the end of each session, in the order of the seeds: the same
+The last ones are written anew at the end of each session, in the order of the seeds: the same
 seeds, settings and replies give the same bytes, whenever the process was killed.
 """
 
@@ -28,8 +29,8 @@ from toolhop_tools.construct.seeds import Seed, World
 from toolhop_tools.errors import ToolsError
 
 SETTINGS, SEEDS = "settings.json", "seeds.jsonl"
-ITEMS, CERTIFICATES, BOOKS, FUNNEL = (
-    "items.jsonl", "certificates.jsonl", "books.jsonl", "funnel.json",
+ITEMS, CERTIFICATES, BOOKS, FUNNEL, REFUSED = (
+    "items.jsonl", "certificates.jsonl", "books.jsonl", "funnel.json", "refused.jsonl",
 )  # fmt: skip
 
 

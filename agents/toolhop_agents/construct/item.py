@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias, cast
 
-from toolhop_agents.construct.ask import ItemLimitReached
+from toolhop_agents.construct.ask import Asker, ItemLimitReached
+from toolhop_agents.construct.check import ItemCheck
 from toolhop_agents.construct.context import Context
 from toolhop_agents.construct.direct import DirectCheck
 from toolhop_agents.construct.hop import Built, HopBuilder, Rejection
@@ -50,6 +51,8 @@ class Rejected:
     rejection: Rejection
     criteria: tuple[Judged, ...]
     steps: tuple[dict[str, JSON], ...]
+    refused: Item | None = None
+    """The last one of which all held but that another model comes to its answer."""
 
 
 Made: TypeAlias = Accepted | Rejected
@@ -73,6 +76,8 @@ class ItemBuilder:
     _rounds: int = 0
     _asking: Talk | None = None
     _certificate: Certificate | None = None
+    _check: ItemCheck | None = None
+    _refused: Item | None = None
 
     async def make(self) -> Made:
         """Go through all stages.
@@ -89,9 +94,10 @@ class ItemBuilder:
             # Its tools may be what does it: the next items go on.
             outcome = Rejection(Place(Stage.ACCEPT), f"the sandbox was lost: {fault}")
         steps = tuple(talk.step() for talk in self._talks())
+        steps += self._check.steps() if self._check else ()
         if isinstance(outcome, Rejection):
             last = self._accept_step(passed=False)
-            return Rejected(outcome, self.criteria, (*steps, *last))
+            return Rejected(outcome, self.criteria, (*steps, *last), self._refused)
         assert self._certificate is not None  # noqa: S101 -- an item is accepted with it
         last = self._accept_step(passed=True)
         plan = tuple(one.written() for one in self.built)
@@ -108,18 +114,21 @@ class ItemBuilder:
         return [{**step, "passed": passed, "returned": False, "checks": failed}]
 
     async def _make(self) -> Item | Rejection:
+        made = await self._planned()
+        if isinstance(made, Rejection) and self._goes_back(made):
+            self.talks[0].send_back(made.problems)
+            made = await self._planned()
+        return made
+
+    async def _planned(self) -> Item | Rejection:
+        """From a plan, as it is or repaired, to the end."""
         plan = await self._plan()
         if isinstance(plan, Rejection):
             return plan
         stopped = await self._hops(plan)
-        if stopped is not None and self._goes_back(stopped):
-            self.talks[0].send_back(stopped.problems)
-            plan = await self._plan()
-            if isinstance(plan, Rejection):
-                return plan
-            stopped = await self._hops(plan)
         if stopped is not None:
             return stopped
+        self._asking = None
         question = await self._question()
         while not isinstance(question, Rejection):
             self._rounds += 1
@@ -135,7 +144,8 @@ class ItemBuilder:
     def _goes_back(self, stopped: Rejection) -> bool:
         """Whether it is the plan that has to be repaired: blamed, or a stage before the first."""
         first = stopped.place.stage in {Stage.DECOMPOSE, Stage.TOOL}
-        return first and bool(self.talks) and bool(stopped.problems)
+        planned = bool(self.talks) and self.talks[0].place.stage is Stage.DECOMPOSE
+        return first and planned and bool(stopped.problems)
 
     async def _hops(self, plan: Decomposition) -> Rejection | None:
         """Build the hops; why that ends, where it does."""
@@ -292,8 +302,21 @@ class ItemBuilder:
             for row in figures["criteria"]
         )
         self._certificate = from_json(figures["certificate"])
+        if found.ok and context.checker is not None:
+            found += await self._rebuilt(item, context.checker)
         if found.ok and context.direct is not None:
             found += await self._direct(item, context.direct)
+        return found
+
+    async def _rebuilt(self, item: Item, checker: Asker) -> Findings:
+        """Before what a model knows without tools: a repair changes the question that it is
+        asked.
+        """
+        self._check = self._check or ItemCheck(self.context, checker)
+        plan = [one.question for one in self.built]
+        one, found = await self._check.judge(item, plan)
+        self.criteria = (*self.criteria, one)
+        self._refused = None if found.ok else item
         return found
 
     async def _direct(self, item: Item, direct: DirectCheck) -> Findings:

@@ -77,6 +77,10 @@ class Settings(BaseModel):
     direct_base_url: str | None = None
     direct_price: str | None = None
     direct_samples: int = 1
+    checker: str | None = None
+    """Has to come to what was made, from its text alone."""
+    checker_base_url: str | None = None
+    checker_price: str | None = None
     cache: Path | None = None
     """Of replies, for several folders."""
     least_yield: float = 0.1
@@ -95,6 +99,13 @@ class Settings(BaseModel):
             return None
         own = {"base_url": self.direct_base_url, "price": self.direct_price}
         return self.model_copy(update={"model": self.direct_model, **own})
+
+    def of_checker(self) -> Settings | None:
+        """How the checker is asked; None where there is none. It is to read, not to invent."""
+        if not self.checker:
+            return None
+        own = {"base_url": self.checker_base_url, "price": self.checker_price, "temperature": 0.0}
+        return self.model_copy(update={"model": self.checker, **own})
 
 
 @dataclass
@@ -198,7 +209,8 @@ class Session:
 
     def key(self, seed: Seed) -> str:
         """Of a finished item in the ledger."""
-        return key_of(seed.digest, self.settings.model, self.prompts.digest, VERSION)
+        checker: list[JSON] = [self.settings.checker] if self.settings.checker else []
+        return key_of(seed.digest, self.settings.model, self.prompts.digest, VERSION, *checker)
 
     async def _make(self, left: Sequence[Seed], ended: Ended) -> None:
         waiting = iter(left)
@@ -245,15 +257,18 @@ class Session:
     async def asker(self, stack: AsyncExitStack, spending: Spending) -> Asker:
         """The model, with its ledger and its budget."""
         settings = self.settings
-        asked: dict[str, JSON] = {
-            "temperature": settings.temperature,
-            "max_tokens": settings.max_tokens,
-            "base_url": settings.base_url,
-        }
         model = await stack.enter_async_context(opened(settings))
         limits = ItemLimits(settings.token_limit, settings.cost_limit)
         cache = ResponseCache.open(settings.cache) if settings.cache else None
-        return Asker(model, asked, self.ledger, spending, limits, cache)
+        return Asker(model, _asked(settings), self.ledger, spending, limits, cache)
+
+    async def checker(self, stack: AsyncExitStack, asker: Asker) -> Asker | None:
+        """The model that reads what was made; its replies are in the same ledger and budget."""
+        wanted = self.settings.of_checker()
+        if wanted is None:
+            return None
+        model = await stack.enter_async_context(opened(wanted))
+        return replace(asker, model=model, settings=_asked(wanted))
 
     async def _direct(self, stack: AsyncExitStack, asker: Asker) -> DirectCheck | None:
         wanted = self.settings.of_direct()
@@ -279,10 +294,11 @@ class Session:
     async def maker(self, stack: AsyncExitStack, asker: Asker) -> Maker:
         """What makes one item, with all that it needs open."""
         direct = await self._direct(stack, asker)
+        checker = await self.checker(stack, asker)
         shop = await self.workshop(stack)
 
         async def make(seed: Seed, asker: Asker) -> dict[str, JSON]:
-            return await self._one(seed, asker, direct, shop)
+            return await self._one(seed, asker, direct, checker, shop)
 
         return make
 
@@ -291,18 +307,21 @@ class Session:
         seed: Seed,
         asker: Asker,
         direct: DirectCheck | None,
+        checker: Asker | None,
         shop: Workshop,
     ) -> dict[str, JSON]:
         settings = self.settings
         basis: dict[str, JSON] = {**asdict(shop.verifier.basis), "examples": settings.examples}
         context = Context(
-            seed, self.prompts, asker, shop.verifier, settings.repairs, basis, direct,
+            seed, self.prompts, asker, shop.verifier, settings.repairs, basis, direct, checker,
             memory=self.memory,
         )  # fmt: skip
         made = await ItemBuilder(context, shop.rooms, settings.official_safe).make()
         row = of_books(seed, made)
         if isinstance(made, Accepted):
             [row["row"]] = to_rows(DataSet("made", "", (made.item,)))
+        elif made.refused is not None:
+            [row["refused"]] = to_rows(DataSet("made", "", (made.refused,)))
         return row
 
     def _enough(self) -> None:
@@ -333,6 +352,9 @@ class Session:
         accepted = [row for _, row in finished if row["item"] in kept]
         folders.write_lines(home / folders.ITEMS, (row["row"] for row in accepted))
         folders.write_lines(home / folders.CERTIFICATES, (row["certificate"] for row in accepted))
+        if settings.checker:
+            refused = (row["refused"] for _, row in finished if "refused" in row)
+            folders.write_lines(home / folders.REFUSED, refused)
         folders.write_lines(home / folders.BOOKS, books)
         folders.write_text(home / folders.FUNNEL, json.dumps(counts(books), indent=1))
         ended.accepted = len(accepted)
@@ -350,6 +372,10 @@ class Session:
             plain["criteria"] = [*row["criteria"], one.to_json()]
         if why:
             plain |= {"accepted": False, "place": ["accept", 0], "why": f"it is {why}"}
+        if self.settings.checker:
+            plain["checker"] = self.settings.checker
+        if "refused" in row:
+            plain["refused"] = True
         spent = spent_in(self.ledger, seed.id)
         return {
             **plain,
@@ -366,6 +392,15 @@ class Session:
             "output_tokens": spent.output_tokens,
             "cost_usd": spent.cost_usd,
         }
+
+
+def _asked(settings: Settings) -> dict[str, JSON]:
+    """What a model is asked with, for the keys of its replies."""
+    return {
+        "temperature": settings.temperature,
+        "max_tokens": settings.max_tokens,
+        "base_url": settings.base_url,
+    }
 
 
 def basis_of(settings: Settings) -> Basis:

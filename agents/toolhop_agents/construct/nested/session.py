@@ -15,7 +15,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AsyncExitStack
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from random import Random
 from typing import Any, Literal, cast
@@ -27,7 +27,7 @@ from toolhop_agents.construct.ask import Asker
 from toolhop_agents.construct.context import Context
 from toolhop_agents.construct.ledger import StepLedger, key_of
 from toolhop_agents.construct.nested.build import NestBuilder
-from toolhop_agents.construct.session import Ended, Maker, Session, Settings, counts, opened
+from toolhop_agents.construct.session import Ended, Maker, Session, Settings, counts
 from toolhop_agents.runs.ledger import Ledger as Spending
 from toolhop_env.messages import Message, Reply
 from toolhop_sandbox.outcome import JSON
@@ -55,8 +55,6 @@ class NestSettings(Settings):
     kind: Literal["nestools"] = "nestools"
     model: str = ""
     """Empty where drafts keep the text made by rule."""
-    checker: str = ""
-    """The model that rebuilds the calls; empty for none."""
     distractors: int = 0
     """For each tool of a task."""
     made_from: dict[str, Any] = Field(default_factory=dict)
@@ -123,7 +121,7 @@ class NestSession(Session):
     def key(self, seed: Seed) -> str:
         """Of a finished task in the ledger."""
         settings = self.nested
-        parts: list[JSON] = [KIND, seed.digest, settings.model, settings.checker]
+        parts: list[JSON] = [KIND, seed.digest, settings.model, settings.checker or ""]
         return key_of(*parts, self.prompts.digest, VERSION)
 
     async def asker(self, stack: AsyncExitStack, spending: Spending) -> Asker:
@@ -135,17 +133,11 @@ class NestSession(Session):
     async def maker(self, stack: AsyncExitStack, asker: Asker) -> Maker:
         """What makes one task; nothing is run for it any more."""
         settings = self.nested
-        second = None
-        if settings.checker:
-            own = settings.model_copy(update={"model": settings.checker, "temperature": 0.0})
-            second = await stack.enter_async_context(opened(own))
+        second = await self.checker(stack, asker)
 
         async def make(seed: Seed, asker: Asker) -> dict[str, JSON]:
             context = self._context(seed, asker)
-            checker = None
-            if second is not None:
-                given: dict[str, JSON] = {**asker.settings, "temperature": 0.0}
-                checker = self._context(seed, replace(asker, model=second, settings=given))
+            checker = self._context(seed, second) if second is not None else None
             nest_seed = cast("NestSeed", seed)
             return await NestBuilder(context, nest_seed, checker, bool(settings.model)).make()
 
@@ -249,7 +241,7 @@ class NestSession(Session):
             book["criteria"] = [*criteria, last]
         if why:
             book |= {"place": ["accept", 0], "why": f"it is {why}"}
-        return {**book, "way": seed.way.value, "checker": self.nested.checker}
+        return {**book, "way": seed.way.value, "checker": self.nested.checker or ""}
 
 
 def prompt_of(task: str, tools: Iterable[tuple[int, Api]]) -> str:

@@ -13,7 +13,7 @@ from toolhop_agents.models.base import NoSuchModel
 from toolhop_agents.models.exchange import priced
 from toolhop_agents.models.loopback import RequestResponder
 from toolhop_agents.models.prices import Price
-from toolhop_agents.scripted.constructor import honest, nest
+from toolhop_agents.scripted.constructor import honest, nest, reader
 from toolhop_agents.scripted.constructor.atlas import journey
 from toolhop_agents.scripted.constructor.hostile import KINDS, LATER
 from toolhop_agents.scripted.constructor.nest_plants import READ
@@ -103,6 +103,10 @@ CONSTRUCTORS: Mapping[str, str] = {
     "faulty": "plants each kind of fault in turn, by the number of the item",
     "faulty:KIND": "plants one kind of fault, and repairs it when it is named",
     "faulty:KIND:stubborn": "plants one kind of fault in every reply",
+    "wrong": "as a checker, always makes other calls; honest else, as the next three",
+    "refuses": "as a checker, always says that no tool gives it",
+    "malformed": "as a checker, replies in plain words",
+    "orders": "as a checker, replies with orders, names and values that nothing may follow",
 }
 
 
@@ -112,7 +116,24 @@ def script(name: str) -> Script:
     Raises:
         NoSuchModel: there is none.
     """
+    play = _constructor(name)
+    reads = reader.READERS.get(name, reader.honest)
+
+    def reply(inputs: Mapping[str, Any], repairs: Sequence[str]) -> str:
+        return reads(inputs) if reader.asked(inputs) else play(inputs, repairs)
+
+    return reply
+
+
+def _constructor(name: str) -> Script:
+    """What a name replies to all but the reading of an item.
+
+    Raises:
+        NoSuchModel: there is none.
+    """
     kind, _, rest = name.partition(":")
+    if name in reader.READERS:
+        return _honest
     if name in {"honest", "clumsy", "faulty"}:
         return {"honest": _honest, "clumsy": _clumsy, "faulty": _by_number}[name]
     plant, _, form = rest.partition(":")
