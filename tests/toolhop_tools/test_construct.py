@@ -128,7 +128,7 @@ def document(**more: object) -> NewTool:
     key = {"type": "string", "description": "Name of the country."}
     parameters = {"type": "object", "properties": {"country": key}, "required": ["country"],
                   "additionalProperties": False}  # fmt: skip
-    tool = {"name": "look_up", "description": "Looks up the code of a country.",
+    tool = {"name": "look_up", "description": "Looks up the calling code of a country.",
             "parameters": parameters, **more}  # fmt: skip
     return NewTool.model_validate(
         {"analysis": "", "kind": "lookup", "tool": tool, "arguments": {"country": "{1}"}}

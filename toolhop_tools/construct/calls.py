@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from decimal import Decimal
@@ -11,10 +12,11 @@ from toolhop_tools.construct.documents import invalid_call
 from toolhop_tools.construct.replies import GoldArguments, NewTool
 from toolhop_tools.construct.stages import Findings, judged
 from toolhop_tools.construct.text import beside_the_value, references, same, texts
+from toolhop_tools.construct.wording import like, senses
 from toolhop_tools.failures import tells_of_error
 from toolhop_tools.model import ToolSchema
 from toolhop_tools.reading import leaf_text, read_result
-from toolhop_tools.words import as_text, number_of, words
+from toolhop_tools.words import as_text, number_of, parts_of, scalars, words
 
 LONGEST, SENTENCE, NOISE = 120, 5, 15
 """Characters of an answer; words of one that may be a sentence; digits of one that is not whole,
@@ -70,8 +72,11 @@ def answer_of(outcome: Outcome, path: Sequence[str | int]) -> str | None:
     if not isinstance(outcome, Returned):
         return None
     value = read_result(outcome.json_text)
-    if tells_of_error(value):
-        return None
+    return None if tells_of_error(value) else _scalar(_at(value, path))
+
+
+def _at(value: JSON, path: Sequence[str | int]) -> JSON:
+    """The part of a value at a path; None where there is none."""
     for step in path:
         if isinstance(value, dict) and step in value:
             value = value[str(step)]
@@ -79,7 +84,7 @@ def answer_of(outcome: Outcome, path: Sequence[str | int]) -> str | None:
             value = value[step]
         else:
             return None
-    return _scalar(value)
+    return value
 
 
 def _scalar(value: JSON) -> str | None:
@@ -122,7 +127,12 @@ def _repeats(said: Sequence[str], question: str) -> bool:
 
 
 def answer_findings(
-    answer: str | None, noted: str, facts: JSON, seed_answer: str, question: str
+    answer: str | None,
+    noted: str,
+    facts: JSON,
+    seed_answer: str,
+    question: str,
+    path: Sequence[str | int] = (),
 ) -> Findings:
     """The checks of what the gold call gave.
 
@@ -132,15 +142,66 @@ def answer_findings(
         facts: what table or pairs say of the call; None where they say nothing.
         seed_answer: the seed's own, empty where it has none.
         question: the sub-question, which must not say it.
+        path: where in the result, and in a pair's, the answer stands.
     """
+    if isinstance(facts, dict | list):
+        facts = part if isinstance(part := _at(facts, path), int | float | str) else facts
     if answer is None:
         return judged("runs", [f"The call gives no answer at answer_path: it gives {noted}"])
     wrong = [*_no_answer(answer, question, seed_answer)]
-    if facts is not None and not same(as_text(facts), answer):
-        wrong.append(f"The call gives {answer!r}; the facts say {as_text(facts)!r}.")
+    if facts is not None and not same(said := _shown(facts), answer):
+        wrong.append(f"The call gives {answer!r}; the facts say {said!r}.")
     if seed_answer and not same(seed_answer, answer):
         wrong.append(f"The call gives {answer!r}; the seed says {seed_answer!r}.")
     return judged("runs", ()) + judged("answer", wrong)
+
+
+def _shown(value: JSON) -> str:
+    whole = isinstance(value, dict | list)
+    return json.dumps(value, ensure_ascii=False) if whole else as_text(value)
+
+
+_ANY_KEY = frozenset(["answer", "output", "result", "results", "value", "values"])
+
+
+def part_findings(
+    outcome: Outcome, path: Sequence[str | int], arguments: Mapping[str, JSON], question: str
+) -> Findings:
+    """Whether the part of a result that is the answer is the one that is asked for, by its key."""
+    return judged("part-as-asked", _other_part(outcome, path, arguments, question))
+
+
+def _other_part(
+    outcome: Outcome, path: Sequence[str | int], arguments: Mapping[str, JSON], question: str
+) -> Iterator[str]:
+    value = read_result(outcome.json_text) if isinstance(outcome, Returned) else None
+    given, key = texts(dict(arguments)), path[-1] if path else ""
+    if not isinstance(key, str) or not key:
+        return
+    others = [
+        str(one[-1])
+        for one, leaf in scalars(value)
+        if one and isinstance(one[-1], str) and one[-1] != key and as_text(leaf) not in given
+    ]
+    own, asked = _likeness(key, question), senses(question)
+    better = [one for one in others if _likeness(one, question) > own]
+    foreign = [one for name, listed in senses(" ".join(parts_of(key))).items() for one in listed
+               if name not in asked]  # fmt: skip
+    if others and not {*parts_of(key)} & _ANY_KEY and (better or foreign):
+        other = (better or others)[0]
+        yield (
+            f"answer_path takes {key!r}, and the result has {other!r} beside it: take the part "
+            "that the sub-question asks for, or name the parts in its words."
+        )
+
+
+def _likeness(key: str, question: str) -> float:
+    """The share of a key's words that the question has, or a word of their sense."""
+    asked, said = senses(question), words(question)
+    parts = parts_of(key)
+    return sum(like([one], said) or bool(senses(one).keys() & asked) for one in parts) / max(
+        1, len(parts)
+    )
 
 
 def literals(arguments: Mapping[str, JSON], options: frozenset[str]) -> list[str]:

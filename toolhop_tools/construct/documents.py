@@ -17,6 +17,7 @@ from toolhop_tools.construct.promises import disagreements, misnamed
 from toolhop_tools.construct.replies import NewTool, ToolDocument
 from toolhop_tools.construct.stages import Findings, judged
 from toolhop_tools.construct.text import resolved, share, texts
+from toolhop_tools.construct.wording import unspoken
 from toolhop_tools.declared import compiled, declared, fits, required
 from toolhop_tools.model import ToolSchema
 from toolhop_tools.words import as_text, number_of, scalars, words
@@ -70,6 +71,7 @@ def document_findings(
         + judged("says-what-is-asked", _unlike(reply.tool, question, answers))
         + judged("name-of-its-work", misnamed(schema_of(reply.tool), question))
         + judged("every-number-used", () if of_seed else _unused(reply, question, answers))
+        + judged("every-word-known", () if of_seed else _unspoken(reply, question, answers))
         + judged("own-document", _alike(schema_of(reply.tool), earlier))
         + judged("no-earlier-answer", earlier_answers(schema_of(reply.tool), answers))
     )
@@ -232,6 +234,25 @@ def _unused(reply: NewTool, question: str, answers: Sequence[str]) -> Iterator[s
             f"The sub-question says {number}, and neither the call nor the document has it: the "
             "answer may be another one under that condition."
         )
+
+
+def _unspoken(reply: NewTool, question: str, answers: Sequence[str]) -> Iterator[str]:
+    """A word that changes what is asked, of which the tool knows nothing."""
+    known = f"{all_said(schema_of(reply.tool), reply.arguments)} {' '.join(answers)}"
+    given = [value for _, value in scalars(reply.arguments)]
+    return unspoken(
+        question,
+        known,
+        computes=reply.kind == "compute",
+        off=any(one is False for one in given),
+        numbered=any(isinstance(one, int) and not isinstance(one, bool) for one in given),
+    )
+
+
+def all_said(document: ToolSchema, arguments: Mapping[str, JSON]) -> str:
+    """All words of a document and of a call."""
+    parts = (*_texts(dict(document.parameters), 0), *arguments, *texts(dict(arguments)))
+    return " ".join((document.name, document.description, *parts)).replace("_", " ")
 
 
 def numbers_beside(question: str, known: str) -> list[str]:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from toolhop_sandbox.outcome import JSON
 from toolhop_tools.construct.documents import invalid_call
+from toolhop_tools.construct.edges import unshown
 from toolhop_tools.construct.replies import Pair, Pairs, Records
 from toolhop_tools.construct.stages import Findings, judged
 from toolhop_tools.construct.text import beside_the_value, same, share
@@ -130,6 +131,7 @@ def facts_findings(
             + judged("distinct", _constant(reply))
             + judged("gold", _unsaid(reply, wanted))
             + judged("reaches-the-limits", _narrow(reply, parameters))
+            + judged("shows-the-edges", unshown(reply.pairs, parameters))
             + judged("bare-answer", _remarked(reply, wanted))
         )
     fields = judged("fields", _fields(reply))

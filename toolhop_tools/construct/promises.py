@@ -26,9 +26,13 @@ _DEFAULT = re.compile(
 )
 _OFFERED = re.compile(
     r"\b(?:such as|e\.g\.,?|for example,?|for instance,?) "
-    r"(?:[\"'`]([^\"'`]{1,60})[\"'`]|([A-Z]\w*(?: [A-Z]\w*)*|\d[\w.-]*\w|\d))"
+    r"(?:[\"'`]([^\"'`]{1,60})[\"'`]"
+    r"|([A-Z]\w*(?: (?:(?:of|the|de|and|in|on) )*[A-Z]\w*)*|\d[\w.:/-]*\w|\d))"
 )
 """A value that a text offers: in quotes, or with a capital or digit in front."""
+_PART_OF_VALUE = re.compile(
+    r"\b(?:prefix(?:es)?|suffix(?:es)?|titles?|endings?|words?|letters?|signs?|parts?) $"
+)
 _RETURNED = re.compile(
     r"\b(?i:returns?|gives?|yields?|(?:result|output) is|as) (?:an? |the )?(?:\w+ )?"
     r"(object|dictionary|dict|mapping|list|array|null|None)\b"
@@ -153,8 +157,10 @@ def offered(document: ToolSchema) -> list[tuple[str, JSON]]:
         listed = schema.get("examples")
         found += [(name, one) for one in (listed if isinstance(listed, list) else [])]
         if schema.get("type") == "string" and "enum" not in schema:
-            for quoted, plain in _OFFERED.findall(str(schema.get("description", ""))):
-                found.append((name, quoted or plain))
+            text = str(schema.get("description", ""))
+            for one in _OFFERED.finditer(text):
+                if not _PART_OF_VALUE.search(text[: one.start()]):
+                    found.append((name, one[1] or one[2]))
     return found
 
 

@@ -6,10 +6,11 @@ from collections.abc import Iterator, Sequence
 
 from toolhop_tools.construct.calls import literals
 from toolhop_tools.construct.code import choices
-from toolhop_tools.construct.documents import content, numbers_beside
+from toolhop_tools.construct.documents import all_said, content, numbers_beside
 from toolhop_tools.construct.giveaway import gives_away
 from toolhop_tools.construct.stages import Findings, judged
 from toolhop_tools.construct.text import references, says, share, texts
+from toolhop_tools.construct.wording import misattached, turned
 from toolhop_tools.model import Hop
 
 SHORTEST, LONGEST = 15, 1_500
@@ -32,6 +33,8 @@ def question_findings(
         + judged("words-of-each-hop", _silent(question, plan or ()))
         + judged("holds-every-value", _lacking(question, hops))
         + judged("every-number-used", _unused(question, hops) if plan is not None else ())
+        + judged("same-operations", _turned(question, hops, plan) if plan else ())
+        + judged("asked-of-the-same", misattached(question, plan, _starts(hops)) if plan else ())
         + judged("no-sub-answer", _given_away(question, hops))
         + judged("no-tool-name", _tools(question, hops))
     )
@@ -70,6 +73,19 @@ def _silent(question: str, plan: Sequence[str]) -> Iterator[str]:
                 f"It has no word of what hop {number} asks ({', '.join(sorted(wanted))}): say what "
                 "that hop finds in its own words."
             )
+
+
+def _turned(question: str, hops: Sequence[Hop], plan: Sequence[str]) -> Iterator[str]:
+    said = (all_said(hop.tool.schema, hop.gold.arguments if hop.gold else {}) for hop in hops)
+    return turned(question, plan, " ".join(said))
+
+
+def _starts(hops: Sequence[Hop]) -> dict[int, list[str]]:
+    """By hop: the values that the question has to say."""
+    return {
+        number: literals(hop.gold.arguments if hop.gold else {}, frozenset())
+        for number, hop in enumerate(hops, 1)
+    }
 
 
 def _lacking(question: str, hops: Sequence[Hop]) -> Iterator[str]:

@@ -19,10 +19,12 @@ from toolhop_tools.certify.judging import judge
 from toolhop_tools.certify.model import Basis, HopProof
 from toolhop_tools.certify.prove import MOST_LOST
 from toolhop_tools.certify.search import Search
+from toolhop_tools.construct.claims import cut_off, unlike_arguments
 from toolhop_tools.construct.code import choices
 from toolhop_tools.construct.facts import as_pairs, by_choice, moved, table
 from toolhop_tools.construct.giveaway import gives_away
-from toolhop_tools.construct.promises import offered, other_shape, recased
+from toolhop_tools.construct.promised import FAILED, said_of_records, trials
+from toolhop_tools.construct.promises import other_shape
 from toolhop_tools.construct.replies import Pairs, Records
 from toolhop_tools.construct.stages import Findings, Problem, judged
 from toolhop_tools.construct.text import says
@@ -48,6 +50,8 @@ from toolhop_tools.words import as_text, bare
 FEW = 5
 """Calls with other numbers that have to be made before all of them failing says something."""
 TOLD_CHARS = 600
+MOST = 4
+"""Broken promises that a repair is told of at a time."""
 AS_PROMISED = "as-promised"
 """The check of a document by calls: a repair may change either."""
 
@@ -140,38 +144,28 @@ class Verifier:
         )
 
     async def as_promised(self, tool: Tool, facts: Records | Pairs) -> Findings:
-        """Whether calls bear out what the document says of examples, of case and of results."""
+        """Whether calls bear out what the document says of values, choices and results."""
         schema = tool.schema
         plain = [dict(pair.arguments) for pair in as_pairs(facts)]
         chosen = [{**plain[0], name: one} for name, one in choices(schema.parameters)]
-        tried = [(name, one, [{**call, name: one} for call in plain])
-                 for name, one in offered(schema)]  # fmt: skip
-        cased = [(call, other) for call in plain for other in recased(schema, call)]
-        sets = [*plain, *chosen, *(call for _, _, calls in tried for call in calls)]
-        sets += [other for _, other in cased]
-        found = dict(
-            zip(map(canonical, sets), await self.outcomes(tool.program, sets), strict=True)
-        )
-        results = [
-            read_result(outcome.json_text)
-            for outcome in (found[canonical(call)] for call in (*plain, *chosen))
-            if isinstance(outcome, Returned) and not _fails(outcome)
-        ]
+        tried = [*trials(schema, plain, partial(called, tool.name))]
+        sets = {canonical(one): one for one in [*plain, *chosen]}
+        sets |= {canonical(call): call for trial in tried for call in trial.calls}
+        outcomes = await self.outcomes(tool.program, [*sets.values()])
+        found = dict(zip(sets, map(_result, outcomes), strict=True))
+        results = [found[canonical(one)] for one in [*plain, *chosen]]
+        results = [one for one in results if not tells_of_error(one)]
         noted = [*other_shape(schema, results)]
-        noted += [
-            f"The document offers {name}={one!r}, and every call with it fails: offer what works."
-            for name, one, calls in tried
-            if all(_fails(found[canonical(call)]) for call in calls)
-        ]
-        for call, other in cased:
-            first, second = (_seen(found[canonical(one)]).casefold() for one in (call, other))
-            if first != second:
-                noted.append(
-                    f"Case is said not to count; {called(tool.name, call)} gives {first}, "
-                    f"{called(tool.name, other)} gives {second[:TOLD_CHARS]}"
-                )
-                break
-        return judged(AS_PROMISED, noted)
+        lookup = isinstance(facts, Records)
+        noted += unlike_arguments(schema, plain, all_of=lookup)
+        if isinstance(facts, Records):
+            keys = [*facts.lookup.parameters, *facts.lookup.parameters.values()]
+            noted += said_of_records(schema, facts.records, keys, results)
+        by_code: list[str] = []
+        for trial in tried:
+            said = trial.wrong([found[canonical(call)] for call in trial.calls])
+            (by_code if trial.of_code else noted).extend([said] if said else [])
+        return judged(AS_PROMISED, noted[:MOST]) + judged("as-documented", by_code[:MOST])
 
     async def _silent(self, tool: Tool, facts: Records) -> list[str]:
         """What is wrong with the answer to keys that no record has."""
@@ -196,6 +190,11 @@ class Verifier:
                 noted.append(f"{call} gives {came(outcome)}; without a record it gives {rule}")
             elif isinstance(value, dict) and len(value) > 1:
                 noted.append(f"{call} gives {came(outcome)}: an error is its message alone.")
+            elif lacking := cut_off(text, known):
+                noted.append(
+                    f"{call} gives {came(outcome)}: {lacking!r} is known as well; list all, or say "
+                    "that there are more."
+                )
             elif given := [one for one in answers if one not in known and gives_away(text, one)]:
                 noted.append(
                     f"{call} gives {came(outcome)}: it gives the answer {given[0]!r} away."
@@ -333,6 +332,14 @@ async def prove(sandbox: Sandbox, basis: Basis, task: Task, name: str) -> HopPro
     raise AssertionError
 
 
+def _result(outcome: Outcome | None) -> JSON:
+    """What came of a call, as a value; an error where nothing came."""
+    if not isinstance(outcome, Returned):
+        return FAILED
+    value = read_result(outcome.json_text)
+    return FAILED if tells_of_error(value) else value
+
+
 def _fails(outcome: Outcome | None) -> bool:
     if not isinstance(outcome, Returned):
         return True
@@ -346,7 +353,8 @@ def _gives(outcome: Outcome | None, wanted: JSON, arguments: dict[str, JSON]) ->
     if canonical(value) == canonical(wanted):
         return True
     if isinstance(wanted, dict | list):
-        return False
+        # Whoever writes a pair does not know the words of an error.
+        return tells_of_error(wanted) and tells_of_error(value)
     return judge(leaf_text(wanted), value, arguments) is not None
 
 

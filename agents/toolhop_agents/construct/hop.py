@@ -14,7 +14,7 @@ from toolhop_tools.certify.candidates import Task
 from toolhop_tools.certify.model import HopProof, HopVerdict
 from toolhop_tools.certify.prove import asked
 from toolhop_tools.construct.accept import lucky
-from toolhop_tools.construct.calls import answer_findings, answer_of, call_findings
+from toolhop_tools.construct.calls import answer_findings, answer_of, call_findings, part_findings
 from toolhop_tools.construct.code import code_findings, no_gold, program
 from toolhop_tools.construct.documents import (
     document_findings,
@@ -315,8 +315,10 @@ class HopBuilder:
         self._others = tuple(dict.fromkeys(one for one in others if one and one != answer))
         question = filled(self.question, self.answers)
         found += answer_findings(
-            answer, came(outcomes[0]), expected(self._facts, arguments), self.seed_answer, question
-        )
+            answer, came(outcomes[0]), expected(self._facts, arguments), self.seed_answer, question,
+            call.answer_path,
+        )  # fmt: skip
+        found += part_findings(outcomes[0], call.answer_path, arguments, question)
         if answer is None or not found.ok:
             return found
         self._answer = answer

@@ -23,10 +23,12 @@ from toolhop_tools.construct.accept import (
     lucky,
     solved,
 )
+from toolhop_tools.construct.ahead import contradictions, tells_ahead
 from toolhop_tools.construct.calls import answer_of
 from toolhop_tools.construct.code import choices
-from toolhop_tools.construct.documents import given_away
+from toolhop_tools.construct.documents import all_said, given_away
 from toolhop_tools.construct.facts import other_calls
+from toolhop_tools.construct.replies import Records
 from toolhop_tools.construct.seeds import forbids
 from toolhop_tools.construct.stages import Findings, Place, Stage, judged
 from toolhop_tools.construct.text import resolved, same, texts
@@ -158,20 +160,27 @@ class Proof:
         starts = [one.arguments, *other_calls(one.facts, one.arguments, SIBLINGS)]
         chains = [await self._chain(at - 1, start) for start in starts]
         known = [(start, chain) for start, chain in zip(starts, chains, strict=True) if chain]
-        for name, value in choices(one.schema.parameters):
-            sets = [{**start, name: value} for start, _ in known]
+        options = [{}, *({name: value} for name, value in choices(one.schema.parameters))]
+        for option in options if known else ():
+            sets = [{**start, **option} for start, _ in known]
             outcomes = await self.context.verifier.call(one.tool.program, sets)
             leaves = [_leaves(outcome) for outcome in outcomes]
             for later in range(at, len(self.built)):
                 answers = [chain[later] for _, chain in known]
-                if all(
-                    any(same(answer, leaf) for leaf in own)
-                    for answer, own in zip(answers, leaves, strict=True)
-                ):
+                if answers and tells_ahead(leaves, answers):
                     call = called(one.tool.name, sets[0])
-                    return [f"A shortcut is open: {call} gives {answers[0]!r}, the answer of hop "
-                            f"{later + 1}; leave that to its own tool."]  # fmt: skip
-        return []
+                    return [
+                        f"A shortcut is open: {call} gives {answers[0]!r}, or a text that says "
+                        f"it, the answer of hop {later + 1}; leave that to its own tool."
+                    ]
+        return [
+            text
+            for later in self.built[at:]
+            if isinstance(one.facts, Records) and isinstance(later.facts, Records)
+            for text in contradictions(
+                one.facts, later.facts, all_said(one.schema, {}), [b.answer for b in self.built]
+            )
+        ][:1]
 
     async def _sibling(self, item: Item) -> None:
         """Walk the chain from other records of the hops that it begins with."""

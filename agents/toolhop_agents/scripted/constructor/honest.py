@@ -137,6 +137,8 @@ def _facts(plan: Journey, hop: int, item: str, call: Mapping[str, Any]) -> Reply
     while len(pairs) < PAIRS:
         arguments, result = _PAIRS[step.tool](rng)
         pairs[repr(arguments)] = {"arguments": arguments, "result": result}
+    for arguments, result in _EDGES[step.tool]:
+        pairs[repr(arguments)] = {"arguments": dict(arguments), "result": result}
     asked = {"arguments": dict(call), "result": step.work(call[step.argument], drawn)}
     return {"pairs": [*(one for key, one in pairs.items() if key != repr(call)), asked]}
 
@@ -193,6 +195,27 @@ def _wide_shift(rng: random.Random) -> tuple[Reply, Any]:
     return {"date": day, "amount": amount}, shifted(day, amount)
 
 
+_EDGES: dict[str, list[tuple[Reply, Any]]] = {
+    "sum_digits": [
+        ({"number": 0}, 0), ({"number": -305}, 8), ({"number": 9875, "until_single": True}, 2),
+    ],
+    "write_in_base": [
+        ({"number": 0, "base": 3}, "0"), ({"number": -5, "base": 2}, "-101"),
+        ({"number": 1295, "base": 36}, "ZZ"),
+        ({"number": 255, "base": 16, "uppercase": False}, "ff"),
+    ],
+    "total_letter_places": [
+        ({"text": "É b"}, 2), ({"text": "Ab", "reverse": True}, 51), ({"text": "Zoé"}, 41),
+    ],
+    "shift_date": [
+        ({"date": "2023-12-31", "amount": 0}, "2023-12-31"),
+        ({"date": "2024-03-01", "amount": -1}, "2024-02-29"),
+        ({"date": "1999-01-31", "amount": 2, "unit": "weeks"}, "1999-02-14"),
+        ({"date": "1999-01-31", "amount": 1, "unit": "months"}, "1999-02-28"),
+        ({"date": "2024-02-29", "amount": 1, "unit": "years"}, "2025-02-28"),
+    ],
+}  # fmt: skip
+"""Pairs at the edges of what each tool's document allows."""
 _WIDE = {
     "sum_digits": _wide_digits,
     "write_in_base": _wide_base,
