@@ -131,7 +131,9 @@ def test_settings_schemas_and_what_the_model_may_not_see(tmp_path: Path) -> None
         ("feedback", "loud", "the setting feedback cannot be 'loud'"),
         ("settings", '{"turn_limit": 0}', "the setting turn_limit cannot be '0'"),
         ("settings", '{"call_format": "text"}', "harnesses of verifiers call tools natively"),
+        ("settings", '{"judge": "overlap"}', "a taskset asks no judge"),
         ("weights", '{"nothing": 1}', "the reward has a weight of 'nothing'"),
+        ("weights", '{"strict": NaN}', "weight of 'strict' cannot be nan"),
     ],
 )
 def test_a_wrong_option_is_an_error_of_the_peers_own(

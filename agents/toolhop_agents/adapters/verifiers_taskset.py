@@ -122,6 +122,11 @@ def shared_of(config: ToolHopTaskConfig) -> Shared:
         given = {**named, "tools": config.tools, **config.settings}
         pool = pool_of(settings_of(given, "verifiers"))
         ours = pool.environments.settings
+        if judging := sorted({"judge", "judge_base_url", "judge_votes"} & config.settings.keys()):
+            raise BadChoice(
+                f"the setting {judging[0]} is of no use: a taskset asks no judge",
+                fix="leave it out, and weigh measures that need none",
+            )
         if len(ours.modes) > 1:
             raise BadChoice(
                 f"the modes {', '.join(ours.modes)} were given, and a taskset is of one",
