@@ -11,7 +11,7 @@ import sys
 import threading
 import urllib.error
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -19,9 +19,14 @@ from typing import Any
 import pytest
 
 from tests.adapters.played import AGENT, run_scores, said
+from toolhop_agents.cli import main
+from toolhop_agents.environment.core import EpisodeLost, Unscored
+from toolhop_agents.environment.plain import PlainEnvironments
 from toolhop_agents.models.wire import messages_from_wire, tools_from_wire
+from toolhop_agents.runs.settings import RunSettings
 from toolhop_env.messages import AssistantMessage, Message, Reply
 from toolhop_env.reading import CallFormat
+from toolhop_sandbox.errors import SandboxUnavailable
 from toolhop_tools.load import load
 
 openenv = pytest.importorskip("openenv", reason="needs openenv: make test-adapters")
@@ -177,12 +182,82 @@ def test_settings_of_an_episode_and_what_is_refused(server: str) -> None:
         cases: list[tuple[dict[str, Any], str]] = [
             ({"item": "nowhere"}, "there is no item 'nowhere'"),
             ({"item": "geography-1", "data": "x"}, "'data' is no setting of an episode"),
-            ({"index": 9000}, "there is no item 9000; give 0 to"),
+            ({"index": 9000}, "there is no item 9000\\s+fix: give 0 to"),
+            ({"index": "one"}, "index cannot be 'one'"),
+            ({"seed": [1]}, r"seed cannot be \[1\]"),
+            ({"template": "prompt.txt"}, "it has no {question}"),
         ]
         for given, says in cases:
             with pytest.raises(RuntimeError, match=says):
                 one.reset(**given)
         one.reset(item="geography-1")
+
+
+@pytest.mark.parametrize(
+    ("path", "body", "status", "says"),
+    [
+        ("/reset", {"item": "nowhere"}, 400, "there is no item 'nowhere'"),
+        ("/reset", {"index": 9000}, 400, "there is no item 9000"),
+        ("/reset", {"item": "geography-1", "turn_limit": 0}, 400, "turn_limit cannot be 0"),
+        ("/reset", {"split": "train", "index": 0}, 400, "there is no split 'train'"),
+        ("/toolhop/task", {"split": "builtin", "index": 9000}, 400, "give 0 to 42"),
+        ("/step", {"action": {"text": "42"}}, 409, "no episode is in play: reset first; each"),
+    ],
+)
+def test_a_wrong_request_by_http(
+    server: str, path: str, body: object, status: int, says: str
+) -> None:
+    with pytest.raises(urllib.error.HTTPError) as refused:
+        ask(server, path, body)
+    assert refused.value.code == status
+    assert says in json.load(refused.value)["detail"]
+    assert ask(server, "/reset", {"item": "geography-1"})["observation"]["messages"]
+
+
+def test_what_an_episode_can_lose_is_a_conflict() -> None:
+    """By the application alone: sandboxes break seldom."""
+    from fastapi.testclient import TestClient
+
+    from toolhop_agents.adapters.openenv_server import ToolHopEnvironment, application
+
+    faults = {
+        EpisodeLost("lost"): 409, Unscored("needs a judge"): 409,
+        SandboxUnavailable("no engine", fix="start one"): 503,
+    }  # fmt: skip
+    with PlainEnvironments(RunSettings(data="builtin", sandbox="process")) as pool:
+        client = TestClient(application(pool, sessions=1), base_url="http://localhost")
+        for fault, status in faults.items():
+            with pytest.MonkeyPatch.context() as patch:
+                patch.setattr(ToolHopEnvironment, "reset", raising(fault))
+                answer = client.post("/reset", json={})
+            assert answer.status_code == status
+            assert str(fault) in answer.json()["detail"]
+
+
+def raising(fault: Exception) -> Callable[..., Any]:
+    def reset(*_: object, **__: object) -> None:
+        raise fault
+
+    return reset
+
+
+@pytest.mark.parametrize(
+    ("flags", "says"),
+    [
+        (["--reward", "strict=nan"], "weight of 'strict' cannot be nan"),
+        (["--reward", "failed_call=-inf"], "weight of 'failed_call' cannot be -inf"),
+        (["--judge", "overlap"], "no such option '--judge'"),
+    ],
+)
+def test_what_the_command_refuses_before_it_starts(
+    flags: list[str], says: str, capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    command = ["toolhop", "openenv", "--sandbox", "process", "--port", "0", *flags]
+    monkeypatch.setattr(sys, "argv", command)
+    with pytest.raises(SystemExit, match="2"):
+        main()
+    assert says in capsys.readouterr().err
 
 
 def test_a_session_that_closes_gives_its_place_back(server: str) -> None:

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from toolhop_agents.adapters.options import OF_A_RUN, OF_THE_MODEL, settings_of
+from toolhop_agents.adapters.options import OF_A_RUN, OF_THE_MODEL, named, settings_of
+from toolhop_agents.adapters.shared import pool_of
 from toolhop_agents.runs.settings import RunSettings
 from toolhop_env.feedback import Level
 from toolhop_env.reading import CallFormat
@@ -51,6 +52,22 @@ def test_a_template_is_read(tmp_path: Path) -> None:
 def test_what_is_refused(given: dict[str, object], says: str) -> None:
     with pytest.raises(BadChoice, match=says):
         settings_of(given, "Inspect")
+
+
+@pytest.mark.parametrize(
+    ("given", "says"),
+    [
+        ({"mode": "loud"}, "mode: 'loud' is not a mode of ToolHop; give"),
+        ({"limit": "a"}, "limit is 'a'; give a count"),
+        ({"single_shot": True}, "single_shot: ToolHop has no actions"),
+    ],
+)
+def test_messages_name_settings_and_no_flags(given: dict[str, object], says: str) -> None:
+    with pytest.raises(BadChoice, match=f"^{says}"):
+        pool_of(settings_of(given, "Inspect"))
+    assert (
+        named("--sample-ids, --nowhere, `--help`, a--b") == "sample_ids, --nowhere, `--help`, a--b"
+    )
 
 
 def test_every_setting_left_out_is_one() -> None:

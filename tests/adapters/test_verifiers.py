@@ -8,6 +8,7 @@ import asyncio
 import copy
 import json
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -122,6 +123,37 @@ def test_settings_schemas_and_what_the_model_may_not_see(tmp_path: Path) -> None
     assert not any(json.dumps(source)[1:-1] in text for source in sources for text in heard)
 
 
+@pytest.mark.parametrize(
+    ("flag", "value", "says"),
+    [
+        ("mode", "loud", "mode: 'loud' is not a mode of ToolHop"),
+        ("data", "nowhere", "no data set 'nowhere'"),
+        ("feedback", "loud", "the setting feedback cannot be 'loud'"),
+        ("settings", '{"turn_limit": 0}', "the setting turn_limit cannot be '0'"),
+        ("settings", '{"call_format": "text"}', "harnesses of verifiers call tools natively"),
+        ("settings", '{"judge": "overlap"}', "a taskset asks no judge"),
+        ("weights", '{"nothing": 1}', "the reward has a weight of 'nothing'"),
+        ("weights", '{"strict": NaN}', "weight of 'strict' cannot be nan"),
+    ],
+)
+def test_a_wrong_option_is_an_error_of_the_peers_own(
+    flag: str, value: str, says: str, monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str], tmp_path: Path,
+) -> None:  # fmt: skip
+    from verifiers.v1.cli.eval.main import main
+
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "argv", ["vf-eval"])
+    with pytest.raises(SystemExit) as ended:
+        main(["toolhop", "--no-push", f"--env.taskset.task.{flag}", value])
+    shown = capsys.readouterr()
+    text = " ".join(re.sub(r"[│\n]", " ", f"{shown.out} {shown.err} {ended.value}").split())
+    assert ended.value.code not in (None, 0)
+    assert "--env.taskset.task" in text
+    assert says in text
+    assert "Traceback" not in text
+
+
 def test_rollouts_that_fail_are_errors_and_give_their_worker_back(tmp_path: Path) -> None:
     def said(request: Request) -> Reply:
         raise RuntimeError("of the test")
@@ -164,3 +196,48 @@ def test_a_task_is_made_of_its_data_and_its_configuration_alone() -> None:
         return float(await task.toolhop(trace))
 
     assert asyncio.run(rollout()) == 1
+
+
+def test_a_rollouts_worker_is_its_tasks_and_goes_back_with_it() -> None:
+    """`setup` holds the worker for the task that runs it. verifiers' own call of it must not put
+    it in a task of its own, which would end right after it, with or without a time limit.
+    """
+    import verifiers.v1 as vf
+    from verifiers.v1.utils.decorators import invoke
+
+    from toolhop import ToolHopTaskset
+    from toolhop_agents.adapters import verifiers_taskset as made
+    from toolhop_agents.adapters.verifiers_tools import ToolsState
+
+    config = made.ToolHopTaskConfig(settings={"sandbox": "process", "max_samples": 1})
+    (task, *_) = ToolHopTaskset(made.ToolHopConfig(task=config)).load()
+
+    async def rollout() -> None:
+        told = vf.TraceTask(type="ToolHopTask", data=task.data)
+        agent = vf.AgentInfo(config=vf.AgentConfig())
+        trace = vf.Trace[Any, Any](task=told, state=ToolsState(), agent=agent)
+        async with asyncio.timeout(60):
+            await invoke(task.setup, {"trace": trace, "runtime": None})
+        for _ in range(20):
+            await asyncio.sleep(0)
+        assert trace.id in task.shared.played  # the rollout goes on, and so does its episode
+
+    async def both() -> None:
+        for _ in range(2):  # the second waits for the only worker, which the first gives back
+            await asyncio.create_task(rollout())
+
+    asyncio.run(both())
+
+
+def test_a_rollout_with_time_limits(tmp_path: Path) -> None:
+    """By the peer's command: a limit on `setup` does not move it out of the rollout's task."""
+    expected = run_scores(tmp_path / "run", limit="2")
+    with serving() as base_url:
+        found = evaluated(
+            tmp_path, base_url, "-n", "2", "--env.agent.timeout.setup", "60",
+            "--env.agent.timeout.rollout", "120",
+        )  # fmt: skip
+    assert {item: trace["rewards"]["toolhop"]["score"] for item, trace in found.items()} == {
+        item: one.value("strict") for item, one in expected.items()
+    }
+    assert not any(trace["errors"] for trace in found.values())

@@ -7,11 +7,12 @@ import gc
 import threading
 from collections.abc import Iterator
 from pathlib import Path
+from typing import cast
 
 import anyio
 import pytest
 
-from toolhop_agents.environment.core import CallOf, NothingInPlay, Step
+from toolhop_agents.environment.core import CallOf, Environments, NothingInPlay, Step
 from toolhop_agents.environment.plain import PlainEnvironment, PlainEnvironments
 from toolhop_agents.environment.reward import Reward, Unscored
 from toolhop_agents.runs.execute import execute
@@ -20,7 +21,7 @@ from toolhop_agents.scripted.choose import choose
 from toolhop_agents.scripted.model import as_offered, respond
 from toolhop_env.benchmarks import named
 from toolhop_env.episode import Episode
-from toolhop_env.messages import ToolMessage, UserMessage
+from toolhop_env.messages import Reply, ToolMessage, UserMessage
 from toolhop_env.reading import CallFormat
 from toolhop_env.score import Errored, Score
 from toolhop_env.trace import Ended, Ending, Trace
@@ -145,6 +146,13 @@ def test_rewards() -> None:
         Reward.of(benchmark, {"nothing": 1})
 
 
+@pytest.mark.parametrize("weight", [float("nan"), float("-inf"), "much", None])
+@pytest.mark.parametrize("name", ["strict", "milestones", "failed_call"])
+def test_weights_are_finite_numbers(name: str, weight: float) -> None:
+    with pytest.raises(BadChoice, match=f"weight of '{name}' cannot be {weight!r}"):
+        Reward.of(named("toolhop"), {name: weight})
+
+
 def test_an_episode_that_is_stopped_or_errored(pool: PlainEnvironments) -> None:
     environment = pool.environment()
     environment.reset(ITEM)
@@ -167,6 +175,10 @@ def _errored(environment: PlainEnvironment) -> Trace:
     ("item", "changes", "says"),
     [
         ("nowhere", {}, "no item 'nowhere'"),
+        (["a", "list"], {}, "no item \\['a', 'list'\\]"),
+        (ITEM, {"seed": [1]}, r"seed cannot be \[1\]"),
+        (ITEM, {"mode": {}}, "{} is no mode of ToolHop"),
+        (ITEM, {"template": "/a/file"}, "'/a/file': it has no {question}"),
         (ITEM, {"mode": "loud"}, "'loud' is no mode of ToolHop"),
         (ITEM, {"data": "other"}, "'data' is no setting of an episode"),
         (ITEM, {"turn_limit": 0}, "turn_limit cannot be 0"),
@@ -178,6 +190,19 @@ def test_what_a_reset_refuses(
 ) -> None:
     with pytest.raises(BadChoice, match=says):
         pool.environment().reset(item, **changes)
+
+
+def test_a_template_is_a_text() -> None:
+    with pytest.raises(BadChoice, match="not the path of its file"):
+        PlainEnvironments(PROCESS.model_copy(update={"template": "prompt.txt"}))
+
+
+def test_what_is_no_action(pool: PlainEnvironments) -> None:
+    environment, wrong = pool.environment(), cast("str", 5)
+    environment.reset(ITEM)
+    with pytest.raises(BadChoice, match="5 is no action"):
+        environment.step(wrong)
+    assert environment.step("the answer").done
 
 
 def test_settings_of_one_episode(pool: PlainEnvironments) -> None:
@@ -241,4 +266,38 @@ def test_a_verdict_before_the_end(pool: PlainEnvironments) -> None:
     environment = pool.environment()
     environment.reset(ITEM)
     assert isinstance(environment.verdict, Errored)
+    environment.close()
+
+
+def test_a_cancelled_step_keeps_its_place() -> None:
+    """Until the environment is closed; its caller may look at the trace before."""
+
+    async def hang(self: Episode, reply: Reply) -> None:
+        await anyio.sleep_forever()
+
+    async def work() -> None:
+        async with Environments(PROCESS, most=1) as pool:
+            first, second = pool.environment(), pool.environment()
+            await first.reset(ITEM)
+            with pytest.MonkeyPatch.context() as patch, anyio.move_on_after(0) as cancelled:
+                patch.setattr(Episode, "step", hang)
+                await first.step("an answer")
+            assert cancelled.cancelled_caught
+            assert first.trace.ended is None
+            with pytest.raises(BadChoice, match="1 episodes are in play"):
+                await second.reset(ITEM)
+            await first.close()
+            await second.reset(ITEM)
+            await second.close()
+
+    anyio.run(work)
+
+
+def test_an_episode_that_is_given_up_has_no_score(pool: PlainEnvironments) -> None:
+    environment = pool.environment()
+    environment.reset(ITEM)
+    environment.give_up("no template shows it")
+    assert isinstance(environment.verdict, Errored)
+    assert environment.verdict.reason == "no template shows it"
+    environment.reset(ITEM)
     environment.close()

@@ -7,7 +7,7 @@ done. What goes over the wire is what a player sees: messages and schemas in Ope
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from random import Random
 from typing import Any
 from urllib.parse import urlsplit
@@ -17,12 +17,16 @@ from openenv.core.env_server.http_server import create_fastapi_app
 from openenv.core.env_server.interfaces import Environment
 from openenv.core.env_server.types import Action, EnvironmentMetadata, Observation, State
 from pydantic import BaseModel, ConfigDict, Field
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from toolhop_agents.environment.core import EpisodeLost, NothingInPlay, Unscored
 from toolhop_agents.environment.core import Observation as Seen
 from toolhop_agents.environment.plain import PlainEnvironment, PlainEnvironments
 from toolhop_agents.models import wire
 from toolhop_env.messages import RawCall, Reply
+from toolhop_sandbox.errors import SandboxUnavailable
 from toolhop_sandbox.outcome import JSON
 from toolhop_tools.errors import BadChoice
 
@@ -101,11 +105,13 @@ class ToolHopEnvironment(Environment[TurnAction, TurnObservation, EpisodeState])
             settings: of this episode alone, such as ``feedback``, ``mode`` or ``turn_limit``.
 
         Raises:
-            BadChoice: there is no such item or setting, or as many are in play as may be.
+            BadChoice: there is no such item, number, split or setting, or as many are in play as
+                may be.
             EpisodeLost: the sandbox could give no worker; try again.
         """
         if item is None and index is not None:
-            item = str(self.get_task(split or self._pool.name, index)["id"])
+            item = str(self.get_task(split or self._pool.name, _whole("index", index))["id"])
+        seed = None if seed is None else _whole("seed", seed)
         if item is None:
             item = Random(seed).choice(list(self._pool.items))
         seen = self._seat.reset(item, **settings, **({} if seed is None else {"seed": seed}))
@@ -164,11 +170,11 @@ class ToolHopEnvironment(Environment[TurnAction, TurnObservation, EpisodeState])
         """An item's id and question.
 
         Raises:
-            IndexError: there is none of that number.
+            BadChoice: there is no such split, or none of that number.
         """
         ids = self._ids(split)
         if not 0 <= index < len(ids):
-            raise IndexError(f"there is no item {index}; give 0 to {len(ids) - 1}")
+            raise BadChoice(f"there is no item {index}", fix=f"give 0 to {len(ids) - 1}")
         item = self._pool.items[ids[index]]
         return {"id": item.id, "index": index, "question": item.question}
 
@@ -193,8 +199,14 @@ def _observation(seen: Seen) -> TurnObservation:
     return TurnObservation(messages=wire.messages_to_wire(seen.messages), tools=tools)
 
 
-def _raw(call: CallIn, name: str) -> RawCall:
+def _whole(name: str, given: object) -> int:
+    """A number that came over the wire as anything."""
+    if not isinstance(given, int) or isinstance(given, bool):
+        raise BadChoice(f"{name} cannot be {given!r}", fix="give a whole number, from 0")
+    return given
 
+
+def _raw(call: CallIn, name: str) -> RawCall:
     given = call.arguments
     text = given if isinstance(given, str) else json.dumps(given, ensure_ascii=False)
     return RawCall(call.id or name, call.name, text)
@@ -220,8 +232,30 @@ def application(pool: PlainEnvironments, *, sessions: int, hosts: Sequence[str] 
         env_name="toolhop",
         state_cls=EpisodeState,
     )
+    for status, kinds in STATUSES.items():
+        for kind in kinds:
+            app.add_exception_handler(kind, _answering(status))
     app.add_middleware(OwnHosts, hosts=frozenset({*LOOPBACK, *hosts}))
     return app
+
+
+STATUSES: Mapping[int, tuple[type[Exception], ...]] = {
+    400: (BadChoice,),
+    409: (EpisodeLost, NothingInPlay, Unscored),
+    503: (SandboxUnavailable,),
+}
+"""Of requests that fail: what was asked cannot be, an episode cannot go on, nothing can be played
+here. The WebSocket says the same in words.
+"""
+
+
+def _answering(status: int) -> Callable[[Request, Exception], Response]:
+    def answer(_: Request, error: Exception) -> Response:
+        alone = "; each request by HTTP is a session of its own, so play over the WebSocket"
+        more = alone if isinstance(error, NothingInPlay) else ""
+        return JSONResponse({"detail": f"{error}{more}"}, status)
+
+    return answer
 
 
 class OwnHosts:

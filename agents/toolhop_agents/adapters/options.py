@@ -6,6 +6,7 @@ and so are ``tools`` and ``perturbation``. Values are read as the flags read the
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, get_origin
@@ -76,6 +77,17 @@ def settings_of(given: Mapping[str, object], harness: str) -> RunSettings:
             f"the setting {place} cannot be {first['input']!r}: {first['msg']}",
             fix="`toolhop run --help` says what it can be",
         ) from error
+
+
+def named(text: str) -> str:
+    """A message about flags of `toolhop run`, with the names that settings have here."""
+    names = _names()
+
+    def name(found: re.Match[str]) -> str:
+        setting = found.group(1).replace("-", "_")
+        return setting if setting in names else found.group()
+
+    return re.sub(r"--([a-z]+(?:-[a-z]+)*)", name, text)
 
 
 def _names() -> dict[str, str]:

@@ -9,9 +9,11 @@ from dataclasses import dataclass, field
 
 import anyio
 
+from toolhop_agents.adapters.options import named
 from toolhop_agents.environment.core import Environments
 from toolhop_agents.runs.execute import MODEL_EPISODES
 from toolhop_agents.runs.settings import RunSettings
+from toolhop_tools.errors import DataError
 
 LINGER_S = 5.0
 """Seconds without an episode after which the sandbox is closed; the next one opens it anew."""
@@ -101,7 +103,11 @@ def pool_of(settings: RunSettings) -> SharedPool:
     key = settings.model_dump_json()
     if key not in _POOLS:
         most = settings.max_samples or MODEL_EPISODES
-        _POOLS[key] = SharedPool(Environments(settings, most=most))
+        try:
+            _POOLS[key] = SharedPool(Environments(settings, most=most))
+        except DataError as error:
+            error.message, error.fix = named(error.message), named(error.fix)
+            raise
     return _POOLS[key]
 
 

@@ -13,25 +13,28 @@ import json
 from collections.abc import Iterator
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Self
 
 import verifiers.v1 as vf
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from toolhop_agents.adapters.options import settings_of
 from toolhop_agents.adapters.shared import SharedPool, pool_of
 from toolhop_agents.adapters.verifiers_tools import ItemTools, ToolsState
 from toolhop_agents.environment.core import EpisodeLost
 from toolhop_agents.environment.reward import Reward
+from toolhop_agents.prompts import TemplateError
 from toolhop_agents.runs.unit import WorkUnit, setting
 from toolhop_env import benchmarks
+from toolhop_env.benchmarks import UnknownBenchmark
 from toolhop_env.episode import Episode
+from toolhop_env.guarded import BenchmarkFault
 from toolhop_env.messages import RawCall, Reply, SystemMessage, Usage, UserMessage
 from toolhop_env.reading import CallFormat
 from toolhop_env.score import Errored
 from toolhop_env.trace import Ending, Trace, from_lines, to_line
 from toolhop_sandbox.errors import SandboxError
-from toolhop_tools.errors import BadChoice
+from toolhop_tools.errors import BadChoice, ToolsError
 
 TRACE = "toolhop_trace"
 """Where a trace's info has the events of its episode, one JSON object each."""
@@ -59,11 +62,20 @@ class ToolHopTaskConfig(vf.TaskConfig):
     weights: dict[str, float] = Field(default_factory=dict)
     """Of the reward, by measure; the benchmark's leading measure if none is given."""
 
+    @model_validator(mode="after")
+    def _can_be_played(self) -> Self:
+        """Whose error a command of verifiers shows as one of its own flags, without a traceback."""
+        try:
+            shared_of(self)
+        except (ToolsError, TemplateError, UnknownBenchmark, BenchmarkFault) as error:
+            raise ValueError(str(error)) from error
+        return self
+
 
 class ToolHopConfig(vf.TasksetConfig):
     """Of the taskset."""
 
-    task: ToolHopTaskConfig = ToolHopTaskConfig()
+    task: ToolHopTaskConfig = Field(default_factory=ToolHopTaskConfig)
 
 
 class ToolHopData(vf.TaskData):
@@ -110,6 +122,11 @@ def shared_of(config: ToolHopTaskConfig) -> Shared:
         given = {**named, "tools": config.tools, **config.settings}
         pool = pool_of(settings_of(given, "verifiers"))
         ours = pool.environments.settings
+        if judging := sorted({"judge", "judge_base_url", "judge_votes"} & config.settings.keys()):
+            raise BadChoice(
+                f"the setting {judging[0]} is of no use: a taskset asks no judge",
+                fix="leave it out, and weigh measures that need none",
+            )
         if len(ours.modes) > 1:
             raise BadChoice(
                 f"the modes {', '.join(ours.modes)} were given, and a taskset is of one",

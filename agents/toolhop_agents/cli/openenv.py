@@ -71,6 +71,8 @@ def openenv(
         uvicorn.Server(config).run(sockets=[listening])
 
 
+NOT_HERE = {"max_samples", "judge", "judge_base_url", "judge_votes"}
+"""Places are --sessions; and while an episode is played nobody asks a judge."""
 openenv.params.extend(
-    options_of(RunSettings, leave_out=RunSettings.model_fields.keys() - TAKEN | {"max_samples"})
+    options_of(RunSettings, leave_out=RunSettings.model_fields.keys() - TAKEN | NOT_HERE)
 )

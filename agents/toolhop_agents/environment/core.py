@@ -134,6 +134,7 @@ class Environments:
                 "environments play items as they are, and `into` was given",
                 fix="make the scenarios with `toolhop perturb`, and give its file as data",
             )
+        _check_template(settings)
         # Nobody is asked: what the settings say of an agent is its name alone.
         unasked = {"model": None, "gguf": None, "agent": "do-nothing"}
         job = prepare(settings.model_copy(update=unasked))
@@ -270,13 +271,13 @@ class Environment:
         """
         await self.close()
         pool = self._pool
-        if item not in pool.items:
+        if not isinstance(item, str) or item not in pool.items:
             raise BadChoice(
                 f"there is no item {item!r} in {pool.settings.data}",
                 fix=f"give one of its {len(pool.items)}, such as {next(iter(pool.items))!r}",
             )
         modes = pool.binding.benchmark.modes
-        mode = mode or pool.settings.modes[0]
+        mode = pool.settings.modes[0] if mode is None else mode
         if mode not in modes:
             raise BadChoice(
                 f"{mode!r} is no mode of {pool.binding.benchmark.title}",
@@ -293,6 +294,7 @@ class Environment:
 
         Raises:
             NothingInPlay: there is no episode, or it has ended.
+            BadChoice: it is no action.
             EpisodeLost: the sandbox lost a call, and the episode with it.
             Unscored: the episode is over, and the reward needs a judge's answer.
         """
@@ -360,7 +362,7 @@ def _changed(settings: RunSettings, changes: Mapping[str, object]) -> RunSetting
             fix=f"give {', '.join(sorted(OF_AN_EPISODE))}",
         )
     try:
-        return RunSettings.model_validate(settings.model_dump() | dict(changes))
+        changed = RunSettings.model_validate(settings.model_dump() | dict(changes))
     except ValidationError as error:
         first = error.errors()[0]
         name = first["loc"][0] if first["loc"] else "together"
@@ -368,6 +370,21 @@ def _changed(settings: RunSettings, changes: Mapping[str, object]) -> RunSetting
             f"the setting {name} cannot be {first['input']!r}: {first['msg']}",
             fix="`toolhop run --help` says what it can be",
         ) from error
+    _check_template(changed)
+    return changed
+
+
+def _check_template(settings: RunSettings) -> None:
+    """See that a template is a text and not the path of one, as `toolhop run` takes it.
+
+    Raises:
+        BadChoice: it has no place for the question.
+    """
+    if settings.template is not None and "{question}" not in settings.template:
+        raise BadChoice(
+            f"the setting template cannot be {settings.template[:60]!r}: it has no {{question}}",
+            fix="give the text of a template, not the path of its file",
+        )
 
 
 def as_reply(action: Action) -> Reply:
@@ -380,6 +397,8 @@ def as_reply(action: Action) -> Reply:
             return Reply(calls=(call,))
         case str():
             return Reply(action)
+        case _:
+            raise BadChoice(f"{action!r} is no action", fix="give a Reply, a CallOf or a text")
 
 
 __all__ = [

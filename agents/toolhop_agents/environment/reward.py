@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -49,9 +50,10 @@ class Reward:
                 ``failed_call``. Its leading measure alone where not given.
 
         Raises:
-            BadChoice: a name that is none of these.
+            BadChoice: a name that is none of these, or a weight that is no finite number.
         """
-        given = dict(weights if weights is not None else {benchmark.lead.name: 1.0})
+        asked = weights if weights is not None else {benchmark.lead.name: 1.0}
+        given = {name: _weight(name, weight) for name, weight in asked.items()}
         along = {name: given.pop(name, 0.0) for name in (MILESTONES, FAILED_CALL)}
         known = {one.name: one for one in (*benchmark.measures, *CONDUCT, *CODES)}
         if unknown := [name for name in given if name not in known]:
@@ -62,7 +64,7 @@ class Reward:
                 fix=f"give {own}, {MILESTONES}, {FAILED_CALL}, or a measure of any benchmark: "
                 + ", ".join(one.name for one in CONDUCT),
             )
-        measures = tuple((known[name], float(weight)) for name, weight in given.items())
+        measures = tuple((known[name], weight) for name, weight in given.items())
         return cls(benchmark, measures, along[MILESTONES], along[FAILED_CALL])
 
     def of_step(self, before: Trace, after: Trace) -> float:
@@ -108,3 +110,16 @@ class Reward:
             # An episode without calls has no share of failed ones.
             found += weight * parts[0] / parts[1] if parts[1] else 0.0
         return found
+
+
+def _weight(name: str, given: object) -> float:
+    try:
+        weight = float(given)  # type: ignore[arg-type] # a text or a number; what is neither raises
+    except (TypeError, ValueError):
+        weight = math.nan
+    if not math.isfinite(weight):
+        raise BadChoice(
+            f"the reward's weight of {name!r} cannot be {given!r}",
+            fix="give a finite number, such as 1 or -0.1",
+        )
+    return weight
