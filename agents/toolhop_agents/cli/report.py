@@ -10,6 +10,7 @@ import click
 from toolhop_agents.report.collect import collect
 from toolhop_agents.report.page import render
 from toolhop_agents.report.runs import open_sources
+from toolhop_agents.report.selection import EPISODES
 from toolhop_env.runs.files import StoreError
 from toolhop_tools.atomic import atomic
 
@@ -25,25 +26,32 @@ NAME = "report.html"
     help=f"Where the page goes.  [default: {NAME} in the first run's folder]",
 )
 @click.option("--title", default=None, help="The page's title; else the run's name.")
-def report(runs: Sequence[Path], out: Path | None, title: str | None) -> None:
+@click.option("--episodes", "most", type=click.IntRange(min=0), default=EPISODES, metavar="N",
+              show_default=True, help="Episodes that the page holds to read, at most.")  # fmt: skip
+def report(runs: Sequence[Path], out: Path | None, title: str | None, most: int) -> None:
     """Write one HTML file about RUNS that opens offline, and print its path and size.
 
     RUNS are folders of runs or of ablations. The page has the tables and charts, and every
     episode as a conversation, to filter, search and compare. Runs that are under way are shown
     as far as they are; the file is replaced in one step, so it can be written again and again.
     No model is asked and no tool is run.
+
+    Of more than N episodes the page holds a selection, the same whenever it is made, and says so:
+    errored ones, those on which scorers differ, a right and a wrong one of items that have both,
+    and a sample of the rest. Figures are of all episodes. `toolhop show RUN ITEM` reads any other.
     """
     sources = open_sources(runs)
     target = out or sources.folder / NAME
     if not target.parent.is_dir():
         raise StoreError(f"{target.parent} is not a folder; make it, or pass another --out")
-    content = collect(sources)
+    content = collect(sources, most)
     labels = [run.ablation or run.label for run in sources.runs]
     name = title or (labels[0] if len(set(labels)) == 1 else f"{len(labels)} runs")
-    page = "".join(render(content, title=name)).encode()
     try:
-        with atomic(target) as beside:
-            beside.write_bytes(page)
+        with atomic(target) as beside, beside.open("wb") as page:
+            for part in render(content, title=name):
+                page.write(part.encode())
+            size = page.tell()
     except OSError as error:
         raise StoreError(
             f"{target} cannot be written: {error.strerror or error}; pass another --out"
@@ -53,4 +61,6 @@ def report(runs: Sequence[Path], out: Path | None, title: str | None) -> None:
             click.echo(f"toolhop: left out: {fault}", err=True)
     unfinished = content.unfinished
     more = f", {unfinished} unfinished" if unfinished else ""
-    click.echo(f"{target}  {len(page):,} bytes, {content.episodes:,} episodes{more}")
+    if content.shown < content.episodes:
+        more += f", {content.shown:,} of them to read"
+    click.echo(f"{target}  {size:,} bytes, {content.episodes:,} episodes{more}")

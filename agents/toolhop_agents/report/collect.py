@@ -3,29 +3,33 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
+from types import MappingProxyType
+from typing import Any
 
 from toolhop_agents.report.ablation import Keys, ablation_part
-from toolhop_agents.report.conversation import body, row
+from toolhop_agents.report.conversation import body, row, verdict_name
 from toolhop_agents.report.figures import (
     GROUP_KEY,
     Played,
+    RunFigures,
     benchmark_part,
-    counted,
-    groups,
     measure_part,
     played,
 )
 from toolhop_agents.report.pack import Chunks
 from toolhop_agents.report.pairs import EpisodeSide, headlines, level_pairs
-from toolhop_agents.report.runs import RunFolder, Sources
+from toolhop_agents.report.runs import RunFolder, Sources, Survey, may_be_paired
+from toolhop_agents.report.selection import EPISODES, Ref, Selection
+from toolhop_env.attempt import Attempt, counting
 from toolhop_env.benchmarks import named
 from toolhop_env.diagnosis.diagnose import diagnose
 from toolhop_env.diagnosis.finding import Finding
 from toolhop_env.measures import CONDUCT
+from toolhop_env.runs.judgements import Judgements
 from toolhop_env.trace import Trace
 from toolhop_sandbox.outcome import JSON
 
@@ -44,28 +48,59 @@ class Report:
     episodes: int
     unfinished: int
 
+    @property
+    def shown(self) -> int:
+        """Episodes that can be read in the page."""
+        rows = self.data["rows"]
+        return len(rows) if isinstance(rows, list) else 0
 
-def collect(sources: Sources) -> Report:
-    """Read everything. Memory holds a row an episode and the packed episodes, no traces.
+
+def collect(sources: Sources, most: int = EPISODES) -> Report:
+    """Read everything. Memory holds a row of each of the page's episodes, and these packed.
+
+    Args:
+        sources: runs and ablations.
+        most: episodes that the page holds; of more it holds a selection, and figures of all.
 
     Raises:
         StoreError: an ablation's traces cannot be read. A run's that cannot are left out and
             named.
     """
     runs, chunks = sources.runs, Chunks()
-    parts = [RunPart(number, run, chunks) for number, run in enumerate(runs)]
+    surveys = [run.survey() for run in runs]
+    selection = None if sum(one.attempts for one in surveys) <= most else Selection(most)
+    paired = may_be_paired(surveys)
+    parts = [
+        RunPart(number, run, chunks, survey, selection, paired=paired and not run.ablation)
+        for number, (run, survey) in enumerate(zip(runs, surveys, strict=True))
+    ]
     # The diagnosis reads every trace; what the report keeps of it is taken on the way.
     findings = diagnose(
         {one.run.label: one.read() for one in parts},
         {run.label: run.store.judgements() for run in runs},
     )
-    chunks.close()
+    for one in parts:
+        one.count()
     rows = [row_ for one in parts for row_ in one.rows]
-    tables = [group for one in parts for group in groups(one.number, one.episodes)]
-    _give_keys(rows, [run.label for run in runs])
-    _give_groups(parts, tables)
+    labels = [run.label for run in runs]
+    _give_keys(rows, labels)
+    for one in parts:
+        one.give_counts()
     _give_shared_prefixes(rows, runs)
-    benchmarks = dict.fromkeys(str(one["benchmark"]) for one in rows)
+    pairs = level_pairs(side for part in parts for side in part.sides())
+    said: JSON = None
+    if selection is not None:
+        chosen, said = selection.chosen(_discordant(pairs, parts))
+        keys = {(_run(one), str(one["name"])): one["key"] for one in rows}
+        rows = [row_ for part in parts for row_ in part.read_again(chosen)]
+        _give_keys(rows, labels, keys)
+        for part in parts:
+            part.give_counts(rows)
+        _give_shared_prefixes(rows, runs)
+    chunks.close()
+    tables = [group for one in parts for group in one.figures.groups()]
+    _give_groups(rows, tables)
+    benchmarks = dict.fromkeys(str(one["benchmark"]) for one in tables)
     data: dict[str, JSON] = {
         "format": FORMAT,
         "made_at": datetime.now(UTC).isoformat(timespec="seconds"),
@@ -74,14 +109,16 @@ def collect(sources: Sources) -> Report:
         "conduct": [measure_part(one) for one in CONDUCT],
         "runs": [run.facts() for run in runs],
         "groups": list(tables),
-        "ablations": _ablations(sources, rows),
+        "ablations": _ablations(sources, rows, tables),
         "headlines": headlines([(one.label, one.store.folder) for one in runs if not one.ablation]),
-        "pairs": level_pairs(side for part in parts for side in part.sides()),
-        "findings": _findings(findings, rows, [run.label for run in runs]),
+        "pairs": _shown_pairs(pairs, rows),
+        "findings": _findings(findings, rows, labels),
         "rows": list(rows),
     }
-    unfinished = sum(one["verdict"] == "unfinished" for one in rows)
-    return Report(data, tuple(chunks.done), len(rows), unfinished)
+    if said is not None:
+        data["selection"] = said
+    episodes, unfinished = (sum(values) for values in zip(*(p.sizes for p in parts), strict=True))
+    return Report(data, tuple(chunks.done), episodes, unfinished)
 
 
 @dataclass
@@ -91,46 +128,143 @@ class RunPart:
     number: int
     run: RunFolder
     chunks: Chunks
+    survey: Survey
+    selection: Selection | None
+    """What the page holds; None for everything."""
+    paired: bool
+    """Whether episodes may be paired by their feedback level."""
     rows: list[dict[str, JSON]] = field(default_factory=list)
-    episodes: list[Played] = field(default_factory=list)
+    """Of every episode; of a selection what pairs need alone, and only where there may be some."""
+    attempts: list[Attempt] = field(default_factory=list)
     """One for each row, in the same order."""
+    figures: RunFigures = field(init=False)
+    sizes: tuple[int, int] = (0, 0)
+    """Episodes, and those of them that are unfinished."""
+    _left: dict[str, tuple[int, Played]] = field(default_factory=dict)
+    """By name, attempts of which one counts: known once all are read."""
+    _counted: set[str] = field(default_factory=set)
+    """Of these the ones that do."""
+    _unfinished: set[str] = field(default_factory=set)
+
+    def __post_init__(self) -> None:
+        self.figures = RunFigures(self.number)
 
     def read(self) -> Iterator[Trace]:
-        """The run's traces, each kept before it is handed on."""
-        domains, judgements = self.run.domains(), self.run.store.judgements()
-        for trace, attempt in self.run.episodes():
-            benchmark = named(attempt.benchmark)
-            chunk, place = self.chunks.add(
-                body(trace, benchmark, judgements.of(trace.started.episode))
-            )
-            domain = domains.get(attempt.item, "")
-            more: dict[str, JSON] = {"run": self.number, "domain": domain, "at": [chunk, place]}
-            self.rows.append({**row(trace, attempt, benchmark), **more})
-            self.episodes.append(played(trace, attempt))
+        """The run's traces, each taken in before it is handed on."""
+        domains, said = self.run.domains(), self.run.store.judgements()
+        for rank, (trace, attempt) in enumerate(self.run.episodes()):
+            self.sizes = rank + 1, self.sizes[1] + (not attempt.ended)
+            if not attempt.ended:
+                self.figures.add_unfinished(attempt)
+                self._unfinished.add(attempt.episode)
+            elif self.survey.met.is_alone(attempt):
+                self.figures.add(played(trace, attempt), rank)
+            else:
+                self._left[attempt.episode] = rank, played(trace, attempt)
+            if self.selection is None:
+                self.rows.append(self._row(trace, attempt, domains, said))
+                self.attempts.append(attempt)
+            else:
+                self._offer(self.selection, trace, attempt, rank)
             yield trace
+
+    def _offer(self, selection: Selection, trace: Trace, attempt: Attempt, rank: int) -> None:
+        ref = Ref.of(self.number, rank, attempt)
+        verdict = verdict_name(attempt, named(attempt.benchmark).lead)
+        selection.add(ref, attempt, len(trace.tool_calls), verdict)
+        if attempt.ended and self.survey.met.is_alone(attempt):
+            selection.add_counting(ref, attempt, verdict)
+        if self.paired:
+            self.rows.append(
+                {
+                    "run": self.number,
+                    "name": attempt.episode,
+                    "parent": attempt.parent,
+                    "last_level": str(trace.level),
+                    "rank": rank,
+                }
+            )
+            self.attempts.append(attempt)
+
+    def _row(
+        self, trace: Trace, attempt: Attempt, domains: Mapping[str, str], said: Judgements
+    ) -> dict[str, JSON]:
+        benchmark = named(attempt.benchmark)
+        chunk, place = self.chunks.add(body(trace, benchmark, said.of(trace.started.episode)))
+        domain = domains.get(attempt.item, "")
+        more: dict[str, JSON] = {"run": self.number, "domain": domain, "at": [chunk, place]}
+        return {**row(trace, attempt, benchmark), **more}
+
+    def count(self) -> None:
+        """All is read: of several attempts at an episode take in the one that counts."""
+        for one in counting(found.attempt for _, found in self._left.values()):
+            rank, found = self._left[one.episode]
+            self._counted.add(one.episode)
+            self.figures.add(found, rank)
+            if self.selection is not None:
+                verdict = verdict_name(one, named(one.benchmark).lead)
+                self.selection.add_counting(Ref.of(self.number, rank, one), one, verdict)
+
+    def give_counts(self, rows: Iterable[dict[str, JSON]] | None = None) -> None:
+        """Say in each of the run's rows whether the episode enters the figures."""
+        for one in self.rows if rows is None else rows:
+            name = str(one["name"])
+            left = name in self._left and name not in self._counted
+            if _run(one) == self.number:
+                one["counts"] = not left and name not in self._unfinished
+
+    def read_again(self, chosen: Iterable[Ref]) -> Iterator[dict[str, JSON]]:
+        """The rows of those of the run's episodes that are chosen."""
+        domains, said = self.run.domains(), self.run.store.judgements()
+        for ref in chosen:
+            if ref.run == self.number:
+                for trace, attempt in self.run.read_again(ref.file, ref.place, said):
+                    yield self._row(trace, attempt, domains, said)
 
     def sides(self) -> Iterator[EpisodeSide]:
         """What may be paired by feedback level; an ablation has pairs of its own."""
-        for row_, one in zip(self.rows, self.episodes, strict=True):
+        for row_, one in zip(self.rows, self.attempts, strict=True):
             if not self.run.ablation:
                 prefix = row_["shared_prefix"]
                 yield EpisodeSide(
                     key=str(row_["key"]),
-                    attempt=one.attempt,
+                    attempt=one,
                     last_level=str(row_["last_level"]),
                     counts=bool(row_["counts"]),
                     shared_prefix=None if prefix is None else str(prefix),
                 )
+
+    def refs(self) -> Iterator[tuple[str, Ref]]:
+        """By its key, where each episode is read again that may be paired."""
+        for row_, one in zip(self.rows, self.attempts, strict=True):
+            yield str(row_["key"]), Ref.of(self.number, int(str(row_["rank"])), one)
+
+
+def _discordant(pairs: Iterable[Any], parts: Iterable[RunPart]) -> Iterator[tuple[Ref, Ref]]:
+    refs = {key: ref for part in parts for key, ref in part.refs()}
+    for one in pairs:
+        for first, second in one["discordant"]:
+            yield refs[first], refs[second]
+
+
+def _shown_pairs(pairs: Iterable[Any], rows: Iterable[dict[str, JSON]]) -> list[JSON]:
+    """The pairs by level; of the discordant ones those that can be read in the page."""
+    here = {one["key"] for one in rows}
+    return [
+        {**one, "discordant": [both for both in one["discordant"] if here.issuperset(both)]}
+        for one in pairs
+    ]
 
 
 def _run(row_: dict[str, JSON]) -> int:
     return int(str(row_["run"]))
 
 
-def _ablations(sources: Sources, rows: Iterable[dict[str, JSON]]) -> list[JSON]:
-    rows = list(rows)
+def _ablations(
+    sources: Sources, rows: Iterable[dict[str, JSON]], tables: Iterable[dict[str, JSON]]
+) -> list[JSON]:
     keys = {(sources.runs[_run(one)].label, str(one["name"])): str(one["key"]) for one in rows}
-    benchmarks = {sources.runs[_run(one)].ablation: one["benchmark"] for one in rows}
+    benchmarks = {sources.runs[_run(one)].ablation: one["benchmark"] for one in tables}
 
     def under(label: str) -> Keys:
         return lambda arm, name: keys.get((f"{label}/{arm}", name))
@@ -156,14 +290,25 @@ def _findings(
             "kind": one.kind,
             "severity": str(one.severity),
             "text": one.text,
+            "count": len(one.episodes),
             "episodes": [keys[name] for name in one.episodes if name in keys],
         }
         for one in found
     ]
 
 
-def _give_keys(rows: Iterable[dict[str, JSON]], labels: Sequence[str]) -> None:
-    """A name for each episode that is unique in the report: its own, with the run's if need be."""
+def _give_keys(
+    rows: Iterable[dict[str, JSON]],
+    labels: Sequence[str],
+    known: Mapping[tuple[int, str], JSON] = MappingProxyType({}),
+) -> None:
+    """A name for each episode that is unique in the report: its own, with the run's if need be.
+
+    Args:
+        rows: of the episodes.
+        labels: of the runs.
+        known: keys that were given already, by run and name.
+    """
     rows = list(rows)
     often = Counter(str(one["name"]) for one in rows)
     seen: Counter[str] = Counter()
@@ -171,17 +316,15 @@ def _give_keys(rows: Iterable[dict[str, JSON]], labels: Sequence[str]) -> None:
         name = str(one["name"])
         key = name if often[name] == 1 else f"{labels[_run(one)]}/{name}"
         seen[key] += 1
-        one["key"] = key if seen[key] == 1 else f"{key}~{seen[key]}"
+        found = key if seen[key] == 1 else f"{key}~{seen[key]}"
+        one["key"] = known.get((_run(one), name), found)
 
 
-def _give_groups(parts: Iterable[RunPart], tables: Sequence[dict[str, JSON]]) -> None:
-    """Which row of the tables each episode belongs to, and whether it enters the figures."""
+def _give_groups(rows: Iterable[dict[str, JSON]], tables: Sequence[dict[str, JSON]]) -> None:
+    """Which row of the tables each episode belongs to."""
     places = {tuple(one[name] for name in GROUP_KEY): place for place, one in enumerate(tables)}
-    for part in parts:
-        keep = counted(part.episodes)
-        for row_, one in zip(part.rows, part.episodes, strict=True):
-            row_["group"] = places[tuple(row_[name] for name in GROUP_KEY)]
-            row_["counts"] = one.attempt.ended and one.attempt.episode in keep
+    for one in rows:
+        one["group"] = places[tuple(one[name] for name in GROUP_KEY)]
 
 
 def _give_shared_prefixes(rows: Iterable[dict[str, JSON]], runs: Sequence[RunFolder]) -> None:

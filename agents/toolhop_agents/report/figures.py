@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections import Counter, defaultdict
+from dataclasses import dataclass, field
 
-from toolhop_env.attempt import Attempt, counting
+from toolhop_env.attempt import Attempt
 from toolhop_env.benchmark import Benchmark
 from toolhop_env.estimates import Estimate, Totals
-from toolhop_env.facets import in_order, splitting
+from toolhop_env.facets import in_order
 from toolhop_env.measures import Measure
-from toolhop_env.summary import Group, Summary, summarize
+from toolhop_env.summary import Group, Summary, Summing
 from toolhop_env.trace import Trace
 from toolhop_sandbox.outcome import JSON
 
@@ -65,63 +64,87 @@ def measure_part(measure: Measure) -> JSON:
     }
 
 
-def counted(run: Iterable[Played]) -> set[str]:
-    """Names of the episodes that count: no unfinished ones, one attempt each."""
-    ended = [one.attempt for one in run if one.attempt.ended]
-    return {one.episode for one in counting(ended)}
-
-
-def groups(run: int, episodes: Sequence[Played]) -> list[dict[str, JSON]]:
-    """The rows of one run, in order of appearance.
+class RunFigures:
+    """The figures of one run, from episodes that are taken in one by one.
 
     Unfinished episodes are left out of every figure, and counted: a run that is under way has
     some at any time, and they are not faults.
     """
-    keep = counted(episodes)
-    counts = [one for one in episodes if one.attempt.episode in keep]
-    summaries = {one.group: one for one in summarize(one.attempt for one in counts)}
-    open_ = Counter(Group.of(one.attempt) for one in episodes if not one.attempt.ended)
-    return [
-        {
-            "run": run,
-            "benchmark": group.benchmark,
-            "agent": group.agent,
-            "mode": group.mode,
-            "level": str(group.feedback),
-            "call_format": str(group.call_format),
-            "unfinished": open_[group],
-            **_by_milestone([one for one in counts if Group.of(one.attempt) == group]),
-            "facets": _by_facet([one.attempt for one in counts if Group.of(one.attempt) == group]),
-            **_summary(summaries.get(group)),
-            "totals": _totals(summaries.get(group)),
-        }
-        for group in dict.fromkeys([*summaries, *open_])
-    ]
 
+    def __init__(self, run: int) -> None:
+        self._run = run
+        self._sums = Summing()
+        self._steps: dict[Group, Milestones] = defaultdict(Milestones)
+        self._open: Counter[Group] = Counter()
 
-def _by_facet(attempts: Sequence[Attempt]) -> dict[str, JSON]:
-    """By facet of the benchmark the figures of each of its values, in their order."""
-    found: dict[str, JSON] = {}
-    for facet in dict.fromkeys(name for one in attempts for name in one.facets):
-        parts = summarize(attempts, splitting(facet, attempts, {}))
-        found[facet] = [
-            {"value": one.group.part, **_summary(one)}
-            for one in sorted(parts, key=lambda one: in_order(one.group.part))
+    def add(self, one: Played, rank: int) -> None:
+        """Take in an episode that counts; `rank` is where it stands among them."""
+        self._sums.add(one.attempt, (rank, 0, ""))
+        self._steps[Group.of(one.attempt)].add(one)
+
+    def add_unfinished(self, one: Attempt) -> None:
+        """Take in an episode that has not ended."""
+        self._open[Group.of(one)] += 1
+
+    def groups(self) -> list[dict[str, JSON]]:
+        """The rows of the run, in order of appearance."""
+        summaries = {one.group: one for one in self._sums.summaries()}
+        return [
+            {
+                "run": self._run,
+                "benchmark": group.benchmark,
+                "agent": group.agent,
+                "mode": group.mode,
+                "level": str(group.feedback),
+                "call_format": str(group.call_format),
+                "unfinished": self._open[group],
+                **self._steps[group].plain(),
+                "facets": self._by_facet(group),
+                **_summary(summaries.get(group)),
+                "totals": _totals(summaries.get(group)),
+            }
+            for group in dict.fromkeys([*summaries, *self._open])
         ]
-    return found
+
+    def _by_facet(self, group: Group) -> dict[str, JSON]:
+        """By facet of the benchmark the figures of each of its values, in their order."""
+        return {
+            facet: [
+                {"value": one.group.part, **_summary(one)}
+                for one in sorted(parts, key=lambda one: in_order(one.group.part))
+            ]
+            for facet, parts in self._sums.by_facet(group).items()
+        }
 
 
-def _by_milestone(episodes: Sequence[Played]) -> dict[str, JSON]:
-    """By milestone [episodes that have it, calls, failed ones, episodes that reached it]."""
-    most = max((len(one.attempt.milestones) for one in episodes), default=0)
-    calls = Counter(call for one in episodes for call in one.calls)
-    rows: list[JSON] = []
-    for place in range(most):
-        reached = [m[place] for m in (one.attempt.milestones for one in episodes) if place < len(m)]
-        failed = calls[place, True]
-        rows.append([len(reached), calls[place, False] + failed, failed, sum(reached)])
-    other = calls[None, True]
-    return {"milestones": rows, "other": [len(episodes), calls[None, False] + other, other, 0]}
+@dataclass
+class Milestones:
+    """Calls by milestone, and how many episodes have it and reached it."""
+
+    episodes: int = 0
+    calls: Counter[tuple[int | None, bool]] = field(default_factory=Counter)
+    having: Counter[int] = field(default_factory=Counter)
+    reached: Counter[int] = field(default_factory=Counter)
+
+    def add(self, one: Played) -> None:
+        """Take in an episode."""
+        self.episodes += 1
+        self.calls.update(one.calls)
+        for place, reached in enumerate(one.attempt.milestones):
+            self.having[place] += 1
+            self.reached[place] += reached
+
+    def plain(self) -> dict[str, JSON]:
+        """By milestone [episodes that have it, calls, failed ones, episodes that reached it]."""
+        rows: list[JSON] = [
+            [self.having[place], sum(self._of(place)), self._of(place)[1], self.reached[place]]
+            for place in sorted(self.having)
+        ]
+        other = self._of(None)
+        return {"milestones": rows, "other": [self.episodes, sum(other), other[1], 0]}
+
+    def _of(self, place: int | None) -> tuple[int, int]:
+        return self.calls[place, False], self.calls[place, True]
 
 
 def _summary(one: Summary | None) -> dict[str, JSON]:

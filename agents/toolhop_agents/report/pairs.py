@@ -54,7 +54,7 @@ class PairSetting(NamedTuple):
 Found: TypeAlias = tuple[PairSetting, EpisodeSide, EpisodeSide]
 
 
-def level_pairs(sides: Iterable[EpisodeSide]) -> list[JSON]:
+def level_pairs(sides: Iterable[EpisodeSide]) -> list[dict[str, JSON]]:
     """A table row for each agent, mode and pair of levels; empty where one level was played."""
     usable = [one for one in sides if one.attempt.score is not None]
     found: dict[PairSetting, list[tuple[EpisodeSide, EpisodeSide]]] = defaultdict(list)
@@ -126,7 +126,9 @@ def _setting(how: str, before: EpisodeSide, after: EpisodeSide) -> PairSetting:
     return PairSetting(how, played.benchmark, played.agent, played.mode, *levels)
 
 
-def _comparison(setting: PairSetting, sides: Sequence[tuple[EpisodeSide, EpisodeSide]]) -> JSON:
+def _comparison(
+    setting: PairSetting, sides: Sequence[tuple[EpisodeSide, EpisodeSide]]
+) -> dict[str, JSON]:
     lead = named(setting.benchmark).lead
     pairs = [(Pair(b.attempt.key, a.attempt, b.attempt), a.key, b.key) for a, b in sides]
     failed = [one for one, _, _ in pairs if one.before.failure or one.after.failure]

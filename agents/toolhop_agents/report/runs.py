@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from toolhop_agents.ablate.folder import ABLATION, AblationFolder
-from toolhop_env.attempt import Attempt
+from toolhop_env.attempt import Attempt, Met, Place
+from toolhop_env.levels import Verbosity
+from toolhop_env.runs.catalog import Recorded
 from toolhop_env.runs.files import StoreError
+from toolhop_env.runs.judgements import Judgements
 from toolhop_env.runs.store import ITEMS, RunStore
 from toolhop_env.trace import Trace
 from toolhop_sandbox.outcome import JSON
@@ -21,6 +24,38 @@ HIDDEN_SETTINGS = frozenset(
     {"cache", "certificates", "chat_template", "data", "gguf", "log_dir", "segments_to", "template"}
 )
 """Settings that a report leaves out: addresses and paths of whoever ran it, and long texts."""
+
+
+@dataclass(frozen=True, slots=True)
+class Survey:
+    """How much there is in a run."""
+
+    attempts: int
+    met: Met
+    """The episodes of those that have ended."""
+    levels: frozenset[Verbosity]
+    """Of feedback, at their beginning."""
+    branches: bool
+    """Whether some resume from others, and may go on at another level."""
+
+    @classmethod
+    def of(cls, attempts: Iterable[Attempt]) -> Survey:
+        """Of a run's attempts."""
+        met, count, branches = Met(), 0, False
+        levels = set()
+        for one in attempts:
+            count += 1
+            levels.add(one.feedback)
+            branches = branches or bool(one.parent)
+            if one.ended:
+                met.add(one)
+        return cls(count, met, frozenset(levels), branches)
+
+
+def may_be_paired(runs: Sequence[Survey]) -> bool:
+    """Whether episodes of some runs may differ in their feedback level."""
+    levels = frozenset[Verbosity]().union(*(one.levels for one in runs))
+    return len(levels) > 1 or any(one.branches for one in runs)
 
 
 @dataclass
@@ -36,6 +71,15 @@ class RunFolder:
     unreadable: list[str] = field(default_factory=list)
     """Trace files that could not be read, and why; filled by `episodes`."""
 
+    def survey(self) -> Survey:
+        """How much there is, from the index where it can be read."""
+        try:
+            return Survey.of(self.store.attempts())
+        except StoreError:
+            found = Survey.of(attempt for _, attempt in self.episodes())
+            self.unreadable.clear()
+            return found
+
     def episodes(self) -> Iterator[tuple[Trace, Attempt]]:
         """Every trace that can be read, unfinished ones included, packed ones first.
 
@@ -43,14 +87,28 @@ class RunFolder:
         """
         said = self.store.judgements()
         for one in self.store.recorded():
-            try:
-                trace = one.trace()
-                found = (trace, one.scored(trace, said).attempt) if trace.events else None
-            except StoreError as error:
-                self.unreadable.append(str(error))
-            else:
-                if found is not None:
-                    yield found
+            yield from self._read(one, said)
+
+    def read_again(
+        self, file: str, place: Place | None, said: Judgements
+    ) -> Iterator[tuple[Trace, Attempt]]:
+        """One of them; none where it is gone or damaged meanwhile."""
+        try:
+            one = self.store.stored(file, place)
+        except StoreError as error:
+            self.unreadable.append(str(error))
+        else:
+            yield from self._read(one, said)
+
+    def _read(self, one: Recorded, said: Judgements) -> Iterator[tuple[Trace, Attempt]]:
+        try:
+            trace = one.trace()
+            found = (trace, one.scored(trace, said).attempt) if trace.events else None
+        except StoreError as error:
+            self.unreadable.append(str(error))
+        else:
+            if found is not None:
+                yield found
 
     def domains(self) -> dict[str, str]:
         """Domain by item id; empty where the run kept no readable items."""

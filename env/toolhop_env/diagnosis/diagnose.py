@@ -8,12 +8,11 @@ at; it changes no score.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 
 from toolhop_env.diagnosis import of_answers, of_tools
-from toolhop_env.diagnosis.facts import Seen, distinct, seen_in
+from toolhop_env.diagnosis.facts import Same, Seen, distinct, seen_in
 from toolhop_env.diagnosis.finding import Finding, Severity
-from toolhop_env.diagnosis.of_conduct import conduct_findings
+from toolhop_env.diagnosis.of_conduct import Conducts
 from toolhop_env.runs.judgements import Judgements
 from toolhop_env.trace import Trace
 
@@ -47,9 +46,14 @@ def diagnose(
     """
     said = judgements or {}
     seen: list[Seen] = []
+    same = Same()
     for name, traces in runs.items():
-        seen += seen_in(name if len(runs) > 1 else "", traces, said.get(name) or Judgements())
+        seen += seen_in(name if len(runs) > 1 else "", traces, said.get(name) or Judgements(), same)
     seen = distinct(seen)
     found = [finding for check in CHECKS for finding in check(seen)]
-    found += conduct_findings(replace(one.attempt, episode=one.name) for one in seen if one.counts)
+    conducts = Conducts()
+    for one in seen:
+        if one.counts:
+            conducts.add(one.attempt, one.name)
+    found += conducts.findings()
     return sorted(found, key=lambda finding: list(Severity).index(finding.severity))

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import hashlib
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from types import MappingProxyType
+from typing import Any, TypeVar
 
 from toolhop_env.attempt import Attempt, counting
 from toolhop_env.benchmark import Benchmark, Milestone
@@ -13,11 +15,15 @@ from toolhop_env.benchmarks import named
 from toolhop_env.measures import Measure
 from toolhop_env.results import holds_answer
 from toolhop_env.runs.judgements import Judgements
-from toolhop_env.score import has_repair
+from toolhop_env.score import Score, has_repair
+from toolhop_env.spending import Spent
 from toolhop_env.trace import Called, Trace
 from toolhop_env.verdicts import BEFORE_RUNNING, ErrorCode
 
 ORACLE = "oracle"
+NOTHING = Spent()
+NO_FACETS: Mapping[str, str] = MappingProxyType({})
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,9 +102,26 @@ def is_baseline(agent: str) -> bool:
     return agent == "do-nothing" or agent.startswith("constant:")
 
 
-def seen_in(run: str, traces: Iterable[Trace], said: Judgements) -> Iterator[Seen]:
+class Same:
+    """Equal values as one: of many epochs of an item most of what is kept is the same."""
+
+    def __init__(self) -> None:
+        self._known: dict[object, Any] = {}
+
+    def __call__(self, value: T) -> T:
+        """The value that was met first of those equal to a hashable one."""
+        found: T = self._known.setdefault((type(value), value), value)
+        return found
+
+    def score(self, one: Score) -> Score:
+        """A score with values that are as one."""
+        key = ("values", *one.values.items())
+        return replace(one, values=self._known.setdefault(key, one.values))
+
+
+def seen_in(run: str, traces: Iterable[Trace], said: Judgements, same: Same) -> Iterator[Seen]:
     """The finished attempts of one run; `run` goes in front of their names, if not empty."""
-    found = [_seen(run, trace, said) for trace in traces if trace.ended is not None]
+    found = [_seen(run, trace, said, same) for trace in traces if trace.ended is not None]
     counted = {one.episode for one in counting(seen.attempt for seen in found)}
     parents = {one.attempt.parent for one in found}
     for one in found:
@@ -119,7 +142,7 @@ def distinct(seen: Sequence[Seen]) -> list[Seen]:
     ]
 
 
-def _seen(run: str, trace: Trace, said: Judgements) -> Seen:
+def _seen(run: str, trace: Trace, said: Judgements, same: Same) -> Seen:
     start, calls = trace.started, trace.tool_calls
     benchmark = named(start.benchmark)
     gold, milestones = benchmark.expected(start.gold), tuple(benchmark.milestones(trace))
@@ -128,18 +151,40 @@ def _seen(run: str, trace: Trace, said: Judgements) -> Seen:
         for place, one in enumerate(milestones)
         if one.expected and any(holds_answer(call, one.expected) for call in calls)
     )
+    attempt = said.attempt(trace)
     return Seen(
-        attempt=said.attempt(trace),
-        name=f"{run}/{start.episode}" if run else start.episode,
-        item=start.item,
-        gold=gold,
-        milestones=milestones,
-        returned=returned,
-        calls=tuple(_call(call) for call in calls),
-        answer=benchmark.given(trace),
+        attempt=_small(attempt, same),
+        name=f"{run}/{start.episode}" if run else attempt.episode,
+        item=same(start.item),
+        gold=same(gold),
+        milestones=same(milestones),
+        returned=same(returned),
+        calls=same(tuple(_call(call) for call in calls)),
+        answer=same(benchmark.given(trace)),
         in_last_result=bool(gold and calls) and holds_answer(calls[-1], gold),
         gap=benchmark.explain_gap(trace),
         tools=bool(start.tools),
+    )
+
+
+def _small(one: Attempt, same: Same) -> Attempt:
+    """An attempt without what no check reads."""
+    verdict = same.score(one.verdict) if isinstance(one.verdict, Score) else one.verdict
+    return replace(
+        one,
+        item=same(one.item),
+        item_digest=same(one.item_digest),
+        agent=same(one.agent),
+        mode=same(one.mode),
+        benchmark=same(one.benchmark),
+        perturbation=same(one.perturbation),
+        milestones=same(one.milestones),
+        judge=same(one.judge),
+        verdict=verdict,
+        spent=NOTHING,
+        to_failure=NOTHING,
+        failure=None,
+        facets=NO_FACETS,
     )
 
 

@@ -26,7 +26,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from toolhop_env.attempt import Attempt, counting_streamed
+from toolhop_env.attempt import Attempt, Place, counting_streamed
 from toolhop_env.episode import Sink
 from toolhop_env.formats import FormatError, checked, upgraded
 from toolhop_env.runs import catalog, judgements, manifest_formats
@@ -211,12 +211,20 @@ class RunStore:
         Raises:
             StoreError: it cannot be read.
         """
-        if attempt.place is not None:
-            return catalog.from_segment(self.folder, attempt.file, attempt.place).trace()
-        found = catalog.opened(self.folder, attempt.file)
+        return self.stored(attempt.file, attempt.place).trace()
+
+    def stored(self, file: str, place: Place | None) -> Recorded:
+        """A trace as it is stored, by its file's name and where it lies if it is packed.
+
+        Raises:
+            StoreError: it is not there, or its segment cannot be read.
+        """
+        if place is not None:
+            return catalog.from_segment(self.folder, file, place)
+        found = catalog.opened(self.folder, file)
         if found is None:
-            raise StoreError(f"{self.folder} has no {attempt.stored_at} any more; put it back")
-        return found.trace()
+            raise StoreError(f"{self.folder / EPISODES / file} is not there any more; put it back")
+        return found
 
     def named(self, name: str) -> Trace | None:
         """The trace of episode `name`, without events where it has not begun; None for no file.

@@ -59,6 +59,23 @@ const turnsOf = (body) => {
   return turns;
 };
 
+// Counts over all episodes, also where the page holds a selection of them.
+const allOf = () => {
+  if (report.selection) return report.selection;
+  const tally = (values) => {
+    const found = {};
+    for (const value of values) found[value] = (found[value] ?? 0) + 1;
+    return found;
+  };
+  return {
+    episodes: report.rows.length,
+    items: new Set(report.rows.map((row) => row.item)).size,
+    calls: report.rows.reduce((sum, row) => sum + row.calls, 0),
+    verdicts: tally(report.rows.map((row) => row.verdict)),
+    runs: tally(report.rows.map((row) => row.run)),
+  };
+};
+
 // What the page knows of a benchmark comes with the report: its measures, and which of them lead.
 const benchmarkOf = (one) => report.benchmarks[one.benchmark];
 

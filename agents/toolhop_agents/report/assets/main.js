@@ -57,6 +57,7 @@ const missing = (key) =>
     "p",
     { class: "wait" },
     `This report has no episode “${oneLine(key)}”. `,
+    report.selection && "It holds a part of the run; toolhop show RUN ITEM reads any other. ",
     el("a", { href: hashOf({ view: "episodes" }) }, "All episodes"),
   );
 
@@ -136,10 +137,11 @@ const listEpisodes = async (route, mine) => {
   }
   const { rows, hits } = listed(route.filters);
   list.show(rows, hits, route.filters.q ?? "");
-  const total =
+  const here =
     rows.length === report.rows.length
       ? plural(rows.length, "episode")
       : `${count(rows.length)} of ${plural(report.rows.length, "episode")}`;
+  const total = report.selection ? `${here} here (${count(report.selection.episodes)} in all)` : here;
   split.total.textContent = total;
   say(total);
   split.filters = JSON.stringify(route.filters);

@@ -1,7 +1,7 @@
 // The figures: a chart and a table each.
 
 const overview = () =>
-  report.rows.length
+  allOf().episodes
     ? figures()
     : el(
         "div",
@@ -41,15 +41,13 @@ const section = (id, title, intro, ...content) =>
 const pair = (chart, ...tables) => el("div", { class: "pair" }, chart, el("div", {}, ...tables));
 
 const heading = () => {
-  const rows = report.rows;
-  const tally = (verdict) => rows.filter((row) => row.verdict === verdict).length;
-  const calls = rows.reduce((sum, row) => sum + row.calls, 0);
+  const { episodes, items, calls, verdicts } = allOf();
   const facts = [
-    [count(rows.length), rows.length === 1 ? "episode" : "episodes"],
-    [count(new Set(rows.map((row) => row.item)).size), "items"],
+    [count(episodes), episodes === 1 ? "episode" : "episodes"],
+    [count(items), "items"],
     [count(calls), "calls"],
-    [count(tally("errored")), "errored"],
-    [count(tally("unfinished")), "unfinished"],
+    [count(verdicts.errored ?? 0), "errored"],
+    [count(verdicts.unfinished ?? 0), "unfinished"],
   ].filter(([value]) => value !== "0");
   return el(
     "div",
@@ -63,6 +61,25 @@ const heading = () => {
     effects(),
     settings(),
     underWay(),
+    selected(),
+  );
+};
+
+// What the page holds of runs that are too large for it, and how the rest is read.
+const selected = () => {
+  if (!report.selection) return null;
+  const { episodes, reasons, sample } = report.selection;
+  const parts = reasons.map(([why, here, all]) => `${why}: ${here === all ? "all " : `${count(here)} of `}${count(all)}`);
+  return el(
+    "p",
+    { class: "remark", id: "selected" },
+    `Figures are of all ${plural(episodes, "episode")}. To read, this page holds ${count(report.rows.length)} of them` +
+      ` (${[...parts, `a sample: ${count(sample)}`].join("; ")}).` +
+      " They are drawn by the SHA-256 of their names: the same run gives the same page. Any other is read with ",
+    el("code", {}, "toolhop show RUN ITEM"),
+    "; ",
+    el("code", {}, "toolhop report --episodes N"),
+    " takes more or fewer.",
   );
 };
 
@@ -322,6 +339,7 @@ const findingsSection = () =>
 
 const finding = (one, index) => {
   const number = one.episodes.length;
+  const text = one.count > number ? `${plural(one.count, "episode")}, ${count(number)} here` : plural(number, "episode");
   const link =
     number === 1
       ? episodeLink(rowOf.get(one.episodes[0]))
@@ -334,7 +352,7 @@ const finding = (one, index) => {
       "div",
       {},
       el("p", {}, ...readable(one.text)),
-      number > 0 && el("p", { class: "links" }, el("a", { href: link }, plural(number, "episode"))),
+      one.count > 0 && el("p", { class: "links" }, number ? el("a", { href: link }, text) : text),
     ),
   );
 };
@@ -350,7 +368,8 @@ const differencesSection = () => {
     items.get(row.item).push(row);
   }
   const differing = [...items].filter(([, rows]) => new Set(rows.map((row) => row.verdict)).size > 1);
-  if (!differing.length) return null;
+  const number = report.selection?.differing ?? differing.length;
+  if (!number) return null;
   const columns = [
     { name: "item" },
     ...report.groups.map((group) => ({ name: groupChip(group), label: group.name })),
@@ -401,7 +420,8 @@ const differencesSection = () => {
   return section(
     "differences",
     "Where they differ",
-    `${plural(differing.length, "item")} of ${count(items.size)} with right and wrong answers (${leadNames()}).`,
+    `${plural(number, "item")} of ${count(report.selection?.judged ?? items.size)} with right and wrong answers (${leadNames()}).` +
+      (report.selection ? ` Of ${count(differing.length)} of them this page holds both, and some episodes of each.` : ""),
     place,
     more,
   );
@@ -423,7 +443,7 @@ const runsSection = () =>
           el(
             "span",
             { class: "note" },
-            ` ${run.status === "success" ? "ended" : run.status === "started" ? "not ended" : run.status}, ${plural(report.rows.filter((row) => row.run === index).length, "episode")}`,
+            ` ${run.status === "success" ? "ended" : run.status === "started" ? "not ended" : run.status}, ${plural(allOf().runs[index] ?? 0, "episode")}`,
           ),
         ),
         run.fault && el("p", { class: "remark" }, ...readable(run.fault)),
