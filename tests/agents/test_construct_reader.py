@@ -87,6 +87,8 @@ def test_what_documents_do_not_give_is_not_given() -> None:
         assert read(question, [*tools[:at], *tools[at + 1 :]]).not_given
     renamed = json.loads(json.dumps(tools).replace("calling_code", "dialling_prefix"))
     assert "calling code" in read(question, renamed).not_given
+    other = {**tools[0], "name": "cube", "description": "Takes it times itself, twice."}
+    assert "sum of the digits" in read(question, [other, *tools[1:]]).not_given
 
 
 def test_a_result_that_is_an_object_is_read_where_the_document_says() -> None:

@@ -150,6 +150,8 @@ def test_a_plan_agrees_that_comes_to_the_answer_through_every_hop() -> None:
         (plan(not_given="the former code"), (), '"the former code"'),
         (plan(ambiguous="of which"), (), "in two ways"),
         (plan(*STEPS), (*ANSWERS[:2], "999"), "come to"),
+        # Through every hop, and on.
+        (plan(*STEPS, step(SUM, {"number": "{3}"})), (*ANSWERS, "999"), "come to"),
         (plan(*STEPS), (ANSWERS[0], None), "break off"),
         (plan(*STEPS), ANSWERS[:2], "break off"),
         # The right answer by luck, or by a way that leaves a hop out.
