@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from toolhop_sandbox.outcome import JSON
 from toolhop_tools.construct.text import SHORT, says, share
-from toolhop_tools.declared import declared
+from toolhop_tools.declared import declared, required
 from toolhop_tools.model import ToolSchema
 from toolhop_tools.words import as_text, bare, parts_of, words
 
@@ -61,6 +61,7 @@ def disagreements(document: ToolSchema) -> Iterator[str]:
         yield from _other_default(name, schema, notes[name])
         yield from _unexplained(name, schema, f"{document.description} {notes[name]}")
         yield from _of_another(name, notes)
+        yield from _other_limits(name, schema, needed=name in required(document.parameters))
 
 
 def _properties(document: ToolSchema) -> dict[str, Mapping[str, JSON]]:
@@ -98,6 +99,28 @@ def _other_default(name: str, schema: Mapping[str, JSON], text: str) -> Iterator
         differs = not _begins(said, real) and any(_begins(said, one) for one in others)
     if differs:
         yield f"Of {name} the text says the default is {found[1]!r}; the schema has {real!r}."
+
+
+_BETWEEN = re.compile(r"\b(?:between|from) (-?\d+) (?:and|to) (-?\d+)\b", re.IGNORECASE)
+_LENGTH = re.compile(r"\b(?:at most|up to|no more than) (\d+) (?:characters|letters|signs)\b")
+
+
+def _other_limits(name: str, schema: Mapping[str, JSON], *, needed: bool) -> Iterator[str]:
+    """Limits that a description states, and the schema has others; the same of being optional."""
+    text = str(schema.get("description", ""))
+    ends = [schema.get("minimum"), schema.get("maximum")]
+    numbers = all(isinstance(one, int | float) for one in ends)
+    for low, high in _BETWEEN.findall(text) if numbers else ():
+        if [float(low), float(high)] != ends:
+            yield f"Of {name} the text says {low} to {high}; the schema has {ends[0]} to {ends[1]}."
+    most = schema.get("maxLength")
+    for length in _LENGTH.findall(text) if isinstance(most, int) else ():
+        if int(length) != most:
+            yield f"Of {name} the text says {length} characters; the schema has {most}."
+    if needed and re.match(r"optional\b|[^.]*\(optional\)", text, re.IGNORECASE):
+        yield f"The description of {name} says that it is optional, and it is required."
+    if not needed and re.match(r"required\b|[^.]*\(required\)", text, re.IGNORECASE):
+        yield f"The description of {name} says that it is required, and it is optional."
 
 
 def _of_another(name: str, notes: Mapping[str, str]) -> Iterator[str]:
