@@ -12,7 +12,7 @@ from toolhop_tools.construct.calls import answer_findings, part_findings
 from toolhop_tools.construct.documents import document_findings, refined_findings
 from toolhop_tools.construct.question import question_findings
 from toolhop_tools.construct.replies import NewTool, ToolDocument
-from toolhop_tools.construct.wording import limited, misattached, turned, unspoken
+from toolhop_tools.construct.wording import limited, misattached, said_alone, turned, unspoken
 from toolhop_tools.model import GoldCall, Hop, Tool, ToolSchema
 from toolhop_tools.readers.folder import builtin
 
@@ -110,6 +110,12 @@ def test_a_document_does_not_limit_what_it_knows_to_what_nobody_asks_for() -> No
     assert [*limited(text, "What was its code in 1950?")] == []
     assert [*limited(f"{CODE} Only digits are given.", PLAN[1])] == []
     assert len([*limited(f"{CODE} It knows those of Utopia only.", PLAN[1])]) == 1
+
+
+def test_words_that_stand_in_one_text_alone_are_for_people_to_see() -> None:
+    assert said_alone("Which ship did {1} sink?", "Looks up the ship of a captain.") == ["sink"]
+    assert said_alone("Which ship did {1} command?", "The ship that a captain commands.") == []
+    assert said_alone("What is the code of Velm in Utopia?", "code of Velm") == ["utopia"]
 
 
 def new_tool(text: str) -> NewTool:
