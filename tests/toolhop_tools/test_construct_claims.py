@@ -13,7 +13,7 @@ from toolhop_tools.construct.ahead import contradictions, tells_ahead
 from toolhop_tools.construct.claims import cut_off, forms, unlike_arguments
 from toolhop_tools.construct.edges import unshown
 from toolhop_tools.construct.promised import FAILED, said_of_records, trials
-from toolhop_tools.construct.promises import disagreements
+from toolhop_tools.construct.promises import disagreements, other_failures
 from toolhop_tools.construct.replies import Pair, Records
 from toolhop_tools.construct.verify import called
 from toolhop_tools.model import ToolSchema
@@ -221,7 +221,8 @@ def pairs(*given: dict[str, JSON]) -> list[Pair]:
         ({"type": "number", "minimum": 1}, [1, 2], ["fraction"]),
         ({"type": "number", "minimum": 1}, [1, 2.5], []),
         ({"type": "string"}, ["a"], ["empty text", "beyond A to Z"]),
-        ({"type": "string", "minLength": 1}, ["a", "é"], []),
+        ({"type": "string", "minLength": 1}, ["a b", "é1"], []),
+        ({"type": "string", "minLength": 1}, ["a", "é"], ["two words", "digit"]),
         ({"type": "string", "minLength": 1, "pattern": "^[a-z]+$"}, ["a"], []),
         ({"type": "string", "minLength": 1}, ["2001-02-03"], ["end of a year"]),
         ({"type": "string", "minLength": 1}, ["2001-02-03", "2000-02-29"], []),
@@ -300,3 +301,22 @@ def test_no_built_in_document_is_refused_for_a_promise() -> None:
             call = dict(hop.gold.arguments) if hop.gold else {}
             document = tools[hop.tool.name].schema
             assert [*unlike_arguments(document, [call], all_of=True)] == []
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        (f"{TEXT} It raises a ValueError for other names.", 1),
+        (f"{TEXT} For an unknown name it returns an empty text.", 1),
+        (f'{TEXT} A name that is not known gives "none".', 1),
+        (f"{TEXT} A name that is not known gives an error.", 0),
+        (f"{TEXT} Unknown names give an object with an error.", 0),
+    ],
+)
+def test_failures_are_said_to_be_what_every_made_tool_does(text: str, found: int) -> None:
+    assert len([*other_failures(schema(text), lookup=True)]) == found
+
+
+def test_what_may_be_asked_for_is_no_promise() -> None:
+    assert broken(schema(f"{TEXT} Options allow ignoring accents."), exact, CALLS) == []
+    assert broken(schema(port="Name; whether accents are ignored is open."), exact, CALLS) == []

@@ -8,11 +8,18 @@ import pytest
 
 from toolhop_sandbox.base import Program
 from toolhop_sandbox.outcome import JSON, Returned
-from toolhop_tools.construct.calls import answer_findings, part_findings
+from toolhop_tools.construct.calls import answer_findings, call_findings, part_findings
 from toolhop_tools.construct.documents import document_findings, refined_findings
 from toolhop_tools.construct.question import question_findings
-from toolhop_tools.construct.replies import NewTool, ToolDocument
-from toolhop_tools.construct.wording import limited, misattached, said_alone, turned, unspoken
+from toolhop_tools.construct.replies import GoldArguments, NewTool, ToolDocument
+from toolhop_tools.construct.wording import (
+    limited,
+    misattached,
+    other_kind,
+    said_alone,
+    turned,
+    unspoken,
+)
 from toolhop_tools.model import GoldCall, Hop, Tool, ToolSchema
 from toolhop_tools.readers.folder import builtin
 
@@ -175,3 +182,31 @@ def test_an_answer_is_held_against_its_own_part_of_a_pairs_object() -> None:
     assert answer_findings("7", "", pair, "", "What?", ["sum"]).ok
     assert answer_findings("25", "", pair, "", "What?", ["sum"]).failed == {"answer"}
     assert answer_findings("7", "", pair, "", "What?", []).failed == {"answer"}
+
+
+@pytest.mark.parametrize(
+    ("question", "answer", "word"),
+    [
+        ("Who wrote it?", "Velm", ""), ("Who wrote it?", "12", "who"),
+        ("Where does it stand?", "1914-03-02", "where"), ("How many are there?", "12", ""),
+        ("How many are there?", "Velm", "how many"), ("How many has each?", "[1, 2]", ""),
+        ("What is the age of who wrote it?", "12", ""),
+    ],
+)  # fmt: skip
+def test_the_word_that_asks_is_of_the_answers_kind(question: str, answer: str, word: str) -> None:
+    assert other_kind(question, answer) == word
+
+
+def test_a_switch_is_turned_on_only_where_that_is_asked_for() -> None:
+    switch: JSON = {"type": "boolean", "description": "Whether to turn it.", "default": False}
+    first = new_tool(CODE)
+    country: JSON = {"type": "string", "description": "Name of the country."}
+    parameters: dict[str, JSON] = {
+        "type": "object", "properties": {"country": country, "reverse_digits": switch},
+        "required": ["country"],
+    }  # fmt: skip
+    schema = ToolSchema("look_up_code", CODE, parameters)
+    call = GoldArguments(arguments={"country": "{1}", "reverse_digits": True})
+    plain, turned_on = "What is the calling code of {1}?", "What is the reversed code of {1}?"
+    assert call_findings(call, schema, first, [1], ["Orun"], plain).failed == {"asked-options"}
+    assert call_findings(call, schema, first, [1], ["Orun"], turned_on).ok

@@ -35,7 +35,7 @@ _PART_OF_VALUE = re.compile(
 )
 _RETURNED = re.compile(
     r"\b(?i:returns?|gives?|yields?|(?:result|output) is|as) (?:an? |the )?(?:\w+ )?"
-    r"(object|dictionary|dict|mapping|list|array|null|None)\b"
+    r"(object|dictionary|dict|mapping|list|array|null|None|string|boolean|integer)\b"
 )
 _ANY_CASE = re.compile(
     r"case[- ]insensitive|(?:any|either|regardless of|ignor\w+(?: the)?) (?:letter )?case\b"
@@ -45,6 +45,7 @@ _ANY_CASE = re.compile(
 _TYPES: Mapping[str, type | None] = {
     "object": dict, "dictionary": dict, "dict": dict, "mapping": dict,
     "list": list, "array": list, "null": type(None), "None": type(None),
+    "string": str, "boolean": bool, "integer": int,
 }  # fmt: skip
 
 
@@ -205,6 +206,37 @@ def recased(document: ToolSchema, arguments: Mapping[str, JSON]) -> list[dict[st
     ]
 
 
+def _is(result: JSON, kind: type) -> bool:
+    return isinstance(result, kind) and (kind is bool or not isinstance(result, bool))
+
+
+_RAISES = re.compile(
+    r"\b(?:raises?|throws?)\b[^.;]*\b(?:\w*Error|\w*[Ee]xception|error)\b|\bHTTP \d{3}\b"
+)
+_UNKNOWN = re.compile(
+    r"\b(?:unknown|missing|not (?:known|found|in the table|listed)|no (?:match|such|record|entry)"
+    r")\b"
+)
+_INSTEAD = re.compile(
+    r"\b(?:gives?|returns?|yields?|answers?)(?: with)? (?:an? |the )?"
+    r"(empty (?:text|string|list|object)|null|none|false|-1|0|[\"'`][^\"'`]*[\"'`])",
+    re.IGNORECASE,
+)
+
+
+def other_failures(document: ToolSchema, *, lookup: bool) -> Iterator[str]:
+    """What a document says of failures that no made tool does: each gives an `error`."""
+    for sentence in re.split(r"(?<=\w)[.;] |\n", document.description):
+        found = _RAISES.search(sentence)
+        if found is None and lookup and _UNKNOWN.search(sentence) and "error" not in sentence:
+            found = _INSTEAD.search(sentence)
+        if found is not None:
+            yield (
+                f"The document says {found[0]!r} ({sentence.strip()!r}); what is not known gives "
+                '{"error": "..."}.'
+            )
+
+
 def other_shape(document: ToolSchema, results: Sequence[JSON]) -> Iterator[str]:
     """A kind of result that the document promises and no call gave; errors are not spoken of."""
     for sentence in re.split(r"[.;\n]", document.description):
@@ -212,5 +244,5 @@ def other_shape(document: ToolSchema, results: Sequence[JSON]) -> Iterator[str]:
         if found is None:
             continue
         kind = _TYPES[found[1]]
-        if kind is not None and not any(isinstance(one, kind) for one in results):
+        if kind is not None and results and not any(_is(one, kind) for one in results):
             yield f"The document promises {found[1]!r} ({sentence.strip()!r}); no call gives that."

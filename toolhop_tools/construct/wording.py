@@ -12,7 +12,8 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from toolhop_tools.construct.text import LIKE, REFERENCE
-from toolhop_tools.words import bare, words
+from toolhop_tools.dates import whole_date
+from toolhop_tools.words import bare, number_of, words
 
 _UP = r"|(?!(?:w|for|inter|qu|requ|cont|harv|pri|arr|ch|t|r|n|gu|mod|inv|sugg|dig|prot|hon|v)est$)"
 SENSES: Mapping[str, str] = {
@@ -407,6 +408,27 @@ def limited(text: str, question: str) -> Iterator[str]:
                     f"The description limits what is known to {lacking[0]} ({sentence.strip()!r}), "
                     "which the sub-question does not say: know what is asked for, and no less."
                 )
+
+
+_KINDS = (
+    (re.compile(r"(?:who|whom|where)\b"), False),
+    (re.compile(r"(?:how many|how often|how much)\b"), True),
+)
+
+
+def other_kind(question: str, answer: str) -> str:
+    """The word with which a question begins and that asks for another kind of answer; or nothing.
+
+    Who and where ask for no number or date, how many for a number.
+    """
+    if answer.startswith(("[", "{")):
+        return ""
+    for pattern, wants_number in _KINDS:
+        found = pattern.match(bare(question.strip()))
+        is_number = number_of(answer) is not None
+        if found and (not is_number if wants_number else is_number or whole_date(answer)):
+            return found[0]
+    return ""
 
 
 def said_alone(question: str, known: str) -> list[str]:
