@@ -245,7 +245,7 @@ def test_a_gold_call_refers_to_earlier_answers_and_keeps_the_first_call() -> Non
 
     def failed(**arguments: str) -> frozenset[str]:
         call = GoldArguments.model_validate({"arguments": arguments})
-        return call_findings(call, schema, first, [1], ["Orun"]).failed
+        return call_findings(call, schema, first, [1], ["Orun"], QUESTION).failed
 
     assert failed(country="{1}") == frozenset()
     assert failed(country="Orun") == {"references", "no-literal-answer", "first-call-kept"}

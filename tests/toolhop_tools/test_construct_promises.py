@@ -140,6 +140,15 @@ def test_a_table_gives_nothing_away_and_names_what_it_holds(facts: Records, chec
     assert facts_findings(facts, parameters, wanted).failed == ({check} if check else set())
 
 
+def test_a_column_has_values_of_one_form() -> None:
+    good, parameters = table("{}orun", "{n}00"), dict(schema().parameters)
+    wanted = Wanted({"port": "Doria"}, said="What is the code of Doria? Looks up a port.")
+    for values in ((7, "1914-03-02"), ("1914-03-02", "4 March 1915")):
+        rows = [{**one, "day": values[at % 2]} for at, one in enumerate(good.records)]
+        mixed = good.model_copy(update={"records": rows})
+        assert facts_findings(mixed, parameters, wanted).failed == {"one-form"}
+
+
 def test_a_seeds_own_answers_are_not_held_to_what_would_be_guessed() -> None:
     facts, parameters = table("{}orun", "{}orunia"), dict(schema().parameters)
     seeds = Wanted({"port": "Doria"}, answer="Dorunia")

@@ -11,7 +11,7 @@ from toolhop_sandbox.outcome import JSON, Outcome, Returned
 from toolhop_tools.construct.documents import invalid_call
 from toolhop_tools.construct.replies import GoldArguments, NewTool
 from toolhop_tools.construct.stages import Findings, judged
-from toolhop_tools.construct.text import beside_the_value, references, same, texts
+from toolhop_tools.construct.text import SHORT, beside_the_value, references, same, texts
 from toolhop_tools.construct.wording import like, senses
 from toolhop_tools.failures import tells_of_error
 from toolhop_tools.model import ToolSchema
@@ -29,13 +29,15 @@ def call_findings(
     first: NewTool,
     depends_on: Sequence[int],
     answers: Sequence[str],
+    question: str,
 ) -> Findings:
-    """The checks of a gold call before it runs."""
+    """The checks of a gold call before it runs; `question` is the sub-question."""
     return (
         judged("valid-call", invalid_call(schema.parameters, reply.arguments, answers))
         + judged("references", _references(reply, depends_on))
         + judged("no-literal-answer", _literal(reply, depends_on, answers))
         + judged("first-call-kept", _other_values(reply, first))
+        + judged("asked-options", _unasked(reply, schema, question))
     )
 
 
@@ -64,6 +66,22 @@ def _other_values(reply: GoldArguments, first: NewTool) -> Iterator[str]:
             yield (
                 f"{name} was {as_text(value)!r} in the first call and is now "
                 f"{as_text(reply.arguments[name])!r}: the call stays, options may be added."
+            )
+
+
+def _unasked(reply: GoldArguments, schema: ToolSchema, question: str) -> Iterator[str]:
+    """A switch that the call turns on, and nobody asks for: it may change nothing by chance."""
+    properties = schema.parameters.get("properties")
+    for name, own in (properties if isinstance(properties, dict) else {}).items():
+        default = own.get("default") if isinstance(own, dict) else None
+        parts = [one for one in parts_of(name) if len(one) > SHORT]
+        if reply.arguments.get(name) is not True or default is True:
+            continue
+        asked = senses(question).keys() & senses(" ".join(parts)).keys()
+        if not asked and not like(parts, words(question)):
+            yield (
+                f"The call sets {name}, of which the sub-question says nothing: leave it as it is, "
+                "or have it asked for."
             )
 
 

@@ -235,13 +235,21 @@ def counted(document: ToolSchema, keys: Sequence[str], count: int) -> Iterator[s
 
 _FORGIVES = re.compile(
     r"\b(?:ignor\w+|does(?: not|n't) matter|do(?: not|n't) matter|disregard\w*|irrelevant|forgiven"
-    r"|left out|omitted|dropped|optional|tolerat\w+|trimmed|stripped|removed|with or without"
+    r"|left out|omitted|dropped|tolerat\w+|trimmed|stripped|removed|with or without"
     r"|makes? no difference|regardless of|interchangeable|insensitive|accepted)\b",
     re.IGNORECASE,
 )
 _NOT_FORGIVEN = re.compile(
     r"\b(?:not|never|n't) (?:ignored|accepted|trimmed|stripped|removed|forgiven)\b"
 )
+
+
+_ON_REQUEST = re.compile(
+    r"\b(?:options?|optional\w*|whether|if|when|supports?|supporting|features?|customi\w+|filter\w*"
+    r"|can be set|controls?|includes?|including|offers?|offering|allows?|allowing|provides?)\b",
+    re.IGNORECASE,
+)
+"""Words of a sentence about what may be asked for, which is not what always holds."""
 
 
 def _middle(text: str, mark: str) -> str:
@@ -284,6 +292,8 @@ def forgiven(document: ToolSchema) -> Iterator[tuple[str, str, Variants]]:
     for text, name in texts:
         for sentence in _sentences(text):
             if not _FORGIVES.search(sentence) or _NOT_FORGIVEN.search(sentence):
+                continue
+            if _ON_REQUEST.search(sentence):
                 continue
             for pattern, variants in _VARIANTS:
                 if re.search(pattern, sentence, re.IGNORECASE):

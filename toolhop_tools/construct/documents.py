@@ -17,7 +17,7 @@ from toolhop_tools.construct.promises import disagreements, misnamed
 from toolhop_tools.construct.replies import NewTool, ToolDocument
 from toolhop_tools.construct.stages import Findings, judged
 from toolhop_tools.construct.text import resolved, share, texts
-from toolhop_tools.construct.wording import unspoken
+from toolhop_tools.construct.wording import limited, unspoken
 from toolhop_tools.declared import compiled, declared, fits, required
 from toolhop_tools.model import ToolSchema
 from toolhop_tools.words import as_text, number_of, scalars, words
@@ -72,6 +72,7 @@ def document_findings(
         + judged("name-of-its-work", misnamed(schema_of(reply.tool), question))
         + judged("every-number-used", () if of_seed else _unused(reply, question, answers))
         + judged("every-word-known", () if of_seed else _unspoken(reply, question, answers))
+        + judged("knows-what-is-asked", _limited(reply, question))
         + judged("own-document", _alike(schema_of(reply.tool), earlier))
         + judged("no-earlier-answer", earlier_answers(schema_of(reply.tool), answers))
     )
@@ -91,6 +92,7 @@ def refined_findings(
         found
         + judged("call", invalid_call(document.parameters, first.arguments, answers))
         + judged("required-kept", _required(document.parameters, first.tool.parameters))
+        + judged("knows-no-less", limited(document.description, first.tool.description))
         + judged("more-parameters", _added(document.parameters, first.tool.parameters))
         + judged("own-document", _alike(schema_of(document), earlier))
         + judged("no-earlier-answer", earlier_answers(schema_of(document), answers))
@@ -247,6 +249,10 @@ def _unspoken(reply: NewTool, question: str, answers: Sequence[str]) -> Iterator
         off=any(one is False for one in given),
         numbered=any(isinstance(one, int) and not isinstance(one, bool) for one in given),
     )
+
+
+def _limited(reply: NewTool, question: str) -> Iterator[str]:
+    return limited(reply.tool.description, question) if reply.kind == "lookup" else iter(())
 
 
 def all_said(document: ToolSchema, arguments: Mapping[str, JSON]) -> str:

@@ -66,6 +66,10 @@ def _edges(schema: Mapping[str, JSON], given: Sequence[JSON]) -> Iterator[Edge]:
         worded = any(isinstance(one, str) and any(map(str.isalpha, one)) for one in given)
         if worded and any(map(own.is_valid, _FOREIGN)):
             yield "a text with a letter beyond A to Z", _foreign
+        if worded and any(map(own.is_valid, ("Ab Cd", "Abcdef Ghijkl"))):
+            yield "a text of two words", lambda value: " " in as_text(value).strip()
+        if worded and any(map(own.is_valid, ("A1", "Abcdefgh1"))):
+            yield "a text with letters and a digit", _both
     elif kind == "array" and own.is_valid([]):
         yield "the empty list", lambda value: value == []
 
@@ -95,6 +99,11 @@ def _value(value: JSON) -> float:
 
 def _is(wanted: JSON) -> Callable[[JSON], bool]:
     return lambda value: value == wanted and isinstance(value, bool) == isinstance(wanted, bool)
+
+
+def _both(value: JSON) -> bool:
+    text = as_text(value)
+    return any(map(str.isalpha, text)) and any(map(str.isdigit, text))
 
 
 def _foreign(value: JSON) -> bool:

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from toolhop_sandbox.outcome import JSON
 from toolhop_tools.construct.text import SHORT, says, share
-from toolhop_tools.declared import declared
+from toolhop_tools.declared import declared, required
 from toolhop_tools.model import ToolSchema
 from toolhop_tools.words import as_text, bare, parts_of, words
 
@@ -35,7 +35,7 @@ _PART_OF_VALUE = re.compile(
 )
 _RETURNED = re.compile(
     r"\b(?i:returns?|gives?|yields?|(?:result|output) is|as) (?:an? |the )?(?:\w+ )?"
-    r"(object|dictionary|dict|mapping|list|array|null|None)\b"
+    r"(object|dictionary|dict|mapping|list|array|null|None|string|boolean|integer)\b"
 )
 _ANY_CASE = re.compile(
     r"case[- ]insensitive|(?:any|either|regardless of|ignor\w+(?: the)?) (?:letter )?case\b"
@@ -45,6 +45,7 @@ _ANY_CASE = re.compile(
 _TYPES: Mapping[str, type | None] = {
     "object": dict, "dictionary": dict, "dict": dict, "mapping": dict,
     "list": list, "array": list, "null": type(None), "None": type(None),
+    "string": str, "boolean": bool, "integer": int,
 }  # fmt: skip
 
 
@@ -61,6 +62,7 @@ def disagreements(document: ToolSchema) -> Iterator[str]:
         yield from _other_default(name, schema, notes[name])
         yield from _unexplained(name, schema, f"{document.description} {notes[name]}")
         yield from _of_another(name, notes)
+        yield from _other_limits(name, schema, needed=name in required(document.parameters))
 
 
 def _properties(document: ToolSchema) -> dict[str, Mapping[str, JSON]]:
@@ -98,6 +100,28 @@ def _other_default(name: str, schema: Mapping[str, JSON], text: str) -> Iterator
         differs = not _begins(said, real) and any(_begins(said, one) for one in others)
     if differs:
         yield f"Of {name} the text says the default is {found[1]!r}; the schema has {real!r}."
+
+
+_BETWEEN = re.compile(r"\b(?:between|from) (-?\d+) (?:and|to) (-?\d+)\b", re.IGNORECASE)
+_LENGTH = re.compile(r"\b(?:at most|up to|no more than) (\d+) (?:characters|letters|signs)\b")
+
+
+def _other_limits(name: str, schema: Mapping[str, JSON], *, needed: bool) -> Iterator[str]:
+    """Limits that a description states, and the schema has others; the same of being optional."""
+    text = str(schema.get("description", ""))
+    ends = [schema.get("minimum"), schema.get("maximum")]
+    numbers = all(isinstance(one, int | float) for one in ends)
+    for low, high in _BETWEEN.findall(text) if numbers else ():
+        if [float(low), float(high)] != ends:
+            yield f"Of {name} the text says {low} to {high}; the schema has {ends[0]} to {ends[1]}."
+    most = schema.get("maxLength")
+    for length in _LENGTH.findall(text) if isinstance(most, int) else ():
+        if int(length) != most:
+            yield f"Of {name} the text says {length} characters; the schema has {most}."
+    if needed and re.match(r"optional\b|[^.]*\(optional\)", text, re.IGNORECASE):
+        yield f"The description of {name} says that it is optional, and it is required."
+    if not needed and re.match(r"required\b|[^.]*\(required\)", text, re.IGNORECASE):
+        yield f"The description of {name} says that it is required, and it is optional."
 
 
 def _of_another(name: str, notes: Mapping[str, str]) -> Iterator[str]:
@@ -182,6 +206,37 @@ def recased(document: ToolSchema, arguments: Mapping[str, JSON]) -> list[dict[st
     ]
 
 
+def _is(result: JSON, kind: type) -> bool:
+    return isinstance(result, kind) and (kind is bool or not isinstance(result, bool))
+
+
+_RAISES = re.compile(
+    r"\b(?:raises?|throws?)\b[^.;]*\b(?:\w*Error|\w*[Ee]xception|error)\b|\bHTTP \d{3}\b"
+)
+_UNKNOWN = re.compile(
+    r"\b(?:unknown|missing|not (?:known|found|in the table|listed)|no (?:match|such|record|entry)"
+    r")\b"
+)
+_INSTEAD = re.compile(
+    r"\b(?:gives?|returns?|yields?|answers?)(?: with)? (?:an? |the )?"
+    r"(empty (?:text|string|list|object)|null|none|false|-1|0|[\"'`][^\"'`]*[\"'`])",
+    re.IGNORECASE,
+)
+
+
+def other_failures(document: ToolSchema, *, lookup: bool) -> Iterator[str]:
+    """What a document says of failures that no made tool does: each gives an `error`."""
+    for sentence in re.split(r"(?<=\w)[.;] |\n", document.description):
+        found = _RAISES.search(sentence)
+        if found is None and lookup and _UNKNOWN.search(sentence) and "error" not in sentence:
+            found = _INSTEAD.search(sentence)
+        if found is not None:
+            yield (
+                f"The document says {found[0]!r} ({sentence.strip()!r}); what is not known gives "
+                '{"error": "..."}.'
+            )
+
+
 def other_shape(document: ToolSchema, results: Sequence[JSON]) -> Iterator[str]:
     """A kind of result that the document promises and no call gave; errors are not spoken of."""
     for sentence in re.split(r"[.;\n]", document.description):
@@ -189,5 +244,5 @@ def other_shape(document: ToolSchema, results: Sequence[JSON]) -> Iterator[str]:
         if found is None:
             continue
         kind = _TYPES[found[1]]
-        if kind is not None and not any(isinstance(one, kind) for one in results):
+        if kind is not None and results and not any(_is(one, kind) for one in results):
             yield f"The document promises {found[1]!r} ({sentence.strip()!r}); no call gives that."

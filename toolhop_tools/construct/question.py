@@ -10,7 +10,7 @@ from toolhop_tools.construct.documents import all_said, content, numbers_beside
 from toolhop_tools.construct.giveaway import gives_away
 from toolhop_tools.construct.stages import Findings, judged
 from toolhop_tools.construct.text import references, says, share, texts
-from toolhop_tools.construct.wording import misattached, turned
+from toolhop_tools.construct.wording import misattached, other_kind, turned
 from toolhop_tools.model import Hop
 
 SHORTEST, LONGEST = 15, 1_500
@@ -33,6 +33,7 @@ def question_findings(
         + judged("words-of-each-hop", _silent(question, plan or ()))
         + judged("holds-every-value", _lacking(question, hops))
         + judged("every-number-used", _unused(question, hops) if plan is not None else ())
+        + judged("kind-as-asked", _other_kind(question, hops) if plan else ())
         + judged("same-operations", _turned(question, hops, plan) if plan else ())
         + judged("asked-of-the-same", misattached(question, plan, _starts(hops)) if plan else ())
         + judged("no-sub-answer", _given_away(question, hops))
@@ -73,6 +74,12 @@ def _silent(question: str, plan: Sequence[str]) -> Iterator[str]:
                 f"It has no word of what hop {number} asks ({', '.join(sorted(wanted))}): say what "
                 "that hop finds in its own words."
             )
+
+
+def _other_kind(question: str, hops: Sequence[Hop]) -> Iterator[str]:
+    answer = hops[-1].answer if hops else ""
+    if answer and (word := other_kind(question, answer)):
+        yield f"It asks {word!r}, and the answer is {answer!r}: ask for what the last hop finds."
 
 
 def _turned(question: str, hops: Sequence[Hop], plan: Sequence[str]) -> Iterator[str]:

@@ -24,7 +24,7 @@ from toolhop_tools.construct.code import choices
 from toolhop_tools.construct.facts import as_pairs, by_choice, moved, table
 from toolhop_tools.construct.giveaway import gives_away
 from toolhop_tools.construct.promised import FAILED, said_of_records, trials
-from toolhop_tools.construct.promises import other_shape
+from toolhop_tools.construct.promises import other_failures, other_shape
 from toolhop_tools.construct.replies import Pairs, Records
 from toolhop_tools.construct.stages import Findings, Problem, judged
 from toolhop_tools.construct.text import says
@@ -157,6 +157,7 @@ class Verifier:
         results = [one for one in results if not tells_of_error(one)]
         noted = [*other_shape(schema, results)]
         lookup = isinstance(facts, Records)
+        noted += other_failures(schema, lookup=lookup)
         noted += unlike_arguments(schema, plain, all_of=lookup)
         if isinstance(facts, Records):
             keys = [*facts.lookup.parameters, *facts.lookup.parameters.values()]

@@ -38,6 +38,7 @@ from toolhop_tools.construct.replies import (
 from toolhop_tools.construct.stages import OF_A_HOP, Findings, Place, Problem, Stage, judged
 from toolhop_tools.construct.text import filled, resolved
 from toolhop_tools.construct.verify import AS_PROMISED, came
+from toolhop_tools.construct.wording import other_kind
 from toolhop_tools.model import GoldCall, Hop, Item, Tool, ToolSchema
 from toolhop_tools.properties.model import Gold
 from toolhop_tools.reading import Match, Reading
@@ -301,7 +302,9 @@ class HopBuilder:
 
     async def _judge_call(self, reply: StageReply, before: Sequence[Problem]) -> Findings:
         call, schema = cast("GoldArguments", reply), self._schema
-        found = call_findings(call, schema, self._first, self.depends_on, self.answers)
+        found = call_findings(
+            call, schema, self._first, self.depends_on, self.answers, self.question
+        )
         if not found.ok:
             return found
         code = cast("Code", self.replies[Stage.CODE]).code
@@ -342,6 +345,8 @@ class HopBuilder:
             if gives_away(question, answer)
             else []
         )
+        if word := other_kind(self.question, answer):
+            noted.append(f"Hop {self.number} asks {word!r}, and its answer is {answer!r}.")
         asked = [*(one.question for one in self.earlier), self.question]
         noted += [
             f"The question of hop {at} says {known!r}, the answer of hop {of}; write {{{of}}} "

@@ -11,7 +11,9 @@ from toolhop_agents.data_view import parameter_rows
 from toolhop_sandbox.base import Program
 from toolhop_sandbox.outcome import JSON
 from toolhop_tools.certify.model import HopProof
+from toolhop_tools.construct.documents import all_said
 from toolhop_tools.construct.reviews import Review
+from toolhop_tools.construct.wording import said_alone
 from toolhop_tools.model import Hop, Item, Tool
 
 FACTS = ("model", "world", "source", "licence", "replies", "input_tokens", "output_tokens")
@@ -56,9 +58,20 @@ def item_shown(material: Material, item: Item) -> dict[str, JSON]:
 
 
 def _marks(item: Item) -> list[JSON]:
-    """Why the official rule may be met by accident, and the like."""
+    """Why the official rule may be met by accident, and words that no tool speaks of."""
     unsafe = item.extra.get("official_unsafe")
-    return [f"official rule: {one}" for one in unsafe] if isinstance(unsafe, list) else []
+    marks: list[JSON] = []
+    marks += [f"official rule: {one}" for one in unsafe] if isinstance(unsafe, list) else []
+    whole = " ".join(hop.question for hop in item.hops)
+    for number, hop in enumerate(item.hops, 1):
+        arguments = hop.gold.arguments if hop.gold else {}
+        known = all_said(hop.tool.schema, arguments)
+        whole += f" {known}"
+        if odd := said_alone(hop.question, known):
+            marks.append(f"hop {number}: its tool says nothing of {', '.join(odd)}")
+    if odd := said_alone(item.question, whole):
+        marks.append(f"question: no hop says {', '.join(odd)}")
+    return marks
 
 
 def _hop(hop: Hop, proof: HopProof | None) -> JSON:

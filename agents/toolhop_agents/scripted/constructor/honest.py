@@ -206,6 +206,7 @@ _EDGES: dict[str, list[tuple[Reply, Any]]] = {
     ],
     "total_letter_places": [
         ({"text": "É b"}, 2), ({"text": "Ab", "reverse": True}, 51), ({"text": "Zoé"}, 41),
+        ({"text": "B2 c-1"}, 5),
     ],
     "shift_date": [
         ({"date": "2023-12-31", "amount": 0}, "2023-12-31"),
