@@ -37,6 +37,7 @@ from toolhop_agents.adapters.inspect_model import as_reply, info
 from toolhop_agents.adapters.options import settings_of
 from toolhop_agents.adapters.shared import pool_of
 from toolhop_agents.environment.core import Environments, EpisodeLost
+from toolhop_agents.judge.judges import JudgeError
 from toolhop_agents.runs.unit import WorkUnit
 from toolhop_env.benchmarks import named
 from toolhop_env.benchmarks import score as verdict
@@ -205,6 +206,12 @@ def test_items_in_containers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     }
     assert seen
     assert not containers_of(here) & seen
+
+
+def test_a_judge_that_is_not_there_costs_no_evaluation() -> None:
+    with pytest.raises(JudgeError, match="nowhere"):
+        inspect_task.toolhop(sandbox="process", judge="nowhere")
+    assert inspect_task.toolhop(sandbox="process", judge="overlap")
 
 
 def test_figures_are_those_of_our_tables(log: EvalLog) -> None:
