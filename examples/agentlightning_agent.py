@@ -28,13 +28,13 @@ class ToolHopAgent:
 
     async def run(self) -> None:
         key = os.environ["AGL_KEY"] or "none"
-        key = os.environ["AGL_KEY"] or "none"
         os.environ["OPENAI_API_KEY"] = key
         settings = RunSettings(
             data=os.environ.get("TOOLHOP_DATA", "builtin"),
             sample_ids=(os.environ["TOOLHOP_ITEM"],),
             model="openai/policy",  # the gateway asks its own model, whatever the name
             base_url=os.environ["AGL_OPENAI_BASE_URL"],
+            sandbox=os.environ.get("TOOLHOP_SANDBOX", "auto"),
             log_dir=Path(os.environ.get("TOOLHOP_LOGS", "logs")),
         )
         (attempt,) = (await execute(settings)).attempts

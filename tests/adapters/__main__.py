@@ -16,7 +16,6 @@ import shutil
 import subprocess
 import sys
 import time
-import venv
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -40,6 +39,8 @@ class Adapter:
     """Installed in the same step."""
     after: tuple[str, ...] = ()
     """Installed in a second step, whatever the project's own bounds say."""
+    python: str = ""
+    """The least version of Python that its packages take, such as 3.12; any if empty."""
 
 
 ADAPTERS = {
@@ -62,13 +63,20 @@ ADAPTERS = {
         beside=("torch==2.13.0",),
     ),
     "ray": Adapter("ray", ("test_ray.py", "test_ray_spread.py"), ("ray",)),
-    # What docs/integrations.md shows in code; the others there need a Python or an openai that
-    # this environment does not have.
+    # What docs/integrations.md shows in code; NeMo Gym needs an openai that the project does not
+    # take.
     "examples": Adapter(
         "",
         ("test_examples.py",),
         ("gymnasium", "skyrl-gym"),
         beside=("gymnasium>=1.4,<2", "skyrl-gym>=0.4,<0.5"),
+    ),
+    "agentlightning": Adapter(
+        "",
+        ("test_agentlightning.py",),
+        ("agentlightning",),
+        beside=("agentlightning>=1.0,<1.1",),
+        python="3.12",
     ),
 }
 
@@ -106,8 +114,9 @@ def tried(name: str, adapter: Adapter) -> Outcome:
     began = time.monotonic()
     try:
         python = environment(name, adapter)
-    except subprocess.CalledProcessError as error:
-        last = [line for line in str(error.stderr).splitlines() if line.strip()][-1:]
+    except (subprocess.CalledProcessError, FileNotFoundError) as error:
+        said = str(getattr(error, "stderr", error))
+        last = [line for line in said.splitlines() if line.strip()][-1:]
         why = f"left out, could not be installed: {' '.join(last)}"
         return Outcome(name, ok=False, says=why, installed_s=time.monotonic() - began)
     installed = time.monotonic()
@@ -128,6 +137,7 @@ def environment(name: str, adapter: Adapter) -> Path:
 
     Raises:
         subprocess.CalledProcessError: pip could not install it.
+        FileNotFoundError: there is no Python that it takes.
     """
     folder = FOLDER / name
     python, stamp = folder / "bin" / "python", folder / "made-of"
@@ -137,13 +147,29 @@ def environment(name: str, adapter: Adapter) -> Path:
     if stamp.exists() and stamp.read_text(encoding="utf-8") == made_of:
         return python
     shutil.rmtree(folder, ignore_errors=True)
-    venv.create(folder, with_pip=True)
+    making = [interpreter(adapter.python), "-m", "venv", str(folder)]
+    subprocess.run(making, check=True, text=True, stderr=subprocess.PIPE)
     project = f".[{adapter.extra}]" if adapter.extra else "."
     install(python, "-e", project, *adapter.beside, *TESTING)
     if adapter.after:
         install(python, *adapter.after)
     stamp.write_text(made_of, encoding="utf-8")
     return python
+
+
+def interpreter(least: str) -> str:
+    """This one, or one on PATH where this is too old.
+
+    Raises:
+        FileNotFoundError: there is none.
+    """
+    wanted = tuple(map(int, least.split("."))) if least else ()
+    if sys.version_info[:2] >= wanted:
+        return sys.executable
+    found = shutil.which(f"python{least}")
+    if found is None:
+        raise FileNotFoundError(f"it needs python{least}, which is not on PATH")
+    return found
 
 
 def install(python: Path, *what: str) -> None:

@@ -1,4 +1,6 @@
-"""What a scripted agent scores in `toolhop run`, to hold an adapter's scores against."""
+"""What a scripted agent scores in `toolhop run`, to hold an adapter's scores against, and the
+containers that a play starts.
+"""
 
 from __future__ import annotations
 
@@ -14,6 +16,7 @@ from toolhop_agents.scripted.model import as_offered, respond
 from toolhop_env.messages import Message, Reply
 from toolhop_env.reading import CallFormat
 from toolhop_env.score import Score
+from toolhop_sandbox.docker import containers
 from toolhop_tools.model import Item, ToolSchema
 
 AGENT = "repairing:0.5"
@@ -27,6 +30,15 @@ def run_scores(folder: Path, **settings: object) -> dict[str, Score]:
     found = {one.key.item: one.verdict for one in run.attempts}
     assert all(isinstance(one, Score) for one in found.values())
     return {item: one for item, one in found.items() if isinstance(one, Score)}
+
+
+def containers_of(pid: int) -> set[str]:
+    """The containers that a process of this machine started, and that are there still."""
+    client = containers.connect()
+    try:
+        return {one.id for one in containers.ours(client) if one.owner.split(":")[2] == str(pid)}
+    finally:
+        client.close()
 
 
 def said(

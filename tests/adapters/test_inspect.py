@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import json
 import math
+import os
 from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
@@ -30,12 +31,13 @@ from inspect_ai.model._call_tools import parse_tool_call
 from inspect_ai.tool import ToolInfo
 from inspect_ai.util._json import json_schema_dump
 
-from tests.adapters.played import AGENT, run_scores, said
+from tests.adapters.played import AGENT, containers_of, run_scores, said
 from toolhop_agents.adapters import inspect_task
 from toolhop_agents.adapters.inspect_model import as_reply, info
 from toolhop_agents.adapters.options import settings_of
 from toolhop_agents.adapters.shared import pool_of
 from toolhop_agents.environment.core import Environments, EpisodeLost
+from toolhop_agents.judge.judges import JudgeError
 from toolhop_agents.runs.unit import WorkUnit
 from toolhop_env.benchmarks import named
 from toolhop_env.benchmarks import score as verdict
@@ -182,6 +184,34 @@ def test_the_scores_of_a_run_item_by_item(log: EvalLog, tmp_path: Path) -> None:
             wanted = math.nan if value is None else value
             assert after[name] == pytest.approx(wanted, nan_ok=True), (item, name)
     assert any(expected[item].conduct.failed_calls for item in expected.keys() - mended)
+
+
+@pytest.mark.docker
+@pytest.mark.usefixtures("docker_engine")
+def test_items_in_containers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    expected = run_scores(tmp_path / "run", limit="4")
+    opens, here = Environments.open, os.getpid()
+    before, seen = containers_of(here), set[str]()
+
+    async def opened(self: Environments, unit: WorkUnit, *given: Any, **more: Any) -> Episode:
+        episode = await opens(self, unit, *given, **more)
+        seen.update(containers_of(here) - before)
+        return episode
+
+    monkeypatch.setattr(Environments, "open", opened)
+    log = evaluated(tmp_path, {"sandbox": "docker", "limit": 4, "max_samples": 2})
+    assert log.status == "success", log.error
+    assert {item: values(one)["strict"] for item, one in samples(log).items()} == {
+        item: one.value("strict") for item, one in expected.items()
+    }
+    assert seen
+    assert not containers_of(here) & seen
+
+
+def test_a_judge_that_is_not_there_costs_no_evaluation() -> None:
+    with pytest.raises(JudgeError, match="nowhere"):
+        inspect_task.toolhop(sandbox="process", judge="nowhere")
+    assert inspect_task.toolhop(sandbox="process", judge="overlap")
 
 
 def test_figures_are_those_of_our_tables(log: EvalLog) -> None:

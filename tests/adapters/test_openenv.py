@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
 import threading
@@ -18,7 +19,7 @@ from typing import Any
 
 import pytest
 
-from tests.adapters.played import AGENT, run_scores, said
+from tests.adapters.played import AGENT, containers_of, run_scores, said
 from toolhop_agents.cli import main
 from toolhop_agents.environment.core import EpisodeLost, Unscored
 from toolhop_agents.environment.plain import PlainEnvironments
@@ -37,6 +38,13 @@ BUILTIN = load("builtin")
 @contextmanager
 def served(*flags: str) -> Iterator[str]:
     """The address of the command's server, as long as it runs."""
+    with started(*flags) as (address, _):
+        yield address
+
+
+@contextmanager
+def started(*flags: str) -> Iterator[tuple[str, int]]:
+    """The same, and the process's id."""
     toolhop = str(Path(sys.executable).with_name("toolhop"))
     command = [toolhop, "openenv", "--sandbox", "process", "--port", "0", *flags]
     environment = os.environ | {"PYTHONUNBUFFERED": "1"}
@@ -45,7 +53,7 @@ def served(*flags: str) -> Iterator[str]:
         try:
             address = process.stdout.readline().strip()
             assert address.startswith("http://127.0.0.1:"), address
-            yield address
+            yield address, process.pid
         finally:
             process.terminate()
             process.wait(30)
@@ -117,6 +125,28 @@ def test_rewards_are_the_scores_of_a_run_item_by_item(server: str, tmp_path: Pat
         found = {item: one.play(item) for item in expected}
     assert found == {item: score.value("strict") for item, score in expected.items()}
     assert sum(one.conduct.failed_calls for one in expected.values())
+
+
+@pytest.mark.docker
+@pytest.mark.usefixtures("docker_engine")
+def test_items_in_containers_that_go_when_the_server_is_ended(tmp_path: Path) -> None:
+    expected = run_scores(tmp_path, limit="4")
+    with started("--sandbox", "docker", "--sessions", "1") as (address, pid), Heard(address) as one:
+        found = {item: one.play(item) for item in expected}
+        one.reset(item="geography-1")
+        seen = containers_of(pid)
+    assert found == {item: score.value("strict") for item, score in expected.items()}
+    assert seen
+    assert not containers_of(pid)
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_signal_ends_the_server(number: signal.Signals) -> None:
+    with started() as (address, pid):
+        assert ask(address, "/reset", {"item": "geography-1"})
+        os.kill(pid, number)
+        _, status = os.waitpid(pid, 0)
+    assert os.waitstatus_to_exitcode(status) == 130
 
 
 def test_calls_as_text(server: str, tmp_path: Path) -> None:

@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from typing import Any, TypeVar
 
 import anyio
+from anyio.from_thread import start_blocking_portal
 from inspect_ai import Task, task
 from inspect_ai.dataset import MemoryDataset, Sample
 from inspect_ai.scorer import (
@@ -100,6 +101,7 @@ def toolhop(
     Raises:
         BadChoice: a setting that is none here, or a value that it cannot have.
         ToolsError: the data cannot be used as asked.
+        JudgeError, NoSuchModel, NoKey: the judge cannot be asked.
     """
     given = {"data": data, "mode": mode, "feedback": feedback, "tools": tools, **settings}
     pool = pool_of(settings_of(given, "Inspect"))
@@ -110,6 +112,8 @@ def toolhop(
             f"the modes {', '.join(ours.modes)} were given, and a task is of one",
             fix="give one; `inspect eval` takes a task for each",
         )
+    if ours.judge is not None:
+        _try_judge(ours.judge, ours.judge_base_url, ours.judge_votes)
     samples = [_sample(item, ours) for item in environments.items.values()]
     return Task(
         MemoryDataset(samples, name=benchmark.title, location=ours.data),
@@ -120,6 +124,15 @@ def toolhop(
         version=benchmark.version,
         metadata={"benchmark": benchmark.name, "mode": ours.modes[0], "leads": benchmark.lead.name},
     )
+
+
+def _try_judge(names: str, base_url: str | None, votes: int) -> None:
+    """Open and close it: a wrong one is to cost no evaluation."""
+    with (
+        start_blocking_portal() as portal,
+        portal.wrap_async_context_manager(open_judge(names, base_url=base_url, votes=votes)),
+    ):
+        pass
 
 
 def _sample(item: Item, settings: RunSettings) -> Sample:

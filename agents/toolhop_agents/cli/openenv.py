@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import signal
 import socket
+from types import FrameType
 from typing import Any
 
 import click
@@ -13,6 +15,7 @@ from toolhop_agents.cli.options import Sectioned, checked, options_of, values_of
 from toolhop_agents.environment.plain import PlainEnvironments
 from toolhop_agents.extras import require
 from toolhop_agents.runs.settings import RunSettings
+from toolhop_agents.runs.signals import Interrupted
 
 
 def _weights(_: click.Context, __: click.Parameter, given: tuple[str, ...]) -> dict[str, float]:
@@ -26,6 +29,10 @@ def _weights(_: click.Context, __: click.Parameter, given: tuple[str, ...]) -> d
                 f"{text!r} is no NAME=WEIGHT, such as failed_call=-0.1"
             ) from None
     return found
+
+
+def _end(_: int, __: FrameType | None) -> None:
+    raise Interrupted
 
 
 # fmt: off
@@ -59,6 +66,8 @@ def openenv(
     if ctx.get_parameter_source("turn_limit") is ParameterSource.DEFAULT:
         del flags["turn_limit"]  # a benchmark may have a limit of its own
     settings = checked(values_of(flags))
+    # uvicorn raises what ended it once more: by default SIGTERM would leave containers behind.
+    signal.signal(signal.SIGTERM, _end)
     with PlainEnvironments(settings, reward=reward or None, most=sessions) as pool:
         app = application(pool, sessions=sessions, hosts=(host, *hosts))
         try:

@@ -18,10 +18,9 @@ from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 from uuid import uuid4
 
-from pydantic import ValidationError
-
 from toolhop_agents.benchmarks import binding_of
 from toolhop_agents.call_formats import shown
+from toolhop_agents.environment.changes import changed, check_template
 from toolhop_agents.environment.reward import Reward, Unscored
 from toolhop_agents.runs.job import prepare
 from toolhop_agents.runs.means import open_stand_ins, sandbox_of
@@ -92,13 +91,6 @@ TRUNCATED = frozenset(
 )  # fmt: skip
 
 
-OF_AN_EPISODE = frozenset(
-    {"answer_malformed", "call_format", "call_limit", "cost_limit", "feedback", "seed",
-     "single_shot", "template", "time_limit_s", "token_limit", "turn_limit"}
-)  # fmt: skip
-"""Settings that a reset may change; the others hold for all environments of a pool."""
-
-
 class EpisodeLost(Exception):
     """The sandbox lost a call: the episode is errored, and worth no reward. Reset."""
 
@@ -134,7 +126,7 @@ class Environments:
                 "environments play items as they are, and `into` was given",
                 fix="make the scenarios with `toolhop perturb`, and give its file as data",
             )
-        _check_template(settings)
+        check_template(settings)
         # Nobody is asked: what the settings say of an agent is its name alone.
         unasked = {"model": None, "gguf": None, "agent": "do-nothing"}
         job = prepare(settings.model_copy(update=unasked))
@@ -198,7 +190,7 @@ class Environments:
         episode = Episode(
             unit.item,
             self._sandbox,
-            replace(setting(_changed(self.settings, changes), unit), agent=player or self.player),
+            replace(setting(changed(self.settings, changes), unit), agent=player or self.player),
             name=f"{unit.item.id}_{unit.mode}_{uuid4().hex[:8]}",
             stand_ins=self._stand_ins,
         )
@@ -346,45 +338,6 @@ class Environment:
         new = tuple(one for one in messages[self._seen :] if not isinstance(one, AssistantMessage))
         self._seen = len(messages)
         return Observation(new, tools)
-
-
-def _changed(settings: RunSettings, changes: Mapping[str, object]) -> RunSettings:
-    """The settings of one episode.
-
-    Raises:
-        BadChoice: a setting that is none of an episode, or a value that it cannot have.
-    """
-    if not changes:
-        return settings
-    if unknown := sorted(changes.keys() - OF_AN_EPISODE):
-        raise BadChoice(
-            f"{unknown[0]!r} is no setting of an episode",
-            fix=f"give {', '.join(sorted(OF_AN_EPISODE))}",
-        )
-    try:
-        changed = RunSettings.model_validate(settings.model_dump() | dict(changes))
-    except ValidationError as error:
-        first = error.errors()[0]
-        name = first["loc"][0] if first["loc"] else "together"
-        raise BadChoice(
-            f"the setting {name} cannot be {first['input']!r}: {first['msg']}",
-            fix="`toolhop run --help` says what it can be",
-        ) from error
-    _check_template(changed)
-    return changed
-
-
-def _check_template(settings: RunSettings) -> None:
-    """See that a template is a text and not the path of one, as `toolhop run` takes it.
-
-    Raises:
-        BadChoice: it has no place for the question.
-    """
-    if settings.template is not None and "{question}" not in settings.template:
-        raise BadChoice(
-            f"the setting template cannot be {settings.template[:60]!r}: it has no {{question}}",
-            fix="give the text of a template, not the path of its file",
-        )
 
 
 def as_reply(action: Action) -> Reply:

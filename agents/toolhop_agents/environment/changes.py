@@ -1,0 +1,55 @@
+"""Settings of one episode, changed from those of its pool. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from pydantic import ValidationError
+
+from toolhop_agents.runs.settings import RunSettings
+from toolhop_tools.errors import BadChoice
+
+OF_AN_EPISODE = frozenset(
+    {"answer_malformed", "call_format", "call_limit", "cost_limit", "feedback", "seed",
+     "single_shot", "template", "time_limit_s", "token_limit", "turn_limit"}
+)  # fmt: skip
+"""Settings that a reset may change; the others hold for all environments of a pool."""
+
+
+def changed(settings: RunSettings, changes: Mapping[str, object]) -> RunSettings:
+    """The settings of one episode.
+
+    Raises:
+        BadChoice: a setting that is none of an episode, or a value that it cannot have.
+    """
+    if not changes:
+        return settings
+    if unknown := sorted(changes.keys() - OF_AN_EPISODE):
+        raise BadChoice(
+            f"{unknown[0]!r} is no setting of an episode",
+            fix=f"give {', '.join(sorted(OF_AN_EPISODE))}",
+        )
+    try:
+        found = RunSettings.model_validate(settings.model_dump() | dict(changes))
+    except ValidationError as error:
+        first = error.errors()[0]
+        name = first["loc"][0] if first["loc"] else "together"
+        raise BadChoice(
+            f"the setting {name} cannot be {first['input']!r}: {first['msg']}",
+            fix="`toolhop run --help` says what it can be",
+        ) from error
+    check_template(found)
+    return found
+
+
+def check_template(settings: RunSettings) -> None:
+    """See that a template is a text and not the path of one, as `toolhop run` takes it.
+
+    Raises:
+        BadChoice: it has no place for the question.
+    """
+    if settings.template is not None and "{question}" not in settings.template:
+        raise BadChoice(
+            f"the setting template cannot be {settings.template[:60]!r}: it has no {{question}}",
+            fix="give the text of a template, not the path of its file",
+        )
