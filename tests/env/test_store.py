@@ -8,8 +8,9 @@ import pytest
 from toolhop_env.feedback import Level
 from toolhop_env.messages import UserMessage
 from toolhop_env.reading import CallFormat
+from toolhop_env.runs.catalog import read_trace
 from toolhop_env.runs.files import StoreError, file_name, write_atomic
-from toolhop_env.runs.store import RunStore, read_trace
+from toolhop_env.runs.store import RunStore
 from toolhop_env.trace import Ended, Ending, Started
 
 
