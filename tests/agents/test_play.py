@@ -19,8 +19,8 @@ from tests.env import scenes
 from toolhop_agents.cli.play import choose, play
 from toolhop_agents.play.prompt import history_file, open_history
 from toolhop_env.benchmarks import score
+from toolhop_env.runs.catalog import read_trace
 from toolhop_env.runs.files import StoreError
-from toolhop_env.runs.store import read_trace
 from toolhop_env.score import Errored, Score
 from toolhop_env.trace import Ending, FeedbackSet, Trace
 from toolhop_sandbox.base import Program

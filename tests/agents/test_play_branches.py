@@ -27,7 +27,8 @@ from toolhop_env.limits import EpisodeLimits
 from toolhop_env.messages import RawCall, Reply, UserMessage
 from toolhop_env.reading import CallFormat
 from toolhop_env.responders import MissingResponder, StandIns
-from toolhop_env.runs.store import RunStore, read_trace
+from toolhop_env.runs.catalog import read_trace
+from toolhop_env.runs.store import RunStore
 from toolhop_env.score import Errored, Score
 from toolhop_env.setting import Setting
 from toolhop_env.trace import Ended, Ending, Event, FeedbackSet, Trace, from_lines, to_line

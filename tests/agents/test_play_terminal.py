@@ -16,7 +16,7 @@ import pytest
 from tests.agents.items import small_item
 from toolhop_agents.play.prompt import history_file, open_history
 from toolhop_env.benchmarks import score
-from toolhop_env.runs.store import read_trace
+from toolhop_env.runs.catalog import read_trace
 from toolhop_env.score import Score
 from toolhop_tools.model import DataSet
 from toolhop_tools.readers.toolhop import to_rows

@@ -11,6 +11,7 @@ import anyio
 import pytest
 
 from tests.agents.recorded import invoked
+from tests.agents.test_relytoolbench_runs import data as data
 from tests.env.test_packing import contents, state
 from toolhop_agents.runs.execute import execute
 from toolhop_agents.runs.merge import merged_run
@@ -226,3 +227,56 @@ def test_episodes_are_listed_without_the_store_that_has_their_segments(
     assert code == 0, told
     assert "chemistry-2_mandatory_e2_a1" in text
     assert "findings about the harness are left out" in told
+
+
+def test_a_merge_moves_what_is_here_and_leaves_what_is_elsewhere(
+    whole: RunStore, tmp_path: Path
+) -> None:
+    parts = [played(tmp_path / "parts", shard=(number, 2)) for number in (1, 2)]
+    with parts[0].held():
+        pack(parts[0], FEW)
+        move(parts[0], f"file://{tmp_path / 'first'}")
+    (tmp_path / "taken").write_text("a file where a folder should be")
+    words = ("merge", *(part.folder for part in parts), "--log-dir")
+    code, _, told = invoked(*words, tmp_path / "a", "--segments-to", "file:///")
+    assert (code, "names no folder" in told) == (2, True), told
+    code, _, told = invoked(*words, tmp_path / "a", "--segments-to", f"file://{tmp_path / 'taken'}")
+    (made,) = (tmp_path / "a").iterdir()
+    assert (code, f"--resume {made}" in told) == (2, True), told
+    assert contents(RunStore(made)) == sorted(contents(parts[0]) + contents(parts[1]))
+    code, _, told = invoked(*words, tmp_path / "b", "--segments-to", f"file://{tmp_path / 'far'}")
+    assert code == 0, told
+    (made,) = (tmp_path / "b").iterdir()
+    merged = RunStore(made)
+    places = [one.moved().url for one in segments(made)]
+    assert {url.split("/")[-3] for url in places} == {"first", "far"}
+    assert not list((made / "episodes").iterdir())
+    assert merged.manifest["settings"]["segments_to"] == f"file://{tmp_path / 'far'}"
+    assert [name for name, _ in contents(merged)] == [name for name, _ in contents(whole)]
+
+
+def test_packed_parts_keep_what_a_judge_said(data: str, tmp_path: Path) -> None:
+    """A last line that a kill cut short takes none of the next part's with it."""
+    asked = {"data": data, "benchmark": "relytoolbench", "agent": "all-tools", "limit": "4"}
+    more: dict[str, object] = {"modes": (), "judge": "mechanical", "epochs": 1, **asked}
+    one = played(tmp_path / "one", **more)
+    parts = [played(tmp_path / "parts", shard=(number, 2), **more) for number in (1, 2)]
+    for part in parts:
+        with part.held():
+            pack(part, Packing(begin=1, traces=1), all_left=True)
+    with (parts[0].folder / "judgements.jsonl").open("ab") as file:
+        file.write(b'{"episode": "cut')
+    merged = merged_run(parts, tmp_path, "merged")
+    judged = [judged_in(store) for store in (one, merged)]
+    assert judged[0] == judged[1]
+    assert all(said for said, _ in judged[0].values())
+    assert merged.judgements().panel == "mechanical"
+
+
+def judged_in(store: RunStore) -> dict[str, tuple[object, object]]:
+    """By episode, what the judge said and the values that are made of it."""
+    given = store.judgements()
+    return {
+        found.episode: (dict(given.of(found.episode)), found.score and found.score.values)
+        for found in store.attempts()
+    }

@@ -8,9 +8,13 @@ import pytest
 from toolhop_env.feedback import Level
 from toolhop_env.messages import UserMessage
 from toolhop_env.reading import CallFormat
+from toolhop_env.runs import judgements
+from toolhop_env.runs.catalog import read_trace
 from toolhop_env.runs.files import StoreError, file_name, write_atomic
-from toolhop_env.runs.store import RunStore, read_trace
+from toolhop_env.runs.judgements import Judgement
+from toolhop_env.runs.store import RunStore
 from toolhop_env.trace import Ended, Ending, Started
+from toolhop_sandbox.outcome import JSON
 
 
 def started(name: str = "e1") -> Started:
@@ -166,3 +170,22 @@ def test_a_run_that_cannot_be_begun_leaves_no_folder(tmp_path: Path) -> None:
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, (most, hard))
     assert list(tmp_path.iterdir()) == []
+
+
+def test_equal_answers_of_a_judge_are_held_once_and_others_apart(tmp_path: Path) -> None:
+    path = tmp_path / "judgements.jsonl"
+    answers: list[JSON] = [{"verdict": "Solved"}, {"verdict": "Solved"}, True, 1, 1.0, None, "1"]
+    wrote = [
+        Judgement(f"e{n}", "solved", "digest", "a judge", answer)
+        for n, answer in enumerate(answers)
+    ]
+    judgements.add(path, wrote)
+    read = [judgements.Judgements.read(path).of(f"e{n}", "a judge") for n in range(len(answers))]
+    found = [one["solved"] for one in read]
+    assert [(type(one.answer), one.answer) for one in found] == [
+        (type(answer), answer) for answer in answers
+    ]
+    together = judgements.Judgements.read(path)
+    first, second = (together.of(name, "a judge")["solved"] for name in ("e0", "e1"))
+    assert first.answer is second.answer
+    assert first.judge is second.judge

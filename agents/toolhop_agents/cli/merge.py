@@ -8,8 +8,16 @@ import click
 
 from toolhop_agents.runs.merge import merged_run
 from toolhop_agents.table import print_tables, table_console
+from toolhop_env.runs.elsewhere import checked_url
 from toolhop_env.runs.store import RunStore
 from toolhop_env.summary import summarize_run
+
+
+def _url(_: click.Context, __: click.Parameter, text: str | None) -> str | None:
+    try:
+        return None if text is None else checked_url(text)
+    except ValueError as error:
+        raise click.BadParameter(str(error)) from error
 
 
 @click.command(context_settings={"show_default": True})
@@ -17,16 +25,20 @@ from toolhop_env.summary import summarize_run
                 type=click.Path(path_type=Path))  # fmt: skip
 @click.option("--log-dir", type=click.Path(path_type=Path), default=Path("logs"),
               help="Where the folder of the whole is made.")  # fmt: skip
-def merge(parts: tuple[Path, ...], log_dir: Path) -> None:
+@click.option("--segments-to", metavar="URL", callback=_url,
+              help="Where segments are moved to, as in `toolhop run`.")  # fmt: skip
+def merge(parts: tuple[Path, ...], log_dir: Path, segments_to: str | None) -> None:
     """Put the parts of a run together that --shard played apart, and print the table.
 
-    All parts are given, in any order, each finished. They stay as they are.
+    All parts are given, in any order, each finished. They stay as they are, and so do segments
+    that a part moved to an object store: the run points to them. With --segments-to the others go
+    there too.
 
     \b
         toolhop run --shard 1/2 ...     # on one machine
         toolhop run --shard 2/2 ...     # on another, with the same options
         toolhop merge FIRST SECOND
     """  # noqa: D301 -- a real backspace character tells click to keep the lines below it
-    store = merged_run([RunStore.open(part) for part in parts], log_dir)
+    store = merged_run([RunStore.open(part) for part in parts], log_dir, segments_to=segments_to)
     click.echo(f"run: {store.folder}", err=True)
     print_tables(table_console(), summarize_run(store.results()))

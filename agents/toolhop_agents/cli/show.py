@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import click
@@ -17,8 +17,9 @@ from toolhop_agents.trace_view import episode_lines
 from toolhop_env.attempt import Attempt, attempt_of
 from toolhop_env.benchmarks import named
 from toolhop_env.measures import Measure
+from toolhop_env.runs.catalog import read_trace
 from toolhop_env.runs.files import MANIFEST, StoreError
-from toolhop_env.runs.store import RunStore, read_trace
+from toolhop_env.runs.store import RunStore
 from toolhop_env.trace import to_line
 from toolhop_tools.errors import counted
 
@@ -57,7 +58,10 @@ def show(
             and (not failed or _failed(one))
         )
 
-    attempts = [one for one in _attempts(run, item or "") if fits(one)]
+    faults: list[StoreError] = []
+    attempts = [one for one in _attempts(run, item or "", faults.append) if fits(one)]
+    for fault in faults:
+        click.echo(f"toolhop: left out: {fault}", err=True)
     attempts.sort(key=lambda one: natural(one.episode))
     if not attempts:
         given = [f"of {item}"] if item else []
@@ -74,13 +78,14 @@ def show(
                 _print_findings(run)
         else:
             _print_plain(attempts)
-        return
+        sys.exit(EXIT_USAGE if faults else 0)
     for attempt in attempts:
         trace = read_trace(run) if run.is_file() else RunStore(run).trace(attempt)
         if as_json:
             sys.stdout.buffer.writelines(to_line(event) for event in trace.events)
         else:
             table_console().print(*episode_lines(trace), sep="\n")
+    sys.exit(EXIT_USAGE if faults else 0)
 
 
 def _print_findings(run: Path) -> None:
@@ -104,14 +109,14 @@ def _print_findings(run: Path) -> None:
         console.print(plain(text, "dim"), soft_wrap=True)
 
 
-def _attempts(run: Path, item: str) -> Iterator[Attempt]:
+def _attempts(run: Path, item: str, faults: Callable[[StoreError], None]) -> Iterator[Attempt]:
     """From the index where RUN is a folder: thousands are listed without reading a trace."""
     if run.is_file() and run.name != MANIFEST:
         trace = read_trace(run)
         if trace.events:
             yield attempt_of(trace, file=run.name)
         return
-    yield from RunStore.open(run).attempts(item)
+    yield from RunStore.open(run).attempts(item, faults)
 
 
 def _failed(one: Attempt) -> bool:

@@ -67,12 +67,37 @@ def _reach(address: str) -> None:
             "\n  fix: give the one that `ray start --head` printed"
         )
     try:
-        socket.create_connection((host.strip("[]"), int(port)), ANSWER_S).close()
+        with socket.create_connection((host.strip("[]"), int(port)), ANSWER_S) as connection:
+            is_head = os.environ.get("RAY_USE_TLS", "0") in _TRUE or _speaks_grpc(connection)
     except (OSError, UnicodeError) as error:
         raise ClusterFault(
             f"nothing answers at --ray-address {address}: {error}"
             "\n  fix: start the cluster with `ray start --head`, and give the address it prints"
         ) from error
+    if not is_head:
+        raise ClusterFault(
+            f"what answers at --ray-address {address} is no head of a Ray cluster"
+            "\n  fix: give the address that `ray start --head` printed, such as 10.0.0.5:6379; the "
+            "ports of its dashboard and of `ray://` are others"
+        )
+
+
+_TRUE = ("1", "true", "True")
+_GREETING = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + bytes([0, 0, 0, 4, 0, 0, 0, 0, 0])
+"""How a client of HTTP/2, which gRPC is made of, begins (RFC 9113, 3.4): a fixed text, and a frame
+of no settings. The server begins with a frame of its settings, whose type is 4."""
+
+
+def _speaks_grpc(connection: socket.socket) -> bool:
+    """Whether a server greets as one of HTTP/2 does; a head does, and most other servers do not."""
+    try:
+        connection.sendall(_GREETING)
+        said = b""
+        while len(said) < 4 and (more := connection.recv(4 - len(said))):
+            said += more
+    except OSError:  # closed or silent
+        return False
+    return len(said) == 4 and said[3] == 4
 
 
 def keep_signals() -> None:

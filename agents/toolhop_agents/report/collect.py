@@ -26,7 +26,7 @@ from toolhop_agents.report.runs import RunFolder, Sources, Survey, may_be_paired
 from toolhop_agents.report.selection import EPISODES, Ref, Selection
 from toolhop_env.attempt import Attempt, counting
 from toolhop_env.benchmarks import named
-from toolhop_env.diagnosis.diagnose import diagnose
+from toolhop_env.diagnosis.diagnose import diagnose_scored
 from toolhop_env.diagnosis.finding import Finding
 from toolhop_env.measures import CONDUCT
 from toolhop_env.runs.judgements import Judgements
@@ -75,10 +75,7 @@ def collect(sources: Sources, most: int = EPISODES) -> Report:
         for number, (run, survey) in enumerate(zip(runs, surveys, strict=True))
     ]
     # The diagnosis reads every trace; what the report keeps of it is taken on the way.
-    findings = diagnose(
-        {one.run.label: one.read() for one in parts},
-        {run.label: run.store.judgements() for run in runs},
-    )
+    findings = diagnose_scored({one.run.label: one.read() for one in parts})
     for one in parts:
         one.count()
     rows = [row_ for one in parts for row_ in one.rows]
@@ -149,8 +146,8 @@ class RunPart:
     def __post_init__(self) -> None:
         self.figures = RunFigures(self.number)
 
-    def read(self) -> Iterator[Trace]:
-        """The run's traces, each taken in before it is handed on."""
+    def read(self) -> Iterator[tuple[Trace, Attempt]]:
+        """The run's traces with what they come to, each taken in before it is handed on."""
         domains, said = self.run.domains(), self.run.store.judgements()
         for rank, (trace, attempt) in enumerate(self.run.episodes()):
             self.sizes = rank + 1, self.sizes[1] + (not attempt.ended)
@@ -166,7 +163,7 @@ class RunPart:
                 self.attempts.append(attempt)
             else:
                 self._offer(self.selection, trace, attempt, rank)
-            yield trace
+            yield trace, attempt
 
     def _offer(self, selection: Selection, trace: Trace, attempt: Attempt, rank: int) -> None:
         ref = Ref.of(self.number, rank, attempt)

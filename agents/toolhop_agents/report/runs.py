@@ -73,12 +73,7 @@ class RunFolder:
 
     def survey(self) -> Survey:
         """How much there is, from the index where it can be read."""
-        try:
-            return Survey.of(self.store.attempts())
-        except StoreError:
-            found = Survey.of(attempt for _, attempt in self.episodes())
-            self.unreadable.clear()
-            return found
+        return Survey.of(self.store.attempts(faults=lambda _: None))
 
     def episodes(self) -> Iterator[tuple[Trace, Attempt]]:
         """Every trace that can be read, unfinished ones included, packed ones first.

@@ -16,12 +16,15 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
+from toolhop_agents.extras import require
 from toolhop_agents.runs.ledger import as_json
 from toolhop_agents.runs.manifest import folder_name
 from toolhop_agents.runs.settings import OPERATIONAL, RunSettings
+from toolhop_env.runs import elsewhere
 from toolhop_env.runs.files import EPISODES, SEGMENTS, StoreError, fresh_folder, reported
 from toolhop_env.runs.judgements import JUDGEMENTS
-from toolhop_env.runs.packing import pack
+from toolhop_env.runs.packing import move, pack
+from toolhop_env.runs.segments import segments
 from toolhop_env.runs.store import ITEMS, RunStore
 from toolhop_env.spending import Spent
 from toolhop_sandbox.outcome import JSON
@@ -32,18 +35,27 @@ SAME = ("format", "benchmark", "prompt", "predictions_digest", "model_file", "da
 """What the manifests of all parts have to agree in, beside the settings."""
 
 
-def merged_run(parts: Sequence[RunStore], log_dir: Path, name: str = "") -> RunStore:
+def merged_run(
+    parts: Sequence[RunStore], log_dir: Path, name: str = "", segments_to: str | None = None
+) -> RunStore:
     """Put the parts of a run together in a new folder; the parts stay as they are.
 
     Args:
         parts: all of them, in any order, none being played.
         log_dir: where the new folder is made.
         name: of the folder; made of the time and the agent where none is given.
+        segments_to: where segments that are here are moved to (`packing.move`), what is finished
+            and not packed being packed first; None keeps them here.
 
     Raises:
-        StoreError: parts are missing, given twice, not finished, or of different runs; or the
-            folder cannot be written.
+        StoreError: parts are missing, given twice, not finished, damaged, or of different runs; or
+            the folder cannot be written. Where segments cannot be moved the run is made all the
+            same, and says how they are moved later.
+        MissingExtra: segments are to be moved elsewhere, and fsspec is not installed.
     """
+    if segments_to is not None:
+        require("fsspec", extra="fsspec", what="--segments-to")
+        elsewhere.check(segments_to)
     manifests = _in_order(parts)
     stores = [part for part, _ in manifests]
     facts = [fact for _, fact in manifests]
@@ -59,11 +71,25 @@ def merged_run(parts: Sequence[RunStore], log_dir: Path, name: str = "") -> RunS
             os.sync()
         store.repair_index()
         pack(store)
-        store.write_manifest(_manifest(facts))
+        store.write_manifest(_manifest(facts, segments_to))
     except BaseException:
         shutil.rmtree(folder, ignore_errors=True)
         raise
+    if segments_to is not None:
+        _move(store, segments_to)
     return store
+
+
+def _move(store: RunStore, url: str) -> None:
+    try:
+        with store.held():
+            pack(store, all_left=True)
+            move(store, url)
+    except StoreError as error:
+        raise StoreError(
+            f"{store.folder} is the whole run, but not all of its segments are moved: {error}\n"
+            f"  fix: `toolhop run --resume {store.folder}` moves what is left; it plays nothing"
+        ) from error
 
 
 def _in_order(parts: Sequence[RunStore]) -> list[tuple[RunStore, dict[str, Any]]]:
@@ -120,6 +146,8 @@ def _differ(one: Mapping[str, Any], other: Mapping[str, Any]) -> list[str]:
 def _copy(part: RunStore, store: RunStore, names: set[str]) -> None:
     """Copy what is in a part; `names` are those of the traces that are there already."""
     with part.held():
+        for segment in segments(part.folder):
+            segment.check()
         own = {one.file for one in part.attempts()}
         if both := own & names:
             raise StoreError(
@@ -131,17 +159,21 @@ def _copy(part: RunStore, store: RunStore, names: set[str]) -> None:
                 shutil.copytree(part.folder / name, store.folder / name, dirs_exist_ok=True)
         answers = part.folder / JUDGEMENTS
         if answers.exists():
+            content = answers.read_bytes()
+            # A last line that was cut short must not run into the next part's first.
+            cut = b"" if content.endswith(b"\n") else b"\n"
             with (store.folder / JUDGEMENTS).open("ab") as file:
-                file.write(answers.read_bytes())
+                file.write(content + cut)
 
 
-def _manifest(parts: Sequence[Mapping[str, Any]]) -> dict[str, JSON]:
+def _manifest(parts: Sequence[Mapping[str, Any]], segments_to: str | None) -> dict[str, JSON]:
     """The manifest of the whole: the first part's, times and sums over all."""
     first = parts[0]
+    kept = segments_to or first["settings"].get("segments_to")
     spent = sum((_spent(part.get("spent") or {}) for part in parts), Spent())
     return {
         **first,
-        "settings": {**first["settings"], "shard": None},
+        "settings": {**first["settings"], "shard": None, "segments_to": kept},
         "started_at": min(part["started_at"] for part in parts),
         "ended_at": max(part["ended_at"] for part in parts),
         "spent": as_json(spent),

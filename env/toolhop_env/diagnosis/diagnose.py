@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
+from toolhop_env.attempt import Attempt
 from toolhop_env.diagnosis import of_answers, of_tools
 from toolhop_env.diagnosis.facts import Same, Seen, distinct, seen_in
 from toolhop_env.diagnosis.finding import Finding, Severity
@@ -45,10 +46,21 @@ def diagnose(
         UnknownBenchmark: a trace's benchmark is not installed here.
     """
     said = judgements or {}
+    return diagnose_scored(
+        {name: _scored(traces, said.get(name) or Judgements()) for name, traces in runs.items()}
+    )
+
+
+def _scored(traces: Iterable[Trace], said: Judgements) -> Iterator[tuple[Trace, Attempt]]:
+    return ((trace, said.attempt(trace)) for trace in traces if trace.ended is not None)
+
+
+def diagnose_scored(runs: Mapping[str, Iterable[tuple[Trace, Attempt]]]) -> list[Finding]:
+    """The same of traces that come with what they come to; unfinished ones are passed over."""
     seen: list[Seen] = []
     same = Same()
-    for name, traces in runs.items():
-        seen += seen_in(name if len(runs) > 1 else "", traces, said.get(name) or Judgements(), same)
+    for name, scored in runs.items():
+        seen += seen_in(name if len(runs) > 1 else "", scored, same)
     seen = distinct(seen)
     found = [finding for check in CHECKS for finding in check(seen)]
     conducts = Conducts()

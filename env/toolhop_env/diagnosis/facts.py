@@ -14,7 +14,6 @@ from toolhop_env.benchmark import Benchmark, Milestone
 from toolhop_env.benchmarks import named
 from toolhop_env.measures import Measure
 from toolhop_env.results import holds_answer
-from toolhop_env.runs.judgements import Judgements
 from toolhop_env.score import Score, has_repair
 from toolhop_env.spending import Spent
 from toolhop_env.trace import Called, Trace
@@ -119,9 +118,9 @@ class Same:
         return replace(one, values=self._known.setdefault(key, one.values))
 
 
-def seen_in(run: str, traces: Iterable[Trace], said: Judgements, same: Same) -> Iterator[Seen]:
+def seen_in(run: str, scored: Iterable[tuple[Trace, Attempt]], same: Same) -> Iterator[Seen]:
     """The finished attempts of one run; `run` goes in front of their names, if not empty."""
-    found = [_seen(run, trace, said, same) for trace in traces if trace.ended is not None]
+    found = [_seen(run, trace, one, same) for trace, one in scored if trace.ended is not None]
     counted = {one.episode for one in counting(seen.attempt for seen in found)}
     parents = {one.attempt.parent for one in found}
     for one in found:
@@ -142,7 +141,7 @@ def distinct(seen: Sequence[Seen]) -> list[Seen]:
     ]
 
 
-def _seen(run: str, trace: Trace, said: Judgements, same: Same) -> Seen:
+def _seen(run: str, trace: Trace, attempt: Attempt, same: Same) -> Seen:
     start, calls = trace.started, trace.tool_calls
     benchmark = named(start.benchmark)
     gold, milestones = benchmark.expected(start.gold), tuple(benchmark.milestones(trace))
@@ -151,7 +150,6 @@ def _seen(run: str, trace: Trace, said: Judgements, same: Same) -> Seen:
         for place, one in enumerate(milestones)
         if one.expected and any(holds_answer(call, one.expected) for call in calls)
     )
-    attempt = said.attempt(trace)
     return Seen(
         attempt=_small(attempt, same),
         name=f"{run}/{start.episode}" if run else attempt.episode,
@@ -185,6 +183,8 @@ def _small(one: Attempt, same: Same) -> Attempt:
         to_failure=NOTHING,
         failure=None,
         facets=NO_FACETS,
+        file="",
+        place=None,
     )
 
 

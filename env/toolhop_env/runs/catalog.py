@@ -38,7 +38,7 @@ class Recorded:
     """Where it lies if it is packed."""
     mtime_ns: int = 0
     fault: str = ""
-    """Why its file could not be read."""
+    """Why its file, or a part of its segment, could not be read."""
 
     @property
     def where(self) -> str:
@@ -53,6 +53,8 @@ class Recorded:
         Raises:
             StoreError: it is none.
         """
+        if self.fault and self.place is not None:
+            raise StoreError(self.fault)
         if self.fault:
             raise StoreError(f"{self.where} cannot be read as a trace: {self.fault}")
         try:
@@ -81,6 +83,19 @@ class Recorded:
             raise StoreError(f"{self.where} cannot be scored: {error}") from error
         state, scorer = said.state(attempt.episode), run_index.scorer(attempt.benchmark)
         return IndexLine(len(self.content), self.mtime_ns, scorer, state, attempt)
+
+
+def read_trace(path: Path) -> Trace:
+    """The trace in a file.
+
+    Raises:
+        StoreError: it is none.
+    """
+    try:
+        with path.open("rb") as file:
+            return from_lines(file)
+    except (OSError, TraceError) as error:
+        raise StoreError(f"{path} cannot be read as a trace: {error}") from error
 
 
 def files(run: Path) -> dict[str, DirEntry[str]]:
@@ -122,36 +137,63 @@ def located(run: Path, file: str) -> Place | None:
     Raises:
         StoreError: a segment cannot be read.
     """
+    fault = ""
     for segment in reversed(segments(run)):
         lines = segment.results()
         if lines is None:
-            for place, content in segment.members():
-                if file_of(content) == file:
-                    return place
+            for one in _members(run, segment):
+                if one.file == file:
+                    return one.place
+                fault = fault or one.fault
             continue
         for text in lines:
             if _mentions(text, file):
                 attempt = run_index.from_line(text).attempt
                 if attempt.file == file:
                     return attempt.place
+    if fault:
+        raise StoreError(fault)
     return None
 
 
 def recorded(run: Path) -> Iterator[Recorded]:
     """Every trace, those in segments first; one at a time is held.
 
-    Raises:
-        StoreError: a segment cannot be read. A file that cannot be is for `Recorded.trace` to say.
+    What cannot be read is for `Recorded.trace` to say: of a segment once, after what can be.
     """
     left = files(run)
     for segment in segments(run):
-        for place, content in segment.members():
-            file = file_of(content)
-            left.pop(file, None)
-            yield Recorded(run, file, content, place)
-    for file in left:
-        if (one := opened(run, file)) is not None:
+        for one in _members(run, segment):
+            left.pop(one.file, None)
             yield one
+    for file in left:
+        if (found := opened(run, file)) is not None:
+            yield found
+
+
+def _members(run: Path, segment: Segment) -> Iterator[Recorded]:
+    """A segment's traces. Where one is damaged, those behind it that the index tells the place of;
+    and then, once, what is wrong.
+    """
+    end = 0
+    try:
+        for place, content in segment.members():
+            end = place.offset + place.length
+            yield Recorded(run, file_of(content), content, place)
+    except StoreError as error:
+        damaged, whole = 0, segment.path.exists()
+        known = [run_index.from_line(text).attempt for text in segment.results() or ()]
+        for one in known:
+            if one.place is not None and one.place.offset >= end:
+                try:
+                    found = from_segment(run, one.file, one.place) if whole else None
+                except StoreError:
+                    found = None
+                damaged += found is None
+                if found is not None:
+                    yield found
+        more = f" ({damaged} of its {len(known)} traces cannot be read)" if known else ""
+        yield Recorded(run, "", b"", segment.place(end, 0), fault=f"{error}{more}")
 
 
 def lines(
@@ -160,6 +202,7 @@ def lines(
     said: Judgements,
     put_right: Callable[[Segment, list[IndexLine]], None],
     mentioning: str = "",
+    faults: Callable[[StoreError], None] | None = None,
 ) -> Iterator[IndexLine]:
     """What every trace comes to, packed ones first; a segment's at a time are held.
 
@@ -169,19 +212,29 @@ def lines(
         said: the judge's answers.
         put_right: is given a segment whose index is lost or out of date, and what should be in it.
         mentioning: an item or an episode: packed attempts at others are left out.
+        faults: is given what cannot be read, which is passed over; raised where None.
 
     Raises:
         StoreError: a trace cannot be read.
     """
+    faults = faults or _raised
     left = files(run)
     for segment in segments(run):
-        for line in _of_segment(run, segment, said, put_right, mentioning):
+        for line in _of_segment(run, segment, said, put_right, mentioning, faults):
             left.pop(line.attempt.file, None)
             yield line
     for name, entry in left.items():
-        line_ = _of_file(run, entry, known.get(name), said)
-        if line_ is not None:
-            yield line_
+        try:
+            line_ = _of_file(run, entry, known.get(name), said)
+        except StoreError as error:
+            faults(error)
+        else:
+            if line_ is not None:
+                yield line_
+
+
+def _raised(error: StoreError) -> None:
+    raise error
 
 
 def _of_file(
@@ -202,32 +255,42 @@ def _of_segment(
     said: Judgements,
     put_right: Callable[[Segment, list[IndexLine]], None],
     mentioning: str,
+    faults: Callable[[StoreError], None],
 ) -> list[IndexLine]:
     """What the traces of a segment come to, from its index or else from them."""
     texts = segment.results()
+    met: list[StoreError] = []
+    found: list[IndexLine] = []
     if texts is None:
-        found = [*_scored(run, segment, said)]
+        for one in _members(run, segment):
+            try:
+                scored = one.line(said)
+            except StoreError as error:
+                met.append(error)
+            else:
+                found += [scored] if scored else []
+        is_right = False
+    else:
+        chosen = [text for text in texts if not mentioning or _mentions(text, mentioning)]
+        is_right = len(chosen) < len(texts)
+        fresh = True
+        for text in chosen:
+            line = run_index.from_line(text)
+            attempt = line.attempt
+            if attempt.place and not line.scored_as_now(said.state(attempt.episode)):
+                fresh = False
+                try:
+                    line = from_segment(run, attempt.file, attempt.place).line(said) or line
+                except StoreError as error:
+                    met.append(error)
+                    continue
+            found.append(line)
+        is_right = is_right or fresh
+    if not is_right and not met:
         put_right(segment, found)
-        return found
-    chosen = [text for text in texts if not mentioning or _mentions(text, mentioning)]
-    found, stale = [], False
-    for text in chosen:
-        line = run_index.from_line(text)
-        attempt = line.attempt
-        if attempt.place and not line.scored_as_now(said.state(attempt.episode)):
-            line = from_segment(run, attempt.file, attempt.place).line(said) or line
-            stale = True
-        found.append(line)
-    if stale and len(chosen) == len(texts):
-        put_right(segment, found)
+    for fault in met:
+        faults(fault)
     return found
-
-
-def _scored(run: Path, segment: Segment, said: Judgements) -> Iterator[IndexLine]:
-    for place, content in segment.members():
-        line = Recorded(run, file_of(content), content, place).line(said)
-        if line is not None:
-            yield line
 
 
 def _mentions(text: bytes, name: str) -> bool:

@@ -85,7 +85,7 @@ class Judgements:
         judgements = cls()
         if path.exists():
             with path.open("rb") as file:
-                judgements.add(_with_panels(list(_valid(file))))
+                judgements.add(_with_panels([*_as_one(_valid(file))]))
         return judgements
 
     def add(self, more: Iterable[Judgement]) -> None:
@@ -174,6 +174,20 @@ def holding(given: Mapping[str, Judgement], asked: Question) -> JSON:
     """The answer to what is asked, None where it was asked otherwise or not at all."""
     found = given.get(asked.id)
     return found.answer if found is not None and found.digest == digest(asked) else None
+
+
+def _as_one(found: Iterable[Judgement]) -> Iterable[Judgement]:
+    """The same, equal texts and answers held once: of many epochs most are asked alike."""
+    known: dict[str, str] = {}
+    answers: dict[str, JSON] = {}
+    for one in found:
+        texts = {name: getattr(one, name) for name in _TEXTS}
+        same = {name: known.setdefault(text, text) for name, text in texts.items()}
+        answer = answers.setdefault(json.dumps(one.answer), one.answer)
+        yield Judgement(**same, answer=answer, cost_usd=one.cost_usd)
+
+
+_TEXTS = ("episode", "question", "digest", "judge", "panel", "cause")
 
 
 def _with_panels(found: Sequence[Judgement]) -> Iterable[Judgement]:

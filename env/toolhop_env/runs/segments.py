@@ -38,7 +38,9 @@ TRACES, RESULTS, ELSEWHERE = ".traces.jsonl.gz", ".results.jsonl.gz", ".elsewher
 LEVEL = 6
 """Of gzip. Traces of 5 kB: 55 µs each; 9 makes them no smaller, 1 takes 38 µs for 5 % more."""
 CHUNK = 1 << 20
-_NAME = re.compile(r"(\d{6,}-[0-9a-f]{12})(\.traces\.jsonl\.gz|\.elsewhere\.json)")
+_NAME = re.compile(
+    r"((\d{6,})-[0-9a-f]{12})(\.traces\.jsonl\.gz|\.elsewhere\.json|\.results\.jsonl\.gz)"
+)
 _GZIP = 31
 """What zlib calls a gzip member."""
 
@@ -70,8 +72,13 @@ class Segment:
         """Where the traces were moved to.
 
         Raises:
-            StoreError: that cannot be read.
+            StoreError: that cannot be read, or they are neither here nor moved.
         """
+        if not self.pointer.exists():
+            raise StoreError(
+                f"the segment {self.name} of {self.folder.parent} is lost: {self.path.name} is not "
+                "there; put back a copy of its files"
+            )
         return elsewhere.read(self.pointer)
 
     def place(self, offset: int, length: int) -> Place:
@@ -151,16 +158,49 @@ class Segment:
         )
 
     def results(self) -> list[bytes] | None:
-        """The index's lines, not read yet; None where it is lost or of other code."""
+        """The index's lines, not read yet; None where it is lost or of other code.
+
+        It holds for the traces as they were packed, whatever became of them: their name tells.
+        """
         try:
             head, *lines = gzip.decompress(self.index.read_bytes()).splitlines(keepends=True)
-        except (OSError, EOFError, zlib.error, ValueError):
+            size = json.loads(head)["size"]
+        except (OSError, EOFError, zlib.error, ValueError, TypeError, KeyError):
             return None
-        return lines if head == self._head(len(lines)) else None
+        return lines if head == self._head(size, len(lines)) else None
+
+    def check_size(self) -> None:
+        """See that the traces are there, as many bytes as were packed where the index tells it.
+
+        Raises:
+            StoreError: they are lost or damaged.
+        """
+        size = self.size()
+        try:
+            with gzip.open(self.index) as file:
+                packed = json.loads(file.readline())["size"]
+        except (OSError, EOFError, zlib.error, ValueError, TypeError, KeyError):
+            return
+        if size != packed:
+            raise self._damaged(min(size, packed), f"it has {size} bytes, and had {packed}")
+
+    def check(self) -> None:
+        """See that the traces, if they are here, are what was packed: the name has their digest.
+
+        Raises:
+            StoreError: they are not, or are lost.
+        """
+        self.check_size()
+        digest = hashlib.sha256()
+        if self.path.exists():
+            for chunk in self._chunks():
+                digest.update(chunk)
+            if digest.hexdigest()[:12] != self.name.partition("-")[2]:
+                raise self._damaged(0, "its SHA-256 is not the one in its name")
 
     def content_of_index(self, lines: Sequence[IndexLine]) -> bytes:
         """The index's content."""
-        whole = [self._head(len(lines)), *map(run_index.to_line, lines)]
+        whole = [self._head(self.size(), len(lines)), *map(run_index.to_line, lines)]
         return gzip.compress(b"".join(whole), LEVEL, mtime=0)
 
     def write_index(self, lines: Sequence[IndexLine]) -> None:
@@ -171,19 +211,32 @@ class Segment:
         """
         write_atomic(self.index, self.content_of_index(lines))
 
-    def _head(self, count: int) -> bytes:
-        size = {"segment": self.name, "size": self.size(), "traces": count}
-        return json.dumps({**run_index.facts(), **size}).encode() + b"\n"
+    def _head(self, size: int, count: int) -> bytes:
+        own = {"segment": self.name, "size": size, "traces": count}
+        return json.dumps({**run_index.facts(), **own}).encode() + b"\n"
 
 
 def segments(run: Path) -> list[Segment]:
-    """The segments of a run, in order."""
-    folder = run / SEGMENTS
+    """The segments of a run, in order; lost ones too, which cannot be read.
+
+    One is lost where its index is left alone, or where its number lacks: they are numbered without
+    gaps.
+    """
+    names, lost = _named(run / SEGMENTS)
+    if lost:  # or packed between two steps of the listing
+        names, lost = _named(run / SEGMENTS)
+    return [Segment(run / SEGMENTS, name) for name in sorted(names | lost)]
+
+
+def _named(folder: Path) -> tuple[set[str], set[str]]:
+    """Names of the segments that there is some file of, and the numbers of those without any."""
     try:
-        found = {match[1] for path in folder.iterdir() if (match := _NAME.fullmatch(path.name))}
+        found = [match for path in folder.iterdir() if (match := _NAME.fullmatch(path.name))]
     except (FileNotFoundError, NotADirectoryError):
-        return []
-    return [Segment(folder, name) for name in sorted(found)]
+        return set(), set()
+    numbers = {int(match[2]) for match in found}
+    wanted = range(1, max(numbers, default=0))
+    return {match[1] for match in found}, {f"{n:06}" for n in wanted if n not in numbers}
 
 
 def packed(traces: Iterable[bytes]) -> tuple[bytes, list[tuple[int, int]]]:

@@ -45,9 +45,9 @@ from toolhop_env.runs.files import (
 )
 from toolhop_env.runs.index import INDEX, IndexLine
 from toolhop_env.runs.judgements import JUDGEMENTS, Judgement, Judgements
-from toolhop_env.runs.segments import Segment, remove_packed, sweep
+from toolhop_env.runs.segments import Segment, remove_packed, segments, sweep
 from toolhop_env.scorers.toolhop import TOOLHOP
-from toolhop_env.trace import Ended, Event, Trace, TraceError, from_lines, to_line
+from toolhop_env.trace import Ended, Event, Trace, to_line
 from toolhop_sandbox.base import Program
 from toolhop_sandbox.outcome import JSON
 from toolhop_tools.growing import append
@@ -200,10 +200,7 @@ class RunStore:
         Raises:
             StoreError: a trace cannot be read.
         """
-        for one in self.recorded():
-            trace = one.trace()
-            if trace.events:
-                yield trace
+        yield from (trace for one in self.recorded() if (trace := one.trace()).events)
 
     def trace(self, attempt: Attempt) -> Trace:
         """The trace of an attempt of this run; no other is opened.
@@ -235,7 +232,9 @@ class RunStore:
         found = catalog.opened(self.folder, self.path(name).name)
         return found.trace() if found else None
 
-    def attempts(self, mentioning: str = "") -> Iterator[Attempt]:
+    def attempts(
+        self, mentioning: str = "", faults: Callable[[StoreError], None] | None = None
+    ) -> Iterator[Attempt]:
         """What became of every attempt, cut-off ones included, packed ones first.
 
         From the index as far as it goes; other traces are read. An index that was found wanting is
@@ -244,13 +243,14 @@ class RunStore:
 
         Args:
             mentioning: an item or an episode: attempts at others may be left out, which is quick.
+            faults: is given what cannot be read, which is passed over; raised where None.
 
         Raises:
             StoreError: a trace cannot be read.
         """
         lines: dict[str, IndexLine] = {}
         known = run_index.read(self.folder / INDEX)
-        yield from self._scan(known, lines, mentioning)
+        yield from self._scan(known, lines, mentioning, faults)
         if lines != known:
             self._unless_played(lambda: self._write_index(lines))
 
@@ -259,6 +259,7 @@ class RunStore:
         known: Mapping[str, IndexLine],
         lines: dict[str, IndexLine],
         mentioning: str = "",
+        faults: Callable[[StoreError], None] | None = None,
         *,
         is_held: bool = False,
     ) -> Iterator[Attempt]:
@@ -269,7 +270,7 @@ class RunStore:
             write = partial(one.write_index, found)
             write() if is_held else self._unless_played(write)
 
-        for line in catalog.lines(self.folder, known, said, put_right, mentioning):
+        for line in catalog.lines(self.folder, known, said, put_right, mentioning, faults):
             if line.attempt.ended and line.attempt.place is None:
                 lines[line.attempt.file] = line
             yield _judged(line.attempt, said.panel)
@@ -362,6 +363,8 @@ class RunStore:
             # Empty folders do not survive every way of copying.
             (self.folder / EPISODES).mkdir(exist_ok=True)
         sweep(self.folder)
+        for segment in segments(self.folder):  # what is lost must not be played again unasked
+            segment.check_size()
         alone = catalog.files(self.folder)
         lines: dict[str, IndexLine] = {}
         known = run_index.read(index)
@@ -394,16 +397,3 @@ def _object(text: bytes) -> dict[str, Any]:
     if not isinstance(loaded, dict):
         raise TypeError("it is not a JSON object")
     return loaded
-
-
-def read_trace(path: Path) -> Trace:
-    """The trace in a file.
-
-    Raises:
-        StoreError: it is none.
-    """
-    try:
-        with path.open("rb") as file:
-            return from_lines(file)
-    except (OSError, TraceError) as error:
-        raise StoreError(f"{path} cannot be read as a trace: {error}") from error
