@@ -123,7 +123,8 @@ def test_checks(nodes: Nodes, tmp_path: Path) -> None:
 def test_items_by_a_model(nodes: Nodes, tmp_path: Path) -> None:
     """Files are the same byte by byte; a node is lost in between."""
     nodes.have(2)
-    own = "--model scripted/clumsy --domain Geography --items 3 --least-yield 0 --seed 1"
+    own = "--model scripted/clumsy --checker scripted/honest --domain Geography --items 3"
+    own += " --least-yield 0 --seed 1"
     flags = ("construct", *own.split(), "--out", "made")
     ended(started(tmp_path / "here", *flags))
     run = started(tmp_path / "there", *flags, *there(nodes))

@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 from toolhop_agents.construct import folder as folders
-from toolhop_agents.construct.session import Settings
+from toolhop_agents.construct.settings import Settings
 from toolhop_sandbox.outcome import JSON
 from toolhop_tools.certify.model import VERSION, Basis, Certificate, HopProof, HopVerdict
 from toolhop_tools.certify.model import to_json as certificate_json

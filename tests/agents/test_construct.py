@@ -21,7 +21,8 @@ from tests.agents import command
 from toolhop_agents.construct import folder as folders
 from toolhop_agents.construct.ledger import NAME as LEDGER
 from toolhop_agents.construct.ledger import LedgerError, StepLedger
-from toolhop_agents.construct.session import Ended, Settings, construct
+from toolhop_agents.construct.session import Ended, construct
+from toolhop_agents.construct.settings import Settings
 from toolhop_agents.models.loopback import LoopbackServer, Request
 from toolhop_agents.scripted.constructor.atlas import Journey, journey
 from toolhop_agents.scripted.constructor.hostile import KINDS

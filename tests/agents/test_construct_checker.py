@@ -16,7 +16,8 @@ from toolhop_agents.construct import folder as folders
 from toolhop_agents.construct.ledger import NAME as LEDGER
 from toolhop_agents.construct.ledger import StepLedger
 from toolhop_agents.construct.nested.session import NestSettings, construct_nested
-from toolhop_agents.construct.session import Ended, Settings, construct
+from toolhop_agents.construct.session import Ended, construct
+from toolhop_agents.construct.settings import Settings
 from toolhop_agents.models.loopback import LoopbackServer, Request
 from toolhop_agents.scripted.constructor.atlas import journey
 from toolhop_agents.scripted.constructor.model import answered, constructing, script

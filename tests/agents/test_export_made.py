@@ -14,7 +14,8 @@ from tests.agents.made_folder import NAMES, certificate, write_folder
 from toolhop_agents.construct import folder as folders
 from toolhop_agents.construct.family import NoSibling, siblings
 from toolhop_agents.construct.reviews import Material, add
-from toolhop_agents.construct.session import Settings, construct
+from toolhop_agents.construct.session import construct
+from toolhop_agents.construct.settings import Settings
 from toolhop_sandbox.base import Program
 from toolhop_tools.certify.file import read
 from toolhop_tools.certify.model import HopVerdict

@@ -199,7 +199,8 @@ def wanted_of(item: Item, hop: int) -> Wanted:
 
 def difference(plan: RebuiltPlan, runs: Sequence[StepRun], wanted: Wanted) -> str:
     """How a plan that was run differs from the chain, in words for a repair; empty where it comes
-    to the same answer through every hop.
+    to the same answer through every hop. Answers of the chain are said only as far as the plan
+    came to them.
 
     Args:
         plan: what the other model replied.
@@ -215,16 +216,13 @@ def difference(plan: RebuiltPlan, runs: Sequence[StepRun], wanted: Wanted) -> st
     if last is None or len(runs) < len(plan.steps):
         return f"its calls break off: {listed}"
     if not same(last, wanted.answer):
-        return f"its calls come to {quoted(last)}, and not to {wanted.answer!r}: {listed}"
+        return f"its calls come to {quoted(last)}, which the chain does not: {listed}"
     for at, tool, answer in wanted.hops:
         if not any(
             one.step.tool == tool and one.value is not None and same(one.value, answer)
             for one in runs
         ):
-            return (
-                f"its calls come to {last!r} without {answer!r}, which {tool} gives for hop {at}: "
-                f"{listed}"
-            )
+            return f"its calls leave out what {tool} gives for hop {at}: {listed}"
     return ""
 
 

@@ -28,8 +28,9 @@ from toolhop_agents.construct.nested.session import DATA as NESTED_DATA
 from toolhop_agents.construct.nested.session import KIND as NESTED
 from toolhop_agents.construct.nested.session import NestSettings, construct_nested
 from toolhop_agents.construct.nested.session import read_seeds as read_nest_seeds
-from toolhop_agents.construct.session import Ended, Settings, opened
+from toolhop_agents.construct.session import Ended, opened
 from toolhop_agents.construct.session import construct as make
+from toolhop_agents.construct.settings import Settings
 from toolhop_agents.models.cache import ResponseCache
 from toolhop_agents.models.prices import parse as parse_price
 from toolhop_agents.runs.signals import until_signal

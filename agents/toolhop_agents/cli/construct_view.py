@@ -15,7 +15,7 @@ from rich.table import Table
 
 from toolhop_agents.construct import folder as folders
 from toolhop_agents.construct.ledger import StepLedger
-from toolhop_agents.construct.session import Settings
+from toolhop_agents.construct.settings import Settings
 from toolhop_agents.runs.estimate import LEVEL, REPLICATES
 from toolhop_agents.terminal import visible
 from toolhop_env.statistics import totals

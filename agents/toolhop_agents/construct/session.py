@@ -7,10 +7,9 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequenc
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import Any, Literal, TypeAlias, cast
+from typing import Any, TypeAlias, cast
 
 import anyio
-from pydantic import BaseModel, ConfigDict, Field
 
 from toolhop_agents.construct import folder as folders
 from toolhop_agents.construct.ask import Asker, ItemLimits, paid_in, spent_in
@@ -18,6 +17,7 @@ from toolhop_agents.construct.context import Context
 from toolhop_agents.construct.direct import DirectCheck
 from toolhop_agents.construct.item import Accepted, ItemBuilder, of_books
 from toolhop_agents.construct.ledger import StepLedger, key_of
+from toolhop_agents.construct.settings import Settings
 from toolhop_agents.construct.workshop import Tools, Workshop, workshop
 from toolhop_agents.models.base import Model
 from toolhop_agents.models.cache import ResponseCache
@@ -29,7 +29,6 @@ from toolhop_agents.runs.ledger import Ledger as Spending
 from toolhop_agents.runs.ledger import RunLimitReached, RunLimits
 from toolhop_agents.scripted.constructor.model import PREFIX, ScriptedConstructor, script
 from toolhop_env.spending import Spent
-from toolhop_sandbox.choose import Kind
 from toolhop_sandbox.outcome import JSON
 from toolhop_tools.certify.model import VERSION as CERTIFY_VERSION
 from toolhop_tools.certify.model import Basis
@@ -43,69 +42,12 @@ from toolhop_tools.construct.seeds import Seed
 from toolhop_tools.construct.stages import VERSION, Findings
 from toolhop_tools.load import load
 from toolhop_tools.model import DataSet, Item
-from toolhop_tools.properties.check import EXAMPLES
 from toolhop_tools.readers.toolhop import survey_rows, to_rows
 
 Maker: TypeAlias = Callable[[Seed, Asker], Awaitable[dict[str, JSON]]]
 """Makes one item; its row of the ledger."""
 YIELD_ITEMS = 20
 """Items after which the first-pass yield can stop a session."""
-
-
-class Settings(BaseModel):
-    """How items are made. Kept in the folder; keys are never among them."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-    model: str
-    base_url: str | None = None
-    temperature: float | None = 0.7
-    max_tokens: int | None = None
-    price: str | None = None
-    prompts: Path | None = None
-    prompts_digest: str = ""
-    repairs: int = Field(4, ge=0)
-    seed: int = 0
-    """Of the verifier: examples and random values. No model is shown it."""
-    examples: int = EXAMPLES
-    sandbox: Kind = "auto"
-    against: tuple[str, ...] = ()
-    per_template: int | None = None
-    official_safe: bool = False
-    direct_model: str | None = None
-    """Asked without tools."""
-    direct_base_url: str | None = None
-    direct_price: str | None = None
-    direct_samples: int = 1
-    checker: str | None = None
-    """Has to come to what was made, from its text alone."""
-    checker_base_url: str | None = None
-    checker_price: str | None = None
-    cache: Path | None = None
-    """Of replies, for several folders."""
-    least_yield: float = 0.1
-    token_limit: int | None = None
-    cost_limit: float | None = None
-    run_token_limit: int | None = None
-    run_cost_limit: float | None = None
-    at_a_time: int = 2
-    executor: Literal["local", "ray"] = "local"
-    """Where tools are verified; the model is asked by this process."""
-    ray_address: str | None = None
-
-    def of_direct(self) -> Settings | None:
-        """How the model is asked that gets no tools; None where there is none."""
-        if self.direct_model is None:
-            return None
-        own = {"base_url": self.direct_base_url, "price": self.direct_price}
-        return self.model_copy(update={"model": self.direct_model, **own})
-
-    def of_checker(self) -> Settings | None:
-        """How the checker is asked; None where there is none. It is to read, not to invent."""
-        if not self.checker:
-            return None
-        own = {"base_url": self.checker_base_url, "price": self.checker_price, "temperature": 0.0}
-        return self.model_copy(update={"model": self.checker, **own})
 
 
 @dataclass
@@ -260,7 +202,7 @@ class Session:
         model = await stack.enter_async_context(opened(settings))
         limits = ItemLimits(settings.token_limit, settings.cost_limit)
         cache = ResponseCache.open(settings.cache) if settings.cache else None
-        return Asker(model, _asked(settings), self.ledger, spending, limits, cache)
+        return Asker(model, settings.asked_with, self.ledger, spending, limits, cache)
 
     async def checker(self, stack: AsyncExitStack, asker: Asker) -> Asker | None:
         """The model that reads what was made; its replies are in the same ledger and budget."""
@@ -268,7 +210,7 @@ class Session:
         if wanted is None:
             return None
         model = await stack.enter_async_context(opened(wanted))
-        return replace(asker, model=model, settings=_asked(wanted))
+        return replace(asker, model=model, settings=wanted.asked_with)
 
     async def _direct(self, stack: AsyncExitStack, asker: Asker) -> DirectCheck | None:
         wanted = self.settings.of_direct()
@@ -392,15 +334,6 @@ class Session:
             "output_tokens": spent.output_tokens,
             "cost_usd": spent.cost_usd,
         }
-
-
-def _asked(settings: Settings) -> dict[str, JSON]:
-    """What a model is asked with, for the keys of its replies."""
-    return {
-        "temperature": settings.temperature,
-        "max_tokens": settings.max_tokens,
-        "base_url": settings.base_url,
-    }
 
 
 def basis_of(settings: Settings) -> Basis:

@@ -27,7 +27,8 @@ from toolhop_agents.construct.ask import Asker
 from toolhop_agents.construct.context import Context
 from toolhop_agents.construct.ledger import StepLedger, key_of
 from toolhop_agents.construct.nested.build import NestBuilder
-from toolhop_agents.construct.session import Ended, Maker, Session, Settings, counts
+from toolhop_agents.construct.session import Ended, Maker, Session, counts
+from toolhop_agents.construct.settings import Settings
 from toolhop_agents.runs.ledger import Ledger as Spending
 from toolhop_env.messages import Message, Reply
 from toolhop_sandbox.outcome import JSON
