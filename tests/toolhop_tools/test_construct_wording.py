@@ -119,14 +119,22 @@ def test_a_document_does_not_limit_what_it_knows_to_what_nobody_asks_for() -> No
     assert len([*limited(f"{CODE} It knows those of Utopia only.", PLAN[1])]) == 1
 
 
+def test_a_key_is_of_what_the_tool_is_asked_about() -> None:
+    asked = "What is the calling code of Orun?"
+    assert "key-of-what-is-asked" in document_findings(new_tool(CODE), asked, ["Orun"], []).held
+    odd = new_tool(CODE, "Name of the river.")
+    assert document_findings(odd, asked, ["Orun"], []).failed == {"key-of-what-is-asked"}
+    assert document_findings(new_tool(CODE, "Name of the place."), asked, ["Orun"], []).ok
+
+
 def test_words_that_stand_in_one_text_alone_are_for_people_to_see() -> None:
     assert said_alone("Which ship did {1} sink?", "Looks up the ship of a captain.") == ["sink"]
     assert said_alone("Which ship did {1} command?", "The ship that a captain commands.") == []
     assert said_alone("What is the code of Velm in Utopia?", "code of Velm") == ["utopia"]
 
 
-def new_tool(text: str) -> NewTool:
-    port = {"type": "string", "description": "Name of the country."}
+def new_tool(text: str, key: str = "Name of the country.") -> NewTool:
+    port = {"type": "string", "description": key}
     parameters = {"type": "object", "properties": {"country": port}, "required": ["country"],
                   "additionalProperties": False}  # fmt: skip
     tool = {"name": "look_up_code", "description": text, "parameters": parameters}
