@@ -17,7 +17,8 @@ from toolhop_tools.construct.promises import disagreements, misnamed
 from toolhop_tools.construct.replies import NewTool, ToolDocument
 from toolhop_tools.construct.stages import Findings, judged
 from toolhop_tools.construct.text import resolved, share, texts
-from toolhop_tools.construct.wording import like, limited, unspoken
+from toolhop_tools.construct.vocabulary import like
+from toolhop_tools.construct.wording import limited, unspoken
 from toolhop_tools.declared import compiled, declared, fits, required
 from toolhop_tools.model import ToolSchema
 from toolhop_tools.words import as_text, number_of, scalars, words
