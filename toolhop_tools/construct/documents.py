@@ -13,6 +13,7 @@ import jsonschema_rs
 from toolhop_sandbox.outcome import JSON
 from toolhop_tools.construct.giveaway import gives_away
 from toolhop_tools.construct.likeness import NEAR, likeness
+from toolhop_tools.construct.orders import orders
 from toolhop_tools.construct.promises import disagreements, misnamed
 from toolhop_tools.construct.replies import NewTool, ToolDocument
 from toolhop_tools.construct.stages import Findings, judged
@@ -110,9 +111,11 @@ def earlier_answers(document: ToolSchema, answers: Sequence[str]) -> Iterator[st
 def _sound(document: ToolDocument) -> Findings:
     found = judged("name", _bad_name(document.name))
     found += judged("schema", _schema(document.parameters))
-    return found if not found.ok else found + judged(
-        "agrees-with-itself", disagreements(schema_of(document))
-    )  # fmt: skip
+    if not found.ok:
+        return found
+    said = [document.description, *_texts(dict(document.parameters), 0)]
+    found += judged("no-order", orders(said, "The document"))
+    return found + judged("agrees-with-itself", disagreements(schema_of(document)))
 
 
 def _bad_name(name: str) -> Iterator[str]:

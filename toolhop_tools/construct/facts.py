@@ -11,9 +11,10 @@ from toolhop_sandbox.outcome import JSON
 from toolhop_tools.construct.columns import implausible, mixed
 from toolhop_tools.construct.documents import invalid_call
 from toolhop_tools.construct.edges import unshown
+from toolhop_tools.construct.orders import orders
 from toolhop_tools.construct.replies import Pair, Pairs, Records
 from toolhop_tools.construct.stages import Findings, judged
-from toolhop_tools.construct.text import beside_the_value, same, share
+from toolhop_tools.construct.text import beside_the_value, same, share, texts
 from toolhop_tools.declared import required
 from toolhop_tools.model import canonical
 from toolhop_tools.words import as_text, bare, letters, parts_of, words
@@ -142,6 +143,9 @@ def facts_findings(
         found
         + fields
         + judged("values", _unfit(reply))
+        + judged(
+            "no-order", orders((t for one in reply.records for t in texts(dict(one))), "A record")
+        )
         + judged("one-form", mixed(reply.records))
         + judged("plausible", implausible(reply.records))
         + judged("keys", _shared_keys(reply))

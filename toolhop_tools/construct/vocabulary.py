@@ -40,6 +40,9 @@ SENSES: Mapping[str, str] = {
     "kilometre": r"kilomet\w+|km", "metre": r"met(?:re|er)s?", "mile": r"miles?|mi",
     "foot": r"feet|foot|ft", "inch": r"inch\w*", "centimetre": r"centimet\w+|cm", "yard": r"yards?",
     "kilogram": r"kilogram\w*|kg", "pound": r"pounds?|lbs?", "gram": r"grams?", "ounce": r"ounces?",
+    "chosen": r"odd|prime|distinct|unique|nonzero|consecutive|repeated|duplicate",
+    "inclusive": r"inclusive|inclusively",
+    "spelled": r"spelled|spelt",
     "celsius": r"celsius", "fahrenheit": r"fahrenheit", "kelvin": r"kelvin",
 }  # fmt: skip
 """By class: the words of it, as one pattern for a whole word."""
@@ -49,6 +52,10 @@ _PHRASES: Mapping[str, str] = {
     "backwards": r"\bright to left\b|\bback to front\b|\bfrom the (?:right|back)\b",
     "rounded": r"\bto (?:a|the) whole\b|\bdecimal places?\b|\bsignificant (?:digits|figures)\b",
     "roman": r"\broman numerals?\b",
+    "count": r"\bthe (?:number|count) of the\b",
+    **{one: rf"\b\d+ {one}s?\b" for one in ("day", "week", "month", "year", "hour", "minute")},
+    "spelled": r"\bin (?:english )?words\b|\bwritten out\b|\bin scientific notation\b"
+    r"|\bas a fraction\b",
     "read": r"\b(?:read|taken|interpreted|understood) (?:in|as a number in) base\b",
 }
 _WORDS = {name: re.compile(pattern) for name, pattern in SENSES.items()}

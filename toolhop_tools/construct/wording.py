@@ -17,8 +17,12 @@ from toolhop_tools.words import bare, number_of, words
 
 _FREE = frozenset({"before", "after"})
 """Classes that a document of a calculation says otherwise: by a sign, or as a move."""
+_TIMES = ("day", "week", "month", "year", "hour", "minute")
+_COMPARED = frozenset({*_TIMES, "count"})
+"""Classes of which question and sub-questions are to say the same, and a document need not."""
 _OPPOSED = (
-    ("sum", "product", "difference", "quotient", "average", "power"),
+    ("sum", "product", "difference", "quotient", "average", "power", "count"),
+    _TIMES,
     ("before", "after"), ("first", "last"), ("most", "least"), ("former", "future"),
 )  # fmt: skip
 """Classes of which a text that says one does not mean the other."""
@@ -64,7 +68,8 @@ def unspoken(
     asked, said = plain(question), senses(known)
     # What stands with a number is said of a value.
     alone = re.sub(r"(?:(?<=\d) (?:a )?[a-z]+|\bminus (?=\w))", " ", asked.replace("total", ""))
-    own = {name: one for name, one in senses(alone).items() if not (computes and name in _FREE)}
+    own = {name: one for name, one in senses(alone).items()
+           if name not in _COMPARED and not (computes and name in _FREE)}  # fmt: skip
     known_words = words(known)
     if off or any(like([one], known_words) for one in _LEFT_OUT.findall(bare(alone))):
         own.pop("without", None)
@@ -140,10 +145,8 @@ def turned(question: str, plan: Sequence[str], documents: str) -> Iterator[str]:
                 f"{theirs[wants[0]][0]!r}: ask for what they ask."
             )
     text = f"{whole} {documents}"
-    others = _lacks(
-        {name: one for name, one in own.items() if name not in theirs and name not in _FREE},
-        known, text,
-    )  # fmt: skip
+    beside = own.keys() - theirs.keys() - _FREE - _COMPARED
+    others = _lacks({name: own[name] for name in own if name in beside}, known, text)
     for word in others:
         yield f"It says {word!r}, and no hop does that: leave it out."
     last = _operations(plan[-1])
