@@ -74,7 +74,7 @@ def document_findings(
         + judged("name-of-its-work", misnamed(schema_of(reply.tool), question))
         + judged("every-number-used", () if of_seed else _unused(reply, question, answers))
         + judged("every-word-known", () if of_seed else _unspoken(reply, question, answers))
-        + judged("key-of-what-is-asked", _other_key(reply, question))
+        + judged("key-of-what-is-asked", other_key(reply, question))
         + judged("knows-what-is-asked", _limited(reply, question))
         + judged("own-document", _alike(schema_of(reply.tool), earlier))
         + judged("no-earlier-answer", earlier_answers(schema_of(reply.tool), answers))
@@ -266,7 +266,7 @@ _ANYBODY = frozenset(
 )
 
 
-def _other_key(reply: NewTool, question: str) -> Iterator[str]:
+def other_key(reply: NewTool, question: str) -> Iterator[str]:
     """A key that is said to be of something of which nothing else speaks."""
     for name, own in _described(reply.tool).items():
         said = f"{question} {reply.tool.description} {name.replace('_', ' ')}"
