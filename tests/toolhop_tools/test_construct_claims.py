@@ -153,7 +153,7 @@ def test_what_a_document_says_of_its_table_is_so(text: str, word: str) -> None:
     [
         ("Name of the port.", ""), ("Three-letter code.", "Three-letter"),
         ("Name or three-letter code.", ""), ("Name, in capitals.", "in capitals"),
-        ("Name, in capitals or not.", ""),
+        ("Name, in capitals or not.", ""), ("Code of the port.", "Code of"),
     ],
 )  # fmt: skip
 def test_keys_are_of_the_form_that_the_document_asks_for(port: str, word: str) -> None:
@@ -197,6 +197,8 @@ def test_an_error_lists_all_that_is_known_or_says_that_it_does_not(
         ({"description": "Name, at most 80 characters.", "maxLength": 80}, ""),
         ("Name (optional).", "optional"),
         ("Optional name.", "optional"),
+        ({"description": "One of A, B or C.", "enum": ["A", "B"]}, "'c'"),
+        ({"description": "One of A or B.", "enum": ["A", "B"]}, ""),
     ],
 )
 def test_limits_in_words_are_those_of_the_schema(port: object, word: str) -> None:

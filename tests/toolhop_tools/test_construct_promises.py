@@ -140,6 +140,24 @@ def test_a_table_gives_nothing_away_and_names_what_it_holds(facts: Records, chec
     assert facts_findings(facts, parameters, wanted).failed == ({check} if check else set())
 
 
+@pytest.mark.parametrize(
+    ("field", "value", "holds"),
+    [
+        ("opening_year", 1914, True), ("opening_year", 19140, False), ("opening_year", "?", True),
+        ("ship_count", 3, True), ("ship_count", -3, False), ("ship_count", 2.5, False),
+        ("opening_date", "1914-02-28", True), ("opening_date", "1914-02-30", False),
+    ],
+)  # fmt: skip
+def test_a_value_can_be_what_its_field_is_called(
+    field: str, value: str | int | float, holds: bool
+) -> None:
+    good, parameters = table("{}orun", "{n}00"), dict(schema().parameters)
+    wanted = Wanted({"port": "Doria"}, said="What is the code of Doria? Looks up a port.")
+    rows = [{**one, field: value} for one in good.records]
+    found = facts_findings(good.model_copy(update={"records": rows}), parameters, wanted)
+    assert found.failed == (set() if holds else {"plausible"})
+
+
 def test_a_column_has_values_of_one_form() -> None:
     good, parameters = table("{}orun", "{n}00"), dict(schema().parameters)
     wanted = Wanted({"port": "Doria"}, said="What is the code of Doria? Looks up a port.")

@@ -12,7 +12,7 @@ from toolhop_tools.construct.documents import invalid_call
 from toolhop_tools.construct.replies import GoldArguments, NewTool
 from toolhop_tools.construct.stages import Findings, judged
 from toolhop_tools.construct.text import SHORT, beside_the_value, references, same, texts
-from toolhop_tools.construct.wording import like, senses
+from toolhop_tools.construct.vocabulary import like, senses
 from toolhop_tools.failures import tells_of_error
 from toolhop_tools.model import ToolSchema
 from toolhop_tools.reading import leaf_text, read_result

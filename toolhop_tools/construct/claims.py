@@ -25,6 +25,8 @@ _COUNT = rf"(\d+|{'|'.join(_COUNTS)})"
 _SIZED = re.compile(rf"\b{_COUNT}[- ](letter|digit|character)s?\b", re.IGNORECASE)
 _DATE = re.compile(r"\b(?:Y{4}|D{1,2}|M{1,2})(?:[-./ ](?:Y{4}|D{1,2}|M{1,2})){1,2}\b")
 _PLACES = re.compile(rf"\brounded to {_COUNT} decimal", re.IGNORECASE)
+LONG = 5
+"""Letters from which a word in small letters is no code."""
 _FORMS: tuple[tuple[str, Form], ...] = (
     (r"\b(?:in|as|are|is) (?:all )?(?:lower[- ]?case|small letters)\b", lambda v: v == v.lower()),
     (r"\b(?:in|as|are|is) (?:all )?(?:upper[- ]?case|capitals|capital letters)\b",
@@ -38,6 +40,9 @@ _FORMS: tuple[tuple[str, Form], ...] = (
     (r"\b(?:with|have|has|put|separated by|by) (?:a )?(?:single )?spaces? (?:in )?between\b",
      lambda v: len(v) < 2 or " " in v),
     (r"\bwithout (?:any )?(?:spaces|blanks)\b|\bno spaces\b", lambda v: " " not in v),
+    (r"^(?:the )?(?:\w+ )?(?:code|abbreviation|symbol) of\b",
+     lambda v: " " not in v and (len(v) < LONG or v == v.upper() or not v.isalpha())),
+    (r"^(?:the )?(?:full )?name of\b", lambda v: not v.isdigit()),
     (r"\bwithout (?:any )?accents\b", str.isascii),
     (r"\bwithout (?:any )?hyphens\b", lambda v: "-" not in v[1:]),
 )  # fmt: skip

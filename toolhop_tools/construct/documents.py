@@ -13,10 +13,12 @@ import jsonschema_rs
 from toolhop_sandbox.outcome import JSON
 from toolhop_tools.construct.giveaway import gives_away
 from toolhop_tools.construct.likeness import NEAR, likeness
+from toolhop_tools.construct.orders import orders
 from toolhop_tools.construct.promises import disagreements, misnamed
 from toolhop_tools.construct.replies import NewTool, ToolDocument
 from toolhop_tools.construct.stages import Findings, judged
 from toolhop_tools.construct.text import resolved, share, texts
+from toolhop_tools.construct.vocabulary import like
 from toolhop_tools.construct.wording import limited, unspoken
 from toolhop_tools.declared import compiled, declared, fits, required
 from toolhop_tools.model import ToolSchema
@@ -72,6 +74,7 @@ def document_findings(
         + judged("name-of-its-work", misnamed(schema_of(reply.tool), question))
         + judged("every-number-used", () if of_seed else _unused(reply, question, answers))
         + judged("every-word-known", () if of_seed else _unspoken(reply, question, answers))
+        + judged("key-of-what-is-asked", other_key(reply, question))
         + judged("knows-what-is-asked", _limited(reply, question))
         + judged("own-document", _alike(schema_of(reply.tool), earlier))
         + judged("no-earlier-answer", earlier_answers(schema_of(reply.tool), answers))
@@ -108,9 +111,11 @@ def earlier_answers(document: ToolSchema, answers: Sequence[str]) -> Iterator[st
 def _sound(document: ToolDocument) -> Findings:
     found = judged("name", _bad_name(document.name))
     found += judged("schema", _schema(document.parameters))
-    return found if not found.ok else found + judged(
-        "agrees-with-itself", disagreements(schema_of(document))
-    )  # fmt: skip
+    if not found.ok:
+        return found
+    said = [document.description, *_texts(dict(document.parameters), 0)]
+    found += judged("no-order", orders(said, "The document"))
+    return found + judged("agrees-with-itself", disagreements(schema_of(document)))
 
 
 def _bad_name(name: str) -> Iterator[str]:
@@ -249,6 +254,35 @@ def _unspoken(reply: NewTool, question: str, answers: Sequence[str]) -> Iterator
         off=any(one is False for one in given),
         numbered=any(isinstance(one, int) and not isinstance(one, bool) for one in given),
     )
+
+
+_KEY = re.compile(
+    r"\b(?:name|title|code|symbol) of (?:the|an|a) (?:[a-z]+ )?([a-z]+)"
+    r"(?=[.,;]|$| (?:to|as|in|for|that|whose)\b)",
+    re.IGNORECASE,
+)
+_ANYBODY = frozenset(
+    ["entity", "entry", "individual", "item", "location", "object", "person", "place", "subject"]
+)
+
+
+def other_key(reply: NewTool, question: str) -> Iterator[str]:
+    """A key that is said to be of something of which nothing else speaks."""
+    for name, own in _described(reply.tool).items():
+        said = f"{question} {reply.tool.description} {name.replace('_', ' ')}"
+        for found in _KEY.findall(own) if name in required(reply.tool.parameters) else ():
+            if found.casefold() not in _ANYBODY and not like(words(found), words(said)):
+                yield (
+                    f"The description of {name}, {own!r}, speaks of {found!r}; sub-question and "
+                    "description do not: say what is given."
+                )
+
+
+def _described(document: ToolDocument) -> dict[str, str]:
+    found = document.parameters.get("properties")
+    known = found if isinstance(found, dict) else {}
+    return {name: str(one.get("description", "")) for name, one in known.items()
+            if isinstance(one, dict)}  # fmt: skip
 
 
 def _limited(reply: NewTool, question: str) -> Iterator[str]:

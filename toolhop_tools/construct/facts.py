@@ -8,12 +8,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from toolhop_sandbox.outcome import JSON
+from toolhop_tools.construct.columns import implausible, mixed
 from toolhop_tools.construct.documents import invalid_call
 from toolhop_tools.construct.edges import unshown
+from toolhop_tools.construct.orders import orders
 from toolhop_tools.construct.replies import Pair, Pairs, Records
 from toolhop_tools.construct.stages import Findings, judged
-from toolhop_tools.construct.text import beside_the_value, same, share
-from toolhop_tools.dates import whole_date
+from toolhop_tools.construct.text import beside_the_value, same, share, texts
 from toolhop_tools.declared import required
 from toolhop_tools.model import canonical
 from toolhop_tools.words import as_text, bare, letters, parts_of, words
@@ -142,7 +143,11 @@ def facts_findings(
         found
         + fields
         + judged("values", _unfit(reply))
-        + judged("one-form", _mixed(reply))
+        + judged(
+            "no-order", orders((t for one in reply.records for t in texts(dict(one))), "A record")
+        )
+        + judged("one-form", mixed(reply.records))
+        + judged("plausible", implausible(reply.records))
         + judged("keys", _shared_keys(reply))
         + judged("distinct", _shared_answers(reply))
         + judged("gold", _gold(reply, wanted))
@@ -257,24 +262,6 @@ def _unfit(reply: Records) -> Iterator[str]:
                 yield f"A record's {field} is {value!r}: no text is empty or ends in spaces."
             elif isinstance(value, int) and abs(value) > EXACT:
                 yield f"A record's {field} is above 2**53, where JSON loses digits: write a text."
-
-
-def _mixed(reply: Records) -> Iterator[str]:
-    """A column with values of two forms: numbers and texts, dates written in two ways."""
-    for field in {name: None for record in reply.records for name in record}:
-        values = [record[field] for record in reply.records if field in record]
-        seen = {_form(one): one for one in values}
-        if len(seen) > 1 and (len({type(one) for one in values}) > 1 or "0-0-0" in seen):
-            shown = ", ".join(repr(one) for one in [*seen.values()][:2])
-            yield f"The field {field} has values of two forms, {shown}: write all in one."
-
-
-def _form(value: JSON) -> str:
-    """What a value is, and how its digits are grouped; other texts are one form."""
-    if isinstance(value, bool | int | float):
-        return "switch" if isinstance(value, bool) else "number"
-    plain = re.sub(r"\d+", "0", as_text(value))
-    return plain if whole_date(as_text(value)) else "text"
 
 
 def _fields(reply: Records) -> Iterator[str]:

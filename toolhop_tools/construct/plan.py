@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from toolhop_tools.construct.giveaway import gives_away
+from toolhop_tools.construct.orders import orders
 from toolhop_tools.construct.replies import Decomposition, PlannedHop
 from toolhop_tools.construct.seeds import LEAST_HOPS, MOST_HOPS, Seed
 from toolhop_tools.construct.stages import Findings, judged
@@ -23,6 +24,7 @@ def plan_findings(plan: Decomposition, seed: Seed) -> Findings:
         + judged("braces", _braces(hops))
         + judged("each-hop-needed", _unneeded(hops))
         + judged("own-question", _shared(hops))
+        + judged("no-order", orders((hop.question for hop in hops), "A sub-question"))
         + judged("no-later-answer", _given_away(hops, answers))
     )
 

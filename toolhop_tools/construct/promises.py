@@ -62,6 +62,7 @@ def disagreements(document: ToolSchema) -> Iterator[str]:
         yield from _other_default(name, schema, notes[name])
         yield from _unexplained(name, schema, f"{document.description} {notes[name]}")
         yield from _of_another(name, notes)
+        yield from _other_choices(name, schema, notes[name])
         yield from _other_limits(name, schema, needed=name in required(document.parameters))
 
 
@@ -100,6 +101,22 @@ def _other_default(name: str, schema: Mapping[str, JSON], text: str) -> Iterator
         differs = not _begins(said, real) and any(_begins(said, one) for one in others)
     if differs:
         yield f"Of {name} the text says the default is {found[1]!r}; the schema has {real!r}."
+
+
+_ONE_OF = re.compile(
+    r"\b(?:one of|either) [\"'`]?([\w-]+[\"'`]?(?:, [\"'`]?[\w-]+[\"'`]?)*,? or [\"'`]?[\w-]+)",
+    re.IGNORECASE,
+)
+
+
+def _other_choices(name: str, schema: Mapping[str, JSON], text: str) -> Iterator[str]:
+    """Choices that a description lists, and the schema has others."""
+    listed = {bare(one).replace("_", " ") for one in _choices(schema)}
+    found = _ONE_OF.search(text) if "enum" in schema else None
+    said = re.split(r",? or |, ", found[1]) if found else []
+    for one in (bare(part.strip("\"'`")).replace("_", " ") for part in said):
+        if not any(one in choice for choice in listed):
+            yield f"The description of {name} lists {one!r}, which the schema does not."
 
 
 _BETWEEN = re.compile(r"\b(?:between|from) (-?\d+) (?:and|to) (-?\d+)\b", re.IGNORECASE)

@@ -8,6 +8,7 @@ from toolhop_tools.construct.calls import literals
 from toolhop_tools.construct.code import choices
 from toolhop_tools.construct.documents import all_said, content, numbers_beside
 from toolhop_tools.construct.giveaway import gives_away
+from toolhop_tools.construct.orders import orders
 from toolhop_tools.construct.stages import Findings, judged
 from toolhop_tools.construct.text import references, says, share, texts
 from toolhop_tools.construct.wording import misattached, other_kind, turned
@@ -33,6 +34,7 @@ def question_findings(
         + judged("words-of-each-hop", _silent(question, plan or ()))
         + judged("holds-every-value", _lacking(question, hops))
         + judged("every-number-used", _unused(question, hops) if plan is not None else ())
+        + judged("no-order", orders([question], "The question"))
         + judged("kind-as-asked", _other_kind(question, hops) if plan else ())
         + judged("same-operations", _turned(question, hops, plan) if plan else ())
         + judged("asked-of-the-same", misattached(question, plan, _starts(hops)) if plan else ())

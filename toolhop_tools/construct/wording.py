@@ -9,61 +9,20 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
-from toolhop_tools.construct.text import LIKE, REFERENCE
+from toolhop_tools.construct.vocabulary import content_words, like, plain, senses
 from toolhop_tools.dates import whole_date
 from toolhop_tools.words import bare, number_of, words
 
-_UP = r"|(?!(?:w|for|inter|qu|requ|cont|harv|pri|arr|ch|t|r|n|gu|mod|inv|sugg|dig|prot|hon|v)est$)"
-SENSES: Mapping[str, str] = {
-    "sum": r"sum\w{0,4}|add|adds|added|adding|addition|total\w*|plus|altogether|together|combined",
-    "product": r"products?|multipl\w+",
-    "difference": r"differ|differs|differences?|subtract\w*|minus",
-    "quotient": r"quotients?|divid\w+|division|ratio|remainder|modulo",
-    "average": r"averag\w+|median",
-    "power": r"squared|squares|cubes|cubed?|factorial|exponent\w*|power|powers",
-    "multiple": r"twice|doubled?|half|halves|halved|tripled?|thrice|quarter|quarters",
-    "percent": r"percent\w*",
-    "rounded": r"round|rounded|rounds|rounding|truncat\w+|nearest|approximat\w+"
-    r"|decimals",
-    "before": r"before|earlier|prior|preced\w+|predecessors?|ago",
-    "after": r"after|later|following|follows|subsequent\w*|successors?|succeed\w*",
-    "former": r"former|formerly|previous|previously|erstwhile|original|originally",
-    "future": r"future|upcoming|planned|proposed",
-    "first": r"first|firstly|earliest|initial|initially",
-    "last": r"last|final|finally|latest",
-    "most": r"most|maxim\w+|top" + _UP + r"(?!least|low|small|few|short|young|near)\w{2,}est",
-    "least": r"least|minim\w+|(?:low|small|few|short|young|slow|weak)est",
-    "ordinal": r"second|third|fourth|fifth|sixth|seventh|eighth|ninth|tenth|\d+(?:st|nd|rd|th)",
-    "backwards": r"backwards?|revers\w+|mirror\w*|inverted|anticlockwise|counterclockwise",
-    "sorted": r"ascending|descending|alphabetically",
-    "without": r"without|except|excepting|exclud\w+|exclusive|ignor\w+|omit\w*|omission|skip"
-    r"|skipp\w+|not|never|unless|disregard\w*|apart|neither|nor|\w+n['’]t",
-    "numeral": r"binary|octal|hexadecimal|hex",
-    "letters": r"uppercase|lowercase|capitals|upper|lower|capitali\w+",
-    "abbreviated": r"abbreviat\w+|acronyms?|initials",
-    "neighbour": r"neighbou?r\w*|adjacent",
-    "kilometre": r"kilomet\w+|km", "metre": r"met(?:re|er)s?", "mile": r"miles?|mi",
-    "foot": r"feet|foot|ft", "inch": r"inch\w*", "centimetre": r"centimet\w+|cm", "yard": r"yards?",
-    "kilogram": r"kilogram\w*|kg", "pound": r"pounds?|lbs?", "gram": r"grams?", "ounce": r"ounces?",
-    "celsius": r"celsius", "fahrenheit": r"fahrenheit", "kelvin": r"kelvin",
-}  # fmt: skip
-"""By class: the words of it, as one pattern for a whole word."""
-_PHRASES: Mapping[str, str] = {
-    "without": r"\b(?:left|leave|leaving|taken?|taking|cut|cutting) (?:out|off|away)\b"
-    r"|\bother than\b",
-    "backwards": r"\bright to left\b|\bback to front\b|\bfrom the (?:right|back)\b",
-    "rounded": r"\bto (?:a|the) whole\b|\bdecimal places?\b|\bsignificant (?:digits|figures)\b",
-    "roman": r"\broman numerals?\b",
-    "read": r"\b(?:read|taken|interpreted|understood) (?:in|as a number in) base\b",
-}
-_WORDS = {name: re.compile(pattern) for name, pattern in SENSES.items()}
-_PHRASE = {name: re.compile(pattern) for name, pattern in _PHRASES.items()}
 _FREE = frozenset({"before", "after"})
 """Classes that a document of a calculation says otherwise: by a sign, or as a move."""
+_TIMES = ("day", "week", "month", "year", "hour", "minute")
+_COMPARED = frozenset({*_TIMES, "count"})
+"""Classes of which question and sub-questions are to say the same, and a document need not."""
 _OPPOSED = (
-    ("sum", "product", "difference", "quotient", "average", "power"),
+    ("sum", "product", "difference", "quotient", "average", "power", "count"),
+    _TIMES,
     ("before", "after"), ("first", "last"), ("most", "least"), ("former", "future"),
 )  # fmt: skip
 """Classes of which a text that says one does not mean the other."""
@@ -80,20 +39,6 @@ _NUMBERS: Mapping[str, str] = {
 }  # fmt: skip
 
 
-def senses(text: str) -> dict[str, list[str]]:
-    """By class: the words of a text that are of it."""
-    found: dict[str, list[str]] = {}
-    for word in words(text):
-        for name, pattern in _WORDS.items():
-            if pattern.fullmatch(word):
-                found.setdefault(name, []).append(word)
-    plain = bare(text)
-    for name, pattern in _PHRASE.items():
-        if phrase := pattern.search(plain):
-            found.setdefault(name, []).append(phrase[0])
-    return found
-
-
 def _lacks(said: Mapping[str, list[str]], known: Mapping[str, list[str]], text: str) -> list[str]:
     """Words of `said` that no word of their class answers for, nor a number of the text."""
     numbers = {*re.findall(r"\d+", text)}
@@ -106,15 +51,6 @@ def _lacks(said: Mapping[str, list[str]], known: Mapping[str, list[str]], text: 
             if name not in known:
                 found.append(word)
     return list(dict.fromkeys(found))
-
-
-_NO_NAMES = "(?:Roman numeral|Celsius|Fahrenheit|Kelvin)"
-
-
-def plain(text: str) -> str:
-    """A text without references and names, which are words with a capital but for the first."""
-    text = REFERENCE.sub(" ", text)
-    return re.sub(rf"(?<=[^\s.?!:] )(?!{_NO_NAMES})[^\W\d_a-z][\w'’-]*", " ", text)
 
 
 def unspoken(
@@ -132,7 +68,8 @@ def unspoken(
     asked, said = plain(question), senses(known)
     # What stands with a number is said of a value.
     alone = re.sub(r"(?:(?<=\d) (?:a )?[a-z]+|\bminus (?=\w))", " ", asked.replace("total", ""))
-    own = {name: one for name, one in senses(alone).items() if not (computes and name in _FREE)}
+    own = {name: one for name, one in senses(alone).items()
+           if name not in _COMPARED and not (computes and name in _FREE)}  # fmt: skip
     known_words = words(known)
     if off or any(like([one], known_words) for one in _LEFT_OUT.findall(bare(alone))):
         own.pop("without", None)
@@ -171,171 +108,6 @@ _CONDITION = re.compile(
     r"([a-z][^,()?]*)[)]?\?*$"
     r"|\b(?:without|except(?: for)?|excluding|ignoring|omitting|leaving out) ([^,()?]*)"
 )
-_KIN = ("father mother parent son daughter child children husband wife spouse sibling brother "
-        "sister grandfather grandmother ancestor family familial genealogical genealogy relative "
-        "relatives relationship relationships marriage")  # fmt: skip
-_GROUPS = (frozenset(_KIN.split()), frozenset(["letter", "letters", "character", "characters"]))
-"""Words that answer for each other without being alike."""
-_GENERAL = frozenset(
-    [
-        "about",
-        "all",
-        "alone",
-        "an",
-        "and",
-        "any",
-        "are",
-        "as",
-        "at",
-        "be",
-        "been",
-        "by",
-        "can",
-        "count",
-        "counted",
-        "did",
-        "do",
-        "does",
-        "each",
-        "every",
-        "first",
-        "for",
-        "from",
-        "given",
-        "had",
-        "has",
-        "have",
-        "he",
-        "her",
-        "him",
-        "his",
-        "how",
-        "if",
-        "in",
-        "into",
-        "is",
-        "it",
-        "its",
-        "itself",
-        "just",
-        "kind",
-        "kinds",
-        "left",
-        "less",
-        "man",
-        "many",
-        "me",
-        "more",
-        "much",
-        "name",
-        "named",
-        "names",
-        "new",
-        "no",
-        "not",
-        "number",
-        "of",
-        "old",
-        "on",
-        "once",
-        "one",
-        "only",
-        "or",
-        "other",
-        "out",
-        "over",
-        "part",
-        "people",
-        "person",
-        "persons",
-        "place",
-        "places",
-        "result",
-        "results",
-        "same",
-        "she",
-        "so",
-        "some",
-        "something",
-        "such",
-        "than",
-        "that",
-        "the",
-        "their",
-        "them",
-        "then",
-        "there",
-        "these",
-        "they",
-        "thing",
-        "things",
-        "this",
-        "those",
-        "time",
-        "times",
-        "to",
-        "total",
-        "two",
-        "under",
-        "up",
-        "us",
-        "value",
-        "values",
-        "was",
-        "way",
-        "were",
-        "what",
-        "when",
-        "where",
-        "which",
-        "while",
-        "who",
-        "whole",
-        "whom",
-        "whose",
-        "will",
-        "with",
-        "within",
-        "woman",
-        "word",
-        "words",
-        "year",
-        "years",
-        "you",
-        "your",
-        "also",
-        "both",
-        "being",
-        "during",
-        "between",
-        "among",
-    ]
-)
-"""Words that no text has to answer for: of any question, or of anything."""
-
-
-def like(some: Iterable[str], others: Iterable[str]) -> bool:
-    """Whether a word of some is, in one of its forms, among the others."""
-    known = {*others}
-    begun = {one[:LIKE] for one in known if len(one) >= LIKE}
-    stems = {*map(_stem, known)}
-    return any(
-        one in known or one[:LIKE] in begun or _stem(one) in stems
-        or any(one in group and known & group for group in _GROUPS)
-        for one in some
-    )  # fmt: skip
-
-
-def _stem(word: str) -> str:
-    for end in ("ing", "ies", "ed", "es", "s", "ly", "er", "or"):
-        if word.endswith(end) and len(word) - len(end) >= 3:
-            return word[: -len(end)]
-    return word
-
-
-def _content(text: str) -> list[str]:
-    return [one for one in words(text) if one not in _GENERAL and not one[-1].isdigit()
-            and len(one) > 1]  # fmt: skip
 
 
 def _named(asked: str) -> list[str]:
@@ -344,14 +116,14 @@ def _named(asked: str) -> list[str]:
     text = text[:1].lower() + text[1:]
     first = _ASKS.match(text)
     chain = _OF.findall(text) if first else []
-    return [one for part in ([first[1]] if first else []) + chain for one in _content(part)]
+    return [one for part in ([first[1]] if first else []) + chain for one in content_words(part)]
 
 
 def _conditions(asked: str) -> list[str]:
     """The words of what stands behind the last comma, or behind a word that excludes."""
     asked = re.sub(r"\[[^\]]*\]|\{\d+\}", "it", asked.strip())
     found = [part for parts in _CONDITION.findall(asked) for part in parts]
-    return [one for part in found for one in _content(plain(f"of {part}"))]
+    return [one for part in found for one in content_words(plain(f"of {part}"))]
 
 
 def turned(question: str, plan: Sequence[str], documents: str) -> Iterator[str]:
@@ -373,10 +145,8 @@ def turned(question: str, plan: Sequence[str], documents: str) -> Iterator[str]:
                 f"{theirs[wants[0]][0]!r}: ask for what they ask."
             )
     text = f"{whole} {documents}"
-    others = _lacks(
-        {name: one for name, one in own.items() if name not in theirs and name not in _FREE},
-        known, text,
-    )  # fmt: skip
+    beside = own.keys() - theirs.keys() - _FREE - _COMPARED
+    others = _lacks({name: own[name] for name in own if name in beside}, known, text)
     for word in others:
         yield f"It says {word!r}, and no hop does that: leave it out."
     last = _operations(plan[-1])
@@ -438,7 +208,7 @@ def said_alone(question: str, known: str) -> list[str]:
     """
     said = {*words(known)}
     names = re.findall(r"(?<=[^\s.?!:(] )[A-Z][\w'’-]*", question)
-    asked = [*_content(plain(question)), *(one for name in names for one in words(name))]
+    asked = [*content_words(plain(question)), *(one for name in names for one in words(name))]
     return [one for one in dict.fromkeys(asked) if not like([one], said)]
 
 

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 
 from toolhop_agents.scripted.constructor.atlas import Journey
 from toolhop_agents.scripted.constructor.careless import CARELESS, FOUND_LATER_STILL
+from toolhop_agents.scripted.constructor.mistaken import FOUND_LATER_AGAIN, MISTAKEN
 from toolhop_agents.scripted.constructor.plants import (
     FIRST,
     FOUND_LATER,
@@ -245,9 +246,13 @@ HOSTILE: Mapping[str, Plant] = {
     "nothing-of-a-hop": Plant(Q, 0, of_question(
         lambda text, plan: text.replace(plan.attribute.name, "best of all"))),
 }  # fmt: skip
-KINDS: Mapping[str, Plant] = {**PLANTS, **HOSTILE, **CARELESS}
+KINDS: Mapping[str, Plant] = {**PLANTS, **HOSTILE, **CARELESS, **MISTAKEN}
 """All kinds by name."""
-LATER = FOUND_LATER | FOUND_LATER_STILL | {"later-answer-in-document", "later-answer-as-choice"} | {
-    "says-earlier-answer", "says-answer-otherwise",
-}  # fmt: skip
+LATER = (
+    FOUND_LATER
+    | FOUND_LATER_STILL
+    | FOUND_LATER_AGAIN
+    | {"later-answer-in-document", "later-answer-as-choice"}
+    | {"says-earlier-answer", "says-answer-otherwise"}
+)
 """Kinds that a later stage finds: see `FOUND_LATER`."""
