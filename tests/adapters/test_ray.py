@@ -246,6 +246,40 @@ def test_limits_hold_for_all_nodes_together(three: Nodes, tmp_path: Path) -> Non
         assert run.store.manifest["spent"]["replies"] == len(model.asked)
 
 
+def test_limits_hold_where_a_node_is_lost_in_between(three: Nodes, tmp_path: Path) -> None:
+    model = SlowModel(load("builtin"), 0.05)
+
+    def change() -> None:
+        three.lose(three.nodes[0])
+        three.add()
+        model.may.set()
+
+    thread = threading.Thread(target=change)
+
+    def asked(count: int) -> None:
+        if count == 40:  # with requests under way on every node
+            model.may.clear()
+            thread.start()
+
+    model.on_asked = asked
+    with LoopbackServer(model) as server:
+        settings = {**on_nodes(three), **with_model(server), "max_samples": 3}
+        run = play(tmp_path, run_token_limit=60_000, **settings)
+        thread.join()
+        assert (run.status, run.stopped_by) == ("limited", "run_token_limit")
+        assert len(session(run)["nodes"]["lost"]) == 1
+        spent = run.store.manifest["spent"]
+        traced = [reply.reply.usage for trace in run.store.traces() for reply in trace.replies]
+        largest = max(one.input_tokens + one.output_tokens for one in traced)
+        tokens = spent["input_tokens"] + spent["output_tokens"]
+        assert 60_000 <= tokens <= 60_000 + 9 * largest
+        # Nothing that arrived is forgotten, and nothing is counted twice that was taken up again.
+        paid = [one.spent for one in run.store.attempts()]
+        assert sum(one.tokens for one in paid) == tokens
+        assert sum(one.replies for one in paid) == spent["replies"]
+        assert len(model.asked) - 3 <= spent["replies"] <= len(model.asked)
+
+
 def test_requests_under_way_are_bounded_for_all_nodes_together(
     three: Nodes, tmp_path: Path
 ) -> None:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 
@@ -21,14 +22,15 @@ from toolhop_agents.table import (
     scorer_table,
     table_console,
 )
-from toolhop_env.attempt import Attempt, counting
+from toolhop_env.attempt import Attempt, counting, counting_streamed
 from toolhop_env.benchmark import Benchmark
 from toolhop_env.benchmarks import named
-from toolhop_env.diagnosis.of_conduct import conduct_findings
+from toolhop_env.diagnosis.of_conduct import Conducts
 from toolhop_env.facets import DOMAIN, in_order, splitting
 from toolhop_env.runs.store import RunStore
 from toolhop_env.score import Score
-from toolhop_env.summary import Summary, summarize
+from toolhop_env.summary import Summary, Summing
+from toolhop_env.sums import Rank, in_run
 from toolhop_sandbox.outcome import JSON
 
 
@@ -45,13 +47,22 @@ def score(runs: Sequence[Path], by: str | None, as_json: bool, episodes: bool) -
     tool-call format and tool perturbation are pooled. The folder of an ablation has a row for
     each of its arms. Exit code 1 where episodes are errored.
     """
-    attempts = list(_attempts(runs))
     if episodes:
-        for arm, one in attempts:
-            click.echo(json.dumps(_line(arm, one), ensure_ascii=False))
+        for arm, store in opened(runs):
+            for one in _marked(store, counting(store.scored_anew())):
+                click.echo(json.dumps(_line(arm, one), ensure_ascii=False))
         return
-    summaries = _summaries(attempts)
-    parts = _parts(runs, attempts, by) if by else []
+    part = _splitting(runs, by) if by else None
+    whole, split, conducts = _Arms(), _Arms(), Conducts()
+    for number, (arm, store) in enumerate(opened(runs)):
+        for one in _marked(store, counting_streamed(store.scored_anew, store.attempts)):
+            rank = (number, *in_run(one)[1:])
+            whole.add(arm, one, rank)
+            conducts.add(one)
+            if part:
+                split.add(arm, one, rank, part(one))
+    summaries = whole.summaries()
+    parts = sorted(split.summaries(), key=lambda found: in_order(found[1].group.part))
     if as_json:
         plain = [_figures(arm, one) for arm, one in summaries]
         plain += [_part(arm, by, one) for arm, one in parts]
@@ -60,18 +71,29 @@ def score(runs: Sequence[Path], by: str | None, as_json: bool, episodes: bool) -
         _print(summaries)
         if by:
             _print_parts(by, parts)
-        print_headlines(table_console(), conduct_findings(one for _, one in attempts))
+        print_headlines(table_console(), conducts.findings())
     if any(summary.errored for _, summary in summaries):
         raise SystemExit(EXIT_EPISODES)
 
 
-def _attempts(runs: Sequence[Path]) -> Iterator[tuple[str, Attempt]]:
-    """The attempts that count, each with the arm it is of (empty for none)."""
-    for arm, store in opened(runs):
-        found = counting(store.scored_anew())
-        known = marked(found, store.items().items) if _certified(store) else found
-        for one in known:
-            yield arm, one
+class _Arms:
+    """Figures of arms one by one, all that is not an arm pooled; no attempt is kept."""
+
+    def __init__(self) -> None:
+        self._of: dict[str, Summing] = defaultdict(Summing)
+
+    def add(self, arm: str, one: Attempt, rank: Rank, part: str = "") -> None:
+        """Take in an attempt; see `Summing.add`."""
+        self._of[arm].add(one, rank, part)
+
+    def summaries(self) -> list[tuple[str, Summary]]:
+        """Each with its arm, empty for none."""
+        return [(arm, found) for arm, sums in self._of.items() for found in sums.summaries()]
+
+
+def _marked(store: RunStore, attempts: Iterable[Attempt]) -> Iterable[Attempt]:
+    """The attempts, with whether their items are proven where the run knows it."""
+    return marked(attempts, store.items().items) if _certified(store) else attempts
 
 
 def _certified(store: RunStore) -> bool:
@@ -79,29 +101,19 @@ def _certified(store: RunStore) -> bool:
     return bool(settings.get("certificates") or settings.get("certified_only"))
 
 
-def _summaries(
-    attempts: Sequence[tuple[str, Attempt]], part: Callable[[Attempt], str] = lambda _: ""
-) -> list[tuple[str, Summary]]:
-    """Arms one by one, all that is not an arm pooled."""
-    return [
-        (arm, summary)
-        for arm in dict.fromkeys(arm for arm, _ in attempts)
-        for summary in summarize((one for name, one in attempts if name == arm), part)
-    ]
-
-
-def _parts(
-    runs: Sequence[Path], attempts: Sequence[tuple[str, Attempt]], by: str
-) -> list[tuple[str, Summary]]:
-    """The same for each value of a facet, in their order.
+def _splitting(runs: Sequence[Path], by: str) -> Callable[[Attempt], str]:
+    """The value of a facet by attempt.
 
     Raises:
         UnknownFacet: the episodes have none of that name.
     """
-    stores = [store for _, store in opened(runs)] if by == DOMAIN else []
-    known = {item.id: item.domain for store in stores for item in store.items().items}
-    part = splitting(by, (one for _, one in attempts), known)
-    return sorted(_summaries(attempts, part), key=lambda one: in_order(one[1].group.part))
+    stores = [store for _, store in opened(runs)]
+    known = (
+        {item.id: item.domain for store in stores for item in store.items().items}
+        if (by == DOMAIN)
+        else {}
+    )
+    return splitting(by, (one for store in stores for one in store.attempts()), known)
 
 
 def _part(arm: str, by: str | None, summary: Summary) -> JSON:

@@ -14,7 +14,7 @@ from toolhop_env.benchmark import Benchmark, Milestone
 from toolhop_env.benchmarks import named
 from toolhop_env.measures import Measure
 from toolhop_env.results import holds_answer
-from toolhop_env.score import Score, has_repair
+from toolhop_env.score import Conduct, Score, has_repair
 from toolhop_env.spending import Spent
 from toolhop_env.trace import Called, Trace
 from toolhop_env.verdicts import BEFORE_RUNNING, ErrorCode
@@ -112,10 +112,23 @@ class Same:
         found: T = self._known.setdefault((type(value), value), value)
         return found
 
-    def score(self, one: Score) -> Score:
-        """A score with values that are as one."""
-        key = ("values", *one.values.items())
-        return replace(one, values=self._known.setdefault(key, one.values))
+    def score(self, one: Score, benchmark: Benchmark) -> Score:
+        """What checks read of a score: the values, and of its conduct neither time nor cost."""
+        if any(measure.parts is not None for measure in benchmark.answer_measures):
+            return one  # they may be made of anything in it
+        went = one.conduct
+        seen = Conduct(
+            went.ending, went.turns, went.calls, went.errors, went.repairable,
+            input_tokens=0, output_tokens=0, cost_usd=None, wall_s=0.0, tool_s=0.0, retries=0,
+            cut_replies=went.cut_replies, repeated_failures=went.repeated_failures,
+            tools_unseen=went.tools_unseen,
+        )  # fmt: skip
+        key = (
+            *one.values.items(), went.ending, went.turns, went.calls, *went.errors.items(),
+            went.repairable, went.cut_replies, went.repeated_failures, went.tools_unseen,
+        )  # fmt: skip
+        found: Score = self._known.setdefault(key, Score(seen, one.values))
+        return found
 
 
 def seen_in(run: str, scored: Iterable[tuple[Trace, Attempt]], same: Same) -> Iterator[Seen]:
@@ -167,7 +180,8 @@ def _seen(run: str, trace: Trace, attempt: Attempt, same: Same) -> Seen:
 
 def _small(one: Attempt, same: Same) -> Attempt:
     """An attempt without what no check reads."""
-    verdict = same.score(one.verdict) if isinstance(one.verdict, Score) else one.verdict
+    score = one.score
+    verdict = same.score(score, named(one.benchmark)) if score else one.verdict
     return replace(
         one,
         item=same(one.item),
