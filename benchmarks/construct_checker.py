@@ -16,7 +16,7 @@ import json
 import subprocess
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 from benchmarks.construct import KEY, construct, fresh, interval, killed_over_and_over, rows
 from toolhop_agents.models.loopback import LoopbackServer, RequestResponder
@@ -27,40 +27,55 @@ from toolhop_agents.scripted.constructor.model import answered, script
 DOMAIN = "General"
 CHECKER = ["--checker", "scripted/honest"]
 Reply = dict[str, Any]
+Change: TypeAlias = Callable[[str], str]
 
 
-def attribute(plan: Journey, before: str = "", after: str = "") -> Callable[[str], str]:
-    """The attribute, with words before it or after its "of", wherever a text has it."""
-    name = plan.attribute.name
+def asked_of(plan: Journey, name: str = "", about: str = "") -> Change:
+    """Another name in the place of the attribute's, or words before what it is asked of."""
+    own, other = plan.attribute.name, name or plan.attribute.name
 
     def change(text: str) -> str:
-        if plan.again and f"look up its {name}" in text:
-            said = f"the {before}{name} of {after}it" if after else f"its {before}{name}"
-            text = text.replace(f"its {name}", said)
-            return text.replace(f"that {name}", f"that {before}{name}")
-        return text.replace(f"the {name} of ", f"the {before}{name} of {after}")
+        if plan.again and f"look up its {own}" in text:
+            said = f"the {other} of {about}it" if about else f"its {other}"
+            return text.replace(f"its {own}", said).replace(f"that {own}", f"that {other}")
+        return text.replace(f"the {own} of ", f"the {other} of {about}")
 
     return change
 
 
-def former(plan: Journey, stage: str) -> Callable[[str], str]:
-    return attribute(plan, before="former ")
+def former(plan: Journey, stage: str) -> Change:
+    return asked_of(plan, f"former {plan.attribute.name}")
 
 
-def hidden_hop(plan: Journey, stage: str) -> Callable[[str], str]:
-    return attribute(plan, after="the neighbour of ")
+def hidden_hop(plan: Journey, stage: str) -> Change:
+    return asked_of(plan, about="the neighbour of ")
 
 
-def other_relation(plan: Journey, stage: str) -> Callable[[str], str]:
-    own = plan.theme.phrase if stage == "question" else plan.theme.ask
-    first = own.format(plan.start)
-    other = f"the {plan.theme.second} that came after {plan.start}"
-    return lambda text: text.replace(
-        first, other if stage == "question" else f"What is {other}?"
-    )  # fmt: skip
+def of_another(plan: Journey, stage: str) -> Change:
+    """A hop more, in words that the documents have."""
+    return asked_of(plan, about=f"the {plan.theme.second} of ")
 
 
-def other_operation(plan: Journey, stage: str) -> Callable[[str], str]:
+def vague(plan: Journey, stage: str) -> Change:
+    """The code, of a calling code and a country code."""
+    return asked_of(plan, plan.attribute.name.split()[-1])
+
+
+def other_field(plan: Journey, stage: str) -> Change:
+    """What the same table has as well: the question alone asks for it."""
+    names = [one.name for one in plan.theme.attributes]
+    other = names[(names.index(plan.attribute.name) + 1) % len(names)]
+    return asked_of(plan, other if stage == "question" else "")
+
+
+def of_the_start(plan: Journey, stage: str) -> Change:
+    """The question alone asks for the attribute of what it begins with."""
+    about = plan.theme.phrase.format(plan.start)
+    own = f"the {plan.theme.first} {plan.start} in its {plan.theme.second}"
+    return lambda text: text.replace(about, own) if stage == "question" else text
+
+
+def other_operation(plan: Journey, stage: str) -> Change:
     words = {"sum of the digits": "product of the digits", "days after": "days before",
              "add up to": "average to", "written in base": "read in base"}  # fmt: skip
 
@@ -72,28 +87,18 @@ def other_operation(plan: Journey, stage: str) -> Callable[[str], str]:
     return change
 
 
-def of_the_start(plan: Journey, stage: str) -> Callable[[str], str]:
-    about = plan.theme.phrase.format(plan.start)
-    own = f"the {plan.theme.first} {plan.start}, by its {plan.theme.second}"
-    return lambda text: text.replace(about, own) if stage == "question" else text
-
-
-def other_form(plan: Journey, stage: str) -> Callable[[str], str]:
-    asked = plan.hops()[-1][0].partition("{")[0]
-    last = {"question", "decompose"}
-    return lambda text: (
-        text.replace("?", ", written backwards?") if stage in last and asked in text else text
-    )
-
-
-KINDS = {
+KINDS: Mapping[str, Callable[[Journey, str], Change]] = {
     "former": former,
     "hidden-hop": hidden_hop,
-    "other-relation": other_relation,
-    "other-operation": other_operation,
+    "of-another": of_another,
+    "vague": vague,
+    "other-field": other_field,
     "of-the-start": of_the_start,
-    "other-form": other_form,
+    "other-operation": other_operation,
 }
+"""In plan and question, the last three in the question alone; the stage is whose text is changed.
+Rules of words find some of them before a checker is asked.
+"""
 
 
 def planted(kind: str, *, stubborn: bool) -> Callable[[Mapping[str, Any], Sequence[str]], str]:
@@ -161,8 +166,14 @@ def right(out: Path, sandbox: str, items: int) -> None:
                 print(f"  {book['item']}: {(read(book) or {}).get('why')}")
 
 
+def effective(kind: str, item: str) -> bool:
+    """Whether a kind changes anything of an item: some have one attribute, of one word."""
+    plan = journey(item, DOMAIN)
+    return KINDS[kind](plan, "question")(plan.question()) != plan.question()
+
+
 def plants(out: Path, sandbox: str, each: int) -> None:
-    counted: dict[str, list[int]] = {}
+    counted: list[list[int]] = []
     for kind in KINDS:
         found = []
         for name, stubborn, more in (
@@ -171,14 +182,17 @@ def plants(out: Path, sandbox: str, each: int) -> None:
             with LoopbackServer(serving(kind, stubborn=stubborn)) as server:
                 own = ["--model", "openai/scripted", "--base-url", server.base_url, *more]
                 books = run(out / f"{kind}-{name}", sandbox, "--items", str(each), *own)
-            found.append({book["item"] for book in books if book["accepted"]})
+            planted_in = {book["item"] for book in books if effective(kind, book["item"])}
+            found.append({book["item"] for book in books if book["accepted"]} & planted_in)
         without, stays, repairs = found
-        counted[kind] = [len(without), len(without & stays), len(without & repairs)]
-        print(f"{kind}: accepted without a checker {len(without)} of {each}")
-        print(f"  of these with one {len(without & stays)}; repaired {len(without & repairs)}")
-    total, kept, repaired = (sum(one) for one in zip(*counted.values(), strict=True))
-    print(f"accepted with the fault: {interval(kept, total)}")
-    print(f"repaired and accepted: {interval(repaired, total)}")
+        counted.append([len(planted_in), len(without), len(without & stays),
+                        len(without & repairs)])  # fmt: skip
+        print(f"{kind}: planted, accepted without a checker, with one, repaired: {counted[-1]}",
+              flush=True)  # fmt: skip
+    total, passed, kept, repaired = (sum(one) for one in zip(*counted, strict=True))
+    print(f"accepted without a checker: {interval(passed, total)}")
+    print(f"of these accepted with the fault: {interval(kept, passed)}")
+    print(f"of these repaired and accepted: {interval(repaired, passed)}")
 
 
 def erring(out: Path, sandbox: str, items: int) -> None:

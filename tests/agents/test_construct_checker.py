@@ -186,24 +186,30 @@ def serving(change: Change, *, stubborn: bool) -> Callable[[Request], Reply]:
     return lambda request: answered(play, request.messages)
 
 
-def other_operation(inputs: Mapping[str, Any], reply: dict[str, Any]) -> None:
+THE_COUNTRY = "of the country in which"
+OF_THE_START = ("of the mountain in its country,", "of the mountain by the name of")
+"""Words that the documents have, and no tool does it."""
+
+
+def of_the_start(inputs: Mapping[str, Any], reply: dict[str, Any]) -> None:
     if inputs["stage"] == "question":
-        reply["question"] = reply["question"].replace("sum", "product")
+        reply["question"] = reply["question"].replace(THE_COUNTRY, OF_THE_START[0])
 
 
-def former(inputs: Mapping[str, Any], reply: dict[str, Any]) -> None:
+def of_another(inputs: Mapping[str, Any], reply: dict[str, Any]) -> None:
+    """A hop more than there is, in the plan and in what is made of it."""
     if inputs["stage"] == "decompose":
-        asked = reply["hops"][1]
-        asked["question"] = asked["question"].replace("calling", "former calling")
-    if inputs["stage"] == "question" and "former" in str(inputs["sub_questions"]):
-        reply["question"] = reply["question"].replace("calling", "former calling")
+        reply["hops"][1]["question"] = "What is the calling code of the country of {1}?"
+    if inputs["stage"] == "question" and "country of {1}" in str(inputs["sub_questions"]):
+        other = f"of the country {THE_COUNTRY}"
+        reply["question"] = reply["question"].replace(THE_COUNTRY, other)
 
 
 def each_time_another(inputs: Mapping[str, Any], reply: dict[str, Any]) -> None:
     """The conversation holds the last repair alone: two ways to be wrong, in turn."""
     if inputs["stage"] == "question":
-        other = "difference" if "product" in inputs["said"] else "product"
-        reply["question"] = reply["question"].replace("sum", other)
+        other = OF_THE_START["in its country" in inputs["said"]]
+        reply["question"] = reply["question"].replace(THE_COUNTRY, other)
 
 
 def passes(change: Change, folder: Path, *, stubborn: bool = False, **more: Any) -> Ended:  # noqa: ANN401 -- settings
@@ -218,7 +224,7 @@ def passes(change: Change, folder: Path, *, stubborn: bool = False, **more: Any)
 
 def test_a_question_that_is_read_otherwise_goes_back_with_what_was_read(tmp_path: Path) -> None:
     folder = tmp_path / "made"
-    assert passes(other_operation, folder, **CHECKED).accepted == 1
+    assert passes(of_the_start, folder, **CHECKED).accepted == 1
     [item] = load(folder / folders.ITEMS).items
     assert item.question == QUESTION
     found = rebuilt(folder)
@@ -245,11 +251,11 @@ def test_a_question_that_is_read_otherwise_goes_back_with_what_was_read(tmp_path
 
 def test_one_that_stays_is_refused_kept_and_counted(tmp_path: Path) -> None:
     folder = tmp_path / "made"
-    assert passes(other_operation, tmp_path / "unchecked", stubborn=True).accepted == 1
-    assert passes(other_operation, folder, stubborn=True, **CHECKED).accepted == 0
+    assert passes(of_the_start, tmp_path / "unchecked", stubborn=True).accepted == 1
+    assert passes(of_the_start, folder, stubborn=True, **CHECKED).accepted == 0
     [refused] = load(folder / folders.REFUSED).items
-    assert "product of the digits" in refused.question
-    assert "product of the digits" in rebuilt(folder)["why"]
+    assert OF_THE_START[0] in refused.question
+    assert "the mountain in its country" in rebuilt(folder)["why"]
     assert book(folder)["place"] == ["question", 0]
     shown = command.toolhop("construct", "--show", str(folder))
     assert "refused by the checker alone: 1 (refused.jsonl)" in shown.stdout
@@ -266,29 +272,29 @@ def test_repairs_are_counted_as_others_and_sub_questions_are_asked_once(tmp_path
     assert stages[-7:] == ["question", "rebuild", *["rebuild-hop"] * 3, "question", "rebuild"]
     assert book(folder)["place"] == ["accept", 0]
     [refused] = load(folder / folders.REFUSED).items
-    assert "difference" in refused.question
+    assert OF_THE_START[1] in refused.question
 
 
 def test_a_sub_question_that_no_tool_answers_goes_back_to_its_hop_and_then_to_the_plan(
     tmp_path: Path,
 ) -> None:
     folder = tmp_path / "made"
-    assert passes(former, tmp_path / "unchecked").accepted == 1
-    assert passes(former, folder, **CHECKED).accepted == 1
+    assert passes(of_another, tmp_path / "unchecked").accepted == 1
+    assert passes(of_another, folder, **CHECKED).accepted == 1
     [item] = load(folder / folders.ITEMS).items
     assert item.question == QUESTION
-    assert "former" not in " ".join(hop.question for hop in item.hops)
+    assert "country of" not in " ".join(hop.question for hop in item.hops)
     steps = {(one["stage"], one["hop"]): one for one in book(folder)["steps"]}
     assert "rebuilt" in steps["decompose", 0]["checks"]
     assert (steps["rebuild-hop", 2]["passed"], ("rebuild-hop", 3) in steps) == (False, False)
-    assert passes(former, tmp_path / "stays", stubborn=True, **CHECKED).accepted == 0
+    assert passes(of_another, tmp_path / "stays", stubborn=True, **CHECKED).accepted == 0
 
 
 def test_what_is_cut_off_while_the_checker_is_asked_goes_on_to_the_same_bytes(
     tmp_path: Path,
 ) -> None:
     whole, asked = tmp_path / "whole", list[str]()
-    play = serving(other_operation, stubborn=False)
+    play = serving(of_the_start, stubborn=False)
 
     def says(request: Request) -> Reply:
         asked.append(json.dumps(request.body["messages"]))
