@@ -99,13 +99,17 @@ def main() -> int:
     names = parser.parse_args().names or list(ADAPTERS)
     if unknown := [name for name in names if name not in ADAPTERS]:
         parser.error(f"no adapter {unknown[0]!r}; give {', '.join(ADAPTERS)}")
+    if not parser.parse_args().names:  # whoever names one wants it
+        for name in [name for name in names if interpreter(ADAPTERS[name].python) is None]:
+            names.remove(name)
+            print(f"left out, as it needs Python {ADAPTERS[name].python} on PATH: {name}")
     found = [tried(name, ADAPTERS[name]) for name in names]
     width = max(map(len, names))
     for one in found:
         times = f"installed in {one.installed_s:.0f} s, tested in {one.tested_s:.0f} s"
         print(f"{one.name:<{width}}  {'ok' if one.ok else 'FAILED'}: {one.says} ({times})")
     if left := [name for name in ADAPTERS if name not in names]:
-        print(f"left out, as they were not asked for: {', '.join(left)}")
+        print(f"left out: {', '.join(left)}")
     return 0 if all(one.ok for one in found) else 1
 
 
@@ -147,7 +151,10 @@ def environment(name: str, adapter: Adapter) -> Path:
     if stamp.exists() and stamp.read_text(encoding="utf-8") == made_of:
         return python
     shutil.rmtree(folder, ignore_errors=True)
-    making = [interpreter(adapter.python), "-m", "venv", str(folder)]
+    maker = interpreter(adapter.python)
+    if maker is None:
+        raise FileNotFoundError(f"it needs Python {adapter.python} or later, which is not on PATH")
+    making = [maker, "-m", "venv", str(folder)]
     subprocess.run(making, check=True, text=True, stderr=subprocess.PIPE)
     project = f".[{adapter.extra}]" if adapter.extra else "."
     install(python, "-e", project, *adapter.beside, *TESTING)
@@ -157,19 +164,17 @@ def environment(name: str, adapter: Adapter) -> Path:
     return python
 
 
-def interpreter(least: str) -> str:
-    """This one, or one on PATH where this is too old.
-
-    Raises:
-        FileNotFoundError: there is none.
-    """
-    wanted = tuple(map(int, least.split("."))) if least else ()
-    if sys.version_info[:2] >= wanted:
+def interpreter(least: str) -> str | None:
+    """This Python, or the oldest one on PATH that is new enough where this is too old."""
+    if not least or sys.version_info[:2] >= tuple(map(int, least.split("."))):
         return sys.executable
-    found = shutil.which(f"python{least}")
-    if found is None:
-        raise FileNotFoundError(f"it needs python{least}, which is not on PATH")
-    return found
+    major, minor = map(int, least.split("."))
+    for newer in range(minor, minor + 4):
+        found = shutil.which(f"python{major}.{newer}")
+        answers = found and subprocess.run([found, "-V"], capture_output=True, check=False)
+        if answers and answers.returncode == 0:  # a shim may stand for none
+            return found
+    return None
 
 
 def install(python: Path, *what: str) -> None:
