@@ -77,7 +77,7 @@ def book_of(folder: Path, kind: str) -> dict[str, Any]:
 REPAIRED = (
     *("wrong-constant", "leaked-in-document", "wrong-pair", "jump", "skips-a-hop", "key-twice"),
     *("later-answer-as-choice", "answer-of-pieces", "idle-option", "wrong-at-the-call"),
-    "wrong-format-of-key",
+    *("wrong-format-of-key", "text-that-tells-ahead", "tables-that-contradict"),
 )
 STUBBORN = ("set-order", "constant-tool", "literal-answer", "nearest-key")
 

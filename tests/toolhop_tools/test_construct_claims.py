@@ -282,6 +282,7 @@ def records(key: str, answer: str, *rows: dict[str, JSON]) -> Records:
         ("calling_code", (9, 8, 7), "height", 0),
         ("provisional_calling_code", (9, 8, 7), "provisional calling code", 0),
         ("calling_code", (1, 2, 7), "calling code", 0),
+        ("calling_code", (1, 8, 7), "calling code", 1),
     ],
 )
 def test_two_tables_of_an_item_do_not_contradict_each_other(

@@ -165,6 +165,9 @@ def test_a_column_has_values_of_one_form() -> None:
         rows = [{**one, "day": values[at % 2]} for at, one in enumerate(good.records)]
         mixed = good.model_copy(update={"records": rows})
         assert facts_findings(mixed, parameters, wanted).failed == {"one-form"}
+    rows = [{**one, "note": ("No. 5", "none")[at % 2]} for at, one in enumerate(good.records)]
+    texts = good.model_copy(update={"records": rows})
+    assert facts_findings(texts, parameters, wanted).ok
 
 
 def test_a_seeds_own_answers_are_not_held_to_what_would_be_guessed() -> None:
@@ -265,6 +268,9 @@ async def promised(document: ToolSchema, known: str) -> Findings:
         (schema(port="Name, case-insensitive."), EXACT, "Case is said not to count"),
         (schema(port="Name, in any case."), FOLDED, ""),
         (schema(f"{TEXT} The result is an object."), EXACT, "'object'"),
+        (schema(f"{TEXT} It raises a ValueError."), EXACT, "ValueError"),
+        (schema(f"{TEXT} It knows fifty-one names, of 8 ports."), EXACT, "8 ports"),
+        (schema(form=option("Form.", enum=["short", "lowercase"])), EXACT, "'lowercase'"),
     ],
 )
 def test_calls_bear_out_what_a_document_says(document: ToolSchema, known: str, word: str) -> None:
