@@ -17,6 +17,7 @@ pytest.importorskip("inspect_ai", reason="needs inspect_ai")
 
 from inspect_ai import eval as evaluate
 from inspect_ai import score
+from inspect_ai._util.error import PrerequisiteError
 from inspect_ai.log import EvalLog, EvalSample
 from inspect_ai.model import (
     ChatMessage,
@@ -37,7 +38,6 @@ from toolhop_agents.adapters.inspect_model import as_reply, info
 from toolhop_agents.adapters.options import settings_of
 from toolhop_agents.adapters.shared import pool_of
 from toolhop_agents.environment.core import Environments, EpisodeLost
-from toolhop_agents.judge.judges import JudgeError
 from toolhop_agents.runs.unit import WorkUnit
 from toolhop_env.benchmarks import named
 from toolhop_env.benchmarks import score as verdict
@@ -56,7 +56,6 @@ from toolhop_env.score import Score
 from toolhop_env.trace import from_lines
 from toolhop_env.verdicts import ErrorCode
 from toolhop_sandbox.errors import SandboxFault
-from toolhop_tools.errors import BadChoice
 from toolhop_tools.load import load
 from toolhop_tools.model import ToolSchema
 
@@ -209,7 +208,7 @@ def test_items_in_containers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
 
 
 def test_a_judge_that_is_not_there_costs_no_evaluation() -> None:
-    with pytest.raises(JudgeError, match="nowhere"):
+    with pytest.raises(PrerequisiteError, match="nowhere"):
         inspect_task.toolhop(sandbox="process", judge="nowhere")
     assert inspect_task.toolhop(sandbox="process", judge="overlap")
 
@@ -337,7 +336,7 @@ def test_arguments_that_inspect_cannot_parse_are_read_by_us() -> None:
 
 
 def test_what_the_task_refuses() -> None:
-    with pytest.raises(BadChoice, match="there is no setting 'modle'"):
+    with pytest.raises(PrerequisiteError, match="there is no setting 'modle'"):
         inspect_task.toolhop(modle="x")
-    with pytest.raises(BadChoice, match="a task is of one"):
+    with pytest.raises(PrerequisiteError, match="a task is of one"):
         inspect_task.toolhop(mode="all")

@@ -230,6 +230,8 @@ def test_settings_of_an_episode_and_what_is_refused(server: str) -> None:
         ("/reset", {"index": 9000}, 400, "there is no item 9000"),
         ("/reset", {"item": "geography-1", "turn_limit": 0}, 400, "turn_limit cannot be 0"),
         ("/reset", {"split": "train", "index": 0}, 400, "there is no split 'train'"),
+        ("/reset", {"split": "train", "item": "geography-1"}, 400, "there is no split 'train'"),
+        ("/reset", {"index": 0, "item": "geography-1"}, 400, "give one of them"),
         ("/toolhop/task", {"split": "builtin", "index": 9000}, 400, "give 0 to 42"),
         ("/step", {"action": {"text": "42"}}, 409, "no episode is in play: reset first; each"),
     ],
@@ -276,6 +278,7 @@ def raising(fault: Exception) -> Callable[..., Any]:
     [
         (["--reward", "strict=nan"], "weight of 'strict' cannot be nan"),
         (["--reward", "failed_call=-inf"], "weight of 'failed_call' cannot be -inf"),
+        (["--reward", "strict=1", "--reward", "strict=2"], "strict was given twice"),
         (["--judge", "overlap"], "no such option '--judge'"),
     ],
 )

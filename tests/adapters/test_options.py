@@ -46,7 +46,8 @@ def test_a_template_is_read(tmp_path: Path) -> None:
         ({"feedback": "loud"}, "the setting feedback cannot be 'loud'"),
         ({"turn_limit": 0}, "the setting turn_limit cannot be '0'"),
         ({"tools": "names=loud"}, "'names=loud' is not a tool perturbation"),
-        ({"mode": "free", "modes": "direct"}, "modes was given twice"),
+        ({"mode": "free", "modes": "direct"}, "mode and modes are one setting"),
+        ({"tool_timeout": -1}, "the setting tool_timeout cannot be"),
     ],
 )
 def test_what_is_refused(given: dict[str, object], says: str) -> None:

@@ -201,6 +201,22 @@ def test_thoughts_are_neither_calls_nor_answers(wrote: str, said: str) -> None:
     assert episode.completion_ids == ids
 
 
+class Array(list[Any]):
+    """As NumPy's, which a list is added to and not extended by."""
+
+    def __radd__(self, other: list[Any]) -> Any:
+        return [one + other[0] for one in self] if other else []
+
+
+def test_arrays_are_tokens_as_lists_are() -> None:
+    tokenizer = Characters(CHATML)
+    episode = TokenizedEpisode(tokenizer, [UserMessage("Why?")], TOOLS)
+    for turn in ([65, 66], [67]):
+        episode.wrote(Array(turn), Array([-0.5] * len(turn)))
+    assert (episode.completion_ids, episode.env_mask) == ([65, 66, 67], [1] * 3)
+    assert episode.logprobs == [-0.5] * 3
+
+
 def test_a_thought_that_the_template_begins() -> None:
     tokenizer = Characters(CHATML + "{% if add_generation_prompt %}<think>\n{% endif %}")
     episode = TokenizedEpisode(tokenizer, [UserMessage("Why?")], TOOLS)
@@ -269,6 +285,17 @@ def test_a_template_that_refuses_a_reply_ends_its_episode_alone(pool: PlainEnvir
     assert lost.trace.ended is not None
     assert lost.trace.ended.ending is Ending.ERRORED
     assert "an odd call" in lost.trace.ended.reason
+
+
+@pytest.mark.heavy
+def test_a_reader_that_fails_ends_its_episode_alone(pool: PlainEnvironments) -> None:
+    tokenizer, read = Characters(CHATML), iter([0, 1])
+
+    def reader(reply: Reply) -> Reply:
+        return Reply(ANSWER) if 1 // next(read) else reply
+
+    lost, whole = play(pool, [ITEM.id] * 2, tokenizer, Turns(tokenizer, "words"), read=reader)
+    assert sorted((lost.reward, whole.reward), key=str) == [1, None]
 
 
 @pytest.mark.heavy

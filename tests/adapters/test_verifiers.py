@@ -130,6 +130,8 @@ def test_settings_schemas_and_what_the_model_may_not_see(tmp_path: Path) -> None
         ("data", "nowhere", "no data set 'nowhere'"),
         ("feedback", "loud", "the setting feedback cannot be 'loud'"),
         ("settings", '{"turn_limit": 0}', "the setting turn_limit cannot be '0'"),
+        ("settings", '{"feedback": "minimal"}', "give it as --env.taskset.task.feedback"),
+        ("settings", '{"perturbation": "names=loud"}', "'names=loud' is not a tool perturbation"),
         ("settings", '{"call_format": "text"}', "harnesses of verifiers call tools natively"),
         ("settings", '{"judge": "overlap"}', "a taskset asks no judge"),
         ("weights", '{"nothing": 1}', "the reward has a weight of 'nothing'"),

@@ -146,11 +146,25 @@ def test_rewards() -> None:
         Reward.of(benchmark, {"nothing": 1})
 
 
-@pytest.mark.parametrize("weight", [float("nan"), float("-inf"), "much", None])
+@pytest.mark.parametrize("weight", [float("nan"), float("-inf"), "much", None, 10**400])
 @pytest.mark.parametrize("name", ["strict", "milestones", "failed_call"])
 def test_weights_are_finite_numbers(name: str, weight: float) -> None:
     with pytest.raises(BadChoice, match=f"weight of '{name}' cannot be {weight!r}"):
         Reward.of(named("toolhop"), {name: weight})
+
+
+@pytest.mark.parametrize(
+    "weights", ["strict", [("strict", 1)], {"strict": 1e308, "official": 1e308}]
+)
+def test_weights_by_name_with_a_finite_sum(weights: dict[str, float]) -> None:
+    with pytest.raises(BadChoice, match=r"no weights of a reward|are too large"):
+        Reward.of(named("toolhop"), weights)
+
+
+@pytest.mark.parametrize("most", [0, -1, True, 1.5, None, "3"])
+def test_episodes_at_a_time_are_counted_from_one(most: int) -> None:
+    with pytest.raises(BadChoice, match="cannot be in play at a time"):
+        PlainEnvironments(PROCESS, most=most)
 
 
 def test_an_episode_that_is_stopped_or_errored(pool: PlainEnvironments) -> None:
@@ -202,6 +216,14 @@ def test_what_is_no_action(pool: PlainEnvironments) -> None:
     environment.reset(ITEM)
     with pytest.raises(BadChoice, match="5 is no action"):
         environment.step(wrong)
+    for odd in (Reply(cast("str", None)), Reply("x", cast("tuple[()]", ("call",)))):
+        with pytest.raises(BadChoice, match="is no action"):
+            environment.step(odd)
+    for call in (CallOf("x", cast("dict[str, str]", None)), CallOf(wrong, {})):
+        with pytest.raises(BadChoice, match="is no action"):
+            environment.step(call)
+    with pytest.raises(BadChoice, match="are no JSON"):
+        environment.step(CallOf("x", cast("dict[str, str]", {"a": {1}})))
     assert environment.step("the answer").done
 
 

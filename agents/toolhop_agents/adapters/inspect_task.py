@@ -14,6 +14,7 @@ from typing import Any, TypeVar
 import anyio
 from anyio.from_thread import start_blocking_portal
 from inspect_ai import Task, task
+from inspect_ai._util.error import PrerequisiteError
 from inspect_ai.dataset import MemoryDataset, Sample
 from inspect_ai.scorer import (
     Metric,
@@ -29,6 +30,7 @@ from inspect_ai.scorer import (
 from inspect_ai.solver import Generate, Solver, TaskState, solver
 from inspect_ai.util import LimitExceededError
 from pydantic import TypeAdapter
+from rich.markup import escape
 
 from toolhop_agents.adapters.inspect_model import InspectModel, as_chat
 from toolhop_agents.adapters.options import settings_of
@@ -36,21 +38,26 @@ from toolhop_agents.adapters.shared import SharedPool, pool_of
 from toolhop_agents.call_formats import shown
 from toolhop_agents.environment.core import EpisodeLost
 from toolhop_agents.judge.ask import judged
+from toolhop_agents.judge.judges import JudgeError
 from toolhop_agents.judge.open_judge import open_judge
+from toolhop_agents.models.base import NoKey, NoSuchModel
+from toolhop_agents.prompts import TemplateError
 from toolhop_agents.react import play
 from toolhop_agents.runs.settings import RunSettings
 from toolhop_agents.runs.unit import WorkUnit, setting
 from toolhop_env import benchmarks
 from toolhop_env.attempt import attempt_of
 from toolhop_env.benchmark import Benchmark
+from toolhop_env.benchmarks import UnknownBenchmark
 from toolhop_env.episode import Episode
 from toolhop_env.estimates import Estimate, figures
+from toolhop_env.guarded import BenchmarkFault
 from toolhop_env.measures import Measure
 from toolhop_env.runs.judgements import Judgements
 from toolhop_env.score import Errored
 from toolhop_env.score import Score as OurScore
 from toolhop_env.trace import Ending, Trace, from_lines, to_line
-from toolhop_tools.errors import BadChoice
+from toolhop_tools.errors import BadChoice, ToolsError
 from toolhop_tools.model import Item
 
 T = TypeVar("T")
@@ -85,7 +92,7 @@ def toolhop(
     data: str = "builtin",
     mode: str | None = None,
     feedback: str = "detailed",
-    tools: str | list[str] = "as-is",
+    tools: str | list[str] | None = None,
     **settings: Any,  # noqa: ANN401 -- whatever -T gave
 ) -> Task:
     """Items of any benchmark.
@@ -94,16 +101,27 @@ def toolhop(
         data: a data set of `toolhop data list`, or a file or folder.
         mode: of the benchmark; its first if not given.
         feedback: what feedback says of failed calls: detailed, minimal, or a template's file.
-        tools: how tools are shown, such as ``names=scrambled+distractors=5``.
+        tools: how tools are shown, such as ``names=scrambled+distractors=5``; as they are if not
+            given.
         settings: other settings of `toolhop run`, such as ``turn_limit``, ``call_format``,
             ``sandbox``, ``judge`` or ``max_samples``.
 
     Raises:
-        BadChoice: a setting that is none here, or a value that it cannot have.
-        ToolsError: the data cannot be used as asked.
-        JudgeError, NoSuchModel, NoKey: the judge cannot be asked.
+        PrerequisiteError: a setting that is none here or cannot have this value, data that cannot
+            be used as asked, or a judge that cannot be asked. Inspect prints its text alone, where
+            it prints two tracebacks of any other error.
     """
     given = {"data": data, "mode": mode, "feedback": feedback, "tools": tools, **settings}
+    try:
+        return _task(given)
+    except (
+        *(ToolsError, TemplateError, UnknownBenchmark, BenchmarkFault),
+        *(JudgeError, NoSuchModel, NoKey),
+    ) as error:
+        raise PrerequisiteError(escape(str(error))) from error
+
+
+def _task(given: Mapping[str, object]) -> Task:
     pool = pool_of(settings_of(given, "Inspect"))
     environments = pool.environments
     ours, benchmark = environments.settings, environments.binding.benchmark

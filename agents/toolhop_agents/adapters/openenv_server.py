@@ -109,6 +109,10 @@ class ToolHopEnvironment(Environment[TurnAction, TurnObservation, EpisodeState])
                 may be.
             EpisodeLost: the sandbox could give no worker; try again.
         """
+        if split is not None:
+            self._ids(split)
+        if item is not None and index is not None:
+            raise BadChoice(f"item {item!r} and index {index} were given", fix="give one of them")
         if item is None and index is not None:
             item = str(self.get_task(split or self._pool.name, _whole("index", index))["id"])
         seed = None if seed is None else _whole("seed", seed)

@@ -51,6 +51,7 @@ def settings_of(given: Mapping[str, object], harness: str) -> RunSettings:
     """
     names = _names()
     values: dict[str, object] = {}
+    typed: dict[str, str] = {}
     for name, value in given.items():
         if value is None:
             continue
@@ -64,7 +65,8 @@ def settings_of(given: Mapping[str, object], harness: str) -> RunSettings:
                 fix="give " + ", ".join(sorted(one for one in names if names[one] in TAKEN)),
             )
         if field in values:
-            raise BadChoice(f"{name} was given twice, under two names", fix="give it once")
+            raise BadChoice(f"{typed[field]} and {name} are one setting", fix="give one of them")
+        typed[field] = name
         values[field] = _value(name, RunSettings.model_fields[field], value)
     if "template" in values:
         values["template"] = read_template(Path(str(values["template"])))
@@ -72,7 +74,7 @@ def settings_of(given: Mapping[str, object], harness: str) -> RunSettings:
         return RunSettings.model_validate(values)
     except ValidationError as error:
         first = error.errors()[0]
-        place = ".".join(map(str, first["loc"])) or "together"
+        place = ".".join(typed.get(str(one), str(one)) for one in first["loc"]) or "together"
         raise BadChoice(
             f"the setting {place} cannot be {first['input']!r}: {first['msg']}",
             fix="`toolhop run --help` says what it can be",

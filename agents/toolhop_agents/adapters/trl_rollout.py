@@ -81,7 +81,13 @@ class _Seat:
         ids, logprobs = written
         reply = self.tokens.wrote(ids, logprobs)
         try:
-            step = self._environment.step(self._read(reply) if self._native else reply)
+            read = self._read(reply) if self._native else reply
+        except Exception as error:  # noqa: BLE001 -- whatever a trainer's own function raises
+            self._environment.give_up(f"the calls of a reply cannot be read: {error!r}")
+            self.over = True
+            return
+        try:
+            step = self._environment.step(read)
         except (EpisodeLost, Unscored):
             self.over = True
             return
@@ -140,7 +146,8 @@ def play(
         items: by id.
         tokenizer: its chat template shows prompts, tools and feedback.
         generate: asked once for each turn, for all episodes that go on.
-        read: finds native calls; not used in the text format, which the episode reads.
+        read: finds native calls; not used in the text format, which the episode reads. Where it
+            raises, the episode ends as errored.
         ends: tokens that end a turn; the tokenizer's own where none is given.
         most_tokens: after the prompt; feedback that would fill them ends the episode as stopped.
             The model's turn before it may go beyond.

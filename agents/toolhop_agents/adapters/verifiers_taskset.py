@@ -55,8 +55,8 @@ class ToolHopTaskConfig(vf.TaskConfig):
     """Of the benchmark; its first if not given."""
     feedback: str = "detailed"
     """What feedback says of failed calls: detailed, minimal, or a template's file."""
-    tools: str = "as-is"
-    """How tools are shown, such as ``names=scrambled+distractors=5``."""
+    tools: str | None = None
+    """How tools are shown, such as ``names=scrambled+distractors=5``; as they are if not given."""
     settings: dict[str, Any] = Field(default_factory=dict)
     """Other settings of `toolhop run`, such as ``turn_limit``, ``sandbox`` or ``max_samples``."""
     weights: dict[str, float] = Field(default_factory=dict)
@@ -119,8 +119,13 @@ def shared_of(config: ToolHopTaskConfig) -> Shared:
     key = config.model_dump_json()
     if key not in _SHARED:
         named = {"data": config.data, "mode": config.mode, "feedback": config.feedback}
-        given = {**named, "tools": config.tools, **config.settings}
-        pool = pool_of(settings_of(given, "verifiers"))
+        named["tools"] = config.tools
+        if doubled := sorted(named.keys() & config.settings.keys()):
+            raise BadChoice(
+                f"{doubled[0]} is among the settings, and is an option of its own",
+                fix=f"give it as --env.taskset.task.{doubled[0]}",
+            )
+        pool = pool_of(settings_of({**named, **config.settings}, "verifiers"))
         ours = pool.environments.settings
         if judging := sorted({"judge", "judge_base_url", "judge_votes"} & config.settings.keys()):
             raise BadChoice(

@@ -22,6 +22,8 @@ def _weights(_: click.Context, __: click.Parameter, given: tuple[str, ...]) -> d
     found: dict[str, float] = {}
     for text in given:
         name, _equals, number = text.partition("=")
+        if name in found:
+            raise click.BadParameter(f"{name} was given twice: give it one weight")
         try:
             found[name] = float(number)
         except ValueError:

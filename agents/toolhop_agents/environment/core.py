@@ -119,8 +119,12 @@ class Environments:
 
         Raises:
             ToolsError: the data cannot be used as asked.
-            BadChoice: a weight or setting that is not there.
+            BadChoice: a weight or setting that is not there, or cannot have this value.
         """
+        if isinstance(most, bool) or not isinstance(most, int) or most < 1:
+            raise BadChoice(
+                f"{most!r} episodes cannot be in play at a time", fix="give a whole number from 1"
+            )
         if settings.into:
             raise BadChoice(
                 "environments play items as they are, and `into` was given",
@@ -341,13 +345,23 @@ class Environment:
 
 
 def as_reply(action: Action) -> Reply:
-    """An action as the reply that an agent would have given."""
+    """An action as the reply that an agent would have given.
+
+    Raises:
+        BadChoice: it is none, or holds what no reply can hold.
+    """
     match action:
-        case Reply():
+        case Reply(str(), tuple(calls)) if all(isinstance(one, RawCall) for one in calls):
             return action
-        case CallOf(tool, arguments):
-            call = RawCall(f"call_{uuid4().hex[:8]}", tool, json.dumps(dict(arguments)))
-            return Reply(calls=(call,))
+        case CallOf(str(tool), Mapping() as arguments):
+            try:
+                text = json.dumps(dict(arguments))
+            except (TypeError, ValueError) as error:
+                raise BadChoice(
+                    f"the arguments {arguments!r} of {tool} are no JSON: {error}",
+                    fix="give JSON values, or a Reply whose RawCall has them as text",
+                ) from error
+            return Reply(calls=(RawCall(f"call_{uuid4().hex[:8]}", tool, text),))
         case str():
             return Reply(action)
         case _:

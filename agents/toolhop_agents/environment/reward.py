@@ -53,7 +53,14 @@ class Reward:
             BadChoice: a name that is none of these, or a weight that is no finite number.
         """
         asked = weights if weights is not None else {benchmark.lead.name: 1.0}
+        if not isinstance(asked, Mapping):
+            raise BadChoice(
+                f"{asked!r} are no weights of a reward",
+                fix=f'give them by name, such as {{"{benchmark.lead.name}": 1}}',
+            )
         given = {name: _weight(name, weight) for name, weight in asked.items()}
+        if not math.isfinite(sum(map(abs, given.values()))):
+            raise BadChoice(f"the reward's weights {given} are too large", fix="divide them")
         along = {name: given.pop(name, 0.0) for name in (MILESTONES, FAILED_CALL)}
         known = {one.name: one for one in (*benchmark.measures, *CONDUCT, *CODES)}
         if unknown := [name for name in given if name not in known]:
@@ -115,7 +122,7 @@ class Reward:
 def _weight(name: str, given: object) -> float:
     try:
         weight = float(given)  # type: ignore[arg-type] # a text or a number; what is neither raises
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         weight = math.nan
     if not math.isfinite(weight):
         raise BadChoice(

@@ -106,6 +106,9 @@ class TokenizedEpisode:
             What it said as a reply without calls, and whether it was cut. Thoughts (within
             ``<think>``) are left out: what stands in them is neither a call nor an answer.
         """
+        # Plain numbers: an array of NumPy's would be added, and not appended.
+        ids = [int(one) for one in ids]
+        logprobs = None if logprobs is None else [float(one) for one in logprobs]
         if logprobs is not None and len(logprobs) != len(ids):
             raise ValueError(f"{len(ids)} tokens came with {len(logprobs)} log-probabilities")
         self.completion_ids += ids
@@ -114,8 +117,8 @@ class TokenizedEpisode:
             self.logprobs = None
         elif self.logprobs is not None:
             self.logprobs += logprobs
-        self._end = ids[-1] if len(ids) and ids[-1] in self._ends else None
-        said = list(ids) if self._end is None else list(ids)[:-1]
+        self._end = ids[-1] if ids and ids[-1] in self._ends else None
+        said = ids if self._end is None else ids[:-1]
         text = self._begun + self._text(said)
         return Reply(
             without_thoughts(text), finish_reason="length" if self._end is None else "stop"
@@ -189,6 +192,8 @@ class TokenizedEpisode:
         """
         for end in (self._end,) if self._end is not None else self._ends:
             text = self._text([end])
+            if not text:
+                continue  # one that the tokenizer has no text for, so that no template shows it
             if text in called:
                 return self._past_end(text + _after(text, called) + given)
             if given.startswith(text):
