@@ -102,7 +102,7 @@ class SlowModel:
             self.most = max(self.most, self.under_way)
             self.on_asked(len(self.asked))
         time.sleep(self._wait_s)
-        self.may.wait(60)
+        self.may.wait(120)
         try:
             return self._answer(request)
         finally:

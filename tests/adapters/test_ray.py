@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import asdict
@@ -98,12 +99,15 @@ def test_three_nodes_score_as_one_machine(three: Nodes, tmp_path: Path) -> None:
 
 def test_a_node_is_lost_and_another_joins(three: Nodes, tmp_path: Path) -> None:
     data = load("builtin")
-    model = SlowModel(data, 0.1)
+    model, places = SlowModel(data, 0.1), 3
     done = list[Attempt]()
 
     def change() -> None:
         three.lose(three.nodes[0])
         three.add()
+        deadline = time.monotonic() + 50
+        while model.under_way <= 3 * places and time.monotonic() < deadline:
+            time.sleep(0.05)  # until the new node asks as well, however slowly it starts
         model.may.set()
 
     thread = threading.Thread(target=change)
@@ -116,8 +120,9 @@ def test_a_node_is_lost_and_another_joins(three: Nodes, tmp_path: Path) -> None:
     model.on_asked = asked
     with LoopbackServer(model) as server:
         run = play(
-            tmp_path, done.append, epochs=2, max_samples=3, **on_nodes(three), **with_model(server)
-        )
+            tmp_path, done.append, epochs=2, max_samples=places, **on_nodes(three),
+            **with_model(server),
+        )  # fmt: skip
         assert not server.errors
         requests = [*model.asked]
         thread.join()
