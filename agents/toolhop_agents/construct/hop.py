@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import cast
@@ -11,7 +10,7 @@ from toolhop_agents.construct.context import Context
 from toolhop_agents.construct.talk import Elsewhere, Failed, Judge, Passed, Talk
 from toolhop_sandbox.outcome import JSON
 from toolhop_tools.certify.candidates import Task
-from toolhop_tools.certify.model import HopProof, HopVerdict
+from toolhop_tools.certify.model import HopVerdict
 from toolhop_tools.certify.prove import asked
 from toolhop_tools.construct.accept import lucky
 from toolhop_tools.construct.calls import answer_findings, answer_of, call_findings, part_findings
@@ -25,6 +24,7 @@ from toolhop_tools.construct.documents import (
 )
 from toolhop_tools.construct.facts import Wanted, expected, facts_findings, other_calls
 from toolhop_tools.construct.giveaway import gives_away
+from toolhop_tools.construct.remedies import Proving
 from toolhop_tools.construct.replies import (
     SHAPES,
     Code,
@@ -371,15 +371,25 @@ class HopBuilder:
         gold = GoldCall(arguments, "written", reading)
         hop = Hop(filled(self.question, self.answers), answer, tool, gold)
         earlier = [one.hop(self.answers[:n]) for n, one in enumerate(self.earlier)]
-        item = Item(self.context.seed.id, hop.question, answer, (*earlier, hop), "", "")
         at = len(earlier)
-        with_gold = await self.context.verifier.prove(Task(hop, asked(item, at, {})), f"{at}")
+
+        def reworded(text: str) -> Task:
+            own = replace(hop, question=text)
+            item = Item(self.context.seed.id, text, answer, (*earlier, own), "", "")
+            return Task(own, asked(item, at, {}))
+
+        proving = Proving(
+            reworded, self.number, hop.question, self._first.arguments, arguments,
+            fixed=bool(self.context.seed.sub_task),
+        )  # fmt: skip
+        task = proving.task
+        with_gold = await self.context.verifier.prove(task, f"{at}")
         without = await self.context.verifier.prove(
-            Task(replace(hop, gold=None), asked(item, at, {})), f"{at}"
+            Task(replace(hop, gold=None), task.asked), f"{at}"
         )
-        found += judged("proven", _unproven(with_gold, "The gold call does not prove the hop"))
+        found += proving.findings("proven", "The gold call does not prove the hop", with_gold)
         if without.verdict in {HopVerdict.AMBIGUOUS, HopVerdict.DEFECTIVE}:
-            found += judged("proven-by-search", _unproven(without, "Without the gold call"))
+            found += proving.findings("proven-by-search", "Without the gold call", without)
         if lucky(answer, with_gold):
             noted = "Too many calls with other values give the answer as well."
             found += judged("seldom-by-chance", [noted], Place(Stage.CODE, self.number))
@@ -400,13 +410,3 @@ class HopBuilder:
             self._answer,
             self._others,
         )
-
-
-def _unproven(proof: HopProof, what: str) -> list[str]:
-    if proof.verdict is HopVerdict.PROVEN:
-        return []
-    # Of a rival the model has to know; of values that were drawn it is not noted.
-    most = 1 if proof.verdict is HopVerdict.UNPROVEN else 2
-    evidence = proof.evidence[:most]
-    shown = "; ".join(json.dumps(one.arguments, ensure_ascii=False) for one in evidence)
-    return [f"{what}: {proof.verdict}, {proof.why}" + (f" ({shown})" if shown else "")]
