@@ -23,12 +23,12 @@ from toolhop_tools.construct.claims import cut_off, unlike_arguments
 from toolhop_tools.construct.code import choices
 from toolhop_tools.construct.facts import as_pairs, by_choice, moved, table
 from toolhop_tools.construct.giveaway import gives_away
-from toolhop_tools.construct.promised import FAILED, said_of_records, trials
+from toolhop_tools.construct.promised import said_of_records, trials
 from toolhop_tools.construct.promises import other_failures, other_shape
 from toolhop_tools.construct.replies import Pairs, Records
 from toolhop_tools.construct.stages import Findings, Problem, judged
 from toolhop_tools.construct.text import says
-from toolhop_tools.construct.trials import STRANGE, near_keys, numbers, twisted
+from toolhop_tools.construct.trials import FAILED, STRANGE, near_keys, numbers, twisted
 from toolhop_tools.declared import compiled, fits, required
 from toolhop_tools.failures import tells_of_error
 from toolhop_tools.model import Tool, canonical
@@ -148,7 +148,8 @@ class Verifier:
         schema = tool.schema
         plain = [dict(pair.arguments) for pair in as_pairs(facts)]
         chosen = [{**plain[0], name: one} for name, one in choices(schema.parameters)]
-        tried = [*trials(schema, plain, partial(called, tool.name))]
+        computes = not isinstance(facts, Records)
+        tried = [*trials(schema, plain, partial(called, tool.name), computes=computes)]
         sets = {canonical(one): one for one in [*plain, *chosen]}
         sets |= {canonical(call): call for trial in tried for call in trial.calls}
         outcomes = await self.outcomes(tool.program, [*sets.values()])
