@@ -10,12 +10,13 @@ import pytest
 
 from toolhop_sandbox.outcome import JSON
 from toolhop_tools.construct.ahead import contradictions, tells_ahead
-from toolhop_tools.construct.claims import cut_off, forms, unlike_arguments
+from toolhop_tools.construct.claims import forms, unlike_arguments
 from toolhop_tools.construct.edges import unshown
 from toolhop_tools.construct.promised import said_of_records, trials
 from toolhop_tools.construct.promises import disagreements, other_failures
 from toolhop_tools.construct.replies import Pair, Records
 from toolhop_tools.construct.trials import FAILED
+from toolhop_tools.construct.unknown import cut_off
 from toolhop_tools.construct.verify import called
 from toolhop_tools.model import ToolSchema
 from toolhop_tools.readers.folder import builtin
