@@ -61,8 +61,8 @@ _OTHERWISE = re.compile(
     re.IGNORECASE,
 )
 _CASES = re.compile(
-    r"\b(?:upper|lower|small|capital)\b[- ]?(?:case|letters)?(?: or (?:upper|lower|small|capital))?"
-    r"[- ]?(?:case|letters)?",
+    r"\b(?:upper|lower|small|capital)s?(?:[- ]?(?:case|letters))?"
+    r"(?: (?:or|and) (?:upper|lower|small|capital)s?)?(?:[- ]?(?:case|letters))?\b",
     re.IGNORECASE,
 )
 _BY = re.compile(
