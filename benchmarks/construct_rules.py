@@ -24,12 +24,13 @@ from toolhop_tools.construct.claims import unlike_arguments
 from toolhop_tools.construct.documents import all_said, other_key
 from toolhop_tools.construct.orders import orders
 from toolhop_tools.construct.plan import of_answers
-from toolhop_tools.construct.promised import FAILED, Call, trials
+from toolhop_tools.construct.promised import trials
 from toolhop_tools.construct.promises import disagreements, other_failures
 from toolhop_tools.construct.question import question_findings
 from toolhop_tools.construct.replies import NewTool, ToolDocument
 from toolhop_tools.construct.seeds import Seed
 from toolhop_tools.construct.text import texts
+from toolhop_tools.construct.trials import FAILED, Call
 from toolhop_tools.construct.verify import called
 from toolhop_tools.construct.vocabulary import plain
 from toolhop_tools.construct.wording import limited, said_alone, unspoken

@@ -9,12 +9,14 @@ from typing import Any
 import pytest
 
 from toolhop_sandbox.outcome import JSON
-from toolhop_tools.construct.ahead import contradictions, tells_ahead
-from toolhop_tools.construct.claims import cut_off, forms, unlike_arguments
+from toolhop_tools.construct.ahead import contradictions, past, tells_ahead, with_numbers
+from toolhop_tools.construct.claims import forms, unlike_arguments
 from toolhop_tools.construct.edges import unshown
-from toolhop_tools.construct.promised import FAILED, said_of_records, trials
+from toolhop_tools.construct.promised import said_of_records, trials
 from toolhop_tools.construct.promises import disagreements, other_failures
 from toolhop_tools.construct.replies import Pair, Records
+from toolhop_tools.construct.trials import FAILED
+from toolhop_tools.construct.unknown import cut_off, lists_all, other_columns, wrong_error
 from toolhop_tools.construct.verify import called
 from toolhop_tools.model import ToolSchema
 from toolhop_tools.readers.folder import builtin
@@ -188,6 +190,78 @@ def test_an_error_lists_all_that_is_known_or_says_that_it_does_not(
     error: str, lacking: str
 ) -> None:
     assert cut_off(error, [*KNOWN]) == lacking
+
+
+ALL = "A port that is not known gives an error that lists the known ones."
+
+
+@pytest.mark.parametrize(
+    ("text", "promised"),
+    [
+        (ALL, True),
+        ("Others give an error that says all known names.", True),
+        ("An unknown port gives an error listing the available ports.", True),
+        ("The error lists every port that is known.", True),
+        ("What is not in the table gives an error that lists what is known.", True),
+        ("A port that is not known gives an error that lists some of the known ones.", False),
+        ("An unknown port gives an error that names the first known ones.", False),
+        ("Unknown names give an error that says that the name is not known.", False),
+        ("An unknown form gives an error that lists the valid forms.", False),
+        (TEXT, False),
+    ],
+)
+def test_an_error_is_said_to_list_all(text: str, promised: bool) -> None:
+    own = schema(f"{TEXT} {text}", form=choice("plain", "capitals"))
+    assert bool(lists_all(own, "port")) is promised
+    calls: list[Any] = [*CALLS]
+    part: JSON = {"error": "port: Qqxvarmunde is not known; known are Old Orun, Velm, ..."}
+    every: JSON = {"error": f"port: Qqxvarmunde is not known; known are {', '.join(KNOWN)}"}
+    told = wrong_error(own, "port", part, calls, [*KNOWN.values()])
+    assert ("'Kess'" in told) is promised
+    assert wrong_error(own, "port", every, calls, [*KNOWN.values()]) == ""
+
+
+def test_an_error_lists_what_is_known_beside_the_other_arguments() -> None:
+    own = schema(f"{TEXT} {ALL}")
+    calls: list[Any] = [{"port": one, "year": 1 + (at > 1)} for at, one in enumerate(KNOWN)]
+    part: JSON = {"error": "port: Qqxvarmunde is not known, unlike Old Orun, Velm"}
+    assert wrong_error(own, "port", part, calls, []) == ""
+
+
+ROWS: list[dict[str, Any]] = [
+    {"port": "Old Orun", "land": "Tarsen", "code": "or-1", "twin": "Velm"},
+    {"port": "Velm", "land": "Mirand", "code": "ve-2", "twin": "The Old Orun"},
+]
+
+
+@pytest.mark.parametrize(
+    ("document", "tried"),
+    [
+        (schema("Looks up a port by its name and gives its land or code."),
+         ["Tarsen", "Mirand", "or-1", "ve-2"]),
+        (schema("Looks up a port by its name or code."), ["Tarsen", "Mirand"]),
+        (schema(port="Name of the port, or its land."), []),
+        (schema(port="Name of the port, in upper or lower case."),
+         ["Tarsen", "Mirand", "or-1", "ve-2"]),
+        (schema(port="Name of the port, under an alias as well."), []),
+    ],
+)  # fmt: skip
+def test_values_of_other_columns_are_no_keys(document: ToolSchema, tried: list[str]) -> None:
+    assert other_columns(document, "port", ROWS, {"port": "port"}) == tried
+
+
+def test_numbers_of_later_calls_are_tried_as_options() -> None:
+    number = {"type": "integer", "description": "Days later.", "default": 0, "maximum": 50}
+    own = schema(days=number, size={**number, "enum": [0, 45]}).parameters
+    later: list[Any] = [{"date": "1900-01-01", "amount": 45, "far": 60, "is": True}, {"base": 7}]
+    assert [*with_numbers(own, later)] == [{"days": 45}, {"days": 7}]
+
+
+def test_a_later_call_is_made_with_what_an_earlier_hop_was_given() -> None:
+    written: dict[str, JSON] = {"country": "{1}", "year": 1900, "other": "{3}"}
+    made: dict[str, JSON] = {"country": "Tarsen", "year": 1900, "other": "x"}
+    found = [*past(written, made, {1, 2}, {"mountain": "Orun", "height": 3})]
+    assert found == [{"country": "Orun", "year": 1900, "other": "x"}]
 
 
 @pytest.mark.parametrize(

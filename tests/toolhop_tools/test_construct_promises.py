@@ -277,3 +277,41 @@ def test_calls_bear_out_what_a_document_says(document: ToolSchema, known: str, w
     found = anyio.run(promised, document, known)
     assert found.ok is (word == "")
     assert all(word in one.message for one in found.problems)
+
+
+KEYED = """
+def find_code(port):
+    for record in RECORDS:
+        if KNOWN:
+            return record["code"]
+    known = ", ".join(record["port"] for record in LISTED)
+    return {"error": f"port: {port} is not known; known are {known}MORE"}
+"""
+
+
+async def keyed(code: str) -> Findings:
+    document = schema(f"{TEXT} A name that is not known gives an error that lists the known ones.")
+    facts = table("{}orun", "{}1")
+    made = Tool(document, program(document, code, facts))
+    with inlined():
+        opened = await open_sandbox("process", max_workers=1)
+    async with opened as sandbox:
+        return await Verifier(sandbox, cast("Lane", None), BASIS).facts_hold(made, facts)
+
+
+@pytest.mark.parametrize(
+    ("known", "listed", "more", "word"),
+    [
+        ('record["port"] == port', "RECORDS", "", ""),
+        ("port in record.values()", "RECORDS", "", "no record has that key"),
+        ('record["port"] == port', "RECORDS[:3]", ", ...", "list all that is known"),
+        ('record["port"] == port', "RECORDS[:3]", " and others", "list all that is known"),
+    ],
+)
+def test_keys_are_those_of_one_column_and_all_listed(
+    known: str, listed: str, more: str, word: str
+) -> None:
+    code = KEYED.replace("KNOWN", known).replace("LISTED", listed).replace("MORE", more)
+    found = anyio.run(keyed, code)
+    assert found.failed == ({"unknown-key"} if word else set())
+    assert all(word in one.message for one in found.problems)

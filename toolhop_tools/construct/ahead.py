@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 
+from toolhop_sandbox.outcome import JSON
 from toolhop_tools.construct.giveaway import gives_away
 from toolhop_tools.construct.replies import Records
-from toolhop_tools.construct.text import same
-from toolhop_tools.words import as_text, bare, letters, parts_of, words
+from toolhop_tools.construct.text import references, same
+from toolhop_tools.construct.trials import Call
+from toolhop_tools.declared import compiled, required
+from toolhop_tools.words import as_text, bare, letters, parts_of, scalars, words
 
 LEAST = 4
 """Letters and digits of an answer that no text has by chance."""
@@ -36,6 +40,45 @@ def tells_ahead(results: Sequence[Sequence[str]], answers: Sequence[str]) -> boo
 def _within(text: str, answer: str) -> bool:
     """Whether a text of words says an answer among others."""
     return len(words(text)) > len(words(answer)) + 1 and gives_away(text, answer)
+
+
+def with_numbers(
+    schema: Mapping[str, JSON], later: Sequence[Mapping[str, JSON]]
+) -> Iterator[dict[str, JSON]]:
+    """Optional parameters that take a number, with the numbers that later hops' calls have.
+
+    Args:
+        schema: of the hop's parameters.
+        later: the later hops' calls.
+    """
+    asked = {as_text(one): one for call in later for _, one in scalars(dict(call))
+             if isinstance(one, int | float) and not isinstance(one, bool)}  # fmt: skip
+    properties = schema.get("properties")
+    for name, own in (properties if isinstance(properties, dict) else {}).items():
+        if not isinstance(own, dict) or name in required(schema) or "enum" in own:
+            continue
+        validator = compiled(own) if own.get("type") in {"integer", "number"} else None
+        for one in asked.values() if validator else ():
+            if validator and validator.is_valid(one):
+                yield {name: one}
+
+
+def past(
+    written: Mapping[str, JSON], made: Mapping[str, JSON], hops: AbstractSet[int], start: Call
+) -> Iterator[Call]:
+    """A later hop's call with what an earlier one was given, in the place of what it gave.
+
+    Args:
+        written: the later call, with ``{k}`` for answers.
+        made: the same with answers in place.
+        hops: the earlier hop and those between the two.
+        start: the earlier call.
+    """
+    for name, value in written.items():
+        if isinstance(value, str) and not hops.isdisjoint(references(value)):
+            for given in start.values():
+                if isinstance(given, str) and given != made.get(name):
+                    yield {**made, name: given}
 
 
 def contradictions(

@@ -82,7 +82,8 @@ def forms(text: str) -> Iterator[tuple[str, Form]]:
             yield said[0], test
 
 
-def _sentences(text: str) -> list[str]:
+def sentences_of(text: str) -> list[str]:
+    """Sentences of a text, without those that show a call."""
     return [one for one in _END.split(text) if one and "->" not in one]
 
 
@@ -112,7 +113,7 @@ def unlike_arguments(
         if schema.get("type") != "string" or "enum" in schema:
             continue
         given = [one for one in (call.get(name) for call in calls) if isinstance(one, str) and one]
-        for sentence in _sentences(notes_of(schema)):
+        for sentence in sentences_of(notes_of(schema)):
             for words_of, fits in () if _OPEN.search(sentence) else forms(sentence):
                 wrong = [one for one in given if not fits(one)]
                 if wrong and (all_of or 2 * len(wrong) > len(given)):
@@ -130,7 +131,7 @@ def result_forms(document: ToolSchema) -> list[tuple[str, Form]]:
     choices = [one for schema in properties_of(document).values() for one in listed(schema)]
     return [
         form
-        for sentence in _sentences(document.description)
+        for sentence in sentences_of(document.description)
         if _RETURNS.search(sentence) and not _OPEN.search(sentence)
         and not any(isinstance(one, str) and says(sentence, one) for one in choices)
         for form in forms(sentence)
@@ -153,7 +154,7 @@ def choice_forms(document: ToolSchema) -> Iterator[tuple[str, JSON, str, Form]]:
             for words_of, fits in forms(notes_of(schema)):
                 yield name, True, words_of, fits
             continue
-        sentences = [*_sentences(notes_of(schema)), *_sentences(document.description)]
+        sentences = [*sentences_of(notes_of(schema)), *sentences_of(document.description)]
         parts = [part for one in sentences for part in _CLAUSE.split(one)]
         for choice in listed(schema):
             if not isinstance(choice, str):
@@ -295,7 +296,7 @@ def forgiven(document: ToolSchema) -> Iterator[tuple[str, str, Variants]]:
     texts = [(document.description, "")]
     texts += [(notes_of(one), name) for name, one in properties_of(document).items()]
     for text, name in texts:
-        for sentence in _sentences(text):
+        for sentence in sentences_of(text):
             if not _FORGIVES.search(sentence) or _NOT_FORGIVEN.search(sentence):
                 continue
             if _ON_REQUEST.search(sentence):
@@ -319,7 +320,7 @@ def several(document: ToolSchema) -> Iterator[tuple[str, str, str]]:
     texts = [(notes_of(one), name) for name, one in own.items()]
     texts += [(document.description, name) for name in own]
     for text, name in texts:
-        for sentence in _sentences(text):
+        for sentence in sentences_of(text):
             if _SEVERAL.search(sentence) and _TAKEN.search(sentence):
                 yield sentence.strip(), name, "; " if "semicolon" in sentence else ", "
 
@@ -338,23 +339,3 @@ def exact_case(document: ToolSchema) -> list[str]:
     return [name for name, one in own.items() if one.get("type") == "string" and "enum" not in one
             and _EXACT_CASE.search(notes_of(one) or document.description)
             and not re.search(r"\bnot case", notes_of(one))]  # fmt: skip
-
-
-_LISTS = re.compile(
-    r"\b(?:known (?:\w+ )?are|are known|valid (?:\w+ )?are|must be|one of|choose|allowed"
-    r"|available)\b",
-    re.IGNORECASE,
-)
-_PART = re.compile(
-    r"\.\.\.|…|\b(?:such as|for example|e\.g|for instance|among|including|include|some|others"
-    r"|more|first|like|closest|similar|of \d+)\b",
-    re.IGNORECASE,
-)
-
-
-def cut_off(error: str, known: Sequence[str]) -> str:
-    """The first key that an error leaves out of a list of all that is known; empty if none is."""
-    held = [one for one in known if says(error, one)]
-    if not held or not _LISTS.search(error) or _PART.search(error):
-        return ""
-    return next((one for one in known if one not in held), "")

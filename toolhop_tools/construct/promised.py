@@ -7,9 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import pairwise
-from typing import TypeAlias
 
 from toolhop_sandbox.outcome import JSON
 from toolhop_tools.construct.claims import (
@@ -26,30 +24,17 @@ from toolhop_tools.construct.claims import (
     result_forms,
     several,
 )
+from toolhop_tools.construct.limits import limits
 from toolhop_tools.construct.promises import offered, recased
 from toolhop_tools.construct.text import says
-from toolhop_tools.declared import compiled, fits, required
-from toolhop_tools.failures import tells_of_error
+from toolhop_tools.construct.trials import Call, Results, Trial, allowed, failed, leaves
+from toolhop_tools.construct.worked import worked_examples
+from toolhop_tools.declared import required
 from toolhop_tools.model import ToolSchema
-from toolhop_tools.words import as_text, number_of, parts_of, scalars
+from toolhop_tools.words import as_text, number_of, parts_of
 
-Call: TypeAlias = dict[str, JSON]
-Results: TypeAlias = Sequence[JSON]
-"""By call, in order: the result; `FAILED` for one that failed."""
-FAILED: JSON = {"error": "failed"}
 FEW = 4
 """Calls of the facts that a promise is tried on."""
-
-
-@dataclass(frozen=True, slots=True)
-class Trial:
-    """Calls of which a promise says what comes."""
-
-    calls: Sequence[Call]
-    wrong: Callable[[Results], str]
-    """What the promise and the results say against each other; empty where they agree."""
-    of_code: bool = False
-    """Whether the code is to be repaired first; else the document."""
 
 
 def said_of_records(
@@ -67,18 +52,12 @@ def said_of_records(
     yield from counted(schema, keys, len(records))
 
 
-def failed(result: JSON) -> bool:
-    """Whether a result tells of an error."""
-    return tells_of_error(result)
-
-
-def leaves(result: JSON) -> list[str]:
-    """The scalars of a result, as texts."""
-    return [as_text(one) for _, one in scalars(result)]
-
-
 def trials(
-    schema: ToolSchema, plain: Sequence[Call], shown: Callable[[Call], str]
+    schema: ToolSchema,
+    plain: Sequence[Call],
+    shown: Callable[[Call], str],
+    *,
+    computes: bool = False,
 ) -> Iterator[Trial]:
     """What to try of a tool.
 
@@ -86,6 +65,7 @@ def trials(
         schema: the tool's document.
         plain: calls that table or pairs have.
         shown: a call in words.
+        computes: whether `plain` are examples of what is taken, and no table all of it.
     """
     yield from _cases(schema, plain, shown)
     yield from _forgiveness(schema, plain, shown)
@@ -94,10 +74,8 @@ def trials(
     yield from _instances(schema, plain)
     yield from _forms(schema, plain, shown)
     yield from _units(schema, plain)
-
-
-def _allowed(schema: ToolSchema, call: Call) -> bool:
-    return fits(compiled(schema.parameters), schema.parameters, call)
+    yield from worked_examples(schema)
+    yield from limits(schema, plain, shown, computes=computes)
 
 
 def _alike(call: Call, other: Call, promise: str, shown: Callable[[Call], str]) -> Trial:
@@ -145,7 +123,7 @@ def _forgiveness(
                 if own.get(key, {}).get("format") or not any(map(str.isalpha, value)):
                     continue
                 for one in variants(value):
-                    if one != value and _allowed(schema, other := {**call, key: one}):
+                    if one != value and allowed(schema, other := {**call, key: one}):
                         yield _alike(call, other, f"The document says {sentence!r}", shown)
 
 
@@ -157,7 +135,7 @@ def _several(
         if len(given) < 2 or any(sign.strip() in as_text(call[name]) for call in given):
             continue
         call = {**given[0], name: f"{given[0][name]}{sign}{given[1][name]}"}
-        if not _allowed(schema, call):
+        if not allowed(schema, call):
             continue
 
         def wrong(results: Results, call: Call = call, sentence: str = sentence) -> str:
@@ -205,7 +183,7 @@ def _instances(schema: ToolSchema, plain: Sequence[Call]) -> Iterator[Trial]:
                 if kind in {"integer", "number"} and number is not None:
                     value = int(number) if number == int(number) else float(number)
                 made = {**call, **one.options, name: value}
-                if _allowed(schema, made):
+                if allowed(schema, made):
                     calls.append(made)
 
         def wrong(results: Results, one: Instance = one) -> str:
@@ -294,7 +272,7 @@ def _times(
             if isinstance(value, bool) or not isinstance(value, int | float):
                 continue
             more = {**call, name: low, key: value * times}
-            if _allowed(schema, more):
+            if allowed(schema, more):
                 given.append((key, {**call, name: high}, more))
     came: list[tuple[Call, Call]] = [({**call, name: high}, {**call, name: low}) for call in plain]
     calls = [one for _, *both in given for one in both] + [one for both in came for one in both]

@@ -1,11 +1,47 @@
-"""Calls to try a tool with that no pair or record has. Pure."""
+"""What is tried of a tool: promises as calls, and calls that no pair or record has. Pure."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
 
 from toolhop_sandbox.outcome import JSON
-from toolhop_tools.declared import compiled
+from toolhop_tools.declared import compiled, fits
+from toolhop_tools.failures import tells_of_error
+from toolhop_tools.model import ToolSchema
+from toolhop_tools.words import as_text, scalars
+
+Call: TypeAlias = dict[str, JSON]
+Results: TypeAlias = Sequence[JSON]
+"""By call, in order: the result; `FAILED` for one that failed."""
+FAILED: JSON = {"error": "failed"}
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """Calls of which a promise says what comes."""
+
+    calls: Sequence[Call]
+    wrong: Callable[[Results], str]
+    """What the promise and the results say against each other; empty where they agree."""
+    of_code: bool = False
+    """Whether the code is to be repaired first; else the document."""
+
+
+def failed(result: JSON) -> bool:
+    """Whether a result tells of an error."""
+    return tells_of_error(result)
+
+
+def leaves(result: JSON) -> list[str]:
+    """The scalars of a result, as texts."""
+    return [as_text(one) for _, one in scalars(result)]
+
+
+def allowed(schema: ToolSchema, call: Call) -> bool:
+    """Whether the document takes a call."""
+    return fits(compiled(schema.parameters), schema.parameters, call)
 
 
 def near_keys(known: Sequence[str]) -> list[str]:

@@ -19,16 +19,15 @@ from toolhop_tools.certify.judging import judge
 from toolhop_tools.certify.model import Basis, HopProof
 from toolhop_tools.certify.prove import MOST_LOST
 from toolhop_tools.certify.search import Search
-from toolhop_tools.construct.claims import cut_off, unlike_arguments
+from toolhop_tools.construct.claims import unlike_arguments
 from toolhop_tools.construct.code import choices
 from toolhop_tools.construct.facts import as_pairs, by_choice, moved, table
-from toolhop_tools.construct.giveaway import gives_away
-from toolhop_tools.construct.promised import FAILED, said_of_records, trials
+from toolhop_tools.construct.promised import said_of_records, trials
 from toolhop_tools.construct.promises import other_failures, other_shape
 from toolhop_tools.construct.replies import Pairs, Records
 from toolhop_tools.construct.stages import Findings, Problem, judged
-from toolhop_tools.construct.text import says
-from toolhop_tools.construct.trials import STRANGE, near_keys, numbers, twisted
+from toolhop_tools.construct.trials import FAILED, STRANGE, near_keys, numbers, twisted
+from toolhop_tools.construct.unknown import other_columns, wrong_error
 from toolhop_tools.declared import compiled, fits, required
 from toolhop_tools.failures import tells_of_error
 from toolhop_tools.model import Tool, canonical
@@ -148,7 +147,8 @@ class Verifier:
         schema = tool.schema
         plain = [dict(pair.arguments) for pair in as_pairs(facts)]
         chosen = [{**plain[0], name: one} for name, one in choices(schema.parameters)]
-        tried = [*trials(schema, plain, partial(called, tool.name))]
+        computes = not isinstance(facts, Records)
+        tried = [*trials(schema, plain, partial(called, tool.name), computes=computes)]
         sets = {canonical(one): one for one in [*plain, *chosen]}
         sets |= {canonical(call): call for trial in tried for call in trial.calls}
         outcomes = await self.outcomes(tool.program, [*sets.values()])
@@ -170,37 +170,21 @@ class Verifier:
 
     async def _silent(self, tool: Tool, facts: Records) -> list[str]:
         """What is wrong with the answer to keys that no record has."""
-        pairs, noted = as_pairs(facts), []
-        answers = [one for one in map(as_text, (pair.result for pair in pairs)) if len(one) > 1]
+        calls, noted = [pair.arguments for pair in as_pairs(facts)], []
+        answers = [as_text(pair.result) for pair in as_pairs(facts)]
+        answers = [one for one in answers if len(one) > 1]
         for parameter in facts.lookup.parameters:
-            if not isinstance(pairs[0].arguments[parameter], str):
+            if not isinstance(calls[0][parameter], str):
                 continue
-            arguments = {**pairs[0].arguments, parameter: STRANGE}
+            arguments = {**calls[0], parameter: STRANGE}
             [outcome] = await self.call(tool.program, [arguments])
-            known = [as_text(pair.arguments[parameter]) for pair in pairs]
-            call = called(tool.name, arguments)
             value = read_result(outcome.json_text) if isinstance(outcome, Returned) else None
-            text = value.get("error") if isinstance(value, dict) else None
-            if (
-                not isinstance(text, str)
-                or parameter not in text
-                or STRANGE.lower() not in text.lower()
-                or not any(says(text, one) for one in known)
-            ):
-                rule = f'{{"error": "{parameter}: GIVEN is not known; known are ..."}}'
-                noted.append(f"{call} gives {came(outcome)}; without a record it gives {rule}")
-            elif isinstance(value, dict) and len(value) > 1:
-                noted.append(f"{call} gives {came(outcome)}: an error is its message alone.")
-            elif lacking := cut_off(text, known):
-                noted.append(
-                    f"{call} gives {came(outcome)}: {lacking!r} is known as well; list all, or say "
-                    "that there are more."
-                )
-            elif given := [one for one in answers if one not in known and gives_away(text, one)]:
-                noted.append(
-                    f"{call} gives {came(outcome)}: it gives the answer {given[0]!r} away."
-                )
-            noted += await self._near(tool, arguments, parameter, known)
+            if said := wrong_error(tool.schema, parameter, value, calls, answers):
+                noted.append(f"{called(tool.name, arguments)} gives {came(outcome)}{said}")
+            known = [as_text(call[parameter]) for call in calls]
+            fields = facts.lookup.parameters
+            others = other_columns(tool.schema, parameter, facts.records, fields)
+            noted += await self._near(tool, arguments, parameter, known, others)
         return noted
 
     async def _elsewhere(self, tool: Tool, facts: Records) -> list[str]:
@@ -226,14 +210,19 @@ class Verifier:
         return []
 
     async def _near(
-        self, tool: Tool, arguments: Mapping[str, JSON], parameter: str, known: Sequence[str]
+        self,
+        tool: Tool,
+        arguments: Mapping[str, JSON],
+        parameter: str,
+        known: Sequence[str],
+        others: Sequence[str],
     ) -> list[str]:
-        """A key that is like one of the table, and none, and is answered all the same."""
+        """A key that is like one of the table, or a value of it, and none, and is answered."""
         held = {bare(one) for one in known}
         validator, parameters = compiled(tool.schema.parameters), tool.schema.parameters
         sets = [
             made
-            for key in (parameter, *near_keys(known))
+            for key in (parameter, *near_keys(known), *others)
             if bare(key) not in held
             and fits(validator, parameters, made := {**arguments, parameter: key})
         ]

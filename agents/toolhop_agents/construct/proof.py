@@ -23,7 +23,7 @@ from toolhop_tools.construct.accept import (
     lucky,
     solved,
 )
-from toolhop_tools.construct.ahead import contradictions, tells_ahead
+from toolhop_tools.construct.ahead import contradictions, past, tells_ahead, with_numbers
 from toolhop_tools.construct.calls import answer_of
 from toolhop_tools.construct.code import choices
 from toolhop_tools.construct.documents import all_said, given_away
@@ -32,7 +32,9 @@ from toolhop_tools.construct.replies import Records
 from toolhop_tools.construct.seeds import forbids
 from toolhop_tools.construct.stages import Findings, Place, Stage, judged
 from toolhop_tools.construct.text import resolved, same, texts
+from toolhop_tools.construct.trials import Call, allowed
 from toolhop_tools.construct.verify import called
+from toolhop_tools.failures import tells_of_error
 from toolhop_tools.model import Item
 from toolhop_tools.reading import read_result
 
@@ -41,7 +43,9 @@ SIBLINGS = 3
 
 
 def _leaves(outcome: Outcome) -> list[str]:
-    return texts(read_result(outcome.json_text)) if isinstance(outcome, Returned) else []
+    """The scalars of what came; none of an error, which may list what is known."""
+    value = read_result(outcome.json_text) if isinstance(outcome, Returned) else None
+    return [] if tells_of_error(value) else texts(value)
 
 
 @dataclass
@@ -160,7 +164,13 @@ class Proof:
         starts = [one.arguments, *other_calls(one.facts, one.arguments, SIBLINGS)]
         chains = [await self._chain(at - 1, start) for start in starts]
         known = [(start, chain) for start, chain in zip(starts, chains, strict=True) if chain]
-        options = [{}, *({name: value} for name, value in choices(one.schema.parameters))]
+        several = len(known) > 1
+        if several and (found := await self._past(at, known)):
+            return found
+        options: list[dict[str, JSON]] = [{}]
+        options += [{name: value} for name, value in choices(one.schema.parameters)]
+        calls = [b.arguments for b in self.built[at:]]
+        options += with_numbers(one.schema.parameters, calls) if several else ()
         for option in options if known else ():
             sets = [{**start, **option} for start, _ in known]
             outcomes = await self.context.verifier.call(one.tool.program, sets)
@@ -181,6 +191,34 @@ class Proof:
                 one.facts, later.facts, all_said(one.schema, {}), [b.answer for b in self.built]
             )
         ][:1]
+
+    async def _past(self, at: int, known: Sequence[tuple[dict[str, JSON], list[str]]]) -> list[str]:
+        """Later tools that answer to what this hop was given: its own answer is not needed.
+
+        Args:
+            at: the hop, from 1.
+            known: its calls for several records, each with the answers of the chain.
+        """
+        for number, later in enumerate(self.built[at:], at + 1):
+            hops, schema = {*range(at, number)}, later.schema.parameters
+            made = [
+                [*past(later.call.arguments, cast("Call", resolved(
+                    later.call.arguments, chain, schema)), hops, start)]
+                for start, chain in known
+            ]  # fmt: skip
+            answers = [chain[number - 1] for _, chain in known]
+            for option in ({}, *({name: value} for name, value in choices(schema))):
+                for calls in zip(*made, strict=False):
+                    sets: list[Call] = [{**call, **option} for call in calls]
+                    if not all(allowed(later.schema, one) for one in sets):
+                        continue
+                    outcomes = await self.context.verifier.call(later.tool.program, sets)
+                    if tells_ahead([_leaves(one) for one in outcomes], answers):
+                        return [
+                            f"A shortcut is open: {called(later.tool.name, sets[0])} gives "
+                            f"{answers[0]!r} without the answer of hop {at}; close it."
+                        ]
+        return []
 
     async def _sibling(self, item: Item) -> None:
         """Walk the chain from other records of the hops that it begins with."""
