@@ -9,7 +9,7 @@ from typing import Any
 
 from toolhop_sandbox.outcome import JSON
 
-VERSION = 4
+VERSION = 5
 """Version of the checks. It goes up with every change that can change what is accepted."""
 
 
