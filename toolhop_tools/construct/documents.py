@@ -18,7 +18,7 @@ from toolhop_tools.construct.promises import disagreements, misnamed
 from toolhop_tools.construct.replies import NewTool, ToolDocument
 from toolhop_tools.construct.stages import Findings, judged
 from toolhop_tools.construct.text import resolved, share, texts
-from toolhop_tools.construct.vocabulary import like
+from toolhop_tools.construct.vocabulary import like, plain, senses, spoken
 from toolhop_tools.construct.wording import limited, unspoken
 from toolhop_tools.declared import compiled, declared, fits, required
 from toolhop_tools.model import ToolSchema
@@ -69,7 +69,7 @@ def document_findings(
     return (
         found
         + judged("call", invalid_call(reply.tool.parameters, reply.arguments, answers))
-        + judged("answer-no-input", _asked_for(reply.tool, question))
+        + judged("answer-no-input", _asked_for(reply, question))
         + judged("says-what-is-asked", _unlike(reply.tool, question, answers))
         + judged("name-of-its-work", misnamed(schema_of(reply.tool), question))
         + judged("every-number-used", () if of_seed else _unused(reply, question, answers))
@@ -190,13 +190,14 @@ def invalid_call(
     yield f"The call {text} is not valid under the parameters: {noted}"
 
 
-def _asked_for(document: ToolDocument, question: str) -> Iterator[str]:
-    """A required parameter whose name is what the question asks for."""
+def _asked_for(reply: NewTool, question: str) -> Iterator[str]:
+    """A required parameter whose name is what the question asks for, of what computes nothing."""
+    document = reply.tool
     asked = re.search(
         r"\b(?:what|which)(?: is| was| are| were)?(?: the)? ([\w -]+?)(?: of| in| for|\?)",
         question.casefold(),
     )
-    if asked is None:
+    if asked is None or reply.kind == "compute":
         return
     wanted = {*words(asked[1])}
     for name in required(document.parameters):
@@ -225,11 +226,16 @@ def content(question: str) -> set[str]:
 def _unlike(document: ToolDocument, question: str, answers: Sequence[str]) -> Iterator[str]:
     """A sub-question that says nothing of what the tool does."""
     asked = content(question) - {word for answer in answers for word in words(answer)}
-    said = " ".join((document.name.replace("_", " "), document.description))
-    if not share(asked, {*words(said)} - _EMPTY):
+    notes = " ".join(f"{name} {own}" for name, own in _described(document).items())
+    said = " ".join((document.name, document.description, notes)).replace("_", " ")
+    known = {*words(said)} - _EMPTY
+    meant = not senses(plain(question)).keys().isdisjoint(spoken(said))
+    if not meant and not share(asked, known) and not like(asked, known):
+        own = ", ".join(sorted(asked)) or "no word of its own"
         yield (
-            "The sub-question and the document share no word: nothing says that the tool is the "
-            "one to ask, or what it returns."
+            f"The sub-question ({own}) and the document share no word: nothing says that the tool "
+            "is the one to ask, or what it returns. Say in the description what is returned, with "
+            "the sub-question's word for it."
         )
 
 

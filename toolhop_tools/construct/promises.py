@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from toolhop_sandbox.outcome import JSON
 from toolhop_tools.construct.text import SHORT, says, share
+from toolhop_tools.construct.vocabulary import like, senses, spoken
 from toolhop_tools.declared import declared, required
 from toolhop_tools.model import ToolSchema
 from toolhop_tools.words import as_text, bare, parts_of, words
@@ -180,15 +181,27 @@ def _unexplained(name: str, schema: Mapping[str, JSON], text: str) -> Iterator[s
 
 
 def misnamed(document: ToolSchema, question: str) -> Iterator[str]:
-    """A name of which not half of the words are in the document, or in what is asked."""
+    """A name of which no word is in the document, or in what is asked; glue says nothing."""
     notes = " ".join(str(one.get("description", "")) for one in _properties(document).values())
     names = " ".join(declared(document.parameters)).replace("_", " ")
-    said, own = words(f"{document.description} {notes} {names} {question}"), _parts(document.name)
-    if 2 * sum(share([one], said) for one in own) < len(own):
+    text = f"{document.description} {notes} {names} {question}"
+    said = [one for one in words(text) if len(one) > SHORT and one not in _SMALL]
+    own = [one for one in _parts(document.name) if one not in _GLUE]
+    begun = any(one.startswith(word) or word.startswith(one) for one in own for word in said)
+    meant = not senses(" ".join(own)).keys().isdisjoint(spoken(text))
+    if own and not begun and not meant and not share(own, said) and not like(own, said):
         yield (
-            f"The name {document.name} is not of what the document says: name the tool for what "
-            "it does."
+            f"The name {document.name} has no word of what the document says: rename the tool "
+            "with a word of its description, or say in the description what the name says."
         )
+
+
+_GLUE = frozenset(
+    words("get find look lookup search query fetch compute calculate return give tool info data")
+)
+"""Words of a name that say nothing of the work."""
+_SMALL = frozenset(words("the and for not its has was any all one are his her per"))
+"""Words with which others begin that are not of them."""
 
 
 def offered(document: ToolSchema) -> list[tuple[str, JSON]]:

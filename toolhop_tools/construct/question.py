@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 
 from toolhop_tools.construct.calls import literals
@@ -11,8 +12,10 @@ from toolhop_tools.construct.giveaway import gives_away
 from toolhop_tools.construct.orders import orders
 from toolhop_tools.construct.stages import Findings, judged
 from toolhop_tools.construct.text import references, says, share, texts
+from toolhop_tools.construct.vocabulary import GENERAL, like, senses, spoken
 from toolhop_tools.construct.wording import misattached, other_kind, turned
 from toolhop_tools.model import Hop
+from toolhop_tools.words import bare, words
 
 SHORTEST, LONGEST = 15, 1_500
 _TRUE_OR_NOT = frozenset({"is", "are", "was", "were", "do", "does", "did", "has", "have", "had"})
@@ -70,12 +73,20 @@ def _silent(question: str, plan: Sequence[str]) -> Iterator[str]:
     for number, wanted in enumerate(asked, 1):
         # A word that another hop asks with may be there for that one.
         rest = {word for at, other in enumerate(asked, 1) if at != number for word in other}
-        own = {word for word in wanted if not share([word], rest)} or wanted
-        if own and not share(own, said):
+        own = (wanted - rest) or wanted
+        meant = not senses(" ".join(own)).keys().isdisjoint(spoken(" ".join(said)))
+        # Of a verb, and of an operation, a question has other forms.
+        telling = {one for one in own if not senses(one)} - GENERAL - _LIGHT
+        own = own if len(telling) > 1 or _ATTRIBUTE.search(plan[number - 1]) else wanted
+        if telling and not meant and not share(own, said) and not like(own, said):
             yield (
-                f"It has no word of what hop {number} asks ({', '.join(sorted(wanted))}): say what "
-                "that hop finds in its own words."
+                f"It has no word of what hop {number} asks ({', '.join(sorted(own))}): describe "
+                "what that hop finds with one of these words, or a form of it."
             )
+
+
+_ATTRIBUTE = re.compile(r"\b(?:is|was|are|were) the (?:[a-z-]+ )+of\b")
+_LIGHT = frozenset(words("take takes make makes come comes go goes give gives lie lies use used"))
 
 
 def _other_kind(question: str, hops: Sequence[Hop]) -> Iterator[str]:
@@ -128,5 +139,10 @@ def _given_away(question: str, hops: Sequence[Hop]) -> Iterator[str]:
 def _tools(question: str, hops: Sequence[Hop]) -> Iterator[str]:
     for hop in hops:
         name = hop.tool.name
-        if name in question.casefold() or ("_" in name and says(question, name.replace("_", " "))):
-            yield f"It names the tool {name}."
+        said = rf"\b{re.escape(name.replace('_', ' '))}\b"
+        # The words of a name are also those of a question: with a word for tool they are a name.
+        called = re.search(
+            rf"\b(?:tool|function) {said}|{said}(?:\(| tool\b| function\b)", bare(question)
+        )
+        if ("_" in name and name in question.casefold()) or called:
+            yield f"It names the tool {name}: ask for what the tool finds."

@@ -11,7 +11,8 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
-from toolhop_tools.construct.vocabulary import content_words, like, plain, senses
+from toolhop_tools.construct.text import REFERENCE
+from toolhop_tools.construct.vocabulary import content_words, like, plain, senses, spoken
 from toolhop_tools.dates import whole_date
 from toolhop_tools.words import bare, number_of, words
 
@@ -24,6 +25,7 @@ _OPPOSED = (
     ("sum", "product", "difference", "quotient", "average", "power", "count"),
     _TIMES,
     ("before", "after"), ("first", "last"), ("most", "least"), ("former", "future"),
+    ("surname", "forename"),
 )  # fmt: skip
 """Classes of which a text that says one does not mean the other."""
 _ASKED_FOR = frozenset(
@@ -39,16 +41,15 @@ _NUMBERS: Mapping[str, str] = {
 }  # fmt: skip
 
 
-def _lacks(said: Mapping[str, list[str]], known: Mapping[str, list[str]], text: str) -> list[str]:
-    """Words of `said` that no word of their class answers for, nor a number of the text."""
+def _lacks(said: Mapping[str, list[str]], known: frozenset[str], text: str) -> list[str]:
+    """Words of `said` that no word of a class of theirs answers for, nor a number of the text."""
     numbers = {*re.findall(r"\d+", text)}
+    answered = {word for name in said.keys() & known for word in said[name]}
     found = []
-    for name, listed in said.items():
+    for listed in said.values():
         for word in listed:
             plain = re.sub(r"(?<=\d)(?:st|nd|rd|th)$", "", word)
-            if _NUMBERS.get(plain, plain) in numbers:
-                continue
-            if name not in known:
+            if _NUMBERS.get(plain, plain) not in numbers and word not in answered:
                 found.append(word)
     return list(dict.fromkeys(found))
 
@@ -58,6 +59,9 @@ def unspoken(
 ) -> Iterator[str]:
     """What a sub-question asks for and nobody knows of.
 
+    A word of a class that no text answers for is refused. Other words are, if they are most of
+    what is asked, or name what another hop has to find; the rest of them is for people to see.
+
     Args:
         question: with ``{k}`` or answers in it.
         known: all that speaks for it: the tool's document and the call.
@@ -65,10 +69,13 @@ def unspoken(
         off: whether the call has a switch that is off, which is how it leaves something out.
         numbered: whether the call has a number, which is how it says a rank.
     """
-    asked, said = plain(question), senses(known)
+    known = REFERENCE.sub(" ", known)
+    asked, said = plain(question), spoken(known)
     # What stands with a number is said of a value.
-    alone = re.sub(r"(?:(?<=\d) (?:a )?[a-z]+|\bminus (?=\w))", " ", asked.replace("total", ""))
-    own = {name: one for name, one in senses(alone).items()
+    alone = re.sub(
+        r"(?:(?<=\d) (?:a )?(?!times)[a-z]+|\bminus (?=\w))", " ", asked.replace("total", "")
+    )
+    own = {name: one for name, one in senses(alone, computes=computes).items()
            if name not in _COMPARED and not (computes and name in _FREE)}  # fmt: skip
     known_words = words(known)
     if off or any(like([one], known_words) for one in _LEFT_OUT.findall(bare(alone))):
@@ -77,21 +84,71 @@ def unspoken(
         own.pop(name, None)
     if not _FIRST.search(bare(alone)):
         own.pop("first", None)
-    odd = _lacks(own, said, known)
-    odd += [one for one in _named(asked) + _conditions(question) if not like([one], known_words)
-            and not _counted(one, known) and not senses(one)]  # fmt: skip
+    for word in _lacks(own, said, known):
+        yield (
+            f"The sub-question says {word!r}, and neither document nor call speaks of it: if the "
+            f"tool's answer is so, say {word!r} or what means the same in its description; else "
+            "leave it out of the sub-question."
+        )
+    odd = [one for one in _strange(question, asked, known_words, computes=computes)
+           if not _counted(one, known) and not senses(one)]  # fmt: skip
     for word in dict.fromkeys(odd):
         yield (
-            f"The sub-question says {word!r}, and neither document nor call speaks of it: have the "
-            "tool know it and its document say so, or ask for what the tool gives."
+            f"The sub-question says {word!r}, and neither document nor call does: say in the "
+            f"description, with the sub-question's words, what the tool has of {word!r}; or ask "
+            "for what the tool gives, in words of its document."
         )
 
 
 _LEFT_OUT = re.compile(r"\b(?:without|except(?: for)?) (?:a |an |the )?(\w+)")
 _FIRST = re.compile(
-    r"\b(?:the|a|its|their|his|her|was|is) (?:\w+ )?(?:first|earliest|initial)\b|\bfirst\W*$"
+    r"\b(?:the|a|its|their|his|her|was|is) (?:\w+ )?(?:first|earliest|initial|oldest|original)\b"
+    r"|\bfirst\W*$"
 )
 """First as a word of order; `first appear` says no more than appear."""
+_ANYTHING = frozenset(
+    words(
+        "city town village country state nation company firm year date day century age title kind "
+        "type sort degree degrees square cubic unit units according main chief"
+    )
+)
+"""Words of any lookup, and of units, that a document need not have."""
+_RELATION = re.compile(
+    r"\w{3,}(?:tor|sor|ist|cess|wright)|capital|(?:author|writ|own|lead|found|hold|manag|teach|rul"
+    r"|mak|produc|design|paint|play|sing|speak|train|employ|publish|build|discover|voyag)(?:er)?"
+    r"|mayor|captain|king|queen|head|chief|chairman|coach|boss|patron|heir|twin|rival|birthplace"
+    r"|(?:grand)?(?:father|mother|son|daughter|parent|child)|wife|husband|spouse|brother|sister"
+    r"|uncle|aunt|cousin|nephew|niece|hometown|headquarters"
+)
+"""What is somebody's or something's, and another hop's to find."""
+
+
+def _strange(question: str, asked: str, known: Sequence[str], *, computes: bool) -> Iterator[str]:
+    """Words without a class that a tool does not know, where they say that it is another one."""
+
+    def lacking(listed: Sequence[str]) -> list[str]:
+        return [one for one in listed if one not in _ANYTHING and not like([one], known)]
+
+    text = asked.strip()
+    text = text[:1].lower() + text[1:]
+    first = _ASKS.match(text)
+    named = content_words(first[1]) if first else []
+    whole = [one for one in content_words(text) if one not in _ANYTHING]
+    missing = [one for one in lacking(whole) if not senses(one)]
+    if lacking(named) and 2 * len(missing) > len(whole):
+        yield from lacking(named)
+    chain = _OF.findall(text) if first else []
+    for part in [*([first[1]] if first and chain else []), *chain]:
+        within = content_words(part)
+        if within and _RELATION.fullmatch(within[-1]):
+            yield from lacking(within[-1:])
+    for clause in _conditions(question):
+        foreign = clause and len(lacking(clause)) == len(clause) and not senses(" ".join(clause))
+        if foreign and (computes or _ONLY & {*words(text)}):
+            yield from clause
+
+
+_ONLY = frozenset({"only", "solely", "exclusively", "alone", "counting", "including"})
 
 
 def _counted(word: str, known: str) -> bool:
@@ -110,20 +167,26 @@ _CONDITION = re.compile(
 )
 
 
-def _named(asked: str) -> list[str]:
-    """The words of what is asked for, and of what that is of: ``the NAME of the NAME of``."""
-    text = asked.strip()
-    text = text[:1].lower() + text[1:]
-    first = _ASKS.match(text)
-    chain = _OF.findall(text) if first else []
-    return [one for part in ([first[1]] if first else []) + chain for one in content_words(part)]
-
-
-def _conditions(asked: str) -> list[str]:
-    """The words of what stands behind the last comma, or behind a word that excludes."""
+def _conditions(asked: str) -> list[list[str]]:
+    """The words of each part behind the last comma, or behind a word that excludes."""
     asked = re.sub(r"\[[^\]]*\]|\{\d+\}", "it", asked.strip())
     found = [part for parts in _CONDITION.findall(asked) for part in parts]
-    return [one for part in found for one in content_words(plain(f"of {part}"))]
+    return [content_words(plain(f"of {part}")) for part in found]
+
+
+_SCALES = tuple(
+    re.compile(rf"(?:{ends})est")
+    for ends in ("fast|quick|slow", "hott|warm|cold|cool", "old|young|new", "heavi|light",
+                 "rich|poor|cheap", "strong|weak|hard|soft|easi", "wid|broad|narrow",
+                 "thick|thinn|fatt", "high|larg|bigg|great|tall|long|low|small|tini|short|few")
+)  # fmt: skip
+
+
+def _one_scale(one: str, other: str) -> bool:
+    """Whether two words are of one scale: the slowest is no opposite of the longest."""
+    scales = [[at for at, scale in enumerate(_SCALES) if scale.fullmatch(word)]
+              for word in (one, other)]  # fmt: skip
+    return not all(scales) or scales[0] == scales[1]
 
 
 def turned(question: str, plan: Sequence[str], documents: str) -> Iterator[str]:
@@ -135,27 +198,39 @@ def turned(question: str, plan: Sequence[str], documents: str) -> Iterator[str]:
         documents: what else speaks for its words: documents and calls.
     """
     own, whole = senses(plain(question)), " ".join(map(plain, plan))
-    theirs, known = senses(whole), senses(documents)
+    theirs, known = senses(whole), spoken(documents) | spoken(whole)
     for group in _OPPOSED:
         says = [name for name in group if name in own and name not in theirs]
         wants = [name for name in group if name in theirs and name not in own]
-        if says and wants:
+        if says and wants and _one_scale(own[says[0]][0], theirs[wants[0]][0]):
             yield (
                 f"It says {own[says[0]][0]!r} where the sub-questions say "
                 f"{theirs[wants[0]][0]!r}: ask for what they ask."
             )
     text = f"{whole} {documents}"
-    beside = own.keys() - theirs.keys() - _FREE - _COMPARED
-    others = _lacks({name: own[name] for name in own if name in beside}, known, text)
-    for word in others:
+    # Opposites are found above; the slowest way is the one that takes longest.
+    known |= {"most", "least"} if known & {"most", "least"} else frozenset()
+    beside = senses(plain(question), computes=False)
+    for name in _FREE | _COMPARED:
+        beside.pop(name, None)
+    if not _FIRST.search(bare(question)):
+        beside.pop("first", None)
+    for word in _lacks(beside, known, text):
         yield f"It says {word!r}, and no hop does that: leave it out."
-    last = _operations(plan[-1])
+    last = Counter({*_operations(plan[-1])} - _FREE)
     spare = _operations(question)
     for other in plan[:-1]:
         spare -= Counter({*_operations(other)} - _FREE)
-    if last and not spare and not re.search(r"\bhow \w+", bare(question)):
+    if last and not spare and not _BY.search(bare(question)):
         word = senses(plain(plan[-1]))[next(iter(last))][0]
-        yield f"It does not say what is done last: the last sub-question says {word!r}."
+        yield (
+            f"It does not say what is done last: the last sub-question says {word!r}. Say that "
+            "word, or one that means it."
+        )
+
+
+_BY = re.compile(r"\bhow \w+|\b\w{2,}er than\b")
+"""Forms that ask for an amount, or for a difference, without a word of an operation."""
 
 
 def _operations(text: str) -> Counter[str]:
