@@ -16,7 +16,11 @@ from toolhop_tools.model import ToolSchema
 from toolhop_tools.words import as_text, parts_of, words
 
 _N = r"(-?\d[\d,]*)"
-_RANGE = re.compile(rf"\b(?:from|between) {_N} (?:up )?(?:to|and|through) {_N}\b", re.IGNORECASE)
+_RANGE = re.compile(
+    rf"\b(?:from|between) {_N} (?:up )?(?:to|and|through) {_N}\b"
+    r"(?! (?:signs|characters|letters|digits|words|decimals|places))",
+    re.IGNORECASE,
+)
 _MOST = re.compile(
     rf"\b(?:at most|up to|no more than|not more than|more than|longer than|over) {_N}"
     r" (?:signs|characters|letters)\b", re.IGNORECASE,
@@ -43,10 +47,14 @@ _REFUSED = re.compile(
 )
 _HANDLED = re.compile(
     r"\b(?:clamp\w*|cut|truncat\w*|wrap\w*|ignor\w*|treated|rounded|counted|if|when|unless"
-    r"|whether|depend\w*|results?|returns?)\b",
+    r"|whether|lists?|listing|shows?|says?|message|depend\w*|results?|returns?)\b",
     re.IGNORECASE,
 )
 """Words of a limit that is not to be refused beyond, not always, or is of what comes."""
+
+
+_NUMBERS = frozenset(words("number integer value amount figure"))
+_NOT_NUMBERS = frozenset(words("year date day month text name word sign character letter digit"))
 
 
 def limits(
@@ -184,6 +192,8 @@ def _meant(schema: ToolSchema, call: Call, sentence: str, of: str, kind: str) ->
         return of if of in able else ""
     said = {form for one in words(sentence) for form in (one, one.removesuffix("s"))}
     named = [name for name in able if said.issuperset(parts_of(name))]
+    if kind == "number" and not named and (said & _NOT_NUMBERS or not said & _NUMBERS):
+        return ""
     found = named or able
     return found[0] if len(found) == 1 else ""
 

@@ -13,12 +13,12 @@ from toolhop_tools.construct.text import same, says, share
 from toolhop_tools.construct.trials import Call, Results, Trial, allowed, failed, leaves
 from toolhop_tools.declared import declared, required
 from toolhop_tools.model import ToolSchema
-from toolhop_tools.words import as_number, as_text, bare, parts_of, words
+from toolhop_tools.words import as_number, as_text, bare, number_of, parts_of, words
 
 MOST_CALLS = 64
 """Ways to read an example; one with more is left alone."""
 _QUOTED = "[\"“`']([^\"”`']{1,60})[\"”`']"
-_CODED = r"-?\d[\d,]*(?:\.\d+)?(?![\w-])|\d[\w:./-]*\w|[A-Za-z]+-?\d[\w-]*|[A-Za-z]+-\d+"
+_CODED = r"-?\d[\d,]*(?:\.\d+)?(?![\w:/-])|\d[\w:./-]*\w|[A-Za-z]+-?\d[\w-]*|[A-Za-z]+-\d+"
 _NAMED = r"[A-Z][\w'’-]*(?: [A-Z][\w'’-]*)*"
 _VALUE = re.compile(rf"{_QUOTED}|(?<![\w-])({_CODED})|\b({_NAMED})")
 _MARK = re.compile(
@@ -71,10 +71,10 @@ def worked_examples(schema: ToolSchema) -> Iterator[Trial]:
 def _trial(one: Example, calls: Sequence[Call]) -> Trial:
     def wrong(results: Results) -> str:
         came = [leaf for each in results if not failed(each) for leaf in leaves(each)]
-        if any(same(leaf, one.result) or says(leaf, one.result) for leaf in came):
+        if any(_is(leaf, one.result) for leaf in came):
             return ""
-        # A word in small letters may be no value, but a word about values.
-        if not came and any(value.islower() for value in one.given):
+        # A word in small letters, or of two, may be no value, but be about values.
+        if not came and any(value.islower() or " " in value for value in one.given):
             return ""
         return (
             f"The document says {one.sentence!r}, and no call gives {one.result!r}: "
@@ -83,6 +83,16 @@ def _trial(one: Example, calls: Sequence[Call]) -> Trial:
         )
 
     return Trial(calls, wrong)
+
+
+def _is(leaf: str, result: str) -> bool:
+    """Whether a result is the one that is stated, as exactly as that is."""
+    if same(leaf, result) or says(leaf, result):
+        return True
+    places, found, stated = len(result.partition(".")[2]), number_of(leaf), number_of(result)
+    return bool(places) and found is not None and stated is not None and (
+        abs(found - stated) * 10**places <= 1
+    )  # fmt: skip
 
 
 def _sentences(text: str) -> list[str]:
@@ -147,7 +157,10 @@ def _stated(schema: ToolSchema, sentence: str, option: str) -> Iterator[Example]
         if not marked and not at and re.match(rf" *{_NAMED}", before):
             # Every sentence begins with a capital.
             continue
-        if " is" in verb[0] and result[3]:
+        plain = verb[0].split()[:1] in (["is"], ["are"], ["makes"]) and "written" not in verb[0]
+        units = share(words(tail), _choices(schema))
+        if plain and (not marked or units or result[3]):
+            # It may be said of units, or of what a name means.
             continue
         if values and all(_known(schema, word) for word in left):
             yield Example(sentence, tuple(values), _value(result), option)
@@ -156,8 +169,13 @@ def _stated(schema: ToolSchema, sentence: str, option: str) -> Iterator[Example]
 def _known(schema: ToolSchema, word: str) -> bool:
     own = properties_of(schema)
     parts = [part for name in own for part in parts_of(name)]
-    parts += [p for one in own.values() for c in listed(one) for p in parts_of(as_text(c))]
-    return word in _SMALL or share([word], parts)
+    return word in _SMALL or share([word], [*parts, *_choices(schema)])
+
+
+def _choices(schema: ToolSchema) -> list[str]:
+    """The words of all choices."""
+    own = properties_of(schema).values()
+    return [part for one in own for c in listed(one) for part in parts_of(as_text(c))]
 
 
 def _written_as_calls(schema: ToolSchema, text: str) -> Iterator[Example]:
