@@ -327,6 +327,10 @@ def test_the_command_makes_shows_and_goes_on(tmp_path: Path) -> None:
     assert "still hold" in kept.stderr
 
 
+BEGUN = ("--domain", "A", "--items", "1", "--model", "scripted/honest", "--out", "x")
+NESTED = (*BEGUN, "--kind", "nestools")
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -361,6 +365,21 @@ def test_the_command_makes_shows_and_goes_on(tmp_path: Path) -> None:
             ("--model", "a/b", "--domain", "A", "--items", "1", "--out", "x", "--world", "real"),
             "takes its facts from SEEDS",
         ),
+        ((*BEGUN, "--checker", ""), "--checker is blank; give PROVIDER/MODEL"),
+        ((*BEGUN, "--direct-model", " "), "--direct-model is blank"),
+        ((*BEGUN, "--dry-run", "--estimate", "2"), "--dry-run asks nothing and --estimate makes"),
+        ((*BEGUN, "--cost-limit", "1"), "pass --price IN,OUT"),
+        (
+            (*BEGUN, "--price", "1,1", "--run-cost-limit", "1", "--checker", "scripted/honest"),
+            "pass --checker-price IN,OUT",
+        ),
+        (
+            (*BEGUN, "--price", "1,1", "--cost-limit", "1", "--direct-model", "openai/any",
+             "--direct-base-url", "http://127.0.0.1:9/v1"),
+            "pass --direct-price IN,OUT",
+        ),
+        ((*NESTED, "--direct-model", "openai/any"), "--direct-model is for --kind toolhop"),
+        ((*NESTED, "--cost-limit", "1"), "pass --price IN,OUT"),
     ],
 )  # fmt: skip
 def test_wrong_use_ends_with_a_message(
@@ -471,6 +490,27 @@ def test_a_cache_pays_for_nothing_twice_in_a_new_folder_and_gives_the_same_bytes
         # An item's own limit counts what its replies took, whoever paid.
         dear = settings("openai/any", **own, token_limit=3_000)
         assert made(tmp_path / "dear", dear, seeds).rejected == 1
+
+
+def test_what_a_cache_has_without_a_cost_costs_what_the_price_says(tmp_path: Path) -> None:
+    cache, seeds = tmp_path / "cache", two()[:1]
+    with LoopbackServer(constructing("honest")) as server:
+        own: dict[str, Any] = {"base_url": server.base_url, "cache": cache}
+        made(tmp_path / "first", settings("openai/any", **own), seeds)
+        assert books(tmp_path / "first")[0]["cost_usd"] is None
+        asked = server.requests
+        made(tmp_path / "again", settings("openai/any", **own, price="1,1"), seeds)
+        assert server.requests == asked
+    [book] = books(tmp_path / "again")
+    tokens = book["input_tokens"] + book["output_tokens"]
+    assert book["cost_usd"] == pytest.approx(tokens / 1_000_000)
+
+
+def test_limits_on_costs_of_a_folder_that_is_resumed_need_prices(tmp_path: Path) -> None:
+    out = str(tmp_path / "made")
+    folders.make(Path(out), settings("scripted/honest").model_dump(mode="json"), two()[:1])
+    done = construct_("--resume", out, "--run-cost-limit", "1")
+    assert (done.returncode, "pass --price IN,OUT" in done.stderr) == (2, True)
 
 
 def test_what_a_model_knows_without_tools_is_no_item_of_a_closed_world(tmp_path: Path) -> None:

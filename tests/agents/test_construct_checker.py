@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+import threading
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -91,7 +92,7 @@ def test_a_checker_is_asked_once_by_the_real_client_and_sees_question_and_docume
 
     folder = copied(plain, tmp_path / "made")
     with LoopbackServer(says) as server:
-        own = {"checker": "openai/reader", "checker_base_url": server.base_url}
+        own: dict[str, Any] = {"checker": "openai/reader", "checker_base_url": server.base_url}
         wanted = settings(**own, price="0,0", checker_price="1000000,0")
         assert made(folder, wanted).accepted == 1
         assert made(folder, wanted).accepted == 1
@@ -337,6 +338,28 @@ def test_limits_hold_for_what_the_checker_takes(plain: Path, tmp_path: Path) -> 
     ended = made(folder, settings(**CHECKED, price="1,1", cost_limit=1.0))
     assert ended.stopped_by == ""
     assert book(folder)["cost_usd"] is None
+
+
+def test_a_checker_that_never_answers_ends_the_session_with_its_name(
+    plain: Path, tmp_path: Path
+) -> None:
+    over = threading.Event()
+
+    def silent(request: Request) -> Reply:
+        over.wait(20)
+        return Reply("late")
+
+    folder = tmp_path / "made"
+    with LoopbackServer(silent) as server:
+        own = {"checker": "openai/silent", "checker_base_url": server.base_url}
+        wanted = settings(**own, timeout_s=0.2, max_retries=1)
+        folders.make(folder, wanted.model_dump(mode="json"), SEEDS)
+        shutil.copy(plain / LEDGER, folder)
+        ended = anyio.run(construct, folder, wanted)
+        over.set()
+    assert "openai/silent" in str(ended.fault)
+    assert "no reply within 0.2 s" in str(ended.fault)
+    assert "--timeout" in str(ended.fault)
 
 
 def test_what_is_planned_to_be_asked_counts_the_checker(tmp_path: Path) -> None:

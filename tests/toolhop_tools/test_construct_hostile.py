@@ -101,7 +101,11 @@ def test_json_that_is_read_in_two_ways_is_not_read(text: str) -> None:
 
 def test_a_key_stands_once_at_every_depth_and_no_value_is_nan() -> None:
     assert isinstance(GoldArguments.read('{"arguments": {"a": 1, "a": 2}}'), Problem)
-    assert isinstance(GoldArguments.read('{"arguments": {"a": NaN}}'), Problem)
+    for number in ("NaN", "1e999", "-1e999"):
+        found = GoldArguments.read(f'{{"arguments": {{"a": [{number}]}}}}')
+        assert isinstance(found, Problem)
+        assert number in found.message
+    assert not isinstance(GoldArguments.read('{"arguments": {"a": 1e300}}'), Problem)
     assert isinstance(GoldArguments.read('{"arguments": {"a": 1}}'), GoldArguments)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import json
+import math
 import re
 from collections.abc import Mapping
 from typing import Annotated, Literal, Self, TypeAlias
@@ -64,9 +65,16 @@ def _odd(text: str) -> str:
 
     texts: list[str] = []
     odd: list[str] = []
-    value = json.loads(text, object_pairs_hook=pairs, parse_constant=odd.append)
+
+    def number(written: str) -> float:
+        value = float(written)
+        if not math.isfinite(value):
+            odd.append(written)
+        return value
+
+    value = json.loads(text, object_pairs_hook=pairs, parse_constant=odd.append, parse_float=number)
     if odd:
-        return f"{odd[0]} is no number of JSON"
+        return f"{odd[0]} is no number that JSON can keep; write one that is finite"
     if twice:
         return f"the key {twice[0]!r} stands twice in an object"
     texts += [one for _, one in scalars(value) if isinstance(one, str)]

@@ -30,7 +30,7 @@ from toolhop_agents.construct.nested.session import NestSettings, construct_nest
 from toolhop_agents.construct.nested.session import read_seeds as read_nest_seeds
 from toolhop_agents.construct.session import Ended, opened
 from toolhop_agents.construct.session import construct as make
-from toolhop_agents.construct.settings import Settings
+from toolhop_agents.construct.settings import Settings, check_prices
 from toolhop_agents.models.cache import ResponseCache
 from toolhop_agents.models.prices import parse as parse_price
 from toolhop_agents.runs.signals import until_signal
@@ -54,7 +54,7 @@ TOGETHER_WITH = {"review": "FOLDER", "show": "FOLDER", "direct_model": "NAME", "
 ALONE = {"review": FLAGS, "show": ("item",)}
 """Flags that go with no others but these."""
 LIMITS = ("token_limit", "cost_limit", "run_token_limit", "run_cost_limit", "least_yield",
-          "at_a_time", "cache", "executor", "ray_address")  # fmt: skip
+          "at_a_time", "cache", "executor", "ray_address", "timeout_s", "max_retries")  # fmt: skip
 """What a session that resumes may change."""
 
 
@@ -121,6 +121,10 @@ LIMITS = ("token_limit", "cost_limit", "run_token_limit", "run_cost_limit", "lea
 @click.option("--base-url", help="Base URL of the model's API, if not its provider's.")
 @click.option("--temperature", type=click.FloatRange(0, 2), default=0.7)
 @click.option("--max-tokens", type=click.IntRange(1), help="Of one reply.")
+@click.option("--timeout", "timeout_s", type=click.FloatRange(0, min_open=True), default=120.0,
+              help="Seconds per request, of any model.")
+@click.option("--max-retries", type=click.IntRange(0), default=5,
+              help="Retries of a failed request.")
 @click.option("--price", metavar="IN,OUT[,CACHED]", help="USD per million tokens.")
 @click.option("--token-limit", type=click.IntRange(1), help="Tokens per item.")
 @click.option("--cost-limit", type=click.FloatRange(0, min_open=True), help="USD per item.")
@@ -187,7 +191,7 @@ def _given(ctx: click.Context, flags: dict[str, Any]) -> list[str]:
 
 
 def _flag(name: str) -> str:
-    own = {"seeds": "SEEDS", "as_json": "--json"}
+    own = {"seeds": "SEEDS", "as_json": "--json", "timeout_s": "--timeout"}
     return own.get(name) or "--" + name.replace("_", "-")
 
 
@@ -198,29 +202,45 @@ def _check(flags: dict[str, Any], given: Sequence[str]) -> None:
         UsageError: they cannot.
     """
     for name in given:
-        value = flags[name]
-        if isinstance(value, float) and not math.isfinite(value):
-            raise click.UsageError(f"{_flag(name)} is {value}; give a number")
-        if name.endswith("price"):
-            try:
-                parse_price(value)
-            except ValueError as error:
-                raise click.UsageError(f"{_flag(name)}: {error}") from None
-        if name.endswith("base_url") and "@" in urlsplit(value).netloc:
-            raise click.UsageError(
-                f"{_flag(name)} has a user in it that the folder would keep; give keys by the "
-                "provider's variable, such as OPENAI_API_KEY"
-            )
+        _check_value(name, flags[name])
     for name in given:
         for flag, others in TOGETHER.items():
             if name in others and not flags[flag]:
                 raise click.UsageError(
                     f"{_flag(name)} goes with {_flag(flag)} {TOGETHER_WITH[flag]}"
                 )
+    if flags["dry_run"] and flags["estimate"]:
+        raise click.UsageError(
+            "--dry-run asks nothing and --estimate makes items: give one of them"
+        )
     for flag, others in ALONE.items():
         odd = [name for name in given if name not in {flag, "as_json", *others}]
         if flags[flag] and odd:
             raise click.UsageError(f"{_flag(odd[0])} does not go with {_flag(flag)}")
+
+
+def _check_value(name: str, value: Any) -> None:  # noqa: ANN401 -- of many types
+    """See that the value of one flag can be kept.
+
+    Raises:
+        UsageError: it cannot.
+    """
+    if isinstance(value, float) and not math.isfinite(value):
+        raise click.UsageError(f"{_flag(name)} is {value}; give a number")
+    if name in {"checker", "direct_model"} and not value.strip():
+        raise click.UsageError(
+            f"{_flag(name)} is blank; give PROVIDER/MODEL, or leave it out for none"
+        )
+    if name.endswith("price"):
+        try:
+            parse_price(value)
+        except ValueError as error:
+            raise click.UsageError(f"{_flag(name)}: {error}") from None
+    if name.endswith("base_url") and "@" in urlsplit(value).netloc:
+        raise click.UsageError(
+            f"{_flag(name)} has a user in it that the folder would keep; give keys by the "
+            "provider's variable, such as OPENAI_API_KEY"
+        )
 
 
 def _show(flags: dict[str, Any]) -> None:
@@ -297,11 +317,13 @@ def _folder(ctx: click.Context, flags: dict[str, Any]) -> tuple[Path, Settings]:
         folder: Path = flags["out"]
         if flags["kind"] == NESTED:
             drafts, wanted = nested.begin(flags, given)
+            check_prices(wanted)
             anyio.run(nested.open_models, wanted)
             folders.make(folder, wanted.model_dump(mode="json"), drafts)
             return folder, wanted
         nested.refuse_own(flags, given)
         seeds, settings = _begin(flags)
+        check_prices(settings)
         anyio.run(_open, settings)  # before there is a folder
         folders.make(folder, settings.model_dump(mode="json"), seeds)
         return folder, settings
@@ -316,7 +338,7 @@ def _folder(ctx: click.Context, flags: dict[str, Any]) -> tuple[Path, Settings]:
         changed["cache"] = flags["cache"].resolve()
     shape = NestSettings if kept.get("kind") == NESTED else Settings
     try:
-        return flags["resume"], shape.model_validate({**kept, **changed})
+        settings = shape.model_validate({**kept, **changed})
     except ValidationError as error:
         first = error.errors(include_url=False, include_context=False, include_input=False)[0]
         where = ".".join(map(str, first["loc"]))
@@ -324,6 +346,8 @@ def _folder(ctx: click.Context, flags: dict[str, Any]) -> tuple[Path, Settings]:
             f"{flags['resume']}/{folders.SETTINGS}: {where}: {first['msg']}\n"
             "  fix: put back what it was begun with, or begin another folder"
         ) from None
+    check_prices(settings)
+    return flags["resume"], settings
 
 
 def _run(folder: Path, settings: Settings, most: int | None) -> tuple[Ended, bool]:

@@ -32,6 +32,7 @@ OWN = ("from_items", "pool", "certificates", "depth", "width", "structure", "edg
 """Flags that only nested tasks have."""
 UNUSED = (
     "seeds", "world", "hops", "examples", "official_safe", "executor", "ray_address",
+    "direct_model", "direct_samples", "direct_base_url", "direct_price",
 )  # fmt: skip
 """Flags that only items with hops have."""
 FLAGS = {Way.CODE: "--domain", Way.ITEM: "--from", Way.POOL: "--pool"}

@@ -10,6 +10,8 @@ from typing import Any
 from toolhop_agents.construct.ledger import StepLedger, key_of
 from toolhop_agents.models.base import Model
 from toolhop_agents.models.cache import SECRET, ResponseCache
+from toolhop_agents.models.exchange import priced
+from toolhop_agents.models.prices import Price
 from toolhop_agents.models.wire import messages_to_wire, sendable
 from toolhop_agents.runs.ledger import Ledger as Spending
 from toolhop_agents.runs.ledger import RunLimitReached
@@ -46,6 +48,8 @@ class Asker:
     item_limits: ItemLimits = field(default_factory=ItemLimits)
     cache: ResponseCache | None = None
     """Replies of other folders too, under the ledger's keys."""
+    price: Price | None = None
+    """Of a reply in the cache that was asked for where no price was known."""
 
     async def ask(
         self, seed: Seed, place: Place, number: int, prompt: str, messages: Sequence[Message]
@@ -73,7 +77,10 @@ class Asker:
         if row is None:
             self._check(seed)
             reply = self.cache.get(key) if self.cache else None
-            reply = reply or await self._fresh(key, messages)
+            if reply is None:
+                reply = await self._fresh(key, messages)
+            else:
+                reply = replace(reply, usage=priced(reply.usage, self.price))
             row = self.ledger.add("reply", key, _row(seed, place, number, prompt, reply))
             self.spending.add_spent(spent_on([reply]))
         return str(row["text"])

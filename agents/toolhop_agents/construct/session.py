@@ -17,12 +17,12 @@ from toolhop_agents.construct.context import Context
 from toolhop_agents.construct.direct import DirectCheck
 from toolhop_agents.construct.item import Accepted, ItemBuilder, of_books
 from toolhop_agents.construct.ledger import StepLedger, key_of
-from toolhop_agents.construct.settings import Settings
+from toolhop_agents.construct.settings import Settings, price_of
 from toolhop_agents.construct.workshop import Tools, Workshop, workshop
+from toolhop_agents.models import prices
 from toolhop_agents.models.base import Model
 from toolhop_agents.models.cache import ResponseCache
 from toolhop_agents.models.clients import open_model
-from toolhop_agents.models.prices import parse as parse_price
 from toolhop_agents.models.rate import Connections
 from toolhop_agents.models.reach import reach
 from toolhop_agents.runs.ledger import Ledger as Spending
@@ -107,7 +107,7 @@ async def opened(settings: Settings) -> AsyncIterator[Model]:
     Raises:
         NoSuchModel, NoKey, ModelFault, UnknownPrice: it cannot be asked as given.
     """
-    price = parse_price(settings.price) if settings.price else None
+    price = prices.parse(settings.price) if settings.price else None
     if settings.model.startswith(PREFIX):
         name = settings.model.removeprefix(PREFIX)
         yield ScriptedConstructor(settings.model, script(name), price)
@@ -119,6 +119,8 @@ async def opened(settings: Settings) -> AsyncIterator[Model]:
         base_url=settings.base_url,
         temperature=settings.temperature,
         max_tokens=settings.max_tokens,
+        timeout_s=settings.timeout_s,
+        max_retries=settings.max_retries,
         connections=Connections(settings.at_a_time),
         price=price,
     ) as client:
@@ -202,7 +204,9 @@ class Session:
         model = await stack.enter_async_context(opened(settings))
         limits = ItemLimits(settings.token_limit, settings.cost_limit)
         cache = ResponseCache.open(settings.cache) if settings.cache else None
-        return Asker(model, settings.asked_with, self.ledger, spending, limits, cache)
+        return Asker(
+            model, settings.asked_with, self.ledger, spending, limits, cache, price_of(settings)
+        )
 
     async def checker(self, stack: AsyncExitStack, asker: Asker) -> Asker | None:
         """The model that reads what was made; its replies are in the same ledger and budget."""
@@ -210,7 +214,7 @@ class Session:
         if wanted is None:
             return None
         model = await stack.enter_async_context(opened(wanted))
-        return replace(asker, model=model, settings=wanted.asked_with)
+        return replace(asker, model=model, settings=wanted.asked_with, price=price_of(wanted))
 
     async def _direct(self, stack: AsyncExitStack, asker: Asker) -> DirectCheck | None:
         wanted = self.settings.of_direct()
@@ -218,9 +222,8 @@ class Session:
             return None
         if not wanted.model.startswith(PREFIX):
             model = await stack.enter_async_context(opened(wanted))
-            asker = replace(
-                asker, model=model, settings={**asker.settings, "base_url": wanted.base_url}
-            )
+            own = {**asker.settings, "base_url": wanted.base_url}
+            asker = replace(asker, model=model, settings=own, price=price_of(wanted))
         return DirectCheck(wanted.model, asker, wanted.direct_samples)
 
     async def workshop(self, stack: AsyncExitStack) -> Workshop:

@@ -7,6 +7,9 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from toolhop_agents.models import prices
+from toolhop_agents.models.prices import Price
+from toolhop_agents.scripted.constructor.model import PREFIX
 from toolhop_sandbox.choose import Kind
 from toolhop_sandbox.outcome import JSON
 from toolhop_tools.properties.check import EXAMPLES
@@ -48,6 +51,9 @@ class Settings(BaseModel):
     cost_limit: float | None = None
     run_token_limit: int | None = None
     run_cost_limit: float | None = None
+    timeout_s: float = 120.0
+    """Of one request, in seconds."""
+    max_retries: int = 5
     at_a_time: int = 2
     executor: Literal["local", "ray"] = "local"
     """Where tools are verified; the model is asked by this process."""
@@ -75,3 +81,29 @@ class Settings(BaseModel):
             "max_tokens": self.max_tokens,
             "base_url": self.base_url,
         }
+
+
+def check_prices(settings: Settings) -> None:
+    """See that a limit on costs can be kept: of each model that is asked, the price is known.
+
+    Raises:
+        UnknownPrice: of one it is not.
+    """
+    if settings.run_cost_limit is None and settings.cost_limit is None:
+        return
+    asked = {
+        "--price": settings if settings.model else None,
+        "--checker-price": settings.of_checker(),
+        "--direct-price": settings.of_direct(),
+    }
+    for flag, one in asked.items():
+        if one is None or (flag == "--direct-price" and one.model.startswith(PREFIX)):
+            continue  # nobody is asked, or no tokens are used
+        prices.check(one.model, one.base_url, one.price, flag=flag)
+
+
+def price_of(settings: Settings) -> Price | None:
+    """What the model's tokens cost; None where nothing tells."""
+    if settings.price:
+        return prices.parse(settings.price)
+    return prices.listed(settings.model, settings.base_url)

@@ -80,8 +80,8 @@ class UnknownPrice(Exception):
     """A limit on costs is asked for, and nothing tells what the model costs."""
 
 
-def check(model: str, base_url: str | None, price: str | None) -> None:
-    """See that the costs of a model are known.
+def check(model: str, base_url: str | None, price: str | None, *, flag: str = "--price") -> None:
+    """See that the costs of a model are known; `flag` gives its price.
 
     Raises:
         UnknownPrice: neither `price` nor the table tells.
@@ -90,7 +90,7 @@ def check(model: str, base_url: str | None, price: str | None) -> None:
         raise UnknownPrice(
             f"a limit on costs is asked for, and no price is known for {model}"
             + (f" at {base_url}" if base_url else "")
-            + "\n  fix: pass --price IN,OUT (USD for a million tokens), or leave the limit out"
+            + f"\n  fix: pass {flag} IN,OUT (USD for a million tokens), or leave the limit out"
         )
 
 
