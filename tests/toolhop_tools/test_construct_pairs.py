@@ -72,6 +72,9 @@ RIGHT: list[tuple[str, str, str, dict[str, JSON] | str]] = [
      "Divides one number by another and discards the fraction.", NUMBERS),
     ("What remains of 12 after dividing by 5?", "modulo", "Gives the remainder of a division.",
      NUMBERS),
+    ("What is the square of 12?", "power", "Raises a base to an exponent.", {"a": 12, "b": 2}),
+    ("What is the least common multiple of 12 and 5?", "lcm",
+     "Finds the least common multiple of two numbers.", NUMBERS),
     ("What is the sum of 12 and 5?", "add_up", "Adds two numbers.", NUMBERS),
 ]  # fmt: skip
 

@@ -188,6 +188,8 @@ def misnamed(document: ToolSchema, question: str) -> Iterator[str]:
     said = [one for one in words(text) if len(one) > SHORT and one not in _SMALL]
     own = [one for one in _parts(document.name) if one not in _GLUE]
     begun = any(one.startswith(word) or word.startswith(one) for one in own for word in said)
+    initials = "".join(one[0] for one in words(text))
+    begun = begun or any(one in initials for one in own)
     meant = not senses(" ".join(own)).keys().isdisjoint(spoken(text))
     if own and not begun and not meant and not share(own, said) and not like(own, said):
         yield (

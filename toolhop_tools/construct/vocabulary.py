@@ -23,7 +23,7 @@ SENSES: Mapping[str, str] = {
     "difference": r"differ|differs|differences?|subtract\w*|minus|fewer",
     "quotient": r"quotients?|divid\w+|division|ratio|remainder|modulo|mod|half|halves|halved",
     "average": r"averag\w+|median",
-    "power": r"squared|squares|cubes|cubed?|factorial|exponent\w*|power|powers",
+    "power": r"square|squared|squares|cubes|cubed?|factorial|exponent\w*|power|powers",
     "multiple": r"twice|doubled?|half|halves|halved|tripled?|thrice|quarter|quarters",
     "percent": r"percent\w*",
     "rounded": r"rounded|rounding|truncat\w+|decimals",
@@ -87,7 +87,8 @@ _ANSWERS: Mapping[str, str] = {
     "sum": r"\+", "difference": r"\b(?:left over|remains?|less)\b| - ", "average": r"\bmean\b",
     "percent": r"%|\bshare\b|\bproportion\b", "after": r"\bnext\b",
     "former": r"\b(?:ex-|once|old)\b", "neighbour": r"\bborder\w*|\badjoin\w*|\bnext to\b",
-    "first": r"\b(?:opening|debut|premiere\w*|leading)\b", "last": r"\b(?:recent|closing)\b",
+    "least": r"\bfrom (?:which|what)\b|\blower limit\b", "most": r"\bup to\b|\bupper limit\b",
+    "first": r"\b(?:opening|debut|premiere\w*|leading)\b", "last": r"\b(?:recent|closing|ends?)\b",
     "rounded": r"\b(?:drop|discard|cut|ignor|remov)\w* (?:off )?(?:the |any )?(?:fraction|decimal)"
     r"|\b(?:floor|ceil\w*|integer (?:part|division|quotient)|nearest)\b",
     "backwards": r"\bflip\w*|\b(?:from the|from|end) (?:end|last) ?(?:to|$)|\blast to first\b"
@@ -107,8 +108,8 @@ _ANSWERS: Mapping[str, str] = {
 _OPERAND = frozenset(
     words(
         "sum sums total totals product products difference differences division ratio remainder "
-        "power powers squares cubes cube prime odd unique distinct duplicate repeated half halves "
-        "double quarter quarters together combined altogether addition fewer"
+        "power powers square squares cubes cube prime odd unique distinct duplicate repeated half "
+        "halves double quarter quarters together combined altogether addition fewer"
     )
 )
 """Words that are operations on numbers, and nouns or adjectives of anything else."""
@@ -120,6 +121,7 @@ _SET = re.compile(
     r"\b(?:best|most)[- ](?:well[- ])?(?:known|famous|likely|often|commonly|notable|notably)\b"
     r"|\b(?:at (?:the )?(?:most|least)|most of|top of|prime ministers?|per second"
     r"|half[- ](?:life|lives)|half[- ](?:brother|sister)s?|named after"
+    r"|square (?:(?:kilo|centi|milli)?met(?:re|er)s?|miles?|feet|foot|inch(?:es)?|yards?)"
     r"|(?:first|last|family|given|christian) names?"
     r"|not only|whether or not|first (?:lady|class|aid)|third part(?:y|ies)"
     r"|how many (?:\w+ )?(?:minutes|hours|days|weeks|months|years) (?:before|after))\b"

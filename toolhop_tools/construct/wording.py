@@ -36,7 +36,8 @@ _ASKED_FOR = frozenset(
 _NUMBERS: Mapping[str, str] = {
     "first": "1", "second": "2", "third": "3", "fourth": "4", "fifth": "5", "sixth": "6",
     "seventh": "7", "eighth": "8", "ninth": "9", "tenth": "10", "binary": "2", "octal": "8",
-    "hexadecimal": "16", "hex": "16", "twice": "2", "double": "2", "half": "2", "thrice": "3",
+    "hexadecimal": "16", "hex": "16", "twice": "2", "square": "2", "squared": "2", "cube": "3",
+    "cubed": "3", "double": "2", "half": "2", "thrice": "3",
     "triple": "3", "quarter": "4", "zero": "0", "two": "2", "three": "3", "four": "4", "five": "5",
 }  # fmt: skip
 
