@@ -143,3 +143,21 @@ def test_a_question_may_say_what_its_hops_ask_in_other_forms(
 ) -> None:
     failed = question_findings(question, (), plan).failed
     assert not failed & {"words-of-each-hop", "same-operations"} if holds else failed
+
+
+@pytest.mark.parametrize(
+    ("choices", "passes"), [(["atomic_number", "mass"], True), (["mass"], False)]
+)
+def test_what_is_asked_may_be_a_choice_of_the_schema(choices: list[JSON], passes: bool) -> None:
+    reply = NewTool.model_validate({
+        "analysis": "", "kind": "lookup",
+        "tool": {"name": "element_facts", "description": "Returns a fact of an element.",
+                 "parameters": {"type": "object", "additionalProperties": False,
+                                "required": ["element", "fact"], "properties": {
+                     "element": {"type": "string", "description": "Which element."},
+                     "fact": {"type": "string", "enum": choices, "description": "Which fact."}}}},
+        "arguments": {"element": "Velmorium", "fact": choices[0]},
+    })  # fmt: skip
+    findings = document_findings(reply, "What is the atomic number of Velmorium?", [], [])
+    refused = {"says-what-is-asked", "every-word-known"}
+    assert findings.failed == (set() if passes else refused)

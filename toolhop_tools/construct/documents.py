@@ -226,8 +226,7 @@ def content(question: str) -> set[str]:
 def _unlike(document: ToolDocument, question: str, answers: Sequence[str]) -> Iterator[str]:
     """A sub-question that says nothing of what the tool does."""
     asked = content(question) - {word for answer in answers for word in words(answer)}
-    notes = " ".join(f"{name} {own}" for name, own in _described(document).items())
-    said = " ".join((document.name, document.description, notes)).replace("_", " ")
+    said = all_said(schema_of(document), {})
     known = {*words(said)} - _EMPTY
     meant = not senses(plain(question)).keys().isdisjoint(spoken(said))
     if not meant and not share(asked, known) and not like(asked, known):
