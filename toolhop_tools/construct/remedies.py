@@ -95,7 +95,7 @@ class Proving:
         return name in self.first and not references(as_text(self.first[name]))
 
     def _to_tell_apart(self, proof: HopProof) -> str:
-        """What to write so that two calls are told apart; empty where a later stage set them so."""
+        """What to write so that one call alone is meant; empty where a later stage set them so."""
         seen = [one.arguments for one in proof.evidence]
         others = [one for one in seen if one != self.gold]
         if proof.verdict is not HopVerdict.AMBIGUOUS or self.gold not in seen or not others:

@@ -50,7 +50,7 @@ FEW = 5
 """Calls with other numbers that have to be made before all of them failing says something."""
 TOLD_CHARS = 600
 MOST = 4
-"""Broken promises that a repair is told of at a time."""
+"""Broken promises that one repair prompt lists."""
 AS_PROMISED = "as-promised"
 """The check of a document by calls: a repair may change either."""
 

@@ -134,9 +134,9 @@ class WholeSchema(JSONSchema):
     items: WholeSchema | None = None
     # mypy: a dict's or list's type may not be narrower than in the class above, as somebody could
     # put a plain schema in; these are read alone. The names are JSON Schema's.
-    properties: dict[str, WholeSchema] | None = None  # type: ignore[assignment] # read alone
+    properties: dict[str, WholeSchema] | None = None  # type: ignore[assignment] # narrower than Inspect's, and only read
     additionalProperties: WholeSchema | bool | None = None  # noqa: N815 -- JSON Schema's name
-    anyOf: list[WholeSchema] | None = None  # type: ignore[assignment] # noqa: N815 -- as above
+    anyOf: list[WholeSchema] | None = None  # type: ignore[assignment] # noqa: N815 -- narrower, only read; JSON Schema's name
 
 
 class WholeParams(ToolParams):
@@ -145,7 +145,7 @@ class WholeParams(ToolParams):
     model_config = ConfigDict(extra="allow")
 
     # Narrower than Inspect's own field, as in `WholeSchema`, and read alone as well.
-    properties: dict[str, WholeSchema] = Field(default_factory=dict)  # type: ignore[assignment] # as said
+    properties: dict[str, WholeSchema] = Field(default_factory=dict)  # type: ignore[assignment] # narrower than Inspect's, and only read
     additionalProperties: WholeSchema | bool | None = None  # noqa: N815 -- JSON Schema's name
 
 

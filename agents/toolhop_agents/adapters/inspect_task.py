@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 import anyio
 from anyio.from_thread import start_blocking_portal
 from inspect_ai import Task, task
-from inspect_ai._util.error import PrerequisiteError
+from inspect_ai._util.error import PrerequisiteError  # it has no public name
 from inspect_ai.dataset import MemoryDataset, Sample
 from inspect_ai.scorer import (
     Metric,

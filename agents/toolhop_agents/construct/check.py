@@ -216,7 +216,7 @@ def _at_first(step: Mapping[str, Any]) -> bool:
 
 
 def _of_hop(item: Item, number: int, question: str, read: Read) -> tuple[str, Place]:
-    """What the hop of a sub-question that is read otherwise is told, and at which stage.
+    """The finding for a hop whose sub-question is read otherwise, and the stage that repairs it.
 
     The stage that refines a tool does not know its sub-question.
     """
