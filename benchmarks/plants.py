@@ -10,11 +10,11 @@ from dataclasses import dataclass, replace
 from toolhop_sandbox.base import Program
 from toolhop_sandbox.outcome import JSON
 from toolhop_tools.answers import plain_number, same_answer
-from toolhop_tools.certify.conditions import Kind, answers
+from toolhop_tools.certify.answering import Kind, values
 from toolhop_tools.certify.model import HopProof
 from toolhop_tools.certify.prove import asked
 from toolhop_tools.model import Hop, Item
-from toolhop_tools.reading import read_result
+from toolhop_tools.reading import Path, read_result
 from toolhop_tools.words import scalars
 
 
@@ -79,12 +79,18 @@ class Spot:
         return replace(self.hop, tool=made)
 
 
+def _answers(kind: Kind, value: JSON, arguments: dict[str, JSON]) -> list[tuple[Path, str]]:
+    """What a result could be taken to answer, of one kind."""
+    found = values(value, arguments)
+    return [(answer.path, answer.text) for answer in found if Kind.of(answer.text) is kind]
+
+
 def _answer(spot: Spot, arguments: dict[str, JSON]) -> Iterator[str]:
     """What another call of the hop's tool answers, where the gold's answer stood."""
     value, reading = spot.call(arguments), spot.proof.reading
     if value is None or reading is None:
         return
-    found = dict(answers(spot.kind, value, arguments))
+    found = dict(_answers(spot.kind, value, arguments))
     text = found.get(reading.path, next(iter(found.values()), ""))
     if spot.hop.answer.casefold() not in text.casefold():
         yield text
@@ -128,7 +134,7 @@ def _listed(schema: Mapping[str, JSON]) -> list[JSON]:
 def another_leaf(spot: Spot) -> Iterator[Hop]:
     """Another field or element of the right result."""
     value = read_result(spot.proof.result or "null")
-    for _, text in answers(spot.kind, value, spot.arguments):
+    for _, text in _answers(spot.kind, value, spot.arguments):
         if spot.hop.answer.casefold() not in text.casefold():
             yield from spot.gold(text)
 

@@ -38,7 +38,7 @@ WITHIN_AGENTS = (
     {"cluster"},
     {"scripted"},
     {"react"},
-    {"approval", "benchmarks", "judge", "simulator"},
+    {"approval", "benchmarks", "blind", "judge", "simulator"},
     {"runs"},
     {"ablate", "compare", "construct", "environment", "export", "serve", "play"},
     {"adapters"},
@@ -91,7 +91,7 @@ def test_both_forms_of_an_import_are_seen(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("layer", ORDER)
 def test_layer_imports_only_earlier_layers(layer: str) -> None:
-    later = {*ORDER[ORDER.index(layer) + 1 :], "tests", "benchmarks"}
+    later = {*ORDER[ORDER.index(layer) + 1 :], "tests", "benchmarks", "studies"}
     files = list((ROOMS[layer] / layer).rglob("*.py"))
     wrong = {str(path): imported(path) & later for path in files}
     assert files

@@ -29,11 +29,15 @@ def undeclared(schema: Mapping[str, JSON], arguments: Mapping[str, JSON]) -> lis
     return [key for key in arguments if key not in known]
 
 
+def described(schema: Mapping[str, JSON]) -> dict[str, JSON]:
+    """The schemas of an object's properties, by name."""
+    properties = schema.get("properties")
+    return properties if isinstance(properties, dict) else {}
+
+
 def declared(schema: Mapping[str, JSON]) -> list[str]:
     """Names that the schema knows; some schemas require what they do not describe."""
-    properties = schema.get("properties")
-    names = list(properties) if isinstance(properties, dict) else []
-    return list(dict.fromkeys(names + required(schema)))
+    return list(dict.fromkeys([*described(schema), *required(schema)]))
 
 
 def required(schema: Mapping[str, JSON]) -> list[str]:

@@ -13,8 +13,9 @@ import yaml  # type: ignore[import-untyped]
 from tests.agents import command
 from tests.agents.made_folder import write_folder
 from toolhop_agents.card.collect import collect
-from toolhop_agents.card.page import Card, Section, Table, licence_lines, markdown
+from toolhop_agents.card.page import Card, Section, Table, hub_licence, markdown
 from toolhop_agents.construct import folder as folders
+from toolhop_agents.construct.ledger import StepLedger
 from toolhop_agents.construct.reviews import add
 from toolhop_sandbox.outcome import JSON
 from toolhop_tools.construct.accept import Criterion, Judged
@@ -68,7 +69,7 @@ def test_a_made_folder_is_counted_whole(tmp_path: Path) -> None:
     assert table(card, "Criteria", "criterion")["proven"] == (str(VERSION), "2 of 2")
     assert table(card, "Proofs", "what")["items proven, of all"][0].startswith("2 of 2")
     assert table(card, "Families", "what")["items of the largest"] == ("2",)
-    assert table(card, "Reviews", "what")["left out of an export"] == ("1",)
+    assert table(card, "Reviews", "what")["left out of an export"] == ("1 of 2",)
     [pair] = table(card, "Reviews", "who").values()
     assert (pair[0], pair[3]) == ("1", "1")
     limits = text(card, "Known limits")
@@ -93,33 +94,91 @@ def test_what_was_asked_of_a_model_without_tools_is_summed(tmp_path: Path) -> No
     assert "none was asked" in text(collect(str(tmp_path)), "Criteria")
     for row, right in zip(rows, (1, 0, 0), strict=False):
         figure: dict[str, JSON] = {"model": "a_b", "asked": 4, "right": right, "share": right / 4}
-        row["criteria"].append(Judged(Criterion.DIRECT, not right, figure).to_json())
+        judged = Judged(Criterion.PROVEN, not right, figure).to_json()
+        row["criteria"].append({**judged, "criterion": "closed-book"})
     folders.write_lines(tmp_path / folders.BOOKS, rows)
     assert r"Without tools a\_b is right in 1 of 12, 8.3 %" in text(
         collect(str(tmp_path)), "Criteria"
     )
 
 
-def test_what_another_model_read_is_counted_over_all_that_it_was_shown(tmp_path: Path) -> None:
-    write_folder(tmp_path)
-    rows = folders.read_books(tmp_path)
+def test_what_blind_readers_read_is_counted_over_all_that_they_were_shown(tmp_path: Path) -> None:
+    item = replace(builtin().by_id["geography-1"], extra={"reading": "read"})
+    write_folder(tmp_path, (item, builtin().by_id["geography-3"]))
     assert "none was asked" in text(collect(str(tmp_path)), "Criteria")
-    for row, why, at_first in zip(
-        rows, ("", "", "", "no"), (True, False, True, False), strict=True
-    ):
-        figure: dict[str, JSON] = {"model": "a_b", "agreed_at_first": at_first}
-        figure |= {"why": why} if why else {}
-        row["criteria"].append(Judged(Criterion.REBUILT, not why, figure).to_json())
-        row |= {"refused": True} if why else {}
+    rows = folders.read_books(tmp_path)
+    for row, agree in zip(rows, (3, 2, 0), strict=True):
+        ballots: list[JSON] = [
+            {"model": "a_b" if n else "c", "sample": n, "vote": "agrees" if n < agree else "luck"}
+            for n in range(3)
+        ]
+        judged = Judged(Criterion.PROVEN, agree > 1, {"ballots": ballots}).to_json()
+        row["criteria"] = [{**judged, "criterion": "read"}]
+        row["refused"] = agree == 0
     folders.write_lines(tmp_path / folders.BOOKS, rows)
-    path = tmp_path / folders.SETTINGS
-    path.write_text(json.dumps({**json.loads(path.read_text()), "checker": "a_b"}))
     card = collect(str(tmp_path))
-    assert r"a\_b planned the calls" in text(card, "Criteria")
-    assert "at first in 2 of 4, 50.0 %" in text(card, "Criteria")
-    assert "in the end in 3 of 4, 75.0 %" in text(card, "Criteria")
-    assert "left out (1)" in text(card, "Known limits")
-    assert table(card, "Criteria", "criterion")["rebuilt"] == (str(VERSION), "3 of 3")
+    read = table(card, "Criteria", "what")
+    assert read["blind readers"] == ("a_b, c",)
+    # Phi of the three pairs: 1, 0.5 and 0.5.
+    assert read["what they are worth"][0].startswith("effective readers: 1.3 (3 votes")
+    through = read["votes that came to the answer through every hop"][0]
+    assert through.startswith("5 of 9, 55.6 %")
+    assert read["items read as meant"][0].startswith("2 of 3, 66.7 %")
+    assert table(card, "Criteria", "criterion")["read"] == (str(VERSION), "2 of 2")
+    read = table(card, "Proofs", "by blind readers")
+    assert read == {"read": ("1",), "disputed": ("0",), "unread": ("1",)}
+    limits = text(card, "Known limits")
+    assert "1 of 2 items are `unread`" in limits
+    assert "left out (1)" in limits
+
+
+def test_documents_are_counted_before_and_after_refining(tmp_path: Path) -> None:
+    folder = tmp_path / "made"
+    item = builtin().by_id["geography-1"]
+    write_folder(folder, (item,))
+    assert "Refinement" not in {one.title for one in collect(str(folder)).sections}
+    ledger = StepLedger(folder)
+    parameters = {"x": {"type": "string"}, "y": {"type": "array"}, "z": {"type": "string"}}
+    for number, (stage, description, names) in enumerate((
+        ("tool", "left", "xyz"), ("tool", "d" * 10, "xy"), ("refine", "d" * 30, "xyz"),
+    )):  # fmt: skip
+        schema = {"properties": {name: parameters[name] for name in names}, "required": ["x"]}
+        reply = {"tool": {"name": "t", "description": description, "parameters": schema}}
+        row: dict[str, Any] = {
+            "item": item.id, "stage": stage, "hop": 1, "usage": {}, "retries": 0, "model": "m",
+            "text": f"```json\n{json.dumps(reply)}\n```",
+        }  # fmt: skip
+        ledger.add("reply", f"{number}", row)
+        ledger.add("reply", f"lost {number}", {**row, "item": "lost-1"})
+    ledger.close()
+    card = collect(str(folder))
+    assert table(card, "Refinement", "what") == {
+        "tools": ("1", "1"),
+        "characters of the description, mean": ("10.0", "30.0"),
+        "parameters a tool, mean": ("2.0", "3.0"),
+        "tools with 2 parameters": ("1", "0"),
+        "parameters of type string": ("1", "2"),
+        "parameters of type array": ("1", "1"),
+        "required parameters a tool, mean": ("1.0", "1.0"),
+        "tools with 1 required parameters": ("1", "1"),
+        "required parameters of type string": ("1", "1"),
+        "tools with 3 parameters": ("0", "1"),
+    }
+
+
+def test_sets_as_toolbehonest_have_its_table_1(tmp_path: Path) -> None:
+    row = {
+        "subtask": "os", "task": "abcd", "tools": "1. A: a\n2. B: b", "planning_tools": ["A", "B"],
+        "unsolvable_task": "ab", "unsolvable_tools": "1. A: a",
+        "planning_tools_unsolvable": ["A", "UnsolvableQuery", "Finish"],
+    }  # fmt: skip
+    path = tmp_path / "made_en.json"
+    path.write_text(json.dumps([row]), encoding="utf-8")
+    card = collect(f"toolbehonest:{path}")
+    rows = table(card, "Sizes", "subtask")
+    assert rows["os"] == ("PT", "1", "1", "3.0", "1.5", "2.0", "1.0")
+    assert rows["overall"][1:] == rows["os"][1:]
+    assert rows["web"] == ("PT", "0", "0", *["not known"] * 4)
 
 
 def test_of_other_data_it_says_what_is_not_known(tmp_path: Path) -> None:
@@ -153,18 +212,18 @@ def test_foreign_text_is_no_markup() -> None:
 
 
 @pytest.mark.parametrize(
-    ("given", "lines"),
+    ("given", "head"),
     [
-        ([], ["license: unknown"]),
-        (["own"], ["license: unknown"]),
-        (["Apache 2.0"], ['license: "apache-2.0"']),
-        (["Apache-2.0"], ['license: "apache-2.0"']),
-        (["MIT", "CC BY 4.0"], ['license: ["mit", "cc-by-4.0"]']),
-        (["MIT", "mine"], ["license: other", 'license_name: "MIT, mine"']),
+        ([], {"license": "unknown"}),
+        (["own"], {"license": "unknown"}),
+        (["Apache 2.0"], {"license": "apache-2.0"}),
+        (["Apache-2.0"], {"license": "apache-2.0"}),
+        (["MIT", "CC BY 4.0"], {"license": ["mit", "cc-by-4.0"]}),
+        (["MIT", "mine"], {"license": "other", "license_name": "MIT, mine"}),
     ],
 )
-def test_licences_have_the_names_of_the_hub(given: list[str], lines: list[str]) -> None:
-    assert [*licence_lines(given)] == lines
+def test_licences_have_the_names_of_the_hub(given: list[str], head: dict[str, JSON]) -> None:
+    assert hub_licence(given) == head
 
 
 def test_the_command_writes_a_file_once(tmp_path: Path) -> None:

@@ -138,6 +138,20 @@ def test_a_label_that_was_changed_is_refused_and_nothing_written(
     assert not (tmp_path / "out").exists()
 
 
+def test_of_each_subtask_the_most_varied_rows_are_kept(
+    source: Path, written: Path, tmp_path: Path
+) -> None:
+    export(source, "toolbehonest", tmp_path / "out", "--most-varied", "1")
+    kept, rows = (
+        [row["subtask"] for row in json.loads((home / "made_en.json").read_text())]
+        for home in (tmp_path / "out", written / "toolbehonest")
+    )
+    assert kept == [*dict.fromkeys(rows)]
+    assert len(rows) > len(kept)
+    said = export(source, "relytoolbench", tmp_path / "x", "--most-varied", "1", code=2)
+    assert "goes with --as toolbehonest" in said
+
+
 def test_items_that_give_no_row_are_refused(source: Path, tmp_path: Path) -> None:
     few = tmp_path / "few.jsonl"
     few.write_text(next(row for row in source.read_text().splitlines() if "~reserve" in row))

@@ -22,7 +22,7 @@ INTO = "missing-tool,broken-tool,flaky-tool"
 def certificates(tmp_path_factory: pytest.TempPathFactory) -> str:
     path = tmp_path_factory.mktemp("certificates") / "c.jsonl"
     done = command.toolhop(
-        "certify", "builtin", "--sandbox", "process", "--sample-id", "music-1", "--sample-id",
+        "certify", "builtin", "--sandbox", "process", "--sample-id", "film-1", "--sample-id",
         "zoology-1", "--out", str(path),
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
@@ -31,7 +31,7 @@ def certificates(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 def perturb(certificates: str, out: Path, *more: str, into: str = INTO) -> Any:  # noqa: ANN401
     return command.toolhop(
-        "perturb", "builtin", "--sandbox", "process", "--sample-id", "music-1",
+        "perturb", "builtin", "--sandbox", "process", "--sample-id", "film-1",
         "--certificates", certificates, "--into", into, "--out", str(out), *more,
     )  # fmt: skip
 
@@ -82,7 +82,7 @@ def test_balanced_files_have_as_many_of_each(certificates: str, tmp_path: Path) 
 def test_the_data_commands_read_the_file(made: Path) -> None:
     listed = command.toolhop("data", "list", "--data", str(made), "--json")
     assert len(json.loads(listed.stdout)) == 5
-    shown = command.toolhop("data", "show", "music-1~missing-tool", "--data", str(made))
+    shown = command.toolhop("data", "show", "film-1~missing-tool", "--data", str(made))
     assert shown.returncode == 0
     assert "missing-tool" in shown.stdout
     checked = command.toolhop("data", "validate", str(made), "--strict")
@@ -108,7 +108,7 @@ def test_an_item_without_a_certificate_is_named_as_the_reason(
     certificates: str, tmp_path: Path
 ) -> None:
     done = command.toolhop(
-        "perturb", "builtin", "--sample-id", "film-1", "--certificates", certificates,
+        "perturb", "builtin", "--sample-id", "music-1", "--certificates", certificates,
         "--into", INTO, "--out", str(tmp_path / "made.jsonl"),
     )  # fmt: skip
     assert done.returncode == 2

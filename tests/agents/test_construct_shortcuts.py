@@ -10,11 +10,11 @@ import pytest
 from tests.inline import inlined
 from tests.toolhop_tools.certifying import BASIS
 from toolhop_agents.construct.context import Context
-from toolhop_agents.construct.hop import Built
 from toolhop_agents.construct.proof import Proof
+from toolhop_agents.construct.table import Built
 from toolhop_sandbox.choose import open_sandbox
 from toolhop_sandbox.outcome import JSON
-from toolhop_tools.construct.replies import GoldArguments, LookedUp, NewTool, Records
+from toolhop_tools.construct.replies import GoldArguments, LookedUp, Records
 from toolhop_tools.construct.verify import Verifier
 from toolhop_tools.model import ToolSchema
 from toolhop_tools.properties.lanes import Lane
@@ -57,10 +57,7 @@ def built(
     }
     if "number" in made:
         made["number"] = int(str(made["number"]))
-    return Built(
-        "", (), cast("NewTool", None), schema, facts, code, GoldArguments(arguments=call),
-        made, answers[-1], (),
-    )  # fmt: skip
+    return Built("", (), schema, facts, code, GoldArguments(arguments=call), made, answers[-1])
 
 
 def hops(key: str, more: str) -> list[Built]:

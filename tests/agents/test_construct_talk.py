@@ -9,7 +9,7 @@ import anyio
 from toolhop_agents.construct.talk import Elsewhere, Failed, Passed, Talk
 from toolhop_env.messages import Message
 from toolhop_tools.construct.prompts import load
-from toolhop_tools.construct.replies import FinalQuestion, StageReply
+from toolhop_tools.construct.replies import FinalQuestion, ReplyModel
 from toolhop_tools.construct.stages import Findings, Place, Problem, Stage
 
 PLACE = Place(Stage.QUESTION)
@@ -37,7 +37,7 @@ def settled(
         asked.append([message.content for message in messages])
         return next(given)
 
-    async def judge(value: StageReply, before: Sequence[Problem]) -> Findings:
+    async def judge(value: ReplyModel, before: Sequence[Problem]) -> Findings:
         assert isinstance(value, FinalQuestion)
         wrong = [name for name in CHECKS if f"not {name}" in value.question]
         problems = [Problem(name, f"it is not {name}", place=elsewhere) for name in wrong]
@@ -98,3 +98,18 @@ def test_a_problem_of_another_reply_goes_there_and_comes_back() -> None:
     assert isinstance(again, Passed)
     assert "it does not fit" in asked[0][-1]
     assert one.step()["checks"] == ["short", "later"]
+
+
+def test_a_reply_is_judged_again_before_it_is_asked_again_after_an_earlier_stage_erred() -> None:
+    one = talk()
+    ended, _ = settled(one, [reply("not short"), reply("not short")])
+    assert isinstance(ended, Failed)
+    good = iter([Findings(frozenset(CHECKS))])
+
+    async def nobody(place: Place, version: str, messages: Sequence[Message]) -> str:
+        raise AssertionError("nothing is to be asked")
+
+    async def judge(value: ReplyModel, before: Sequence[Problem]) -> Findings:
+        return next(good)
+
+    assert isinstance(anyio.run(one.settle, nobody, judge), Passed)

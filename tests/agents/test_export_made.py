@@ -5,10 +5,12 @@ from __future__ import annotations
 import json
 import subprocess
 from pathlib import Path
+from typing import Any
 
 import anyio
 import pytest
 
+from studies.constructor.serving import respond
 from tests.agents import command
 from tests.agents.made_folder import NAMES, certificate, write_folder
 from toolhop_agents.construct import folder as folders
@@ -16,6 +18,7 @@ from toolhop_agents.construct.family import NoSibling, siblings
 from toolhop_agents.construct.reviews import Material, add
 from toolhop_agents.construct.session import construct
 from toolhop_agents.construct.settings import Settings
+from toolhop_agents.models.loopback import LoopbackServer
 from toolhop_sandbox.base import Program
 from toolhop_tools.certify.file import read
 from toolhop_tools.certify.model import HopVerdict
@@ -154,10 +157,13 @@ def test_wrong_use(tmp_path: Path, source: str, flags: tuple[str, ...], message:
 def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """One item, made by the honest constructor."""
     folder = tmp_path_factory.mktemp("made") / "made"
-    wanted = Settings(model="scripted/honest", sandbox="process", examples=20, repairs=4)
-    seeds = proposed("Geography", 1, (2, 7), World.CLOSED)
-    folders.make(folder, wanted.model_dump(mode="json"), seeds)
-    assert anyio.run(construct, folder, wanted).accepted == 1
+    with LoopbackServer(respond) as server, pytest.MonkeyPatch.context() as patch:
+        patch.setenv("OPENAI_API_KEY", "none is needed on loopback")
+        own: dict[str, Any] = {"base_url": server.base_url, "sandbox": "process", "examples": 20}
+        wanted = Settings(model="openai/honest", **own)
+        seeds = proposed("Geography", 1, (2, 7), World.CLOSED)
+        folders.make(folder, wanted.model_dump(mode="json"), seeds)
+        assert anyio.run(construct, folder, wanted).accepted == 1
     return folder
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 
+import pytest
 from rich.console import Console
 
 from tests.env.made import scored
@@ -27,6 +28,16 @@ def test_a_terminal_has_a_bar_with_the_count() -> None:
 
 def test_a_file_has_nothing_from_what_is_done_at_once() -> None:
     assert told(terminal=False) == ""
+
+
+def test_lines_in_a_file_end_with_all_that_was_done(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = iter([0.0, 6.0, 7.0])
+    monkeypatch.setattr("toolhop_agents.cli.progress.time.monotonic", lambda: next(clock))
+    out = io.StringIO()
+    with Steps(Console(file=out), "items", 2) as shown:
+        shown.step()
+        shown.step()
+    assert out.getvalue() == "1/2 items\n2/2 items\n"
 
 
 def test_a_leading_measure_that_is_a_mean_of_two_is_shown_as_tables_have_it() -> None:

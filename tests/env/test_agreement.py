@@ -6,7 +6,8 @@ import random
 
 import pytest
 
-from toolhop_env.statistics.agreement import agreement, wilson
+from toolhop_env.statistics.agreement import agreement, wilson, wilson_upper
+from toolhop_env.statistics.effective import effective
 
 
 def spread(counts: dict[tuple[str, str], int], items: int) -> dict[str, list[tuple[str, str]]]:
@@ -71,3 +72,40 @@ def test_intervals_hold_their_level() -> None:
 
 def test_wilson() -> None:
     assert wilson(139 / 150, 150) == pytest.approx((0.87346, 0.95856), abs=1e-4)
+
+
+def test_the_upper_bound_of_a_share() -> None:
+    assert wilson_upper(0, 60) == pytest.approx(0.0431, abs=1e-4)
+    assert wilson_upper(0, 60, confidence=0.975) == pytest.approx(wilson(0, 60)[1])
+    assert wilson_upper(3, 60) > 3 / 60
+    for count, trials in ((1, 0), (2, 1), (-1, 3)):
+        with pytest.raises(ValueError, match="give at least one trial"):
+            wilson_upper(count, trials)
+
+
+def votes(*rows: str) -> list[dict[str, bool]]:
+    """An item a row, a reader a letter: y, n, or - for no vote."""
+    return [
+        {str(at): letter == "y" for at, letter in enumerate(row) if letter != "-"} for row in rows
+    ]
+
+
+def test_readers_who_err_alike_are_worth_one() -> None:
+    alike = effective(votes("yyy", "nnn", "yyy"))
+    assert (alike.readers, alike.items, alike.number) == (3, 3, 1.0)
+    # All four combinations once: nobody goes with anybody.
+    apart = effective(votes("yy", "yn", "ny", "nn"))
+    assert (apart.correlation, apart.number) == (0.0, 2.0)
+    between = effective(votes("yy", "yy", "nn", "yn"))
+    assert between.correlation == pytest.approx(1 / 3**0.5)
+    assert between.number == pytest.approx(2 / (1 + 1 / 3**0.5))
+    # Who errs where the others do not is worth no more than one more reader.
+    assert effective(votes("yn", "ny")).number == 2.0
+
+
+def test_votes_that_do_not_vary_tell_nothing() -> None:
+    assert effective(votes("yyy", "yyy")).number is None
+    assert "not known" in str(effective(votes("yy", "yy")))
+    assert effective(votes("y", "n")).number == 1.0
+    # A pair whose votes do not vary is left out; the others count.
+    assert effective(votes("yy-", "nn-", "-yy")).number == 1.0

@@ -13,9 +13,19 @@ from toolhop_env.benchmarks import named, score
 from toolhop_env.measures import Scorer
 from toolhop_env.score import Score
 from toolhop_env.scorers.nestools import gold_calls
-from toolhop_env.scorers.nestools_counts import ERRORS, Counts, errors, official, strict
-from toolhop_env.scorers.nestools_shape import depth, structure
+from toolhop_env.scorers.nestools_counts import (
+    ERRORS,
+    TOOL_ERRORS,
+    Counts,
+    NestedCall,
+    errors,
+    official,
+    strict,
+    tool_errors,
+)
+from toolhop_env.scorers.nestools_shape import OTHER, depth, labelled, structure
 from toolhop_env.scorers.nestools_values import (
+    Predicted,
     calls_in,
     credit,
     iso_date,
@@ -94,6 +104,7 @@ def test_our_own_cases(own: DataSet, case: dict[str, Any]) -> None:
     assert isinstance(verdict, Score)
     assert [verdict.value(name) for name in ("tree", "strict_tree")] == case["tree"]
     assert verdict.value("strict_format") == case.get("format", 1)
+    assert verdict.value("tool_error_format") == 1 - case.get("format", 1)
     assert verdict.value("official_raises") == (case["official"] is None)
     if case["official"] is not None:
         assert plain(official(gold, predicted)) == case["official"]
@@ -103,7 +114,48 @@ def test_our_own_cases(own: DataSet, case: dict[str, Any]) -> None:
 
 def test_our_own_items_have_the_shapes_that_we_gave_them(own: DataSet) -> None:
     found = [BENCHMARK.facets(BENCHMARK.gold(item)) for item in own.items]
-    assert found == [{"depth": str(deep), "structure": kind} for deep, kind in OWN["shapes"]]
+    assert found == [
+        {"depth": str(deep), "structure": labelled(kind)} for deep, kind in OWN["shapes"]
+    ]
+
+
+def test_structures_are_shown_with_their_arrows() -> None:
+    shown = [labelled(number) for number in ("0", "1", "7", "10", "17", OTHER)]
+    assert shown == [
+        "0 (1→2, 2→3)", "1 (1→2, 3)", "7 (1→3, 2→3)", "10 (1, 2)", "17 (1)", "other",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("names", "wanted"),
+    [
+        (["a", "b"], (0, 0, 0, 0)),
+        (["a"], (0, 1, 0, 0)),
+        (["a", "c"], (1, 0, 0, 0)),
+        (["a", "b", "c"], (0, 0, 1, 0)),
+        (["a", "b", "a"], (0, 0, 1, 0)),
+        (["a", "made_up"], (0, 1, 0, 1)),
+        (["c", "d", "c", "made_up"], (2, 0, 1, 1)),
+        ([], (0, 2, 0, 0)),
+    ],
+)
+def test_the_five_categories_of_tool_errors(
+    names: list[str], wanted: tuple[int, int, int, int]
+) -> None:
+    gold = [NestedCall(name, number, {}, {}) for number, name in enumerate("ab")]
+    predicted: list[Predicted] = [
+        {"api_name": name, "api_id": "abcd".find(name[0]) if len(name) == 1 else 9,
+         "parameters": {}} for name in names
+    ]  # fmt: skip
+    parts = tool_errors(gold, predicted, ["a", "b", "c", "d"])
+    given = float(len(names))
+    assert parts == {
+        "selection": (wanted[0], 2.0), "omission": (wanted[1], 2.0),
+        "redundancy": (wanted[2], given), "hallucination": (wanted[3], given),
+        "format": (0.0, 1.0),
+    }  # fmt: skip
+    unread = tool_errors(gold, None, [])
+    assert unread == {**dict.fromkeys(TOOL_ERRORS), "format": (1.0, 1.0)}
 
 
 def test_an_episode_without_a_reply_is_skipped_officially_and_wrong_strictly(own: DataSet) -> None:

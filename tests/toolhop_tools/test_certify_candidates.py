@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from tests.toolhop_tools.certifying import TEXT, item, made, tasks
 from toolhop_sandbox.outcome import JSON
 from toolhop_tools.certify.audit import randomised
-from toolhop_tools.certify.candidates import Candidate, Task, at_hand, distinct, filled, given_away
+from toolhop_tools.certify.candidates import Candidate, Task, at_hand, distinct, filled
 from toolhop_tools.certify.literals import read_source
 from toolhop_tools.certify.rivals import rivals
 from toolhop_tools.model import Hop
@@ -89,7 +89,7 @@ def made_of(properties: dict[str, Any], needed: int) -> Task:
 
 
 def some(one: Task) -> list[Candidate]:
-    streams = [islice(filled(one), 40), at_hand(one), islice(given_away(one), 10)]
+    streams = [islice(filled(one), 40), at_hand(one)]
     return [each for each in distinct(chain.from_iterable(streams)) if one.accepts(each.arguments)]
 
 

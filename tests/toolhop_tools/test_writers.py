@@ -26,6 +26,7 @@ from toolhop_tools.writers.families import Family, Files, Labelled, Reason
 from toolhop_tools.writers.families import families as by_family
 from toolhop_tools.writers.labels import Results, broken
 from toolhop_tools.writers.official_api import Names, api, arguments, as_function
+from toolhop_tools.writers.varied import most_varied
 
 FACT = program(
     "how_much",
@@ -464,3 +465,16 @@ def test_tools_that_differ_have_names_that_do() -> None:
     ]  # fmt: skip
     assert as_function("x" * 80).endswith("_for_toolhop")
     assert len(as_function("x" * 80)) == 64
+
+
+def test_the_most_varied_rows_are_one_of_each_kind() -> None:
+    kinds = ["rivers of Europe by length", "moons of planets by radius", "tariffs of a tram"]
+    rows = [[f"{kind} number {n}", f"tool for {kind}"] for n in range(4) for kind in kinds]
+    kept = most_varied(rows, 3)
+    assert sorted(n % 3 for n in kept) == [0, 1, 2]
+    assert kept == sorted(kept)
+    assert most_varied(rows, 12) == [*range(12)]
+    assert most_varied([], 3) == []
+    # What differs in its tools alone is told apart too.
+    tools = [["the same task", text] for text in ("saw wood", "saw wood", "bake bread")]
+    assert 2 in most_varied(tools, 2)

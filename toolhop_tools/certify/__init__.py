@@ -1,9 +1,10 @@
-"""Certificates: proofs that an item can be solved along its own chain, or why there is none.
+"""Certificates: which hops and items are proven, and what is known of the others.
 
-`mentions` reads a question, `literals` a source, `pools` and `candidates` make calls of them, which
-may use anything. `conditions` judges a call by five conditions, with `readable` for what somebody
-can read who does not see the source, `support` for what speaks for a call, `rivals` for the calls
-it is compared with, `judging` for where a result has the gold, and `audit` for other values;
-`defects` says what is wrong where nothing is proven. All these are pure; `calls` runs a hop's
-calls, `search` judges them, `prove` does so for items. `model` is what comes out, `file` keeps it.
+`mentions` reads a question, `literals` a source, `pools` and `candidates` make calls of them.
+`readable` says where the values of a call can be had, `standing` ranks a call by it, `rivals` has
+the calls one step away, and `answering` says what a result answers: none of these knows the gold.
+`ranking` runs calls until the answer is fixed, `search` compares it with the gold. `judging` finds
+the gold in a result, `audit` has other values, `defects` says what is wrong where nothing is
+proven. `calls` makes a hop's calls, `prove` goes through items, `model` is what comes out, `file`
+keeps it.
 """

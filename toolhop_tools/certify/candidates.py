@@ -11,15 +11,14 @@ import heapq
 import itertools
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from functools import cached_property
 
 import jsonschema_rs
 
 from toolhop_sandbox.outcome import JSON, Outcome, Returned
-from toolhop_tools.answers import same_answer
-from toolhop_tools.certify.literals import Source, read_source
+from toolhop_tools.certify.literals import Source, notations_named, read_source
 from toolhop_tools.certify.pools import Choice, Offers, offers, pool
 from toolhop_tools.certify.readable import Asked
 from toolhop_tools.declared import compiled, declared, fits, required
@@ -27,7 +26,7 @@ from toolhop_tools.examples import example_calls
 from toolhop_tools.leaves import Leaf, inner, leaves
 from toolhop_tools.model import Hop
 from toolhop_tools.reading import read_result
-from toolhop_tools.words import as_text, bare, scalars
+from toolhop_tools.words import as_text, parts_of, scalars
 
 MOST_REQUIRED = 2000
 """Combinations of required parameters that are looked at."""
@@ -106,7 +105,7 @@ class Task:
     @cached_property
     def offers(self) -> Offers:
         """What there is to fill parameters with."""
-        return offers(self.asked, self.source, self.schema)
+        return offers(self.asked, self.source, self.schema, self.notations)
 
     @cached_property
     def properties(self) -> Mapping[str, JSON]:
@@ -122,16 +121,15 @@ class Task:
         return tuple(name for name in self.properties if name in wanted)
 
     @cached_property
-    def choices(self) -> frozenset[str]:
-        """All that the schema lists as choices or has as defaults, case folded."""
-        listed = [one for path, one in scalars(dict(self.schema)) if {"enum", "default"} & {*path}]
-        return frozenset(bare(as_text(one)) for one in listed)
+    def subject(self) -> tuple[str, ...]:
+        """The words of the tool's name and of its required parameters."""
+        names = (self.hop.tool.name, *self.required)
+        return tuple(word for name in names for word in parts_of(name))
 
     @cached_property
-    def document(self) -> str:
-        """All that the tool's document says."""
-        shown = self.hop.tool.schema
-        return " ".join((shown.name.replace("_", " "), shown.description, json.dumps(self.schema)))
+    def notations(self) -> tuple[str, ...]:
+        """The date notations that the tool's description names."""
+        return tuple(notations_named(self.hop.tool.schema.description))
 
     @cached_property
     def validator(self) -> jsonschema_rs.Validator | None:
@@ -143,8 +141,9 @@ class Task:
         return fits(self.validator, self.schema, arguments)
 
     def leaves(self, arguments: Mapping[str, JSON]) -> list[Leaf]:
-        """The scalars of a call, in order."""
-        return leaves(self.schema, arguments)
+        """The scalars of a call, in order; a date may be in a notation that the tool names."""
+        found, forms = leaves(self.schema, arguments), " ".join(self.notations)
+        return [replace(leaf, about=f"{leaf.about} {forms}") for leaf in found] if forms else found
 
     def content(self, arguments: Mapping[str, JSON]) -> list[Leaf]:
         """What a call is about: its scalars without its options."""
@@ -157,12 +156,12 @@ class Task:
 
         None of them is the call itself.
         """
-        known = {_key(arguments): arguments}
+        known = {key_of(arguments): arguments}
         for one in made:
             if len(known) > most:
                 break
-            if _key(one) not in known and self.accepts(one):
-                known[_key(one)] = one
+            if key_of(one) not in known and self.accepts(one):
+                known[key_of(one)] = one
         return [dict(one) for one in known.values()][1:]
 
     def schema_of(self, *path: str | int) -> dict[str, JSON]:
@@ -187,14 +186,9 @@ def at_hand(task: Task) -> Iterator[Candidate]:
         yield Candidate(arguments, Provenance.EXAMPLE)
 
 
-def filled(task: Task, more: Sequence[str] = ()) -> Iterator[Candidate]:
-    """Parameters filled from pools: the required ones, then with one or two optional ones.
-
-    Args:
-        task: the hop.
-        more: optional parameters to be filled like required ones.
-    """
-    names = (*task.required, *more)
+def filled(task: Task) -> Iterator[Candidate]:
+    """Parameters filled from pools: the required ones, then with one or two optional ones."""
+    names = task.required
     pools = task.pools
     if any(not pools[name] for name in names):
         return
@@ -242,43 +236,14 @@ def distinct(candidates: Iterable[Candidate]) -> Iterator[Candidate]:
     """Each call once."""
     seen = set()
     for candidate in candidates:
-        if (key := _key(candidate.arguments)) not in seen:
+        if (key := key_of(candidate.arguments)) not in seen:
             seen.add(key)
             yield candidate
 
 
-def _key(arguments: Mapping[str, JSON]) -> str:
+def key_of(arguments: Mapping[str, JSON]) -> str:
     """What is the same for the same call: 1, 1.0 and true are three."""
     return json.dumps(arguments, sort_keys=True)
-
-
-def given_away(task: Task) -> Iterator[Candidate]:
-    """Calls that are given the gold itself: whether the tool wants its answer as an input.
-
-    Only by a parameter that has to be given, of a tool whose code has the gold: a filter that may
-    be left out passes whatever it finds, and shows nothing.
-    """
-    gold = task.asked.gold
-    if not any(same_answer(gold, text) for text in task.source.texts):
-        return
-    either: tuple[JSON, JSON] = (gold, [gold])
-    for name, value in itertools.product(task.required, either):
-        pools = [_silent(task, one)[:4] for one in task.required]
-        pools[task.required.index(name)] = [Choice(value, 0.0, "filler")]
-        for _, chosen in itertools.islice(cheapest(pools), 8):
-            arguments = {n: one.value for n, one in zip(task.required, chosen, strict=True)}
-            if task.accepts(arguments):
-                yield Candidate(arguments, Provenance.SEARCH)
-
-
-def _silent(task: Task, name: str) -> list[Choice]:
-    """Values for a parameter that do not give the gold away."""
-    gold = task.asked.gold
-    return [
-        c
-        for c in task.pools[name]
-        if not any(same_answer(gold, t) for t in texts_of({name: c.value}))
-    ]
 
 
 def texts_of(arguments: Mapping[str, JSON]) -> list[str]:

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import html
-import re
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import assert_never
 
@@ -24,7 +22,7 @@ from toolhop_tools.certify.candidates import Task, Tried
 from toolhop_tools.certify.model import Defect, HopVerdict
 from toolhop_tools.certify.readable import Asked
 from toolhop_tools.errors import shown
-from toolhop_tools.words import name_words, scalars, words
+from toolhop_tools.words import name_words, scalars
 
 SHOWN_CHARS = 60
 """Letters of a result that a reason quotes."""
@@ -85,23 +83,6 @@ def failure(outcome: Outcome) -> Failure | None:
         case _:
             assert_never(outcome)
     return Failure(HopVerdict.DEFECTIVE, why, Defect.NOT_CALLABLE)
-
-
-def asked_for(task: Task, tried: Sequence[Tried]) -> tuple[str, ...]:
-    """Optional parameters that the tool's own error messages name."""
-    complaints = " ".join(words(" ".join(_complaint(one.outcome) for one in tried)))
-    optional = [name for name in task.properties if name not in task.required]
-    return tuple(
-        name for name in optional if f" {name.replace('_', ' ').lower()} " in f" {complaints} "
-    )
-
-
-def _complaint(outcome: Outcome) -> str:
-    if isinstance(outcome, Raised):
-        return outcome.message[:400].replace("_", " ")
-    text = outcome.json_text[:400] if isinstance(outcome, Returned) else ""
-    complains = re.search(r"(?i)error|require|missing|must|specif|provide", text)
-    return text.replace("_", " ") if complains else ""
 
 
 def other_result(asked: Asked, tried: Tried) -> Failure | None:

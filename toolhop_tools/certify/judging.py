@@ -89,13 +89,6 @@ def _list(gold: str, value: JSON) -> Path | None:
     return None
 
 
-def reordered(gold: str, value: JSON) -> bool:
-    """Whether a result has a list of the gold's elements, in whatever order."""
-    wanted = literal(gold)
-    same = (sorted(map(str, part)) for _, part in _lists(value))
-    return isinstance(wanted, list) and sorted(map(str, wanted)) in same
-
-
 def _list_notation(gold: str) -> str:
     """How the gold writes its list: as Python does, where that is not how JSON does."""
     return "" if same_answer(gold, json.dumps(literal(gold), ensure_ascii=False)) else AS_PYTHON
@@ -149,16 +142,9 @@ def said(gold: str, text: str, given: Sequence[str]) -> tuple[int, int] | None:
     for found in re.finditer(_pattern(gold), own, re.IGNORECASE):
         if len(plain_text(gold)) == 1 and not _set_apart(text, found):
             continue
-        if not _part_of_name(text, found) and not _DENIED.search(text[: found.start()]):
+        if not _part_of_name(text, found):
             return found.span()
     return None
-
-
-_DENIED = re.compile(
-    r"(?:\b(?:not|nor|never|neither|unlike|except|than|instead of)|n['’]t)\s+(?:\w+\s+){0,2}$",
-    re.IGNORECASE,
-)
-"""What takes back what a text says next."""
 
 
 def _pattern(text: str) -> str:

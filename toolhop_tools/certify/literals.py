@@ -75,14 +75,18 @@ def described(description: str) -> list[str]:
 
 
 _UNIT = "YYYY|MMMM|MMM|MM|DD|Month|YY"
-_FORM = re.compile(rf"\b(?:{_UNIT})(?:[-/., ]{{1,2}}(?:{_UNIT})){{2}}\b|\bYYYYMMDD\b|\bDDMMYYYY\b")
+_FORM = re.compile(
+    rf"\b(?:{_UNIT})(?:[-/., ]{{1,2}}(?:{_UNIT})){{2}}\b|\bYYYYMMDD\b|\bDDMMYYYY\b", re.IGNORECASE
+)
 _CODE = re.compile(r"%[dmYbBy](?:[-/., ]{0,2}%[dmYbBy]){2}")
-_CODES = {"YYYY": "%Y", "MMMM": "%B", "Month": "%B", "MMM": "%b", "MM": "%m", "DD": "%d"}
+_CODES = {"YYYY": "%Y", "MMMM": "%B", "MONTH": "%B", "MMM": "%b", "MM": "%m", "DD": "%d"}
 
 
 def notations_named(about: str) -> list[str]:
     """The date notations that a description names (``DD/MM/YYYY``), as `strftime` has them."""
-    found = [re.sub(_UNIT, lambda one: _CODES.get(one[0], "%y"), f) for f in _FORM.findall(about)]
+    unit = re.compile(_UNIT, re.IGNORECASE)
+    found = [unit.sub(lambda part: _CODES.get(part[0].upper(), "%y"), form)
+             for form in _FORM.findall(about)]  # fmt: skip
     return list(dict.fromkeys([*found, *_CODE.findall(about)]))
 
 

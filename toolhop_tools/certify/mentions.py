@@ -47,7 +47,7 @@ _PLACES = words("first second third fourth fifth sixth seventh eighth ninth tent
 ORDINALS = {word: str(number) for number, word in enumerate(_PLACES, 1)}
 _COUNTED = words("two three four five six seven eight nine ten")
 COUNTS = {word: str(number) for number, word in enumerate(_COUNTED, 2)}
-_BASES = {"binary": "2", "octal": "8", "decimal": "10", "hexadecimal": "16", "hex": "16"}
+_BASES = {"binary": "2", "octal": "8", "hexadecimal": "16", "hex": "16"}
 """Numeral systems by name: the number is what a tool that converts is given."""
 _SMALL = {"&"}.union(
     words("of the in on at a an and for to from with by or as i"),

@@ -14,7 +14,7 @@ from toolhop_tools.certify.audit import Chance
 from toolhop_tools.certify.candidates import Provenance
 from toolhop_tools.reading import Reading
 
-VERSION = 7
+VERSION = 8
 """Version of the search. It goes up with every change that can change a certificate; certificates
 of another version are stale."""
 RESULT_CHARS = 4000
@@ -25,9 +25,9 @@ class HopVerdict(StrEnum):
     """What is known of a hop or an item."""
 
     PROVEN = "proven"
-    """A call meets the five conditions of `conditions`."""
+    """Executed and determined."""
     AMBIGUOUS = "ambiguous"
-    """Another call can be read as well, and gives another answer; both are shown."""
+    """Another call of equal standing gives another answer, or the result has several."""
     DEFECTIVE = "defective"
     """The right call gives something else: the data is wrong, and the evidence shows it."""
     REFUSED = "refused by our policy or limits"
@@ -41,8 +41,7 @@ class Defect(StrEnum):
 
     OTHER_VALUE = "code returns another value"
     OTHER_LABEL = "gold labels another thing"
-    """The gold repeats the question, is what the result is listed under, or is what another call
-    than the one asked for returns."""
+    """The gold repeats the question, or is what the result is listed under."""
     NEEDS_ANSWER = "answer has to be supplied"
     """Only calls that are given the gold as an argument return it."""
     NOT_CALLABLE = "tool cannot be called"
@@ -94,7 +93,7 @@ class HopProof:
     executions: int
     """Calls that were made in the search."""
     arguments: dict[str, JSON] | None = None
-    """The gold call's, where the hop is proven."""
+    """Of the call that gives the gold, where the hop is executed."""
     result: str | None = None
     """Its result's JSON, from a process of its own; long ones are cut."""
     answer: str | None = None
@@ -110,6 +109,12 @@ class HopProof:
     edges: tuple[Edge, ...] = ()
     defect: Defect | None = None
     evidence: tuple[Evidence, ...] = ()
+    executed: bool = False
+    """A grounded call, which the simulator accepts, gives the gold, and other values do not."""
+    determined: bool = False
+    """No call of equal standing gives another answer, and the result has no other one."""
+    weak: bool = False
+    """The answer is a part of a text."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,6 +147,10 @@ class Certificate:
     hops: tuple[HopProof, ...]
     defect: Defect | None = None
     """Of the item as a whole, where no single hop is to blame."""
+    executed: bool = False
+    """Every hop is, with values that the item itself gives, and the chain leads to its answer."""
+    determined: bool = False
+    """Every hop is."""
 
     def stale(self, digest: str, basis: Basis | None = None) -> str:
         """Why it does not hold for an item or a search; empty where it does."""

@@ -10,7 +10,6 @@ from __future__ import annotations
 import datetime as dt
 import itertools
 import json
-import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
@@ -27,7 +26,7 @@ from toolhop_tools.certify.literals import (
     notations_named,
 )
 from toolhop_tools.certify.mentions import listed, mentions, tail
-from toolhop_tools.certify.readable import Asked, said
+from toolhop_tools.certify.readable import Asked, says
 from toolhop_tools.dates import dates_in, in_notation
 from toolhop_tools.leaves import resolved
 from toolhop_tools.words import as_number, name_words, parts_of, runs, words
@@ -68,6 +67,8 @@ class Offers:
     source: Source
     schema: ArgumentSchema
     """The tool's, where references lead."""
+    notations: tuple[str, ...]
+    """Date notations that the tool's description names."""
     texts: tuple[Choice, ...]
     numbers: tuple[Choice, ...]
     dates: tuple[Choice, ...]
@@ -75,13 +76,16 @@ class Offers:
     """What is named together: all answers, all names, answers then names."""
 
 
-def offers(asked: Asked, source: Source, schema: ArgumentSchema) -> Offers:
+def offers(
+    asked: Asked, source: Source, schema: ArgumentSchema, notations: tuple[str, ...] = ()
+) -> Offers:
     """Collect what the question, the answers before it and the code offer."""
     named = mentions(asked.item_question)
     return Offers(
         asked,
         source,
         schema,
+        notations,
         tuple(_once(_texts(asked, source, named.names))),
         tuple(_once(_numbers(asked, named.numbers))),
         tuple(_once(_dates(asked))),
@@ -155,21 +159,6 @@ def _dates(asked: Asked) -> Iterator[Choice]:
             yield Choice(day.isoformat(), 0.5 + 0.1 * at, "date")
 
 
-_NUMBER = re.compile(r"-?\d+(?:\.\d+)?")
-_ROW = re.compile(
-    rf"(?<![\w.-]){_NUMBER.pattern}"
-    rf"(?:(?:,(?!\d{{3}}(?!\d))\s*(?:and |or )?|\s+(?:and|or)\s+){_NUMBER.pattern})+(?!\w)"
-)
-"""Numbers in a row: ``3, 8, 8 and 40``."""
-
-
-def rows_said(asked: Asked) -> Iterator[tuple[str, ...]]:
-    """What the sub-question says in a row: numbers, or names."""
-    for row in _ROW.finditer(asked.text):
-        yield tuple(_NUMBER.findall(row[0]))
-    yield from map(listed, asked.mentions.names)
-
-
 def _lists(asked: Asked) -> tuple[tuple[str, ...], ...]:
     answers = tuple(answer for _, answer in asked.mentions.answers)
     every = asked.mentions.names
@@ -178,7 +167,7 @@ def _lists(asked: Asked) -> tuple[tuple[str, ...], ...]:
     pairs = zip(every, known, strict=True)
     names = tuple(n for n, before in pairs if not any(runs(name_words(n), one) for one in before))
     together = (answers, names, (*answers, *names), names[:2], asked.mentions.quoted)
-    groups = dict.fromkeys((*together, *rows_said(asked)))
+    groups = dict.fromkeys((*together, *map(listed, asked.mentions.names), asked.mentions.numbers))
     return tuple(texts for texts in groups if len(texts) > 1)
 
 
@@ -220,9 +209,9 @@ def _choices(name: str, schema: dict[str, JSON], offer: Offers, depth: int) -> I
 
 def _enumerated(choices: list[JSON], schema: ArgumentSchema, offer: Offers) -> Iterator[Choice]:
     for at, value in enumerate(choices):
-        match = said(value, offer.asked) if isinstance(value, str) else 0.0
         plain = 0.3 if schema.get("default") == value else 0.6 + 0.03 * at
-        yield Choice(value, 0.4 - 0.4 * match if match else plain, "enum")
+        named = isinstance(value, str) and says(offer.asked.text, value)
+        yield Choice(value, 0.0 if named else plain, "enum")
 
 
 def _typed(
@@ -249,26 +238,18 @@ def _strings(name: str, schema: dict[str, JSON], offer: Offers) -> Iterator[Choi
         yield from offer.dates
         yield Choice("2000-01-01", 2.5, "filler")
         return
-    if is_way(name) or is_mark(schema.get("default")):
+    if is_mark(schema.get("default")):
         yield from _costed(marks_named(offer.asked.text), 0.1, 0.1, "question")
-    yield from (choice.dearer(is_way(name)) for choice in offer.texts)
+    yield from offer.texts
     yield from (choice.dearer(0.8 * ("date" not in name)) for choice in offer.dates)
     about = f"{name} {schema.get('description', '')}"
     for choice in offer.dates:
-        for at, form in enumerate(notations_named(about)):
+        for at, form in enumerate((*notations_named(about), *offer.notations)):
             written = in_notation(dt.date.fromisoformat(str(choice.value)), form)
             yield Choice(written, choice.cost + 0.01 * at, "date")
     for at, text in enumerate(described(about)):
-        yield Choice(text, (0.2 if said(text, offer.asked) == 1 else 1.25) + 0.05 * at, "default")
+        yield Choice(text, (0.2 if says(offer.asked.text, text) else 1.25) + 0.05 * at, "default")
     yield Choice("all", 2.0, "filler")
-
-
-_WAYS = words("source database provider delimiter separator format locale language")
-
-
-def is_way(name: str) -> float:
-    """What a name costs in a parameter that says how, or by what, to look; 0 in any other."""
-    return 2.5 if any(word in name.casefold() for word in _WAYS) else 0.0
 
 
 def _numeric(name: str, kind: str, schema: dict[str, JSON], offer: Offers) -> Iterator[Choice]:
@@ -297,8 +278,7 @@ def _arrays(name: str, schema: dict[str, JSON], offer: Offers, depth: int) -> It
     most = high if isinstance(high, int) else len(values)
     for texts in offer.lists:
         if (group := _group(texts, inner)) and least <= len(group) <= most:
-            cost = is_way(name)
-            yield Choice([choice.value for choice in group], cost, _farthest(group))
+            yield Choice([choice.value for choice in group], 0.0, _farthest(group))
     for choice in inner[:MOST_VALUES] if least <= 1 <= most else ():
         yield Choice([choice.value], choice.cost + 0.1, choice.source)
     for one, other in itertools.permutations(inner[:5], 2) if least <= 2 <= most else ():

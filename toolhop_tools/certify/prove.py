@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import replace
 
 import anyio
 
@@ -11,11 +12,14 @@ from toolhop_sandbox.base import Sandbox
 from toolhop_sandbox.errors import SandboxFault
 from toolhop_tools.answers import same_answer
 from toolhop_tools.certify.candidates import Task
+from toolhop_tools.certify.literals import counts_from_zero, notations_named
 from toolhop_tools.certify.mentions import mentions
 from toolhop_tools.certify.model import Basis, Certificate, Defect, HopProof, HopVerdict
-from toolhop_tools.certify.readable import Asked
+from toolhop_tools.certify.readable import Asked, Ground, ground
 from toolhop_tools.certify.search import Search
 from toolhop_tools.certify.shapes import shape
+from toolhop_tools.certify.standing import is_named
+from toolhop_tools.errors import shown
 from toolhop_tools.model import Item
 
 log = logging.getLogger(__name__)
@@ -47,7 +51,8 @@ async def certify(item: Item, sandbox: Sandbox, basis: Basis) -> Certificate:
             if proof.answer is not None and proof.answer != hop.answer:
                 returned[at] = proof.answer
             proofs.append(proof)
-    verdict, why, defect = _verdict(item, proofs)
+    chain_fault = _chain_fault(item, proofs, returned)
+    verdict, why, defect = _verdict(item, proofs, chain_fault)
     return Certificate(
         item=item.id,
         digest=item.digest,
@@ -57,6 +62,8 @@ async def certify(item: Item, sandbox: Sandbox, basis: Basis) -> Certificate:
         shape=shape([proof.edges for proof in proofs]).value,
         hops=tuple(proofs),
         defect=defect,
+        executed=all(proof.executed for proof in proofs) and not chain_fault,
+        determined=all(proof.determined for proof in proofs),
     )
 
 
@@ -65,7 +72,9 @@ _WORST_FIRST = (
 )
 
 
-def _verdict(item: Item, proofs: Sequence[HopProof]) -> tuple[HopVerdict, str, Defect | None]:
+def _verdict(
+    item: Item, proofs: Sequence[HopProof], chain_fault: str
+) -> tuple[HopVerdict, str, Defect | None]:
     for wanted in _WORST_FIRST:
         for number, proof in enumerate(proofs, 1):
             if proof.verdict is wanted:
@@ -73,11 +82,45 @@ def _verdict(item: Item, proofs: Sequence[HopProof]) -> tuple[HopVerdict, str, D
     if not same_answer(item.answer, item.hops[-1].answer):
         why = "the last hop's answer is not the item's"
         return HopVerdict.DEFECTIVE, why, Defect.OTHER_ANSWER
-    given = proofs[-1].answer
-    if given is None or not same_answer(item.answer, given):
-        why = "the last result gives the answer in another spelling, which the strict rule refuses"
-        return HopVerdict.UNPROVEN, why, None
+    if chain_fault:
+        return HopVerdict.UNPROVEN, chain_fault, None
     return HopVerdict.PROVEN, "every hop's call gives its gold answer", None
+
+
+def _chain_fault(item: Item, proofs: Sequence[HopProof], returned: Mapping[int, str]) -> str:
+    """What keeps proven hops from being a way from the item's question to its answer; or nothing.
+
+    Each value of a call has to come from the item's question, a document or an earlier answer,
+    and each answer but the last has to go into a later call.
+    """
+    calls = [proof.arguments for proof in proofs]
+    used = {edge.hop for proof in proofs if proof.arguments is not None for edge in proof.edges}
+    for at, (hop, proof) in enumerate(zip(item.hops, proofs, strict=True)):
+        arguments = calls[at]
+        if arguments is None:
+            continue
+        earlier = tuple(other.answer for other in item.hops[:at])
+        alone = Asked(hop.answer, mentions(item.question, earlier), earlier, "", dict(returned))
+        task = Task(hop, asked(item, at, returned))
+        for leaf in task.leaves(arguments):
+            # What a document lists is no word of the question.
+            named = " ".join(notations_named(leaf.about))
+            about = leaf.about if counts_from_zero(leaf.about) else named
+            plain = replace(leaf, schema={}, about=about)
+            own_text = isinstance(leaf.value, str) and not leaf.is_option
+            said = own_text and leaf.value != leaf.schema.get("default")
+            said = said and ground(task.asked, plain) is not Ground.NOWHERE
+            if (said or is_named(task, leaf)) and ground(alone, plain) is Ground.NOWHERE:
+                return (
+                    f"hop {at + 1} ({proof.tool}) is given {shown(leaf.value)}, which the item's "
+                    "question, the documents and the earlier answers do not have"
+                )
+        if at + 1 < len(proofs) and at + 1 not in used:
+            return f"no later call takes the answer of hop {at + 1} ({proof.tool})"
+    given = proofs[-1].answer
+    if given is not None and not same_answer(item.answer, given):
+        return "the last result gives the answer in another spelling, which the strict rule refuses"
+    return ""
 
 
 async def certify_all(

@@ -12,20 +12,19 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 from enum import IntEnum
-from functools import lru_cache
+from functools import cached_property, lru_cache
 
 from toolhop_sandbox.outcome import JSON
 from toolhop_tools.answers import plain_number
-from toolhop_tools.certify.alike import EMPTY, stem, word_match
 from toolhop_tools.certify.judging import literal
 from toolhop_tools.certify.literals import MARKS, counts_from_zero, marks_named, notations_named
 from toolhop_tools.certify.mentions import COUNTS, ORDINALS, Mentions, listed
 from toolhop_tools.dates import NOTATIONS, dates_in, in_notation, whole_date
 from toolhop_tools.leaves import Leaf
-from toolhop_tools.words import as_text, bare, name_words, parts_of, runs, scalars, words
+from toolhop_tools.words import ARTICLES, as_text, bare, name_words, parts_of, runs, scalars, words
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Asked:
     """A hop's question as somebody meets it who follows the chain."""
 
@@ -43,7 +42,7 @@ class Asked:
         """The sub-question."""
         return self.mentions.text
 
-    @property
+    @cached_property
     def named(self) -> tuple[str, ...]:
         """What the sub-question names, each thing once: answers, names, quoted texts."""
         found = self.mentions
@@ -54,7 +53,7 @@ class Asked:
         longest = [one for one in every if not any(_part(one, other) for other in every)]
         return tuple({name_words(one): one for one in longest[::-1] if words(one)}.values())
 
-    @property
+    @cached_property
     def positions(self) -> frozenset[int]:
         """The places that the sub-question counts to: 3 for *third*."""
         return frozenset(int(ORDINALS[one]) for one in words(self.text) if one in ORDINALS)
@@ -89,29 +88,39 @@ def ground(asked: Asked, leaf: Leaf) -> Ground:
     number = plain_number(as_text(value)) or Decimal(str(value))
     if counts_from_zero(leaf.about) and asked.positions:
         return Ground.SAID if number + 1 in asked.positions else Ground.NOWHERE
-    if abs(number) in _numbers(asked.text) or str(abs(number)) in asked.mentions.numbers:
-        below = backwards(asked, leaf) or _MINUS.search(asked.text) is not None
-        return Ground.SAID if (number < 0) == below else Ground.CHANGED
+    dated = not {"year", "month", "day"}.isdisjoint(parts_of(leaf.name))
+    known = _numbers(asked.text, dated=dated)
+    if abs(number) in known or str(abs(number)) in asked.mentions.numbers:
+        signed = takes_both_signs(leaf) or (number < 0) == bool(_MINUS.search(asked.text))
+        return Ground.SAID if signed else Ground.CHANGED
     if abs(number) in map(plain_number, words(leaf.about)):
         return Ground.SCHEMA
-    near = any(abs(number) in _numbers(text) for text in _elsewhere(asked))
+    near = any(abs(number) in _numbers(text, dated=True) for text in _elsewhere(asked))
     return Ground.ELSEWHERE if near else Ground.NOWHERE
 
 
 def _ground_of_text(asked: Asked, leaf: Leaf, text: str) -> Ground:
     if text in MARKS and text in marks_named(asked.text):
         return Ground.SAID
-    spelled = [asked.returned[hop] for hop, _ in asked.mentions.answers if hop in asked.returned]
-    exact = [*asked.named, *asked.mentions.names, *asked.mentions.quoted, *spelled]
-    if text in exact and not any(_part(text, name) for name in asked.named):
+    exact = [*asked.named, *asked.mentions.names, *asked.mentions.quoted, *asked.returned.values()]
+    several = len(leaf.path) > 1 and len(listed(text)) > 1
+    whole = text in exact and not several and not any(_part(text, name) for name in asked.named)
+    if whole and text in asked.text:
         return Ground.SAID
+    if len(leaf.path) > 1 and isinstance(literal(text), list):
+        # A list that is written out is no element of another.
+        return Ground.NOWHERE
     found = _stems(name_words(text.replace("_", " ")))
     if _says(asked.text, leaf.about, text):
+        if plain_number(text) is not None and text not in words(asked.text):
+            return Ground.CHANGED
         quoted = plain_number(text) is not None or not runs(found, _stems(words(asked.text)))
-        return Ground.SAID if quoted or _whole(asked, text, found) else Ground.CHANGED
+        # Beside names, a stretch of the sub-question is not the thing that it speaks of.
+        return Ground.SAID if quoted or not asked.named else Ground.CHANGED
     if found and len(text) > 1 and runs(found, _stems(words(leaf.about))):
         return Ground.SCHEMA
-    apart = {*found} - {"of", "the"} <= {*_stems(words(asked.text))}
+    rest = iter(_stems(words(asked.text)))
+    apart = all(word in rest for word in found if word not in {"of", "the"})
     if any(bare(text) == bare(one) for one in exact) or (len(found) > 1 and apart):
         return Ground.CHANGED
     near = any(_says(other, leaf.about, text) for other in _elsewhere(asked))
@@ -122,22 +131,8 @@ def _says(where: str, about: str, text: str) -> bool:
     """Whether a text stands somewhere: as a number, as a date, as words."""
     number, found = plain_number(text), _stems(name_words(text.replace("_", " ")))
     if number is not None:
-        return abs(number) in _numbers(where)
+        return abs(number) in _numbers(where, dated=True)
     return _is_date(where, about, text) or bool(runs(found, _stems(words(where))))
-
-
-def _whole(asked: Asked, text: str, found: Sequence[str]) -> bool:
-    """Whether the sub-question says a text in these capitals, and not as part of a name."""
-    if len(text) == 1 and text.isalpha():
-        return text in asked.mentions.quoted
-    left = list(_stems(words(asked.text)))
-    for name in asked.named:
-        whole = _stems(name_words(name))
-        if len(whole) > len(found) and runs(found, whole):
-            for at in reversed(runs(whole, left)):
-                left[at : at + len(whole)] = [""]
-    cased = text.replace("_", " ") in asked.text or text.islower()
-    return bool(runs(found, left)) and cased
 
 
 def crowded(asked: Asked, own: Sequence[Leaf]) -> list[Leaf]:
@@ -145,8 +140,8 @@ def crowded(asked: Asked, own: Sequence[Leaf]) -> list[Leaf]:
 
     Each thing that it says is for one argument: "the concatenation of a and b" is not a first part.
     """
-    left = list(_stems(words(asked.text)))
-    found = []
+    whole = tuple(_IN_WORDS.get(word, word) for word in _stems(words(asked.text)))
+    left, found = list(whole), []
     # A field that another argument has is named as often as it is asked for.
     fields = {step for leaf in own for step in leaf.path[1:] if isinstance(step, str)}
     parts = {part for _, day in dates_in(asked.text) for part in (day.year, day.month, day.day)}
@@ -156,8 +151,10 @@ def crowded(asked: Asked, own: Sequence[Leaf]) -> list[Leaf]:
         leaf for leaf in content if leaf not in texts and ground(asked, leaf) is not Ground.SCHEMA
     ]
     for leaf in (*sorted(texts, key=lambda one: len(words(as_text(one.value)))), *numbers):
-        wanted = _stems(name_words(as_text(leaf.value)))
-        if not wanted or not runs(wanted, _stems(words(asked.text))):
+        text = as_text(leaf.value)
+        wanted = _stems(name_words(text if leaf in texts else text.removeprefix("-")))
+        wanted = tuple(_IN_WORDS.get(word, word) for word in wanted)
+        if not wanted or not runs(wanted, whole):
             continue
         if at := runs(wanted, left):
             left[at[0] : at[0] + len(wanted)] = [""] * len(wanted)
@@ -184,44 +181,48 @@ _IN_WORDS |= {"one": "1", "ones": "1", "zero": "0", "zeros": "0"}
 
 
 @lru_cache(maxsize=4096)
-def _numbers(text: str) -> frozenset[Decimal]:
-    """The numbers of a text, in digits or in words, signs aside."""
+def _numbers(text: str, *, dated: bool) -> frozenset[Decimal]:
+    """The numbers of a text, in digits or in words, signs aside; the parts of dates if `dated`."""
+    if not dated:
+        for written, _ in dates_in(text):
+            text = text.replace(written, " ")
     found = {plain_number(_IN_WORDS.get(word, word)) for word in words(text)}
     found |= {Decimal(part) for _, day in dates_in(text) for part in (day.year, day.month, day.day)}
     return frozenset(abs(one) for one in found if one is not None)
 
 
-def _stems(found: Sequence[str]) -> tuple[str, ...]:
-    return tuple(stem(word) for word in found)
+@lru_cache(maxsize=4096)
+def _stems(found: tuple[str, ...]) -> tuple[str, ...]:
+    """Words without the *s* of a plural."""
+    return tuple(word.removesuffix("s") if len(word) > 3 else word for word in found)
 
 
 _MINUS = re.compile(r"\b(?:minus|negative) \w+|(?<!\w)-\d")
-_BACK = frozenset(words("before ago earlier prior back preceding less minus"))
-_MOVES = frozenset(words("add offset shift delta change amount increment step"))
 
 
-def backwards(asked: Asked, leaf: Leaf) -> bool:
-    """Whether a number is to be given with a minus: ``years_to_add`` for "6 years before"."""
-    back = not _BACK.isdisjoint(words(asked.text))
-    moves = not _MOVES.isdisjoint(parts_of(leaf.name))
-    return back and (moves or "negative" in words(leaf.about))
+def takes_both_signs(leaf: Leaf) -> bool:
+    """Whether the document says that a number may be negative, so that a sign has to be chosen."""
+    return "negative" in words(leaf.about) and "non-negative" not in leaf.about.lower()
 
 
-def said(choice: str, asked: Asked) -> float:
-    """How far the sub-question says a choice, or the name of a switch: 0 to 1.
-
-    The share of its words that the sub-question has; a word that merely stands for one of them
-    counts a little less.
-    """
-    spaced = choice.replace("_", " ").replace("-", " ")
-    parts = [word for word in words(spaced) if word not in EMPTY]
-    found = words(asked.text.replace("-", " "))
-    return sum(word_match(part, found) for part in parts) / len(parts) if parts else 0.0
+def says(text: str, name: str) -> bool:
+    """Whether a text has the words of a choice or of a field's name, one after another."""
+    return bool(runs(_stems(_plain_words(name)), _stems(_plain_words(text))))
 
 
-def speaks_of(document: str, text: str) -> bool:
-    """Whether a document has each word of a text, or one that stands for it."""
-    return all(word_match(word, words(document)) for word in name_words(text))
+def touches(text: str, name: str, known: Sequence[str] = ()) -> bool:
+    """Whether a text has any word of a name that is not among the words `known`."""
+    own = {*_stems(_plain_words(name))} - {*_stems(tuple(known))}
+    return not own.isdisjoint(_stems(_plain_words(text)))
+
+
+def _plain_words(text: str) -> tuple[str, ...]:
+    return without_articles(words(text.replace("_", " ").replace("-", " ")))
+
+
+def without_articles(found: Sequence[str]) -> tuple[str, ...]:
+    """Words without the articles among them."""
+    return tuple(word for word in found if word not in ARTICLES)
 
 
 def places(asked: Asked, values: Sequence[JSON], *, anywhere: bool = False) -> list[int]:
@@ -265,18 +266,11 @@ def _as_answered(asked: Asked, value: JSON) -> str:
     return text
 
 
-_LEADS = frozenset(words("to in into from on at by"))
-
-
-def beside(asked: Asked, leaf: Leaf) -> Sequence[str]:
-    """The words next to where the sub-question says a leaf: ``6 years`` for ``years_to_add``."""
-    at, found, text = places(asked, [leaf.value]), words(asked.text), as_text(leaf.value)
-    size = max(1, len(name_words(text)))
-    if not at and leaf.choices:
-        at, size = [n for n, word in enumerate(found) if word_match(bare(text), [word])], 1
+def beside(asked: Asked, value: JSON) -> tuple[str, ...]:
+    """The words next to where the sub-question says a value: ``6 years`` for ``years_to_add``."""
+    at, found = places(asked, [value]), words(asked.text)
     if not at:
         return ()
-    before = " ".join(found[max(0, at[0] - 2) : at[0]]).rpartition("and")[2].split()
-    after = found[at[0] + size : at[0] + size + 1]
-    # "Celsius in Fahrenheit": such a word is for what follows it.
-    return (*before, *(word for word in after if word not in _LEADS))
+    size = max(1, len(name_words(as_text(value))))
+    before = without_articles([word for word in found[: at[0]] if word != "of"])[-1:]
+    return (*before, *found[at[0] + size : at[0] + size + 1])

@@ -8,25 +8,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from toolhop_sandbox.outcome import JSON
 from toolhop_tools.certify.candidates import Task
 from toolhop_tools.certify.literals import is_mark, marks_named
-from toolhop_tools.certify.pools import rows_said
-from toolhop_tools.certify.readable import Asked, Ground, backwards, ground, said, spelled_in
-from toolhop_tools.certify.support import (
-    Arguments,
-    holds,
-    is_number,
-    spoken_of,
-    support,
-    switch,
-    touched,
-    wanted,
-)
+from toolhop_tools.certify.readable import Asked, Ground, ground, says, spelled_in, takes_both_signs
+from toolhop_tools.certify.standing import Arguments, holds, is_touched, wanted
 from toolhop_tools.leaves import Leaf, with_value
 from toolhop_tools.words import as_number, as_text, bare, name_words
 
 MOST_RIVALS = 56
-"""Calls that a hit is compared with."""
-MOST_STEPS = 4
-"""Steps from an example to the call that says what is asked and nothing else."""
+"""Calls that are one step from another, at most."""
 
 
 def rivals(task: Task, arguments: Arguments) -> list[dict[str, JSON]]:
@@ -37,80 +25,71 @@ def rivals(task: Task, arguments: Arguments) -> list[dict[str, JSON]]:
 def _steps(task: Task, arguments: Arguments) -> Iterator[dict[str, JSON]]:
     own = task.leaves(arguments)
     yield from _orders(task, arguments, own)
-    yield from _fewer(task, arguments)
-    yield from _whole_rows(task, arguments)
-    yield from _conditions(task, arguments, own)
+    yield from _additions(task, arguments, own)
     for leaf in own:
         for value in _other_values(task, own, leaf):
             yield with_value(arguments, leaf.path, value)
-
-
-def _fewer(task: Task, arguments: Arguments) -> Iterator[dict[str, JSON]]:
-    """Without each optional argument, without all of them, and with one in another's place."""
-    free = [name for name in arguments if name not in task.required]
-    for out in ([free] if len(free) > 1 else []) + [[name] for name in free]:
-        yield {name: value for name, value in arguments.items() if name not in out}
-    for name, other in itertools.product(free, task.properties):
-        schema = task.schema_of(name)
-        alike = schema.get("type") == task.schema_of(other).get("type") and "enum" not in schema
-        scalar = isinstance(arguments[name], str) or is_number(arguments[name])
-        if alike and scalar and other not in arguments:
-            yield {other if one == name else one: value for one, value in arguments.items()}
+    for name in arguments:
+        if name not in task.required:
+            yield {other: value for other, value in arguments.items() if other != name}
 
 
 def _orders(task: Task, arguments: Arguments, own: Sequence[Leaf]) -> Iterator[dict[str, JSON]]:
+    """Other orders of a list, and of two parameters of one kind."""
     for name, value in arguments.items():
         if isinstance(value, list) and len(value) > 1:
             yield {**arguments, name: value[::-1]}
             if len(value) > 2:
                 yield {**arguments, name: [value[1], value[0], *value[2:]]}
                 yield {**arguments, name: [*value[1:], value[0]]}
-    top = [leaf for leaf in own if len(leaf.path) == 1]
-    for one, other in itertools.combinations(top, 2):
-        numbers = all(is_number(leaf.value) for leaf in (one, other))
-        alike = numbers or (isinstance(one.value, str) and isinstance(other.value, str))
-        if alike and one.choices == other.choices:
-            yield {**arguments, one.name: other.value, other.name: one.value}
-
-
-def _whole_rows(task: Task, arguments: Arguments) -> Iterator[dict[str, JSON]]:
-    """With all that is named in a row, where a list has a part of it."""
     for name, value in arguments.items():
-        if not isinstance(value, list):
-            continue
-        has = {as_text(one) for one in value if not isinstance(one, dict | list)}
-        for row in rows_said(task.asked):
-            if has < set(row):
-                made = [next(_as_type(task.schema_of(name, 0), one), None) for one in row]
-                yield {**arguments, name: made}
+        if isinstance(value, dict) and "properties" not in task.schema_of(name):
+            for one, two in itertools.combinations(value, 2):
+                yield {**arguments, name: {**value, one: value[two], two: value[one]}}
+    top = [leaf for leaf in own if len(leaf.path) == 1]
+    for first, second in itertools.combinations(top, 2):
+        numbers = all(is_number(leaf.value) for leaf in (first, second))
+        alike = numbers or (isinstance(first.value, str) and isinstance(second.value, str))
+        if alike and first.choices == second.choices:
+            yield {**arguments, first.name: second.value, second.name: first.value}
 
 
-def _conditions(task: Task, arguments: Arguments, own: Sequence[Leaf]) -> Iterator[dict[str, JSON]]:
+def is_number(value: JSON) -> bool:
+    """Whether a value is a number; a truth value is not."""
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _additions(task: Task, arguments: Arguments, own: Sequence[Leaf]) -> Iterator[dict[str, JSON]]:
     """With what the sub-question says and the call leaves out, where a parameter takes it."""
     left_out = [name for name in wanted(task) if not holds(own, name)]
     # "First" is in "first name" as well, and what most tools take by default.
-    in_words = [one for one in task.asked.mentions.ordinals if one != "1" and not holds(own, one)]
+    ordinals = [text for text in task.asked.mentions.ordinals if text != "1"]
+    in_words = [text for text in ordinals if not holds(own, text)]
     for name in task.properties:
         schema = task.schema_of(name)
         listed = task.schema_of(name, 0).get("enum")
         if isinstance(listed, list):
-            named = [one for one in listed if said(as_text(one), task.asked) == 1]
+            named = [choice for choice in listed if says(task.asked.text, as_text(choice))]
             if named and arguments.get(name) != named:
                 yield {**arguments, name: named}
-                yield from ({**arguments, name: [one]} for one in named)
+                yield from ({**arguments, name: [choice]} for choice in named)
         choices = schema.get("enum")
         if name in arguments:
             continue
         if isinstance(choices, list):
-            named = [one for one in choices if spoken_of(task, as_text(one))]
-            yield from ({**arguments, name: one} for one in named[:3])
-        elif schema.get("type") == "boolean" and touched(task, name):
-            setting = switch(task, name)
-            yield from ({**arguments, name: one} for one in (True, False) if setting in {one, None})
+            yield from ({**arguments, name: choice} for choice in _touched(task, name, choices))
+        elif schema.get("type") == "boolean":
+            yield from ({**arguments, name: value} for value in _touched(task, name, (True, False)))
         else:
             marks = marks_named(task.asked.text) if is_mark(schema.get("default")) else []
             for text in (*left_out, *in_words, *marks):
                 yield from ({**arguments, name: value} for value in _as_type(schema, text))
+
+
+def _touched(task: Task, name: str, values: Sequence[JSON]) -> list[JSON]:
+    """Those of the values of an option that the sub-question speaks of."""
+    made = [(value, task.leaves({name: value})) for value in values]
+    return [value for value, own in made if is_touched(task, own[0])][:3]
 
 
 def _as_type(schema: Mapping[str, JSON], text: str) -> Iterator[JSON]:
@@ -128,14 +107,15 @@ def _other_values(task: Task, own: Sequence[Leaf], leaf: Leaf) -> Iterator[JSON]
     """What could stand in a leaf's place: other choices, or what the question says verbatim."""
     others = [other.value for other in own if other is not leaf]
     if leaf.choices:
-        yield from (one for one in leaf.choices[:12] if one != leaf.value and one not in others)
+        listed = leaf.choices[:12]
+        yield from (value for value in listed if value != leaf.value and value not in others)
     elif isinstance(leaf.value, bool):
         # One that no schema describes is part of a record, as of a list's row.
         yield from [not leaf.value] if leaf.schema else []
     elif isinstance(leaf.value, str):
         yield from _other_texts(task.asked, leaf.value, others)
     elif isinstance(leaf.value, int | float):
-        if backwards(task.asked, leaf) or leaf.value < 0:
+        if takes_both_signs(leaf) or leaf.value < 0:
             yield -leaf.value
         if ground(task.asked, leaf) > Ground.SAID and leaf.value != leaf.schema.get("default"):
             for text in (*wanted(task), *task.asked.mentions.ordinals):
@@ -146,22 +126,11 @@ def _other_values(task: Task, own: Sequence[Leaf], leaf: Leaf) -> Iterator[JSON]
 def _other_texts(asked: Asked, value: str, others: Sequence[JSON]) -> Iterator[str]:
     """An answer as its tool spelled it or as the data does, and what else the question names."""
     for hop, answer in asked.mentions.answers:
-        pair = (answer, asked.returned.get(hop, answer), spelled_in(asked.text, answer))
-        if bare(value) in map(bare, pair):
-            yield from (one for one in pair if one != value)
+        spellings = (answer, asked.returned.get(hop, answer), spelled_in(asked.text, answer))
+        if bare(value) in map(bare, spellings):
+            yield from (text for text in spellings if text != value)
     taken = {name_words(as_text(other)) for other in others}
     cased = str.lower if value.islower() else str.upper if value.isupper() else str
     for name in asked.named:
         if name_words(name) not in taken:
-            yield from (one for one in {name: 0, cased(name): 0} if one != value)
-
-
-def nearest(task: Task, arguments: dict[str, JSON]) -> dict[str, JSON]:
-    """The call that is reached step by step, each one nearer to what is asked."""
-    for _ in range(MOST_STEPS):
-        mine = support(task, arguments)
-        nearer = (one for one in rivals(task, arguments) if support(task, one).outweighs(mine))
-        arguments, before = next(nearer, arguments), arguments
-        if arguments == before:
-            break
-    return arguments
+            yield from (text for text in {name: 0, cased(name): 0} if text != value)

@@ -1,20 +1,16 @@
-"""One hop's search: candidates in batches, and each hit put to the five conditions.
-
-The search knows where a call came from and the conditions do not: an example of the source that
-reaches the gold is judged as any other call is.
-"""
+"""One hop's search: what its tool answers is fixed first, and then compared with the gold."""
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterator, Sequence
-from dataclasses import replace
-from itertools import chain, islice
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from itertools import chain
 
 from toolhop_sandbox.base import Session
-from toolhop_sandbox.outcome import JSON
+from toolhop_sandbox.outcome import Raised
 from toolhop_tools.answers import same_answer
 from toolhop_tools.batch import run_batch
-from toolhop_tools.certify import conditions
+from toolhop_tools.certify.answering import reading
 from toolhop_tools.certify.audit import Chance, randomised
 from toolhop_tools.certify.calls import Calls, RunBatch
 from toolhop_tools.certify.candidates import (
@@ -24,13 +20,10 @@ from toolhop_tools.certify.candidates import (
     Task,
     Tried,
     at_hand,
-    distinct,
     filled,
-    given_away,
     texts_of,
 )
-from toolhop_tools.certify.conditions import definite, hitting
-from toolhop_tools.certify.defects import Failure, asked_for, failure, other_result, static_failure
+from toolhop_tools.certify.defects import Failure, failure, other_result, static_failure
 from toolhop_tools.certify.judging import judge, official_holds
 from toolhop_tools.certify.model import (
     RESULT_CHARS,
@@ -41,32 +34,27 @@ from toolhop_tools.certify.model import (
     HopProof,
     HopVerdict,
 )
-from toolhop_tools.certify.rivals import nearest, rivals
+from toolhop_tools.certify.ranking import Answering, Ranking, same, settled
+from toolhop_tools.certify.readable import Ground, ground
 from toolhop_tools.certify.shapes import edges
-from toolhop_tools.certify.support import asks_otherwise, support, wanted
+from toolhop_tools.certify.standing import holds, is_chosen, left_out, ungrounded, wanted
 from toolhop_tools.errors import shown
-from toolhop_tools.leaves import Leaf
-from toolhop_tools.reading import Reading, answer_at
+from toolhop_tools.reading import Match, Reading, answer_at
 
-SIZES = (12, 40, 64)
-"""Calls of the first batches; all after them have the last size. Most hits come early."""
-MOST_UNMADE = 4000
-"""Candidates that are looked at, most of them such as the simulator would refuse."""
-MOST_JUDGED = 6
-"""Hits that are judged before a search gives up."""
-EXACT_COST = 0.3
-"""Cost up to which a made-up call has nothing in it but what the question or a default says."""
-_GIVEN = Failure(
-    HopVerdict.DEFECTIVE, "only calls that are given the answer return it", Defect.NEEDS_ANSWER
-)
+HALF = 0.5
+"""Share of other values with the same answer, above which a tool is nearly constant."""
+SHOWN = 4
+"""Values of a result that a reason lists."""
 
 
-def _unproven(why: str, *evidence: Tried, right: Tried | None = None) -> Failure:
-    return Failure(HopVerdict.UNPROVEN, why, evidence=evidence, right=right)
+@dataclass(frozen=True)
+class _Claims:
+    """What holds of a hop, whatever its verdict."""
 
-
-def _ambiguous(why: str, *evidence: Tried) -> Failure:
-    return Failure(HopVerdict.AMBIGUOUS, why, evidence=evidence)
+    executed: bool = False
+    determined: bool = False
+    weak: bool = False
+    chance: Chance | None = None
 
 
 class Search:
@@ -92,8 +80,7 @@ class Search:
         """
         self.task, self.basis, self.seed = task, basis, seed
         self.calls = Calls(session, task.hop.tool.program, run_batch)
-        self.rejected: list[Failure] = []
-        """Why the hits so far prove nothing."""
+        self.ranking = Ranking(task, self.calls, basis.executions)
 
     async def prove(self) -> HopProof:
         """The proof, or what there is instead of one.
@@ -104,21 +91,171 @@ class Search:
         broken = await self._broken()
         if broken is not None:
             return broken
-        async for candidate in self._hits():
-            judged = await self._judged(candidate)
-            if isinstance(judged, HopProof) and not self._outdone(judged.arguments or {}):
-                return judged
-            if isinstance(judged, Failure):
-                self.rejected.append(judged)
-            if len(self.rejected) == MOST_JUDGED:
-                break
-        return await self._not_proven()
+        await self.ranking.run()
+        top = self.ranking.top
+        answer = settled(top)
+        for call in top:
+            if nearer := self.ranking.silenced(call):
+                tried = await self.calls.alone(nearer)
+                why = "a call nearer to the question reports what may be nothing"
+                return self._without(HopVerdict.AMBIGUOUS, why, tried, call.tried)
+        hits = [call for call in top if self._readings(call)]
+        if not hits:
+            return await self._astray(top)
+        if answer is not None:
+            alone = [call for call in hits if len(call.answers) == 1]
+            if alone:
+                return await self._judged(min(alone, key=_plainness))
+        return await self._ambiguous(hits[0], top)
 
-    def _outdone(self, arguments: dict[str, JSON]) -> bool:
-        """Whether a hit nearer to the question was found wanting: what says less proves nothing."""
-        mine = support(self.task, arguments)
-        wanting = [one.evidence[0].candidate for one in self.rejected if one.right is not None]
-        return any(support(self.task, one.arguments).outweighs(mine) for one in wanting)
+    def _readings(self, call: Answering) -> list[Reading]:
+        """Where the answers of a call are the gold."""
+        gold, forms = self.task.asked.gold, self.task.notations
+        found = (reading(gold, answer, call.tried.value, forms) for answer in call.answers)
+        return [read for read in found if read is not None]
+
+    async def _judged(self, call: Answering) -> HopProof:
+        """Of a call that gives the answer: whether it does so alone, and to this record only."""
+        task = self.task
+        tried = await self.calls.alone(call.tried.candidate)
+        given = self.ranking.answers_of(tried)
+        if not same(call.answers, given):
+            why = "the call answers otherwise in a process of its own"
+            return self._without(HopVerdict.UNPROVEN, why, tried, call.tried)
+        [read] = self._readings(Answering(call.standing, tried, given))
+        chance, ran = await self._chance(tried)
+        if limits := left_out(task, tried.arguments):
+            why = f"the call has no place for {', '.join(limits)}, which the sub-question says"
+            claims = _Claims(_tells_apart(chance), chance=chance)
+            return self._without(HopVerdict.UNPROVEN, why, tried, claims=claims)
+        claims = _Claims(_tells_apart(chance), True, read.match is Match.WORDS, chance)
+        if not claims.executed:
+            why = f"{chance.hits} of {chance.runs} calls with other values give the answer as well"
+            return self._without(HopVerdict.UNPROVEN, why, tried, *ran[:1], claims=claims)
+        made = tried.candidate
+        return HopProof(
+            tool=task.hop.tool.name,
+            verdict=HopVerdict.PROVEN,
+            why=f"{made.provenance}: the result is the gold answer ({read.match})",
+            executions=self.calls.executions,
+            arguments=made.arguments,
+            result=tried.text[:RESULT_CHARS],
+            answer=answer_at(tried.value, read),
+            reading=read,
+            official=official_holds(task.asked.gold, tried.text),
+            provenance=made.provenance,
+            sources=None if made.provenance in EXAMPLES else dict(made.sources),
+            chance=chance,
+            edges=edges(task.asked, made.arguments),
+            executed=True,
+            determined=True,
+            weak=claims.weak,
+        )
+
+    async def _chance(self, tried: Tried) -> tuple[Chance, list[Tried]]:
+        """How often calls with other values reach the gold as well, and these calls."""
+        gold = self.task.asked.gold
+        random = randomised(self.task, tried.arguments, self.basis.audit, self.seed)
+        ran = await self.calls.beside(random)
+        # Of calls that answer, an error is no other answer.
+        answered = [other for other in ran if self.ranking.answers_of(other)]
+        hits = [judge(gold, other.value, other.arguments) is not None for other in ran]
+        if sum(hits) == len(answered) > 1:
+            ran, hits = answered, [True] * len(answered)
+        return Chance(len(ran), sum(hits)), ran
+
+    async def _claims(self, tried: Tried) -> _Claims:
+        """Of a call that gives the gold but is not alone."""
+        chance, _ = await self._chance(tried)
+        return _Claims(executed=_tells_apart(chance), chance=chance)
+
+    async def _ambiguous(self, hit: Answering, top: Sequence[Answering]) -> HopProof:
+        claims = await self._claims(hit.tried)
+        others = [call for call in top if not self._readings(call)]
+        if others:
+            names = _apart(hit.tried, others[0].tried)
+            why = f"another call, {names}, can be read as well and answers otherwise"
+        else:
+            most = max(top, key=lambda call: len(call.answers))
+            listed = ", ".join(shown(answer.text) for answer in most.answers[:SHOWN])
+            why, others = f"the result has several values that may be meant: {listed}", [most]
+        evidence = (hit.tried, *(call.tried for call in others[:1] if call is not hit))
+        return self._without(HopVerdict.AMBIGUOUS, why, *evidence, claims=claims)
+
+    async def _astray(self, top: Sequence[Answering]) -> HopProof:
+        """Of a hop whose answer is not the gold: what gives the gold, or what is wrong."""
+        task = self.task
+        await self.ranking.exhaust()
+        lower = next(
+            (call.tried for call in self.ranking.answered if self._holds(call.tried)), None
+        )
+        if lower is not None:
+            claims = await self._claims(lower)
+            nearer = top[0].tried
+            if nearer.arguments == lower.arguments:
+                why = "the gold is not what the result answers as a whole"
+                return self._without(HopVerdict.AMBIGUOUS, why, lower, claims=claims)
+            names = _apart(lower, nearer)
+            why = f"a call nearer to the question, {names}, gives another answer"
+            return self._without(HopVerdict.UNPROVEN, why, lower, nearer, claims=claims)
+        beyond = self._beyond_reach()
+        if beyond is not None:
+            return beyond
+        if (answer := settled(top)) is not None:
+            right = await self.calls.alone(top[0].tried.candidate)
+            found = other_result(task.asked, right)
+            if found is not None and self._is_sure(top[0]):
+                return self._failed(found, right)
+            why = f"the call nearest to the question gives {shown(answer.text)}"
+            return self._without(HopVerdict.UNPROVEN, why, right)
+        return await self._nothing(top)
+
+    def _holds(self, tried: Tried) -> bool:
+        return judge(self.task.asked.gold, tried.value, tried.arguments) is not None
+
+    def _is_sure(self, call: Answering) -> bool:
+        """Whether a call says what is asked, verbatim, and leaves nothing of it out."""
+        task, arguments = self.task, call.tried.arguments
+        own = task.leaves(arguments)
+        verbatim = all(
+            is_chosen(task, leaf)
+            or leaf.value == leaf.schema.get("default")
+            or (not leaf.is_option and ground(task.asked, leaf) is Ground.SAID)
+            for leaf in own
+        )
+        return verbatim and all(holds(own, name) for name in wanted(task))
+
+    def _beyond_reach(self) -> HopProof | None:
+        """Of a tool whose own examples reach the gold, with values that nothing grounds."""
+        gold = self.task.asked.gold
+        for call in self.calls.tried:
+            if call.candidate.provenance not in EXAMPLES or not self._holds(call):
+                continue
+            if any(same_answer(gold, text) for text in texts_of(call.arguments)):
+                why = "only calls that are given the answer return it"
+                found = Failure(HopVerdict.DEFECTIVE, why, Defect.NEEDS_ANSWER)
+                return self._failed(found, call)
+            unknown = ungrounded(self.task, call.arguments)
+            listed = ", ".join(shown(leaf.value) for leaf in unknown)
+            why = "an example gives the gold, and its answer cannot be read otherwise"
+            why = f"nothing but the source tells of {listed}" if unknown else why
+            return self._without(HopVerdict.UNPROVEN, why, call)
+        return None
+
+    async def _nothing(self, top: Sequence[Answering]) -> HopProof:
+        tried = self.calls.tried
+        if top:
+            why = "no call of those tried gives the gold answer"
+            return self._without(HopVerdict.UNPROVEN, why, *(call.tried for call in top[:2]))
+        if tried and not any(call.text for call in tried):
+            again = await self.calls.alone(tried[0].candidate)
+            failed = failure(again.outcome) or failure(tried[0].outcome)
+            # What raises may want an optional parameter that no call of those tried gave.
+            is_whole = len(self.task.required) == len(self.task.properties)
+            if failed is not None and (is_whole or not isinstance(again.outcome, Raised)):
+                return self._failed(failed, again)
+        why = "no call of those tried answers" if tried else "no call is accepted"
+        return self._without(HopVerdict.UNPROVEN, why, *tried[:1])
 
     async def _broken(self) -> HopProof | None:
         """A hop that cannot be called: one call shows what comes of it.
@@ -133,230 +270,65 @@ class Search:
         failed, source = failure(tried.outcome), self.task.source
         if known.defect is Defect.NOT_CALLABLE and not (source.parses and source.defined):
             # What the sandbox says is exact: a line, a refused import.
-            return None if failed is None else self._without_proof(failed, tried)
-        return self._without_proof(known, tried)
+            return None if failed is None else self._failed(failed, tried)
+        return self._failed(known, tried)
 
-    async def _hits(self) -> AsyncIterator[Candidate]:
-        """The calls that reach the gold, from the likeliest on."""
-        room, made_up = self.basis.executions, distinct(self._made_up())
-        batch = [one for one in distinct(at_hand(self.task)) if self.task.accepts(one.arguments)]
-        for size in chain(SIZES, iter(lambda: SIZES[-1], 0)):
-            for tried in await self.calls.run(batch):
-                if self._reading(tried):
-                    yield tried.candidate
-            batch = list(islice(made_up, max(0, min(size, room))))
-            room -= len(batch)
-            if not batch:
-                return
+    def _failed(self, found: Failure, *evidence: Tried) -> HopProof:
+        return self._without(found.verdict, found.why, *evidence, defect=found.defect)
 
-    def _made_up(self) -> Iterator[Candidate]:
-        task = self.task
-        plain, first = filled(task), sum(SIZES[:2])
-        # Errors are read once the first calls are made: what they ask for is given then.
-        completed = (one for _ in (0,) for one in filled(task, asked_for(task, self.calls.tried)))
-        every = chain(islice(plain, first), islice(completed, first), plain)
-        for one in islice(every, MOST_UNMADE):
-            if task.accepts(one.arguments):
-                yield one
-
-    async def _judged(self, candidate: Candidate) -> HopProof | Failure | None:
-        """The proof by a call that reaches the gold; None where it does not reach it alone."""
-        task = self.task
-        candidate = await self._leanest(candidate)
-        tried, arguments = await self.calls.alone(candidate), candidate.arguments
-        if (reading := self._reading(tried)) is None:
-            return None
-        unknown = conditions.ungrounded(task, arguments)
-        others = conditions.stand_ins(arguments, unknown)
-        against = rivals(task, arguments)
-        random = randomised(task, arguments, self.basis.audit, self.seed)
-        ran = await self.calls.beside([*others, *against, *random])
-        instead = [one for one in ran if one.arguments in others]
-        if unknown and not (instead and all(map(self._reading, instead))):
-            return self._no_ground(tried, unknown)
-        if flaw := conditions.flaw(task, arguments, reading.path, ran):
-            return _unproven(flaw, tried)
-        near = [one for one in ran if one.arguments in against]
-        if (doubt := self._undetermined(tried, near)) is not None:
-            return doubt
-        if listed := conditions.others_listed(task, tried.value, reading, arguments):
-            why = f"the result names others that are as near: {', '.join(map(shown, listed[:3]))}"
-            return _ambiguous(why, tried)
-        varied = [one for one in ran if one.arguments in random]
-        hits = [self._reading(one) is not None for one in varied]
-        if conditions.nearly_constant(hits):
-            why = f"{sum(hits)} of {len(hits)} calls with other values give the answer as well"
-            return _unproven(why, tried, *varied[:1])
-        return self._proven(tried, reading, Chance(len(hits), sum(hits)))
-
-    def _no_ground(self, tried: Tried, unknown: Sequence[Leaf]) -> Failure:
-        if any(same_answer(self.task.asked.gold, str(one.value)) for one in unknown):
-            return replace(_GIVEN, evidence=(tried,))
-        listed = ", ".join(shown(leaf.value) for leaf in unknown)
-        return _unproven(f"nothing but the source tells of {listed}", tried)
-
-    def _undetermined(self, tried: Tried, near: Sequence[Tried]) -> Failure | None:
-        """The reading that speaks against a hit: one nearer to the question, or one as near."""
-        task, arguments = self.task, tried.arguments
-        mine = support(task, arguments)
-        undecided: Failure | None = None
-        for one in (*near, *filter(self._says_what_is_asked, self._from_examples())):
-            its = support(task, one.arguments)
-            nearer = its.outweighs(mine)
-            unsaid = not nearer and asks_otherwise(task, arguments, one.arguments)
-            if not definite(task, one, any_kind=nearer) and (not unsaid or self._reading(one)):
-                continue
-            if nearer:
-                why = f"a call nearer to the question, {_apart(tried, one)}, gives another answer"
-                return _unproven(why, tried, one, right=one)
-            if not mine.outweighs(its) and undecided is None:
-                why = f"another call, {_apart(tried, one)}, can be read as well"
-                undecided = _ambiguous(f"{why} and answers otherwise", tried, one)
-        return undecided
-
-    async def _leanest(self, candidate: Candidate) -> Candidate:
-        """Without the optional arguments that change nothing, save what the question says."""
-        while True:
-            own = candidate.arguments
-            fewer = [
-                {name: value for name, value in own.items() if name != left_out}
-                for left_out in reversed(own)
-                if left_out not in self.task.required
-            ]
-            worth = support(self.task, own)
-            fewer = [one for one in fewer if not worth.outweighs(support(self.task, one))]
-            fewer = [one for one in fewer if not conditions.says_nothing(self.task, one)]
-            found = [one for one in await self.calls.beside(fewer) if self._reading(one)]
-            if not found:
-                return candidate
-            candidate = replace(candidate, arguments=found[0].arguments)
-
-    def _from_examples(self) -> list[Tried]:
-        return [one for one in self.calls.tried if one.candidate.provenance in EXAMPLES]
-
-    def _says_what_is_asked(self, tried: Tried) -> bool:
-        """Whether a call is an example, or made of what is asked alone, and is grounded."""
-        candidate = tried.candidate
-        verbatim = "reworded" not in candidate.sources.values() and candidate.cost <= EXACT_COST
-        values = [repr(value) for value in candidate.arguments.values()]
-        exact = candidate.provenance is Provenance.QUESTION and verbatim
-        if candidate.provenance not in EXAMPLES and (not exact or len({*values}) < len(values)):
-            return False
-        held = support(self.task, candidate.arguments).held or not wanted(self.task)
-        return bool(held) and not conditions.ungrounded(self.task, candidate.arguments)
-
-    def _nearest(self, tried: Tried) -> Candidate:
-        return replace(tried.candidate, arguments=nearest(self.task, tried.arguments))
-
-    async def _not_proven(self) -> HopProof:
-        for one in self.rejected:
-            if one.verdict is HopVerdict.AMBIGUOUS:
-                return self._without_proof(one)
-        beaten = [(one, one.right) for one in self.rejected if one.right is not None]
-        proofs = [await self._shown_by(right, one.evidence[0]) for one, right in beaten]
-        if (first := next(iter(proofs), None)) is not None and None not in proofs:
-            return first
-        doubtful = [one for (one, _), proof in zip(beaten, proofs, strict=True) if proof is None]
-        doubtful += [
-            one for one in self.rejected if one.evidence[0].candidate.provenance in EXAMPLES
-        ]
-        for one in doubtful[:1]:
-            return self._without_proof(one)
-        return await self._by_right_calls()
-
-    async def _shown_by(self, nearer: Tried, hit: Tried) -> HopProof | None:
-        """What a call that is nearer to the question than a hit shows; None where it may be wrong.
-
-        It is sure where the question says what the hit has not, or where it is the source's own
-        example.
-        """
-        task = self.task
-        right = await self.calls.alone(self._nearest(nearer))
-        found, arguments = other_result(task.asked, right), right.arguments
-        if found is None or conditions.ungrounded(task, arguments):
-            return None
-        if not definite(task, right, any_kind=True):
-            return None
-        if support(task, arguments).surely_outweighs(support(task, hit.arguments)):
-            why = "the gold is the result of another call than the one that is asked for"
-            if found.defect is Defect.OTHER_VALUE:
-                found = Failure(HopVerdict.DEFECTIVE, why, Defect.OTHER_LABEL)
-        elif all(self._nearest(one).arguments != arguments for one in self._from_examples()):
-            return None
-        return self._without_proof(found, right, hit)
-
-    async def _by_right_calls(self) -> HopProof:
-        """Defective or refused where the right call shows it, else unproven."""
-        task, tried = self.task, self.calls.tried
-        asking = [one for one in tried if self._says_what_is_asked(one)]
-        nearest = distinct(self._nearest(one) for one in asking[:8])
-        right = [await self.calls.alone(one) for one in islice(nearest, 4)]
-        for one in right:
-            found = other_result(task.asked, one)
-            if found is not None and definite(task, one, any_kind=True):
-                return self._without_proof(found, one)
-        leak = await self._answer_as_input()
-        if leak is not None:
-            return self._without_proof(_GIVEN, leak, *right[:1])
-        for one in (right or tried)[:1]:
-            if not any(each.text for each in tried) and not asked_for(task, [one]):
-                again = await self.calls.alone(one.candidate)
-                failed = failure(again.outcome) or failure(one.outcome)
-                if failed is not None:
-                    return self._without_proof(failed, again)
-        why = "no call of those tried gives the gold answer" if tried else "no call is accepted"
-        return self._without_proof(next(iter(self.rejected), _unproven(why, *tried[:1])))
-
-    async def _answer_as_input(self) -> Tried | None:
-        """A call that is given the gold and returns it, where no other call does."""
-        gold = self.task.asked.gold
-        leaks = [
-            one
-            for one in self._from_examples()
-            if any(same_answer(gold, text) for text in texts_of(one.arguments))
-        ]
-        made_up = [] if self.rejected else list(islice(distinct(given_away(self.task)), SIZES[1]))
-        every = (*leaks, *await self.calls.run(made_up))
-        return next((one for one in every if judge(gold, one.value, {})), next(iter(leaks), None))
-
-    def _proven(self, tried: Tried, reading: Reading, chance: Chance) -> HopProof:
-        task, candidate = self.task, tried.candidate
-        made_up = candidate.provenance not in EXAMPLES
-        return HopProof(
-            tool=task.hop.tool.name,
-            verdict=HopVerdict.PROVEN,
-            why=f"{candidate.provenance}: the result is the gold answer ({reading.match})",
-            executions=self.calls.executions,
-            arguments=candidate.arguments,
-            result=tried.text[:RESULT_CHARS],
-            answer=answer_at(tried.value, reading),
-            reading=reading,
-            official=official_holds(task.asked.gold, tried.text),
-            provenance=candidate.provenance,
-            sources=dict(candidate.sources) if made_up else None,
-            chance=chance,
-            edges=edges(task.asked, candidate.arguments),
-        )
-
-    def _without_proof(self, found: Failure, *evidence: Tried) -> HopProof:
-        shown_by = evidence or found.evidence
-        return HopProof(
+    def _without(
+        self,
+        verdict: HopVerdict,
+        why: str,
+        *evidence: Tried,
+        defect: Defect | None = None,
+        claims: _Claims = _Claims(),
+    ) -> HopProof:
+        """A hop that is not proven; of one that is executed, its call is the first evidence."""
+        proof = HopProof(
             tool=self.task.hop.tool.name,
-            verdict=found.verdict,
-            why=found.why,
+            verdict=verdict,
+            why=why,
             executions=self.calls.executions,
             edges=tuple(Edge(n + 1, "", equal=True) for n, _ in self.task.asked.mentions.answers),
-            defect=found.defect,
-            evidence=tuple(Evidence.of(one.arguments, one.outcome) for one in shown_by),
+            chance=claims.chance,
+            defect=defect,
+            evidence=tuple(Evidence.of(call.arguments, call.outcome) for call in evidence),
+            executed=claims.executed,
+            determined=claims.determined,
+        )
+        return self._with_call(proof, evidence[0]) if claims.executed else proof
+
+    def _with_call(self, proof: HopProof, call: Tried) -> HopProof:
+        """The proof with a call that gives the gold, for whoever plays it."""
+        read = judge(self.task.asked.gold, call.value, call.arguments)
+        if read is None:
+            return proof
+        made = call.candidate
+        return replace(
+            proof,
+            arguments=made.arguments,
+            result=call.text[:RESULT_CHARS],
+            answer=answer_at(call.value, read),
+            reading=read,
+            provenance=made.provenance,
+            edges=edges(self.task.asked, made.arguments),
         )
 
-    def _reading(self, tried: Tried) -> Reading | None:
-        """Where a call gives the gold as its answer; None where it does not."""
-        return hitting(self.task, tried.value, tried.arguments) if tried.text else None
+
+def _plainness(call: Answering) -> tuple[bool, int, bool]:
+    """The author's call goes before others that answer the same, and a short one before a long."""
+    made = call.tried.candidate
+    written = made.provenance is Provenance.WRITTEN
+    return not written, len(made.arguments), made.provenance not in EXAMPLES
 
 
-def _apart(one: Tried, other: Tried) -> str:
+def _tells_apart(chance: Chance) -> bool:
+    return chance.runs > 0 and chance.hits <= HALF * chance.runs
+
+
+def _apart(call: Tried, other: Tried) -> str:
     """In which arguments two calls differ."""
-    own, its = one.arguments, other.arguments
+    own, its = call.arguments, other.arguments
     names = [name for name in {**own, **its} if own.get(name) != its.get(name)]
     return f"with another {', '.join(map(shown, names))}" if names else "the same one"

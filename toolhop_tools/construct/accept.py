@@ -10,7 +10,7 @@ from toolhop_sandbox.outcome import JSON
 from toolhop_tools.answers import plain_number
 from toolhop_tools.certify.candidates import Task
 from toolhop_tools.certify.mentions import mentions
-from toolhop_tools.certify.model import HopProof, HopVerdict
+from toolhop_tools.certify.model import HopProof
 from toolhop_tools.certify.prove import asked
 from toolhop_tools.certify.readable import Asked
 from toolhop_tools.construct.stages import VERSION
@@ -24,7 +24,8 @@ class Criterion(StrEnum):
     PROPERTIES = "properties"
     """Every tool: all properties hold; `examples` alone may be not applicable."""
     PROVEN = "proven"
-    """Every hop is proven, and other values seldom give its answer."""
+    """Every gold call gives its answer, and other values seldom do. What the search of a
+    certificate says beyond that is a mark: it reads no question."""
     STRICT = "strict-answer"
     """The oracle is right under the strict rule; doing nothing and constants get 0."""
     NEEDED = "every-hop-needed"
@@ -37,11 +38,13 @@ class Criterion(StrEnum):
     """No other tool of the item proves a hop."""
     REPLAY = "replay"
     """The oracle is right in each sandbox there is, with the same results byte by byte."""
-    REBUILT = "rebuilt"
-    """Another model comes to the answer, through every hop, from the question and the tools'
-    documents alone. Judged where it is asked for."""
-    DIRECT = "direct-model"
-    """In a closed world, a model without tools is never right. Judged where it is asked for."""
+    READ = "read"
+    """Blind readers come to the answer, through every hop, from the question and the tools'
+    documents alone. Judged where readers are named; else the item is `unread`."""
+    WORDING = "wording"
+    """With a changed chain the question changes, and so do the plans of its readers."""
+    CLOSED_BOOK = "closed-book"
+    """In a closed world, a model without tools is never right. Judged where one is named."""
     NO_DUPLICATE = "no-duplicate"
     """Nor is it like an item that was accepted before it, or one of a test set."""
     LICENCE = "licence"
@@ -62,12 +65,8 @@ class Judged:
 
     def to_json(self) -> dict[str, JSON]:
         """For the books."""
-        return {
-            "criterion": self.criterion.value,
-            "holds": self.holds,
-            "figure": self.figure,
-            "version": self.version,
-        }
+        own: dict[str, JSON] = {"criterion": self.criterion.value, "holds": self.holds}
+        return {**own, "figure": self.figure, "version": self.version}
 
 
 MOST_HITS, MOST_HITS_SHORT = 0.1, 0.5
@@ -89,19 +88,14 @@ def lucky(answer: str, proof: HopProof) -> bool:
 
 def hazards(answer: str, question: str) -> list[str]:
     """Why the official rule, containment without trailing ``.0``, can be met by accident."""
-    plain, found = answer.strip().lower(), []
-    if plain.endswith((".", "0")):
-        found.append(f"it ends in {plain[-1]}")
-    if "," in plain:
-        found.append("it has a comma")
-    for text, what in (
-        ("<answer></answer>", "the answer tags"),
-        ("1234567890", "the digits"),
-        (question.lower(), "the question"),
-    ):
-        if plain and plain in text:
-            found.append(f"it is part of {what}")
-    return found
+    plain = answer.strip().lower()
+    parts = {"the answer tags": "<answer></answer>", "the digits": "1234567890",
+             "the question": question.lower()}  # fmt: skip
+    return [
+        *([f"it ends in {plain[-1]}"] if plain.endswith((".", "0")) else ()),
+        *(["it has a comma"] if "," in plain else ()),
+        *(f"it is part of {name}" for name, text in parts.items() if plain and plain in text),
+    ]
 
 
 UNKNOWN = "(not known)"
@@ -118,9 +112,9 @@ class Attempt:
     task: Task
 
 
-def attempts(item: Item, depends_on: Sequence[Sequence[int]], plan: Sequence[str]) -> Iterator[
-    Attempt
-]:  # fmt: skip
+def attempts(
+    item: Item, depends_on: Sequence[Sequence[int]], plan: Sequence[str]
+) -> Iterator[Attempt]:
     """The searches that must prove nothing of an item.
 
     Args:
@@ -128,35 +122,28 @@ def attempts(item: Item, depends_on: Sequence[Sequence[int]], plan: Sequence[str
         depends_on: by hop: the earlier hops that it needs, from 1.
         plan: the sub-questions with ``{k}``.
     """
-    hops = item.hops
-    for at, needs in enumerate(depends_on):
+
+    def task(hop: Hop, question: str, earlier: tuple[str, ...] = ()) -> Task:
+        words = Asked(hop.answer, mentions(question, earlier), earlier, item.question, {})
+        return Task(Hop(question, hop.answer, hop.tool), words)
+
+    numbered = [*enumerate(item.hops, 1)]
+    for (number, hop), needs in zip(numbered, depends_on, strict=True):
         for k in needs:
-            yield Attempt(
-                Criterion.NEEDED, at + 1,
-                f"hop {at + 1} without the answer of hop {k}",
-                _without(item, at, k, plan[at]),
-            )  # fmt: skip
-    for at, hop in enumerate(hops):
-        alone = Hop(item.question, item.answer, hop.tool)
-        found = Asked(item.answer, mentions(item.question, ()), (), item.question, {})
-        yield Attempt(
-            Criterion.NO_JUMP, at + 1, f"{hop.tool.name} with the question's own words",
-            Task(alone, found),
-        )  # fmt: skip
-    for at, hop in enumerate(hops):
-        for number, other in enumerate(hops, 1):
+            earlier = tuple(UNKNOWN if n == k else own.answer for n, own in numbered[: number - 1])
+            about = f"hop {number} without the answer of hop {k}"
+            own = task(hop, filled(plan[number - 1], earlier), earlier)
+            yield Attempt(Criterion.NEEDED, number, about, own)
+    for number, hop in numbered:
+        about = f"{hop.tool.name} with the question's own words"
+        own = task(replace(hop, answer=item.answer), item.question)
+        yield Attempt(Criterion.NO_JUMP, number, about, own)
+    for at, hop in enumerate(item.hops):
+        for number, other in numbered:
             if other.tool.name != hop.tool.name:
-                task = Task(Hop(hop.question, hop.answer, other.tool), asked(item, at, {}))
+                twin = Task(Hop(hop.question, hop.answer, other.tool), asked(item, at, {}))
                 about = f"{other.tool.name} for hop {at + 1}"
-                yield Attempt(Criterion.NO_TWIN, number, about, task)
-
-
-def _without(item: Item, at: int, k: int, plan: str) -> Task:
-    answers = [UNKNOWN if n == k else hop.answer for n, hop in enumerate(item.hops[:at], 1)]
-    question = filled(plan, answers)
-    hop = Hop(question, item.hops[at].answer, item.hops[at].tool)
-    earlier = tuple(answers)
-    return Task(hop, Asked(hop.answer, mentions(question, earlier), earlier, item.question, {}))
+                yield Attempt(Criterion.NO_TWIN, number, about, twin)
 
 
 def graph_needs(item: Item, written: Sequence[Mapping[str, JSON]]) -> list[int]:
@@ -166,10 +153,5 @@ def graph_needs(item: Item, written: Sequence[Mapping[str, JSON]]) -> list[int]:
 
 
 def solved(proof: HopProof) -> bool:
-    """Whether a search got to the gold: proven, or by a call that can be read otherwise as well."""
-    return proof.verdict in {HopVerdict.PROVEN, HopVerdict.AMBIGUOUS}
-
-
-def without_gold(item: Item) -> Item:
-    """The item without its gold calls."""
-    return replace(item, hops=tuple(replace(hop, gold=None) for hop in item.hops))
+    """Whether a search got to the gold, by whatever call that the simulator takes."""
+    return proof.executed

@@ -1,148 +1,156 @@
-"""Which items are too much like others, of their own set or of a test set. Pure."""
+"""Which items repeat another, of their own set or of a test set. Pure.
+
+Many items share a pattern, such as *the sum of the digits of the calling code of the country in
+which X stands*. Two of them share most of their words and are different items; two that share
+their values and answers are the same item, in whatever words they ask.
+"""
 
 from __future__ import annotations
 
+import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
-from functools import cache
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 
-from toolhop_tools.construct.likeness import NEAR, question_likeness
+from toolhop_tools.construct.calls import literals
+from toolhop_tools.construct.contract import choices
 from toolhop_tools.construct.replies import same_code
-from toolhop_tools.construct.templates import (
-    MASK,
-    SHINGLE,
-    Facts,
-    facts_of,
-    masked,
-    templates,
-    values_of,
-)
-from toolhop_tools.model import Item
-from toolhop_tools.words import words
+from toolhop_tools.model import Hop, Item
+from toolhop_tools.words import bare, runs, words
 
 GRAM = 8
-"""Words in a row that an item must not share with a test set where they hold a value."""
-LEAST_PIECES, MOST_SHARED = 3, 0.5
-"""Places of a question that hold a value, three words each: how many have to be there, and the
-share of them that must not stand in one question of a test set."""
-VERSION = 2
-"""Of these rules."""
+"""Words in a row that an item must not share with a test set, if a value is among them. Eight
+words without a value, *what is the sum of the digits of the*, stand in items that are not alike."""
+VERSION = 3
+"""Version of these rules."""
+_WORD = r"[^\W\d_a-zà-öø-ÿ][\w'’-]*"
+_NAME = re.compile(rf"(?<=[^\s.?!:] ){_WORD}(?: {_WORD})*")
+"""Capitalised words in a row, but for the first word of a sentence."""
+MASK = "*"
 
 
 def duplicates(items: Sequence[Item]) -> dict[str, str]:
-    """By id: of which earlier item, and how, an item is a duplicate. The first one stays."""
-    kept: list[Item] = []
-    found: dict[str, str] = {}
+    """By id: which earlier item an item repeats, and in what. The first of them stays."""
+    first: dict[Hashable, str] = {}
+    repeated: dict[str, str] = {}
     for item in items:
-        why = next((f"{why} {one.id}" for one in kept if (why := _same(item, one))), "")
-        if why:
-            found[item.id] = why
+        marks = _marks(item)
+        if item.hops:
+            code = tuple(sorted(same_code(hop.tool.program.source) for hop in item.hops))
+            marks["code", code] = "the same code"
+        if shared := next((mark for mark in marks if mark in first), None):
+            repeated[item.id] = f"a copy of {first[shared]}: {marks[shared]}"
         else:
-            kept.append(item)
-    return found
+            first |= dict.fromkeys(marks, item.id)
+    return repeated
 
 
-def _same(item: Item, other: Item) -> str:
-    if words(item.question) == words(other.question):
-        return "the question of"
-    if _code(item) == _code(other):
-        return "the code of"
-    own, its = facts_of(item), facts_of(other)
-    if own is not None and own == its:
-        return "in other words, with the same values and answers,"
-    if own is not None and its is not None and own.starts.isdisjoint(its.starts):
-        return ""  # of one pattern at most, which `crowded` counts
-    cosine = question_likeness(item.question, other.question)
-    return f"a question that reads like (cosine {cosine:.2f}) that of" if cosine >= NEAR else ""
+def templates(items: Sequence[Item]) -> dict[str, str]:
+    """By id: the first item with the same question and sub-questions, values aside."""
+    first: dict[tuple[str, ...], str] = {}
+
+    def template(item: Item) -> tuple[str, ...]:
+        values = values_of(item)
+        return tuple(masked(text, values) for text in _texts(item))
+
+    return {item.id: first.setdefault(template(item), item.id) for item in items}
 
 
 def crowded(items: Sequence[Item], most: int) -> dict[str, str]:
-    """By id: which item an item shares its template with, where `most` items before it do."""
+    """By id: the template of an item that `most` items before it share."""
     counts = Counter[str]()
-    found: dict[str, str] = {}
+    reasons: dict[str, str] = {}
     for name, first in templates(items).items():
         counts[first] += 1
         if counts[first] > most:
-            found[name] = f"one more than {most} of the template of {first}"
-    return found
-
-
-@cache
-def _trees(source: str) -> str:
-    return same_code(source)
-
-
-def _code(item: Item) -> list[str]:
-    return sorted(_trees(hop.tool.program.source) for hop in item.hops)
+            reasons[name] = f"one more than {most} of the template of {first}"
+    return reasons
 
 
 class Against:
-    """Test sets, by what gives an item of theirs away.
-
-    Eight words in a row alone are too little: *what is the sum of the digits of the* stands in
-    many items that have nothing else in common, and one changed word in eight hides a copy. So a
-    run of eight words counts where it holds a value (an entity, a number), and so do most of the
-    places in a question where a value stands, and the same values with the same answers.
-    """
+    """Test sets, by what gives an item of theirs away."""
 
     def __init__(self, items: Iterable[Item]) -> None:
-        self._whole: dict[tuple[str, ...], str] = {}
-        self._facts: dict[Facts, str] = {}
-        self._grams: dict[tuple[str, ...], str] = {}
-        self._special: dict[tuple[str, ...], str] = {}
-        self._parts: dict[tuple[str, ...], set[str]] = {}
+        self._marks: dict[Hashable, str] = {}
+        self._grams: dict[tuple[str, ...], tuple[str, bool]] = {}
+        """Each with its item, and whether it holds one of that item's values."""
         for item in items:
-            self._add(item)
-
-    def _add(self, item: Item) -> None:
-        self._whole.setdefault(words(item.question), item.id)
-        facts = facts_of(item)
-        if facts is not None:
-            self._facts.setdefault(facts, item.id)
-        values = values_of(item)
-        for text in _texts(item):
-            for gram in grams(words(text), GRAM):
-                # Of an item without gold calls nobody knows which words are values.
-                kind = self._special if not item.hops or _holds(gram, values) else self._grams
-                kind.setdefault(gram, item.id)
-        for part in grams(words(item.question), SHINGLE):
-            self._parts.setdefault(part, set()).add(item.id)
+            values = values_of(item)
+            self._marks = dict.fromkeys(_marks(item), item.id) | self._marks
+            for gram in _grams_of(item):
+                # Without hops nobody knows which words are values.
+                if not self._grams.get(gram, ("", False))[1]:
+                    self._grams[gram] = item.id, not item.hops or _holds(gram, values)
 
     def overlap(self, item: Item) -> str:
-        """What an item shares with a test set, and where; empty where it is nothing that counts."""
-        if (name := self._whole.get(words(item.question))) is not None:
-            return f"its question is that of item {name}"
-        facts = facts_of(item)
-        if facts is not None and facts in self._facts:
-            return f"its values and answers are those of item {self._facts[facts]}"
+        """What an item shares with a test set, and where; empty if nothing that counts."""
+        for mark, shared in _marks(item).items():
+            if mark in self._marks:
+                return f"{shared} as item {self._marks[mark]}"
         values = values_of(item)
-        for text in _texts(item):
-            for gram in grams(words(text), GRAM):
-                name = self._special.get(gram)
-                if name is None and _holds(gram, values):
-                    name = self._grams.get(gram)
-                if name is not None:
-                    return f"{' '.join(gram)!r} stands in item {name}"
-        return self._pieces(item, values)
-
-    def _pieces(self, item: Item, values: frozenset[str]) -> str:
-        """Whether most places of its question that hold a value are those of one test item."""
-        own = [part for part in grams(words(item.question), SHINGLE) if _holds(part, values)]
-        shared = Counter(name for part in own for name in self._parts.get(part, ()))
-        [(name, count)] = shared.most_common(1) or [("", 0)]
-        if len(own) < LEAST_PIECES or count < MOST_SHARED * len(own):
-            return ""
-        return f"{count} of {len(own)} places of its question with a value stand in item {name}"
+        for gram in _grams_of(item):
+            name, telling = self._grams.get(gram, ("", False))
+            if name and (telling or _holds(gram, values)):
+                return f"{' '.join(gram)!r} stands in item {name}"
+        return ""
 
 
-def _holds(gram: Sequence[str], values: frozenset[str]) -> bool:
-    """Whether words in a row hold a value, or a number."""
-    return MASK in masked(" ".join(gram), values)
+def values_of(item: Item) -> frozenset[str]:
+    """What differs between items of a template: answers, and the values of gold calls but for
+    options. Names in the questions stand for the values of a gold call that is not known.
+    """
+    values = [item.answer, *(hop.answer for hop in item.hops)]
+    for hop in item.hops:
+        values += literals(hop.gold.arguments, _options(hop)) if hop.gold else _names(hop.question)
+    if not all(hop.gold for hop in item.hops):
+        values += _names(item.question)
+    return frozenset(filter(None, values))
 
 
-def grams(found: Sequence[str], size: int) -> Iterator[tuple[str, ...]]:
-    """Its runs of `size` words; none where there are fewer."""
-    return (tuple(found[at : at + size]) for at in range(len(found) - size + 1))
+def masked(text: str, values: Iterable[str]) -> str:
+    """The words of a text with one `MASK` in the place of values and numbers in a row."""
+    spelled = " ".join(words(text))
+    given = {" ".join(words(value)) for value in values} - {""}
+    for value in sorted(given, key=lambda value: (-len(value), value)):
+        spelled = re.sub(rf"(?<!\S){re.escape(value)}(?!\S)", MASK, spelled)
+    return re.sub(r"\*(?: \*)+", MASK, re.sub(r"\S*\d\S*", MASK, spelled))
+
+
+def grams(text: Sequence[str], size: int) -> Iterator[tuple[str, ...]]:
+    """The runs of `size` words; none if there are fewer words."""
+    return (tuple(text[at : at + size]) for at in range(len(text) - size + 1))
+
+
+def _marks(item: Item) -> dict[Hashable, str]:
+    """What no other item may have, each in words."""
+    marks: dict[Hashable, str] = {("question", words(item.question)): "the same question"}
+    answers = tuple(bare(hop.answer) for hop in item.hops)
+    values = _words(values_of(item))
+    if values > _words(answers):
+        marks["values", values, answers] = "the same values and answers"
+    return marks
+
+
+def _words(values: Iterable[str]) -> frozenset[str]:
+    return frozenset(word for value in values for word in words(value))
+
+
+def _grams_of(item: Item) -> Iterator[tuple[str, ...]]:
+    return (gram for text in _texts(item) for gram in grams(words(text), GRAM))
+
+
+def _holds(gram: Sequence[str], values: Iterable[str]) -> bool:
+    """Whether words in a row hold a number or a value."""
+    return any(sign.isdigit() for word in gram for sign in word) or any(
+        runs(words(value), gram) for value in values
+    )
+
+
+def _names(text: str) -> list[str]:
+    return _NAME.findall(text)
+
+
+def _options(hop: Hop) -> frozenset[str]:
+    return frozenset(name for name, _ in choices(hop.tool.schema.parameters))
 
 
 def _texts(item: Item) -> list[str]:

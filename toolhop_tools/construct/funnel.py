@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from toolhop_tools.construct.stages import Stage
@@ -12,30 +12,45 @@ from toolhop_tools.construct.stages import Stage
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One stage, over all of its replies to one hop or item."""
+    """One stage, over all hops or items that came to it."""
 
     stage: Stage
     begun: int
-    """Hops, or items, that came to the stage."""
     first: int
-    """Of these, such as passed with their first reply."""
+    """How many passed with their first reply."""
     passed: int
-    """Such as passed in the end."""
     replies: int
 
 
-def funnel(items: Iterable[Mapping[str, Any]]) -> list[Row]:
-    """The stages over the books of items, each with its ``steps``."""
+def funnel(books: Iterable[Mapping[str, Any]]) -> list[Row]:
+    """The stages over the books of items."""
     counts: dict[Stage, Counter[str]] = {stage: Counter() for stage in Stage}
-    for item in items:
-        for step in item["steps"]:
-            count = counts[Stage(step["stage"])]
-            count["begun"] += 1
-            count["first"] += bool(step["passed"] and step["replies"] <= 1 and not step["returned"])
-            count["passed"] += bool(step["passed"])
-            count["replies"] += step["replies"]
+    for step in (step for book in books for step in book["steps"]):
+        passed = bool(step["passed"])
+        counts[Stage(step["stage"])] += Counter(
+            begun=1, first=passed and _at_once(step), passed=passed, replies=step["replies"]
+        )
     return [
-        Row(stage, c["begun"], c["first"], c["passed"], c["replies"])
-        for stage, c in counts.items()
-        if c["begun"]
+        Row(stage, count["begun"], count["first"], count["passed"], count["replies"])
+        for stage, count in counts.items()
+        if count["begun"]
     ]
+
+
+def first_pass(book: Mapping[str, Any]) -> bool:
+    """Whether an item is accepted and passed every stage at the first reply."""
+    return bool(book["accepted"]) and all(map(_at_once, book["steps"]))
+
+
+def _at_once(step: Mapping[str, Any]) -> bool:
+    return step["replies"] <= 1 and not step["returned"]
+
+
+def counts(books: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """What passed, for the funnel's file."""
+    return {
+        "items": len(books),
+        "accepted": sum(book["accepted"] for book in books),
+        "accepted_at_first": sum(map(first_pass, books)),
+        "stages": [asdict(row) for row in funnel(books)],
+    }

@@ -1,38 +1,43 @@
-"""Stage D: whether the hops of a question are a chain that has to be walked. Pure."""
+"""Whether the hops of a question are a chain that has to be walked. Pure."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
 
-from toolhop_tools.construct.giveaway import gives_away
-from toolhop_tools.construct.orders import orders
 from toolhop_tools.construct.replies import Decomposition, PlannedHop
 from toolhop_tools.construct.seeds import LEAST_HOPS, MOST_HOPS, Seed
 from toolhop_tools.construct.stages import Findings, judged
-from toolhop_tools.construct.text import REFERENCE, SHORT, references, says
+from toolhop_tools.construct.text import REFERENCE, SHORT, references, tells
 
 
 def plan_findings(plan: Decomposition, seed: Seed) -> Findings:
     """The checks of a decomposition."""
     hops = plan.hops
-    answers = [answer for _, answer in seed.sub_task]
+    answer = seed.sub_task[-1][1] if seed.sub_task else seed.answer
     return (
         judged("hop-count", _count(len(hops), seed))
         + judged("acyclic", _cycles(hops))
         + judged("references", _references(hops))
-        + judged("braces", _braces(hops))
         + judged("each-hop-needed", _unneeded(hops))
         + judged("own-question", _shared(hops))
-        + judged("no-order", orders((hop.question for hop in hops), "A sub-question"))
-        + judged("no-later-answer", _given_away(hops, answers))
+        + judged("no-answer", leaks([hop.question for hop in hops], answer))
     )
 
 
+def leaks(questions: Sequence[str], answer: str) -> Iterator[str]:
+    """Sub-questions that say an answer, looked at with ``{k}`` in place.
+
+    A part of what ``{k}`` stands for, such as a first name or a last letter, is no leak. That each
+    hop is needed is shown by execution.
+    """
+    for number, question in enumerate(questions, 1):
+        if tells(REFERENCE.sub("", question), answer):
+            yield f"The question of hop {number} says {answer!r}, an answer of the chain."
+
+
 def _count(count: int, seed: Seed) -> Iterator[str]:
-    least, most = max(seed.least, LEAST_HOPS), min(seed.most, MOST_HOPS)
-    if seed.sub_task:
-        least, most = LEAST_HOPS, MOST_HOPS
+    least, most = (LEAST_HOPS, MOST_HOPS) if seed.sub_task else (seed.least, seed.most)
     if not least <= count <= most:
         yield f"There are {count} hops; {least} to {most} are wanted."
 
@@ -41,10 +46,7 @@ def _cycles(hops: Sequence[PlannedHop]) -> Iterator[str]:
     for number, hop in enumerate(hops, 1):
         for other in hop.depends_on:
             if not 1 <= other < number:
-                yield (
-                    f"Hop {number} depends on hop {other}; a hop can depend on earlier ones alone, "
-                    f"numbered from 1."
-                )
+                yield f"Hop {number} depends on hop {other}; a hop depends on earlier ones alone."
 
 
 def _references(hops: Sequence[PlannedHop]) -> Iterator[str]:
@@ -57,12 +59,6 @@ def _references(hops: Sequence[PlannedHop]) -> Iterator[str]:
             )
 
 
-def _braces(hops: Sequence[PlannedHop]) -> Iterator[str]:
-    for number, hop in enumerate(hops, 1):
-        if re.search(r"[{}]", REFERENCE.sub("", hop.question)):
-            yield f"The question of hop {number} has braces beside those of {{k}}; leave them out."
-
-
 def _unneeded(hops: Sequence[PlannedHop]) -> Iterator[str]:
     used = {other for hop in hops for other in hop.depends_on}
     for number in range(1, len(hops)):
@@ -71,39 +67,42 @@ def _unneeded(hops: Sequence[PlannedHop]) -> Iterator[str]:
 
 
 def _shared(hops: Sequence[PlannedHop]) -> Iterator[str]:
-    seen: dict[str, int] = {}
+    first: dict[str, int] = {}
     for number, hop in enumerate(hops, 1):
         text = " ".join(hop.question.casefold().split())
-        if text in seen:
-            yield f"Hops {seen[text]} and {number} ask the same."
-        seen.setdefault(text, number)
-
-
-def _given_away(hops: Sequence[PlannedHop], answers: Sequence[str]) -> Iterator[str]:
-    for number, hop in enumerate(hops, 1):
-        for at, answer in enumerate(answers[: len(hops)], 1):
-            if gives_away(hop.question, answer):
-                yield f"The question of hop {number} holds {answer!r}, the answer of hop {at}."
+        if first.setdefault(text, number) != number:
+            yield f"Hops {first[text]} and {number} ask the same."
 
 
 def of_answers(seed: Seed) -> Decomposition:
-    """The plan that a seed's own sub-questions make: an earlier answer in one is a reference.
+    """The plan that a seed's own sub-questions make: an earlier answer in one is a reference."""
+    answers = [answer for _, answer in seed.sub_task]
+    texts = [_referring(asked, answers[:at]) for at, (asked, _) in enumerate(seed.sub_task)]
+    return Decomposition(
+        hops=[PlannedHop(question=text, depends_on=sorted(references(text))) for text in texts]
+    )
 
-    The longest answer is taken first, so that no part of it is taken for another one.
+
+def _referring(question: str, earlier: Sequence[str]) -> str:
+    """The question with references for earlier answers.
+
+    The longest spelling is taken first, so that no part of it is taken for another answer. Of
+    hops with the same answer, the last ones are meant, in order of mention.
     """
-    hops: list[PlannedHop] = []
-    for at, (question, _) in enumerate(seed.sub_task):
-        earlier = [(answer, k) for k, (_, answer) in enumerate(seed.sub_task[:at], 1)]
-        needed = []
-        for answer, number in sorted(earlier, key=lambda one: -len(one[0])):
-            if answer and says(question, answer):
-                question = _referring(question, answer, number)
-                needed.append(number)
-        hops.append(PlannedHop(question=question, depends_on=sorted(needed)))
-    return Decomposition(hops=hops)
+    by_spelling: dict[str, list[int]] = {}
+    for number, answer in enumerate(earlier, 1):
+        for spelling in _spellings(answer):
+            by_spelling.setdefault(spelling, []).append(number)
+    for spelling, numbers in sorted(by_spelling.items(), key=lambda row: -len(row[0])):
+        flags = 0 if len(spelling) <= SHORT else re.IGNORECASE
+        whole = re.compile(rf"(?<![\w{{]){re.escape(spelling)}(?!\w)", flags)
+        count = len(whole.findall(question))
+        for hop in [*numbers[-count:], *numbers[-1:] * count][:count]:
+            question = whole.sub(f"{{{hop}}}", question, count=1)
+    return question
 
 
-def _referring(question: str, answer: str, number: int) -> str:
-    flags = 0 if len(answer) <= SHORT else re.IGNORECASE
-    whole = rf"(?<![\w{{]){re.escape(answer)}(?!\w)"
-    return re.sub(whole, f"{{{number}}}", question, count=1, flags=flags)
+def _spellings(answer: str) -> list[str]:
+    """An answer, and the same without what stands after a comma or in brackets at its end."""
+    short = answer.split(",")[0].split(" (")[0].strip()
+    return [text for text in dict.fromkeys((answer, short)) if text]

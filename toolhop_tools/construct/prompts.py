@@ -15,11 +15,10 @@ from toolhop_tools.errors import BadChoice
 
 NAMES = (
     *("decompose", "propose", "tool", "refine", "facts_lookup", "facts_compute", "code", "call"),
-    *("question", "rebuild", "rebuild_hop", "repair"),
+    *("second", "question", "domain", "domains", "repair"),
 )
-"""The files, without ``.txt``. `repair` is sent after a reply that a check speaks against; the two
-before it go to another model than the one that makes items.
-"""
+"""The files, without ``.txt``. `repair` is sent after a reply that a check speaks against; `second`
+goes to another model than the one that makes items."""
 _FIELD = "{problems}"
 
 
@@ -46,7 +45,7 @@ class Prompts:
     def repair(self, problems: Sequence[Problem]) -> str:
         """What is wrong with a reply."""
         return self.texts["repair"].replace(
-            _FIELD, "\n".join(f"- {one.message}" for one in problems)
+            _FIELD, "\n".join(f"- {problem.message}" for problem in problems)
         )
 
 
@@ -72,14 +71,13 @@ def load(
     own = sorted(folder.glob("*.txt")) if folder.is_dir() else []
     unknown = [path.name for path in own if path.stem not in names]
     if not own or unknown:
-        given = f"it has {unknown[0]}" if unknown else "it has no .txt file"
+        given = f"it has {(*unknown, 'no .txt file')[0]}"
         raise BadChoice(
             f"{folder} is no folder of prompts: {given}",
             fix=f"name its files {', '.join(f'{name}.txt' for name in names)}; those that are not "
             "there are the product's",
         )
-    for path in own:
-        texts[path.stem] = path.read_text(encoding="utf-8")
+    texts |= {path.stem: path.read_text(encoding="utf-8") for path in own}
     if _FIELD not in texts["repair"]:
         raise BadChoice(f"{folder}/repair.txt has no {_FIELD}, where the problems go")
     return Prompts(texts)

@@ -1,84 +1,91 @@
-"""What a model replies at each stage, parsed strictly: JSON alone, no field more, no type other."""
+"""What a model replies at each stage: a JSON object, no field more, no type other."""
 
 from __future__ import annotations
 
 import ast
 import json
 import math
-import re
+import unicodedata
+from collections import Counter
 from collections.abc import Mapping
-from typing import Annotated, Literal, Self, TypeAlias
+from enum import StrEnum
+from typing import Annotated, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from toolhop_sandbox.outcome import JSON
 from toolhop_tools.construct.stages import Problem, Stage
-from toolhop_tools.construct.text import odd_sign
+from toolhop_tools.replied import json_in
 from toolhop_tools.words import scalars
 
 PARSE = "parse"
-"""Name of the check that a reply is what its stage asks for."""
+"""Name of the check that a reply has the form its stage asks for."""
 MOST_CHARS = 200_000
-"""Of a reply; no stage needs as much."""
-_FENCE = re.compile(r"\A\s*```(?:json)?\s*\n(.*)\n\s*```\s*\Z", re.DOTALL)
+"""Length of a reply; no stage needs as much."""
+_INVISIBLE = frozenset({"Cc", "Cf", "Co", "Cs", "Cn"})
 Text = Annotated[str, Field(min_length=1, max_length=20_000)]
 
 
 class ReplyModel(BaseModel):
-    """What all replies have in common: nothing is let pass."""
+    """Strict parsing, shared by all replies."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True, allow_inf_nan=False)
 
     @classmethod
     def read(cls, text: str) -> Self | Problem:
-        """A reply as a value, or what the parser says of it. It is JSON, unless a shape says not.
+        """Parse a reply; a `Problem` says what is wrong with it.
 
-        A code fence around it all is let pass. A key that stands twice in an object, and signs that
-        nobody sees or that look like others, are not.
+        Refused are a key that stands twice in an object, numbers that JSON cannot keep, and
+        invisible characters.
         """
         if len(text) > MOST_CHARS:
-            noted = f"it has {len(text):,} characters, and at most {MOST_CHARS:,} are read"
-            return Problem(PARSE, f"The reply does not parse: {noted}")
-        fenced = _FENCE.match(text)
+            return _unread(f"it has {len(text):,} characters, and at most {MOST_CHARS:,} are read")
         try:
-            found = cls.model_validate_json(fenced[1] if fenced else text, strict=True)
-            odd = _odd(fenced[1] if fenced else text)
-            return Problem(PARSE, f"The reply does not parse: {odd}") if odd else found
+            reply = cls.model_validate_json(json_in(text), strict=True)
+            fault = _fault(json_in(text))
+            return _unread(fault) if fault else reply
         except ValidationError as error:
-            listed = error.errors(include_url=False, include_context=False, include_input=False)
-            noted = "; ".join(
-                f"{'.'.join(map(str, one['loc'])) or 'the reply'}: {one['msg']}"
-                for one in listed[:5]
+            errors = error.errors(include_url=False, include_context=False, include_input=False)
+            faults = (
+                f"{'.'.join(map(str, row['loc'])) or 'the reply'}: {row['msg']}"
+                for row in errors[:5]
             )
-            return Problem(PARSE, f"The reply does not parse: {noted}")
+            return _unread("; ".join(faults))
 
 
-def _odd(text: str) -> str:
-    """What is wrong with a text that is JSON; empty where nothing is."""
-    twice: list[str] = []
+def _unread(why: str) -> Problem:
+    return Problem(PARSE, f"The reply does not parse: {why}")
+
+
+def _fault(text: str) -> str:
+    """What is wrong with a JSON text beyond its shape; empty if nothing is."""
+    faults: list[str] = []
+    names: list[str] = []
 
     def pairs(listed: list[tuple[str, JSON]]) -> JSON:
-        names = [name for name, _ in listed]
-        twice.extend(name for name in names if names.count(name) > 1)
-        texts.extend(names)
+        keys = Counter(name for name, _ in listed)
+        faults.extend(f"the key {key!r} stands twice" for key, times in keys.items() if times > 1)
+        names.extend(keys)
         return dict(listed)
-
-    texts: list[str] = []
-    odd: list[str] = []
 
     def number(written: str) -> float:
         value = float(written)
         if not math.isfinite(value):
-            odd.append(written)
+            faults.append(f"{written} is no finite number")
         return value
 
-    value = json.loads(text, object_pairs_hook=pairs, parse_constant=odd.append, parse_float=number)
-    if odd:
-        return f"{odd[0]} is no number that JSON can keep; write one that is finite"
-    if twice:
-        return f"the key {twice[0]!r} stands twice in an object"
-    texts += [one for _, one in scalars(value) if isinstance(one, str)]
-    return next(filter(None, map(odd_sign, texts)), "")
+    value = json.loads(text, object_pairs_hook=pairs, parse_float=number, parse_constant=number)
+    values = [leaf for _, leaf in scalars(value) if isinstance(leaf, str)]
+    faults.extend(filter(None, map(invisible, (*names, *values))))
+    return faults[0] if faults else ""
+
+
+def invisible(text: str) -> str:
+    """What is wrong with a text that has a character nobody sees; empty if it has none."""
+    for sign in text:
+        if sign not in "\n\r\t" and unicodedata.category(sign) in _INVISIBLE:
+            return f"the character U+{ord(sign):04X} in {text[:60]!r} is invisible; leave it out"
+    return ""
 
 
 class PlannedHop(ReplyModel):
@@ -94,29 +101,83 @@ class Decomposition(ReplyModel):
     hops: list[PlannedHop]
 
 
+class Pair(ReplyModel):
+    """A call, and what it gives."""
+
+    arguments: dict[str, JSON]
+    result: JSON
+
+
+class Forgives(StrEnum):
+    """A difference in spelling that a tool forgives in the texts it is given."""
+
+    CASE = "case"
+    ACCENTS = "accents"
+    ARTICLES = "articles"
+    HYPHENS = "hyphens"
+    SPACES = "spaces"
+
+
+class Limit(ReplyModel):
+    """The numbers that a parameter may have; outside, the call gives an error."""
+
+    parameter: Text
+    least: int | float | None = None
+    most: int | float | None = None
+
+
+class Covers(ReplyModel):
+    """What a lookup tool knows."""
+
+    records: int
+    """Size of its table."""
+    key: list[str] = Field(min_length=1)
+    """Parameters that find a record together."""
+
+
+class Contract(ReplyModel):
+    """What a tool promises, as data: rendered into its document's sentences, and executed."""
+
+    examples: list[Pair] = Field(default_factory=list, max_length=12)
+    forgives: list[Annotated[Forgives, Field(strict=False)]] = Field(default_factory=list)
+    units: dict[str, Text] = Field(default_factory=dict)
+    """By parameter, or ``result``."""
+    result_form: dict[str, JSON]
+    """JSON Schema of what a call gives that is no error."""
+    limits: list[Limit] = Field(default_factory=list)
+    errors: dict[str, Text] = Field(default_factory=dict)
+    """By key parameter: the error for a key that is not known; ``{given}`` and ``{known}`` in it
+    stand for the key and for all known ones."""
+    covers: Covers | None = None
+    """Of a lookup tool."""
+
+
 class ToolDocument(ReplyModel):
-    """A tool as a model will be shown it."""
+    """A tool as a model is shown it, but for the sentences that its contract renders."""
 
     name: Text
     description: Text
+    """What the tool is about; it promises nothing."""
     parameters: dict[str, JSON]
 
 
 class NewTool(ReplyModel):
-    """A first document, and the call that answers the sub-question."""
+    """A first document with its contract, and the call that answers the sub-question."""
 
     analysis: str
     kind: Literal["lookup", "compute"]
     tool: ToolDocument
+    contract: Contract
     arguments: dict[str, JSON]
     """Values that are earlier answers are written ``{1}``."""
 
 
 class RefinedTool(ReplyModel):
-    """The document with more functions."""
+    """Document and contract with more functions."""
 
     analysis: str
     tool: ToolDocument
+    contract: Contract
 
 
 class LookedUp(ReplyModel):
@@ -136,15 +197,8 @@ class Records(ReplyModel):
     lookup: LookedUp
 
 
-class Pair(ReplyModel):
-    """A call, and what it gives."""
-
-    arguments: dict[str, JSON]
-    result: JSON
-
-
 class Pairs(ReplyModel):
-    """What a tool that computes gives, worked out without its code."""
+    """What a computing tool gives, worked out without its code."""
 
     pairs: list[Pair]
 
@@ -169,23 +223,23 @@ class FinalQuestion(ReplyModel):
     question: Text
 
 
-StageReply: TypeAlias = ReplyModel
 SHAPES: Mapping[Stage, type[ReplyModel]] = {
     Stage.DECOMPOSE: Decomposition,
     Stage.TOOL: NewTool,
     Stage.REFINE: RefinedTool,
     Stage.CODE: Code,
+    Stage.SECOND: Code,
     Stage.CALL: GoldArguments,
     Stage.QUESTION: FinalQuestion,
+    Stage.WORDING: FinalQuestion,
 }
 """Facts are `Records` or `Pairs`, by the kind of the tool."""
 
 
 def normalised(text: str) -> str:
     """One text for replies that say the same: JSON without its spacing, code as its syntax tree."""
-    fenced = _FENCE.match(text)
     try:
-        value = json.loads(fenced[1] if fenced else text)
+        value = json.loads(json_in(text))
     except (ValueError, RecursionError):
         return " ".join(text.split())
     if isinstance(value, dict):

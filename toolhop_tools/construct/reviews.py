@@ -1,12 +1,13 @@
-"""What people say of made items, each without seeing what the others say. Pure.
+"""Verdicts of people on made data, each given without seeing the others'. Pure.
 
-As in NesTools' paper (section 3.3): two people judge each item alone, and a third one settles what
-they judge differently.
+As in NesTools' paper (section 3.3), two people judge each item independently and a third settles
+their differences. Each first works out an answer of their own.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+import hashlib
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
 from enum import StrEnum
 from itertools import combinations
@@ -16,104 +17,148 @@ from toolhop_sandbox.outcome import JSON
 
 
 class Ruling(StrEnum):
-    """What a reviewer says of an item."""
+    """A reviewer's verdict on an item."""
 
     ACCEPT = "accept"
     REJECT = "reject"
     SKIP = "skip"
-    """Nothing yet: the item is shown again after the others."""
+    """Not judged yet: the item comes up again after the others."""
 
 
 @dataclass(frozen=True, slots=True)
 class Review:
-    """One reviewer's word on one item."""
+    """One reviewer's verdict on one item."""
 
     reviewer: str
     item: str
     digest: str
-    """Of the item as it was shown: the word holds for no other version of it."""
+    """Of the item as it was shown; the verdict counts for no other version."""
     ruling: Ruling
     reason: str = ""
     settles: bool = False
-    """Whether it was given to settle what others judge differently."""
+    """Whether it settles a difference between other reviewers."""
     at: str = ""
     """When, in UTC."""
+    derived: str | None = None
+    """The reviewer's own answer, given before the gold was shown; None where none was asked for."""
+    agreed: bool | None = None
+    """Whether `derived` is the gold under the strict rule."""
+    drawn: tuple[int, int] | None = None
+    """Size and seed of the random sample that the item was shown in."""
 
     def to_json(self) -> dict[str, JSON]:
-        """A row of the file."""
-        row: dict[str, JSON] = asdict(self)
-        return row
+        """A row of the file; fields that were not asked for are left out."""
+        return {name: value for name, value in asdict(self).items() if value is not None}
 
     @classmethod
     def from_json(cls, row: Mapping[str, Any]) -> Review:
-        """What `to_json` wrote.
+        """The inverse of `to_json`; rows of earlier versions have fewer fields.
 
         Raises:
-            KeyError, ValueError, TypeError: it is no such row.
+            KeyError, ValueError, TypeError: the row is not a review.
         """
-        return cls(**{**row, "ruling": Ruling(row["ruling"])})
+        drawn = row.get("drawn")
+        pair = None if drawn is None else (int(drawn[0]), int(drawn[1]))
+        return cls(**{**row, "ruling": Ruling(row["ruling"]), "drawn": pair})
+
+    @property
+    def judges(self) -> bool:
+        """Whether it accepts or rejects."""
+        return self.ruling is not Ruling.SKIP
 
 
 Standing: TypeAlias = Mapping[str, Mapping[str, Review]]
-"""By item, and by reviewer: the last word."""
+"""By item and reviewer: the last review."""
 
 
 def standing(reviews: Iterable[Review], digests: Mapping[str, str]) -> dict[str, dict[str, Review]]:
-    """The last word of each reviewer on each item as it is now.
+    """The last review by each reviewer of each item as it is now.
 
     Args:
-        reviews: in the order in which they were given.
-        digests: of the items now, by id; reviews of other items, or versions, are left out.
+        reviews: oldest first.
+        digests: of today's items, by id; reviews of other items and versions are left out.
     """
-    found: dict[str, dict[str, Review]] = {item: {} for item in digests}
-    for one in reviews:
-        if digests.get(one.item) == one.digest:
-            found[one.item][one.reviewer] = one
-    return found
+    words: dict[str, dict[str, Review]] = {item: {} for item in digests}
+    for review in reviews:
+        if digests.get(review.item) == review.digest:
+            words[review.item][review.reviewer] = review
+    return words
 
 
-def judged_by(standing: Standing, reviewer: str) -> dict[str, Review]:
-    """By item: what a reviewer says, skipped items aside."""
-    own = {item: of[reviewer] for item, of in standing.items() if reviewer in of}
-    return {item: one for item, one in own.items() if one.ruling is not Ruling.SKIP}
-
-
-def _alone(words: Mapping[str, Review]) -> list[Review]:
-    """Those that were given without seeing others, skipped ones aside."""
-    return [one for one in words.values() if not one.settles and one.ruling is not Ruling.SKIP]
+def _independent(words: Mapping[str, Review]) -> list[Review]:
+    """Verdicts that were given without seeing others."""
+    return [review for review in words.values() if review.judges and not review.settles]
 
 
 def is_disputed(words: Mapping[str, Review]) -> bool:
-    """Whether reviewers judge an item differently, whoever has settled it."""
-    return len({one.ruling for one in _alone(words)}) > 1
+    """Whether reviewers differ on an item, settled or not."""
+    return len({review.ruling for review in _independent(words)}) > 1
 
 
 def fate(words: Mapping[str, Review], *, accepts: int = 0) -> Ruling:
-    """What becomes of an item: `Ruling.REJECT` takes it out of what is exported.
+    """What reviews make of an item: `Ruling.REJECT` keeps it out of an export.
 
-    The word that settles decides, the last one of several. Without one an item that anybody rejects
-    is out, and one that fewer than `accepts` people accept is `Ruling.SKIP`: not judged yet.
+    The last settling verdict decides. Without one, an item that anybody rejects is rejected, and
+    one that fewer than `accepts` people accept is `Ruling.SKIP`: not judged yet.
     """
-    settling = [one for one in words.values() if one.settles and one.ruling is not Ruling.SKIP]
+    settling = [review for review in words.values() if review.settles and review.judges]
     if settling:
-        return max(settling, key=lambda one: one.at).ruling
-    alone = _alone(words)
-    if any(one.ruling is Ruling.REJECT for one in alone):
+        return max(settling, key=lambda review: review.at).ruling
+    verdicts = _independent(words)
+    if any(review.ruling is Ruling.REJECT for review in verdicts):
         return Ruling.REJECT
-    return Ruling.ACCEPT if len(alone) >= accepts else Ruling.SKIP
+    return Ruling.ACCEPT if len(verdicts) >= accepts else Ruling.SKIP
 
 
 def pairs_of(standing: Standing) -> dict[tuple[str, str], dict[str, tuple[Ruling, Ruling]]]:
-    """By two reviewers, and by item that both judged alone: what they say of it."""
-    found: dict[tuple[str, str], dict[str, tuple[Ruling, Ruling]]] = {}
+    """The verdicts of each two reviewers, by item that both judged independently."""
+    pairs: dict[tuple[str, str], dict[str, tuple[Ruling, Ruling]]] = {}
     for item, words in standing.items():
-        alone = sorted(_alone(words), key=lambda one: one.reviewer)
-        for one, other in combinations(alone, 2):
-            of_two = found.setdefault((one.reviewer, other.reviewer), {})
-            of_two[item] = one.ruling, other.ruling
-    return dict(sorted(found.items()))
+        ordered = sorted(_independent(words), key=lambda review: review.reviewer)
+        for first, second in combinations(ordered, 2):
+            of_two = pairs.setdefault((first.reviewer, second.reviewer), {})
+            of_two[item] = first.ruling, second.ruling
+    return dict(sorted(pairs.items()))
 
 
-def reviewers(standing: Standing) -> Sequence[str]:
-    """Everybody who has said something, in order of their names."""
-    return sorted({name for words in standing.values() for name in words})
+def sample(digests: Mapping[str, str], size: int, seed: int) -> list[str]:
+    """Ids of a random sample, in random order.
+
+    The same seed gives everybody the same sample, and a smaller one is the beginning of a larger.
+    """
+
+    def rank(item: str) -> str:
+        return hashlib.sha256(f"{seed}/{digests[item]}".encode()).hexdigest()
+
+    return sorted(digests, key=rank)[:size]
+
+
+@dataclass(frozen=True, slots=True)
+class Drawn:
+    """What reviewers say of a random sample."""
+
+    size: int
+    seed: int
+    judged: int
+    """Items up to the last one that anybody looked at."""
+    wrong: int
+    """Those of them that are rejected or lack a verdict, so that skipping what is hard lowers
+    nothing."""
+
+
+def samples(standing: Standing, digests: Mapping[str, str]) -> list[Drawn]:
+    """The random samples that reviews were made in, the largest of each seed."""
+    reviews = [review for words in standing.values() for review in words.values()]
+    sizes: dict[int, int] = {}
+    for size, seed in (review.drawn for review in reviews if review.drawn):
+        sizes[seed] = max(size, sizes.get(seed, 0))
+    drawn = []
+    for seed, size in sorted(sizes.items()):
+        order = [standing[item] for item in sample(digests, size, seed)]
+        seen = order[: max((n for n, words in enumerate(order, 1) if words), default=0)]
+        good = sum(
+            any(review.judges for review in words.values()) and fate(words) is Ruling.ACCEPT
+            for words in seen
+        )
+        drawn.append(Drawn(size, seed, len(seen), len(seen) - good))
+    return drawn

@@ -6,6 +6,7 @@ import hashlib
 import json
 import re
 import unicodedata
+from collections.abc import Container
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
@@ -103,50 +104,43 @@ def read(path: Path, *, world: World, licence: str, hops: tuple[int, int]) -> li
         DataError: rows that are no seeds; each is listed.
     """
     rows = parse_rows(read_bytes(path), lines=path.suffix.lower() == ".jsonl", origin=str(path))
-    seeds, problems, known = list[Seed](), list[DataProblem](), set[str]()
+    seeds, problems = dict[str, Seed](), list[DataProblem]()
     for where, value in rows:
         try:
             row = _Row.model_validate(value)
         except ValidationError as error:
             first = error.errors(include_url=False, include_context=False, include_input=False)[0]
-            field_ = ".".join(map(str, first["loc"]))
-            problems.append(DataProblem("bad-seed", where, field_, "a seed", str(first["msg"])))
+            field = ".".join(map(str, first["loc"]))
+            problems.append(DataProblem("bad-seed", where, field, "a seed", str(first["msg"])))
             continue
-        identity = str(row.id) if row.id is not None else f"seed-{len(seeds) + 1}"
-        if fault := _fault(row, identity, known, world, licence):
-            problems.append(DataProblem("bad-seed", where, *fault))
-            continue
-        known.add(identity)
-        tasks = tuple(row.sub_task.items())
-        seeds.append(
-            Seed(
-                identity, row.domain, *hops, row.question, tasks, row.answer, tuple(row.facts),
-                row.source, row.licence or licence, world,
-            )
+        identity = f"seed-{len(seeds) + 1}" if row.id is None else str(row.id)
+        seed = Seed(
+            identity, row.domain, *hops, row.question, tuple(row.sub_task.items()), row.answer,
+            tuple(row.facts), row.source, row.licence or licence, world,
         )  # fmt: skip
+        if fault := _fault(seed, seeds):
+            problems.append(DataProblem("bad-seed", where, *fault))
+        seeds.setdefault(identity, seed)
     if problems:
         raise DataError("not a file of seeds", problems, origin=str(path))
-    return seeds
+    return [*seeds.values()]
 
 
-def _fault(
-    row: _Row, identity: str, known: set[str], world: World, licence: str
-) -> tuple[str, str, str] | None:
+def _fault(seed: Seed, known: Container[str]) -> tuple[str, str, str] | None:
     """Field, what is expected, and what is given."""
-    if identity in known:
-        return "id", "an id of its own", identity
-    if not (row.licence or licence):
+    if seed.id in known:
+        return "id", "an id of its own", seed.id
+    if not seed.licence:
         return "licence", "a licence that allows this use, here or by --licence", "none"
-    if forbids(row.licence or licence):
-        return "licence", "one that allows changed copies", row.licence or licence
-    if not identity.strip() or len(identity) > 200 or not identity.isprintable():
-        return "id", "1 to 200 signs that can be seen", repr(identity[:60])
-    last = next(reversed(row.sub_task.values()), "")
-    if last and row.answer and not same_answer(last, row.answer):
-        return "answer", f"what the last sub-question has, {last!r}", repr(row.answer)
-    if row.sub_task and not LEAST_HOPS <= len(row.sub_task) <= MOST_HOPS:
-        given = f"{len(row.sub_task)} of them"
-        return "sub_task", f"{LEAST_HOPS} to {MOST_HOPS} sub-questions", given
-    if world is World.REAL and not (row.sub_task or row.facts):
+    if forbids(seed.licence):
+        return "licence", "one that allows changed copies", seed.licence
+    if not seed.id.strip() or len(seed.id) > 200 or not seed.id.isprintable():
+        return "id", "1 to 200 signs that can be seen", repr(seed.id[:60])
+    last, count = (seed.sub_task[-1][1] if seed.sub_task else ""), len(seed.sub_task)
+    if last and seed.answer and not same_answer(last, seed.answer):
+        return "answer", f"what the last sub-question has, {last!r}", repr(seed.answer)
+    if count and not LEAST_HOPS <= count <= MOST_HOPS:
+        return "sub_task", f"{LEAST_HOPS} to {MOST_HOPS} sub-questions", f"{count} of them"
+    if seed.world is World.REAL and not (count or seed.facts):
         return "facts", "facts or sub_task, as --world real takes no other", "none"
     return None

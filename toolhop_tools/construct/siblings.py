@@ -1,7 +1,7 @@
-"""Siblings of an item: one record of one table is another, and so the answer is. Pure.
+"""Siblings of an item: one record of a table is changed, and the answer with it. Pure.
 
-Question and tools' schemas are the item's own: who knows the item's answer by heart, and asks
-nobody, is wrong about its sibling.
+Question and tools' schemas stay: a model that knows the item's answer by heart, and calls no tool,
+is wrong about its sibling.
 """
 
 from __future__ import annotations
@@ -23,15 +23,15 @@ from toolhop_tools.words import as_text, bare
 
 SIBLING = "sibling"
 MOST = 12
-"""Changes of an item that are tried."""
+"""Changes that are tried for an item."""
 
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """One record that has another value in one field."""
+    """One record with another value in one field."""
 
     at: int
-    """Of which hop's table, from 0."""
+    """Index of the hop whose table it is."""
     field: str
     key: str
     """What the record is found by."""
@@ -42,23 +42,24 @@ class Change:
 
     def to_json(self) -> dict[str, JSON]:
         """For the row of the sibling."""
-        plain: dict[str, JSON] = {"hop": self.at + 1, "tool": self.tool.name, "field": self.field}
-        return {**plain, "record": self.key, "before": self.before, "after": self.after}
+        return {
+            "hop": self.at + 1, "tool": self.tool.name, "field": self.field, "record": self.key,
+            "before": self.before, "after": self.after,
+        }  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
 class PlannedHop:
-    """How a hop hangs on earlier answers."""
+    """How a hop depends on earlier answers; ``{k}`` stands for the answer of hop k."""
 
     question: str
-    """With ``{k}`` for the answer of hop k; so are the arguments."""
     depends_on: tuple[int, ...]
     arguments: Mapping[str, JSON]
     answer_path: tuple[str | int, ...]
 
     @classmethod
     def from_json(cls, row: Mapping[str, Any]) -> PlannedHop:
-        """What the ledger has."""
+        """Read a row of the ledger."""
         path = tuple(row["answer_path"])
         return cls(row["question"], tuple(row["depends_on"]), row["arguments"], path)
 
@@ -70,21 +71,23 @@ class PlannedHop:
 
 
 def changes(item: Item, seed: int) -> list[Change]:
-    """Changes that may make a sibling, of the last table first; none where no hop has a table."""
-    found: list[Change] = []
+    """Changes that may make a sibling, of the last table first; none if no hop has a table."""
+    listed: list[Change] = []
     for at in reversed(range(len(item.hops))):
         own = [*_of_hop(item.hops[at], at)]
         drawn(seed, item, f"sibling {at}").shuffle(own)
-        found += own
-    return found[:MOST]
+        listed += own
+    return listed[:MOST]
 
 
 def _of_hop(hop: Hop, at: int) -> Iterator[Change]:
-    """The answer's field of the record that the gold call finds, as other records have it."""
+    """The answer of the record that the gold call finds, replaced by those of other records."""
     body = hop.tool.body
-    records = records_of(body.source) if isinstance(body, Program) else []
-    given = {bare(text) for text in texts(dict(hop.gold.arguments))} if hop.gold else set[str]()
-    fitting = [
+    if hop.gold is None or not isinstance(body, Program):
+        return
+    records = records_of(body.source)
+    given = {bare(text) for text in texts(dict(hop.gold.arguments))}
+    answering = [
         (number, key, field)
         for number, record in enumerate(records)
         for field, value in record.items()
@@ -92,21 +95,15 @@ def _of_hop(hop: Hop, at: int) -> Iterator[Change]:
         for key, other in record.items()
         if key != field and _is_scalar(other) and bare(as_text(other)) in given
     ]
-    if len(fitting) != 1 or not isinstance(body, Program):
+    if len(answering) != 1:
         return
-    [(number, key, field)] = fitting
-    before = records[number][field]
-    others = {
-        as_text(record[field]): record[field]
-        for record in records
-        if field in record and _is_scalar(record[field]) and record[field] != before
-    }
-    for after in others.values():
-        changed = [*records]
-        changed[number] = {**records[number], field: after}
-        source = with_records(body.source, changed)
-        tool = replace(hop.tool, body=Program(source, body.function))
-        yield Change(at, field, as_text(records[number][key]), before, after, tool)
+    [(number, key, field)] = answering
+    record = records[number]
+    values = (other[field] for other in records if field in other and _is_scalar(other[field]))
+    for after in {as_text(v): v for v in values if v != record[field]}.values():
+        changed = [*records[:number], {**record, field: after}, *records[number + 1 :]]
+        tool = replace(hop.tool, body=Program(with_records(body.source, changed), body.function))
+        yield Change(at, field, as_text(record[key]), record[field], after, tool)
 
 
 def _is_scalar(value: JSON) -> bool:
@@ -114,20 +111,18 @@ def _is_scalar(value: JSON) -> bool:
 
 
 def records_of(source: str) -> list[dict[str, JSON]]:
-    """The table that a source begins with; empty where it has none."""
+    """The table of a source; empty if it has none that can be read."""
     node = _table(source)
-    if node is None:
-        return []
     try:
-        found = ast.literal_eval(node.value)
+        records = ast.literal_eval(node.value) if node else []
     except (ValueError, TypeError, SyntaxError, RecursionError):
         return []
-    plain = isinstance(found, list) and all(isinstance(one, dict) for one in found)
-    return found if plain else []
+    plain = isinstance(records, list) and all(isinstance(record, dict) for record in records)
+    return records if plain else []
 
 
 def with_records(source: str, records: Sequence[Mapping[str, JSON]]) -> str:
-    """The source with another table in the place of its own.
+    """The source with another table in place of its own.
 
     Raises:
         ValueError: it has none.
@@ -141,36 +136,33 @@ def with_records(source: str, records: Sequence[Mapping[str, JSON]]) -> str:
 
 
 def _table(source: str) -> ast.Assign | None:
+    """The statement that makes the table; None without one."""
     try:
         body = ast.parse(source).body
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return None
-    for node in body:
-        if isinstance(node, ast.Assign) and [ast.unparse(one) for one in node.targets] == [TABLE]:
-            return node
-    return None
+    made = (node for node in body if isinstance(node, ast.Assign))
+    return next((node for node in made if [*map(ast.unparse, node.targets)] == [TABLE]), None)
 
 
 def sibling(item: Item, plan: Sequence[PlannedHop], change: Change, answers: Sequence[str]) -> Item:
-    """The item with the changed table and what its chain then answers.
+    """The item with a changed table and what its gold calls then give.
 
     Args:
         item: the item.
-        plan: how its hops hang together.
+        plan: how its hops depend on each other.
         change: the table.
-        answers: of all hops, as the gold calls give them.
+        answers: of all hops.
     """
-    tools = [hop.tool for hop in item.hops]
-    tools[change.at] = change.tool
-    hops = tuple(
-        Hop(
-            filled(one.question, answers), answer, tool,
-            GoldCall(
-                one.call(tool, answers), "written", Reading(Match.VALUE, tuple(one.answer_path))
-            ),
-        )
-        for one, answer, tool in zip(plan, answers, tools, strict=True)
-    )  # fmt: skip
+    tools = [change.tool if at == change.at else hop.tool for at, hop in enumerate(item.hops)]
+    hops = []
+    for own, answer, tool in zip(plan, answers, tools, strict=True):
+        reading = Reading(Match.VALUE, own.answer_path)
+        gold = GoldCall(own.call(tool, answers), "written", reading)
+        hops.append(Hop(filled(own.question, answers), answer, tool, gold))
     unsafe: list[JSON] = [*hazards(answers[-1], item.question)]
-    extra = {**item.extra, "pair": SIBLING, "changed": change.to_json(), "official_unsafe": unsafe}
-    return replace(item, id=f"{item.id}~{SIBLING}", answer=answers[-1], hops=hops, extra=extra)
+    return replace(
+        item, id=f"{item.id}~{SIBLING}", answer=answers[-1], hops=tuple(hops),
+        extra={**item.extra, "pair": SIBLING, "changed": change.to_json(),
+               "official_unsafe": unsafe},
+    )  # fmt: skip

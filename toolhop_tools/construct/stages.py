@@ -9,7 +9,7 @@ from typing import Any
 
 from toolhop_sandbox.outcome import JSON
 
-VERSION = 5
+VERSION = 6
 """Version of the checks. It goes up with every change that can change what is accepted."""
 
 
@@ -25,10 +25,18 @@ class Stage(StrEnum):
     REFINE = "refine"
     FACTS = "facts"
     CODE = "code"
+    SECOND = "second"
+    """Another model writes the function from the document alone."""
     CALL = "call"
     QUESTION = "question"
     ACCEPT = "accept"
-    """Nothing is asked: the whole item is proven."""
+    """Nothing is asked: the whole item is run and proven."""
+    READ = "read"
+    """Readers plan the calls from the question and the documents."""
+    WORDING = "wording"
+    """The question of a changed chain, to be read as well."""
+    DOMAIN = "domain"
+    """The domain of a question, and which domains are one."""
     CHAIN = "chain"
     """Of a nested task: its tools, its calls and a first text, written as code."""
     MEANING = "meaning"
@@ -41,7 +49,7 @@ class Stage(StrEnum):
     """Another model makes the call of a sub-question."""
 
 
-OF_A_HOP = (Stage.TOOL, Stage.REFINE, Stage.FACTS, Stage.CODE, Stage.CALL)
+OF_A_HOP = (Stage.TOOL, Stage.REFINE, Stage.FACTS, Stage.CODE, Stage.SECOND, Stage.CALL)
 
 
 @dataclass(frozen=True, slots=True)

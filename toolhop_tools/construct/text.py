@@ -1,10 +1,10 @@
-"""References to earlier answers, and words in texts. Pure."""
+"""References to earlier answers, values in texts, and calls as text. Pure."""
 
 from __future__ import annotations
 
+import json
 import re
-import unicodedata
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from toolhop_sandbox.outcome import JSON
 from toolhop_tools.answers import plain_number, plain_text, same_answer
@@ -12,22 +12,20 @@ from toolhop_tools.words import as_text, bare, scalars
 
 SHORT = 2
 """Letters of an answer that only its case tells from a word."""
-LIKE = 4
-"""Letters at the beginning of words that make them alike."""
 REFERENCE = re.compile(r"\{(\d{1,2})\}")
 
 
 def references(text: str) -> list[int]:
     """The hops that a text refers to, in order of mention, each once."""
-    return list(dict.fromkeys(int(found) for found in REFERENCE.findall(text)))
+    return list(dict.fromkeys(int(number) for number in REFERENCE.findall(text)))
 
 
 def filled(text: str, answers: Sequence[str]) -> str:
     """The text with each earlier answer in its place; ``{9}`` stays where there is no hop 9."""
 
-    def answer(found: re.Match[str]) -> str:
-        at = int(found[1])
-        return answers[at - 1] if 1 <= at <= len(answers) else found[0]
+    def answer(reference: re.Match[str]) -> str:
+        at = int(reference[1])
+        return answers[at - 1] if 1 <= at <= len(answers) else reference[0]
 
     return REFERENCE.sub(answer, text)
 
@@ -40,7 +38,7 @@ def resolved(value: JSON, answers: Sequence[str], schema: Mapping[str, JSON] | N
         return {k: resolved(v, answers, _schema(known.get(k))) for k, v in value.items()}
     if isinstance(value, list):
         items = _schema((schema or {}).get("items"))
-        return [resolved(one, answers, items) for one in value]
+        return [resolved(element, answers, items) for element in value]
     if not isinstance(value, str) or not REFERENCE.search(value):
         return value
     text = filled(value, answers)
@@ -56,32 +54,6 @@ def _schema(value: JSON) -> Mapping[str, JSON] | None:
     return value if isinstance(value, dict) else None
 
 
-_UNSEEN = frozenset({"Cc", "Cf", "Co", "Cs", "Cn"})
-_MARKS = "\u00aa\u00ba"
-_LIKE_LATIN = frozenset("ΑΒΕΖΗΙΚΜΝΟΡΤΥΧονρυ")
-"""Greek letters that nobody tells from Latin ones."""
-
-
-def odd_sign(text: str) -> str:
-    """A sign that nobody sees, or a letter that passes for another one; empty where there is none.
-
-    A letter passes for another one in a word of Latin letters: Cyrillic ones, and some Greek.
-    """
-    if text.isascii() and text.isprintable():
-        return ""
-    for sign in text:
-        if sign not in "\n\r\t" and unicodedata.category(sign) in _UNSEEN:
-            return f"the sign U+{ord(sign):04X} in {text[:60]!r} cannot be seen; leave it out"
-        plain = unicodedata.normalize("NFKC", sign)
-        if sign.isalpha() and plain.isascii() and plain != sign and sign not in _MARKS:
-            return f"write the plain {plain!r} for the sign U+{ord(sign):04X} in {text[:60]!r}"
-    for word in re.findall(r"[^\W\d_]+", text):
-        scripts = {unicodedata.name(letter, "").split(" ")[0] for letter in word}
-        if "LATIN" in scripts and ("CYRILLIC" in scripts or _LIKE_LATIN.intersection(word)):
-            return f"the word {word!r} mixes letters of two scripts that look alike"
-    return ""
-
-
 def says(text: str, value: str) -> bool:
     """Whether a text has a value as whole words, whatever its case and accents.
 
@@ -95,9 +67,19 @@ def says(text: str, value: str) -> bool:
     return re.search(rf"(?<!\w){re.escape(wanted)}(?!\w)", bare(text)) is not None
 
 
+def tells(text: str, answer: str) -> bool:
+    """Whether a text gives an answer away: has it as whole words, spelled as the answer is.
+
+    A letter or a number of two digits stands in any text. Other spellings, and what follows from a
+    text by a tool, are looked for by execution.
+    """
+    telling = len(answer) > (SHORT if answer.isdigit() else 1)
+    return telling and re.search(rf"(?<!\w){re.escape(answer)}(?!\w)", text) is not None
+
+
 def texts(value: JSON) -> list[str]:
     """All scalars in a value, as texts."""
-    return [as_text(one) for _, one in scalars(value)]
+    return [as_text(leaf) for _, leaf in scalars(value)]
 
 
 def same(one: str, other: str) -> bool:
@@ -105,18 +87,12 @@ def same(one: str, other: str) -> bool:
     return same_answer(one, other)
 
 
-_GLOSSED = re.compile(r"^-?\d[\d.,-]* +[(a-z]|\w \([^()]*\)$")
-_EITHER = re.compile(r" or | / |; ")
+def as_json(value: JSON) -> str:
+    """A value as JSON, with its letters as they are."""
+    return json.dumps(value, ensure_ascii=False)
 
 
-def beside_the_value(answer: str) -> bool:
-    """Whether a remark stands beside the value, or two forms of it: the strict rule takes one."""
-    forms = [bare(one)[:3] for one in _EITHER.split(answer)]
-    alike = len({*forms}) < len(forms) or all(one[:1].isdigit() for one in forms)
-    return (len(forms) > 1 and alike) or _GLOSSED.search(answer) is not None
-
-
-def share(some: Iterable[str], others: Iterable[str]) -> bool:
-    """Whether two texts have a word in common, or words of one kind: directed, director."""
-    known = {one[:LIKE] if len(one) >= LIKE else one for one in others}
-    return any(one[:LIKE] in known for one in some)
+def called(name: str, arguments: Mapping[str, JSON]) -> str:
+    """A call as Python writes it."""
+    given = ", ".join(f"{k}={as_json(v)}" for k, v in arguments.items())
+    return f"{name}({given})"

@@ -1,95 +1,278 @@
-"""What is tried of a tool: promises as calls, and calls that no pair or record has. Pure."""
+"""A tool's contract, executed: calls that try each promise, and what has to come of them. Pure."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import math
+import unicodedata
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import TypeAlias, cast
 
 from toolhop_sandbox.outcome import JSON
+from toolhop_tools.construct.contract import FORGIVEN, choices, is_text
+from toolhop_tools.construct.replies import Contract, Forgives, Pair, Pairs, Records
+from toolhop_tools.construct.text import as_json, called
 from toolhop_tools.declared import compiled, fits
 from toolhop_tools.failures import tells_of_error
-from toolhop_tools.model import ToolSchema
-from toolhop_tools.words import as_text, scalars
+from toolhop_tools.model import ToolSchema, canonical
+from toolhop_tools.words import as_text, bare
 
 Call: TypeAlias = dict[str, JSON]
-Results: TypeAlias = Sequence[JSON]
-"""By call, in order: the result; `FAILED` for one that failed."""
 FAILED: JSON = {"error": "failed"}
+"""Stands for the result of a call that raised or was ended."""
+UNKNOWN_KEY = "Qqxvarmunde"
+"""A key that no table has."""
+_FEW = 3
+"""Records whose keys are tried in other spellings."""
 
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """Calls of which a promise says what comes."""
+    """Calls, and what a promise says of their results."""
 
+    promise: str
+    """Name of the contract's field."""
     calls: Sequence[Call]
-    wrong: Callable[[Results], str]
-    """What the promise and the results say against each other; empty where they agree."""
-    of_code: bool = False
-    """Whether the code is to be repaired first; else the document."""
+    wrong: Callable[[Sequence[JSON]], str]
+    """By the results, `FAILED` for a call that failed: how they break the promise; empty if they
+    keep it."""
 
 
-def failed(result: JSON) -> bool:
-    """Whether a result tells of an error."""
-    return tells_of_error(result)
+def trials(
+    schema: ToolSchema, contract: Contract, facts: Records | Pairs, literals: Sequence[str] = ()
+) -> Iterator[Trial]:
+    """All trials of a contract; calls that the schema refuses are left out.
+
+    Args:
+        schema: the tool as it is shown.
+        contract: what it promises.
+        facts: its table or pairs, from which calls are made.
+        literals: texts of the code, which may hide a record.
+    """
+    plain = plain_calls(facts)
+    yield from _example_trials(schema, contract)
+    yield _form_trial(schema, contract, plain)
+    yield from _limit_trials(schema, contract, plain)
+    if isinstance(facts, Records):
+        yield from _error_trials(schema, contract, facts, plain, literals)
+    yield from _spelling_trials(schema, contract, facts, plain)
 
 
-def leaves(result: JSON) -> list[str]:
-    """The scalars of a result, as texts."""
-    return [as_text(one) for _, one in scalars(result)]
+def plain_calls(facts: Records | Pairs) -> list[Call]:
+    """The call of each record, or of each pair."""
+    if isinstance(facts, Pairs):
+        return [dict(pair.arguments) for pair in facts.pairs]
+    return [record_call(facts, record) for record in facts.records]
 
 
-def allowed(schema: ToolSchema, call: Call) -> bool:
-    """Whether the document takes a call."""
+def record_call(facts: Records, record: Mapping[str, JSON]) -> Call:
+    """The call that finds a record."""
+    found_by = {name: record.get(field) for name, field in facts.lookup.parameters.items()}
+    return {**found_by, **facts.lookup.fixed}
+
+
+def _example_trials(schema: ToolSchema, contract: Contract) -> Iterator[Trial]:
+    for example in contract.examples:
+
+        def wrong(results: Sequence[JSON], example: Pair = example) -> str:
+            if equal(results[0], example.result):
+                return ""
+            call = called(schema.name, example.arguments)
+            return (
+                f"{call} gives {as_json(results[0])}; the document says {as_json(example.result)}"
+            )
+
+        yield Trial("examples", [dict(example.arguments)], wrong)
+
+
+def _form_trial(schema: ToolSchema, contract: Contract, plain: Sequence[Call]) -> Trial:
+    form = compiled(contract.result_form)
+    chosen = [{**call, name: value} for call in plain[:_FEW]
+              for name, value in choices(schema.parameters)]  # fmt: skip
+    calls = [*plain, *(call for call in chosen if _takes(schema, call))]
+
+    def wrong(results: Sequence[JSON]) -> str:
+        for call, result in zip(calls, results, strict=True):
+            if not tells_of_error(result) and form is not None and not form.is_valid(result):
+                return f"{called(schema.name, call)} gives {as_json(result)}, not of result_form"
+        return ""
+
+    return Trial("result_form", calls, wrong)
+
+
+def _limit_trials(schema: ToolSchema, contract: Contract, plain: Sequence[Call]) -> Iterator[Trial]:
+    keys = contract.covers.key if contract.covers else []
+    for limit in contract.limits:
+        for edge, step in ((limit.least, -1), (limit.most, 1)):
+            if edge is None:
+                continue
+            beyond = (edge + step * by for by in (1, 10, 0.5))
+            outside = [{**plain[0], limit.parameter: value} for value in beyond]
+            outside = [call for call in outside if _takes(schema, call)]
+            # No record has to have a key at the edge. Limits may depend on each other.
+            within = [] if limit.parameter in keys else plain
+            inside = [{**call, limit.parameter: edge} for call in within]
+            inside = [call for call in inside if _takes(schema, call)]
+            if inside or outside:
+                yield _limit_trial(schema, limit.parameter, inside, outside)
+
+
+def _limit_trial(
+    schema: ToolSchema, parameter: str, inside: Sequence[Call], outside: Sequence[Call]
+) -> Trial:
+    def wrong(results: Sequence[JSON]) -> str:
+        if inside and all(map(tells_of_error, results[: len(inside)])):
+            return f"{called(schema.name, inside[0])} gives an error, with {parameter} in its limit"
+        for call, result in zip(outside, results[len(inside) :], strict=True):
+            if not tells_of_error(result):
+                return f"{called(schema.name, call)} gives no error, outside its limit"
+        return ""
+
+    return Trial("limits", [*inside, *outside], wrong)
+
+
+def _error_trials(
+    schema: ToolSchema,
+    contract: Contract,
+    facts: Records,
+    plain: Sequence[Call],
+    literals: Sequence[str],
+) -> Iterator[Trial]:
+    for parameter, message in contract.errors.items():
+        field = facts.lookup.parameters.get(parameter)
+        listed = [as_text(record[field]) for record in facts.records if field in record]
+        known = [*dict.fromkeys(listed)]
+        taken = {*map(_squeezed, known)}
+        others = [key for key in (*_near_keys(known), *literals) if _squeezed(key) not in taken]
+        for key in (UNKNOWN_KEY, *dict.fromkeys(others)):
+            call = {**plain[0], parameter: key}
+
+            def wrong(
+                results: Sequence[JSON],
+                call: Call = call,
+                key: str = key,
+                message: str = message,
+                orders: Sequence[Sequence[str]] = (known, sorted(known), listed),
+            ) -> str:
+                result = results[0]
+                given = result.get("error") if isinstance(result, dict) else None
+                wanted = [message.replace("{given}", key).replace("{known}", ", ".join(order))
+                          for order in orders]  # fmt: skip
+                if given in wanted and isinstance(result, dict) and len(result) == 1:
+                    return ""
+                return (
+                    f"{called(schema.name, call)} gives {as_json(result)[:600]}; the document says "
+                    f"{as_json({'error': wanted[0]})[:600]}"
+                )
+
+            if _takes(schema, call):
+                yield Trial("errors", [call], wrong)
+
+
+def _near_keys(known: Sequence[str]) -> list[str]:
+    """Keys that are almost one of a table's."""
+    first, last = known[0], known[-1]
+    return [first[:-1], first[1:], first[:3], f"{first}x", f"{first} {last}"]
+
+
+def _squeezed(text: str) -> str:
+    """What is left of a key under every forgiven difference."""
+    return "".join(letter for letter in bare(text) if letter.isalnum()).removeprefix("the")
+
+
+def _spelling_trials(
+    schema: ToolSchema, contract: Contract, facts: Records | Pairs, plain: Sequence[Call]
+) -> Iterator[Trial]:
+    """Spellings that are forgiven give the same; a lookup refuses the others."""
+    lookup = isinstance(facts, Records)
+    keys = [*facts.lookup.parameters] if isinstance(facts, Records) else [*plain[0]]
+    for parameter in (name for name in keys if is_text(schema.parameters, name)):
+        taken = {call.get(parameter) for call in plain}
+        for call in plain[:_FEW]:
+            text = call.get(parameter)
+            for kind in Forgives if isinstance(text, str) else ():
+                forgiven = kind in contract.forgives
+                for variant in _variants(str(text), kind) if lookup or forgiven else ():
+                    varied = {**call, parameter: variant}
+                    if variant not in taken and _takes(schema, varied):
+                        yield _spelling_trial(schema, call, varied, kind, forgiven=forgiven)
+            for variant in _broken(str(text), contract) if lookup and text else ():
+                varied = {**call, parameter: variant}
+                if variant not in taken and _takes(schema, varied):
+                    kind = Forgives.HYPHENS if "-" in variant else Forgives.SPACES
+                    yield _spelling_trial(schema, call, varied, kind, forgiven=False)
+
+
+def _spelling_trial(
+    schema: ToolSchema, call: Call, varied: Call, kind: Forgives, *, forgiven: bool
+) -> Trial:
+    def wrong(results: Sequence[JSON]) -> str:
+        plain, other = results
+        if forgiven and not equal(plain, other):
+            return (
+                f"{called(schema.name, varied)} gives {as_json(other)[:300]}, and "
+                f"{called(schema.name, call)} gives {as_json(plain)[:300]}; the document forgives "
+                f"{FORGIVEN[kind]}"
+            )
+        if not forgiven and not tells_of_error(other):
+            return (
+                f"{called(schema.name, varied)} is answered; the document does not forgive "
+                f"{FORGIVEN[kind]}: say so in forgives, or give the error"
+            )
+        return ""
+
+    return Trial("forgives", [call, varied], wrong)
+
+
+def _broken(text: str, contract: Contract) -> list[str]:
+    """The text with a sign within it that nothing forgives."""
+    signs = {".": None, "-": Forgives.HYPHENS, " ": Forgives.SPACES}
+    return [f"{text[:2]}{sign}{text[2:]}" for sign, kind in signs.items()
+            if len(text) > 3 and kind not in contract.forgives and text[1:3].isalpha()]  # fmt: skip
+
+
+_ACCENTED = {"a": "á", "e": "é", "i": "í", "o": "ó", "u": "ú"}
+
+
+def _variants(text: str, kind: Forgives) -> Iterator[str]:
+    """The text in other spellings of one kind, none of them the text itself."""
+    match kind:
+        case Forgives.CASE:
+            # Some letters have no single one in the other case.
+            made = [other for other in (text.upper(), text.lower()) if len(other) == len(text)]
+        case Forgives.ACCENTS:
+            apart = unicodedata.normalize("NFD", text)
+            plain = "".join(letter for letter in apart if not unicodedata.combining(letter))
+            vowel = next((letter for letter in text if letter in _ACCENTED), "")
+            made = [plain, text.replace(vowel, _ACCENTED[vowel], 1) if vowel else text]
+        case Forgives.ARTICLES:
+            without = text[len("the ") :] if text.casefold().startswith("the ") else ""
+            made = [without] if without else [f"the {text}"]
+        case Forgives.HYPHENS:
+            made = [text.replace(" ", "-"), text.replace("-", " ")]
+        case Forgives.SPACES:
+            made = [f" {text} "]
+    return (variant for variant in dict.fromkeys(made) if variant != text)
+
+
+def _takes(schema: ToolSchema, call: Call) -> bool:
     return fits(compiled(schema.parameters), schema.parameters, call)
 
 
-def near_keys(known: Sequence[str]) -> list[str]:
-    """Keys that are almost one of a table, or long and strange."""
-    first, last = known[0], known[-1]
-    return [
-        first[:-1], first[1:], first[:3], first[:1], first + "x", f"{first} {last}",
-        f"{last[:-1]}q", STRANGE[:2], 3 * STRANGE + "!",
-    ]  # fmt: skip
+def _is_number(value: JSON) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
 
 
-STRANGE = "Qqxvarmunde"
-"""A key that no table has."""
-
-
-def twisted(
-    calls: Sequence[dict[str, JSON]],
-    values: Mapping[str, Sequence[JSON]],
-    schema: Mapping[str, JSON],
-) -> list[dict[str, JSON]]:
-    """The calls with two options at a time, and with other values of each other parameter."""
-    found = [{**call, name: one} for call in calls[:4] for name in values for one in values[name]]
-    for call in calls[:3]:
-        for name, given in call.items():
-            found += [{**call, name: one} for one in _others(given, schema.get(name))]
-    return found
-
-
-def numbers(schema: JSON) -> list[JSON]:
-    """Values of an option that is a number: its default, and what is allowed beside it."""
-    default = schema.get("default") if isinstance(schema, dict) else None
-    own = compiled(schema) if isinstance(schema, dict) else None
-    if own is None or isinstance(default, bool) or not isinstance(default, int | float):
-        return []
-    ends = [schema.get("minimum"), schema.get("maximum")] if isinstance(schema, dict) else []
-    near = [default + 1, default - 1, 0, 1, 2, 3, 10, 2 * default, -default]
-    return [default, *(one for one in (*ends, *near) if one is not None and own.is_valid(one))]
-
-
-def _others(given: JSON, schema: JSON) -> list[JSON]:
-    """A text written otherwise or unknown; numbers at the ends of what is allowed."""
-    if isinstance(given, str):
-        return [given.lower(), given.upper(), f" {given} ", given[:3], given[:-1], STRANGE]
-    if (
-        isinstance(given, bool)
-        or not isinstance(given, int | float)
-        or not isinstance(schema, dict)
-    ):
-        return []
-    ends = [schema.get("minimum"), schema.get("maximum"), -given, 10 * given, 1000 * given + 7]
-    return [one for one in ends if isinstance(one, int | float)]
+def equal(one: JSON, other: JSON) -> bool:
+    """Whether two results are the same: numbers by value, any two errors alike."""
+    if tells_of_error(one) or tells_of_error(other):
+        return tells_of_error(one) and tells_of_error(other)
+    if isinstance(one, dict) and isinstance(other, dict):
+        return one.keys() == other.keys() and all(equal(one[key], other[key]) for key in one)
+    if isinstance(one, list) and isinstance(other, list):
+        pairs = zip(one, other, strict=False)
+        return len(one) == len(other) and all(equal(a, b) for a, b in pairs)
+    if _is_number(one) and _is_number(other) and float in {type(one), type(other)}:
+        # Floats of the same computation differ in their last digits by the order of its steps.
+        return math.isclose(cast("float", one), cast("float", other), rel_tol=1e-9, abs_tol=1e-9)
+    return canonical(one) == canonical(other)

@@ -21,16 +21,19 @@ from multiprocessing.sharedctypes import Synchronized
 from pathlib import Path
 from typing import cast
 
-from toolhop_sandbox.errors import SandboxUnavailable
+from toolhop_sandbox.errors import SandboxFault, SandboxUnavailable
 from toolhop_tools.properties import lane
 from toolhop_tools.properties.messages import CheckJob, CheckTask, LaneAnswer, TaskVerdict
 from toolhop_tools.properties.model import CounterExample, Fails, PropertyVerdict, Subject
 from toolhop_tools.properties.store import REPLAYED, Stored
 
 SILENT_S = 30.0
-"""Seconds without a call or a verdict after which a lane is ended: a pattern of the schema that
-backtracks without end, or a schema of which no examples can be made in any time. Making examples
-of a usual tool takes well under a second."""
+"""Seconds of its processor that a lane may use without a call or a verdict: a pattern of the schema
+that backtracks without end, or a schema of which no examples can be made in any time. Making
+examples of a usual tool takes well under a second. Wall-clock time would blame a right tool for a
+busy machine."""
+LOST_S = 900.0
+"""Seconds of wall clock without a sign of life after which something of ours hangs: no verdict."""
 EXAMPLE_S = 0.05
 """Seconds that are allowed more for each example that was asked for."""
 GRACE_S = 10.0
@@ -59,6 +62,23 @@ class _Pool:
         if len(started) != 1:
             raise SandboxUnavailable("the process that checks tools did not start", fix="try again")
         self.process = cast("ForkServerProcess", started.pop())
+        self._heard = (self.heard_s.value, self._used_s())
+
+    @property
+    def silent_s(self) -> float:
+        """Seconds of its processor that the process used since its last sign of life."""
+        used_s = self._used_s()
+        if self._heard[0] != self.heard_s.value:
+            self._heard = (self.heard_s.value, used_s)
+        return used_s - self._heard[1]
+
+    def _used_s(self) -> float:
+        try:
+            text = Path(f"/proc/{self.process.pid}/stat").read_text(encoding="ascii")
+        except OSError:
+            return 0.0  # it has ended, which is seen elsewhere
+        fields = text.rpartition(")")[2].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
     def ask_to_end(self) -> None:
         """Have the process drop its task, put its sandboxes away and end; wait for nothing."""
@@ -152,8 +172,8 @@ class Lane:
 
     @property
     def patience_s(self) -> float:
-        """Seconds that may pass between two signs of life; a call may be made three times."""
-        return self.silent_s + 3 * self.job.limits.wall_s + EXAMPLE_S * self.job.count
+        """Seconds of processor time that may be used between two signs of life."""
+        return self.silent_s + EXAMPLE_S * self.job.count
 
     def look(self) -> None:
         """Take the verdicts that have come since, or see that the process is lost.
@@ -172,12 +192,17 @@ class Lane:
         # The time of the start, which is long on a busy machine, counts for no tool.
         if not self._pool.began.done():
             self._pool.heard_s.value = time.monotonic()
-        if not self.idle and time.monotonic() - self._pool.heard_s.value > self.patience_s:
+        if self.idle:
+            return
+        if self._pool.silent_s > self.patience_s:
             reported = (
-                f"{self.patience_s:.0f} s without a call: no examples can be made of the schema "
-                "in that time, or one of its patterns backtracks without end; its check was ended"
+                f"{self.patience_s:.0f} s of processor time without a call: no examples can be "
+                "made of the schema in that time, or one of its patterns backtracks without end; "
+                "its check was ended"
             )
             self._lose(CounterExample("", "the check hangs", reported))
+        elif time.monotonic() - self._pool.heard_s.value > LOST_S:
+            raise SandboxFault(f"the process that checks tools was silent for {LOST_S:.0f} s")
 
     def _take(self, name: str, answer: LaneAnswer) -> None:
         if isinstance(answer, TaskVerdict):

@@ -24,7 +24,7 @@ def check_all(
         subjects: what to check.
         job: how thoroughly, and where.
         lanes: how many tools at a time.
-        silent_s: after how long without a sign of life a lane is ended.
+        silent_s: seconds of its processor without a sign of life after which a lane is ended.
         on_report: called with each report as it comes.
 
     Raises:

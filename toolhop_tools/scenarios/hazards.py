@@ -10,8 +10,8 @@ from itertools import chain, islice
 
 from toolhop_sandbox.outcome import JSON
 from toolhop_tools.answers import plain_number, plain_text, same_answer
+from toolhop_tools.certify.answering import Kind
 from toolhop_tools.certify.candidates import Task
-from toolhop_tools.certify.conditions import Kind
 from toolhop_tools.certify.prove import asked
 from toolhop_tools.dates import whole_date
 from toolhop_tools.model import EpisodeAction, Flaky, Hop, Tool

@@ -13,7 +13,7 @@ import anyio
 
 from toolhop_sandbox.base import Program, Sandbox
 from toolhop_sandbox.errors import SandboxFault
-from toolhop_tools.certify.model import Basis, Certificate, HopVerdict
+from toolhop_tools.certify.model import Basis, Certificate
 from toolhop_tools.certify.prove import MOST_LOST
 from toolhop_tools.certify.use import with_gold
 from toolhop_tools.model import Item, canonical
@@ -129,7 +129,7 @@ def scene_of(
     """What an item's scenarios are made of; None where it is not proven to be solvable."""
     item = items[at]
     programs = all(isinstance(hop.tool.body, Program) for hop in item.hops)
-    if certificate.verdict is not HopVerdict.PROVEN or not programs:
+    if not certificate.executed or not programs:
         return None
     further = FURTHER if offer is Offer.ACTIONS else 0
     return Scene(with_gold(item, certificate), certificate.hops, items, at, pool, further)

@@ -10,14 +10,15 @@ from itertools import islice
 from toolhop_sandbox.base import Session
 from toolhop_sandbox.outcome import JSON, Outcome, Raised, Returned
 from toolhop_tools.answers import plain_number, plain_text, same_answer
+from toolhop_tools.certify.answering import Kind, values
 from toolhop_tools.certify.audit import randomised
 from toolhop_tools.certify.calls import MOST_CUT, KnownCalls
 from toolhop_tools.certify.candidates import Task, Tried, texts_of
-from toolhop_tools.certify.conditions import Kind, answers, ungrounded
 from toolhop_tools.certify.judging import judge
 from toolhop_tools.certify.model import Basis, HopProof, HopVerdict
 from toolhop_tools.certify.prove import asked
 from toolhop_tools.certify.search import Search
+from toolhop_tools.certify.standing import ungrounded
 from toolhop_tools.dates import whole_date
 from toolhop_tools.declared import compiled, fits
 from toolhop_tools.failures import tells_of_error
@@ -145,12 +146,9 @@ class Prover:
         where one of the item's own does it.
         """
         found = set[str]()
-        solved = {HopVerdict.PROVEN, HopVerdict.AMBIGUOUS}
-        if draft.ambiguous_too:
-            solved = {HopVerdict.PROVEN}
         for task in draft.in_vain:
             name = task.hop.tool.name
-            if name in found or (await self._search(task)).verdict not in solved:
+            if name in found or not _does_job(draft, await self._search(task)):
                 continue
             if name not in draft.removable:
                 return _fault(draft, name)
@@ -169,7 +167,7 @@ class Prover:
             earlier = (*task.asked.earlier, *islice(revealed, MOST_REVEALED))
             more = replace(task, asked=replace(task.asked, earlier=earlier))
             proof = await self._search(more, MOST_IN_PAIRS)
-            if proof.verdict not in solved:
+            if not _does_job(draft, proof):
                 continue
             given = _all_texts(proof.arguments or {})
             pair = [name, *(revealed[text] for text in revealed if text in given)]
@@ -206,6 +204,11 @@ class Prover:
         session = self.patient if one.slow else self.session
         outcome = await session.call(tool.program, one.arguments)
         return _is_as_expected(one, outcome)
+
+
+def _does_job(draft: Draft, proof: HopProof) -> bool:
+    """Whether a tool counts as one that does a lost job: any call that gives the answer does it."""
+    return proof.verdict is HopVerdict.PROVEN or (proof.executed and not draft.ambiguous_too)
 
 
 def _key(task: Task) -> str:
@@ -258,7 +261,7 @@ def _texts(task: Task, arguments: dict[str, JSON]) -> set[str]:
 def _answers(kind: Kind, outcome: Outcome, arguments: dict[str, JSON]) -> bool:
     """Whether a call gives an answer of a kind, whichever."""
     value = read_result(outcome.json_text) if isinstance(outcome, Returned) else None
-    return bool(answers(kind, value, arguments, own=True))
+    return any(Kind.of(answer.text) is kind for answer in values(value, arguments))
 
 
 def _is_job(item: Item, at: int, arguments: dict[str, JSON]) -> bool:

@@ -12,9 +12,11 @@ from functools import cache
 
 from toolhop_sandbox.base import Program
 from toolhop_sandbox.outcome import JSON
-from toolhop_tools.construct.likeness import likeness
 from toolhop_tools.errors import DataError
 from toolhop_tools.model import Item, Tool, ToolSchema
+from toolhop_tools.perturb.nearest import TfIdf
+from toolhop_tools.perturb.nearest import words as schema_words
+from toolhop_tools.readers.folder import builtin
 from toolhop_tools.scenarios.label import FIELD, Label, Scenario, label_of, own_id
 
 ORIGINS = "origins.jsonl"
@@ -118,11 +120,20 @@ shown by running; whoever plans, or only reads the tools, goes by what they say.
 
 
 @cache
-def _alike(one: str, other: str) -> float:
-    def schema(text: str) -> ToolSchema:
-        return ToolSchema(**json.loads(text))
+def _weights() -> TfIdf:
+    """A fixed background: how alike two tool schemas are depends on no third one."""
+    tools = {
+        json.dumps(tool.schema.to_openai(), sort_keys=True): tool.schema
+        for item in builtin().items
+        for tool in item.tools.values()
+    }
+    return TfIdf([Counter(schema_words(schema)) for schema in tools.values()], unknown=True)
 
-    return likeness(schema(one), schema(other))
+
+@cache
+def _alike(one: str, other: str) -> float:
+    counts = [Counter(schema_words(ToolSchema(**json.loads(text)))) for text in (one, other)]
+    return _weights().cosine(counts[0], counts[1])
 
 
 def reads_like(one: Tool, other: Tool) -> bool:

@@ -38,6 +38,7 @@ from toolhop_tools.writers.families import (
     as_rows,
     reads_like,
 )
+from toolhop_tools.writers.varied import most_varied
 
 FILE = "made_en.json"
 """The published names are kept for the published files, whose size is known."""
@@ -76,8 +77,13 @@ def used(family: Family) -> list[Labelled]:
     return list(found.values())
 
 
-def write(found: Iterable[Family]) -> Files:
-    """The file, and where each row is from; rows of a subtask stand together."""
+def write(found: Iterable[Family], *, most: int | None = None) -> Files:
+    """The file, and where each row is from; rows of a subtask stand together.
+
+    Args:
+        found: what was made of each item.
+        most: rows to keep of each subtask, those that differ most; all where None.
+    """
     files, rows = Files(data=(FILE,)), dict[str, list[tuple[dict[str, JSON], _Pair]]]()
     for family in found:
         for kind in USED:
@@ -93,6 +99,10 @@ def write(found: Iterable[Family]) -> Files:
                 files.leave(kind, Reason.SAME_ROW)
             else:
                 known.append((row, pair))
+    if most is not None:
+        for subtask, known in rows.items():
+            texts = [[str(row["task"]), str(row["tools"])] for row, _ in known]
+            rows[subtask] = [known[n] for n in most_varied(texts, most)]
     ordered = [each for subtask in SCENARIOS for each in rows.get(subtask, [])]
     files.rows.update({subtask: len(rows.get(subtask, [])) for subtask in SCENARIOS})
     files.texts[FILE] = as_rows(row for row, _ in ordered)

@@ -4,17 +4,22 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from typing import Any
 
-from toolhop_agents.card.page import NOT_KNOWN, Section, Table
+from toolhop_agents.card.page import NOT_KNOWN, Part, Section, Table
 from toolhop_env.statistics.agreement import wilson
 from toolhop_tools.certify.model import Certificate, HopVerdict
-from toolhop_tools.construct.templates import templates
+from toolhop_tools.construct.duplicates import templates
 from toolhop_tools.errors import counted
 from toolhop_tools.model import DataSet, Item, canonical
+from toolhop_tools.readers.toolbehonest import NAME as TOOLBEHONEST
+from toolhop_tools.readers.toolbehonest import SCENARIOS as SUBTASKS
+from toolhop_tools.readers.toolbehonest import UNSOLVABLE
 from toolhop_tools.scenarios.label import BENCHMARK, label_of
 
 MOST_ROWS = 60
-"""Of a table; what is left is summed."""
+"""Rows of a table; the rest is summed."""
+READINGS = ("read", "disputed", "unread")
 
 
 def share(part: int, whole: int) -> str:
@@ -27,26 +32,30 @@ def share(part: int, whole: int) -> str:
 
 
 def counted_table(name: str, values: Iterable[str]) -> Table:
-    """How often each value is there, the most frequent first."""
+    """How often each value occurs, the most frequent first."""
     counts = Counter(value or NOT_KNOWN for value in values)
-    rows = sorted(counts.items(), key=lambda one: (-one[1], one[0]))
+    rows = sorted(counts.items(), key=lambda row: (-row[1], row[0]))
     shown = [(value, f"{count:,}") for value, count in rows[:MOST_ROWS]]
     if rest := rows[MOST_ROWS:]:
         shown.append((f"{len(rest):,} others", f"{sum(count for _, count in rest):,}"))
     return Table((name, "items"), tuple(shown))
 
 
+def figures(*rows: tuple[str, str]) -> Table:
+    """Figures under their names."""
+    return Table(("what", "figure"), rows)
+
+
 def field(item: Item, name: str) -> str:
-    """A field of the item's row; empty where it has none in one text."""
+    """A text field of the item's row; empty where it has none."""
     value = item.extra.get(name)
     return value if isinstance(value, str) else ""
 
 
 def family(item: Item) -> str:
-    """What a split must not cut; empty where nobody says."""
-    return field(item, "family") or (
-        label_of(item.gold).family if item.benchmark == BENCHMARK else ""
-    )
+    """The family that a split must not cut; empty where it is not named."""
+    named = field(item, "family")
+    return named or (label_of(item.gold).family if item.benchmark == BENCHMARK else "")
 
 
 def sizes(data: DataSet) -> Section:
@@ -57,29 +66,60 @@ def sizes(data: DataSet) -> Section:
         for item in items
         for tool in item.all_tools.values()
     }
-    names = Counter(tools.values())
+    shared = sum(count > 1 for count in Counter(tools.values()).values())
     hops = [hop for item in items for hop in item.hops]
-    rows = [
-        ("items", f"{len(items):,}"),
-        ("benchmarks", ", ".join(sorted({item.benchmark for item in items}))),
-        ("hops", f"{len(hops):,}" if hops else "none: the gold is the benchmark's own"),
-        ("hops with a gold call", f"{sum(hop.gold is not None for hop in hops):,}"),
-        ("different tools", f"{len(tools):,}"),
-        ("names that several different tools have", f"{sum(n > 1 for n in names.values()):,}"),
-        ("patterns of questions, values aside", patterns(items)),
-        ("digest of the items (SHA-256)", data.digest),
+    parts: list[Part] = [
+        figures(
+            ("items", f"{len(items):,}"),
+            ("benchmarks", ", ".join(sorted({item.benchmark for item in items}))),
+            ("hops", f"{len(hops):,}" if hops else "none: the gold is the benchmark's own"),
+            ("hops with a gold call", f"{sum(hop.gold is not None for hop in hops):,}"),
+            ("different tools", f"{len(tools):,}"),
+            ("names that several different tools have", f"{shared:,}"),
+            ("patterns of questions, values aside", patterns(items)),
+            ("digest of the items (SHA-256)", data.digest),
+        )
     ]
-    parts: list[str | Table] = [Table(("what", "figure"), tuple(rows))]
     if hops:
         lengths = sorted(Counter(len(item.hops) for item in items).items())
-        counts = tuple((f"{length}", f"{count:,}") for length, count in lengths)
-        parts.append(Table(("hops", "items"), counts))
+        parts.append(Table(("hops", "items"), tuple((f"{n}", f"{c:,}") for n, c in lengths)))
     parts.append(counted_table("domain", (item.domain for item in items)))
     parts.append(counted_table("answer type", (item.answer_type for item in items)))
     if any(item.benchmark == BENCHMARK for item in items):
-        kinds = (_scenario(item) for item in items)
-        parts.append(counted_table("scenario", kinds))
+        parts.append(counted_table("scenario", map(_scenario, items)))
+    parts += subtasks(items)
     return Section("Sizes", tuple(parts))
+
+
+def subtasks(items: Sequence[Item]) -> Sequence[Part]:
+    """ToolBeHonest's table 1; nothing of other data. Lengths are in characters, where the paper
+    counts a model's tokens.
+    """
+    rows = [item for item in items if item.benchmark == TOOLBEHONEST]
+    groups = [(name, kind, [row for row in rows if row.domain == name])
+              for name, kind in SUBTASKS.items()]  # fmt: skip
+    if not rows:
+        return ()
+    head = ("subtask", "scenario", "solvable", "unsolvable", "characters of the task",
+            "tools listed", "steps of the plan, Finish aside", "steps without a tool")  # fmt: skip
+    lines = [(name, kind, *_subtask(of)) for name, kind, of in [*groups, ("overall", "", rows)]]
+    return (Table(head, tuple(lines)),)
+
+
+def _subtask(items: Sequence[Item]) -> tuple[str, ...]:
+    golds: list[Any] = [item.gold for item in items]
+    lost = [gold["plan"].count(UNSOLVABLE) for gold in golds if not gold["solvable"]]
+    tasks = [item.question.removeprefix("<task>\n").partition("\n</task>")[0] for item in items]
+    means = (map(len, tasks), (len(gold["own_tools"]) for gold in golds),
+             (len(gold["plan"]) for gold in golds), lost)  # fmt: skip
+    counts = (f"{len(items) - len(lost):,}", f"{len(lost):,}")
+    return (*counts, *map(mean, means))
+
+
+def mean(values: Iterable[float]) -> str:
+    """A mean to one digit."""
+    known = [*values]
+    return f"{sum(known) / len(known):.1f}" if known else NOT_KNOWN
 
 
 def _scenario(item: Item) -> str:
@@ -90,7 +130,7 @@ def _scenario(item: Item) -> str:
 
 
 def patterns(items: Sequence[Item]) -> str:
-    """How many questions there are, values aside, and of how many items the largest one is."""
+    """How many questions there are, values aside, and how many items share the most frequent."""
     chains = [item for item in items if item.hops]
     if not chains:
         return NOT_KNOWN
@@ -101,54 +141,55 @@ def patterns(items: Sequence[Item]) -> str:
 def families(items: Sequence[Item]) -> Section:
     """The families, and the rule that goes with them."""
     known = Counter(name for item in items if (name := family(item)))
-    alone = len(items) - known.total()
+    if not known:
+        return Section("Families", (f"Families are {NOT_KNOWN}: no item names its own.",))
     rule = (
         "Items of one `family` come of one seed: siblings and twins share their question, tools "
         "or facts. **No split may cut a family**: put all of its items on one side."
     )
-    if not known:
-        return Section("Families", (f"Families are {NOT_KNOWN}: no item names its own.",))
     rows = (
         ("families", f"{len(known):,}"),
         ("items of the largest", f"{max(known.values()):,}"),
-        ("items that name none", f"{alone:,}"),
+        ("items that name none", f"{len(items) - known.total():,}"),
     )
-    return Section("Families", (rule, Table(("what", "figure"), rows)))
+    return Section("Families", (rule, figures(*rows)))
 
 
 def licences(items: Sequence[Item], published: str) -> Section:
     """Whose the data is, item by item where it says so."""
-    if not any(field(item, "licence") for item in items):
+    named = [field(item, "licence") for item in items]
+    if not any(named):
         text = f"Published under: {published}." if published else f"The licence is {NOT_KNOWN}."
         return Section("Licence", (text,))
-    parts: list[str | Table] = [counted_table("licence", (field(one, "licence") for one in items))]
-    if any(field(item, "licence") == "own" for item in items):
+    parts: list[Part] = [counted_table("licence", named)]
+    if "own" in named:
         parts.append(
             "`own`: made without a source. Who publishes these items chooses their licence, "
             "within the terms of the model that made them."
         )
     if any(field(item, "source") for item in items):
-        parts.append(counted_table("source", (field(one, "source") for one in items)))
+        parts.append(counted_table("source", (field(item, "source") for item in items)))
     return Section("Licence", tuple(parts))
 
 
 def proofs(items: Sequence[Item], certificates: Sequence[Certificate] | None) -> Section:
-    """What certificates say that hold for these items."""
-    title = "Proofs"
+    """What certificates that still hold say of these items, and what blind readers said."""
+    reading = Counter(field(item, "reading") or "unread" for item in items)
+    read = Table(("by blind readers", "items"), tuple((n, f"{reading[n]:,}") for n in READINGS))
     if certificates is None:
         text = f"Whether items can be solved is {NOT_KNOWN}: no certificates were given."
-        return Section(title, (text,))
+        return Section("Proofs", (text, read))
     digests = {item.id: item.digest for item in items}
-    found = [one for one in certificates if one.item in digests]
-    held = [one for one in found if not one.stale(digests[one.item])]
+    known = [one for one in certificates if one.item in digests]
+    held = [one for one in known if not one.stale(digests[one.item])]
     proven = [one for one in held if one.verdict is HopVerdict.PROVEN]
     chances = [hop.chance for one in proven for hop in one.hops if hop.chance]
-    rows = (
+    versions = ", ".join(sorted({str(one.basis.version) for one in held}))
+    rows = figures(
         ("items proven, of all", share(len(proven), len(items))),
-        ("certificates that no longer hold", f"{len(found) - len(held):,}"),
-        ("version of the search", ", ".join(sorted({str(one.basis.version) for one in held}))
-         or NOT_KNOWN),
+        ("certificates that no longer hold", f"{len(known) - len(held):,}"),
+        ("version of the search", versions or NOT_KNOWN),
         ("calls with other values that give the answer too",
          share(sum(one.hits for one in chances), sum(one.runs for one in chances))),
     )  # fmt: skip
-    return Section(title, (Table(("what", "figure"), rows),))
+    return Section("Proofs", (rows, read))

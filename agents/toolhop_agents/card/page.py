@@ -1,4 +1,4 @@
-"""A card as a value, and as Markdown with the head in YAML that data hubs read. Pure."""
+"""Sections of text and tables; a data card as Markdown with the head that hubs read. Pure."""
 
 from __future__ import annotations
 
@@ -6,8 +6,10 @@ import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TypeAlias
 
 from toolhop_agents.terminal import visible
+from toolhop_sandbox.outcome import JSON
 
 NOT_KNOWN = "not known"
 HUB_LICENCES = frozenset(
@@ -18,7 +20,7 @@ HUB_LICENCES = frozenset(
         "cdla-permissive-1.0", "cdla-permissive-2.0", "cdla-sharing-1.0",
     }
 )  # fmt: skip
-"""Names that the Hugging Face hub has for licences."""
+"""The Hugging Face hub's names of licences."""
 SIZES = ((1_000, "n<1K"), (10_000, "1K<n<10K"), (100_000, "10K<n<100K"), (1_000_000, "100K<n<1M"))
 
 
@@ -31,11 +33,23 @@ class Table:
 
 
 @dataclass(frozen=True, slots=True)
+class Code:
+    """Text in a block of its own, shown as it is."""
+
+    text: str
+    title: str = ""
+    """Where given, the block is folded under it on pages that can."""
+
+
+Part: TypeAlias = str | Table | Code
+
+
+@dataclass(frozen=True, slots=True)
 class Section:
-    """A heading with what stands below it, in order; texts are Markdown."""
+    """A heading and what stands below it, in order. A card's texts are Markdown."""
 
     title: str
-    parts: tuple[str | Table, ...]
+    parts: tuple[Part, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,57 +60,53 @@ class Card:
     summary: str
     items: int
     licences: tuple[str, ...]
-    """As the data has them; none where it names none."""
+    """As the data has them; empty where it names none."""
     tags: tuple[str, ...]
     files: Mapping[str, str]
-    """By configuration: the file, as it is called beside the card."""
+    """By configuration: the name of the file beside the card."""
     sections: tuple[Section, ...]
 
 
 def markdown(card: Card) -> str:
     """The whole file."""
-    parts = [*_head(card), "", f"# {plain(card.name)}", "", card.summary, ""]
+    size = next((name for least, name in SIZES if card.items < least), "n>1M")
+    head: dict[str, JSON] = {"pretty_name": card.name, **hub_licence(card.licences)}
+    head |= {"size_categories": [size], "task_categories": ["question-answering"]}
+    head["tags"] = [*card.tags]
+    if card.files:
+        head["configs"] = [
+            {"config_name": name, "data_files": file} for name, file in card.files.items()
+        ]
+    # YAML reads JSON as it is, whatever stands in its texts.
+    rows = [f"{key}: {visible(json.dumps(v, ensure_ascii=False))}" for key, v in head.items()]
+    parts = ["---", *rows, "---", "", f"# {plain(card.name)}", "", card.summary, ""]
     for section in card.sections:
         parts += [f"## {section.title}", ""]
         for part in section.parts:
-            parts += [*(_table(part) if isinstance(part, Table) else [part]), ""]
+            parts += [*_lines(part), ""]
     return "\n".join(parts)
 
 
-def _head(card: Card) -> Iterator[str]:
-    # Texts are written as JSON, which YAML reads as the same texts whatever is in them.
-    yield "---"
-    yield f"pretty_name: {json.dumps(visible(card.name))}"
-    yield from licence_lines(card.licences)
-    size = next((name for least, name in SIZES if card.items < least), "n>1M")
-    yield f'size_categories: ["{size}"]'
-    yield 'task_categories: ["question-answering"]'
-    yield f"tags: {json.dumps([*card.tags])}"
-    if card.files:
-        yield "configs:"
-        for name, file in card.files.items():
-            yield f"  - config_name: {json.dumps(name)}"
-            yield f"    data_files: {json.dumps(file)}"
-    yield "---"
-
-
-def licence_lines(licences: Sequence[str]) -> Iterator[str]:
-    """The licence in the names of the hub, as far as it has one."""
-    names = [one.strip().lower().replace(" ", "-") for one in licences]
+def hub_licence(licences: Sequence[str]) -> dict[str, JSON]:
+    """The head's licence: in the hub's name, as far as it has one."""
+    names: list[JSON] = [name.strip().lower().replace(" ", "-") for name in licences]
     if not names or names == ["own"]:
-        yield "license: unknown"
-    elif all(name in HUB_LICENCES for name in names):
-        yield f"license: {json.dumps(names[0] if len(names) == 1 else names)}"
-    else:
-        yield "license: other"
-        yield f"license_name: {json.dumps(', '.join(map(visible, licences)))}"
+        return {"license": "unknown"}
+    if HUB_LICENCES.issuperset(map(str, names)):
+        return {"license": names[0] if len(names) == 1 else names}
+    return {"license": "other", "license_name": ", ".join(licences)}
 
 
-def _table(table: Table) -> Iterator[str]:
-    yield f"| {' | '.join(map(plain, table.head))} |"
-    yield f"|{'|'.join(['---'] * len(table.head))}|"
-    for row in table.rows:
-        yield f"| {' | '.join(map(plain, row))} |"
+def _lines(part: Part) -> Iterator[str]:
+    match part:
+        case Table(head, rows):
+            yield f"| {' | '.join(map(plain, head))} |"
+            yield f"|{'|'.join(['---'] * len(head))}|"
+            yield from (f"| {' | '.join(map(plain, row))} |" for row in rows)
+        case Code(text):
+            yield from (f"    {line}" for line in visible(text).splitlines())
+        case str():
+            yield part
 
 
 _MARKUP = re.compile(r"([\\`*_{}\[\]<>#|!~])")

@@ -1,29 +1,33 @@
-"""`toolhop certify`: which items of a data set can be solved, proven by search."""
+"""`toolhop certify`: what can be shown of each item: executed, determined, and read blind."""
 
 from __future__ import annotations
 
 import json
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import anyio
 import click
+from dotenv import load_dotenv
 from rich.console import Console
 
 from toolhop_agents.cli import INTERRUPTED
+from toolhop_agents.cli.certify_read import check_readers, read_blind, reader_options, settings_of
 from toolhop_agents.cli.certify_view import Tally, page, print_tally, to_json
 from toolhop_agents.cli.options import cluster_of, cluster_options
 from toolhop_agents.cli.progress import Steps
+from toolhop_agents.runs.certified import current
 from toolhop_agents.runs.signals import until_signal
 from toolhop_agents.runs.spread import Isolation, Search, certifying
 from toolhop_agents.table import table_console
 from toolhop_agents.terminal import visible
 from toolhop_sandbox.base import Program
 from toolhop_sandbox.choose import KINDS
+from toolhop_tools.blind.file import Readings, path_beside, reading_to_json
 from toolhop_tools.certify.file import CertificateError, Writer, default_path, progress, read
 from toolhop_tools.certify.model import VERSION, Basis, Certificate
 from toolhop_tools.certify.prove import certify_all
@@ -37,6 +41,7 @@ PRINTED = 20
 
 
 # fmt: off
+@reader_options
 @cluster_options
 @click.command(context_settings={"show_default": True})
 @click.argument("data")
@@ -62,15 +67,23 @@ PRINTED = 20
               help="Of tools that share a name run the last one's code, as the official "
               "evaluator does.")
 @click.option("--json", "as_json", is_flag=True, help="The figures as JSON on standard output.")
-def certify(data: str, out: Path | None, show: str | None, as_json: bool, **flags: Any) -> None:  # noqa: ANN401 -- click passes options of many types
-    """Prove by search that each item of DATA can be solved along its own chain, or show why not.
+@click.pass_context
+def certify(
+    ctx: click.Context, /, data: str, out: Path | None, show: str | None, as_json: bool,
+    **flags: Any,  # noqa: ANN401 -- click passes options of many types
+) -> None:
+    """Show for each item of DATA that its own chain of calls gives its answer, or why not.
 
+    A search looks for a call of each hop (executed), and for other calls that could be meant
+    (determined); with --readers, models that see neither chain nor answer plan the calls (read).
     DATA is builtin, toolhop, or a file or folder. Certificates are appended to the file as they
-    are made; those that still hold are kept, so that a run which was stopped resumes.
-    docs/certificates.md explains them.
+    are made, readings to FILE.readings.jsonl; those that still hold are kept, so that a run which
+    was stopped resumes. docs/certificates.md and docs/readers.md explain them.
 
-    Exit code 0: done, whatever was found. 2: bad input.
+    Exit code 0: done, whatever was found. 1: a reader failed. 2: bad input.
     """
+    load_dotenv(Path(".env"))
+    readers = settings_of(ctx, flags)
     seen = survey(data, last_wins=flags["last_wins"])
     if not seen.dataset.items and not seen.errors:
         raise DataError("it has no items", origin=data)
@@ -92,7 +105,13 @@ def certify(data: str, out: Path | None, show: str | None, as_json: bool, **flag
         flags["memory_mib"], flags["policy"], flags["last_wins"],
     )
     _tell_broken(seen.errors)
+    if readers is not None:
+        check_readers(readers)
     cut = _make(items, path, basis, flags)
+    if readers is not None and not cut and path.exists():
+        certificates = {one.item: one for one in _held(path, items, basis)}
+        isolation = Isolation(flags["sandbox"], readers.at_a_time)
+        cut = read_blind(items, certificates, path, readers, isolation, basis)
     tally = _tally(path, items, basis, seen.errors)
     if as_json:
         click.echo(json.dumps({"file": str(path), **to_json(tally)}, ensure_ascii=False))
@@ -159,25 +178,30 @@ def _tell_broken(errors: Sequence[DataProblem]) -> None:
         click.echo(f"  and {len(errors) - PRINTED} more; --json lists them", err=True)
 
 
-def _tally(path: Path, items: Sequence[Item], basis: Basis, errors: Sequence[DataProblem]) -> Tally:
-    """Count the certificates that hold, one at a time."""
+def _held(path: Path, items: Sequence[Item], basis: Basis) -> Iterator[Certificate]:
+    """The certificates that hold, one at a time."""
     digests = {item.id: item.digest for item in items}
-    tally = Tally(items=len(items), broken=tuple(errors))
-    if not path.exists():
-        return tally
     last: dict[str, int] = {}
-    for number, one in enumerate(read(path)):
-        if one.item in digests and not one.stale(digests[one.item], basis):
-            last[one.item] = number
+    for number, certificate in enumerate(read(path)):
+        held = certificate.item in digests
+        if held and not certificate.stale(digests[certificate.item], basis):
+            last[certificate.item] = number
     wanted = set(last.values())
-    for number, one in enumerate(read(path)):
-        if number in wanted:
-            tally.add(one)
+    return (certificate for number, certificate in enumerate(read(path)) if number in wanted)
+
+
+def _tally(path: Path, items: Sequence[Item], basis: Basis, errors: Sequence[DataProblem]) -> Tally:
+    """Count the certificates that hold, and their readings."""
+    tally = Tally(items=tuple(items), broken=tuple(errors))
+    if path.exists():
+        readings = Readings(path_beside(path))
+        for certificate in _held(path, items, basis):
+            tally.add(certificate, current(readings, certificate))
     return tally
 
 
 def _show(seen: Survey, path: Path, wanted: str, *, as_json: bool) -> None:
-    """One certificate as a page, or as it is.
+    """One certificate and its reading, as a page or as they are.
 
     Raises:
         BadChoice: no such item.
@@ -185,20 +209,22 @@ def _show(seen: Survey, path: Path, wanted: str, *, as_json: bool) -> None:
     """
     items = select(seen.dataset, sample_ids=[wanted])
     item = items[0]
-    found = None
+    shown = None
     for certificate in read(path):
-        found = certificate if certificate.item == item.id else found
-    why = "it has none" if found is None else found.stale(item.digest)
-    if found is None or why:
+        shown = certificate if certificate.item == item.id else shown
+    why = "it has none" if shown is None else shown.stale(item.digest)
+    if shown is None or why:
         raise CertificateError(
             f"{path} has no certificate of item {item.id} that holds: {why}\n"
             f"  fix: run `toolhop certify DATA --sample-id {item.id} --out {path}`"
         )
+    reading = current(Readings(path_beside(path)), shown)
     if as_json:
         from toolhop_tools.certify.model import to_json as certificate_json
 
-        click.echo(json.dumps(certificate_json(found), ensure_ascii=False, indent=2))
+        row = {**certificate_json(shown), "reading": reading and reading_to_json(reading)}
+        click.echo(json.dumps(row, ensure_ascii=False, indent=2))
         return
     console = table_console()
-    for part in page(item, found):
+    for part in page(item, shown, reading):
         console.print(part)

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Sequence, Set
 from dataclasses import dataclass, field
 
 from rich.console import Console, RenderableType
 from rich.rule import Rule
 from rich.text import Text
 
+from toolhop_agents.cli.reading_view import ReadingTally, reading_parts
 from toolhop_agents.stacked import StackedTable
 from toolhop_agents.terminal import plain
 from toolhop_sandbox.outcome import JSON
+from toolhop_tools.blind.claims import Claim, claims_of, hop_is_read, item_claims, means, selection
+from toolhop_tools.blind.file import ItemReading
 from toolhop_tools.certify.candidates import EXAMPLES, Provenance
 from toolhop_tools.certify.model import Certificate, Defect, HopProof, HopVerdict
 from toolhop_tools.errors import DataProblem, counted
@@ -24,7 +27,7 @@ from toolhop_tools.model import Hop, Item
 class Tally:
     """Counts over certificates; no certificate is kept."""
 
-    items: int
+    items: tuple[Item, ...]
     broken: tuple[DataProblem, ...] = ()
     """What is wrong with rows that have no certificate."""
     verdicts: Counter[HopVerdict] = field(default_factory=Counter)
@@ -39,9 +42,22 @@ class Tally:
     executions: int = 0
     unproven: list[str] = field(default_factory=list)
     """Hops that are not proven, such as ``17/1``, with the reason."""
+    claimed: dict[Claim, set[str]] = field(
+        default_factory=lambda: {claim: set() for claim in Claim}
+    )
+    """Ids of the items by claim."""
+    hop_claims: Counter[Claim] = field(default_factory=Counter)
+    readings: ReadingTally = field(default_factory=ReadingTally)
 
-    def add(self, certificate: Certificate) -> None:
-        """Count one certificate."""
+    def add(self, certificate: Certificate, reading: ItemReading | None = None) -> None:
+        """Count one certificate, and its reading."""
+        for claim in item_claims(certificate, reading):
+            self.claimed[claim].add(certificate.item)
+        for number, proof in enumerate(certificate.hops, 1):
+            self.hop_claims.update(claims_of(proof))
+            self.hop_claims[Claim.READ] += hop_is_read(reading, number)
+        if reading is not None:
+            self.readings.add(reading)
         self.verdicts[certificate.verdict] += 1
         self.shapes[certificate.shape] += 1
         if certificate.defect is not None:
@@ -69,12 +85,19 @@ class Tally:
         """Gold calls that come from the search and from no example."""
         return sum(count for kind, count in self.provenance.items() if kind not in EXAMPLES)
 
+    def chosen(self, claim: Claim) -> list[Item]:
+        """The items of which a claim holds."""
+        return [item for item in self.items if item.id in self.claimed[claim]]
+
 
 def to_json(tally: Tally) -> dict[str, JSON]:
     """The counts as plain values."""
     return {
-        "items": tally.items,
+        "items": len(tally.items),
         "certified": sum(tally.verdicts.values()),
+        "claims": {claim.value: _claim(tally, claim) for claim in Claim},
+        "all": {**means(tally.items)},
+        "readings": tally.readings.to_json(unread=_unread(tally)),
         "verdicts": {one.value: tally.verdicts[one] for one in HopVerdict},
         "hops": {one.value: tally.hops[one] for one in HopVerdict},
         "provenance": {one.value: tally.provenance[one] for one in Provenance},
@@ -86,6 +109,40 @@ def to_json(tally: Tally) -> dict[str, JSON]:
         "not_proven": list(tally.unproven),
         "broken": [problem.to_json() for problem in tally.broken],
     }
+
+
+def _unread(tally: Tally) -> int:
+    return sum(tally.verdicts.values()) - tally.readings.items
+
+
+def _claim(tally: Tally, claim: Claim) -> dict[str, JSON]:
+    """How many items and hops a claim holds of, and how those items differ from all."""
+    chosen = tally.chosen(claim)
+    return {"items": len(chosen), "hops": tally.hop_claims[claim], "means": {**means(chosen)}}
+
+
+def _claims_table(tally: Tally, items: int, hops: int) -> StackedTable:
+    table = StackedTable("claim", title="Claims")
+    for column in ("items", "", "hops", ""):
+        table.add_column(column, right=True)
+    for claim in Claim:
+        if claim is Claim.READ and not tally.readings.items:
+            table.add_row("read", "unread", "", "", "")
+            continue
+        in_items, in_hops = len(tally.claimed[claim]), tally.hop_claims[claim]
+        shares = _share(in_items, items), _share(in_hops, hops)
+        table.add_row(claim.value, str(in_items), shares[0], str(in_hops), shares[1])
+    return table
+
+
+def _print_claims(console: Console, tally: Tally, items: int, hops: int) -> None:
+    console.print(_claims_table(tally, items, hops))
+    for claim in Claim:
+        if 0 < len(tally.claimed[claim]) < len(tally.items):
+            differ = selection(tally.chosen(claim), tally.items)
+            console.print(plain(f"{claim.value}: selected {differ}"), soft_wrap=True)
+    for line in tally.readings.lines(_unread(tally)):
+        console.print(plain(line), soft_wrap=True)
 
 
 def _share(part: int, whole: int) -> str:
@@ -105,6 +162,7 @@ def print_tally(console: Console, tally: Tally) -> None:
         shares = (_share(in_items, items), _share(in_hops, hops))
         table.add_row(one.value, str(in_items), shares[0], str(in_hops), shares[1])
     console.print(table)
+    _print_claims(console, tally, items, hops)
     if tally.provenance:
         console.print(_provenance_table(tally))
         runs, hits = tally.chance["runs"], tally.chance["hits"]
@@ -124,7 +182,7 @@ def print_tally(console: Console, tally: Tally) -> None:
         console.print(f"  and {len(tally.unproven) - 50} more; --json lists them")
     shapes = ", ".join(f"{name} {count}" for name, count in tally.shapes.most_common())
     console.print(f"Chains: {shapes or 'none'}. Calls made: {tally.executions:,}.")
-    left = tally.items - items
+    left = len(tally.items) - items
     if left:
         console.print(f"{counted(left, 'item')} not certified yet.")
     if tally.broken:
@@ -141,15 +199,23 @@ def _provenance_table(tally: Tally) -> StackedTable:
     return table
 
 
-def page(item: Item, certificate: Certificate) -> Iterator[RenderableType]:
-    """The parts of a page on one certificate."""
+def page(
+    item: Item, certificate: Certificate, reading: ItemReading | None = None
+) -> Iterator[RenderableType]:
+    """The parts of a page on one certificate and its reading."""
     yield Rule(plain(f"{item.id} · {certificate.verdict} · {certificate.shape}"), align="left")
     yield plain(item.question, "bold")
     yield plain(f"answer: {item.answer}")
     yield plain(f"why:    {certificate.why}")
+    yield plain(f"claims: {_listed(item_claims(certificate, reading), reading)}")
     for number, (hop, proof) in enumerate(zip(item.hops, certificate.hops, strict=True), 1):
         yield Text()
         yield from _hop_lines(number, hop, proof)
+        read = {Claim.READ} if hop_is_read(reading, number) else set()
+        share = "" if reading is None else f" ({reading.share(number):.0%} of plans come to it)"
+        yield plain(f"  claims:  {_listed(claims_of(proof) | read, reading)}{share}")
+    yield Text()
+    yield from reading_parts(item, reading)
     basis = certificate.basis
     yield Text()
     yield plain(
@@ -157,6 +223,12 @@ def page(item: Item, certificate: Certificate) -> Iterator[RenderableType]:
         f"hop of {basis.wall_s:g} s, policy {basis.policy}; item {certificate.digest[:12]}",
         "dim",
     )
+
+
+def _listed(claims: Set[Claim], reading: ItemReading | None) -> str:
+    """The claims that hold; that nobody read is not the same as that readers disagree."""
+    names = [claim.value for claim in Claim if claim in claims]
+    return ", ".join([*names, *(["unread"] if reading is None else [])]) or "none"
 
 
 def _hop_lines(number: int, hop: Hop, proof: HopProof) -> Iterator[RenderableType]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -21,109 +21,107 @@ from toolhop_agents.terminal import visible
 from toolhop_env.statistics import totals
 from toolhop_env.statistics.agreement import wilson
 from toolhop_sandbox.outcome import JSON
-from toolhop_tools.construct.funnel import funnel
+from toolhop_tools.construct.funnel import Row, counts, funnel
 from toolhop_tools.construct.seeds import Seed
-from toolhop_tools.construct.stages import OF_A_HOP
+from toolhop_tools.construct.stages import OF_A_HOP, Place
 from toolhop_tools.errors import BadChoice
 
 FIGURES = ("replies", "input_tokens", "output_tokens", "cost_usd")
 
 
+def _table(title: str, *columns: str) -> Table:
+    """A table whose first column is text and whose others are numbers."""
+    table = Table(title=title, title_justify="left")
+    for column in columns:
+        table.add_column(column, justify="right" if column != columns[0] else "left")
+    return table
+
+
+def _print_json(value: Mapping[str, Any]) -> None:
+    click.echo(json.dumps(value, ensure_ascii=False))
+
+
 def print_plan(seeds: Sequence[Seed], settings: Settings, *, as_json: bool) -> None:
     """What would be asked, where no reply has to be repaired."""
-    beside = settings.direct_samples if settings.direct_model else 0
-    beside += bool(settings.checker)
-    least = [_replies(seed, seed.least) + beside for seed in seeds]
-    most = [_replies(seed, seed.most) + beside for seed in seeds]
-    facts: dict[str, JSON] = {
-        "model": settings.model,
-        "checker": settings.checker or "",
-        "items": len(seeds),
-        "replies_least": sum(least),
-        "replies_most": sum(most),
-        "repairs_a_stage": settings.repairs,
-        "settings": settings.model_dump(mode="json"),
-    }
+    second, book = settings.of_second(), settings.closed_book is not None
+    per_item = settings.all_votes + 2 * settings.changes
+    a_hop = len(OF_A_HOP) - (second is None)
+
+    def replies(seed: Seed, hops: int) -> int:
+        made = a_hop * (len(seed.sub_task) or hops) + (not seed.sub_task) + (not seed.question)
+        return made + per_item + settings.closed_book_samples * book
+
+    least = sum(replies(seed, seed.least) for seed in seeds)
+    most = sum(replies(seed, seed.most) for seed in seeds)
     if as_json:
-        click.echo(json.dumps(facts, ensure_ascii=False))
-        return
+        return _print_json({
+            "model": settings.model, "second": second.model if second else "",
+            "readers": [*settings.readers], "replies_beside_a_hop": int(second is not None),
+            "replies_beside_an_item": per_item, "items": len(seeds), "replies_least": least,
+            "replies_most": most, "repairs_a_stage": settings.repairs,
+            "settings": settings.model_dump(mode="json"),
+        })  # fmt: skip
     click.echo(f"model: {settings.model}; {len(seeds)} items to try")
     click.echo(
-        f"replies without a repair: {sum(least):,} to {sum(most):,}; at most {settings.repairs} "
-        "repairs a stage, and a stage may go back once"
+        f"replies without a repair: {least:,} to {most:,}; at most {settings.repairs} repairs a "
+        "stage, and a stage may go back once"
     )
-    if settings.checker:
+    if second:
+        click.echo(f"{second.model} writes each function once more, which is counted in")
+    if settings.readers:
         click.echo(
-            f"of these {settings.checker} writes {len(seeds):,}, one an item; where it reads an "
-            "item otherwise, one for each hop up to the one at fault, and one after each repair"
+            f"{per_item} an item are for its readers: {settings.all_votes} plans, and "
+            f"{settings.changes} questions of changed chains with a plan each"
         )
     click.echo("Nothing was asked. --estimate N makes N items and says what the rest will take.")
-
-
-def _replies(seed: Seed, hops: int) -> int:
-    given = len(seed.sub_task)
-    return len(OF_A_HOP) * (given or hops) + (not given) + (not seed.question)
+    return None
 
 
 def print_funnel(console: Console, folder: Path, *, as_json: bool) -> None:
     """What passed, by stage, and why items were rejected."""
     books = folders.read_books(folder)
-    rows = funnel(books)
+    rows, whole = funnel(books), counts(books)
+    refused = sum(bool(book.get("refused")) for book in books)
     if as_json:
-        plain: list[JSON] = [
-            {
-                "stage": row.stage.value,
-                "begun": row.begun,
-                "passed_at_first": row.first,
-                "passed": row.passed,
-                "replies": row.replies,
-                "first_interval": list(wilson(row.first / row.begun, row.begun)),
-                "passed_interval": list(wilson(row.passed / row.begun, row.begun)),
-            }
-            for row in rows
-        ]
-        accepted = sum(one["accepted"] for one in books)
-        refused = sum(bool(one.get("refused")) for one in books)
-        counts = {"items": len(books), "accepted": accepted, "refused": refused}
-        click.echo(json.dumps({**counts, "stages": plain}))
-        return
-    table = Table(title="What passes, 95 % intervals (Wilson)", title_justify="left")
-    for name in ("stage", "begun", "passed at first, %", "passed, %", "replies"):
-        table.add_column(name, justify="left" if name == "stage" else "right")
-    for row in rows:
-        shares = (_share(row.first, row.begun), _share(row.passed, row.begun))
-        table.add_row(row.stage.value, f"{row.begun:,}", *shares, f"{row.replies:,}")
-    if books:
-        first = sum(_at_first(one) for one in books)
-        shares = (_share(first, len(books)), _share(_accepted(books), len(books)))
-        replies = sum(one["replies"] for one in books)
-        table.add_row("whole items", f"{len(books):,}", *shares, f"{replies:,}")
+        stages: list[JSON] = [_plain(row) for row in rows]
+        accepted = {"items": len(books), "accepted": whole["accepted"], "refused": refused}
+        return _print_json({**accepted, "stages": stages})
+    table = _table(
+        "What passes, 95 % intervals (Wilson)",
+        "stage", "begun", "passed at first, %", "passed, %", "replies",
+    )  # fmt: skip
+    replies = sum(book["replies"] for book in books)
+    for name, begun, first, passed, asked in (
+        *((row.stage.value, row.begun, row.first, row.passed, row.replies) for row in rows),
+        ("whole items", len(books), whole["accepted_at_first"], whole["accepted"], replies),
+    ):
+        if begun:
+            shares = (_share(first, begun), _share(passed, begun))
+            table.add_row(name, f"{begun:,}", *shares, f"{asked:,}")
     console.print(table)
-    why = Counter(_place(one) for one in books if not one["accepted"])
+    why = Counter(_place(book) for book in books if not book["accepted"])
     for place, count in why.most_common():
         console.print(f"rejected at {place}: {count}")
-    if refused := sum(bool(one.get("refused")) for one in books):
-        console.print(f"refused by the checker alone: {refused} ({folders.REFUSED})")
-    costs = [one["cost_usd"] for one in books]
-    tokens = sum(one["input_tokens"] + one["output_tokens"] for one in books)
+    if refused:
+        console.print(f"refused by the readers alone: {refused} ({folders.REFUSED})")
+    costs = [book["cost_usd"] for book in books]
+    tokens = sum(book["input_tokens"] + book["output_tokens"] for book in books)
     cost = "cost unknown" if None in costs else f"${sum(costs):.4f}"
-    console.print(f"{tokens:,} tokens, {cost}, {_accepted(books)} accepted items")
+    console.print(f"{tokens:,} tokens, {cost}, {whole['accepted']} accepted items")
+    return None
 
 
-def _accepted(books: Sequence[dict[str, Any]]) -> int:
-    return sum(one["accepted"] for one in books)
-
-
-def _at_first(book: dict[str, Any]) -> bool:
-    steps = book["steps"]
-    return bool(book["accepted"]) and all(
-        step["replies"] <= 1 and not step["returned"] for step in steps
-    )
+def _plain(row: Row) -> dict[str, JSON]:
+    first, passed = (wilson(part / row.begun, row.begun) for part in (row.first, row.passed))
+    return {
+        "stage": row.stage.value, "begun": row.begun, "passed_at_first": row.first,
+        "passed": row.passed, "replies": row.replies,
+        "first_interval": [*first], "passed_interval": [*passed],
+    }  # fmt: skip
 
 
 def _place(book: dict[str, Any]) -> str:
-    stage, hop = book["place"]
-    return f"{stage} of hop {hop}" if hop else str(stage)
+    return str(Place(*book["place"]))
 
 
 def _share(part: int, whole: int) -> str:
@@ -133,33 +131,35 @@ def _share(part: int, whole: int) -> str:
 
 def print_item(folder: Path, item: str, *, as_json: bool) -> None:
     """One item, reply by reply, with what the checks found."""
-    books = {one["item"]: one for one in folders.read_books(folder)}
+    books = {book["item"]: book for book in folders.read_books(folder)}
     if item not in books:
         known = ", ".join([*books][:5]) or "none yet"
         raise BadChoice(f"{folder} has no finished item {item!r}; it has {known}")
-    ledger = StepLedger(folder, more=False)
+    ledger, book = StepLedger(folder, more=False), books[item]
     replies = [row for row in ledger.rows("reply") if row["item"] == item]
     verdicts = [row for row in ledger.rows("verdict") if row["item"] == item]
     replies.sort(key=lambda row: row["number"])
     if as_json:
-        whole = {"book": books[item], "replies": replies, "verdicts": verdicts}
-        click.echo(json.dumps(whole, ensure_ascii=False))
-        return
-    book = books[item]
-    verdict = "accepted" if book["accepted"] else f"rejected at {_place(book)}: {book['why']}"
-    click.echo(visible(f"{item}: {verdict}"))
+        return _print_json({"book": book, "replies": replies, "verdicts": verdicts})
+    lines = [f"{item}: {'accepted' if book['accepted'] else _why(book)}"]
     for row in replies:
-        place = f"{row['stage']} of hop {row['hop']}" if row["hop"] else row["stage"]
-        click.echo(visible(f"\n-- reply {row['number']}: {place}"))
-        click.echo(visible(_readable(row["text"])))
-    for row in verdicts:
-        for problem in row["findings"]["problems"]:
-            click.echo(visible(f"\n-- {row['what']}: {problem['check']}: {problem['message']}"))
-    click.echo("")
-    for one in book["criteria"]:
-        holds = "holds" if one["holds"] else "FAILS"
-        figure = json.dumps(one["figure"], ensure_ascii=False)
-        click.echo(visible(f"{one['criterion']:<18} {holds}  {figure}"))
+        lines.append(f"\n-- reply {row['number']}: {Place(row['stage'], row['hop'])}")
+        lines.append(_readable(row["text"]))
+    lines += [
+        f"\n-- {row['what']}: {problem['check']}: {problem['message']}"
+        for row in verdicts
+        for problem in row["findings"]["problems"]
+    ]
+    lines.append("")
+    for judged in book["criteria"]:
+        figure = json.dumps(judged["figure"], ensure_ascii=False)
+        holds = "holds" if judged["holds"] else "FAILS"
+        lines.append(f"{judged['criterion']:<18} {holds}  {figure}")
+    return click.echo("\n".join(map(visible, lines)))
+
+
+def _why(book: dict[str, Any]) -> str:
+    return f"rejected at {_place(book)}: {book['why']}"
 
 
 def _readable(text: str) -> str:
@@ -177,33 +177,29 @@ def print_estimate(console: Console, folder: Path, *, as_json: bool) -> None:
     """What the items that are left will take, by those that are finished."""
     books = folders.read_books(folder)
     left = len(folders.read_seeds(folder)) - len(books)
-    settings = folders.read_settings(folder)
-    rng = np.random.default_rng(settings["seed"])
-    found: dict[str, tuple[float, float | None, float | None] | None] = {}
+    rng = np.random.default_rng(folders.read_settings(folder)["seed"])
+    totals_left: dict[str, tuple[float, float | None, float | None] | None] = {}
     for name in FIGURES:
-        values = [one[name] for one in books]
-        if None in values or not values:
-            found[name] = None
-            continue
-        sample = np.array(values, dtype=np.float64)
-        limits = totals.total(sample, left, rng, level=LEVEL, replicates=REPLICATES)
-        found[name] = (left * float(sample.mean()), *(limits or (None, None)))
+        values = [book[name] for book in books]
+        totals_left[name] = None
+        if values and None not in values:
+            sample = np.array(values, dtype=np.float64)
+            limits = totals.total(sample, left, rng, level=LEVEL, replicates=REPLICATES)
+            totals_left[name] = (left * float(sample.mean()), *(limits or (None, None)))
     if as_json:
-        click.echo(json.dumps({"left": left, "level": LEVEL, "made": len(books), **found}))
-        return
-    share = _share(_accepted(books), len(books)) if books else "-"
-    title = f"{left:,} items are left; estimated from {len(books)}, of which {share} % are accepted"
-    table = Table(title=title, title_justify="left")
-    table.add_column("to come")
-    table.add_column("expected", justify="right")
-    table.add_column(f"{LEVEL:.0%} interval", justify="right")
-    for name, row in found.items():
+        made = {"left": left, "level": LEVEL, "made": len(books)}
+        return _print_json({**made, **totals_left})
+    share = _share(sum(book["accepted"] for book in books), len(books)) if books else "-"
+    table = _table(
+        f"{left:,} items are left; estimated from {len(books)}, of which {share} % are accepted",
+        "to come", "expected", f"{LEVEL:.0%} interval",
+    )  # fmt: skip
+    for name, row in totals_left.items():
         text = "{:,.4f}" if name == "cost_usd" else "{:,.0f}"
-        if row is None:
-            table.add_row(name.replace("_", " "), "unknown", "pass --price")
-        elif row[1] is None:
-            table.add_row(name.replace("_", " "), text.format(row[0]), "one item tells none")
-        else:
-            span = f"{text.format(row[1])} to {text.format(row[2])}"
-            table.add_row(name.replace("_", " "), text.format(row[0]), span)
-    console.print(table)
+        expected, span = "unknown", "pass --price"
+        if row is not None:
+            expected, span = text.format(row[0]), "one item does not say"
+            if row[1] is not None:
+                span = f"{text.format(row[1])} to {text.format(row[2])}"
+        table.add_row(name.replace("_", " "), expected, span)
+    return console.print(table)

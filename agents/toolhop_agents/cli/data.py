@@ -270,6 +270,12 @@ def _download(pin: fetching.Pin, target: Path, url: str | None) -> Path:
     help="Write scenario items (`toolhop perturb`) as another benchmark's files instead.",
 )
 @click.option(
+    "--most-varied",
+    type=click.IntRange(1),
+    metavar="N",
+    help="With --as toolbehonest: of each subtask the N rows that differ most.",
+)
+@click.option(
     "--sandbox",
     type=click.Choice(KINDS),
     default="auto",
@@ -303,10 +309,13 @@ def export(
     ]  # fmt: skip
     if given and (form is not None or not is_made(Path(source))):
         raise click.UsageError(f"{given[0]} goes with a folder that `toolhop construct` made")
+    most = flags.pop("most_varied")
+    if most and form != "toolbehonest":
+        raise click.UsageError("--most-varied goes with --as toolbehonest")
     if form is not None:
         from toolhop_agents.cli.export_as import export_as  # starts a sandbox: not for the others
 
-        export_as(source, form, Path(output), force=force, sandbox=flags["sandbox"])
+        export_as(source, form, Path(output), force=force, sandbox=flags["sandbox"], most=most)
         return
     if is_made(Path(source)):
         export_made(Path(source), output, {**flags, "force": force})

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from dataclasses import asdict
 from pathlib import Path
 
 import click
@@ -16,18 +18,26 @@ from toolhop_tools.atomic import atomic
 @click.option("-o", "--output", type=click.Path(dir_okay=False, path_type=Path),
               help="The file to write, such as README.md; else stdout.")  # fmt: skip
 @click.option("--force", is_flag=True, help="Replace the file if it is there.")
-@click.option("--certificates", type=click.Path(dir_okay=False, path_type=Path),
-              help="Of the items. A folder of made items has its own.")  # fmt: skip
-def card(source: str, output: Path | None, force: bool, certificates: Path | None) -> None:
+@click.option(
+    "--certificates",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="Of the items. A folder of made items has its own.",
+)
+@click.option("--json", "as_json", is_flag=True, help="The card's tables and texts as JSON.")
+def card(
+    source: str, output: Path | None, force: bool, certificates: Path | None, as_json: bool
+) -> None:  # fmt: skip
     """Write a data card in Markdown, with the head in YAML that data hubs read.
 
     It has licence, provenance, sizes, proofs, families, known limits and how to load, play and
-    score; of a folder that `toolhop construct` made also models, prompts, settings, funnel,
-    criteria, overlap and reviews. Every figure is counted; what is not noted is "not known".
+    score; a folder that `toolhop construct` made also has models, prompts, settings, funnel,
+    refinement, criteria, overlap and reviews. Every figure is counted; what nobody noted is "not
+    known".
     """
     if output and output.exists() and not force:
         raise click.UsageError(f"{output} is there already; --force replaces it")
-    text = markdown(collect(source, certificates))
+    found = collect(source, certificates)
+    text = json.dumps(asdict(found), ensure_ascii=False) + "\n" if as_json else markdown(found)
     if output is None:
         click.echo(text.encode(), nl=False)
         return

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import anyio
 import click
@@ -29,47 +28,43 @@ from toolhop_agents.construct.family import (
 from toolhop_agents.construct.reviews import Material
 from toolhop_agents.runs.scenarios import Work, make
 from toolhop_agents.runs.signals import until_signal
-from toolhop_sandbox.outcome import JSON
-from toolhop_tools.certify.model import Certificate
 from toolhop_tools.certify.model import to_json as certificate_json
 from toolhop_tools.errors import counted
 from toolhop_tools.model import DataSet, Item
 from toolhop_tools.readers.native import to_row
 from toolhop_tools.readers.toolhop import to_rows
-from toolhop_tools.scenarios.make import Family, Recipe, Yields
+from toolhop_tools.scenarios.make import Family, Recipe
 
 
-@dataclass(frozen=True, slots=True)
-class Targets:
-    """Where an export goes."""
+class Targets(NamedTuple):
+    """Where an export goes; None for nowhere, of rows for standard output."""
 
     rows: Path | None
-    """Official rows; standard output where None."""
     scenarios: Path | None
-    """Twins, beside it."""
+    """Twins, beside the rows."""
     certificates: Path | None
 
-    @classmethod
-    def of(cls, output: str, certificates: Path | None, kin: Sequence[Kin]) -> Targets:
-        """The files of ``--output``.
 
-        Raises:
-            UsageError: twins have no place beside standard output.
-        """
-        twins = any(one in SCENARIO for one in kin)
-        if output == "-" and twins:
-            raise click.UsageError(
-                "twins go to a file beside --output, which is - here; name a file, or leave them "
-                "out: --without unsolvable --without missing"
-            )
-        rows = None if output == "-" else Path(output)
-        beside = rows.with_name(f"{rows.stem}.scenarios.jsonl") if rows and twins else None
-        return cls(rows, beside, certificates)
+def _targets(output: str, flags: Mapping[str, Any], kin: Sequence[Kin]) -> Targets:
+    """The files to write.
 
-    @property
-    def paths(self) -> list[Path]:
-        """All files."""
-        return [one for one in (self.rows, self.scenarios, self.certificates) if one]
+    Raises:
+        UsageError: twins have no place beside standard output, or a file is there already.
+    """
+    rows, twins = None if output == "-" else Path(output), any(one in SCENARIO for one in kin)
+    if rows is None and twins:
+        raise click.UsageError(
+            "twins go to a file beside --output, which is - here; name a file, or leave them "
+            "out: --without unsolvable --without missing"
+        )
+    beside = rows.with_name(f"{rows.stem}.scenarios.jsonl") if rows and twins else None
+    targets = Targets(rows, beside, flags["certificates"])
+    for path in filter(None, targets):
+        if path.is_dir():
+            raise click.UsageError(f"{path} is a folder; name a file")
+        if path.exists() and not flags["force"]:
+            raise click.UsageError(f"{path} is there already; --force replaces it")
+    return targets
 
 
 def export_made(folder: Path, output: str, flags: dict[str, Any]) -> None:
@@ -81,13 +76,12 @@ def export_made(folder: Path, output: str, flags: dict[str, Any]) -> None:
         UsageError: the flags cannot be followed.
     """
     kin = [one for one in Kin if one.value not in flags["without"]]
-    targets = Targets.of(output, flags["certificates"], kin)
-    for path in targets.paths:
-        if path.is_dir():
-            raise click.UsageError(f"{path} is a folder; name a file")
-        if path.exists() and not flags["force"]:
-            raise click.UsageError(f"{path} is there already; --force replaces it")
+    targets = _targets(output, flags, kin)
     material = Material.read(folder)
+    if not all(item.hops for item in material.items):
+        raise click.UsageError(
+            f"{folder} has nested tasks, whose official rows are {material.data.origin}"
+        )
     chosen = choose(material, reviewed=not flags["ignore_reviews"], accepts=flags["accepted_by"])
     if not chosen.items:
         raise click.UsageError(
@@ -95,10 +89,9 @@ def export_made(folder: Path, output: str, flags: dict[str, Any]) -> None:
             f"{len(chosen.rejected)} rejected, {len(chosen.waiting)} not accepted by enough"
         )
     pairs, twins = Siblings(), list[Item]()
-    yields = Yields()
     steps = len(chosen.items) * ((Kin.SIBLING in kin) + bool(targets.scenarios))
     with Steps(Console(stderr=True), "families", steps) as shown:
-        work = partial(_make, material, chosen.items, kin, flags, pairs, twins, yields, shown.step)
+        work = partial(_make, material, chosen.items, kin, flags, pairs, twins, shown.step)
         if steps and anyio.run(partial(until_signal, work)):
             click.echo("stopped; nothing is written", err=True)
             sys.exit(INTERRUPTED)
@@ -113,7 +106,6 @@ async def _make(
     flags: dict[str, Any],
     pairs: Siblings,
     twins: list[Item],
-    yields: Yields,
     on_item: Callable[[], None],
 ) -> None:
     if Kin.SIBLING in kin:
@@ -126,7 +118,7 @@ async def _make(
         return
 
     def add(item: Item, family: Family | None) -> None:
-        yields.add(family)
+        del item
         twins.extend(family.items if family else ())
         on_item()
 
@@ -152,14 +144,11 @@ def _write(
             folders.write_lines(targets.scenarios, map(to_row, twins))
         if targets.certificates is not None:
             own = certified(material, chosen.items).values()
-            folders.write_lines(targets.certificates, _plain([*own, *pairs.certificates]))
+            both = [*own, *pairs.certificates]
+            folders.write_lines(targets.certificates, map(certificate_json, both))
     except OSError as error:
         path = error.filename or targets.rows
         raise click.UsageError(f"{path} cannot be written: {error.strerror}") from None
-
-
-def _plain(certificates: Sequence[Certificate]) -> list[dict[str, JSON]]:
-    return [certificate_json(one) for one in certificates]
 
 
 def _say(targets: Targets, chosen: Chosen, pairs: Siblings, twins: Sequence[Item]) -> None:

@@ -28,8 +28,18 @@ USED = {"toolbehonest": toolbehonest.used, "relytoolbench": relytoolbench.used}
 MEMORY_MIB = 256
 
 
-def export_as(source: str, form: str, folder: Path, *, force: bool, sandbox: Kind) -> None:
+def export_as(
+    source: str, form: str, folder: Path, *, force: bool, sandbox: Kind, most: int | None = None
+) -> None:
     """Write the folder, and say what is in it.
+
+    Args:
+        source: the scenario items.
+        form: the benchmark's name.
+        folder: where its files go.
+        force: whether a folder that this command wrote is replaced.
+        sandbox: what isolates tools.
+        most: rows to keep of each of ToolBeHonest's subtasks; all where None.
 
     Raises:
         DataError: the items are no scenarios, or a label does not hold.
@@ -40,7 +50,7 @@ def export_as(source: str, form: str, folder: Path, *, force: bool, sandbox: Kin
         fix = f"--force replaces a folder that this command wrote ({ORIGINS} is in it)"
         raise click.UsageError(f"{folder} is there already; {fix}")
     found = families(load(source).items, origin=source)
-    files = anyio.run(partial(_made, found, form, sandbox, source))
+    files = anyio.run(partial(_made, found, form, sandbox, source, most))
     if not files.data or not files.rows.total():
         raise DataError(
             f"no row of {form} can be made of these items", origin=source,
@@ -53,7 +63,9 @@ def export_as(source: str, form: str, folder: Path, *, force: bool, sandbox: Kin
     _print(table_console(), form, folder, files)
 
 
-async def _made(found: Sequence[Family], form: str, kind: Kind, origin: str) -> Files:
+async def _made(
+    found: Sequence[Family], form: str, kind: Kind, origin: str, most: int | None
+) -> Files:
     limits = Limits(wall_s=PATIENT_S, memory_mib=MEMORY_MIB)
     room = await open_sandbox(kind, limits=limits, policy="restricted", max_workers=1)
     problems: list[DataProblem] = []
@@ -68,7 +80,7 @@ async def _made(found: Sequence[Family], form: str, kind: Kind, origin: str) -> 
                 fix="make the file anew by `toolhop perturb`",
             )  # fmt: skip
         if form == "toolbehonest":
-            return toolbehonest.write(found)
+            return toolbehonest.write(found, most=most)
         return await relytoolbench.write(found, results)
 
 

@@ -48,6 +48,16 @@ _UNITS = ("_s", "_mib")
 """Endings that name a unit and do not belong to the flag."""
 
 
+class AnyPath(click.Path):
+    """A path that is not blank: click takes a blank one for the current folder."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:  # noqa: ANN401 -- as click has it
+        """The path."""
+        if not str(value).strip():
+            self.fail("it is blank; give a path", param, ctx)
+        return super().convert(value, param, ctx)
+
+
 class Sectioned(click.Command):
     """A command whose help has its own flags first, then those of a run under `SECTIONS`."""
 
@@ -106,7 +116,13 @@ def _option(name: str, field: FieldInfo, flag: Flag) -> click.Option:
         help=flag.help,
         show_default=True,
         callback=_parsed(flag.parse, field.default) if flag.parse else None,
+        **_alone(flag),
     )
+
+
+def _alone(flag: Flag) -> dict[str, Any]:
+    """What click has to know of a flag that may stand without a value; nothing of any other."""
+    return {} if flag.alone is None else {"is_flag": False, "flag_value": flag.alone}
 
 
 def _metavar(kind: object) -> str | None:
@@ -138,7 +154,7 @@ def _type(field: FieldInfo) -> tuple[Any, bool]:
     if isinstance(kind, type) and issubclass(kind, StrEnum):
         return click.Choice([member.value for member in kind]), False
     if kind is Path:
-        return click.Path(path_type=Path), False
+        return AnyPath(path_type=Path), False
     bounds = _bounds(field)
     if kind is int:
         return (click.IntRange(**bounds) if bounds else click.INT), False
@@ -274,7 +290,7 @@ def checked(values: Mapping[str, Any]) -> RunSettings:
             settings.user_model_base_url,
         ):
             if address:
-                _check_address(address)
+                _check_address("--base-url", address)
     except ValidationError as error:
         first = error.errors()[0]
         name = str(first["loc"][0]) if first["loc"] else "settings"
@@ -368,14 +384,35 @@ def _shown_setting(settings: RunSettings, name: str) -> str:
     return "none" if value is None else str(value)
 
 
-def _check_address(text: str) -> None:
+def check_url(flag: str, text: str) -> None:
+    """See that `text` is the address of a server, without a user, who would be kept in a file.
+
+    Raises:
+        click.UsageError: it is not; `flag` is named.
+    """
+    try:
+        _check_address(flag, text)
+    except ValueError as error:
+        raise click.UsageError(str(error)) from None
+    if "@" in urlsplit(text).netloc:
+        raise click.UsageError(
+            f"{flag} has a user in it, which would be kept; give keys by the provider's variable, "
+            "such as OPENAI_API_KEY"
+        )
+
+
+def _check_address(flag: str, text: str) -> None:
     """Refuse what no request could be sent to: retries would not fix it.
 
     Raises:
         ValueError: no http address.
     """
-    parts = urlsplit(text)
-    if parts.scheme not in ("http", "https") or not parts.hostname:
+    try:
+        parts = urlsplit(text)
+        usable = parts.scheme in ("http", "https") and parts.hostname and parts.port != 0
+    except ValueError:
+        usable = False
+    if not usable:
         raise ValueError(
-            f"--base-url: {text!r} is not an address; give one such as http://127.0.0.1:8000/v1"
+            f"{flag}: {text!r} is not an address; give one such as http://127.0.0.1:8000/v1"
         )

@@ -29,6 +29,9 @@ class Steps:
         self._console, self._what = console, what
         self._total, self._done = total or 0, done
         self._said = time.monotonic()
+        self._lines = 0
+        self._stale = False
+        """Whether plain lines were printed, and more was counted since the last."""
         self._bar = rich_progress.Progress(
             rich_progress.TextColumn("{task.description}", markup=False),
             rich_progress.BarColumn(bar_width=24),
@@ -50,6 +53,8 @@ class Steps:
 
     def __exit__(self, *exc: object) -> None:
         self._bar.stop()
+        if self._stale:
+            self._print()
 
     def start(self, total: int) -> None:
         """Show `total` steps."""
@@ -67,11 +72,18 @@ class Steps:
         """Show what has come of it so far."""
         if self._task is not None:
             self._bar.update(self._task, completed=self._done, figures=self.figures)
+        if self._console.is_terminal:
+            return
         now = time.monotonic()
-        if not self._console.is_terminal and now - self._said >= PLAIN_EVERY_S:
+        self._stale = self._lines > 0
+        if now - self._said >= PLAIN_EVERY_S:
             self._said = now
-            line = f"{self._done}/{self._total} {self._what} {self.figures}"
-            self._console.print(line.rstrip(), markup=False, highlight=False)
+            self._print()
+
+    def _print(self) -> None:
+        self._lines, self._stale = self._lines + 1, False
+        line = f"{self._done}/{self._total} {self._what} {self.figures}"
+        self._console.print(line.rstrip(), markup=False, highlight=False)
 
     @property
     def figures(self) -> str:

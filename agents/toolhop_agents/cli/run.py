@@ -32,7 +32,7 @@ from toolhop_agents.cli.options import (
 )
 from toolhop_agents.cli.progress import Episodes, Steps
 from toolhop_agents.plain_summary import to_json
-from toolhop_agents.runs.certified import marked
+from toolhop_agents.runs.certified import marked, selected
 from toolhop_agents.runs.execute import Plan, Run, execute
 from toolhop_agents.runs.job import Job, prepare, resumed, sampled
 from toolhop_agents.runs.ledger import as_json as as_spent
@@ -98,6 +98,9 @@ def run(
     else:
         whole = _Whole(job, ended)
         _print_figures(whole, ended, as_json=as_json)
+        selection = selected(job.items, job.data.items, job.settings.certified_only)
+        if selection and not as_json:
+            click.echo(selection)
     errored = whole.errored
     if not ended.fault:
         report_errored(errors, errored)

@@ -14,7 +14,7 @@ from toolhop_agents.ablate.folder import opened
 from toolhop_agents.cli import EXIT_EPISODES
 from toolhop_agents.cli.diagnose import print_headlines
 from toolhop_agents.plain_summary import to_json
-from toolhop_agents.runs.certified import marked
+from toolhop_agents.runs.certified import marked, selected
 from toolhop_agents.table import (
     RowLabels,
     by_agent,
@@ -71,6 +71,9 @@ def score(runs: Sequence[Path], by: str | None, as_json: bool, episodes: bool) -
         _print(summaries)
         if by:
             _print_parts(by, parts)
+        for _, store in opened(runs):
+            if _certified(store) and (line := selected(store.items().items, (), None)):
+                click.echo(line)
         print_headlines(table_console(), conducts.findings())
     if any(summary.errored for _, summary in summaries):
         raise SystemExit(EXIT_EPISODES)

@@ -15,15 +15,13 @@ from toolhop_agents.models.gguf import model_name, serving
 from toolhop_agents.models.loopback import FaultPlan, LoopbackServer
 from toolhop_agents.runs.settings import RunSettings
 from toolhop_agents.scripted.choose import choose
-from toolhop_agents.scripted.constructor.model import PREFIX, constructing
 from toolhop_agents.scripted.responder import metered, responder
 from toolhop_env.reading import CallFormat
 from toolhop_tools.load import load
 
 
 @click.command(context_settings={"show_default": True})
-@click.option("--agent", default="oracle", help="Scripted agent, as in `toolhop run --agent`; or "
-              "a constructor, as in `toolhop construct --model`: scripted/honest.")  # fmt: skip
+@click.option("--agent", default="oracle", help="Scripted agent, as in `toolhop run --agent`.")
 @click.option("--data", default="builtin", help="The data set that will be asked about.")
 @click.option(
     "--call-format",
@@ -65,13 +63,10 @@ def serve(
         _leave_out_what_is_scripted(ctx)
         anyio.run(_serve_model, gguf, gguf_context, gguf_threads, chat_template)
         return
-    if agent.startswith(PREFIX):
-        answer = constructing(agent.removeprefix(PREFIX))
-    else:
-        items = load(data)
-        own = binding_of(items.items[0].benchmark).agents
-        called = CallFormat(call_format) if call_format else None
-        answer = metered(responder(items, choose(agent, own), seed, called))
+    items = load(data)
+    own = binding_of(items.items[0].benchmark).agents
+    called = CallFormat(call_format) if call_format else None
+    answer = metered(responder(items, choose(agent, own), seed, called))
     faults = FaultPlan(fault_rate, seed=seed) if fault_rate else None
     with LoopbackServer(answer, faults=faults, capacity=capacity) as server:
         click.echo(server.base_url)

@@ -68,11 +68,10 @@ class Asker:
             ModelFault: the model could not be asked.
             LedgerError: the reply cannot be kept.
         """
-        settings: dict[str, JSON] = {k: v for k, v in self.settings.items() if not
-                                     SECRET.fullmatch(k)}  # fmt: skip
-        said: list[JSON] = [*messages_to_wire(messages)]
-        place_: JSON = [place.stage.value, place.hop]
-        key = key_of(seed.digest, place_, prompt, self.model.name, settings, number, said)
+        settings = {name: own for name, own in self.settings.items() if not SECRET.fullmatch(name)}
+        asked: list[JSON] = [*messages_to_wire(messages)]
+        at: list[JSON] = [place.stage.value, place.hop]
+        key = key_of(seed.digest, at, prompt, self.model.name, settings, number, asked)
         row = self.ledger.get("reply", key)
         if row is None:
             self._check(seed)
@@ -98,7 +97,7 @@ class Asker:
 
     def _check(self, seed: Seed) -> None:
         """An item has the same limits whoever paid for its replies."""
-        limits, spent = self.item_limits, self.of_item(seed)
+        limits, spent = self.item_limits, spent_in(self.ledger, seed.id)
         if limits.tokens is not None and spent.tokens >= limits.tokens:
             raise ItemLimitReached(f"--token-limit is reached: {spent.tokens:,} tokens")
         if limits.cost_usd is None:
@@ -107,50 +106,34 @@ class Asker:
             raise RunLimitReached(
                 "cost_limit",
                 "the cost of a reply is not known, so that --cost-limit cannot be kept; give "
-                "--price (of other models --checker-price and --direct-price), or leave the limit "
-                "out",
+                "--price (of other models --second-price, --reader-price, --closed-book-price), or "
+                "leave the limit out",
             )
         if spent.cost_usd >= limits.cost_usd:
             raise ItemLimitReached(f"--cost-limit is reached: ${spent.cost_usd:.4f}")
 
-    def of_item(self, seed: Seed) -> Spent:
-        """What an item's replies have taken."""
-        return spent_in(self.ledger, seed.id)
 
-
-def spent_in(ledger: StepLedger, item: str = "") -> Spent:
-    """What the replies of a ledger, or of one item in it, took when they were asked for."""
-    rows = (row for row in ledger.rows("reply") if not item or row["item"] == item)
-    return sum((spent_on([_reply(row)]) for row in rows), Spent())
+def spent_in(ledger: StepLedger, item: str) -> Spent:
+    """What the replies of an item took when they were asked for."""
+    return spent_on([_reply(row) for row in ledger.rows("reply") if row["item"] == item])
 
 
 def paid_in(ledger: StepLedger) -> Spent:
     """What was paid for here; replies out of a cache are counted apart, as saved."""
-    rows = ledger.rows("reply")
-    found = (
+    return spent_on([
         replace(_reply(row), origin=Origin.CACHED if row.get("cached") else Origin.ASKED)
-        for row in rows
-    )
-    return sum((spent_on([one]) for one in found), Spent())
+        for row in ledger.rows("reply")
+    ])  # fmt: skip
 
 
 def _row(seed: Seed, place: Place, number: int, prompt: str, reply: Reply) -> dict[str, JSON]:
-    usage: dict[str, Any] = asdict(reply.usage)
-    text = sendable(reply.content)
-    cached: dict[str, JSON] = {"cached": True} if reply.origin is Origin.CACHED else {}
     return {
-        **cached,
-        "item": seed.id,
-        "stage": place.stage.value,
-        "hop": place.hop,
-        "number": number,
-        "prompt": prompt,
-        "model": reply.model,
-        "text": text,
-        "finish_reason": reply.finish_reason,
-        "usage": usage,
+        **({"cached": True} if reply.origin is Origin.CACHED else {}),
+        "item": seed.id, "stage": place.stage.value, "hop": place.hop, "number": number,
+        "prompt": prompt, "model": reply.model, "text": sendable(reply.content),
+        "finish_reason": reply.finish_reason, "usage": asdict(reply.usage),
         "retries": reply.retries,
-    }
+    }  # fmt: skip
 
 
 def _reply(row: dict[str, Any]) -> Reply:

@@ -5,40 +5,73 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from toolhop_agents.blind.readers import Readers
 from toolhop_agents.construct.ask import Asker
-from toolhop_agents.construct.direct import DirectCheck
 from toolhop_agents.construct.ledger import key_of
-from toolhop_agents.construct.talk import Talk
+from toolhop_agents.construct.oracle import ClosedBook
+from toolhop_agents.construct.talk import Ask, Talk
 from toolhop_env.messages import Message
 from toolhop_sandbox.outcome import JSON
 from toolhop_tools.construct.prompts import Prompts, inputs
 from toolhop_tools.construct.replies import ReplyModel
 from toolhop_tools.construct.seeds import Seed
-from toolhop_tools.construct.stages import VERSION, Findings, Place
+from toolhop_tools.construct.stages import VERSION, Findings, Place, Stage
 from toolhop_tools.construct.verify import Verifier
+
+
+@dataclass(frozen=True)
+class Models:
+    """The models that are asked, each with the ledger and the budget that they share."""
+
+    author: Asker
+    """Makes the items."""
+    second: Asker | None = None
+    """Writes each function once more, from its document alone."""
+    third: Asker | None = None
+    """Writes one where the two differ."""
+    readers: tuple[Asker, ...] = ()
+    votes: int = 0
+    """Of the readers, on an item."""
+    wording: int = 0
+    """Changes of its chain by which an item's wording is tested."""
+    closed_book: ClosedBook | None = None
 
 
 @dataclass
 class Context:
-    """One item's seed, prompts, model and sandboxes."""
+    """One item's seed, prompts, models and sandboxes."""
 
     seed: Seed
     prompts: Prompts
-    asker: Asker
+    models: Models
     verifier: Verifier
     repairs: int
     basis: Mapping[str, JSON]
     """How thoroughly is verified: part of each verdict's key."""
-    direct: DirectCheck | None = None
-    checker: Asker | None = None
-    """Another model, which has to come to the answer too."""
     asked: int = 0
     memory: dict[str, Findings] = field(default_factory=dict)
     """Verdicts that items have in common."""
 
-    async def ask(self, place: Place, version: str, messages: Sequence[Message]) -> str:
-        """See `Asker.ask`."""
-        return await self.asker.ask(self.seed, place, self.next_number(), version, messages)
+    def asking(self, asker: Asker) -> Ask:
+        """A model's voice, for the conversations of this item."""
+
+        async def ask(place: Place, version: str, messages: Sequence[Message]) -> str:
+            return await asker.ask(self.seed, place, self.next_number(), version, messages)
+
+        return ask
+
+    def readers(self, votes: int, stage: Stage) -> Readers:
+        """The readers, with so many votes on a question together."""
+        askers = self.models.readers
+
+        async def ask(
+            reader: int, sample: int, key: str, version: str, messages: Sequence[Message]
+        ) -> str:
+            del sample, key  # the number of the reply tells them apart
+            return await self.asking(askers[reader])(Place(stage), version, messages)
+
+        names = [asker.model.name for asker in askers[:votes]]
+        return Readers(names, votes, ask, self.verifier.basis.seed)
 
     def next_number(self) -> int:
         """Of the next reply within the item: the same in every session, as all is gone through."""
@@ -46,12 +79,18 @@ class Context:
         return self.asked
 
     def talk(
-        self, place: Place, prompt: str, values: Mapping[str, JSON], shape: type[ReplyModel]
+        self,
+        place: Place,
+        prompt: str,
+        values: Mapping[str, JSON],
+        shape: type[ReplyModel],
+        repairs: int | None = None,
     ) -> Talk:
         """A stage's conversation, not yet begun."""
         own: dict[str, JSON] = {"item": self.seed.id, "domain": self.seed.domain}
         text = inputs(place.stage, {**own, "world": self.seed.world.value, **values})
-        return Talk(place, self.prompts, prompt, text, shape, self.repairs)
+        most = self.repairs if repairs is None else repairs
+        return Talk(place, self.prompts, prompt, text, shape, most)
 
     async def remembered(
         self, what: str, parts: JSON, run: Callable[[], Awaitable[Findings]]
@@ -60,12 +99,13 @@ class Context:
         key = key_of(what, VERSION, dict(self.basis), parts)
         if key in self.memory:
             return self.memory[key]
-        row = self.asker.ledger.get("verdict", key)
+        ledger = self.models.author.ledger
+        row = ledger.get("verdict", key)
         if row is not None:
-            found = Findings.from_json(row["findings"])
+            findings = Findings.from_json(row["findings"])
         else:
-            found = await run()
+            findings = await run()
             facts: dict[str, JSON] = {"item": self.seed.id, "what": what}
-            self.asker.ledger.add("verdict", key, {**facts, "findings": found.to_json()})
-        self.memory[key] = found
-        return found
+            ledger.add("verdict", key, {**facts, "findings": findings.to_json()})
+        self.memory[key] = findings
+        return findings

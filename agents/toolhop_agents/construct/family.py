@@ -4,14 +4,14 @@
     unsolvable    a tool is gone (the scenario `missing-tool`)
     missing       a value is gone from the question (the scenario `missing-parameter`)
 
-A sibling is held to what an item is held to that can change with a record; the properties of its
-tools are those of the item's, as their code is the same. Twins are what `toolhop perturb` makes.
+A sibling meets the criteria that can change with a record; its tools have the item's properties, as
+their code is the same. Twins are what `toolhop perturb` makes.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
 from toolhop_agents.construct.folder import CERTIFICATES, ITEMS
@@ -30,7 +30,7 @@ from toolhop_tools.construct.reviews import Ruling, fate
 from toolhop_tools.construct.siblings import Change, PlannedHop, changes, sibling
 from toolhop_tools.construct.text import same
 from toolhop_tools.construct.verify import prove
-from toolhop_tools.model import GoldCall, Hop, Item
+from toolhop_tools.model import GoldCall, Item
 from toolhop_tools.scenarios.label import Scenario
 
 
@@ -61,9 +61,9 @@ class Chosen:
     """The items of a folder that are exported."""
 
     items: tuple[Item, ...]
-    rejected: tuple[str, ...]
+    rejected: tuple[str, ...] = ()
     """Ids: reviewers take them out, with all of their family."""
-    waiting: tuple[str, ...]
+    waiting: tuple[str, ...] = ()
     """Ids: not enough reviewers accept them yet."""
 
 
@@ -79,19 +79,19 @@ def choose(material: Material, *, reviewed: bool = True, accepts: int = 0) -> Ch
         ReviewError: the reviews cannot be read.
     """
     if not reviewed:
-        return Chosen(material.items, (), ())
-    words = material.standing()
-    found = {item.id: fate(words[item.id], accepts=accepts) for item in material.items}
+        return Chosen(material.items)
+    reviews = material.standing()
+    fates = {item.id: fate(reviews[item.id], accepts=accepts) for item in material.items}
     return Chosen(
-        tuple(item for item in material.items if found[item.id] is Ruling.ACCEPT),
-        tuple(name for name, one in found.items() if one is Ruling.REJECT),
-        tuple(name for name, one in found.items() if one is Ruling.SKIP),
+        tuple(item for item in material.items if fates[item.id] is Ruling.ACCEPT),
+        tuple(name for name, ruling in fates.items() if ruling is Ruling.REJECT),
+        tuple(name for name, ruling in fates.items() if ruling is Ruling.SKIP),
     )
 
 
 @dataclass
 class Siblings:
-    """What came of the items that siblings were wanted of."""
+    """The siblings that were made, and why others were not."""
 
     items: dict[str, Item] = field(default_factory=dict)
     """By the id of the item that each is a sibling of."""
@@ -109,25 +109,24 @@ async def siblings(
         SandboxFault, SandboxUnavailable: as `Session.call`.
     """
     plans = {
-        row["item"]: [PlannedHop.from_json(one) for one in row["plan"]]
+        row["item"]: [PlannedHop.from_json(hop) for hop in row["plan"]]
         for row in StepLedger(material.folder, more=False).rows("item")
         if row.get("plan")
     }
-    found = Siblings()
-    certificates = certified(material, items)
-    basis = next(iter(certificates.values())).basis
+    made = Siblings()
+    basis = next(iter(certified(material, items).values())).basis
     limits = Limits(wall_s=basis.wall_s, memory_mib=basis.memory_mib)
     policy: Policy = "none" if basis.policy == "none" else "restricted"
     async with await open_sandbox(kind, limits=limits, policy=policy, max_workers=2) as sandbox:
         for item in items:
-            made = await _sibling(item, basis, plans.get(item.id), sandbox, seed)
-            if isinstance(made, NoSibling):
-                found.refused[item.id] = made
+            own = await _sibling(item, plans.get(item.id), basis, sandbox, seed)
+            if isinstance(own, NoSibling):
+                made.refused[item.id] = own
             else:
-                found.items[item.id] = made[0]
-                found.certificates.append(made[1])
+                made.items[item.id] = own[0]
+                made.certificates.append(own[1])
             on_item()
-    return found
+    return made
 
 
 def certified(material: Material, items: Sequence[Item]) -> dict[str, Certificate]:
@@ -146,64 +145,57 @@ def certified(material: Material, items: Sequence[Item]) -> dict[str, Certificat
 
 
 async def _sibling(
-    item: Item, basis: Basis, plan: Sequence[PlannedHop] | None, sandbox: Sandbox, seed: int
+    item: Item, plan: Sequence[PlannedHop] | None, basis: Basis, sandbox: Sandbox, seed: int
 ) -> tuple[Item, Certificate] | NoSibling:
     if not plan:
         return NoSibling.NO_PLAN
     tried = changes(item, seed)
-    if not tried:
-        return NoSibling.NO_TABLE
     for change in tried:
         answers = await _walked(item, plan, change, sandbox)
-        if answers is None or same(answers[-1], item.answer):
+        if not answers or same(answers[-1], item.answer):
             continue
         made = sibling(item, plan, change, answers)
-        if not question_findings(made.question, _written(made, plan)).ok:
-            continue
         proof = await certify(made, sandbox, basis)
         if await _holds(made, plan, proof, sandbox):
             return made, proof
-    return NoSibling.NONE_HOLDS
+    return NoSibling.NONE_HOLDS if tried else NoSibling.NO_TABLE
 
 
 async def _walked(
     item: Item, plan: Sequence[PlannedHop], change: Change, sandbox: Sandbox
-) -> list[str] | None:
-    """What the gold calls give with the changed table; None where the chain breaks off."""
+) -> list[str]:
+    """What the gold calls give with the changed table; empty if the chain breaks off."""
     answers: list[str] = []
     async with sandbox.session() as session:
-        for at, (hop, one) in enumerate(zip(item.hops, plan, strict=True)):
+        for at, (hop, own) in enumerate(zip(item.hops, plan, strict=True)):
             tool = change.tool if at == change.at else hop.tool
-            outcome = await session.call(tool.program, one.call(tool, answers))
-            answer = answer_of(outcome, one.answer_path)
+            outcome = await session.call(tool.program, own.call(tool, answers))
+            answer = answer_of(outcome, own.answer_path)
             if answer is None:
-                return None
+                return []
             answers.append(answer)
     return answers
-
-
-def _written(item: Item, plan: Sequence[PlannedHop]) -> list[Hop]:
-    """The hops with ``{k}`` in their gold calls."""
-    return [
-        Hop(hop.question, hop.answer, hop.tool, GoldCall(one.arguments, "written"))
-        for hop, one in zip(item.hops, plan, strict=True)
-    ]
 
 
 async def _holds(
     item: Item, plan: Sequence[PlannedHop], proof: Certificate, sandbox: Sandbox
 ) -> bool:
-    """Whether the criteria hold that hang on what is in a table."""
-    if proof.verdict is not HopVerdict.PROVEN:
-        return False
-    if any(lucky(hop.answer, one) for hop, one in zip(item.hops, proof.hops, strict=True)):
+    """Whether the criteria hold that depend on what is in a table."""
+    written = [
+        replace(hop, gold=GoldCall(own.arguments, "written"))
+        for hop, own in zip(item.hops, plan, strict=True)
+    ]
+    if (
+        proof.verdict is not HopVerdict.PROVEN
+        or not question_findings(item.question, written).ok
+        or any(lucky(hop.answer, own) for hop, own in zip(item.hops, proof.hops, strict=True))
+    ):
         return False
     outcome = await played(item, {"one": sandbox})
     if not all(outcome.oracle.values()) or not outcome.replayed or outcome.by_luck:
         return False
-    needs = [one.depends_on for one in plan]
-    for one in attempts(item, needs, [hop.question for hop in plan]):
-        name = f"{one.criterion}/{one.about}"
-        if solved(await prove(sandbox, proof.basis, one.task, name)):
+    for attempt in attempts(item, [own.depends_on for own in plan], [own.question for own in plan]):
+        name = f"{attempt.criterion}/{attempt.about}"
+        if solved(await prove(sandbox, proof.basis, attempt.task, name)):
             return False
     return True

@@ -7,7 +7,7 @@
     certificates.jsonl   their certificates
     books.jsonl          a line an item: criteria with figures, steps, provenance, cost
     funnel.json          what passed, by stage
-    refused.jsonl        with a checker: items that it alone refused, official rows
+    refused.jsonl        with readers: items that they alone refused, official rows
 
 The last ones are written anew at the end of each session, in the order of the seeds: the same
 seeds, settings and replies give the same bytes, whenever the process was killed.
@@ -32,6 +32,9 @@ SETTINGS, SEEDS = "settings.json", "seeds.jsonl"
 ITEMS, CERTIFICATES, BOOKS, FUNNEL, REFUSED = (
     "items.jsonl", "certificates.jsonl", "books.jsonl", "funnel.json", "refused.jsonl",
 )  # fmt: skip
+FORMAT = 2
+"""Of the settings and the ledger. Format 1 had no contracts: its replies do not fit today's
+stages."""
 
 
 class FolderError(ToolsError):
@@ -42,40 +45,61 @@ def make(folder: Path, settings: Mapping[str, JSON], seeds: Sequence[Seed]) -> N
     """A new folder with its settings and seeds.
 
     Raises:
-        FolderError: there is one of that name, or it cannot be written.
+        FolderError: it has settings already, or cannot be written.
     """
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        if (folder / SETTINGS).exists():
-            raise FolderError(
-                f"{folder} has items that are being made, or were\n"
-                f"  fix: give --resume {folder} to go on, or another --out"
-            )
-        write_lines(folder / SEEDS, [_plain(seed) for seed in seeds])
-        write_text(folder / SETTINGS, json.dumps(dict(settings), indent=1, sort_keys=True))
     except OSError as error:
         raise FolderError(f"{folder} cannot be written: {error.strerror}") from None
+    if (folder / SETTINGS).exists():
+        raise FolderError(
+            f"{folder} has items that are being made, or were\n"
+            f"  fix: give --resume {folder} to go on, or another --out"
+        )
+    write_lines(folder / SEEDS, map(asdict, seeds))
+    text = json.dumps({**settings, "format": FORMAT}, indent=1, sort_keys=True)
+    write_text(folder / SETTINGS, text)
 
 
-def _plain(seed: Seed) -> dict[str, JSON]:
-    row: dict[str, JSON] = asdict(seed)
-    return row
+def is_made(folder: Path) -> bool:
+    """Whether items are made in this folder."""
+    return (folder / SETTINGS).is_file() and (folder / SEEDS).is_file()
 
 
 def read_settings(folder: Path) -> dict[str, Any]:
     """What a folder was made with.
 
     Raises:
-        FolderError: it is no folder of items that are made.
+        FolderError: no items are made in it.
     """
     try:
-        found = json.loads((folder / SETTINGS).read_text(encoding="utf-8"))
-        return {**found}
+        return {**json.loads((folder / SETTINGS).read_text(encoding="utf-8"))}
     except (OSError, ValueError, TypeError):
         raise FolderError(
             f"{folder} has no {SETTINGS} that can be read\n"
             "  fix: give a folder that `toolhop construct --out` made"
         ) from None
+
+
+def own_settings(folder: Path) -> dict[str, Any]:
+    """The settings that a session goes on with.
+
+    Raises:
+        FolderError: as `read_settings`, or an earlier version of this product began the folder.
+    """
+    settings = read_settings(folder)
+    if settings.pop("format", 1) != FORMAT:
+        raise FolderError(
+            f"{folder} was begun by an earlier version, whose stages and checks were others; its "
+            "items can be shown, reviewed and exported, and not gone on with\n"
+            "  fix: begin another folder with --out"
+        )
+    return settings
+
+
+def check_format(folder: Path) -> None:
+    """See that a folder can be resumed; raises as `own_settings`."""
+    own_settings(folder)
 
 
 def read_seeds(folder: Path) -> list[Seed]:
@@ -85,8 +109,7 @@ def read_seeds(folder: Path) -> list[Seed]:
         FolderError: they cannot be read.
     """
     try:
-        lines = (folder / SEEDS).read_text(encoding="utf-8").split("\n")
-        return [_seed(json.loads(line)) for line in lines if line]
+        return [_seed(row) for row in _rows(folder / SEEDS)]
     except (OSError, ValueError, TypeError, KeyError):
         raise FolderError(f"{folder}/{SEEDS} cannot be read; make the items anew") from None
 
@@ -95,6 +118,37 @@ def _seed(row: dict[str, Any]) -> Seed:
     tasks = tuple((question, answer) for question, answer in row.pop("sub_task"))
     facts, world = tuple(row.pop("facts")), World(row.pop("world"))
     return Seed(**row, sub_task=tasks, facts=facts, world=world)
+
+
+def read_books(folder: Path) -> list[dict[str, Any]]:
+    """The books of a folder, as its last session wrote them; none before that.
+
+    Raises:
+        FolderError: no items are made in it, or its books cannot be read.
+    """
+    read_settings(folder)
+    path = folder / BOOKS
+    try:
+        return _rows(path)
+    except FileNotFoundError:
+        return []
+    except (OSError, ValueError):
+        raise FolderError(
+            f"{path} cannot be read\n  fix: toolhop construct --resume {folder} writes it anew"
+        ) from None
+
+
+def _rows(path: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in path.read_text(encoding="utf-8").split("\n") if line]
+
+
+def finished(folder: Path) -> int:
+    """How many items are finished, by the ledger.
+
+    Raises:
+        LedgerError: it cannot be read.
+    """
+    return sum(1 for _ in StepLedger(folder, more=False).rows("item"))
 
 
 @contextmanager
@@ -129,36 +183,3 @@ def write_lines(path: Path, rows: Iterable[Mapping[str, JSON]]) -> None:
         for row in rows:
             text = json.dumps(dict(row), ensure_ascii=False)
             file.write(text.encode("utf-8", "backslashreplace") + b"\n")
-
-
-def is_made(folder: Path) -> bool:
-    """Whether it is a folder of items that are made."""
-    return (folder / SETTINGS).is_file() and (folder / SEEDS).is_file()
-
-
-def read_books(folder: Path) -> list[dict[str, Any]]:
-    """The books of a folder, as its last session wrote them; none before that.
-
-    Raises:
-        FolderError: it is no folder of made items, or its books cannot be read.
-    """
-    read_settings(folder)
-    path = folder / BOOKS
-    try:
-        return [json.loads(line) for line in path.read_text(encoding="utf-8").split("\n") if line]
-    except FileNotFoundError:
-        return []
-    except (OSError, ValueError):
-        raise FolderError(
-            f"{path} cannot be read\n  fix: toolhop construct --resume {folder} writes it anew"
-        ) from None
-
-
-def books(folder: Path) -> list[dict[str, Any]]:
-    """The finished items of a folder, by what its ledger has.
-
-    Raises:
-        LedgerError, FolderError: they cannot be read.
-    """
-    read_settings(folder)
-    return [*StepLedger(folder, more=False).rows("item")]

@@ -50,45 +50,39 @@ class StepLedger:
 
         Args:
             folder: of the items.
-            more: whether lines are to be added; one without its end is then taken away. Another
-                process may be adding where this one only reads.
+            more: whether lines are to be added; a last line without its end is then taken away.
+                Another process may be adding where this one only reads.
 
         Raises:
-            LedgerError: it cannot be read or written, or a line is none of a ledger's.
+            LedgerError: it cannot be read or written, or has a line that does not fit.
         """
         self.path = folder / NAME
         self._rows: dict[tuple[str, str], dict[str, Any]] = {}
+        self._descriptor = -1
         try:
-            whole = self._read()
-            self._descriptor = -1
-            if not more:
-                return
-            self._descriptor = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o644)
-            os.ftruncate(self._descriptor, whole)
+            whole = self._read() if self.path.exists() else 0
+            if more:
+                flags = os.O_RDWR | os.O_CREAT | os.O_APPEND
+                self._descriptor = os.open(self.path, flags, 0o644)
+                os.ftruncate(self._descriptor, whole)
         except OSError as error:
             raise LedgerError(f"{self.path} cannot be opened: {error.strerror}") from None
 
     def _read(self) -> int:
         """Keep the rows; the bytes of all lines that have an end."""
-        whole = 0
-        if not self.path.exists():
-            return 0
-        with self.path.open("rb") as file:
-            for number, line in enumerate(file, 1):
-                if not line.endswith(b"\n"):
-                    break
-                try:
-                    row = json.loads(line)
-                    if not WANTED[row["kind"]] <= row.keys():
-                        raise KeyError(row["kind"])
-                    self._rows[row["kind"], row["key"]] = row
-                except (ValueError, LookupError, TypeError, AttributeError):
-                    raise LedgerError(
-                        f"{self.path}: line {number} is no line of a ledger"
-                        "\n  fix: take the line out; what it held is asked for again"
-                    ) from None
-                whole += len(line)
-        return whole
+        whole = self.path.read_bytes().rpartition(b"\n")[0]
+        for number, line in enumerate(whole.split(b"\n") if whole else (), 1):
+            try:
+                row = json.loads(line)
+                if not WANTED[row["kind"]] <= row.keys():
+                    raise KeyError(row["kind"])
+                self._rows[row["kind"], row["key"]] = row
+            except (ValueError, LookupError, TypeError, AttributeError):
+                raise LedgerError(
+                    f"{self.path}: line {number} is no line of a ledger"
+                    "\n  fix: take the line out; what it held is asked for again"
+                ) from None
+        return len(whole) + bool(whole)
 
     def get(self, kind: str, key: str) -> dict[str, Any] | None:
         """The row of a finished step; None where there is none."""
@@ -96,7 +90,7 @@ class StepLedger:
 
     def rows(self, kind: str) -> Iterator[dict[str, Any]]:
         """All rows of a kind, in the order in which they were written."""
-        return (row for (one, _), row in self._rows.items() if one == kind)
+        return (row for (own, _), row in self._rows.items() if own == kind)
 
     def add(self, kind: str, key: str, row: Mapping[str, JSON]) -> dict[str, Any]:
         """Write a row; it is on the disk when this returns.

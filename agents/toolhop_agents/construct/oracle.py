@@ -1,22 +1,28 @@
-"""An item played by scripted agents: right by its gold calls, and by nothing less."""
+"""An item played by scripted agents and by a model without tools: right by its gold calls alone."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import hashlib
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
+from toolhop_agents.construct.ask import Asker
+from toolhop_agents.prompts import Mode, prompt, shipped
 from toolhop_agents.react import play as play_episode
 from toolhop_agents.scripted.model import Play, ScriptedModel, constant, do_nothing, oracle
 from toolhop_env.benchmarks import named, score
 from toolhop_env.episode import Episode
-from toolhop_env.measures import Measure, Scorer
-from toolhop_env.messages import Message, Reply, SystemMessage, UserMessage
+from toolhop_env.measures import Scorer
+from toolhop_env.messages import Reply
+from toolhop_env.reading import CallFormat
 from toolhop_env.score import Score
 from toolhop_env.setting import Setting
 from toolhop_env.trace import Trace
 from toolhop_sandbox.base import Sandbox
-from toolhop_sandbox.outcome import OUTCOME
-from toolhop_tools.construct.accept import CONSTANTS
+from toolhop_sandbox.outcome import JSON, OUTCOME
+from toolhop_tools.construct.accept import CONSTANTS, Criterion, Judged
+from toolhop_tools.construct.seeds import Seed, World
+from toolhop_tools.construct.stages import Place, Stage
 from toolhop_tools.model import Item
 
 
@@ -47,7 +53,7 @@ async def played(item: Item, sandboxes: Mapping[str, Sandbox]) -> Played:
                 tuple(OUTCOME.dump_json(c.outcome) for c in trace.tool_calls if c.outcome)
             )
     sandbox = next(iter(sandboxes.values()))
-    agents = {"do-nothing": do_nothing, **{f"constant:{one}": constant(one) for one in CONSTANTS}}
+    agents = {f"constant:{text}": constant(text) for text in CONSTANTS} | {"do-nothing": do_nothing}
     lucky = [
         name
         for name, play in agents.items()
@@ -56,23 +62,44 @@ async def played(item: Item, sandboxes: Mapping[str, Sandbox]) -> Played:
     return Played(right, len(set(results)) == 1, tuple(lucky))
 
 
-async def right_without_tools(
-    item: Item, sandbox: Sandbox, text: str, messages: tuple[SystemMessage | UserMessage, ...]
-) -> bool:
-    """Whether a reply in direct mode is right under the strict rule.
+@dataclass(frozen=True)
+class ClosedBook:
+    """A model that is asked in ToolHop's direct mode."""
 
-    Args:
-        item: the whole item.
-        sandbox: an entered one; nothing runs in it.
-        text: the reply.
-        messages: what was asked.
-    """
-    setting = Setting(agent="direct", mode="direct", messages=messages, offer_tools=False)
+    name: str
+    asker: Asker
+    samples: int
 
-    def says(item: Item, seed: int, messages: Sequence[Message], tools: bool) -> Reply:
-        return Reply(text)
+    async def judge(
+        self, item: Item, seed: Seed, number: Callable[[], int], sandbox: Sandbox
+    ) -> Judged:
+        """The share of replies that are right. In a closed world it has to be 0: there is nothing
+        to know; of the real world it is recorded.
 
-    return _right(item, await _play(item, sandbox, says, "direct", setting))
+        Args:
+            item: the whole item.
+            seed: what it is made from.
+            number: of the next reply within the item.
+            sandbox: an entered one; nothing runs in it.
+
+        Raises:
+            RunLimitReached, ItemLimitReached, ModelFault, LedgerError: as `Asker.ask`.
+        """
+        messages = prompt(Mode.DIRECT, CallFormat.NATIVE, item.question, ())
+        version = hashlib.sha256(shipped(Mode.DIRECT.value).encode()).hexdigest()[:12]
+        right = 0
+        setting = Setting(agent="direct", mode="direct", messages=messages, offer_tools=False)
+        for _ in range(self.samples):
+            place = Place(Stage.ACCEPT)
+            text = await self.asker.ask(seed, place, number(), version, messages)
+            trace = await _play(item, sandbox, lambda *_: Reply(text), "direct", setting)  # noqa: B023 -- played before the next is asked
+            right += _right(item, trace)
+        figure: dict[str, JSON] = {
+            "model": self.name, "asked": self.samples, "right": right,
+            "share": right / self.samples,
+        }  # fmt: skip
+        holds = not right or seed.world is not World.CLOSED
+        return Judged(Criterion.CLOSED_BOOK, holds, figure)
 
 
 async def _play(
@@ -84,10 +111,6 @@ async def _play(
 
 
 def _right(item: Item, trace: Trace) -> bool:
-    found = score(trace)
-    return isinstance(found, Score) and all(m.holds(found) for m in _strict(item.benchmark))
-
-
-def _strict(benchmark: str) -> Sequence[Measure]:
-    measures = named(benchmark).measures
-    return [one for one in measures if one.scorer is Scorer.STRICT and one.leads]
+    own = score(trace)
+    measures = [m for m in named(item.benchmark).measures if m.scorer is Scorer.STRICT and m.leads]
+    return isinstance(own, Score) and all(measure.holds(own) for measure in measures)

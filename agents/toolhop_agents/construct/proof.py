@@ -1,4 +1,4 @@
-"""Puts a whole item to the proof: every criterion that can be judged by it alone."""
+"""Puts a whole item to the proof: every criterion that can be judged by running it."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from dataclasses import dataclass, field
 from typing import cast
 
 from toolhop_agents.construct.context import Context
-from toolhop_agents.construct.hop import Built
 from toolhop_agents.construct.oracle import played
+from toolhop_agents.construct.table import Built
 from toolhop_sandbox.base import Sandbox
-from toolhop_sandbox.outcome import JSON, Outcome, Returned
-from toolhop_tools.certify.model import Certificate, HopVerdict
+from toolhop_sandbox.outcome import JSON
+from toolhop_tools.certify.model import Certificate
 from toolhop_tools.certify.model import to_json as certificate_json
 from toolhop_tools.certify.prove import certify
 from toolhop_tools.construct.accept import (
@@ -23,29 +23,27 @@ from toolhop_tools.construct.accept import (
     lucky,
     solved,
 )
-from toolhop_tools.construct.ahead import contradictions, past, tells_ahead, with_numbers
 from toolhop_tools.construct.calls import answer_of
-from toolhop_tools.construct.code import choices
-from toolhop_tools.construct.documents import all_said, given_away
+from toolhop_tools.construct.contract import choices
+from toolhop_tools.construct.documents import given_away
 from toolhop_tools.construct.facts import other_calls
-from toolhop_tools.construct.replies import Records
 from toolhop_tools.construct.seeds import forbids
+from toolhop_tools.construct.shortcuts import past, tells_ahead, with_numbers
 from toolhop_tools.construct.stages import Findings, Place, Stage, judged
-from toolhop_tools.construct.text import resolved, same, texts
-from toolhop_tools.construct.trials import Call, allowed
-from toolhop_tools.construct.verify import called
+from toolhop_tools.construct.text import called, references, resolved, same, texts
+from toolhop_tools.construct.trials import Call
+from toolhop_tools.construct.verify import result_of
+from toolhop_tools.declared import compiled, fits
 from toolhop_tools.failures import tells_of_error
 from toolhop_tools.model import Item
-from toolhop_tools.reading import read_result
 
 SIBLINGS = 3
 """Other records that an option is tried with."""
 
 
-def _leaves(outcome: Outcome) -> list[str]:
-    """The scalars of what came; none of an error, which may list what is known."""
-    value = read_result(outcome.json_text) if isinstance(outcome, Returned) else None
-    return [] if tells_of_error(value) else texts(value)
+def _leaves(result: JSON) -> list[str]:
+    """The scalars of a result; none of an error, which may list what is known."""
+    return [] if tells_of_error(result) else texts(result)
 
 
 @dataclass
@@ -101,21 +99,27 @@ class Proof:
         return self._found + Findings(figures=figures)
 
     def _hops_proven(self, item: Item, certificate: Certificate) -> None:
-        noted: list[str] = []
+        """Each gold call was run when its hop was built; chance is looked at once more here.
+
+        What else a certificate says is recorded: its search may not read what a reader reads.
+        """
+        messages: list[str] = []
         place: Place | None = None
         chances: list[JSON] = []
         for number, (hop, proof) in enumerate(zip(item.hops, certificate.hops, strict=True), 1):
-            if proof.verdict is not HopVerdict.PROVEN:
-                noted.append(f"Hop {number} is {proof.verdict} with this question: {proof.why}")
-                place = place or Place(Stage.QUESTION)
-            elif lucky(hop.answer, proof):
-                noted.append(f"Too many calls with other values give the answer of hop {number}.")
+            if lucky(hop.answer, proof):
+                messages.append(
+                    f"Too many calls with other values give the answer of hop {number}."
+                )
                 place = place or Place(Stage.CODE, number)
             chances.append(proof.chance.hits if proof.chance else None)
-        if not noted and certificate.verdict is not HopVerdict.PROVEN:
-            noted.append(certificate.why)
-        figure: JSON = {"verdict": certificate.verdict.value, "chance_hits": chances}
-        self._add(Criterion.PROVEN, noted, figure, place)
+        verdicts: list[JSON] = [proof.verdict.value for proof in certificate.hops]
+        figure: JSON = {
+            "certificate": certificate.verdict.value,
+            "hops": verdicts,
+            "chance_hits": chances,
+        }
+        self._add(Criterion.PROVEN, messages, figure, place)
 
     async def _shortcuts(self, item: Item) -> None:
         verifier = self.context.verifier
@@ -137,19 +141,19 @@ class Proof:
                     proof.evidence[0].arguments if proof.evidence else {})  # fmt: skip
                 text = f"{one.about} gives {one.task.hop.answer!r} by the call {call}"
                 noted[one.criterion].append((f"A shortcut is open: {text}; close it.", one.hop))
-        said = [
+        leaks = [
             (text, at)
-            for at, one in enumerate(self.built, 1)
+            for at, hop in enumerate(self.built, 1)
             for k, other in enumerate(self.built, 1)
-            for text in given_away(one.schema, other.answer, of_keys=k != at)
+            for text in given_away(hop.schema, other.answer, of_keys=k != at)
         ]
         optional = [
             (text, at) for at in range(1, len(self.built)) for text in await self._ahead(at)
         ]
         for criterion, found in noted.items():
             stage = Stage.REFINE if criterion is Criterion.NO_TWIN else Stage.CODE
-            if criterion is Criterion.NEEDED and said:
-                found, stage = said, Stage.REFINE
+            if criterion is Criterion.NEEDED and leaks:
+                found, stage = leaks, Stage.REFINE
             if criterion is Criterion.NO_TWIN:
                 found = [*found, *optional]
             place = Place(stage, found[0][1]) if found else None
@@ -160,39 +164,32 @@ class Proof:
 
         What other records lead to says whether it is one: short answers are often the same.
         """
-        one = self.built[at - 1]
-        starts = [one.arguments, *other_calls(one.facts, one.arguments, SIBLINGS)]
+        hop = self.built[at - 1]
+        starts = [hop.arguments, *other_calls(hop.facts, hop.arguments, SIBLINGS)]
         chains = [await self._chain(at - 1, start) for start in starts]
         known = [(start, chain) for start, chain in zip(starts, chains, strict=True) if chain]
         several = len(known) > 1
-        if several and (found := await self._past(at, known)):
-            return found
-        options: list[dict[str, JSON]] = [{}]
-        options += [{name: value} for name, value in choices(one.schema.parameters)]
-        calls = [b.arguments for b in self.built[at:]]
-        options += with_numbers(one.schema.parameters, calls) if several else ()
+        if several and (shortcut := await self._past(at, known)):
+            return shortcut
+        options: list[Call] = [{}]
+        options += [{name: value} for name, value in choices(hop.schema.parameters)]
+        calls = [later.arguments for later in self.built[at:]]
+        options += with_numbers(hop.schema.parameters, calls) if several else ()
+        sets = [{**start, **option} for option in options for start, _ in known]
+        results = map(_leaves, await self.context.verifier.results(hop.tool.program, sets))
         for option in options if known else ():
-            sets = [{**start, **option} for start, _ in known]
-            outcomes = await self.context.verifier.call(one.tool.program, sets)
-            leaves = [_leaves(outcome) for outcome in outcomes]
+            leaves = [next(results) for _ in known]
             for later in range(at, len(self.built)):
                 answers = [chain[later] for _, chain in known]
-                if answers and tells_ahead(leaves, answers):
-                    call = called(one.tool.name, sets[0])
+                if tells_ahead(leaves, answers):
+                    call = called(hop.tool.name, {**known[0][0], **option})
                     return [
                         f"A shortcut is open: {call} gives {answers[0]!r}, or a text that says "
                         f"it, the answer of hop {later + 1}; leave that to its own tool."
                     ]
-        return [
-            text
-            for later in self.built[at:]
-            if isinstance(one.facts, Records) and isinstance(later.facts, Records)
-            for text in contradictions(
-                one.facts, later.facts, all_said(one.schema, {}), [b.answer for b in self.built]
-            )
-        ][:1]
+        return []
 
-    async def _past(self, at: int, known: Sequence[tuple[dict[str, JSON], list[str]]]) -> list[str]:
+    async def _past(self, at: int, known: Sequence[tuple[Call, list[str]]]) -> list[str]:
         """Later tools that answer to what this hop was given: its own answer is not needed.
 
         Args:
@@ -210,10 +207,10 @@ class Proof:
             for option in ({}, *({name: value} for name, value in choices(schema))):
                 for calls in zip(*made, strict=False):
                     sets: list[Call] = [{**call, **option} for call in calls]
-                    if not all(allowed(later.schema, one) for one in sets):
+                    if not all(fits(compiled(schema), schema, call) for call in sets):
                         continue
                     outcomes = await self.context.verifier.call(later.tool.program, sets)
-                    if tells_ahead([_leaves(one) for one in outcomes], answers):
+                    if tells_ahead([_leaves(result_of(outcome)) for outcome in outcomes], answers):
                         return [
                             f"A shortcut is open: {called(later.tool.name, sets[0])} gives "
                             f"{answers[0]!r} without the answer of hop {at}; close it."
@@ -232,7 +229,10 @@ class Proof:
                 if answer is not None:
                     ended.append(answer)
                 if answer is not None and not same(answer, item.answer):
-                    figure: JSON = {"hop": at + 1, "arguments": arguments, "answer": answer}
+                    figure: JSON = {
+                        "hop": at + 1, "arguments": arguments, "answer": answer,
+                        "answers": [*chain], "replaced": _replaced(start.call.arguments, arguments),
+                    }  # fmt: skip
                     self._add(Criterion.SIBLING, (), figure, None)
                     return
         noted = (
@@ -258,3 +258,14 @@ class Proof:
                 return []
             answers[at] = answer
         return answers
+
+
+def _replaced(written: Mapping[str, JSON], arguments: Mapping[str, JSON]) -> dict[str, JSON]:
+    """The sibling's literals by the item's own."""
+    pairs = ((texts(value), texts(arguments.get(name))) for name, value in written.items())
+    return {
+        old: new
+        for olds, news in pairs
+        for old, new in zip(olds, news, strict=False)
+        if old != new and not references(old)
+    }

@@ -1,7 +1,8 @@
-"""The reviews of a folder: ``reviews.jsonl``, a row a word, on the disk before it is answered.
+"""What there is to review, and its ``reviews.jsonl``: a line a review, on the disk before anything
+goes on.
 
-Several people may review at the same time, each in a process of their own: a row is added under a
-lock, after the end of the last whole line.
+Several people may review at the same time, each in a process of their own: a line is added under
+a lock, after the end of the last whole line.
 """
 
 from __future__ import annotations
@@ -18,19 +19,20 @@ from pathlib import Path
 from typing import Any
 
 from toolhop_agents.construct import folder as folders
-from toolhop_env.statistics.agreement import Agreement, agreement, wilson
 from toolhop_tools.certify.file import read as read_certificates
 from toolhop_tools.certify.model import Certificate
-from toolhop_tools.construct.reviews import Review, Ruling, Standing, pairs_of, standing
+from toolhop_tools.construct.reviews import Review, standing
 from toolhop_tools.errors import BadChoice, ToolsError
 from toolhop_tools.growing import append
 from toolhop_tools.load import load
-from toolhop_tools.model import Item
+from toolhop_tools.model import DataSet, Item
+from toolhop_tools.readers.nestools import DATA as NESTED_DATA
 
 NAME = "reviews.jsonl"
+PROVENANCE = "provenance.jsonl"
 REVIEWER = re.compile(r"[\w.-]{1,40}")
-MOST_REASON = 2000
-"""Letters of a reason that are kept."""
+MOST_TEXT = 2000
+"""Characters of a reason, and of an answer, that are kept."""
 
 
 class ReviewError(ToolsError):
@@ -39,35 +41,49 @@ class ReviewError(ToolsError):
 
 @dataclass(frozen=True, slots=True)
 class Material:
-    """What there is to review: the accepted items of a folder."""
+    """What there is to review: the accepted items of a made folder, or any data set."""
 
     folder: Path
-    items: tuple[Item, ...]
+    """The folder, or the file of the data set."""
+    data: DataSet
     certificates: dict[str, Certificate]
-    """By id: those that hold still."""
+    """By id: those that still hold."""
     books: dict[str, dict[str, Any]]
+    """By id, rejected items among them; empty for data that was not made here."""
+    settings: dict[str, Any]
+    """What the folder was made with."""
 
     @classmethod
-    def read(cls, folder: Path) -> Material:
-        """The items of a folder, with their certificates and books.
+    def read(cls, source: str | Path) -> Material:
+        """The items with their certificates and books.
 
         Raises:
-            FolderError: it is no folder of made items, or none was accepted.
-            DataError, CertificateError: its files cannot be read.
+            FolderError: nothing in the folder was accepted yet.
+            DataError, CertificateError: a file cannot be read.
         """
-        books = {one["item"]: one for one in folders.read_books(folder)}
-        if not any(one["accepted"] for one in books.values()):
+        folder = Path(source)
+        if not folders.is_made(folder):
+            return cls(folder, load(source), {}, {}, {})
+        settings = folders.read_settings(folder)
+        books = {book["item"]: book for book in folders.read_books(folder)}
+        if not any(book["accepted"] for book in books.values()):
             raise folders.FolderError(
                 f"{folder} has no accepted items yet\n  fix: toolhop construct --resume {folder}"
             )
-        items = load(folder / folders.ITEMS).items
-        digests = {item.id: item.digest for item in items}
-        found = {
-            one.item: one
-            for one in read_certificates(folder / folders.CERTIFICATES)
-            if one.item in digests and not one.stale(digests[one.item])
+        if (nested := folder / f"{NESTED_DATA}.jsonl").is_file():
+            return cls(folder, _by_seed(folder, load(nested), books), {}, books, settings)
+        data = load(folder / folders.ITEMS)
+        certificates = {
+            proof.item: proof
+            for proof in read_certificates(folder / folders.CERTIFICATES)
+            if proof.item in data.by_id and not proof.stale(data.by_id[proof.item].digest)
         }
-        return cls(folder, items, found, books)
+        return cls(folder, data, certificates, books, settings)
+
+    @property
+    def items(self) -> tuple[Item, ...]:
+        """In the order of the file."""
+        return self.data.items
 
     @property
     def digests(self) -> dict[str, str]:
@@ -75,7 +91,7 @@ class Material:
         return {item.id: item.digest for item in self.items}
 
     def standing(self) -> dict[str, dict[str, Review]]:
-        """The last word of everybody on each item as it is now.
+        """Everybody's last review of each item as it is now.
 
         Raises:
             ReviewError: the file cannot be read.
@@ -83,11 +99,26 @@ class Material:
         return standing(read(self.folder), self.digests)
 
 
+def _by_seed(folder: Path, data: DataSet, books: dict[str, dict[str, Any]]) -> DataSet:
+    """Nested tasks under the names of their seeds, as their numbers change when others join them.
+    What their rows do not hold is in the provenance: it goes into the books, as ``executed``.
+    """
+    lines = (folder / PROVENANCE).read_text(encoding="utf-8").splitlines()
+    rows = {str(row["test_id"]): row for row in map(json.loads, lines)}
+    items = []
+    for item in data.items:
+        row = rows[item.id]
+        books[row["item"]]["executed"] = row
+        extra = {**item.extra, "reading": row.get("reading", "")}
+        items.append(replace(item, id=row["item"], extra=extra))
+    return DataSet(data.name, data.origin, tuple(items))
+
+
 def checked(reviewer: str) -> str:
     """The name of a reviewer.
 
     Raises:
-        BadChoice: it cannot be one.
+        BadChoice: it is not a valid name.
     """
     if REVIEWER.fullmatch(reviewer):
         return reviewer
@@ -96,13 +127,18 @@ def checked(reviewer: str) -> str:
     )
 
 
+def place(folder: Path) -> Path:
+    """The file of a folder's reviews, or the one beside a data file."""
+    return folder / NAME if folder.is_dir() else folder.with_name(f"{folder.stem}.{NAME}")
+
+
 def read(folder: Path) -> Iterator[Review]:
-    """All words in the order in which they were given; a last line without its end is left out.
+    """All reviews, oldest first; a last line without its end is left out.
 
     Raises:
-        ReviewError: the file cannot be read, or a line is none of a review.
+        ReviewError: the file cannot be read, or a line is not a review.
     """
-    path = folder / NAME
+    path = place(folder)
     try:
         content = path.read_bytes()
     except FileNotFoundError:
@@ -113,23 +149,23 @@ def read(folder: Path) -> Iterator[Review]:
     for number, line in enumerate(lines, 1):
         try:
             yield Review.from_json(json.loads(line))
-        except (ValueError, KeyError, TypeError):
+        except (ValueError, LookupError, TypeError, AttributeError):
             raise ReviewError(
-                f"{path}: line {number} is no review\n  fix: take the line out; its item is "
+                f"{path}: line {number} is not a review\n  fix: take the line out; its item is "
                 "shown to its reviewer again"
             ) from None
 
 
 def add(folder: Path, review: Review) -> Review:
-    """Add a word; it is on the disk when this returns.
+    """Add a review; it is on the disk when this returns.
 
     Raises:
         ReviewError: it cannot be written; what was there before stays.
     """
     now = datetime.now(UTC).isoformat(timespec="microseconds")
-    row = replace(review, reason=review.reason.strip()[:MOST_REASON], at=now)
+    row = replace(review, reason=review.reason.strip()[:MOST_TEXT], at=now)
     line = json.dumps(row.to_json(), ensure_ascii=False).encode("utf-8", "backslashreplace")
-    path = folder / NAME
+    path = place(folder)
     try:
         with _open(path) as descriptor:
             append(descriptor, line + b"\n", sync=True)
@@ -140,7 +176,7 @@ def add(folder: Path, review: Review) -> Review:
 
 @contextmanager
 def _open(path: Path) -> Iterator[int]:
-    """The file for one more row, without the piece of a line that a kill may have left."""
+    """The file, ready for one more line, without the piece of a line that a kill may have left."""
     descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o644)
     try:
         with suppress(OSError):  # a file system that knows no locks
@@ -152,42 +188,3 @@ def _open(path: Path) -> Iterator[int]:
         yield descriptor
     finally:
         os.close(descriptor)
-
-
-@dataclass(frozen=True, slots=True)
-class Compared:
-    """Two reviewers on the items that both have judged."""
-
-    first: str
-    second: str
-    found: Agreement
-    raw_limits: tuple[float, float]
-    """Of the raw agreement, Wilson's; kappa's are in `found`."""
-    disputed: tuple[str, ...]
-    """Ids of the items that they judge differently."""
-
-
-def compared(standing: Standing, *, seed: int = 0) -> list[Compared]:
-    """How far each two reviewers agree.
-
-    Raw agreement is that of NesTools' paper (section 3.3): items that both accept or both reject,
-    over all. Kappa is Cohen's, its interval a bootstrap's over items.
-    """
-    found = []
-    for (first, second), said in pairs_of(standing).items():
-        verdicts = {item: [(one.value, other.value)] for item, (one, other) in said.items()}
-        whole = agreement(verdicts, seed=seed)
-        disputed = tuple(item for item, (one, other) in said.items() if one is not other)
-        limits = wilson(whole.accuracy, whole.questions)
-        found.append(Compared(first, second, whole, limits, disputed))
-    return found
-
-
-def counts(standing: Standing) -> dict[str, dict[Ruling, int]]:
-    """By reviewer: how many items got each ruling."""
-    found: dict[str, dict[Ruling, int]] = {}
-    for words in standing.values():
-        for name, one in words.items():
-            of = found.setdefault(name, dict.fromkeys(Ruling, 0))
-            of[one.ruling] += 1
-    return dict(sorted(found.items()))

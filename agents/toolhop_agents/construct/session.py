@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import Any, TypeAlias, cast
+from typing import Any, ClassVar, TypeAlias, cast
 
 import anyio
 
 from toolhop_agents.construct import folder as folders
 from toolhop_agents.construct.ask import Asker, ItemLimits, paid_in, spent_in
-from toolhop_agents.construct.context import Context
-from toolhop_agents.construct.direct import DirectCheck
+from toolhop_agents.construct.context import Context, Models
 from toolhop_agents.construct.item import Accepted, ItemBuilder, of_books
 from toolhop_agents.construct.ledger import StepLedger, key_of
+from toolhop_agents.construct.oracle import ClosedBook
 from toolhop_agents.construct.settings import Settings, price_of
 from toolhop_agents.construct.workshop import Tools, Workshop, workshop
 from toolhop_agents.models import prices
@@ -27,25 +28,28 @@ from toolhop_agents.models.rate import Connections
 from toolhop_agents.models.reach import reach
 from toolhop_agents.runs.ledger import Ledger as Spending
 from toolhop_agents.runs.ledger import RunLimitReached, RunLimits
-from toolhop_agents.scripted.constructor.model import PREFIX, ScriptedConstructor, script
+from toolhop_env.messages import Message, SystemMessage, UserMessage
 from toolhop_env.spending import Spent
 from toolhop_sandbox.outcome import JSON
 from toolhop_tools.certify.model import VERSION as CERTIFY_VERSION
 from toolhop_tools.certify.model import Basis
 from toolhop_tools.construct.accept import Criterion, Judged
+from toolhop_tools.construct.domains import classify
 from toolhop_tools.construct.duplicates import VERSION as DUPLICATES
 from toolhop_tools.construct.duplicates import Against, crowded, duplicates
-from toolhop_tools.construct.funnel import funnel
-from toolhop_tools.construct.prompts import Prompts
+from toolhop_tools.construct.funnel import counts, first_pass
+from toolhop_tools.construct.prompts import Prompts, inputs
 from toolhop_tools.construct.prompts import load as load_prompts
 from toolhop_tools.construct.seeds import Seed
-from toolhop_tools.construct.stages import VERSION, Findings
+from toolhop_tools.construct.stages import VERSION, Findings, Place, Stage
 from toolhop_tools.load import load
 from toolhop_tools.model import DataSet, Item
 from toolhop_tools.readers.toolhop import survey_rows, to_rows
 
-Maker: TypeAlias = Callable[[Seed, Asker], Awaitable[dict[str, JSON]]]
+Maker: TypeAlias = Callable[[Seed], Awaitable[dict[str, JSON]]]
 """Makes one item; its row of the ledger."""
+ALL_ITEMS = Seed("", "")
+"""Stands for all items in the ledger, where they are asked about together."""
 YIELD_ITEMS = 20
 """Items after which the first-pass yield can stop a session."""
 
@@ -85,6 +89,7 @@ async def construct(
         FolderError, LedgerError, StoreError: the folder cannot be used.
         NoSuchModel, NoKey, ModelFault, SandboxUnavailable, BadChoice: before anything was asked.
     """
+    folders.check_format(folder)
     prompts = load_prompts(settings.prompts)
     if settings.prompts_digest not in {"", prompts.digest}:
         raise folders.FolderError(
@@ -101,29 +106,27 @@ async def construct(
 
 
 @asynccontextmanager
-async def opened(settings: Settings) -> AsyncIterator[Model]:
-    """The model that is asked.
+async def opened(
+    settings: Settings, *, json_object: bool = True, flag: str = "--base-url"
+) -> AsyncIterator[Model]:
+    """The model that is asked, for JSON alone where its server takes that.
+
+    Args:
+        settings: of this model.
+        json_object: whether it is to reply JSON.
+        flag: gives its address; named where no server answers.
 
     Raises:
         NoSuchModel, NoKey, ModelFault, UnknownPrice: it cannot be asked as given.
     """
-    price = prices.parse(settings.price) if settings.price else None
-    if settings.model.startswith(PREFIX):
-        name = settings.model.removeprefix(PREFIX)
-        yield ScriptedConstructor(settings.model, script(name), price)
-        return
     if settings.base_url:
-        await reach(settings.model, settings.base_url)
+        await reach(settings.model, settings.base_url, flag)
     async with open_model(
-        settings.model,
-        base_url=settings.base_url,
-        temperature=settings.temperature,
-        max_tokens=settings.max_tokens,
-        timeout_s=settings.timeout_s,
-        max_retries=settings.max_retries,
-        connections=Connections(settings.at_a_time),
-        price=price,
-    ) as client:
+        settings.model, base_url=settings.base_url, temperature=settings.temperature,
+        max_tokens=settings.max_tokens, timeout_s=settings.timeout_s,
+        max_retries=settings.max_retries, connections=Connections(settings.at_a_time),
+        price=prices.parse(settings.price) if settings.price else None, json_object=json_object,
+    ) as client:  # fmt: skip
         yield client
 
 
@@ -140,36 +143,74 @@ class Session:
     seeds: Sequence[Seed]
     on_item: Callable[[Seed, bool], None]
     memory: dict[str, Findings] = field(default_factory=dict)
+    domains: dict[str, str] = field(default_factory=dict)
+    """By item, where they were classified."""
+    asks_json: ClassVar[bool] = True
+    """Whether every reply of the author is a JSON object."""
 
     async def run(self, seeds: Sequence[Seed], ended: Ended) -> Ended:
         """Make those of the seeds that are not finished, and write the files."""
-        left = [seed for seed in seeds if self.ledger.get("item", self.key(seed)) is None]
+        done = {seed.id for seed, _ in self.finished}
+        left = [seed for seed in seeds if seed.id not in done]
         try:
             if left:
                 await self._make(left, ended)
+            if self.settings.domains and ended.fault is None and not ended.stopped_by:
+                self.domains = await self._classified()
+        except RunLimitReached as reached:
+            ended.stopped_by = str(reached)
+        except Exception as error:  # noqa: BLE001 -- the command raises it once all that is finished is written
+            ended.fault = error
         finally:
             self.write(ended)
         return ended
 
+    async def _classified(self) -> dict[str, str]:
+        """The domain of each accepted item, by the author; replies in the ledger are not paid for
+        again.
+        """
+        seeds = {seed.id: seed for seed in self.seeds}
+        items = _items([row["row"] for _, row in self.finished if row["accepted"]])
+        numbers = itertools.count(1)
+        async with AsyncExitStack() as stack:
+            author = await self.author(stack, self._spending())
+
+            async def ask(item: str, prompt: str, values: Mapping[str, JSON]) -> str:
+                messages: list[Message] = [
+                    SystemMessage(self.prompts.system(prompt)),
+                    UserMessage(inputs(Stage.DOMAIN, values)),
+                ]
+                seed, version = seeds.get(item, ALL_ITEMS), self.prompts.version(prompt)
+                place = Place(Stage.DOMAIN)
+                return await author.ask(seed, place, next(numbers), version, messages)
+
+            return await classify(items, ask)
+
     def key(self, seed: Seed) -> str:
         """Of a finished item in the ledger."""
-        checker: list[JSON] = [self.settings.checker] if self.settings.checker else []
-        return key_of(seed.digest, self.settings.model, self.prompts.digest, VERSION, *checker)
+        own = self.settings
+        others: list[JSON] = [*own.readers, own.all_votes, own.second or "", own.changes]
+        return key_of(seed.digest, own.model, self.prompts.digest, VERSION, *others)
+
+    @property
+    def finished(self) -> list[tuple[Seed, dict[str, Any]]]:
+        """The finished items, in the order of the seeds, with their rows of the ledger."""
+        rows = ((seed, self.ledger.get("item", self.key(seed))) for seed in self.seeds)
+        return [(seed, row) for seed, row in rows if row is not None]
 
     async def _make(self, left: Sequence[Seed], ended: Ended) -> None:
         waiting = iter(left)
         spending = self._spending()
 
         async with AsyncExitStack() as stack:
-            asker = await self.asker(stack, spending)
-            make = await self.maker(stack, asker)
+            make = await self.maker(stack, await self.author(stack, spending))
 
             async def take() -> None:
                 for seed in waiting:
                     if ended.fault is not None:
                         return
                     try:
-                        row = await make(seed, asker)
+                        row = await make(seed)
                         self.ledger.add("item", self.key(seed), row)
                         self.on_item(seed, bool(row["accepted"]))
                         self._enough()
@@ -198,33 +239,47 @@ class Session:
         )
         return Spending(limits, paid_in(self.ledger))
 
-    async def asker(self, stack: AsyncExitStack, spending: Spending) -> Asker:
-        """The model, with its ledger and its budget."""
+    async def author(self, stack: AsyncExitStack, spending: Spending) -> Asker:
+        """The model that makes items, with its ledger and its budget."""
         settings = self.settings
-        model = await stack.enter_async_context(opened(settings))
+        model = await stack.enter_async_context(opened(settings, json_object=self.asks_json))
         limits = ItemLimits(settings.token_limit, settings.cost_limit)
         cache = ResponseCache.open(settings.cache) if settings.cache else None
         return Asker(
             model, settings.asked_with, self.ledger, spending, limits, cache, price_of(settings)
         )
 
-    async def checker(self, stack: AsyncExitStack, asker: Asker) -> Asker | None:
-        """The model that reads what was made; its replies are in the same ledger and budget."""
-        wanted = self.settings.of_checker()
+    async def beside(
+        self,
+        stack: AsyncExitStack,
+        author: Asker,
+        wanted: Settings | None,
+        *,
+        json_object: bool = True,
+    ) -> Asker | None:
+        """Another model; its replies are in the author's ledger and budget."""
         if wanted is None:
             return None
-        model = await stack.enter_async_context(opened(wanted))
-        return replace(asker, model=model, settings=wanted.asked_with, price=price_of(wanted))
+        model = await stack.enter_async_context(opened(wanted, json_object=json_object))
+        return replace(author, model=model, settings=wanted.asked_with, price=price_of(wanted))
 
-    async def _direct(self, stack: AsyncExitStack, asker: Asker) -> DirectCheck | None:
-        wanted = self.settings.of_direct()
-        if wanted is None:
-            return None
-        if not wanted.model.startswith(PREFIX):
-            model = await stack.enter_async_context(opened(wanted))
-            own = {**asker.settings, "base_url": wanted.base_url}
-            asker = replace(asker, model=model, settings=own, price=price_of(wanted))
-        return DirectCheck(wanted.model, asker, wanted.direct_samples)
+    async def readers(self, stack: AsyncExitStack, author: Asker) -> tuple[Asker, ...]:
+        """The models that read what was made."""
+        asked = [await self.beside(stack, author, own) for own in self.settings.of_readers()]
+        return tuple(filter(None, asked))
+
+    async def models(self, stack: AsyncExitStack, author: Asker) -> Models:
+        """All models of an item with hops. The third is a reader that is not the second."""
+        settings = self.settings
+        second = await self.beside(stack, author, settings.of_second())
+        readers = await self.readers(stack, author)
+        others = (reader for reader in readers if second and reader.model.name != second.model.name)
+        book = await self.beside(stack, author, settings.of_closed_book(), json_object=False)
+        closed = settings.closed_book_samples
+        return Models(
+            author, second, next(others, None), readers, settings.all_votes, settings.changes,
+            ClosedBook(book.model.name, book, closed) if book else None,
+        )  # fmt: skip
 
     async def workshop(self, stack: AsyncExitStack) -> Workshop:
         """What tools are verified in, and where the oracle plays."""
@@ -236,45 +291,33 @@ class Session:
         opening = workshop(tools, settings.executor, settings.ray_address)
         return await stack.enter_async_context(opening)
 
-    async def maker(self, stack: AsyncExitStack, asker: Asker) -> Maker:
+    async def maker(self, stack: AsyncExitStack, author: Asker) -> Maker:
         """What makes one item, with all that it needs open."""
-        direct = await self._direct(stack, asker)
-        checker = await self.checker(stack, asker)
-        shop = await self.workshop(stack)
-
-        async def make(seed: Seed, asker: Asker) -> dict[str, JSON]:
-            return await self._one(seed, asker, direct, checker, shop)
-
-        return make
-
-    async def _one(
-        self,
-        seed: Seed,
-        asker: Asker,
-        direct: DirectCheck | None,
-        checker: Asker | None,
-        shop: Workshop,
-    ) -> dict[str, JSON]:
+        models, shop = await self.models(stack, author), await self.workshop(stack)
         settings = self.settings
         basis: dict[str, JSON] = {**asdict(shop.verifier.basis), "examples": settings.examples}
-        context = Context(
-            seed, self.prompts, asker, shop.verifier, settings.repairs, basis, direct, checker,
-            memory=self.memory,
-        )  # fmt: skip
-        made = await ItemBuilder(context, shop.rooms, settings.official_safe).make()
-        row = of_books(seed, made)
-        if isinstance(made, Accepted):
-            [row["row"]] = to_rows(DataSet("made", "", (made.item,)))
-        elif made.refused is not None:
-            [row["refused"]] = to_rows(DataSet("made", "", (made.refused,)))
-        return row
+
+        async def make(seed: Seed) -> dict[str, JSON]:
+            context = Context(
+                seed, self.prompts, models, shop.verifier, settings.repairs, basis,
+                memory=self.memory,
+            )  # fmt: skip
+            made = await ItemBuilder(context, shop.rooms, settings.official_safe).make()
+            row = of_books(seed, made)
+            if isinstance(made, Accepted):
+                [row["row"]] = to_rows(DataSet("made", "", (made.item,)))
+            elif made.refused is not None:
+                [row["refused"]] = to_rows(DataSet("made", "", (made.refused,)))
+            return row
+
+        return make
 
     def _enough(self) -> None:
         """Stop where hardly an item passes at the first reply of every stage."""
         rows = [*self.ledger.rows("item")]
         if not self.settings.least_yield or len(rows) < YIELD_ITEMS:
             return
-        first = sum(row["accepted"] and first_pass(row) for row in rows)
+        first = sum(map(first_pass, rows))
         if first < self.settings.least_yield * len(rows):
             raise RunLimitReached(
                 "least_yield",
@@ -286,18 +329,17 @@ class Session:
 
     def write(self, ended: Ended) -> None:
         """The files, by what the ledger has; nothing in them hangs on when it was written."""
-        rows = [self.ledger.get("item", self.key(seed)) for seed in self.seeds]
-        finished = [(seed, row) for seed, row in zip(self.seeds, rows, strict=True) if row]
+        finished, settings, home = self.finished, self.settings, self.folder
         items = _items([row["row"] for _, row in finished if row["accepted"]])
-        settings = self.settings
         ended.duplicates = _duplicates(items, settings.against, settings.per_template)
         books = [self.book(seed, row, ended.duplicates) for seed, row in finished]
-        kept = {one["item"] for one in books if one["accepted"]}
-        home = self.folder
+        kept = {book["item"] for book in books if book["accepted"]}
         accepted = [row for _, row in finished if row["item"] in kept]
-        folders.write_lines(home / folders.ITEMS, (row["row"] for row in accepted))
+        named = {name: {"domain": domain} for name, domain in self.domains.items()}
+        rows = ({**row["row"], **named.get(row["item"], {})} for row in accepted)
+        folders.write_lines(home / folders.ITEMS, rows)
         folders.write_lines(home / folders.CERTIFICATES, (row["certificate"] for row in accepted))
-        if settings.checker:
+        if settings.readers:
             refused = (row["refused"] for _, row in finished if "refused" in row)
             folders.write_lines(home / folders.REFUSED, refused)
         folders.write_lines(home / folders.BOOKS, books)
@@ -307,46 +349,38 @@ class Session:
         ended.left = len(self.seeds) - len(finished)
         ended.took = paid_in(self.ledger)
 
-    def book(self, seed: Seed, row: Mapping[str, Any], found: Mapping[str, str]) -> dict[str, Any]:
-        """An item's line in the books; `found` has what is a duplicate, by id."""
-        why = found.get(seed.id, "")
+    def book(
+        self, seed: Seed, row: Mapping[str, Any], repeated: Mapping[str, str]
+    ) -> dict[str, Any]:
+        """An item's line in the books; `repeated` says by id why an item is a duplicate."""
+        why = repeated.get(seed.id, "")
         plain = {key: row[key] for key in ("item", "accepted", "criteria", "steps")}
         plain |= {key: row[key] for key in ("place", "why", "problems") if key in row}
         if row["accepted"]:
-            one = Judged(Criterion.NO_DUPLICATE, not why, why or "none", DUPLICATES)
-            plain["criteria"] = [*row["criteria"], one.to_json()]
+            judged = Judged(Criterion.NO_DUPLICATE, not why, why or "none", DUPLICATES)
+            plain["criteria"] = [*row["criteria"], judged.to_json()]
         if why:
             plain |= {"accepted": False, "place": ["accept", 0], "why": f"it is {why}"}
-        if self.settings.checker:
-            plain["checker"] = self.settings.checker
+        if second := self.settings.of_second():
+            same = second.model == self.settings.model
+            plain["second"] = f"{second.model}{' (the author)' if same else ''}"
+        if self.settings.readers:
+            plain["readers"] = [*self.settings.readers]
         if "refused" in row:
             plain["refused"] = True
         spent = spent_in(self.ledger, seed.id)
         return {
-            **plain,
-            "family": seed.id,
-            "seed": seed.digest,
-            "source": seed.source,
-            "licence": seed.licence,
-            "world": seed.world.value,
-            "model": self.settings.model,
-            "prompts": self.prompts.digest,
-            "checks": VERSION,
-            "replies": spent.replies,
-            "input_tokens": spent.input_tokens,
-            "output_tokens": spent.output_tokens,
+            **plain, "family": seed.id, "seed": seed.digest, "source": seed.source,
+            "licence": seed.licence, "world": seed.world.value, "model": self.settings.model,
+            "prompts": self.prompts.digest, "checks": VERSION, "replies": spent.replies,
+            "input_tokens": spent.input_tokens, "output_tokens": spent.output_tokens,
             "cost_usd": spent.cost_usd,
-        }
+        }  # fmt: skip
 
 
 def basis_of(settings: Settings) -> Basis:
     """As `toolhop certify` has it by default, so that the certificates hold there as well."""
     return Basis(CERTIFY_VERSION, settings.seed, 300, 20, 2.0, 256, "restricted")
-
-
-def first_pass(row: Mapping[str, Any]) -> bool:
-    """Whether an item passed every stage at the first reply."""
-    return all(step["replies"] <= 1 and not step["returned"] for step in row["steps"])
 
 
 def _items(rows: Sequence[dict[str, Any]]) -> tuple[Item, ...]:
@@ -359,21 +393,8 @@ def _duplicates(
 ) -> dict[str, str]:
     """By id: what an item is a duplicate of."""
     tests = Against([item for name in against for item in load(name).items])
-    shared = {item.id: why for item in items if (why := tests.overlap(item))}
-    rest = [item for item in items if item.id not in shared]
-    found = {name: f"like a test set: {why}" for name, why in shared.items()}
-    found |= duplicates(rest)
+    reasons = {item.id: f"like a test set: {why}" for item in items if (why := tests.overlap(item))}
+    reasons |= duplicates([item for item in items if item.id not in reasons])
     if per_template is not None:
-        found |= crowded([item for item in rest if item.id not in found], per_template)
-    return found
-
-
-def counts(books: Sequence[Mapping[str, Any]]) -> dict[str, JSON]:
-    """What passed, for the funnel's file."""
-    stages: list[JSON] = [asdict(row) for row in funnel(books)]
-    return {
-        "items": len(books),
-        "accepted": sum(one["accepted"] for one in books),
-        "accepted_at_first": sum(one["accepted"] and first_pass(one) for one in books),
-        "stages": stages,
-    }
+        reasons |= crowded([item for item in items if item.id not in reasons], per_template)
+    return reasons

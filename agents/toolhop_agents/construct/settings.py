@@ -1,18 +1,27 @@
-"""How items are made: the settings of a folder, and those of each model that is asked for it."""
+"""How items are made: the settings of a folder, and those of each model that is asked for it.
+
+Each field with a `Flag` is a flag of `toolhop construct`; name, type, bounds, default and help are
+stated here alone (`toolhop_agents.cli.options`).
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Literal
+from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
 from toolhop_agents.models import prices
 from toolhop_agents.models.prices import Price
-from toolhop_agents.scripted.constructor.model import PREFIX
+from toolhop_agents.runs.settings import Amount, Count, Flag
 from toolhop_sandbox.choose import Kind
 from toolhop_sandbox.outcome import JSON
 from toolhop_tools.properties.check import EXAMPLES
+
+OFF = "off"
+"""As `second`: no second implementation, though readers are named."""
+PRICE = "IN,OUT[,CACHED]"
 
 
 class Settings(BaseModel):
@@ -20,90 +29,151 @@ class Settings(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    model: str
-    base_url: str | None = None
-    temperature: float | None = 0.7
-    max_tokens: int | None = None
-    price: str | None = None
-    prompts: Path | None = None
+    # fmt: off
+    model: Annotated[str, Flag(
+        "PROVIDER/MODEL, as in `toolhop run`; openai/NAME with --base-url for a server of your "
+        "own.", metavar="NAME", default="")]
+    base_url: Annotated[str | None, Flag(
+        "Base URL of the model's API, if not its provider's.")] = None
+    temperature: Annotated[float | None, Field(ge=0, le=2), Flag("Of the model.")] = 0.7
+    max_tokens: Annotated[Count, Flag("Of one reply.")] = None
+    price: Annotated[str | None, Flag("USD per million tokens.", metavar=PRICE)] = None
+    timeout_s: Annotated[float, Field(gt=0), Flag("Seconds per request, of any model.")] = 120.0
+    max_retries: Annotated[int, Field(ge=0), Flag("Retries of a failed request.")] = 5
+    cache: Annotated[Path | None, Flag(
+        "Keep replies here too, and take those that are there: nothing that was paid for is asked "
+        "for again, in whatever folder.", metavar="FOLDER")] = None
+    prompts: Annotated[Path | None, Flag(
+        "Prompts that replace the product's, a file each.", metavar="FOLDER")] = None
     prompts_digest: str = ""
-    repairs: int = Field(4, ge=0)
-    seed: int = 0
-    """Of the verifier: examples and random values. No model is shown it."""
+    repairs: Annotated[int, Field(ge=0, le=20), Flag("Repairs per stage.")] = 4
+    against: Annotated[tuple[str, ...], Flag(
+        "A test set that no item may be like: in words that hold a value, or in values and "
+        "answers; repeatable.", metavar="DATA")] = ()
+    per_template: Annotated[Count, Flag(
+        "Keep at most N items whose questions are the same but for the values.")] = None
+    official_safe: Annotated[bool, Flag(
+        "Reject answers that ToolHop's official rule can find by accident.")] = False
+    second: Annotated[str | None, Flag(
+        "A model that writes each function once more, from its document alone; where the two "
+        "differ, a third decides. off for none.  [default: the first of --readers]",
+        metavar="NAME")] = None
+    second_base_url: Annotated[str | None, Flag("Base URL of --second.")] = None
+    second_price: Annotated[str | None, Flag("Of --second, as --price.", metavar=PRICE)] = None
+    readers: tuple[str, ...] = ()
+    """Plan the calls of each item from its question and documents."""
+    votes: int = 0
+    """Of the readers together; 0 for three, or one each if there are more."""
+    wording: Annotated[int | None, Field(ge=0, le=20), Flag(
+        "Changes of its chain by which an item's wording is tested.  [default: 2 with readers]"
+    )] = None
+    reader_base_url: Annotated[tuple[str | None, ...], Flag(
+        "Base URL of --readers: once for all, or once for each in order.",
+        metavar="URL")] = ()
+    reader_price: Annotated[tuple[str | None, ...], Flag(
+        "Of --readers, as --price: once for all, or once for each in order.",
+        metavar=PRICE)] = ()
+    domains: Annotated[bool, Flag(
+        "Have --model name the domain of each accepted question, and merge like ones.")] = False
+    closed_book: Annotated[str | None, Flag(
+        "Ask this model each question without tools; in a closed world an item that it gets right "
+        "is rejected.", metavar="NAME")] = None
+    closed_book_samples: Annotated[int, Field(ge=1, le=100), Flag(
+        "Times that --closed-book is asked each.")] = 1
+    closed_book_base_url: Annotated[str | None, Flag("Base URL of --closed-book.")] = None
+    closed_book_price: Annotated[str | None, Flag(
+        "Of --closed-book, as --price.", metavar=PRICE)] = None
+    token_limit: Annotated[Count, Flag("Tokens per item.")] = None
+    cost_limit: Annotated[Amount, Flag("USD per item.")] = None
+    run_token_limit: Annotated[Count, Flag("Tokens in all.")] = None
+    run_cost_limit: Annotated[Amount, Flag("USD in all.")] = None
+    least_yield: Annotated[float, Field(ge=0, le=1), Flag(
+        "Stop after 20 items if fewer passed every stage at the first reply; 0: never.")] = 0.1
+    at_a_time: Annotated[int, Field(ge=1, le=64), Flag("Items at a time.")] = 2
+    seed: Annotated[int, Flag("Of the examples that tools are checked with.")] = 0
+    """No model is shown it."""
     examples: int = EXAMPLES
-    sandbox: Kind = "auto"
-    against: tuple[str, ...] = ()
-    per_template: int | None = None
-    official_safe: bool = False
-    direct_model: str | None = None
-    """Asked without tools."""
-    direct_base_url: str | None = None
-    direct_price: str | None = None
-    direct_samples: int = 1
-    checker: str | None = None
-    """Has to come to what was made, from its text alone."""
-    checker_base_url: str | None = None
-    checker_price: str | None = None
-    cache: Path | None = None
-    """Of replies, for several folders."""
-    least_yield: float = 0.1
-    token_limit: int | None = None
-    cost_limit: float | None = None
-    run_token_limit: int | None = None
-    run_cost_limit: float | None = None
-    timeout_s: float = 120.0
-    """Of one request, in seconds."""
-    max_retries: int = 5
-    at_a_time: int = 2
     executor: Literal["local", "ray"] = "local"
-    """Where tools are verified; the model is asked by this process."""
+    """Where tools are verified; models are asked by this process."""
     ray_address: str | None = None
+    sandbox: Annotated[Kind, Flag("What isolates tools.")] = "auto"
+    # fmt: on
 
-    def of_direct(self) -> Settings | None:
-        """How the model is asked that gets no tools; None where there is none."""
-        if self.direct_model is None:
-            return None
-        own = {"base_url": self.direct_base_url, "price": self.direct_price}
-        return self.model_copy(update={"model": self.direct_model, **own})
+    @property
+    def all_votes(self) -> int:
+        """Votes on an item; 0 without readers."""
+        return (self.votes or max(3, len(self.readers))) if self.readers else 0
 
-    def of_checker(self) -> Settings | None:
-        """How the checker is asked; None where there is none. It is to read, not to invent."""
-        if not self.checker:
+    @property
+    def changes(self) -> int:
+        """Changes by which wording is tested."""
+        return (2 if self.wording is None else self.wording) if self.readers else 0
+
+    def of_second(self) -> Settings | None:
+        """Settings of the model that writes functions once more; None without one.
+
+        The author's own model is asked at another temperature than the author is.
+        """
+        if self.second == OFF or not (self.second or self.readers):
             return None
-        own = {"base_url": self.checker_base_url, "price": self.checker_price, "temperature": 0.0}
-        return self.model_copy(update={"model": self.checker, **own})
+        if self.second is None:
+            return self.of_readers()[0].model_copy(update={"temperature": 0.0})
+        warm = self.second == self.model and not self.temperature
+        return self._of(self.second, self.second_base_url, self.second_price, 0.7 if warm else 0.0)
+
+    def of_readers(self) -> list[Settings]:
+        """Settings of each reader. It is to read, not to invent; repeated votes need to differ."""
+        temperature = 0.0 if self.all_votes <= len(self.readers) else 0.7
+        nothing = (None,) * len(self.readers)
+        of_each = zip(
+            self.readers, self.reader_base_url or nothing, self.reader_price or nothing, strict=True
+        )
+        return [self._of(*own, temperature) for own in of_each]
+
+    def of_closed_book(self) -> Settings | None:
+        """Settings of the model without tools; None without one."""
+        if self.closed_book is None:
+            return None
+        url, price = self.closed_book_base_url, self.closed_book_price
+        return self._of(self.closed_book, url, price, self.temperature)
+
+    def _of(
+        self, name: str, base_url: str | None, price: str | None, temperature: float | None
+    ) -> Settings:
+        own = {"model": name, "base_url": base_url, "price": price, "temperature": temperature}
+        return self.model_copy(update=own)
+
+    @property
+    def asked(self) -> Iterator[tuple[str, Settings]]:
+        """Each model that is asked, with the flag of its price."""
+        models = (
+            ("--price", self if self.model else None),
+            *(("--reader-price", reader) for reader in self.of_readers()),
+            ("--second-price", self.of_second()),  # may be the first reader
+            ("--closed-book-price", self.of_closed_book()),
+        )
+        return ((flag, own) for flag, own in models if own is not None)
 
     @property
     def asked_with(self) -> dict[str, JSON]:
         """What a model is asked with, for the keys of its replies."""
-        return {
-            "temperature": self.temperature,
-            "max_tokens": self.max_tokens,
-            "base_url": self.base_url,
-        }
+        own: dict[str, JSON] = self.model_dump(include={"temperature", "max_tokens", "base_url"})
+        return own
 
 
 def check_prices(settings: Settings) -> None:
-    """See that a limit on costs can be kept: of each model that is asked, the price is known.
+    """See that a limit on costs can be kept: the price of each model that is asked is known.
 
     Raises:
-        UnknownPrice: of one it is not.
+        UnknownPrice: one is not.
     """
-    if settings.run_cost_limit is None and settings.cost_limit is None:
-        return
-    asked = {
-        "--price": settings if settings.model else None,
-        "--checker-price": settings.of_checker(),
-        "--direct-price": settings.of_direct(),
-    }
-    for flag, one in asked.items():
-        if one is None or (flag == "--direct-price" and one.model.startswith(PREFIX)):
-            continue  # nobody is asked, or no tokens are used
-        prices.check(one.model, one.base_url, one.price, flag=flag)
+    if settings.run_cost_limit or settings.cost_limit:
+        for flag, own in settings.asked:
+            prices.check(own.model, own.base_url, own.price, flag=flag)
 
 
 def price_of(settings: Settings) -> Price | None:
-    """What the model's tokens cost; None where nothing tells."""
+    """What the model's tokens cost; None if unknown."""
     if settings.price:
         return prices.parse(settings.price)
     return prices.listed(settings.model, settings.base_url)

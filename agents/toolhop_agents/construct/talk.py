@@ -9,12 +9,12 @@ from typing import TypeAlias
 from toolhop_env.messages import AssistantMessage, Message, SystemMessage, UserMessage
 from toolhop_sandbox.outcome import JSON
 from toolhop_tools.construct.prompts import Prompts
-from toolhop_tools.construct.replies import PARSE, ReplyModel, StageReply, normalised
+from toolhop_tools.construct.replies import PARSE, ReplyModel, normalised
 from toolhop_tools.construct.stages import Findings, Place, Problem
 
 Ask: TypeAlias = Callable[[Place, str, Sequence[Message]], Awaitable[str]]
 """Place, the prompt's version, and the conversation; the reply's text."""
-Judge: TypeAlias = Callable[[StageReply, Sequence[Problem]], Awaitable[Findings]]
+Judge: TypeAlias = Callable[[ReplyModel, Sequence[Problem]], Awaitable[Findings]]
 """A reply, and the calls that spoke against earlier ones, which are made first."""
 
 
@@ -26,7 +26,7 @@ MOST_SHOWN = 20_000
 class Passed:
     """All checks hold."""
 
-    reply: StageReply
+    reply: ReplyModel
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +69,8 @@ class Talk:
     _dropped: tuple[Problem, ...] = ()
     _examples: list[Problem] = field(default_factory=list)
     _unread: tuple[str, Problem] | None = None
+    _stuck: bool = False
+    """Whether it failed: an earlier stage is repaired, and may have been at fault."""
 
     def send_back(self, problems: Sequence[Problem]) -> None:
         """Have what passed repaired, as something later speaks against it."""
@@ -80,9 +82,17 @@ class Talk:
     async def settle(self, ask: Ask, judge: Judge) -> Passed | Elsewhere | Failed:
         """Ask until the checks hold, at most `repairs` times after the first reply.
 
-        A repair that breaks what held before is dropped, and the next one starts from the reply
-        before it. What does not parse is sent back once.
+        A reply that passed before, or was the best where all failed, is judged again first, as
+        earlier stages may have changed. A repair that breaks what held before is dropped, and the
+        next one starts from the reply before it. What does not parse is sent back once.
         """
+        if (self.passed or self._stuck) and self._best is not None:
+            reply, self._findings = self.shape.read(self._best), Findings()
+            self.passed = self._stuck = False
+            assert not isinstance(reply, Problem)  # noqa: S101 -- it was read before
+            outcome = self._judged(self._best, reply, await judge(reply, tuple(self._examples)))
+            if outcome is not None:
+                return outcome
         while self.replies <= self.repairs:
             version = self.prompts.version(self.prompt)
             text = await ask(self.place, version, self._messages())
@@ -108,7 +118,7 @@ class Talk:
                 return outcome
         return self._failed(f"{self.repairs} repairs are used up")
 
-    def _judged(self, text: str, reply: StageReply, found: Findings) -> Passed | Elsewhere | None:
+    def _judged(self, text: str, reply: ReplyModel, found: Findings) -> Passed | Elsewhere | None:
         found = Findings(found.held | {PARSE}, found.problems)
         self._keep(found.problems)
         self.checks += sorted(found.failed)
@@ -155,6 +165,7 @@ class Talk:
 
     def _failed(self, why: str) -> Failed:
         problems = self._findings.problems or ((self._unread[1],) if self._unread else ())
+        self._stuck = True
         return Failed(self.place, why, problems)
 
     def step(self) -> dict[str, JSON]:

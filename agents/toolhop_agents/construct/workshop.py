@@ -90,19 +90,12 @@ async def _open(tools: Tools) -> Any:  # noqa: ANN401 -- see `host.Opening`
     return here(tools)
 
 
-async def _prove(place: Workshop, what: tuple[Task, str], channel: Channel) -> HopProof:
+async def _verify(
+    place: Workshop, what: tuple[str, tuple[Any, ...], dict[str, Any]], channel: Channel
+) -> Any:  # noqa: ANN401 -- what the verifier's method gives
     del channel
-    return await place.verifier.prove(*what)
-
-
-async def _properties(
-    place: Workshop,
-    what: tuple[Tool, Sequence[Gold], Sequence[Problem], Sequence[str]],
-    channel: Channel,
-) -> Findings:
-    del channel
-    tool, golds, before, only = what
-    return await place.verifier.properties(tool, golds, before, only=only)
+    method, given, named = what
+    return await getattr(place.verifier, method)(*given, **named)
 
 
 async def _session(place: Workshop, kind: str, channel: Channel) -> None:
@@ -161,12 +154,11 @@ class _NodeSession:
             async with self._turn:
                 try:
                     return await self._called(program, arguments)
-                except NodeLost:
-                    await self.end()
-                except BaseException:
+                except BaseException as error:
                     # The job has failed, or an answer is on its way that nobody waits for.
                     await self.end()
-                    raise
+                    if not isinstance(error, NodeLost):
+                        raise
         raise lost_again(f"a call of {program.function}")
 
     async def _called(self, program: Program, arguments: Mapping[str, JSON]) -> Outcome:
@@ -199,12 +191,12 @@ class NodeVerifier(Verifier):
         only: Sequence[str] = tuple(PROPERTIES),
     ) -> Findings:
         """See `Verifier.properties`."""
-        what = tool, tuple(golds), tuple(before), tuple(only)
-        return cast("Findings", await self._nodes.do(_properties, what))
+        what = "properties", (tool, tuple(golds), tuple(before)), {"only": tuple(only)}
+        return cast("Findings", await self._nodes.do(_verify, what))
 
     async def prove(self, task: Task, name: str) -> HopProof:
         """See `Verifier.prove`."""
-        return cast("HopProof", await self._nodes.do(_prove, (task, name)))
+        return cast("HopProof", await self._nodes.do(_verify, ("prove", (task, name), {})))
 
 
 @asynccontextmanager

@@ -42,6 +42,7 @@ def open_model(
     backoff: Backoff | None = None,
     connections: Gate | None = None,
     price: Price | None = None,
+    json_object: bool = False,
 ) -> Client:
     """A model by its name, ready to reply. Nothing is sent yet.
 
@@ -60,6 +61,7 @@ def open_model(
         connections: bounds the requests under way at a time.
         price: what tokens cost where the response does not state it; without it, litellm's
             bundled table, which knows the models of providers and none of a server of one's own.
+        json_object: ask for a JSON object (``response_format``), until the server refuses that.
 
     Raises:
         NoSuchModel: the name names no provider that is known.
@@ -82,6 +84,7 @@ def open_model(
         backoff=backoff or Backoff(),
         connections=connections,
         price=price,
+        json_object=json_object,
     )
     if provider == "openai":
         from toolhop_agents.models.openai_model import OpenAIModel  # half a second, only when used

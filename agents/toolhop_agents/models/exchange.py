@@ -21,6 +21,10 @@ PLACEHOLDER_KEY = "no-key-needed"
 REFUSED_HISTORY = frozenset({400, 422, 500})
 """How servers that parse old arguments (vLLM, llama.cpp) answer arguments that are not JSON."""
 
+FORMAT = "response_format"
+REFUSED_FORMAT = frozenset({400, 422})
+"""How servers answer a `FORMAT` that they do not know, or that the model does not have."""
+
 Body = dict[str, JSON]
 Send = Callable[[Body], Awaitable[Reply]]
 """Sends one request. Raises `RequestFailed`, and `wire.Unreadable` for an unusable body."""
@@ -44,6 +48,8 @@ class ModelOptions:
     """Bounds the requests under way at a time; None leaves that to who asks."""
     price: Price | None = None
     """What tokens cost where the response does not state it."""
+    json_object: bool = False
+    """Ask for a JSON object in each reply, until the server refuses that."""
 
     def parameters(self, *, max_tokens_name: str = "max_tokens") -> Body:
         """The request's parameters beside model, messages and tools."""
@@ -51,6 +57,7 @@ class ModelOptions:
             "temperature": self.temperature,
             max_tokens_name: self.max_tokens,
             "seed": self.seed,
+            FORMAT: {"type": "json_object"} if self.json_object else None,
         }
         return {key: value for key, value in given.items() if value is not None} | dict(self.extra)
 
@@ -88,7 +95,8 @@ async def ask(
 
     Where a server refuses the conversation and some call in it has arguments that are not a
     JSON object, the request is sent once more with those wrapped: a slip of the model must not
-    errored the episode. Such a request counts as a retry.
+    errored the episode. Such a request counts as a retry. Where it refuses to promise a JSON
+    object, the request is sent once more without asking for that.
 
     Args:
         send: sends one request.
@@ -105,13 +113,18 @@ async def ask(
 
     async def once() -> Reply:
         nonlocal objects_only
+        body = question.body(objects_only=objects_only)
         try:
-            return await send(question.body(objects_only=objects_only))
+            return await send(body)
         except wire.Unreadable as bad:
             raise RequestFailed(f"an unusable response: {bad}", status=bad.status) from bad
         except RequestFailed as failed:
             if failed.finish_reason:  # what it wrote is kept by the server
                 return Reply(finish_reason=failed.finish_reason)
+            if FORMAT in body and options.json_object and failed.status in REFUSED_FORMAT:
+                # The parameters are the client's own: later requests go without it at once.
+                question.parameters.pop(FORMAT, None)
+                return await once()
             if failed.status in REFUSED_HISTORY and not objects_only:
                 objects_only = wire.has_unparsed(question.messages)
                 if objects_only:

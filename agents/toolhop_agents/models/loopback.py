@@ -66,6 +66,7 @@ class LoopbackServer:
         *,
         faults: FaultPlan | None = None,
         capacity: int | None = None,
+        port: int = 0,
     ) -> None:
         """Answer as `responder` says.
 
@@ -73,6 +74,7 @@ class LoopbackServer:
             responder: what the model says.
             faults: what goes wrong, whatever the load.
             capacity: requests under way at a time; one more is refused with 429, by the clock.
+            port: to listen at; 0 takes any that is free.
         """
         self._responder = responder
         self._capacity = capacity
@@ -85,7 +87,7 @@ class LoopbackServer:
         """What the responder raised, in order."""
         self.stopping = threading.Event()
         """Set when the server stops; ends what hangs."""
-        self._http = _HTTPServer(self)
+        self._http = _HTTPServer(self, port)
         self._thread = threading.Thread(
             target=self._http.serve_forever, args=(0.02,), name="loopback", daemon=True
         )
@@ -151,9 +153,9 @@ class _HTTPServer(ThreadingHTTPServer):
     block_on_close = False
     request_queue_size = 128
 
-    def __init__(self, loopback: LoopbackServer) -> None:
+    def __init__(self, loopback: LoopbackServer, port: int) -> None:
         self._connections: set[socket.socket] = set()
-        super().__init__(("127.0.0.1", 0), partial(_Handler, loopback))
+        super().__init__(("127.0.0.1", port), partial(_Handler, loopback))
 
     def server_bind(self) -> None:
         # Without HTTPServer's look-up of the host's name, which can take seconds offline.

@@ -13,7 +13,7 @@ LIMIT_S = 5.0
 """A server that takes the connection and is busy for longer is there."""
 
 
-async def reach(model: str, address: str) -> None:
+async def reach(model: str, address: str, flag: str = "--base-url") -> None:
     """Ask for the list of models, which costs nothing.
 
     What answers in JSON, or asks for a key, is taken for an API, whatever it says: some have no
@@ -22,6 +22,7 @@ async def reach(model: str, address: str) -> None:
     Args:
         model: ``PROVIDER/MODEL``.
         address: its ``--base-url``.
+        flag: gives the address.
 
     Raises:
         ModelFault: nothing answers there, or something that is not an API; with the cause.
@@ -34,8 +35,7 @@ async def reach(model: str, address: str) -> None:
         return
     except httpx.HTTPError as error:
         raise ModelFault(
-            f"no server answers at {address}: {_cause(error)}"
-            "\n  fix: start it, or give its --base-url",
+            f"no server answers at {address}: {_cause(error)}\n  fix: start it, or give its {flag}",
             fatal=True,
         ) from error
     kind = answer.headers.get("content-type", "no content type")
@@ -45,7 +45,7 @@ async def reach(model: str, address: str) -> None:
         raise ModelFault(
             f"what answers at {address} is not an OpenAI API: "
             f"{url} gave {answer.status_code} ({kind})"
-            "\n  fix: give the --base-url of one; most end in /v1",
+            f"\n  fix: give the {flag} of one; most end in /v1",
             fatal=True,
         )
 

@@ -1,1 +1,1 @@
-"""Made items before people: a page on loopback, or the terminal; verdicts go to the folder."""
+"""Made data before people, on a page or a terminal: they answer first, then judge."""

@@ -1,36 +1,40 @@
 """The page for one reviewer, served on this machine's loopback to whoever has its address.
 
 The address has a token that nobody can guess, so that neither another user of this machine nor a
-page of another origin can read items or give a verdict. The server knows what its own reviewer
-said and sends nothing of anybody else.
+page of another origin can read items or give a verdict. The server knows its own reviewer's words
+and sends nobody else's; what is revealed after an answer does not leave it before.
 """
 
 from __future__ import annotations
 
 import hmac
-import json
 import secrets
 import socketserver
-import sys
 import threading
-from collections.abc import Callable
-from functools import partial
-from html import escape
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Any, Self
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, Self
+from urllib.parse import parse_qsl, quote
+from wsgiref.simple_server import WSGIRequestHandler, WSGIServer, make_server
 
-from toolhop_agents.construct.reviews import Material, ReviewError
-from toolhop_agents.report.parts import asset, hash_source, one_line, scoped
+from toolhop_agents.construct.reviews import ReviewError
+from toolhop_agents.review.page import POLICY, page
 from toolhop_agents.review.session import ReviewSession
-from toolhop_agents.review.shown import item_shown, listed, word
-from toolhop_sandbox.outcome import JSON
+from toolhop_sandbox.errors import SandboxError
 from toolhop_tools.construct.reviews import Ruling
 
-SCRIPTS = ("dom.js", "text.js", "colours.js")
-"""Of the report; then comes the page's own."""
-PACKAGE = "toolhop_agents.review"
+if TYPE_CHECKING:
+    from wsgiref.types import StartResponse, WSGIEnvironment
+
 MOST_BYTES = 64 * 1024
-"""Of a verdict's request."""
+"""Of a request's body."""
+POSTS = ("call", "answer", "verdict")
+HEADERS = (
+    ("Content-Type", "text/html; charset=utf-8"),
+    ("Content-Security-Policy", POLICY),
+    ("Cache-Control", "no-store"),
+    ("X-Content-Type-Options", "nosniff"),
+    ("Referrer-Policy", "no-referrer"),
+)
 
 
 class ReviewServer:
@@ -47,8 +51,8 @@ class ReviewServer:
 
         Args:
             session: the reviewer's.
-            port: of 127.0.0.1; a free one where 0.
-            on_verdict: is called after each verdict, in the server's thread.
+            port: on 127.0.0.1; 0 for a free one.
+            on_verdict: called after each verdict, in a thread of the server's.
 
         Raises:
             OSError: the port cannot be had.
@@ -56,22 +60,11 @@ class ReviewServer:
         self.session = session
         self.token = secrets.token_urlsafe(18)
         self.on_verdict = on_verdict
-        self.lock = threading.Lock()
-        self.page, self.policy = page_of(session.material)
-        self._http = _HTTPServer(self, port)
-        self._thread = threading.Thread(
-            target=self._http.serve_forever, args=(0.05,), name="review", daemon=True
-        )
-
-    @property
-    def port(self) -> int:
-        """Of 127.0.0.1."""
-        return self._http.server_port
-
-    @property
-    def address(self) -> str:
-        """What is opened in a browser."""
-        return f"http://127.0.0.1:{self.port}/{self.token}/"
+        self._lock = threading.Lock()
+        self._http = make_server("127.0.0.1", port, self._app, _Server, _Handler)
+        self._hosts = {f"{name}:{self._http.server_port}" for name in ("127.0.0.1", "localhost")}
+        self.address = f"http://127.0.0.1:{self._http.server_port}/{self.token}/"
+        self._thread = threading.Thread(target=self._http.serve_forever, args=(0.05,), daemon=True)
 
     def __enter__(self) -> Self:
         self._thread.start()
@@ -82,150 +75,83 @@ class ReviewServer:
         self._http.server_close()
         self._thread.join()
 
-    def state(self) -> dict[str, JSON]:
-        """What the page begins with."""
-        session = self.session
-        return {
-            "folder": session.material.folder.name,
-            "reviewer": session.reviewer,
-            "settling": session.settles,
-            "items": listed(session.material, session.said),
-            "queue": [item.id for item in session.items],
-        }
+    def _app(self, environ: WSGIEnvironment, start_response: StartResponse) -> list[bytes]:
+        with self._lock:
+            status, text, item = self._reply(environ)
+        query = f"?item={quote(item)}" if item else ""
+        moved = [("Location", f"/{self.token}/{query}")] if status.startswith("303") else []
+        body = text.encode("utf-8", "replace")
+        start_response(status, [*HEADERS, ("Content-Length", str(len(body))), *moved])
+        return [body]
+
+    def _reply(self, environ: WSGIEnvironment) -> tuple[str, str, str]:
+        """Status, page, and the item to go on with."""
+        _, token, *rest = [*environ["PATH_INFO"].split("/", 2), ""][:3]
+        is_known = hmac.compare_digest(token.encode(), self.token.encode())
+        wanted = POSTS if environ["REQUEST_METHOD"] == "POST" else ("",)
+        if not is_known or environ.get("HTTP_HOST") not in self._hosts or rest[0] not in wanted:
+            nothing = "there is nothing here: open the address as it was printed"
+            return "404 Not Found", nothing, ""
+        size = environ.get("CONTENT_LENGTH") or "0"
+        if not (size.isdecimal() and len(size) < 10 and int(size) <= MOST_BYTES):
+            return "413 Content Too Large", f"at most {MOST_BYTES} bytes", ""
+        body = environ["wsgi.input"].read(int(size)).decode("utf-8", "replace")
+        form = dict(parse_qsl(body or environ["QUERY_STRING"], keep_blank_values=True))
+        item, problem, status = form.get("item", ""), "", "200 OK"
+        if not rest[0]:
+            return status, self._page(item), item
+        try:
+            return "303 See Other", "", self.do(rest[0], form)
+        except (ReviewError, SandboxError) as error:
+            status, problem = "500 Internal Server Error", f"Not kept: {error}"
+        except KeyError as error:
+            status, problem = "400 Bad Request", f"the form lacks {error}"
+        except ValueError as error:
+            status, problem = "400 Bad Request", str(error)
+        return status, self._page(item, problem), item
+
+    def _page(self, item: str, problem: str = "") -> str:
+        if item not in self.session.cases:
+            item = self.session.left[0].id if self.session.left else ""
+        return page(self.session, item or None, problem)
+
+    def do(self, path: str, form: Mapping[str, str]) -> str:
+        """Do what a form asks for; the item to go on with, empty for the next one that waits.
+
+        Raises:
+            KeyError, ValueError: the form lacks a field, or cannot be met; says why.
+            ReviewError, SandboxError: it failed here.
+        """
+        session, item = self.session, form["item"]
+        if path == "verdict":
+            session.say(item, Ruling(form["ruling"]), form["reason"])
+            self.on_verdict()
+            return ""
+        if path == "call" and "forget" in form:
+            session.bench.forget(session.case(item).item)
+        elif path == "call":
+            session.bench.call(session.case(item).item, form["tool"], form["arguments"])
+        elif "none" not in form and not form["answer"].strip():
+            raise ValueError("write an answer, or press No answer")
+        else:
+            session.derive(item, "" if "none" in form else form["answer"])
+        return item
 
 
-def page_of(material: Material) -> tuple[bytes, str]:
-    """The page without any item, and its content security policy."""
-    script, theme = scoped(SCRIPTS, asset("review.js", PACKAGE)), asset("theme.js")
-    policy = "; ".join(
-        (
-            "default-src 'none'",
-            f"script-src {hash_source(theme)} {hash_source(script)}",
-            "style-src 'unsafe-inline'",
-            "connect-src 'self'",
-            "img-src data:",
-            "base-uri 'none'",
-            "form-action 'none'",
-            "frame-ancestors 'none'",
-            "require-trusted-types-for 'script'",
-            "trusted-types 'none'",
-        )
-    )
-    page = asset("review.html", PACKAGE)
-    for mark, text in (
-        ("title", escape(one_line(f"Review of {material.folder.name}"))),
-        ("style", asset("style.css") + asset("review.css", PACKAGE)),
-        ("theme", theme),
-        ("script", script),
-    ):
-        page = page.replace(f"<!--{mark}-->", text)
-    return page.encode(), policy
-
-
-class _HTTPServer(ThreadingHTTPServer):
+class _Server(socketserver.ThreadingMixIn, WSGIServer):
+    # A browser keeps connections open on which it asks for nothing.
     daemon_threads = True
     block_on_close = False
-
-    def __init__(self, review: ReviewServer, port: int) -> None:
-        super().__init__(("127.0.0.1", port), partial(_Handler, review))
 
     def server_bind(self) -> None:
         # Without HTTPServer's look-up of the host's name, which can take seconds offline.
         socketserver.TCPServer.server_bind(self)
         self.server_name, self.server_port = "127.0.0.1", int(self.server_address[1])
-
-    def handle_error(self, request: Any, client_address: Any) -> None:  # noqa: ANN401 - socketserver types it so
-        # A browser that closes a connection is no news.
-        if not isinstance(sys.exception(), ConnectionError | TimeoutError):
-            super().handle_error(request, client_address)
+        self.setup_environ()
 
 
-class _Handler(BaseHTTPRequestHandler):
-    protocol_version = "HTTP/1.1"
+class _Handler(WSGIRequestHandler):
     timeout = 30
-    wbufsize = -1  # head and body leave together
 
-    def __init__(self, review: ReviewServer, *rest: Any) -> None:  # noqa: ANN401 - socketserver types it so
-        self._review = review
-        super().__init__(*rest)
-
-    def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - BaseHTTPRequestHandler names it so
-        """Nothing: stderr belongs to the program."""
-
-    def _path(self) -> str | None:
-        """What follows the token; None where the request is not the reviewer's."""
-        hosts = {f"127.0.0.1:{self._review.port}", f"localhost:{self._review.port}"}
-        _, token, *rest = [*self.path.partition("?")[0].split("/", 2), ""][:3]
-        known = hmac.compare_digest(token.encode(), self._review.token.encode())
-        if not known or self.headers.get("Host") not in hosts:
-            self._send(404, {"error": "there is nothing here: open the address as it was printed"})
-            return None
-        return rest[0]
-
-    def do_GET(self) -> None:
-        """The page, the list of items, or one item by its id."""
-        path = self._path()
-        if path is None:
-            return
-        session = self._review.session
-        if path == "":
-            self._send_raw(200, self._review.page, "text/html; charset=utf-8")
-        elif path == "state":
-            with self._review.lock:
-                self._send(200, self._review.state())
-        elif path.startswith("item/") and path[5:].isdecimal() and len(path) < 15:
-            at = int(path[5:])
-            if at < len(session.material.items):
-                self._send(200, item_shown(session.material, session.material.items[at]))
-            else:
-                self._send(404, {"error": f"there is no item {at}"})
-        else:
-            self._send(404, {"error": "no such address"})
-
-    def do_POST(self) -> None:
-        """Take a verdict; it is on the disk before it is answered."""
-        size = self.headers.get("Content-Length") or "0"
-        if not (size.isascii() and size.isdecimal() and len(size) < 10 and int(size) <= MOST_BYTES):
-            self.close_connection = True
-            self._send(413, {"error": f"a verdict has a stated length, {MOST_BYTES} bytes at most"})
-            return
-        raw = self.rfile.read(int(size))
-        path = self._path()
-        if path is None:
-            return
-        if path != "verdict":
-            self._send(404, {"error": "no such address"})
-            return
-        try:
-            row = json.loads(raw)
-            given = str(row["item"]), Ruling(row["ruling"]), str(row.get("reason", ""))
-        except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
-            self._send(400, {"error": "no verdict: item, ruling and reason are wanted"})
-            return
-        try:
-            with self._review.lock:
-                found = self._review.session.say(*given)
-        except ValueError as error:
-            self._send(400, {"error": str(error)})
-        except ReviewError as error:
-            self._send(500, {"error": str(error)})
-        else:
-            self._send(200, word(found))
-            self._review.on_verdict()
-
-    def _send(self, status: int, body: JSON) -> None:
-        self._send_raw(status, json.dumps(body).encode(), "application/json")
-
-    def _send_raw(self, status: int, body: bytes, kind: str) -> None:
-        self.send_response(status)
-        for name, value in (
-            ("Content-Type", kind),
-            ("Content-Length", str(len(body))),
-            ("Content-Security-Policy", self._review.policy),
-            ("Cache-Control", "no-store"),
-            ("X-Content-Type-Options", "nosniff"),
-            ("Referrer-Policy", "no-referrer"),
-        ):
-            self.send_header(name, value)
-        self.end_headers()
-        self.wfile.write(body)
+    def log_message(self, format: str, *args: Any) -> None:  # noqa: A002, ANN401 - BaseHTTPRequestHandler names it so
+        """Log nothing: stderr belongs to the program."""

@@ -1,13 +1,15 @@
-"""One reviewer before a folder's items: which are shown, and what was said of each."""
+"""One reviewer before the cases: which are shown, what is revealed, and what was said of each."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from typing import Any
 
-from toolhop_agents.construct.reviews import Material, add
-from toolhop_tools.construct.reviews import Review, Ruling, is_disputed
+from toolhop_agents.construct.reviews import MOST_TEXT, Material, add
+from toolhop_agents.review.bench import Bench
+from toolhop_agents.review.case import Case, cases
+from toolhop_tools.construct.reviews import Review, Ruling, is_disputed, sample
 from toolhop_tools.errors import BadChoice
-from toolhop_tools.model import Item
 
 
 @dataclass
@@ -17,19 +19,27 @@ class ReviewSession:
     material: Material
     reviewer: str
     settles: bool
-    items: tuple[Item, ...]
-    """Those to go through."""
+    cases: dict[str, Case]
+    """Those to go through, by `Case.id`, in their order."""
+    bench: Bench
+    drawn: tuple[int, int] | None = None
+    """Size and seed of the random sample that they are."""
     said: dict[str, Review] = field(default_factory=dict)
-    """The reviewer's own last words, skipped items included."""
+    """The reviewer's own last reviews by `Case.id`, skipped items included."""
 
     @classmethod
-    def open(cls, material: Material, reviewer: str, *, settles: bool) -> ReviewSession:
+    def open(
+        cls, material: Material, reviewer: str, bench: Bench, *, settles: bool = False,
+        drawn: tuple[int, int] | None = None,
+    ) -> ReviewSession:  # fmt: skip
         """Go on where the reviewer stopped.
 
         Args:
             material: what there is to review.
             reviewer: the name, as `reviews.checked` has it.
-            settles: whether only items are shown that others judge differently, to settle them.
+            bench: runs the reviewer's calls.
+            settles: whether only disputed items are shown, to settle them.
+            drawn: size and seed of a random sample; all items where None.
 
         Raises:
             BadChoice: there is nothing to settle, or the reviewer judged such items before.
@@ -37,44 +47,85 @@ class ReviewSession:
         """
         words = material.standing()
         own = {item: of[reviewer] for item, of in words.items() if reviewer in of}
-        other = sorted(item for item, one in own.items() if one.settles is not settles)
+        other = sorted(item for item, review in own.items() if review.settles is not settles)
         if other:
             both = "settles" if not settles else "has judged"
             raise BadChoice(
                 f"--reviewer {reviewer} {both} {other[0]}, and cannot do both",
-                fix="who settles is a person who has judged no item of the folder",
+                fix="have a person settle who has judged no item",
             )
-        items = material.items
+        known = {case.item.id: case for case in cases(material)}
         if settles:
-            items = tuple(item for item in items if is_disputed(words[item.id]))
-            if not items:
+            known = {name: case for name, case in known.items() if is_disputed(words[name])}
+            if not known:
                 raise BadChoice(
                     f"no two reviewers of {material.folder} judge an item differently",
                     fix="leave --settle out",
                 )
-        return cls(material, reviewer, settles, items, own)
+        if drawn is not None:
+            known = {name: known[name] for name in sample(material.digests, *drawn)}
+        said = {case.id: own[name] for name, case in known.items() if name in own}
+        shown = {case.id: case for case in known.values()}
+        return cls(material, reviewer, settles, shown, bench, drawn, said)
 
     @property
-    def left(self) -> list[Item]:
-        """Items that wait for a word: those never shown, then the skipped ones."""
-        new = [item for item in self.items if item.id not in self.said]
-        return new + [item for item in self.items if self._skipped(item)]
+    def left(self) -> list[Case]:
+        """Cases without a verdict: answered ones, then those never shown, then the skipped ones."""
+        waiting = [case for case in self.cases.values() if not self.is_judged(case.id)]
+        return sorted(waiting, key=lambda of: (not self.is_revealed(of.id), of.id in self.said))
 
-    def _skipped(self, item: Item) -> bool:
-        return item.id in self.said and self.said[item.id].ruling is Ruling.SKIP
+    def is_judged(self, item: str) -> bool:
+        """Whether the reviewer has accepted or rejected it."""
+        return item in self.said and self.said[item].judges
+
+    def is_revealed(self, item: str) -> bool:
+        """Whether the reviewer has answered, so that the gold is shown."""
+        return item in self.said and (self.said[item].derived is not None or self.is_judged(item))
+
+    def case(self, item: str) -> Case:
+        """The case of an id.
+
+        Raises:
+            ValueError: there is no such item here.
+        """
+        if item not in self.cases:
+            raise ValueError(f"there is no item {item!r} to judge here")
+        return self.cases[item]
+
+    def derive(self, item: str, answer: str) -> Review:
+        """Keep the reviewer's own answer, and reveal the gold. The first answer stays.
+
+        Raises:
+            ValueError: there is no such item here, or the answer has another form.
+            ReviewError: it cannot be kept.
+        """
+        case = self.case(item)
+        if self.is_revealed(item):
+            return self.said[item]
+        text, agreed = case.derived(answer.strip(), self.bench.trace(case.item))
+        return self._keep(case, Ruling.SKIP, derived=text[:MOST_TEXT], agreed=agreed)
 
     def say(self, item: str, ruling: Ruling, reason: str) -> Review:
         """Keep a verdict.
 
         Raises:
-            ValueError: there is no such item here, or a rejection has no reason.
+            ValueError: there is no such item here, the reviewer has not answered yet, or a
+                rejection has no reason.
             ReviewError: it cannot be kept.
         """
-        found = next((one for one in self.items if one.id == item), None)
-        if found is None:
-            raise ValueError(f"there is no item {item!r} to judge here")
+        case = self.case(item)
+        if ruling is not Ruling.SKIP and not self.is_revealed(item):
+            raise ValueError("give an answer of your own first")
         if ruling is Ruling.REJECT and not reason.strip():
             raise ValueError("a rejection needs a reason")
-        review = Review(self.reviewer, found.id, found.digest, ruling, reason, self.settles)
-        self.said[item] = add(self.material.folder, review)
-        return self.said[item]
+        return self._keep(case, ruling, reason)
+
+    def _keep(self, case: Case, ruling: Ruling, reason: str = "", **answer: Any) -> Review:  # noqa: ANN401 -- fields of a review
+        """Write a review; an answer, or a sample that it was drawn in, stays from the last one."""
+        own = Review(self.reviewer, case.item.id, case.digest, ruling, settles=self.settles)
+        before = self.said.get(case.id, own)
+        review = replace(before, ruling=ruling, reason=reason, **answer)
+        self.said[case.id] = add(
+            self.material.folder, replace(review, drawn=self.drawn or before.drawn)
+        )
+        return self.said[case.id]

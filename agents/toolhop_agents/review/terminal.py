@@ -1,90 +1,110 @@
-"""Reviewing without a browser: an item on the terminal, a letter for the verdict."""
+"""Reviewing without a browser: one case at a time, an answer, then a letter for the verdict."""
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Callable, Iterable
+from typing import TypeAlias
 
 import click
 from rich.console import Console
+from rich.syntax import Syntax
 
-from toolhop_agents.data_view import item_page
+from toolhop_agents.card.page import Code, Section, Table
+from toolhop_agents.review.case import Case
 from toolhop_agents.review.session import ReviewSession
-from toolhop_agents.terminal import plain
+from toolhop_agents.stacked import StackedTable
+from toolhop_agents.terminal import plain, visible
+from toolhop_sandbox.errors import SandboxError
 from toolhop_tools.construct.reviews import Ruling
-from toolhop_tools.model import Item
 
+Ask: TypeAlias = Callable[[str], str]
 KEYS = {"a": Ruling.ACCEPT, "r": Ruling.REJECT, "s": Ruling.SKIP}
-ASKS = "accept (a), reject (r), skip (s), code (c), quit (q)"
+ANSWER = "answer; or: call TOOL {...}, start over, none, skip, quit"
+VERDICT = "accept (a), reject (r), skip (s), code (c), quit (q)"
 
 
-def review(session: ReviewSession, console: Console, ask: Callable[[str], str]) -> None:
-    """Go through the items that wait, until all are judged, or the reviewer stops.
+def review(session: ReviewSession, console: Console, ask: Ask) -> None:
+    """Go through the cases that wait, until all are judged or the reviewer stops.
 
     Args:
         session: the reviewer's.
-        console: where items are shown.
+        console: where cases are shown.
         ask: shows a text and gives the line that was typed; raises `click.Abort` at its end.
 
     Raises:
-        ReviewError: a verdict cannot be kept.
+        ReviewError: an answer or a verdict cannot be kept.
     """
     queue = session.left
-    for number, item in enumerate(queue, 1):
+    for number, case in enumerate(queue, 1):
         console.rule(f"{number} of {len(queue)}", align="right")
-        _show(session, item, console, code=False)
-        if not _judged(session, item, console, ask):
-            return
+        console.print(plain(case.item.question, "bold"))
+        show(console, case.shown)
+        if session.is_revealed(case.id):
+            show(console, case.revealed)
+        else:
+            console.print(plain(case.asks))
+        done = False
+        while not done:
+            step = _ruled if session.is_revealed(case.id) else _skipped
+            try:
+                done = step(session, case, console, ask)
+            except (ValueError, SandboxError) as error:
+                console.print(plain(str(error)))
+            except click.Abort:
+                return
 
 
-def _judged(
-    session: ReviewSession, item: Item, console: Console, ask: Callable[[str], str]
-) -> bool:
-    """Whether the reviewer goes on."""
-    while True:
-        try:
-            given = ask(ASKS).strip().lower()
-        except click.Abort:
-            return False
-        if given == "q":
-            return False
-        if given == "c":
-            _show(session, item, console, code=True)
-            continue
-        ruling = KEYS.get(given)
-        if ruling is None:
-            console.print(plain(f"{given!r} is none of a, r, s, c, q"))
-            continue
-        try:
-            reason = ask("reason") if ruling is Ruling.REJECT else ""
-            session.say(item.id, ruling, reason)
-        except click.Abort:
-            return False
-        except ValueError as error:
-            console.print(plain(str(error)))
-            continue
+def _skipped(session: ReviewSession, case: Case, console: Console, ask: Ask) -> bool:
+    """Take a call of a tool, or an answer that reveals the gold; whether the case was skipped."""
+    typed = ask(ANSWER).strip()
+    word, _, rest = typed.partition(" ")
+    if typed == "quit":
+        raise click.Abort
+    if typed == "skip":
+        session.say(case.id, Ruling.SKIP, "")
         return True
+    if typed == "start over":
+        session.bench.forget(case.item)
+    elif word == "call":
+        tool, _, arguments = rest.strip().partition(" ")
+        console.print(plain(session.bench.call(case.item, tool, arguments or "{}")))
+    elif typed:
+        own = session.derive(case.id, "" if typed == "none" else typed)
+        console.print(plain(f"your answer {'is' if own.agreed else 'is not'} the gold"))
+        show(console, case.revealed)
+    return False
 
 
-def _show(session: ReviewSession, item: Item, console: Console, *, code: bool) -> None:
-    for part in item_page(item, code=code):
-        console.print(part)
-    material = session.material
-    book, certificate = material.books[item.id], material.certificates.get(item.id)
-    console.print()
-    for number, proof in enumerate(certificate.hops if certificate else (), 1):
-        console.print(plain(f"hop {number} gives {proof.result}"))
-    for one in book["criteria"]:
-        holds = "holds" if one["holds"] else "FAILS"
-        figure = json.dumps(one["figure"], ensure_ascii=False)
-        console.print(plain(f"{one['criterion']:<18} {holds}  {figure}"))
-    for step in book["steps"]:
-        console.print(plain(_step(step)))
+def _ruled(session: ReviewSession, case: Case, console: Console, ask: Ask) -> bool:
+    """Take a verdict on a case whose gold is shown; whether there was one."""
+    typed = ask(VERDICT).strip().lower()
+    if typed == "q":
+        raise click.Abort
+    if typed == "c":
+        show(console, [*case.shown, *case.revealed], folded=True)
+        return False
+    if typed not in KEYS:
+        raise ValueError(f"{typed!r} is none of a, r, s, c, q")
+    session.say(case.id, KEYS[typed], ask("reason") if typed == "r" else "")
+    return True
 
 
-def _step(step: Mapping[str, Any]) -> str:
-    place = f"{step['stage']} of hop {step['hop']}" if step["hop"] else str(step["stage"])
-    spoke = ", ".join(step["checks"])
-    text = f"{place}: replies {step['replies']}"
-    return f"{text}; checks that spoke against it: {spoke}" if spoke else text
+def show(console: Console, sections: Iterable[Section], *, folded: bool = False) -> None:
+    """Print sections; code that pages fold only with `folded`."""
+    for section in sections:
+        console.print()
+        console.print(plain(section.title, "bold"))
+        for part in section.parts:
+            match part:
+                case Table(head, rows):
+                    table = StackedTable(head[0], framed=False)
+                    for name in head[1:]:
+                        table.add_column(name, prose=True)
+                    for row in rows:
+                        table.add_row(*map(plain, row))
+                    console.print(table)
+                case Code(text, title):
+                    if folded or not title:
+                        console.print(Syntax(visible(text), "python", word_wrap=True))
+                case str():
+                    console.print(plain(part))

@@ -7,6 +7,13 @@ from dataclasses import replace
 from pathlib import Path
 
 from toolhop_env.attempt import Attempt
+from toolhop_tools.blind.claims import Claim, item_claims, selection
+from toolhop_tools.blind.file import (
+    ItemReading,
+    Readings,
+    certificate_digest,
+    path_beside,
+)
 from toolhop_tools.certify.file import CertificateError, default_path
 from toolhop_tools.certify.model import Certificate, HopVerdict
 from toolhop_tools.certify.use import is_proven, of_items, proven_only, with_certificates
@@ -15,24 +22,51 @@ from toolhop_tools.model import Item
 
 
 def chosen(
-    items: Sequence[Item], data_name: str, certificates: Path | None, *, only: bool
+    items: Sequence[Item], data_name: str, certificates: Path | None, claim: Claim | None
 ) -> tuple[Item, ...]:
-    """The items to play: as they are, or with certified gold calls, or those that are proven.
+    """The items to play: as they are, or with certified gold calls, or those of a claim.
 
     Args:
         items: as chosen from the data.
         data_name: names the file of certificates where none is given.
-        certificates: the file; None for none, or for the usual one where `only` asks for one.
-        only: leave out what is not proven.
+        certificates: the file; None for none, or for the usual one where a claim asks for one.
+        claim: what has to be shown of an item; None plays all.
 
     Raises:
-        CertificateError: certificates cannot be read or are stale, or nothing is proven.
+        CertificateError: certificates cannot be read or are stale, or no item is of the claim.
+        ReadingsError: the readings beside them cannot be read.
     """
-    if certificates is None and not only:
+    if certificates is None and claim is None:
         return tuple(items)
     path = certificates or default_path(data_name)
-    found = with_certificates(items, path)
-    return proven_only(found, path) if only else found
+    golden = with_certificates(items, path)
+    if claim is None:
+        return golden
+    if claim is Claim.DETERMINED:
+        return proven_only(golden, path)
+    held = of_items(items, path)
+    readings = Readings(path_beside(path))
+    shown = tuple(
+        item
+        for item in golden
+        if item.id in held and claim in item_claims(held[item.id], current(readings, held[item.id]))
+    )
+    if not shown:
+        option = " --readers MODEL" if claim is Claim.READ else ""
+        raise CertificateError(
+            f"none of the {counted(len(items), 'chosen item')} is {claim} by {path}\n"
+            f"  fix: run `toolhop certify DATA{option} --out {path}`, or leave out "
+            f"--certified-only {claim}"
+        )
+    return shown
+
+
+def current(readings: Readings, certificate: Certificate) -> ItemReading | None:
+    """The reading of a certified item, if it is of this item and this certificate."""
+    reading = readings.by_item.get(certificate.item)
+    if reading is None or reading.stale(certificate.digest, certificate_digest(certificate)):
+        return None
+    return reading
 
 
 def certificates_of(items: Sequence[Item], path: Path) -> dict[str, Certificate]:
@@ -49,6 +83,21 @@ def certificates_of(items: Sequence[Item], path: Path) -> dict[str, Certificate]
             f"  fix: run `toolhop certify DATA --out {path}`, or choose other items"
         )
     return found
+
+
+def selected(items: Sequence[Item], of: Sequence[Item], claim: Claim | None) -> str:
+    """How the items that a run's certificates select differ from all; empty if all are selected.
+
+    Args:
+        items: that are played.
+        of: the data set they were chosen from.
+        claim: what they were chosen by; None if certificates only mark the proven ones.
+    """
+    if claim is None:
+        of, items = items, [item for item in items if is_proven(item)]
+    if not 0 < len(items) < len(of):
+        return ""
+    return f"Selected ({claim or Claim.DETERMINED}): {selection(items, of)}."
 
 
 def marked(judged: Iterable[Attempt], items: Iterable[Item]) -> Iterator[Attempt]:

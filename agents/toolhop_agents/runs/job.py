@@ -115,7 +115,7 @@ def prepare(settings: RunSettings) -> Job:
         _check_answers(settings, answers, items)
     _check_planned(settings, binding, items)
     _check_bodies(items, settings)
-    items = chosen(items, data.name, settings.certificates, only=settings.certified_only)
+    items = chosen(items, data.name, settings.certificates, settings.certified_only)
     shown = Perturbation.parse(settings.perturbation)
     items = perturbed(items, shown, pool=data, seed=settings.seed)
     for mode in settings.modes:

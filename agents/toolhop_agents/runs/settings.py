@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
 from toolhop_agents.models.gguf import CHATML, CONTEXT, read_chat_template
 from toolhop_agents.runs.ledger import RunLimits
@@ -25,6 +25,7 @@ from toolhop_sandbox.base import Limits, Policy
 from toolhop_sandbox.choose import Kind
 from toolhop_sandbox.docker.engine import Transport
 from toolhop_sandbox.outcome import JSON
+from toolhop_tools.blind.claims import Claim, claim_named
 from toolhop_tools.perturb.perturbation import Perturbation
 from toolhop_tools.scenarios.label import Scenario, scenarios_of
 
@@ -68,6 +69,8 @@ class Flag:
     """What is taken where nothing is given, as text; the field's default where None."""
     parse: Callable[[str], object] | None = None
     """From the text to the value; raises ValueError where it is none."""
+    alone: str | None = None
+    """The value of a flag that is given without one; None if it needs one."""
 
 
 def modes_of(text: str) -> tuple[str, ...]:
@@ -378,7 +381,17 @@ class RunSettings(BaseModel):
         Flag("Send OpenTelemetry spans; content adds what is said, called and answered."),
     ] = "off"
     skip_broken: Annotated[bool, Flag("Leave out items that cannot be used.")] = False
-    certified_only: Annotated[bool, Flag("Only items that `toolhop certify` proved.")] = False
+    certified_only: Annotated[
+        Claim | None,
+        BeforeValidator(lambda given: claim_named(str(given)) if given is not None else None),
+        Flag(
+            "Only items of which `toolhop certify` shows this: executed, determined (proven), or "
+            "read by blind readers.",
+            metavar="[CLAIM]",
+            parse=claim_named,
+            alone=Claim.DETERMINED.value,
+        ),
+    ] = None
     certificates: Annotated[
         Path | None,
         Flag(

@@ -26,11 +26,15 @@ class StoreError(Exception):
 
 
 @contextmanager
-def held(folder: Path) -> Iterator[None]:
-    """Be the one process that plays in `folder`, until the context is left or the process ends.
+def held(folder: Path, doing: str = "played") -> Iterator[None]:
+    """Be the one process that works in `folder`, until the context is left or the process ends.
+
+    Args:
+        folder: exists.
+        doing: what is done with it, for the message.
 
     Raises:
-        StoreError: another process plays there.
+        StoreError: another process works there.
     """
     path = folder / LOCK
     with reported(path):
@@ -38,7 +42,7 @@ def held(folder: Path) -> Iterator[None]:
     try:
         if not locked(descriptor):
             raise StoreError(
-                f"{folder} is being played by another process; wait for its end or stop it"
+                f"{folder} is being {doing} by another process; wait for its end or stop it"
             )
         yield
     finally:

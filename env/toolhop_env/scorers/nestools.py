@@ -7,6 +7,7 @@ that the code would stop at is left out, and counted by `official_raises`.
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 
 from toolhop_env import official as setup
 from toolhop_env.benchmark import Benchmark
@@ -16,10 +17,17 @@ from toolhop_env.questions import Answers
 from toolhop_env.score import Parts, Values
 from toolhop_env.scorers import nestools_counts as counting
 from toolhop_env.scorers import nestools_stub as stub
-from toolhop_env.scorers.nestools_counts import ERRORS, Count, Counts, NestedCall, OfficialRaises
-from toolhop_env.scorers.nestools_shape import depth, structure
+from toolhop_env.scorers.nestools_counts import (
+    ERRORS,
+    TOOL_ERRORS,
+    Count,
+    Counts,
+    NestedCall,
+    OfficialRaises,
+)
+from toolhop_env.scorers.nestools_shape import depth, labelled, structure
 from toolhop_env.scorers.nestools_stub import types_of
-from toolhop_env.scorers.nestools_values import calls_in
+from toolhop_env.scorers.nestools_values import Predicted, calls_in
 from toolhop_env.trace import Trace
 from toolhop_sandbox.outcome import JSON
 from toolhop_tools.model import Item
@@ -90,6 +98,12 @@ def _by_calls(trace: Trace) -> Values:
     return {**dict.fromkeys(_names()), **found, **empty}
 
 
+def calls_right(trace: Trace) -> bool:
+    """Whether a run by calls made the gold calls and no others, by the strict scorer."""
+    gold = trace.started.gold
+    return stub.counts(gold_calls(gold), gold_types(gold), trace).tree
+
+
 def score(trace: Trace, _: Answers) -> Values:
     """The values of `MEASURES`, from the trace alone.
 
@@ -103,6 +117,7 @@ def score(trace: Trace, _: Answers) -> Values:
     found: dict[str, Parts | None] = {
         **_values(STRICT, counting.strict(gold, predicted), valid=predicted is not None),
         "empty": (float(predicted == []), 1.0),
+        **_tool_errors(gold, predicted, trace),
     }
     if trace.final_text is None:
         return {**dict.fromkeys(_names()), **found}
@@ -118,6 +133,13 @@ def score(trace: Trace, _: Answers) -> Values:
         **{name: (float(errors[name]), float(wanted[name[:4]])) for name in ERRORS},
         "official_raises": (0.0, 1.0),
     }
+
+
+def _tool_errors(
+    gold: Sequence[NestedCall], predicted: Sequence[Predicted] | None, trace: Trace
+) -> Values:
+    of = counting.tool_errors(gold, predicted, trace.started.tools)
+    return {f"tool_error_{name}": parts for name, parts in of.items()}
 
 
 def _names() -> list[str]:
@@ -162,9 +184,9 @@ def given(trace: Trace) -> str | None:
 
 
 def facets(gold: JSON) -> dict[str, str]:
-    """The groups of the paper's figures: depth of nesting, and structure by its number."""
+    """The groups of the paper's figures: depth of nesting, and structure with its arrows."""
     calls = gold_calls(gold)
-    return {"depth": str(depth(calls)), "structure": structure(calls)}
+    return {"depth": str(depth(calls)), "structure": labelled(structure(calls))}
 
 
 def answer_text(gold: JSON) -> str:
@@ -224,6 +246,7 @@ MEASURES = (
         for name in ERRORS
         for what in ("reference" if name.startswith("nest") else "parameter",)
     ),
+    *(Measure(f"tool_error_{name}", says, in_tables=False) for name, says in TOOL_ERRORS.items()),
 )
 
 OFFICIAL_LISTS = "5 for each tool, the nearest by gte-large-en-v1.5"
@@ -272,7 +295,7 @@ and without conjunctions have no released code."""
 NESTOOLS = Benchmark(
     name="nestools",
     title="NesTools",
-    version="1",
+    version="2",
     modes=("base", "no-types", "no-conjunctions", "no-connectives", CALLS),
     measures=MEASURES,
     gold=gold_of,

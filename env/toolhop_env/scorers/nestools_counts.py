@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import itertools
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import TypeAlias
@@ -28,6 +28,15 @@ ERRORS = (
     *("para_error_omission", "para_error_redundancy", "para_error_transformation"),
 )
 """The official error counters; their option prints them as sums (paper section 5.5)."""
+
+TOOL_ERRORS = {
+    "selection": "Another tool on offer stands where a gold call is missing, by gold call.",
+    "omission": "A gold call is missing, and no other stands for it, by gold call.",
+    "redundancy": "A call of a tool on offer that replaces no gold call, by call.",
+    "hallucination": "A call of a tool that is not on offer, by call.",
+    "format": "The answer cannot be read as a list of calls.",
+}
+"""The five categories of tool errors (paper, section 5.5.1, which gives no counts)."""
 
 
 class OfficialRaises(Exception):
@@ -276,6 +285,35 @@ def match(
 def _parameters(call: Predicted) -> dict[str, object]:
     found = call["parameters"]
     return found if isinstance(found, dict) else {}
+
+
+def tool_errors(
+    gold: Sequence[NestedCall], predicted: Sequence[Predicted] | None, offered: Collection[str]
+) -> dict[str, tuple[float, float] | None]:
+    """An answer's parts in `TOOL_ERRORS`, of calls matched strictly; no call is in two of them.
+
+    Args:
+        gold: the gold calls.
+        predicted: the answer's calls; None where it cannot be read: then that is the one error.
+        offered: names of the tools on offer.
+    """
+    if predicted is None:
+        return {**dict.fromkeys(TOOL_ERRORS), "format": (1.0, 1.0)}
+    matching = Matching(gold, predicted)
+    match(nothing(gold, 0), matching, _same_call, _exact)
+    places = {*matching.matched.values()}
+    names = [str(call["api_name"]) for n, call in enumerate(predicted) if n not in places]
+    made_up = sum(name not in offered for name in names)
+    missing, spare = len(gold) - len(places), len(names) - made_up
+    swapped = min(missing, spare)
+    wanted, given = float(len(gold)), float(len(predicted))
+    return {
+        "selection": (float(swapped), wanted),
+        "omission": (float(missing - swapped), wanted),
+        "redundancy": (float(spare - swapped), given),
+        "hallucination": (float(made_up), given),
+        "format": (0.0, 1.0),
+    }
 
 
 def errors(

@@ -48,3 +48,14 @@ def structure(gold: Sequence[NestedCall]) -> str:
         found |= edges or {str(number)}
     known = STRUCTURES.get(frozenset(found))
     return OTHER if known is None else str(known)
+
+
+def labelled(number: str) -> str:
+    """A structure's number with its arrows, as the paper's figure 5 has them: ``9 (1→2)``."""
+    if number == OTHER:
+        return OTHER
+    parts = _PATTERNS[int(number)].split()
+    edges = [part.replace(">", "→") for part in parts if ">" in part]
+    joined = {call for part in parts if ">" in part for call in part.split(">")}
+    alone = [part for part in parts if ">" not in part and part not in joined]
+    return f"{number} ({', '.join([*edges, *alone])})"

@@ -87,6 +87,17 @@ def wilson(share: float, trials: int, *, confidence: float = 0.95) -> tuple[floa
     return max(0.0, (middle - spread) / scale), min(1.0, (middle + spread) / scale)
 
 
+def wilson_upper(count: int, trials: int, *, confidence: float = 0.95) -> float:
+    """Wilson's one-sided upper bound of a share: 0 of 60 bounds it by 4.3 % at 95 %.
+
+    Raises:
+        ValueError: no trials, or a count that is not of them.
+    """
+    if not 0 <= count <= trials or trials == 0:
+        raise ValueError(f"{count} of {trials}: give at least one trial, and a count among them")
+    return wilson(count / trials, trials, confidence=2 * confidence - 1)[1]
+
+
 def _accuracy(sums: Floats) -> Floats:
     """By row of cells the share on the diagonal."""
     table = _tables(sums)

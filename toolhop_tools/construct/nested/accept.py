@@ -1,4 +1,4 @@
-"""When a nested task is accepted, and what is a duplicate. Pure."""
+"""What a nested task has to hold, and what is a duplicate. Pure."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class NestCriterion(StrEnum):
     """What has to hold of a nested task."""
 
     CHECKED = "code-checked"
-    """Written as code, the checker has nothing to say of tools and calls."""
+    """Written as code: no check has anything against tools and calls."""
     FORM = "form"
     """Depth and width are those that were asked for, by our count and by the released code's."""
     EXECUTED = "executed"
@@ -27,19 +27,15 @@ class NestCriterion(StrEnum):
     """Each reference has a reason."""
     TEXT = "text"
     """The text says every value, no tool's name and no result."""
-    REBUILT = "rebuilt"
-    """Another model made the same calls from the text: each F1 is 1 by the strict scorer."""
+    READ = "read"
+    """Readers made the same calls from the text: each F1 is 1 by the strict scorer."""
     SCORED = "gold-scored"
     """The gold calls get 100 in every measure of both scorers."""
-    NO_DUPLICATE = "no-duplicate"
-    """No earlier task has its text or its calls; no eight words in a row are in a test set."""
 
 
 def judged_row(criterion: NestCriterion, figure: JSON, *, holds: bool = True) -> dict[str, JSON]:
     """A criterion's verdict, for the books."""
-    return {
-        "criterion": criterion.value, "holds": holds, "figure": figure, "version": VERSION,
-    }  # fmt: skip
+    return {"criterion": criterion.value, "holds": holds, "figure": figure, "version": VERSION}
 
 
 def duplicates(rows: Sequence[tuple[str, Mapping[str, Any]]], against: Against) -> dict[str, str]:
@@ -49,18 +45,44 @@ def duplicates(rows: Sequence[tuple[str, Mapping[str, Any]]], against: Against) 
         rows: ids with official rows.
         against: texts of test sets.
     """
-    found: dict[str, str] = {}
+    same: dict[str, str] = {}
     seen: dict[str, str] = {}
     for name, row in rows:
         nest = Nest.from_row(row)
-        item = Item(name, nest.task, "", (), "", "calls")
-        overlap = against.overlap(item)
-        calls = sorted(f"{one.api} {canonical(dict(one.parameters))}" for one in nest.calls)
-        keys = {"the text of": " ".join(words(nest.task)), "the calls of": canonical(calls)}
-        same = next((f"{how} {seen[how + key]}" for how, key in keys.items()
-                     if how + key in seen), "")  # fmt: skip
-        if overlap or same:
-            found[name] = f"like a test set: {overlap}" if overlap else same
+        calls = sorted(f"{call.api} {canonical(dict(call.parameters))}" for call in nest.calls)
+        keys = {f"the text of {' '.join(words(nest.task))}": "the text of",
+                f"the calls of {canonical(calls)}": "the calls of"}  # fmt: skip
+        before = [f"{how} {seen[key]}" for key, how in keys.items() if key in seen]
+        if overlap := against.overlap(Item(name, nest.task, "", (), "", "calls")):
+            before.insert(0, f"like a test set: {overlap}")
+        if before:
+            same[name] = before[0]
         else:
-            seen |= {how + key: name for how, key in keys.items()}
-    return found
+            seen |= dict.fromkeys(keys, name)
+    return same
+
+
+def for_review(row: Mapping[str, Any], provenance: Mapping[str, Any]) -> dict[str, JSON]:
+    """What a reviewer is to see: ``task`` and ``tools`` first; then ``calls``, each with its tool,
+    its arguments (responses in words) and, where it was run, its result.
+
+    Args:
+        row: the official row.
+        provenance: the task's row of ``provenance.jsonl``.
+    """
+    nest = Nest.from_row(row)
+    results = provenance.get("results", [])
+
+    def shown(value: JSON) -> JSON:
+        if isinstance(value, str) and value in nest.sources:
+            at, name = nest.sources[value]
+            return f"<{name} of call {at + 1}>"
+        return [shown(part) for part in value] if isinstance(value, list) else value
+
+    calls: list[JSON] = []
+    for at, call in enumerate(nest.calls):
+        given: dict[str, JSON] = {name: shown(value) for name, value in call.parameters.items()}
+        result = {"result": results[at]} if results else {}
+        calls.append({"tool": call.api, "arguments": given, **result})
+    tools: list[JSON] = [api.to_row() for api in nest.apis]
+    return {"task": nest.task, "tools": tools, "calls": calls}

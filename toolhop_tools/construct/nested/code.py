@@ -1,19 +1,21 @@
 """A nested task out of code that a model wrote: stubs, a `main` of assignments, the task below.
 
 The code is read by its syntax tree alone and never run. Everything that NesTools' own check
-rejects is rejected (unknown function, extra positional argument, missing required one, undefined
-variable, targets that are not the returns, subscript, attribute), and what it lets pass as well:
-types that differ over an edge, unknown keywords, other expressions, loose calls. Pure.
+rejects is rejected, and what it lets pass as well: types that differ over a reference, unknown
+keywords, other expressions, loose calls. ``prompts/example_*.txt`` show the form. Pure.
 """
 
 from __future__ import annotations
 
 import ast
-import io
+import builtins
+import copy
+import inspect
+import keyword
 import math
-import tokenize
+import re
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from toolhop_sandbox.outcome import JSON
@@ -23,29 +25,31 @@ from toolhop_tools.construct.nested.model import (
     MOST_CALLS,
     TAKEN,
     Api,
+    Field,
     Nest,
     is_of,
     numbered,
     taken,
 )
-from toolhop_tools.construct.nested.notes import Notes
-from toolhop_tools.construct.nested.stubs import CHECKS as STUBS
-from toolhop_tools.construct.nested.stubs import read_stubs
+from toolhop_tools.construct.replies import invisible
 from toolhop_tools.construct.stages import Findings, judged
-from toolhop_tools.construct.text import odd_sign
 from toolhop_tools.model import canonical
 
-CHAIN = (
-    *("main", "known-function", "arguments", "variables", "no-computing", "values"),
-    *("value-types", "edge-types", "all-tools-called", "same-call", "task-comment"),
+CHECKS = (
+    *("stubs", "names", "docstring", "signature", "duplicate-tool", "main", "known-function"),
+    *("arguments", "variables", "no-computing", "values", "value-types", "edge-types"),
+    *("all-tools-called", "same-call", "task-comment"),
 )
-"""Names of the checks that speak of `main`."""
-WHOLE = ("loose-call", "depth", "width")
+FORM = ("loose-call", "depth", "width")
+REQUIRED, OPTIONAL, RETURNS = "required parameters", "optional parameters", "returns"
+SECTIONS = (REQUIRED, OPTIONAL, RETURNS)
 UNKNOWN = "UNK"
 """What the format has for a value that a task does not say."""
-SHORTEST_TASK = 20
+SHORTEST_TASK, LONGEST_NAME = 20, 64
 MOST_CHARS, MOST_DEEP, MOST_BITS = 100_000, 40, 128
 """Characters of a reply, nodes within nodes, and bits of a number: what it takes to read it on."""
+_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
+_ENTRY = re.compile(r"([^\W\d]\w*)\s*\(([^()]*)\)\s*:(.*)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,124 +60,190 @@ class Wanted:
     width: int | None = None
 
 
+class Notes:
+    """Problems by check, each with its line."""
+
+    def __init__(self) -> None:
+        self._by_check: dict[str, list[str]] = {}
+
+    def add(self, check: str, line: int, text: str) -> None:
+        """Note a problem that a check has with a line."""
+        self._by_check.setdefault(check, []).append(f"Line {line}: {text}")
+
+    def findings(self, checks: tuple[str, ...]) -> Findings:
+        """The findings of these checks: those without a note hold."""
+        return sum((judged(check, self._by_check.get(check, ())) for check in checks), Findings())
+
+
 def parsed(source: str) -> ast.Module | str:
-    """The syntax tree, or what the compiler says; or why it is not read: it is too long or too
-    deep, or holds what no text of the format can.
+    """The syntax tree; or why there is none: a syntax error, or code too long, too deep, or with
+    signs that no text of the format can hold.
     """
     if len(source) > MOST_CHARS:
         return f"line 1: it has {len(source):,} characters; at most {MOST_CHARS:,} are read"
     try:
         with warnings.catch_warnings(action="ignore"):
             tree = ast.parse(source)
-        return _unreadable(tree) or tree
     except SyntaxError as error:
         return f"line {error.lineno or 1}: {error.msg}"
     except (ValueError, RecursionError, MemoryError) as error:
         return f"line 1: {type(error).__name__}: {error}"
-
-
-def _unreadable(tree: ast.Module) -> str:
-    """What would break whoever reads it on; empty where nothing does."""
     level: list[ast.AST] = [tree]
-    depth = 0
-    while level:
-        depth += 1
-        if depth > MOST_DEEP:
-            return f"line {_line(level[0])}: it is nested more than {MOST_DEEP} deep"
+    for _ in range(MOST_DEEP):
         for node in level:
-            line = _line(node)
             value = node.value if isinstance(node, ast.Constant) else None
+            line = getattr(node, "lineno", 1)
             if isinstance(value, int) and value.bit_length() > MOST_BITS:
                 return f"line {line}: a number has too many digits"
-            if isinstance(value, str) and (odd := odd_sign(value)):
+            if isinstance(value, str) and (odd := invisible(value)):
                 return f"line {line}: {odd}"
         level = [inner for node in level for inner in ast.iter_child_nodes(node)]
-    return ""
-
-
-def _line(node: ast.AST) -> int:
-    return node.lineno if isinstance(node, ast.expr | ast.stmt) else 1
+        if not level:
+            return tree
+    return f"line {getattr(level[0], 'lineno', 1)}: it is nested more than {MOST_DEEP} deep"
 
 
 def chain_findings(source: str, wanted: Wanted) -> tuple[Findings, Nest | None]:
-    """The checks of a reply, and the task where nothing speaks against it."""
+    """Check a reply.
+
+    Returns:
+        The findings, and the task where all checks hold.
+    """
     tree = parsed(source)
     if isinstance(tree, str):
         return judged("compiles", [f"The code does not compile: {tree}"]), None
     notes = Notes()
-    apis = read_stubs(tree, notes)
-    found = judged("compiles", ()) + notes.findings(STUBS)
-    main = _main(tree, notes)
-    if main is None:
-        return found + notes.findings(("main",)), None
+    mains = [node for node in tree.body if isinstance(node, ast.FunctionDef)
+             and node.name == "main"]  # fmt: skip
+    apis = _tools([node for node in tree.body if node not in mains], notes)
     reader = _Reader(apis, notes)
-    for statement in main.body:
-        reader.read(statement)
-    reader.finish(main)
-    task = _task(source, tree, main)
-    if len(task) < SHORTEST_TASK:
-        text = "there is no task; write it as comments below the last call in main."
-        notes.add("task-comment", main.lineno, text)
-    found += notes.findings(CHAIN)
-    if not found.ok:
-        return found, None
-    nest = Nest((*apis.values(),), (*numbered([*apis.values()], reader.made),), task)
-    found += form_findings(nest, wanted, reader.lines)
-    return found, nest if found.ok else None
+    if len(mains) == 1:
+        task = reader.main(mains[0], source, tree)
+    else:
+        notes.add("main", 1, f"there are {len(mains)} functions main; write one.")
+    findings = judged("compiles", ()) + notes.findings(CHECKS)
+    if not findings.ok:
+        return findings, None
+    listed = (*apis.values(),)
+    nest = Nest(listed, (*numbered(listed, reader.made),), task)
+    findings += _form(nest, wanted, reader.lines)
+    return findings, nest if findings.ok else None
 
 
-def form_findings(nest: Nest, wanted: Wanted, lines: Sequence[int] = ()) -> Findings:
-    """Whether the calls have the form that is asked for.
-
-    Args:
-        nest: the task.
-        wanted: the form.
-        lines: of the code, by call.
-    """
+def _form(nest: Nest, wanted: Wanted, lines: list[int]) -> Findings:
+    """Whether the calls have the form that is asked for."""
     notes = Notes()
-    at = lines or [*range(1, len(nest.calls) + 1)]
     if wanted.depth is not None:
         for call in nest.loose if len(nest.calls) > 1 else ():
             text = f"{nest.calls[call].api} takes no response and none of its own is taken."
-            notes.add("loose-call", at[call], text)
+            notes.add("loose-call", lines[call], text)
         if not nest.loose and nest.parts > 1:
-            text = f"the calls fall into {nest.parts} parts that have nothing to do with each other"
-            notes.add("loose-call", at[0], f"{text}; tie them together.")
+            text = f"the calls fall into {nest.parts} parts without a reference between them."
+            notes.add("loose-call", lines[0], text)
         if nest.depth != wanted.depth:
             text = f"the calls nest {nest.depth} deep; {wanted.depth} are wanted"
-            notes.add("depth", at[-1], f"{text}: each call on the longest way takes a response "
+            notes.add("depth", lines[-1], f"{text}: each call on the longest way takes a response "
                       "of the one before.")  # fmt: skip
     if wanted.width is not None and nest.width != wanted.width:
         text = f"at most {nest.width} calls stand at one depth; {wanted.width} are wanted."
-        notes.add("width", at[-1], text)
-    return notes.findings(WHOLE)
+        notes.add("width", lines[-1], text)
+    return notes.findings(FORM)
 
 
-def _main(tree: ast.Module, notes: Notes) -> ast.FunctionDef | None:
-    found = [one for one in tree.body if isinstance(one, ast.FunctionDef) and one.name == "main"]
-    if len(found) != 1:
-        notes.add("main", 1, f"there are {len(found)} functions main; write one.")
-        return None
-    if ast.unparse(found[0].args) or found[0].decorator_list:
-        notes.add("main", found[0].lineno, "main takes nothing.")
-    return found[0]
+# -- tools -----------------------------------------------------------------------------------------
 
 
-def _task(source: str, tree: ast.Module, main: ast.FunctionDef) -> str:
-    """The comments between the last statement of `main` and the next definition."""
-    last = max(one.end_lineno or one.lineno for one in main.body)
-    after = [one.lineno for one in tree.body if one.lineno > last]
-    end = min(after, default=math.inf)
-    try:
-        tokens = [*tokenize.generate_tokens(io.StringIO(source).readline)]
-    except (tokenize.TokenError, SyntaxError):
-        return ""
-    lines = [
-        one.string.lstrip("#").strip()
-        for one in tokens
-        if one.type == tokenize.COMMENT and last < one.start[0] < end
-    ]
-    return " ".join(line for line in lines if line)
+def _tools(nodes: list[ast.stmt], notes: Notes) -> dict[str, Api]:
+    """The tools that functions describe."""
+    apis: dict[str, Api] = {}
+    alike: dict[str, str] = {}
+    for node in nodes:
+        if not isinstance(node, ast.FunctionDef):
+            if ast.unparse(node) != "if __name__ == '__main__':\n    main()":
+                notes.add("stubs", node.lineno, "only functions stand here; take it out.")
+            continue
+        api = _tool(node, notes)
+        key = repr((api.description.casefold(), api.parameters, api.responses))
+        if api.name in apis:
+            notes.add("duplicate-tool", node.lineno, f"{api.name} is defined twice.")
+        elif key in alike:
+            text = f"{api.name} is {alike[key]} under another name; define one of them."
+            notes.add("duplicate-tool", node.lineno, text)
+        alike[key] = apis.setdefault(api.name, api).name
+    if not apis:
+        notes.add("stubs", 1, "there is no function but main; define the tools.")
+    return apis
+
+
+def _tool(node: ast.FunctionDef, notes: Notes) -> Api:
+    line, text = node.lineno, ast.get_docstring(node, clean=False)
+    rest = node.body[1:] if text is not None else node.body
+    if any(ast.unparse(one) not in {"...", "pass"} for one in rest) or node.decorator_list:
+        notes.add("stubs", line, f"the body of {node.name} is its docstring and ...; no more.")
+    description, fields = _docstring(node, text or "", notes)
+    parameters = {**fields[REQUIRED], **fields[OPTIONAL]}
+    for name in (node.name, *parameters, *fields[RETURNS]):
+        if (not _NAME.fullmatch(name) or len(name) > LONGEST_NAME or keyword.iskeyword(name)
+                or MARK.casefold() in name.casefold()):  # fmt: skip
+            notes.add("names", line, f"{name!r} is no name of letters, digits and _.")
+    if hasattr(builtins, node.name):
+        notes.add("names", line, f"{node.name} is Python's own; give another name.")
+    own = copy.copy(node.args)
+    own.defaults = [ast.Constant(...) for _ in own.defaults]
+    documented = ", ".join(
+        f"{name}: {field.type}{'=...' if name in fields[OPTIONAL] else ''}"
+        for name, field in parameters.items()
+    )
+    if ast.unparse(own) != documented:
+        text = f"the signature of {node.name} is ({ast.unparse(own)}), its docstring says"
+        notes.add("signature", line, f"{text} ({documented}): they have to be the same.")
+    for default in node.args.defaults:
+        try:
+            ast.literal_eval(default)
+        except (ValueError, TypeError, SyntaxError, RecursionError, MemoryError):
+            text = f"the default {ast.unparse(default)[:40]} is no literal."
+            notes.add("signature", default.lineno, text)
+    return Api(node.name, description, parameters, (*fields[REQUIRED],), fields[RETURNS])
+
+
+def _docstring(
+    node: ast.FunctionDef, text: str, notes: Notes
+) -> tuple[str, dict[str, dict[str, Field]]]:
+    """The description, and the fields by section."""
+    fields: dict[str, dict[str, Field]] = {section: {} for section in SECTIONS}
+    description, section, last, first = "", "", "", node.body[0].lineno
+    for at, line in enumerate(map(str.strip, text.split("\n")), first):
+        heading = line.casefold().removesuffix(":").strip()
+        if line.endswith(":") and heading in SECTIONS:
+            section, last = heading, ""
+        elif not section:
+            description = f"{description} {line}".strip()
+        elif entry := _ENTRY.fullmatch(line):
+            last, kind = entry[1], entry[2].strip()
+            groups = (RETURNS,) if section == RETURNS else (REQUIRED, OPTIONAL)
+            if any(last in fields[group] for group in groups):
+                notes.add("docstring", at, f"{last} is listed twice.")
+            if kind not in KINDS:
+                text = f"{last} has the type {kind!r}; types are {', '.join(KINDS)}."
+                notes.add("docstring", at, text)
+            fields[section][last] = Field(kind, entry[3].strip())
+        elif line and last:
+            known = fields[section][last]
+            fields[section][last] = Field(known.type, f"{known.description} {line}".strip())
+        elif line and line.casefold().strip(" .-") not in {"none", "no parameters"}:
+            notes.add("docstring", at, f"{line[:60]!r} is no line of the form: name (type): text")
+    lacking = [f"{name} of {node.name} has no description" for section in SECTIONS
+               for name, field in fields[section].items() if not field.description]  # fmt: skip
+    if not description:
+        lacking.append(f"{node.name} has no docstring that says what it does")
+    if not fields[RETURNS]:
+        lacking.append(f"{node.name} returns nothing; list its return values under Returns:")
+    for noted in lacking:
+        notes.add("docstring", first, f"{noted}.")
+    return description, fields
+
+
+# -- main ------------------------------------------------------------------------------------------
 
 
 @dataclass
@@ -186,81 +256,73 @@ class _Reader:
     """The calls; responses stand as `taken`."""
     lines: list[int] = field(default_factory=list)
     known: dict[str, tuple[int, str]] = field(default_factory=dict)
-    """By variable: the call and response that it is."""
+    """By variable: the call and response that it is; no response where the call was wrong."""
 
-    def read(self, node: ast.stmt) -> None:
-        """One statement."""
-        match node:
-            case ast.Assign(targets=[target], value=ast.Call(func=ast.Name(id=name)) as call):
-                self._call(node.lineno, name, call, target)
-            case ast.Expr(value=ast.Call(func=ast.Name(id=name))):
-                text = f"the returns of {name} go to variables: data0, ... = {name}(...)"
-                self.notes.add("main", node.lineno, text)
-            case _:
-                text = f"{ast.unparse(node)[:60]!r} is no line of the form data0, ... = tool(...)"
-                self.notes.add("main", node.lineno, text)
-
-    def finish(self, main: ast.FunctionDef) -> None:
-        """What is to be said when all are read."""
-        called = {name for name, _ in self.made}
-        for name in self.apis:
-            if name not in called:
-                self.notes.add("all-tools-called", main.lineno, f"{name} is not called.")
-        seen: dict[str, int] = {}
-        for (name, parameters), line in zip(self.made, self.lines, strict=True):
-            key = f"{name} {canonical(parameters)}"
-            if key in seen:
-                text = f"this is the call of line {seen[key]} again."
-                self.notes.add("same-call", line, text)
-            seen[key] = line
+    def main(self, node: ast.FunctionDef, source: str, tree: ast.Module) -> str:
+        """Read all statements; the task in the comments below them."""
+        if ast.unparse(node.args) or node.decorator_list:
+            self.notes.add("main", node.lineno, "main takes nothing.")
+        for statement in node.body:
+            match statement:
+                case ast.Assign(targets=[target], value=ast.Call(func=ast.Name(id=name)) as call):
+                    self._call(statement.lineno, name, call, target)
+                case _:
+                    text = f"{ast.unparse(statement)[:60]!r} is no line of the form"
+                    self.notes.add("main", statement.lineno, f"{text} data0, ... = tool(...)")
         if len(self.made) > MOST_CALLS:
             text = f"there are {len(self.made)} calls; at most {MOST_CALLS} are wanted."
-            self.notes.add("main", main.lineno, text)
+            self.notes.add("main", node.lineno, text)
+        for name in self.apis:
+            if name not in {called for called, _ in self.made}:
+                self.notes.add("all-tools-called", node.lineno, f"{name} is not called.")
+        seen: dict[str, int] = {}
+        for (name, parameters), line in zip(self.made, self.lines, strict=True):
+            before = seen.setdefault(f"{name} {canonical(parameters)}", line)
+            if before != line:
+                self.notes.add("same-call", line, f"this is the call of line {before} again.")
+        task = _task(source, tree, node)
+        if len(task) < SHORTEST_TASK:
+            text = "there is no task; write it as comments below the last call in main."
+            self.notes.add("task-comment", node.lineno, text)
+        return task
 
     def _call(self, line: int, name: str, call: ast.Call, target: ast.expr) -> None:
         api = self.apis.get(name)
         if api is None:
             self.notes.add("known-function", line, f"there is no function {name}.")
-            self._assign(line, target, None)
-            return
-        given = self._arguments(line, api, call)
-        parameters = {key: self._value(api, key, node) for key, node in given.items()}
-        ordered = {key: parameters[key] for key in api.parameters if key in parameters}
-        self.made.append((name, ordered))
-        self.lines.append(line)
+        else:
+            given = self._arguments(line, api, call)
+            parameters = {key: self._value(api, key, node) for key, node in given.items()}
+            self.made.append((name, parameters))
+            self.lines.append(line)
         self._assign(line, target, api)
 
     def _arguments(self, line: int, api: Api, call: ast.Call) -> dict[str, ast.expr]:
-        """By parameter: what it is given."""
-        names, found = [*api.parameters], dict[str, ast.expr]()
-        for at, node in enumerate(call.args):
-            if isinstance(node, ast.Starred):
-                self.notes.add("arguments", line, "write each argument out, without *.")
-            elif at >= len(names):
-                text = f"{api.name} takes {len(names)} arguments; {len(call.args)} are given."
-                self.notes.add("arguments", line, text)
-                break
-            else:
-                found[names[at]] = node
-        for one in call.keywords:
-            if one.arg is None:
-                self.notes.add("arguments", line, "write each argument out, without **.")
-            elif one.arg not in api.parameters:
-                text = f"{api.name} has no parameter {one.arg}; it has {', '.join(names) or 'none'}"
-                self.notes.add("arguments", line, text)
-            elif one.arg in found:
-                self.notes.add("arguments", line, f"{one.arg} is given twice.")
-            else:
-                found[one.arg] = one.value
-        for name in api.required:
-            if name not in found:
-                text = f"{api.name} needs {name}, and it is not given."
-                self.notes.add("arguments", line, text)
-        return found
+        """By parameter, in the tool's order: what it is given."""
+        named = {one.arg: one.value for one in call.keywords if one.arg}
+        starred = any(isinstance(node, ast.Starred) for node in call.args)
+        if starred or len(named) < len(call.keywords):
+            self.notes.add("arguments", line, "write each argument out, once, without * or **.")
+            return {}
+        try:
+            optional = {name: None for name in api.parameters if name not in api.required}
+            parameters = [
+                inspect.Parameter(
+                    name, inspect.Parameter.POSITIONAL_OR_KEYWORD,
+                    default=optional.get(name, inspect.Parameter.empty),
+                )
+                for name in api.parameters
+            ]  # fmt: skip
+            bound = inspect.Signature(parameters).bind(*call.args, **named)
+            return dict(bound.arguments)
+        except (TypeError, ValueError) as error:
+            takes = ", ".join(api.parameters) or "nothing"
+            self.notes.add("arguments", line, f"{api.name} takes {takes}: {error}.")
+            return {}
 
     def _assign(self, line: int, target: ast.expr, api: Api | None) -> None:
         nodes = target.elts if isinstance(target, ast.Tuple | ast.List) else [target]
-        names = [one.id if isinstance(one, ast.Name) else "" for one in nodes]
+        names = [node.id if isinstance(node, ast.Name) else "" for node in nodes]
         if "" in names:
             self.notes.add("variables", line, "returns go to plain variables: data0, data1 = ...")
         responses = [*api.responses] if api else [""] * len(names)
@@ -271,24 +333,28 @@ class _Reader:
             if name in self.known or name in self.apis:
                 self.notes.add("variables", line, f"{name} is taken already; use a new variable.")
             elif name:
-                self.known[name] = max(0, len(self.made) - 1), response
+                self.known[name] = len(self.made) - 1, response
 
     # -- values -----------------------------------------------------------------------------------
 
     def _value(self, api: Api, name: str, node: ast.expr) -> JSON:
-        kind, line = api.parameters[name].type, node.lineno
+        """An argument: a variable, a value, or a list of both."""
+        kind, where = api.parameters[name].type, f"{name} of {api.name}"
         if isinstance(node, ast.Name):
-            return self._variable(node, kind, f"{name} of {api.name}")
-        value = self._literal(node, lists=True)
+            return self._variable(node, kind, where)
+        value: JSON = [
+            self._variable(part, "", where) if isinstance(part, ast.Name) else self._literal(part)
+            for part in node.elts
+        ] if isinstance(node, ast.List) else self._literal(node)  # fmt: skip
         if value is not None and kind in KINDS and not is_of(kind, value):
-            text = f"{name} of {api.name} is {kind}; {ast.unparse(node)[:40]} is not."
-            self.notes.add("value-types", line, text)
+            text = f"{where} is {kind}; {ast.unparse(node)[:40]} is not."
+            self.notes.add("value-types", node.lineno, text)
         return value
 
     def _variable(self, node: ast.Name, kind: str, where: str) -> JSON:
+        """What stands for a variable; `kind` is the type that is wanted, empty for any."""
         if node.id not in self.known:
-            text = f"{node.id} is not defined before this line."
-            self.notes.add("variables", node.lineno, text)
+            self.notes.add("variables", node.lineno, f"{node.id} is not defined before this line.")
             return None
         call, response = self.known[node.id]
         if not response:
@@ -299,56 +365,51 @@ class _Reader:
             self.notes.add("edge-types", node.lineno, text)
         return taken(call, response)
 
-    def _literal(self, node: ast.expr, *, lists: bool) -> JSON:
-        """A value that is written out; lists may hold variables."""
-        match node:
-            case ast.List(elts=parts):
-                return [
-                    self._variable(one, "", "an element")
-                    if isinstance(one, ast.Name) and lists
-                    else self._literal(one, lists=False)
-                    for one in parts
-                ]
-            case ast.Dict(keys=keys, values=values) if all(map(_is_text, keys)):
-                names = [ast.literal_eval(key) for key in keys if key is not None]
-                if len({*names}) < len(names) or any(TAKEN in n or MARK in n for n in names):
-                    self.notes.add("values", node.lineno, "give each key once, and a plain name.")
-                    return None
-                return {
-                    ast.literal_eval(key): self._literal(value, lists=False)
-                    for key, value in zip(keys, values, strict=True)
-                    if key is not None
-                }
-            case ast.UnaryOp(
-                op=ast.USub(), operand=ast.Constant(value=int() | float() as number)
-            ) if not isinstance(number, bool):
-                return self._constant(-number, node.lineno)
-            case ast.Constant(value=value):
-                return self._constant(value, node.lineno)
-            case ast.Name():
-                text = f"the variable {node.id} stands inside a value; give it to a parameter."
-            case _:
-                text = f"{ast.unparse(node)[:60]} computes; write values or variables alone."
-        self.notes.add("no-computing", node.lineno, text)
-        return None
+    def _literal(self, node: ast.expr) -> JSON:
+        """A value that is written out; None where it is wrong."""
+        try:
+            value: JSON = ast.literal_eval(node)
+        except (ValueError, TypeError, MemoryError, RecursionError):
+            text = f"{ast.unparse(node)[:60]} is no plain value; write values or variables alone."
+            self.notes.add("no-computing", node.lineno, text)
+            return None
+        objects = [part for part in ast.walk(node) if isinstance(part, ast.Dict)]
+        keys = [[key and ast.unparse(key) for key in part.keys] for part in objects]
+        wrong = ["give each key once." for names in keys if len({*names}) < len(names)]
+        wrong += self._wrong(value)
+        for text in wrong[:1]:
+            self.notes.add("values", node.lineno, text)
+        return None if wrong else value
 
-    def _constant(self, value: object, line: int) -> JSON:
+    def _wrong(self, value: object) -> Iterator[str]:
+        """What no task can say, or no text of the format can hold."""
         match value:
+            case dict():
+                for key, part in value.items():
+                    if not isinstance(key, str) or TAKEN in key or MARK in key:
+                        yield f"{key!r} is no plain name of a key."
+                    yield from self._wrong(part)
+            case list():
+                for part in value:
+                    yield from self._wrong(part)
             case str() if not value.strip() or value == UNKNOWN:
-                text = f"{value!r} is no value that a task can say."
+                yield f"{value!r} is no value that a task can say."
             case str() if MARK in value or value in self.known:
-                text = f"{value!r} is a text; write the variable without quotes."
+                yield f"{value!r} is a text; write the variable without quotes."
             case float() if not math.isfinite(value):
-                text = f"{value} is no number that JSON has."
+                yield f"{value} is no number that JSON has."
             case bool() | str() | float():
-                return value
+                return
             case int() if value.bit_length() < 64:
-                return value
+                return
             case _:
-                text = f"{str(value)[:40]!r} is no text, number, truth value, list or dict."
-        self.notes.add("values", line, text)
-        return None
+                yield f"{str(value)[:40]!r} is no text, number, truth value, list or dict."
 
 
-def _is_text(node: ast.expr | None) -> bool:
-    return isinstance(node, ast.Constant) and isinstance(node.value, str)
+def _task(source: str, tree: ast.Module, main: ast.FunctionDef) -> str:
+    """The comments between the last statement of `main` and the next definition."""
+    last = max(node.end_lineno or node.lineno for node in main.body)
+    end = min((node.lineno - 1 for node in tree.body if node.lineno > last), default=None)
+    lines = [line.strip() for line in source.split("\n")[last:end]]
+    said = (line.lstrip("#").strip() for line in lines if line.startswith("#"))
+    return " ".join(filter(None, said))

@@ -2,14 +2,13 @@
 
 The rule is that of NesTools' prompts (inference/build_test_prompt): for each of a task's tools
 those of the pool that are most like it, with a name that is at least a fifth of its letters away
-from each of the task's. What is more: none makes a call of the task unneeded, where that can be
-run.
+from each of the task's. What is more: none does the work of a call, where that can be run.
 """
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterable, Sequence
-from typing import cast
+from collections.abc import Container, Iterable
+from itertools import islice
 
 from toolhop_sandbox.outcome import JSON
 from toolhop_tools.construct.nested.model import Api, Nest
@@ -17,18 +16,6 @@ from toolhop_tools.model import Described, Item, Tool, ToolSchema
 from toolhop_tools.perturb.distractors import unlike
 from toolhop_tools.perturb.nearest import Nearest
 from toolhop_tools.readers.nestools import TYPES
-
-
-def described(api: Api) -> Tool:
-    """The tool as a reader of the format has it."""
-    properties: dict[str, JSON] = {
-        name: {"type": TYPES[one.type], "description": one.description}
-        for name, one in api.parameters.items()
-    }
-    schema: dict[str, JSON] = {
-        "type": "object", "properties": properties, "required": [*api.required],
-    }  # fmt: skip
-    return Tool(ToolSchema(api.name, api.description, schema), Described(api.to_row()))
 
 
 class DistractorPool:
@@ -40,35 +27,39 @@ class DistractorPool:
             self._apis.setdefault(api.name, api)
         self._nearest = Nearest([_item(name, [api]) for name, api in self._apis.items()])
 
-    def choosing(self, nest: Nest, count: int) -> Generator[str, bool, list[Api] | None]:
-        """So many for each tool of a task; None where the pool has too few.
+    def beside(self, nest: Nest, count: int, without: Container[str] = ()) -> list[Api] | None:
+        """The nearest `count` tools for each tool of a task; None where the pool has too few.
 
-        Yields the name of each that fits, and is sent whether it does the work of a call.
+        Args:
+            nest: the task.
+            count: for each tool.
+            without: names that are not to be among them.
         """
         own = _item("task", nest.apis)
-        found: dict[str, Api] = {}
+        chosen: dict[str, Api] = {}
         for number, tool in enumerate(own.others, start=1):
-            for other in self._nearest.others(own, [tool]):
-                if len(found) == count * number:
-                    break
-                name = other.name
-                if name.casefold() in found or not unlike(name, [*own.tools]):
-                    continue
-                if not (yield name):
-                    found[name.casefold()] = self._apis[name]
-        return [*found.values()] if len(found) == count * len(own.others) else None
-
-    def nearest(self, nest: Nest, count: int) -> list[Api] | None:
-        """The same where nothing can be run: the nearest that fit."""
-        steps = self.choosing(nest, count)
-        try:
-            next(steps)
-            while True:
-                steps.send(False)
-        except StopIteration as done:
-            return cast("list[Api] | None", done.value)
+            fitting = (
+                other.name for other in self._nearest.others(own, [tool])
+                if other.name not in without and unlike(other.name, [*own.tools])
+                and other.name.casefold() not in chosen
+            )  # fmt: skip
+            for name in islice(fitting, count * number - len(chosen)):
+                chosen[name.casefold()] = self._apis[name]
+        return [*chosen.values()] if len(chosen) == count * len(own.others) else None
 
 
-def _item(name: str, apis: Sequence[Api]) -> Item:
-    others = tuple(described(api) for api in apis)
+def _item(name: str, apis: Iterable[Api]) -> Item:
+    others = tuple(map(_described, apis))
     return Item(name, "", "", (), "", "calls", others=others, benchmark="nestools")
+
+
+def _described(api: Api) -> Tool:
+    """The tool as a reader of the format has it."""
+    properties: dict[str, JSON] = {
+        name: {"type": TYPES[field.type], "description": field.description}
+        for name, field in api.parameters.items()
+    }
+    schema: dict[str, JSON] = {
+        "type": "object", "properties": properties, "required": [*api.required],
+    }  # fmt: skip
+    return Tool(ToolSchema(api.name, api.description, schema), Described(api.to_row()))

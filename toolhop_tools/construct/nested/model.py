@@ -1,4 +1,4 @@
-"""A nested task as a value: tools, calls, text; and the form of its calls. Pure.
+"""A nested task as a value: tools, calls and text, and the form of its calls. Pure.
 
 The row is that of NesTools' ``data/test_data.jsonl``: ``test_id api task call field``.
 """
@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import Any
 
@@ -27,25 +27,13 @@ MOST_CALLS = 20
 
 def kind_of(value: JSON) -> str:
     """The format's name of a value's type; empty for null."""
-    match value:
-        case bool():
-            return "bool"
-        case int():
-            return "int"
-        case float():
-            return "float"
-        case str():
-            return "str"
-        case list():
-            return "list"
-        case dict():
-            return "dict"
-        case _:
-            return ""
+    return type(value).__name__ if value is not None else ""
 
 
 def is_of(kind: str, value: JSON) -> bool:
-    """Whether a value is of a type: a truth value is no number. Any is of one that is unknown."""
+    """Whether a value has a type of the format. A truth value is no number; an unknown type
+    takes anything.
+    """
     if kind not in KINDS:
         return True
     return (isinstance(value, bool) == (kind == "bool")) and isinstance(value, KINDS[kind])
@@ -58,10 +46,6 @@ class Field:
     type: str
     """One of `KINDS`."""
     description: str
-
-    def to_row(self) -> dict[str, JSON]:
-        """As the format has it."""
-        return {"type": self.type, "description": self.description}
 
 
 @dataclass(frozen=True)
@@ -76,26 +60,25 @@ class Api:
 
     def to_row(self) -> dict[str, JSON]:
         """As the format has it, in its order of keys."""
-        parameters: dict[str, JSON] = {k: one.to_row() for k, one in self.parameters.items()}
-        responses: dict[str, JSON] = {k: one.to_row() for k, one in self.responses.items()}
+        parameters: JSON = {name: asdict(field) for name, field in self.parameters.items()}
+        responses: JSON = {name: asdict(field) for name, field in self.responses.items()}
         return {
             "api_name": self.name,
             "api_description": self.description,
             "parameters": parameters,
-            "required": [*self.required],
+            "required": list(self.required),
             "responses": responses,
         }
 
     @classmethod
     def from_row(cls, row: Mapping[str, Any]) -> Api:
-        """What `to_row` wrote."""
-        return cls(
-            row["api_name"],
-            row["api_description"],
-            {name: Field(**one) for name, one in row["parameters"].items()},
-            tuple(row["required"]),
-            {name: Field(**one) for name, one in row["responses"].items()},
+        """Read what `to_row` wrote."""
+        parameters, responses = (
+            {name: Field(**field) for name, field in row[part].items()}
+            for part in ("parameters", "responses")
         )
+        required = (*row["required"],)
+        return cls(row["api_name"], row["api_description"], parameters, required, responses)
 
 
 @dataclass(frozen=True)
@@ -107,6 +90,12 @@ class NestCall:
     responses: tuple[str, ...]
     """A placeholder for each of the tool's responses, in order."""
 
+    def to_row(self) -> dict[str, JSON]:
+        """As the format has it."""
+        responses: list[JSON] = [*self.responses]
+        own: dict[str, JSON] = {"api_name": self.api, "parameters": dict(self.parameters)}
+        return {**own, "responses": responses}
+
 
 @dataclass(frozen=True, slots=True)
 class Reference:
@@ -116,8 +105,6 @@ class Reference:
     response: str
     target: int
     parameter: str
-    whole: bool
-    """The value is the placeholder; else this is one element of a list."""
 
 
 @dataclass(frozen=True)
@@ -130,29 +117,16 @@ class Nest:
 
     def to_row(self, test_id: int, field: str) -> dict[str, JSON]:
         """The official row."""
-        return {
-            "test_id": test_id,
-            "api": [api.to_row() for api in self.apis],
-            "task": self.task,
-            "call": [
-                {
-                    "api_name": call.api,
-                    "parameters": dict(call.parameters),
-                    "responses": [*call.responses],
-                }
-                for call in self.calls
-            ],
-            "field": field,
-        }
+        api: list[JSON] = [api.to_row() for api in self.apis]
+        calls: list[JSON] = [call.to_row() for call in self.calls]
+        return {"test_id": test_id, "api": api, "task": self.task, "call": calls, "field": field}
 
     @classmethod
     def from_row(cls, row: Mapping[str, Any]) -> Nest:
         """The task in an official row."""
-        calls = (
-            NestCall(one["api_name"], one["parameters"], tuple(one["responses"]))
-            for one in row["call"]
-        )
-        return cls(tuple(map(Api.from_row, row["api"])), tuple(calls), row["task"])
+        calls = (NestCall(call["api_name"], call["parameters"], (*call["responses"],))
+                 for call in row["call"])  # fmt: skip
+        return cls((*map(Api.from_row, row["api"]),), (*calls,), row["task"])
 
     @cached_property
     def by_name(self) -> dict[str, Api]:
@@ -160,29 +134,33 @@ class Nest:
         return {api.name: api for api in self.apis}
 
     @cached_property
-    def references(self) -> tuple[Reference, ...]:
-        """Which parameter takes which response."""
-        made = {
+    def sources(self) -> dict[str, tuple[int, str]]:
+        """By placeholder: the call that gives it, and the response that it is."""
+        return {
             text: (at, name)
             for at, call in enumerate(self.calls)
             for name, text in zip(self.by_name[call.api].responses, call.responses, strict=True)
         }
+
+    @cached_property
+    def references(self) -> tuple[Reference, ...]:
+        """Which parameter takes which response."""
         return tuple(
-            Reference(*made[text], at, name, whole=text == value)
+            Reference(*self.sources[leaf], at, name)
             for at, call in enumerate(self.calls)
             for name, value in call.parameters.items()
-            for text in placeholders(value)
-            if text in made
+            for leaf in leaves(value)
+            if isinstance(leaf, str) and leaf in self.sources
         )
 
     @cached_property
     def levels(self) -> tuple[int, ...]:
         """Of each call: the longest way to it, in calls; 1 where it takes no response."""
-        found: list[int] = []
+        levels: list[int] = []
         for at in range(len(self.calls)):
-            before = [found[one.source] for one in self.references if one.target == at]
-            found.append(1 + max(before, default=0))
-        return tuple(found)
+            before = [levels[edge.source] for edge in self.references if edge.target == at]
+            levels.append(1 + max(before, default=0))
+        return tuple(levels)
 
     @property
     def depth(self) -> int:
@@ -197,63 +175,34 @@ class Nest:
     @property
     def loose(self) -> list[int]:
         """Calls that take nothing of another call and give nothing to one."""
-        tied = {at for one in self.references for at in (one.source, one.target)}
+        tied = {at for edge in self.references for at in (edge.source, edge.target)}
         return [at for at in range(len(self.calls)) if at not in tied]
 
     @property
     def parts(self) -> int:
         """How many parts without a reference between them the calls fall into."""
         group = [*range(len(self.calls))]
-        for one in self.references:
-            old, new = group[one.target], group[one.source]
-            group = [new if at == old else at for at in group]
+        for edge in self.references:
+            old, new = group[edge.target], group[edge.source]
+            group = [new if part == old else part for part in group]
         return len({*group})
 
     def literals(self) -> Iterator[tuple[int, str, JSON]]:
         """The scalars of the calls that no call gives: call, parameter, value."""
         for at, call in enumerate(self.calls):
             for name, value in call.parameters.items():
-                for leaf in _leaves(value):
+                for leaf in leaves(value):
                     if not (isinstance(leaf, str) and PLACEHOLDER.fullmatch(leaf)):
                         yield at, name, leaf
 
 
-def placeholders(value: JSON) -> list[str]:
-    """The placeholders in a value: the value itself, or elements of lists."""
-    found = (one for one in _leaves(value) if isinstance(one, str))
-    return [one for one in found if PLACEHOLDER.fullmatch(one)]
-
-
-def _leaves(value: JSON) -> Iterator[JSON]:
-    if isinstance(value, dict):
-        for part in value.values():
-            yield from _leaves(part)
-    elif isinstance(value, list):
-        for part in value:
-            yield from _leaves(part)
+def leaves(value: JSON) -> Iterator[JSON]:
+    """The scalars of a value, in order."""
+    if isinstance(value, dict | list):
+        for part in value.values() if isinstance(value, dict) else value:
+            yield from leaves(part)
     else:
         yield value
-
-
-def numbered(apis: Sequence[Api], made: Sequence[tuple[str, Mapping[str, JSON]]]) -> list[NestCall]:
-    """Calls with a placeholder for each response, numbered through the task as the format has it.
-
-    Args:
-        apis: the tools.
-        made: by call: the tool, and parameters in which ``(call, response)`` pairs as
-            `Taken` stand for responses.
-    """
-    responses = {api.name: [*api.responses] for api in apis}
-    texts: list[dict[str, str]] = []
-    calls: list[NestCall] = []
-    count = 0
-    for name, parameters in made:
-        own = {one: f"{MARK}_{count + at}" for at, one in enumerate(responses[name])}
-        count += len(own)
-        filled = {key: _filled(value, texts) for key, value in parameters.items()}
-        texts.append(own)
-        calls.append(NestCall(name, filled, tuple(own.values())))
-    return calls
 
 
 TAKEN = "$taken"
@@ -265,11 +214,30 @@ def taken(call: int, response: str) -> dict[str, JSON]:
     return {TAKEN: [call, response]}
 
 
-def _filled(value: JSON, texts: Sequence[Mapping[str, str]]) -> JSON:
-    match value:
-        case {"$taken": [int(call), str(response)]}:
-            return texts[call][response]
-        case list():
-            return [_filled(one, texts) for one in value]
-        case _:
-            return value
+def numbered(apis: Sequence[Api], made: Sequence[tuple[str, Mapping[str, JSON]]]) -> list[NestCall]:
+    """Calls with a placeholder for each response, numbered through the task as the format has it.
+
+    Args:
+        apis: the tools.
+        made: by call: the tool, and parameters in which `taken` stands for responses.
+    """
+    responses = {api.name: [*api.responses] for api in apis}
+    texts: list[dict[str, str]] = []
+
+    def filled(value: JSON) -> JSON:
+        match value:
+            case {"$taken": [int(call), str(response)]}:
+                return texts[call][response]
+            case list():
+                return [filled(part) for part in value]
+            case _:
+                return value
+
+    calls: list[NestCall] = []
+    for name, parameters in made:
+        count = sum(map(len, texts))
+        own = {response: f"{MARK}_{count + at}" for at, response in enumerate(responses[name])}
+        given = {key: filled(value) for key, value in parameters.items()}
+        texts.append(own)
+        calls.append(NestCall(name, given, tuple(own.values())))
+    return calls

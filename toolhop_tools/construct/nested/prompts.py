@@ -21,5 +21,4 @@ def load(folder: Path | None = None) -> Prompts:
 def example(prompts: Prompts, seed: NestSeed) -> str:
     """The example of a seed: of a chain where one is wanted, else of a fork or a join in turn."""
     turn = int(seed.digest[:8], 16)
-    name = EXAMPLES[0] if seed.width == 1 else EXAMPLES[1 + turn % 2]
-    return prompts.texts[name]
+    return prompts.texts[EXAMPLES[0] if seed.width == 1 else EXAMPLES[1 + turn % 2]]

@@ -19,12 +19,13 @@ class ChainCode(ReplyModel):
 
     @classmethod
     def read(cls, text: str) -> Self | Problem:
-        """The source; a code fence around it all is let pass."""
+        """The source; thoughts before it and a code fence around it are passed over."""
+        text = text.rpartition("</think>")[2]
         fenced = _FENCE.match(text)
         source = (fenced[1] if fenced else text).strip() + "\n"
-        found = parsed(source)
-        if isinstance(found, str):
-            return Problem(PARSE, f"The reply is no Python code: {found}")
+        tree = parsed(source)
+        if isinstance(tree, str):
+            return Problem(PARSE, f"The reply is no Python code: {tree}")
         return cls(source=source)
 
 
@@ -49,13 +50,11 @@ class TaskText(ReplyModel):
 
 
 class Rebuilt(ReplyModel):
-    """The calls that a reader of the task makes, in NesTools' form of an answer: text, as its
-    scorer reads it.
-    """
+    """The calls that a reader of the task makes, as NesTools' scorer reads an answer."""
 
     answer: str
 
     @classmethod
     def read(cls, text: str) -> Self | Problem:
-        """Any text: one that holds no calls rebuilds nothing."""
-        return cls(answer=text)
+        """Any text; one that holds no calls rebuilds nothing."""
+        return cls(answer=text.rpartition("</think>")[2])

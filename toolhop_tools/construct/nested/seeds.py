@@ -1,16 +1,21 @@
-"""What a nested task is made from: a wanted form, or executed calls."""
+"""What a nested task is made from: a wanted form, or executed calls. Pure."""
 
 from __future__ import annotations
 
 import itertools
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Any
 
 from toolhop_sandbox.outcome import JSON
+from toolhop_tools.construct.nested.assemble import Executed, Unfit, assembled, taken_by
+from toolhop_tools.construct.nested.kinds import Kinds
 from toolhop_tools.construct.nested.model import Nest
+from toolhop_tools.construct.nested.task import plain_task, task_findings, wanted
 from toolhop_tools.construct.seeds import Seed, World
+from toolhop_tools.model import Hop, Item
+from toolhop_tools.reading import leaf_text
 
 
 class Way(StrEnum):
@@ -36,9 +41,9 @@ class NestSeed(Seed):
     draft: dict[str, JSON] = field(default_factory=dict)
     """The official row of executed calls, with a text made by rule; empty where a model writes it.
     """
-    executed: dict[str, JSON] = field(default_factory=dict)
-    """Of a draft: ``results`` by call, ``references`` with their meaning, ``from``, ``structure``,
-    and ``distractors`` as rows of tools."""
+    executed: dict[str, Any] = field(default_factory=dict)
+    """Of a draft: ``arguments`` and ``results`` by call, ``references`` with their meaning, what it
+    is made from, and ``distractors`` as rows of tools."""
 
     @property
     def nest(self) -> Nest | None:
@@ -46,25 +51,19 @@ class NestSeed(Seed):
         return Nest.from_row(self.draft) if self.draft else None
 
     @property
-    def has_doubts(self) -> bool:
-        """Whether a model has to say that some reference makes sense."""
-        rows: Any = self.executed.get("references", [])
-        return any(row["meaning"] == "model" for row in rows)
+    def references(self) -> list[dict[str, Any]]:
+        """The draft's references, each with ``from``, ``to``, ``value`` and ``meaning``."""
+        rows: list[dict[str, Any]] = self.executed.get("references", [])
+        return rows
 
     @property
     def taken_values(self) -> list[JSON]:
         """Results that other calls take, which no text may say."""
-        rows: Any = self.executed.get("references", [])
-        return [row["value"] for row in rows]
-
-
-def wanted_forms(depths: Sequence[int], widths: Sequence[int]) -> list[tuple[int, int]]:
-    """All depths with all widths; nesting of depth 1 is none, and has no form."""
-    return [*itertools.product(depths, widths)]
+        return [row["value"] for row in self.references]
 
 
 def written(topic: str, count: int, depths: Sequence[int], widths: Sequence[int]) -> list[NestSeed]:
-    """Seeds for code: the forms in turn.
+    """Seeds for code, their forms in turn.
 
     Args:
         topic: domain, or domain and sub-domain with a slash.
@@ -74,7 +73,7 @@ def written(topic: str, count: int, depths: Sequence[int], widths: Sequence[int]
     """
     name = "-".join(topic.lower().replace("/", " ").split())
     whole = topic if "/" in topic else f"{topic}/{topic}"
-    forms = itertools.cycle(wanted_forms(depths, widths))
+    forms = itertools.cycle(itertools.product(depths, widths))
     return [
         NestSeed(f"{name}-{number}", topic, world=World.CLOSED, topic=whole, depth=deep, width=wide)
         for number, (deep, wide) in zip(range(1, count + 1), forms, strict=False)
@@ -85,8 +84,69 @@ def seed_of(row: Mapping[str, Any]) -> NestSeed:
     """The seed in a row of a folder's file.
 
     Raises:
-        KeyError, ValueError, TypeError: it is none.
+        KeyError, ValueError, TypeError: the row is no seed's.
     """
     plain = {**row, "way": Way(row["way"]), "world": World(row["world"])}
     plain |= {"sub_task": tuple(map(tuple, row["sub_task"])), "facts": tuple(row["facts"])}
     return NestSeed(**plain)
+
+
+def drafted(calls: Sequence[Executed], kinds: Kinds, seed: NestSeed) -> NestSeed:
+    """The seed of executed calls, with its row, its text by rule, and what is known of each
+    reference.
+
+    Args:
+        calls: in order.
+        kinds: words for parameters and responses.
+        seed: without a draft; of `executed` what the calls are made from.
+
+    Raises:
+        Unfit: the calls are no nested task.
+    """
+    nest = assembled(calls, kinds)
+    if not nest.references:
+        raise Unfit("no call takes a response")
+    nest = replace(nest, task=plain_task(nest))
+    links = [(link, at) for at, call in enumerate(calls) for link in call.links]
+    places = {(link.source, at, link.argument): link for link, at in links}
+    references: list[dict[str, JSON]] = []
+    for edge in nest.references:
+        link = places[edge.source, edge.target, edge.parameter]
+        references.append({
+            "from": [edge.source + 1, edge.response], "to": [edge.target + 1, edge.parameter],
+            "value": taken_by(calls, link), "meaning": link.meaning,
+        })  # fmt: skip
+    found = task_findings(nest.task, nest, [row["value"] for row in references])
+    if not found.ok:
+        raise Unfit(f"its text by rule: {found.problems[0].check}")
+    way = "certified item" if seed.way is Way.ITEM else "pool of tools"
+    topic = f"{seed.domain}/{way}"
+    known = {"arguments": [dict(call.arguments) for call in calls],
+             "results": [call.value for call in calls], "references": references}  # fmt: skip
+    return replace(
+        seed, topic=topic, depth=seed.depth or nest.depth, width=seed.width or nest.width,
+        draft=nest.to_row(0, topic), executed={**seed.executed, **known},
+    )  # fmt: skip
+
+
+def as_item(seed: NestSeed, calls: Sequence[Executed]) -> Item:
+    """The calls as an item with hops, as certificates' searches take it: each call's purpose is a
+    question, with earlier results in place, and the first scalar of its result is the answer.
+    """
+    nest = seed.nest
+    assert nest is not None  # noqa: S101 -- a draft has calls
+    hops = []
+    for call in calls:
+        answer: Any = call.value
+        while isinstance(answer, dict | list) and answer:
+            answer = next(iter(answer.values())) if isinstance(answer, dict) else answer[0]
+        given = "; ".join(f"{name}: {_plain(value)}" for name, value in call.arguments.items())
+        question = f"{wanted(nest.by_name[call.tool.name])} ({given})?"
+        hops.append(Hop(question, leaf_text(answer), call.tool))
+    return Item(seed.id, nest.task, hops[-1].answer, tuple(hops), seed.domain, "text")
+
+
+def _plain(value: JSON) -> str:
+    if isinstance(value, list):
+        return ", ".join(map(_plain, value))
+    return str(value) if isinstance(value, dict) else leaf_text(value)

@@ -25,15 +25,10 @@ class Structure(StrEnum):
 
 def possible(structure: Structure, depth: int, width: int) -> bool:
     """Whether there are calls of the structure with this depth and width."""
-    match structure:
-        case Structure.CHAIN:
-            return width == 1
-        case Structure.DIAMOND:
-            return width > 1 and depth > 2
-        case Structure.ANY:
-            return True
-        case _:
-            return width > 1 and depth > 1
+    if structure is Structure.CHAIN:
+        return width == 1
+    least = {Structure.DIAMOND: 3, Structure.ANY: 1}.get(structure, 2)
+    return depth >= least and (width > 1 or structure is Structure.ANY)
 
 
 def sizes(structure: Structure, depth: int, width: int, rng: random.Random) -> list[int] | None:
@@ -44,11 +39,11 @@ def sizes(structure: Structure, depth: int, width: int, rng: random.Random) -> l
         return [1] * depth
     between = [rng.randint(1, width) for _ in range(depth - 2)]
     if structure is Structure.FORK:
-        found = [1, *sorted(between), width]
+        drawn = [1, *sorted(between), width]
     elif structure is Structure.JOIN:
-        found = [width, *sorted(between, reverse=True), 1]
+        drawn = [width, *sorted(between, reverse=True), 1]
     else:
         peak = rng.randrange(len(between))
         between[peak] = width
-        found = [1, *sorted(between[:peak]), *sorted(between[peak:], reverse=True), 1]
-    return found if sum(found) <= MOST_CALLS else None
+        drawn = [1, *sorted(between[:peak]), *sorted(between[peak:], reverse=True), 1]
+    return drawn if sum(drawn) <= MOST_CALLS else None

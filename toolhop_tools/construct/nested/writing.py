@@ -6,8 +6,8 @@ import textwrap
 from collections.abc import Mapping
 
 from toolhop_sandbox.outcome import JSON
+from toolhop_tools.construct.nested.code import OPTIONAL, REQUIRED, RETURNS
 from toolhop_tools.construct.nested.model import Api, Field, Nest
-from toolhop_tools.construct.nested.stubs import OPTIONAL, REQUIRED, RETURNS
 
 DEFAULTS: Mapping[str, str] = {
     "str": '""', "int": "0", "float": "0.0", "list": "None", "bool": "False", "dict": "None",

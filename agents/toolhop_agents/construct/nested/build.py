@@ -2,34 +2,41 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from typing import Any, cast
+from collections import Counter
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from random import Random
+from typing import Any
 
-from toolhop_agents.construct.ask import ItemLimitReached
+from toolhop_agents.construct.ask import Asker, ItemLimitReached
 from toolhop_agents.construct.context import Context
-from toolhop_agents.construct.hop import Rejection
-from toolhop_agents.construct.nested.scored import gold_figures, read_back, rebuilt_figures
-from toolhop_agents.construct.talk import Elsewhere, Failed, Passed, Talk
+from toolhop_agents.construct.nested.scored import gold_figures, read_back, vote_of
+from toolhop_agents.construct.talk import Failed, Passed
+from toolhop_env.messages import SystemMessage, UserMessage
 from toolhop_sandbox.outcome import JSON
+from toolhop_tools.blind.votes import Ballot, ReadStatus, Vote, decide
 from toolhop_tools.construct.nested.accept import NestCriterion, judged_row
 from toolhop_tools.construct.nested.code import Wanted, chain_findings
 from toolhop_tools.construct.nested.model import Nest
 from toolhop_tools.construct.nested.pool import Meaning
 from toolhop_tools.construct.nested.prompts import example
-from toolhop_tools.construct.nested.replies import (
-    ChainCode,
-    Judgements,
-    Rebuilt,
-    TaskText,
-)
-from toolhop_tools.construct.nested.seeds import NestSeed, Way
+from toolhop_tools.construct.nested.replies import ChainCode, Judgements, Rebuilt, TaskText
+from toolhop_tools.construct.nested.seeds import NestSeed
 from toolhop_tools.construct.nested.task import task_findings
-from toolhop_tools.construct.replies import StageReply
+from toolhop_tools.construct.prompts import inputs
+from toolhop_tools.construct.replies import ReplyModel
 from toolhop_tools.construct.stages import Findings, Place, Problem, Stage, judged
 
-CHECK = "rebuilt"
-"""Name of the check by another model."""
+DISPUTED = "disputed"
+"""Name of the check by readers."""
+
+
+class Rejected(Exception):
+    """A task that is not made; says where and why."""
+
+    def __init__(self, stage: Stage, why: str, problems: Sequence[Problem] = ()) -> None:
+        super().__init__(why)
+        self.stage, self.problems = stage, problems
 
 
 @dataclass
@@ -38,13 +45,19 @@ class NestBuilder:
 
     context: Context
     seed: NestSeed
-    checker: Context | None = None
-    """Asks the model that rebuilds the calls."""
+    readers: Sequence[Asker] = ()
+    """Models that make the calls from the text."""
+    votes: int = 0
+    """Of all readers together; they vote in turn."""
+    shuffle: int = 0
+    """Seed of the order in which a reader is shown the tools."""
     writes: bool = True
     """Whether a model writes the text; else a draft keeps the one made by rule."""
-    talks: list[Talk] = field(default_factory=list)
-    criteria: list[dict[str, JSON]] = field(default_factory=list)
-    _rebuilt: Mapping[str, JSON] = field(default_factory=dict)
+    steps: list[JSON] = field(default_factory=list)
+    criteria: list[JSON] = field(default_factory=list)
+    reading: ReadStatus = ReadStatus.UNREAD
+    ballots: list[Ballot] = field(default_factory=list)
+    """Of the last text that was read."""
 
     async def make(self) -> dict[str, JSON]:
         """Go through all stages; the finished task's row of the ledger.
@@ -52,164 +65,173 @@ class NestBuilder:
         Raises:
             RunLimitReached, ModelFault, LedgerError: the run is to stop; what was paid for is kept.
         """
+        row: dict[str, JSON] = {"item": self.seed.id}
         try:
-            made = await self._make()
-        except ItemLimitReached as reached:
-            made = Rejection(Place(Stage.ACCEPT), str(reached))
-        criteria: list[JSON] = [*self.criteria]
-        steps: list[JSON] = [talk.step() for talk in self.talks]
-        row: dict[str, JSON] = {"item": self.seed.id, "criteria": criteria, "steps": steps}
-        if isinstance(made, Nest):
-            return {**row, "accepted": True, "row": made.to_row(0, self.seed.topic)}
-        noted: list[JSON] = [one.message for one in made.problems[:3]]
-        place: list[JSON] = [made.place.stage.value, made.place.hop]
-        return {**row, "accepted": False, "place": place, "why": made.why, "problems": noted}
+            nest = await self._make()
+            row |= {"accepted": True, "row": nest.to_row(0, self.seed.topic)}
+        except (Rejected, ItemLimitReached) as rejected:
+            stage, problems = Stage.ACCEPT, list[JSON]()
+            if isinstance(rejected, Rejected):
+                stage = rejected.stage
+                problems = [problem.message for problem in rejected.problems[:3]]
+            row |= {"accepted": False, "place": [stage.value, 0], "why": str(rejected)}
+            row["problems"] = problems
+        if self.ballots:
+            self._record_reading()
+        row |= {"criteria": self.criteria, "steps": self.steps, "reading": self.reading.value}
+        return row
 
-    async def _make(self) -> Nest | Rejection:
+    async def _make(self) -> Nest:
         nest = self.seed.nest
         if nest is None:
-            chain = await self._chain()
-            if isinstance(chain, Rejection):
-                return chain
-            nest = chain
+            nest = await self._chain()
             self._holds(NestCriterion.CHECKED, {"calls": len(nest.calls)})
         else:
             self._holds(NestCriterion.EXECUTED, {"calls": len(nest.calls)})
-            stopped = await self._meanings(nest)
-            if stopped is not None:
-                return stopped
-        if self.writes or self.seed.way is Way.CODE:
-            text = await self._text(nest)
-            if isinstance(text, Rejection):
-                return text
-            nest = replace(nest, task=text)
-        return self._accepted(nest)
+            await self._meanings(nest)
+        if self.writes:
+            nest = await self._text(nest)
+        elif problems := (await self._read(nest)).problems:
+            raise Rejected(Stage.REBUILD, "readers dispute it", problems)
+        figures, perfect = gold_figures(read_back(nest, self.seed.topic))
+        form = {"depth": nest.depth, "width": nest.width, "official_depth": figures["depth"],
+                "official_structure": figures["structure"]}  # fmt: skip
+        wanted = (self.seed.depth or nest.depth, self.seed.width or nest.width, nest.depth)
+        found = task_findings(nest.task, nest, self.seed.taken_values)
+        fits = (nest.depth, nest.width, figures["depth"]) == wanted
+        self._holds(NestCriterion.FORM, form, holds=fits)
+        self._holds(NestCriterion.SCORED, figures["measures"], holds=perfect)
+        self._holds(NestCriterion.TEXT, {"letters": len(nest.task)}, holds=found.ok)
+        return nest
 
     def _holds(self, criterion: NestCriterion, figure: JSON, *, holds: bool = True) -> None:
         self.criteria.append(judged_row(criterion, figure, holds=holds))
+        if not holds:
+            raise Rejected(Stage.ACCEPT, f"{criterion} does not hold")
 
     # -- stages -----------------------------------------------------------------------------------
 
-    async def _chain(self) -> Nest | Rejection:
-        seed = self.seed
-        wanted = Wanted(seed.depth, seed.width)
+    async def _asked(
+        self,
+        stage: Stage,
+        given: dict[str, JSON],
+        shape: type[ReplyModel],
+        judge: Callable[[Any], Awaitable[Findings]],
+    ) -> Any:  # noqa: ANN401 -- a reply of the shape
+        """The reply of a stage that passes its checks.
+
+        Raises:
+            Rejected: none does.
+        """
+        talk = self.context.talk(Place(stage), stage.value, given, shape)
+
+        async def judge_reply(reply: ReplyModel, before: Sequence[Problem]) -> Findings:
+            return await judge(reply)
+
+        try:
+            outcome = await talk.settle(
+                self.context.asking(self.context.models.author), judge_reply
+            )
+        finally:
+            self.steps.append(talk.step())
+        if isinstance(outcome, Passed):
+            return outcome.reply
+        why = outcome.why if isinstance(outcome, Failed) else outcome.problems[0].message
+        raise Rejected(stage, why, outcome.problems)
+
+    async def _chain(self) -> Nest:
+        """Have tools and calls written as code."""
+        wanted = Wanted(self.seed.depth, self.seed.width)
         given: dict[str, JSON] = {
-            "field": seed.topic, "depth": seed.depth, "width": seed.width,
-            "example": example(self.context.prompts, seed),
+            "field": self.seed.topic, "depth": wanted.depth, "width": wanted.width,
+            "example": example(self.context.prompts, self.seed),
         }  # fmt: skip
-        talk = self._begin(Stage.CHAIN, given, ChainCode)
 
-        async def judge(reply: StageReply, before: Sequence[Problem]) -> Findings:
-            return chain_findings(cast("ChainCode", reply).source, wanted)[0]
+        async def judge(reply: ChainCode) -> Findings:
+            return chain_findings(reply.source, wanted)[0]
 
-        outcome = await talk.settle(self.context.ask, judge)
-        if not isinstance(outcome, Passed):
-            return _no(outcome)
-        nest = chain_findings(cast("ChainCode", outcome.reply).source, wanted)[1]
+        reply: ChainCode = await self._asked(Stage.CHAIN, given, ChainCode, judge)
+        nest = chain_findings(reply.source, wanted)[1]
         assert nest is not None  # noqa: S101 -- the findings were fine
         return nest
 
-    def _begin(self, stage: Stage, given: dict[str, JSON], shape: Any) -> Talk:  # noqa: ANN401 -- a class of replies
-        talk = self.context.talk(Place(stage), stage.value, given, shape)
-        self.talks.append(talk)
-        return talk
-
-    async def _meanings(self, nest: Nest) -> Rejection | None:
+    async def _meanings(self, nest: Nest) -> None:
         """Have a model say whether references make sense that nothing else speaks for."""
-        rows = cast("list[dict[str, Any]]", self.seed.executed.get("references", []))
-        counts: dict[str, JSON] = {
-            one.value: sum(row["meaning"] == one for row in rows) for one in Meaning
-        }
-        doubtful = [row for row in rows if row["meaning"] == Meaning.MODEL]
+        counts: JSON = {**Counter(str(row["meaning"]) for row in self.seed.references)}
+        doubtful = [row for row in self.seed.references if row["meaning"] == Meaning.MODEL]
+        listed: list[JSON] = [
+            {"reference": at, **{key: row[key] for key in ("from", "to", "value")}}
+            for at, row in enumerate(doubtful, 1)
+        ]
+
+        async def judge(reply: Judgements) -> Findings:
+            numbers = sorted(one.reference for one in reply.references)
+            each = [*range(1, len(doubtful) + 1)]
+            return judged("each-judged", [] if numbers == each else [f"Judge each of {each} once."])
+
         if doubtful:
-            plain = nest.to_row(0, self.seed.topic)
-            listed: list[JSON] = [
-                {"reference": at, **{key: row[key] for key in ("from", "to", "value")}}
-                for at, row in enumerate(doubtful, 1)
-            ]
-            given: dict[str, JSON] = {
-                "tools": plain["api"], "calls": plain["call"], "references": listed,
-            }  # fmt: skip
-            talk = self._begin(Stage.MEANING, given, Judgements)
-
-            async def judge(reply: StageReply, before: Sequence[Problem]) -> Findings:
-                numbers = [one.reference for one in cast("Judgements", reply).references]
-                each = [*range(1, len(doubtful) + 1)]
-                wrong = [] if sorted(numbers) == each else [f"Judge each of {each} once."]
-                return judged("each-judged", wrong)
-
-            outcome = await talk.settle(self.context.ask, judge)
-            if not isinstance(outcome, Passed):
-                return _no(outcome)
-            verdicts = cast("Judgements", outcome.reply).references
-            if against := [one for one in verdicts if not one.meant]:
-                self._holds(NestCriterion.MEANING, counts, holds=False)
-                noted = f"a reference makes no sense: {against[0].why[:300]}"
-                return Rejection(Place(Stage.MEANING), noted)
+            given = {**self._shown(nest), "references": listed}
+            reply: Judgements = await self._asked(Stage.MEANING, given, Judgements, judge)
+            for verdict in reply.references:
+                if not verdict.meant:
+                    self.criteria.append(judged_row(NestCriterion.MEANING, counts, holds=False))
+                    why = f"a reference makes no sense: {verdict.why[:300]}"
+                    raise Rejected(Stage.MEANING, why)
         self._holds(NestCriterion.MEANING, counts)
-        return None
 
-    async def _text(self, nest: Nest) -> str | Rejection:
-        plain = nest.to_row(0, self.seed.topic)
-        given: dict[str, JSON] = {
-            "tools": plain["api"], "calls": plain["call"], "draft": nest.task,
-        }  # fmt: skip
-        talk = self._begin(Stage.TASK, given, TaskText)
-        results = self.seed.taken_values
+    def _shown(self, nest: Nest) -> dict[str, JSON]:
+        row = nest.to_row(0, self.seed.topic)
+        return {"tools": row["api"], "calls": row["call"]}
 
-        async def judge(reply: StageReply, before: Sequence[Problem]) -> Findings:
-            found = task_findings(cast("TaskText", reply).task, nest, results)
-            if not found.ok or self.checker is None:
-                return found
-            return found + await self._rebuild(nest, cast("TaskText", reply).task)
+    async def _text(self, nest: Nest) -> Nest:
+        """Have the text written, and read."""
 
-        outcome = await talk.settle(self.context.ask, judge)
-        if isinstance(outcome, Passed):
-            return cast("TaskText", outcome.reply).task
-        return _no(outcome)
+        async def judge(reply: TaskText) -> Findings:
+            found = task_findings(reply.task, nest, self.seed.taken_values)
+            return found + await self._read(replace(nest, task=reply.task)) if found.ok else found
 
-    async def _rebuild(self, nest: Nest, task: str) -> Findings:
-        """Have another model make the calls from a text."""
-        checker = self.checker
-        assert checker is not None  # noqa: S101 -- the caller looked
-        item = read_back(replace(nest, task=task), self.seed.topic)
-        place = Place(Stage.REBUILD)
-        given: dict[str, JSON] = {"task": task, "tools": item.tools}
-        talk = checker.talk(place, Stage.REBUILD.value, given, Rebuilt)
-        checker.asked = self.context.asked
+        given: dict[str, JSON] = {**self._shown(nest), "draft": nest.task}
+        reply: TaskText = await self._asked(Stage.TASK, given, TaskText, judge)
+        return replace(nest, task=reply.task)
 
-        async def judge(reply: StageReply, before: Sequence[Problem]) -> Findings:
+    # -- readers ----------------------------------------------------------------------------------
+
+    async def _read(self, nest: Nest) -> Findings:
+        """Have readers make the calls from the text; what those say that make others."""
+        self.ballots = [await self._ballot(nest, vote) for vote in range(self.votes)]
+        if not self.ballots:
             return Findings()
+        self.reading = decide(self.ballots, self.votes)
+        agreed = self.reading is ReadStatus.READ
+        self.steps.append({
+            "stage": Stage.REBUILD.value, "hop": 0, "replies": len(self.ballots), "passed": agreed,
+            "returned": not agreed, "checks": [] if agreed else [DISPUTED],
+        })  # fmt: skip
+        words = dict.fromkeys(ballot.words for ballot in self.ballots if ballot.words)
+        return judged(DISPUTED, [] if agreed else (
+            f"A reader of the text made {one} Say what is missing or unclear." for one in words
+        ))  # fmt: skip
 
-        outcome = await talk.settle(checker.ask, judge)
-        self.context.asked = checker.asked
-        answer = cast("Rebuilt", outcome.reply).answer if isinstance(outcome, Passed) else ""
-        self._rebuilt, differs = rebuilt_figures(item, answer)
-        talk.passed = not differs
-        self.talks.append(talk)
-        return judged(CHECK, differs)
+    async def _ballot(self, nest: Nest, vote: int) -> Ballot:
+        reader, sample = self.readers[vote % len(self.readers)], vote // len(self.readers) + 1
+        read, prompts = read_back(nest, self.seed.topic), self.context.prompts
+        tools = [*read.tools]
+        Random(f"{self.shuffle}/{self.seed.id}/{vote}").shuffle(tools)
+        name = Stage.REBUILD.value
+        messages = (
+            SystemMessage(prompts.system(name)),
+            UserMessage(inputs(Stage.REBUILD, {"task": nest.task, "tools": tools})),
+        )
+        number, version = self.context.next_number(), prompts.version(name)
+        text = await reader.ask(self.seed, Place(Stage.REBUILD), number, version, messages)
+        answer = Rebuilt.read(text)
+        verdict, words = vote_of(read, answer.answer if isinstance(answer, Rebuilt) else "")
+        return Ballot(reader.model.name, sample, verdict, words)
 
-    # -- acceptance -------------------------------------------------------------------------------
-
-    def _accepted(self, nest: Nest) -> Nest | Rejection:
-        item = read_back(nest, self.seed.topic)
-        figures, perfect = gold_figures(item)
-        official = int(str(figures["depth"]))
-        form: dict[str, JSON] = {"depth": nest.depth, "width": nest.width,
-                                 "official_depth": official,
-                                 "official_structure": figures["structure"]}  # fmt: skip
-        wanted = (self.seed.depth or nest.depth, self.seed.width or nest.width)
-        fits = (nest.depth, nest.width) == wanted and official == nest.depth
-        self._holds(NestCriterion.FORM, form, holds=fits)
-        self._holds(NestCriterion.SCORED, figures["measures"], holds=perfect)
-        found = task_findings(nest.task, nest, self.seed.taken_values)
-        self._holds(NestCriterion.TEXT, {"letters": len(nest.task)}, holds=found.ok)
-        if self.checker is not None:
-            self._holds(NestCriterion.REBUILT, dict(self._rebuilt))
-        failed = [str(one["criterion"]) for one in self.criteria if not one["holds"]]
-        return Rejection(Place(Stage.ACCEPT), f"{failed[0]} does not hold") if failed else nest
-
-
-def _no(outcome: Elsewhere | Failed) -> Rejection:
-    why = outcome.why if isinstance(outcome, Failed) else outcome.problems[0].message
-    return Rejection(outcome.place, why, outcome.problems)
+    def _record_reading(self) -> None:
+        ballots: list[JSON] = [asdict(ballot) for ballot in self.ballots]
+        agree = sum(ballot.vote is Vote.AGREES for ballot in self.ballots)
+        readers: list[JSON] = [reader.model.name for reader in self.readers]
+        figure: JSON = {"readers": readers, "votes": self.votes, "agree": agree, "ballots": ballots}
+        holds = self.reading is ReadStatus.READ
+        self.criteria.append(judged_row(NestCriterion.READ, figure, holds=holds))

@@ -1,0 +1,1 @@
+"""Asks blind readers, and keeps what they said."""

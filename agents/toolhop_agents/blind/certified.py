@@ -1,0 +1,229 @@
+"""Reads certified items blind: opens the readers, keeps their replies, stores the readings."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import asdict, dataclass
+
+import anyio
+
+from toolhop_agents.blind.readers import BlindQuestion, Readers
+from toolhop_agents.models import prices
+from toolhop_agents.models.base import Model
+from toolhop_agents.models.clients import open_model
+from toolhop_agents.models.rate import Connections
+from toolhop_agents.models.reach import reach
+from toolhop_agents.models.wire import messages_to_wire, sendable
+from toolhop_env.messages import Message, Reply, Usage
+from toolhop_env.spending import Spent, spent_on
+from toolhop_sandbox.base import Program, Sandbox
+from toolhop_sandbox.errors import SandboxFault
+from toolhop_sandbox.outcome import JSON, Outcome
+from toolhop_tools.blind.file import ItemReading, Readings, certificate_digest
+from toolhop_tools.blind.plan import prompt_version
+from toolhop_tools.blind.siblings import chain_of, sibling_of
+from toolhop_tools.blind.votes import decide
+from toolhop_tools.certify.model import Certificate
+from toolhop_tools.certify.prove import MOST_LOST
+from toolhop_tools.model import Item
+
+
+@dataclass(frozen=True, slots=True)
+class Reader:
+    """A model that reads, and where it is asked."""
+
+    model: str
+    base_url: str | None = None
+    price: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ReaderSettings:
+    """Who reads, and how they are asked."""
+
+    readers: tuple[Reader, ...]
+    votes: int
+    temperature: float | None = 0.7
+    max_tokens: int | None = 4096
+    seed: int = 0
+    timeout_s: float = 120.0
+    max_retries: int = 5
+    at_a_time: int = 4
+    """Items that are read at once."""
+
+    @property
+    def basis(self) -> dict[str, JSON]:
+        """What a reading hangs on."""
+        models: list[JSON] = [reader.model for reader in self.readers]
+        return {
+            "models": models,
+            "votes": self.votes,
+            "temperature": self.temperature,
+            "max_tokens": self.max_tokens,
+            "seed": self.seed,
+            "prompt": prompt_version(),
+        }
+
+
+@asynccontextmanager
+async def opened(settings: ReaderSettings) -> AsyncIterator[list[Model]]:
+    """The readers' models.
+
+    Raises:
+        NoSuchModel, NoKey, ModelFault: one cannot be asked as given.
+    """
+    async with AsyncExitStack() as stack:
+        models: list[Model] = []
+        for reader in settings.readers:
+            if reader.base_url:
+                await reach(reader.model, reader.base_url, "--reader-base-url")
+            client = open_model(
+                reader.model,
+                base_url=reader.base_url,
+                temperature=settings.temperature,
+                max_tokens=settings.max_tokens,
+                timeout_s=settings.timeout_s,
+                max_retries=settings.max_retries,
+                connections=Connections(settings.at_a_time),
+                price=prices.parse(reader.price) if reader.price else None,
+                json_object=True,
+            )
+            models.append(await stack.enter_async_context(client))
+        yield models
+
+
+@dataclass(frozen=True, slots=True)
+class KeptAsk:
+    """Asks readers; a reply that the file has is not asked for again."""
+
+    models: Sequence[Model]
+    settings: ReaderSettings
+    readings: Readings
+
+    async def __call__(
+        self, reader: int, sample: int, key: str, version: str, messages: Sequence[Message]
+    ) -> str:
+        """The text of a reply, kept before it is returned. See `readers.Ask`.
+
+        Raises:
+            ModelFault: the model could not be asked.
+            ReadingsError: the reply cannot be kept.
+        """
+        wire: list[JSON] = [*messages_to_wire(messages)]
+        model = self.settings.readers[reader].model
+        # What is asked is in the messages; where it is asked is not: a server may move.
+        asked = (self.settings.temperature, self.settings.max_tokens, sample, version)
+        parts: list[JSON] = [key, model, *asked, wire]
+        digest = hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
+        if (row := self.readings.replies.get(digest)) is not None:
+            return str(row["text"])
+        reply = await self.models[reader].reply(messages, ())
+        text = str(sendable(reply.content))
+        usage = asdict(reply.usage)
+        self.readings.add_reply(digest, {"item": key, "model": model, "text": text, "usage": usage})
+        return text
+
+
+def spent(readings: Readings) -> dict[str, Spent]:
+    """What the replies in a file took, by model."""
+    totals: dict[str, Spent] = {}
+    for row in readings.replies.values():
+        reply = Reply(usage=Usage(**row["usage"]), model=row["model"])
+        totals[row["model"]] = totals.get(row["model"], Spent()) + spent_on([reply])
+    return totals
+
+
+def unread(
+    items: Sequence[Item],
+    certificates: Mapping[str, Certificate],
+    settings: ReaderSettings,
+    readings: Readings,
+) -> list[Item]:
+    """The certified items that have no reading by these readers that holds."""
+    return [
+        item
+        for item in items
+        if item.id in certificates
+        and (
+            (reading := readings.by_item.get(item.id)) is None
+            or reading.stale(item.digest, certificate_digest(certificates[item.id]))
+            or dict(reading.readers) != settings.basis
+        )
+    ]
+
+
+async def read_all(
+    items: Sequence[Item],
+    certificates: Mapping[str, Certificate],
+    settings: ReaderSettings,
+    readings: Readings,
+    sandbox: Sandbox,
+    on_done: Callable[[ItemReading], None],
+) -> None:
+    """Have items read, several at a time, and keep each reading.
+
+    Args:
+        items: what is read; their tools are programs.
+        certificates: by id, of all these items.
+        settings: who reads.
+        readings: open for writing.
+        sandbox: where plans are run; it is open.
+        on_done: called with each reading.
+
+    Raises:
+        ModelFault, ReadingsError, SandboxFault, SandboxUnavailable: what was read stays kept.
+    """
+    waiting = iter(items)
+
+    async def take(readers: Readers) -> None:
+        for item in waiting:
+            reading = await _read(item, certificates[item.id], settings, readers, sandbox)
+            readings.add(reading)
+            on_done(reading)
+
+    async with opened(settings) as models:
+        names = [reader.model for reader in settings.readers]
+        ask = KeptAsk(models, settings, readings)
+        readers = Readers(names, settings.votes, ask, settings.seed)
+        try:
+            async with anyio.create_task_group() as group:
+                for _ in range(min(settings.at_a_time, len(items))):
+                    group.start_soon(take, readers)
+        except ExceptionGroup as faults:
+            raise faults.exceptions[0] from None
+
+
+async def _read(
+    item: Item,
+    certificate: Certificate,
+    settings: ReaderSettings,
+    readers: Readers,
+    sandbox: Sandbox,
+) -> ItemReading:
+    """One item's reading. A model may think for minutes: no session waits for it."""
+
+    async def call(program: Program, arguments: Mapping[str, JSON]) -> Outcome:
+        for _ in range(MOST_LOST):
+            with contextlib.suppress(SandboxFault):
+                async with sandbox.session() as session:
+                    return await session.call(program, arguments)
+        async with sandbox.session() as session:
+            return await session.call(program, arguments)
+
+    sibling = await sibling_of(item, certificate, call, settings.seed)
+    tools = [tool for tool in item.tools.values() if isinstance(tool.body, Program)]
+    question = BlindQuestion(item.id, item.question, tools, chain_of(item, certificate), sibling)
+    ballots = await readers.read(question, call)
+    return ItemReading(
+        item=item.id,
+        digest=item.digest,
+        certificate=certificate_digest(certificate),
+        readers=settings.basis,
+        status=decide(ballots, settings.votes),
+        ballots=ballots,
+        has_sibling=sibling is not None,
+    )

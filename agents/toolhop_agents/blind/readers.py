@@ -1,0 +1,119 @@
+"""Asks readers for plans, runs the plans, and takes the votes."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from toolhop_env.messages import AssistantMessage, Message, SystemMessage, UserMessage
+from toolhop_tools.blind.chain import Chain, Sibling
+from toolhop_tools.blind.plan import (
+    SHOWN,
+    Plan,
+    prompt,
+    prompt_version,
+    read_plan,
+    repair,
+    shown,
+)
+from toolhop_tools.blind.run import Call, StepRun, run_plan
+from toolhop_tools.blind.votes import Ballot, Vote, hops_met, sibling_vote, unfed, vote_of
+from toolhop_tools.model import Tool
+
+MOST_SENT_BACK = 20_000
+"""Characters of a malformed reply that its reader is shown again."""
+
+Ask: TypeAlias = Callable[[int, int, str, str, Sequence[Message]], Awaitable[str]]
+"""Gets the text of a reply: number of the reader (from 0), its sample (from 1), the question's key,
+version of the prompt, and the conversation. It keeps the reply before it returns."""
+
+
+@dataclass(frozen=True, slots=True)
+class BlindQuestion:
+    """A question to be read, and what its answers are held against."""
+
+    key: str
+    """Names the question among others; it also seeds the order of the tools."""
+    text: str
+    tools: Sequence[Tool]
+    """All that a reader is shown; their bodies are programs."""
+    chain: Chain
+    """No reader sees it."""
+    sibling: Sibling | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Readers:
+    """Models that read blind, and how many votes they have together."""
+
+    models: Sequence[str]
+    votes: int
+    """Of a question, dealt out over the models in turn."""
+    ask: Ask
+    seed: int = 0
+    """Of the order in which each reader is shown the tools."""
+
+    def __post_init__(self) -> None:
+        if not self.models or self.votes < len(self.models):
+            raise ValueError(
+                f"{self.votes} votes for {len(self.models)} readers: give at least one reader, and "
+                "a vote for each"
+            )
+
+    async def read(self, question: BlindQuestion, call: Call) -> tuple[Ballot, ...]:
+        """Have a question read, one vote after another.
+
+        Args:
+            question: what is read.
+            call: runs one call of a tool, such as `Session.call`.
+
+        Raises:
+            Exception: what `ask` and `call` raise.
+        """
+        return tuple([await self._ballot(vote, question, call) for vote in range(self.votes)])
+
+    async def _ballot(self, vote: int, question: BlindQuestion, call: Call) -> Ballot:
+        reader, sample = vote % len(self.models), vote // len(self.models) + 1
+        plan = await self._plan(reader, sample, question, f"{self.seed}/{question.key}/{vote}")
+        if not isinstance(plan, Plan):
+            return Ballot(self.models[reader], sample, Vote.MALFORMED, " ".join(plan)[:SHOWN])
+        runs = await self._run(plan, question, question.chain, call)
+        verdict, words = vote_of(plan, runs, question.chain)
+        if verdict is Vote.AGREES and question.sibling is not None:
+            swapped = [
+                step.model_copy(update={"arguments": question.sibling.swapped(step.arguments)})
+                for step in plan.steps
+            ]
+            chain, other = question.chain.of(question.sibling), Plan(steps=swapped)
+            runs_of_other = await self._run(other, question, chain, call)
+            verdict, words = sibling_vote(other, runs_of_other, chain)
+        if verdict is Vote.AGREES and question.sibling is None:
+            words = unfed(runs, question.chain)
+            verdict = Vote.ELSEWHERE if words else verdict
+        met = hops_met(runs, question.chain)
+        steps = tuple(run.to_json() for run in runs)
+        return Ballot(self.models[reader], sample, verdict, words, met, steps)
+
+    async def _plan(
+        self, reader: int, sample: int, question: BlindQuestion, seed: str
+    ) -> Plan | tuple[str, ...]:
+        """A reader's plan after at most one repair of its form; what is wrong with it else."""
+        schemas = {tool.name: tool.schema for tool in question.tools}
+        messages: list[Message] = [
+            SystemMessage(prompt("plan")),
+            UserMessage(shown(question.text, question.tools, seed)),
+        ]
+        version = prompt_version()
+        text = await self.ask(reader, sample, question.key, version, messages)
+        plan = read_plan(text, schemas)
+        if isinstance(plan, Plan):
+            return plan
+        messages += [AssistantMessage(text[:MOST_SENT_BACK] or "-"), UserMessage(repair(plan))]
+        return read_plan(await self.ask(reader, sample, question.key, version, messages), schemas)
+
+    async def _run(
+        self, plan: Plan, question: BlindQuestion, chain: Chain, call: Call
+    ) -> tuple[StepRun, ...]:
+        tools = {tool.name: tool for tool in question.tools}
+        return await run_plan(plan, tools, call, chain.hops)

@@ -1,0 +1,232 @@
+"""The part of `toolhop certify` that has items read blind."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import anyio
+import click
+from rich.console import Console
+
+from toolhop_agents.blind.certified import (
+    Reader,
+    ReaderSettings,
+    opened,
+    read_all,
+    unread,
+)
+from toolhop_agents.cli.options import check_url
+from toolhop_agents.cli.progress import Steps
+from toolhop_agents.models.prices import parse as parse_price
+from toolhop_agents.runs.settings import max_tokens_of, temperature_of
+from toolhop_agents.runs.signals import until_signal
+from toolhop_agents.runs.spread import Isolation
+from toolhop_tools.blind.file import ItemReading, Readings, path_beside
+from toolhop_tools.certify.model import Basis, Certificate
+from toolhop_tools.errors import counted
+from toolhop_tools.model import Item
+
+VOTES = 3
+FLAGS: Mapping[str, str] = {
+    "votes": "--votes", "reader_base_urls": "--reader-base-url", "reader_prices": "--reader-price",
+    "reader_temperature": "--reader-temperature", "reader_max_tokens": "--reader-max-tokens",
+    "reader_timeout_s": "--reader-timeout",
+    "max_retries": "--max-retries", "max_samples": "--max-samples",
+}  # fmt: skip
+"""Flags that mean nothing without ``--readers``."""
+
+
+def _parsed(parse: Callable[[str], object]) -> Callable[..., object]:
+    def callback(_: click.Context, __: click.Parameter, text: str) -> object:
+        try:
+            return parse(text)
+        except ValueError as error:
+            raise click.BadParameter(str(error)) from None
+
+    return callback
+
+
+# fmt: off
+_OPTIONS = (
+    click.option("--readers", metavar="MODEL[,MODEL...]",
+                 help="Have items read blind: these models plan calls from the question and the "
+                 "tools' documents alone, and the plans are run. docs/readers.md"),
+    click.option("--votes", type=click.IntRange(1, 99), default=None,
+                 help=f"Plans of each item, dealt out over the readers.  [default: {VOTES}, or one "
+                 "of each reader]"),
+    click.option("--reader-base-url", "reader_base_urls", multiple=True, metavar="URL",
+                 help="Where readers are asked: once for all, or once for each in order."),
+    click.option("--reader-price", "reader_prices", multiple=True, metavar="IN,OUT[,CACHED]",
+                 help="USD per million tokens: once for all readers, or for each in order."),
+    click.option("--reader-temperature", default="0.7", metavar="NUMBER|none",
+                 callback=_parsed(temperature_of),
+                 help="Of readers; none leaves it to the provider."),
+    click.option("--reader-max-tokens", default="4096", metavar="NUMBER|none",
+                 callback=_parsed(max_tokens_of),
+                 help="Tokens per reply of a reader, reasoning included."),
+    click.option("--reader-timeout", "reader_timeout_s", default=120.0,
+                 type=click.FloatRange(0, min_open=True), help="Seconds per request to a reader."),
+    click.option("--max-retries", type=click.IntRange(0), default=5,
+                 help="Retries of a failed request to a reader."),
+    click.option("--max-samples", type=click.IntRange(1, 256), default=4,
+                 help="Items that are read at once."),
+)
+# fmt: on
+
+
+def reader_options(command: click.Command) -> click.Command:
+    """Give a command the flags of readers, before those of the sandbox."""
+    at = next(at for at, param in enumerate(command.params) if param.name == "executor")
+    for option in _OPTIONS:
+        option(command)
+    own = command.params[-len(_OPTIONS) :]
+    command.params[at:] = [*own, *command.params[at : -len(_OPTIONS)]]
+    return command
+
+
+def readers_of(flags: Mapping[str, Any]) -> tuple[list[str], int]:
+    """The readers that are named, and their votes together; none where none is.
+
+    Raises:
+        click.UsageError: a name is blank or there twice, or there are fewer votes than readers.
+    """
+    if flags["readers"] is None:
+        return [], 0
+    names = [name.strip() for name in flags["readers"].split(",")]
+    if not all(names):
+        raise click.UsageError(
+            f"--readers is {flags['readers']!r}, which has a blank name; give PROVIDER/MODEL, "
+            "several with commas between them"
+        )
+    if repeated := next((name for name in names if names.count(name) > 1), ""):
+        raise click.UsageError(
+            f"--readers names {repeated} twice: name it once; --votes has it asked several times"
+        )
+    votes = flags["votes"] or max(VOTES, len(names))
+    if votes < len(names):
+        raise click.UsageError(
+            f"--votes is {votes} and there are {len(names)} readers: give at least {len(names)} "
+            "votes, or fewer readers"
+        )
+    return names, votes
+
+
+def reader_settings(flags: Mapping[str, Any]) -> dict[str, Any]:
+    """The settings of readers for `toolhop construct`.
+
+    Raises:
+        click.UsageError: as `readers_of`, or not as many addresses or prices as readers.
+    """
+    names, votes = readers_of(flags)
+    if not names:
+        return {"readers": (), "votes": 0, "reader_base_url": (), "reader_price": ()}
+    urls = each_of("--reader-base-url", flags["reader_base_url"], names)
+    prices = each_of("--reader-price", flags["reader_price"], names)
+    own = {"reader_base_url": (*urls,), "reader_price": (*prices,)}
+    return {"readers": (*names,), "votes": votes, **own}
+
+
+def settings_of(ctx: click.Context, flags: Mapping[str, Any]) -> ReaderSettings | None:
+    """Who is to read; None where nobody is.
+
+    Raises:
+        click.UsageError: flags of readers without readers, or values that cannot be used.
+    """
+    if flags["readers"] is None:
+        typed = click.core.ParameterSource.COMMANDLINE
+        for name, flag in FLAGS.items():
+            if ctx.get_parameter_source(name) is typed:
+                raise click.UsageError(f"{flag} goes with --readers MODEL: add it, or leave this")
+        return None
+    names, votes = readers_of(flags)
+    urls = each_of("--reader-base-url", flags["reader_base_urls"], names)
+    prices = each_of("--reader-price", flags["reader_prices"], names)
+    for url in filter(None, urls):
+        check_url("--reader-base-url", url)
+    for price in filter(None, prices):
+        try:
+            parse_price(price)
+        except ValueError as error:
+            raise click.UsageError(f"--reader-price: {error}") from None
+    readers = tuple(map(Reader, names, urls, prices))
+    return ReaderSettings(
+        readers, votes, flags["reader_temperature"], flags["reader_max_tokens"], flags["seed"],
+        flags["reader_timeout_s"], flags["max_retries"], flags["max_samples"],
+    )  # fmt: skip
+
+
+def each_of(flag: str, given: Sequence[str], names: Sequence[str]) -> list[str | None]:
+    """A value for each reader."""
+    if len(given) not in (0, 1, len(names)):
+        raise click.UsageError(
+            f"{flag} is given {len(given)} times and there are {len(names)} readers: give it once "
+            "for all, or once for each in order"
+        )
+    return [*given] if len(given) == len(names) else [*(given or (None,))] * len(names)
+
+
+def check_readers(settings: ReaderSettings) -> None:
+    """See that all readers can be asked, before a search takes its time.
+
+    Raises:
+        NoSuchModel, NoKey, ModelFault: one cannot.
+    """
+
+    async def check() -> None:
+        async with opened(settings):
+            pass
+
+    anyio.run(check)
+
+
+def read_blind(
+    items: Sequence[Item],
+    certificates: Mapping[str, Certificate],
+    path: Path,
+    settings: ReaderSettings,
+    isolation: Isolation,
+    basis: Basis,
+) -> bool:
+    """Have certified items read that are not read yet; True where a signal cut it off.
+
+    Raises:
+        NoSuchModel, NoKey, ModelFault: a reader cannot be asked; what was read is kept.
+        ReadingsError: the file cannot be read or written.
+        SandboxUnavailable: no sandbox can be had.
+    """
+    with Readings.writing(path_beside(path)) as readings:
+        work = unread(items, certificates, settings, readings)
+        if not work:
+            return False
+        most = len(work) * settings.votes
+        click.echo(
+            f"reading {counted(len(work), 'item')} blind: {counted(most, 'request')}, at most "
+            f"{2 * most:,} with repairs; replies that are kept are not asked for again",
+            err=True,
+        )
+        return anyio.run(partial(_read, work, certificates, readings, settings, isolation, basis))
+
+
+async def _read(
+    work: Sequence[Item],
+    certificates: Mapping[str, Certificate],
+    readings: Readings,
+    settings: ReaderSettings,
+    isolation: Isolation,
+    basis: Basis,
+) -> bool:
+    shown = Steps(Console(stderr=True), "read", len(work), 0)
+
+    def done(reading: ItemReading) -> None:
+        del reading
+        shown.step()
+
+    async def run() -> None:
+        async with await isolation.opened(basis, basis.wall_s) as sandbox:
+            await read_all(work, certificates, settings, readings, sandbox, done)
+
+    with shown:
+        return await until_signal(run)

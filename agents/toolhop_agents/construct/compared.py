@@ -1,0 +1,96 @@
+"""A second implementation beside a tool's code, and a third where the two differ."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import cast
+
+from toolhop_agents.construct.context import Context
+from toolhop_agents.construct.talk import Passed
+from toolhop_sandbox.outcome import JSON
+from toolhop_tools.construct.code import code_findings, program
+from toolhop_tools.construct.replies import Code, Pairs, Records, ReplyModel
+from toolhop_tools.construct.second import (
+    Difference,
+    Fault,
+    call_set,
+    decided,
+    differences,
+    invented,
+)
+from toolhop_tools.construct.stages import Findings, Place, Problem, Stage, judged
+from toolhop_tools.construct.text import as_json
+from toolhop_tools.model import ToolSchema
+
+
+@dataclass(frozen=True)
+class Compared:
+    """One hop's tool, as whoever writes its function is shown it."""
+
+    context: Context
+    hop: int
+    schema: ToolSchema
+    facts: Records | Pairs
+    values: Mapping[str, JSON]
+    """The inputs of the stage."""
+    thirds: dict[str, str | None]
+    """By inputs: third functions that were asked for, so that none is paid for twice."""
+
+    async def findings(self, own: str, second: str) -> Findings:
+        """The code, or the document, is at fault where the second and a third function say so."""
+        findings = code_findings(second, self.schema, self.facts, None)
+        if not findings.ok:
+            return findings
+        unlike = await self._unlike(own, second)
+        if not unlike:
+            return judged("second", ())
+        key = as_json(dict(self.values))
+        if key not in self.thirds:
+            self.thirds[key] = await self._third()
+        third = self.thirds[key]
+        results = None if third is None else await self._results(third, unlike)
+        fault, why = decided(unlike, results)
+        place = Place(Stage.CODE if fault is Fault.CODE else Stage.REFINE, self.hop)
+        return judged("second", [] if fault is Fault.NONE else [why], place)
+
+    async def _unlike(self, own: str, second: str) -> list[Difference]:
+        """The calls that the two answer differently."""
+        verifier = self.context.verifier
+
+        async def run() -> Findings:
+            calls = call_set(self.schema, self.facts, verifier.basis.seed)
+            rows: list[JSON] = []
+            for table, facts in enumerate(invented(self.facts)):
+                sources = [program(self.schema, code, facts) for code in (own, second)]
+                results = [await verifier.results(source, calls) for source in sources]
+                unlike = differences(calls, results[0], results[1], table)
+                rows += [[row.call, row.first, row.second, table] for row in unlike[:20]]
+            return Findings(figures={"unlike": rows})
+
+        parts: list[JSON] = [self.schema.to_openai(), self.facts.model_dump(mode="json")]
+        findings = await self.context.remembered("second", [*parts, own, second], run)
+        rows = cast("list[list[JSON]]", findings.figures.get("unlike", []))
+        return [
+            Difference(cast("dict[str, JSON]", row[0]), row[1], row[2], cast("int", row[3]))
+            for row in rows
+        ]
+
+    async def _third(self) -> str | None:
+        """A third function; None if the reply is not one."""
+        asker = self.context.models.third or self.context.models.author
+        place = Place(Stage.SECOND, self.hop)
+        talk = self.context.talk(place, Stage.SECOND.value, self.values, Code, repairs=1)
+
+        async def judge(reply: ReplyModel, before: Sequence[Problem]) -> Findings:
+            return code_findings(cast("Code", reply).code, self.schema, self.facts, None)
+
+        outcome = await talk.settle(self.context.asking(asker), judge)
+        return cast("Code", outcome.reply).code if isinstance(outcome, Passed) else None
+
+    async def _results(self, code: str, unlike: Sequence[Difference]) -> list[JSON]:
+        tables, results = invented(self.facts), list[JSON]()
+        for row in unlike:
+            source = program(self.schema, code, tables[row.table])
+            results += await self.context.verifier.results(source, [row.call])
+        return results

@@ -1,0 +1,434 @@
+"""The table of stages of an item with hops: what each asks, and what its reply is held to."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import cast
+
+from toolhop_agents.construct.compared import Compared
+from toolhop_agents.construct.context import Context
+from toolhop_agents.construct.talk import Judge
+from toolhop_agents.construct.walk import StageRow
+from toolhop_sandbox.outcome import JSON
+from toolhop_tools.construct.calls import answer_findings, answer_of, call_findings
+from toolhop_tools.construct.code import code_findings, no_gold, program
+from toolhop_tools.construct.contract import schema_of
+from toolhop_tools.construct.documents import document_findings, given_away, refined_findings
+from toolhop_tools.construct.facts import Wanted, expected, facts_findings, other_calls
+from toolhop_tools.construct.plan import leaks, of_answers, plan_findings
+from toolhop_tools.construct.question import question_findings
+from toolhop_tools.construct.replies import (
+    SHAPES,
+    Code,
+    Contract,
+    Decomposition,
+    FinalQuestion,
+    GoldArguments,
+    NewTool,
+    Pairs,
+    PlannedHop,
+    Records,
+    RefinedTool,
+    ReplyModel,
+)
+from toolhop_tools.construct.stages import OF_A_HOP, Findings, Place, Problem, Stage, judged
+from toolhop_tools.construct.text import filled, resolved
+from toolhop_tools.construct.verify import came
+from toolhop_tools.model import GoldCall, Hop, Tool, ToolSchema
+from toolhop_tools.properties.model import Gold
+from toolhop_tools.reading import Match, Reading
+from toolhop_tools.words import as_text
+
+PLAN, QUESTION = Place(Stage.DECOMPOSE), Place(Stage.QUESTION)
+
+
+@dataclass(frozen=True, slots=True)
+class Built:
+    """A hop that holds."""
+
+    question: str
+    depends_on: tuple[int, ...]
+    schema: ToolSchema
+    facts: Records | Pairs
+    code: str
+    call: GoldArguments
+    arguments: dict[str, JSON]
+    """With earlier answers in place."""
+    answer: str
+
+    @property
+    def tool(self) -> Tool:
+        """The tool as the product has it."""
+        return Tool(self.schema, program(self.schema, self.code, self.facts))
+
+    def written(self) -> dict[str, JSON]:
+        """Question and call with ``{k}`` for earlier answers, and where the result has the answer.
+
+        The facts of a table stand in the tool's source.
+        """
+        return {
+            "question": self.question,
+            "depends_on": [*self.depends_on],
+            "arguments": self.call.arguments,
+            "answer_path": [*self.call.answer_path],
+        }
+
+    def hop(self, answers: Sequence[str]) -> Hop:
+        """The hop of the item."""
+        reading = Reading(Match.VALUE, tuple(self.call.answer_path))
+        gold = GoldCall(self.arguments, "written", reading)
+        return Hop(filled(self.question, answers), self.answer, self.tool, gold)
+
+
+@dataclass
+class ItemTable:
+    """The stages of one item, and the replies that passed. A `walk.Table`."""
+
+    context: Context
+    replies: dict[Place, ReplyModel] = field(default_factory=dict)
+    _answers: dict[int, str] = field(default_factory=dict)
+    _others: dict[int, tuple[str, ...]] = field(default_factory=dict)
+    """By hop: what its tool answers for other records, or other inputs."""
+    _thirds: dict[str, str | None] = field(default_factory=dict)
+
+    # -- the table --------------------------------------------------------------------------------
+
+    def places(self) -> Sequence[Place]:
+        """See `walk.Table`."""
+        seed, places = self.context.seed, list[Place]()
+        if not seed.sub_task:
+            places.append(PLAN)
+        stages = [s for s in OF_A_HOP if s is not Stage.SECOND or self.context.models.second]
+        for number in range(1, len(self.plan) + 1):
+            places += [Place(stage, number) for stage in stages]
+        if self.plan and not self.own_question_will_do():
+            places.append(QUESTION)
+        return places
+
+    def before(self, place: Place) -> Place | None:
+        """See `walk.Table`: the stage before it within the hop; before a tool, the plan."""
+        if place.stage is Stage.TOOL:
+            return None if self.context.seed.sub_task else PLAN
+        if place.stage is Stage.CALL or place.stage is Stage.SECOND:
+            return Place(Stage.CODE, place.hop)
+        if place.hop:
+            return Place(OF_A_HOP[OF_A_HOP.index(place.stage) - 1], place.hop)
+        return None
+
+    def keep(self, place: Place, reply: ReplyModel) -> None:
+        """See `walk.Table`."""
+        self.replies[place] = reply
+
+    def row(self, place: Place) -> StageRow:
+        """See `walk.Table`."""
+        values, judge = self._rows()[place.stage](place.hop)
+        shape, prompt = SHAPES.get(place.stage), place.stage.value
+        if place.stage is Stage.DECOMPOSE and not self.context.seed.question:
+            prompt = "propose"
+        if place.stage is Stage.FACTS:
+            looks = self._first(place.hop).kind == "lookup"
+            shape, prompt = (Records, "facts_lookup") if looks else (Pairs, "facts_compute")
+        assert shape is not None  # noqa: S101 -- every stage here has one
+        models = self.context.models
+        asker = models.second if place.stage is Stage.SECOND else models.author
+        assert asker is not None  # noqa: S101 -- `places` has the stage only where it is
+        return StageRow(prompt, shape, values, judge, self.context.asking(asker))
+
+    def _rows(self) -> Mapping[Stage, Callable[[int], tuple[dict[str, JSON], Judge]]]:
+        return {
+            Stage.DECOMPOSE: self._decompose,
+            Stage.TOOL: self._tool,
+            Stage.REFINE: self._refine,
+            Stage.FACTS: self._facts_row,
+            Stage.CODE: self._code,
+            Stage.SECOND: self._second,
+            Stage.CALL: self._call,
+            Stage.QUESTION: self._question,
+        }
+
+    # -- what the replies come to -----------------------------------------------------------------
+
+    @property
+    def plan(self) -> Sequence[PlannedHop]:
+        """The hops; none before there is a plan."""
+        if self.context.seed.sub_task:
+            return of_answers(self.context.seed).hops
+        plan = self.replies.get(PLAN)
+        return plan.hops if isinstance(plan, Decomposition) else ()
+
+    def seed_findings(self) -> Findings:
+        """The plan's checks of a seed that brings its own sub-questions."""
+        seed = self.context.seed
+        return plan_findings(of_answers(seed), seed) if seed.sub_task else Findings()
+
+    @property
+    def built(self) -> list[Built]:
+        """The hops, once all stages hold."""
+        return [self._built(number) for number in range(1, len(self.plan) + 1)]
+
+    @property
+    def question(self) -> str:
+        """The item's."""
+        reply = self.replies.get(QUESTION)
+        return reply.question if isinstance(reply, FinalQuestion) else self.context.seed.question
+
+    def own_question_will_do(self) -> bool:
+        """Whether the seed's own question is the item's."""
+        question = self.context.seed.question
+        if not question or len(self._answers) < len(self.plan):
+            return bool(question)
+        return question_findings(question, self.written_hops()).ok
+
+    def written_hops(self) -> list[Hop]:
+        """The hops with ``{k}`` in their gold calls."""
+        built = self.built
+        answers = [hop.answer for hop in built]
+        return [
+            replace(hop.hop(answers), gold=GoldCall(hop.call.arguments, "written")) for hop in built
+        ]
+
+    def _built(self, number: int) -> Built:
+        planned, schema = self.plan[number - 1], self._schema(number)
+        call = cast("GoldArguments", self.replies[Place(Stage.CALL, number)])
+        made = resolved(call.arguments, self._earlier(number), schema.parameters)
+        code = cast("Code", self.replies[Place(Stage.CODE, number)]).code
+        return Built(
+            planned.question, tuple(planned.depends_on), schema, self._facts(number), code, call,
+            cast("dict[str, JSON]", made), self._answers[number],
+        )  # fmt: skip
+
+    def _first(self, hop: int) -> NewTool:
+        return cast("NewTool", self.replies[Place(Stage.TOOL, hop)])
+
+    def _contract(self, hop: int) -> Contract:
+        return cast("RefinedTool", self.replies[Place(Stage.REFINE, hop)]).contract
+
+    def _schema(self, hop: int) -> ToolSchema:
+        return schema_of(
+            cast("RefinedTool", self.replies[Place(Stage.REFINE, hop)]).tool, self._contract(hop)
+        )
+
+    def _facts(self, hop: int) -> Records | Pairs:
+        return cast("Records | Pairs", self.replies[Place(Stage.FACTS, hop)])
+
+    def _earlier(self, hop: int) -> list[str]:
+        """Answers of the hops before."""
+        return [self._answers[number] for number in range(1, hop)]
+
+    def _earlier_schemas(self, hop: int) -> list[ToolSchema]:
+        return [self._schema(number) for number in range(1, hop)]
+
+    def _seed_answer(self, hop: int) -> str:
+        tasks = self.context.seed.sub_task
+        return tasks[hop - 1][1] if tasks else ""
+
+    def _gold_arguments(self, hop: int) -> dict[str, JSON]:
+        """The first document's call, with earlier answers in place."""
+        parameters = self._schema(hop).parameters
+        made = resolved(self._first(hop).arguments, self._earlier(hop), parameters)
+        return cast("dict[str, JSON]", made)
+
+    def _about(self, hop: int) -> dict[str, JSON]:
+        question = self.plan[hop - 1].question
+        return {"sub_question": question, "asked": filled(question, self._earlier(hop))}
+
+    # -- rows -------------------------------------------------------------------------------------
+
+    def _decompose(self, hop: int) -> tuple[dict[str, JSON], Judge]:
+        seed = self.context.seed
+        values: dict[str, JSON] = {"least": seed.least, "most": seed.most}
+        if seed.question:
+            values |= {"question": seed.question, "facts": [dict(fact) for fact in seed.facts]}
+
+        async def judge(reply: ReplyModel, before: Sequence[Problem]) -> Findings:
+            return plan_findings(cast("Decomposition", reply), seed)
+
+        return values, judge
+
+    def _tool(self, hop: int) -> tuple[dict[str, JSON], Judge]:
+        answers, schemas = self._earlier(hop), self._earlier_schemas(hop)
+        tools: list[JSON] = [{"name": s.name, "description": s.description} for s in schemas]
+        values: dict[str, JSON] = {"hop": hop, **self._about(hop)}
+        values |= {"answers": [*answers], "tools": tools}
+
+        async def judge(reply: ReplyModel, before: Sequence[Problem]) -> Findings:
+            return document_findings(cast("NewTool", reply), answers, schemas)
+
+        return values, judge
+
+    def _refine(self, hop: int) -> tuple[dict[str, JSON], Judge]:
+        first, answers = self._first(hop), self._earlier(hop)
+        values: dict[str, JSON] = {"hop": hop, "tool": first.tool.model_dump(mode="json")}
+        values["contract"] = first.contract.model_dump(mode="json")
+
+        async def judge(reply: ReplyModel, before: Sequence[Problem]) -> Findings:
+            return refined_findings(cast("RefinedTool", reply), first, answers)
+
+        return values, judge
+
+    def _documented(self, hop: int) -> dict[str, JSON]:
+        tool = self._schema(hop).to_openai()["function"]
+        contract = self._contract(hop).model_dump(mode="json")
+        return {"hop": hop, "tool": tool, "contract": contract}
+
+    def _facts_row(self, hop: int) -> tuple[dict[str, JSON], Judge]:
+        wanted, schema, contract = self._wanted(hop), self._schema(hop), self._contract(hop)
+        values = {**self._documented(hop), "call": dict(wanted.arguments)}
+        if self._first(hop).kind == "lookup":
+            facts: list[JSON] = [dict(record) for record in wanted.allowed]
+            values |= {**self._about(hop), "others": [*wanted.others], "facts": facts}
+            if wanted.answer:
+                values["answer"] = wanted.answer
+
+        async def judge(reply: ReplyModel, before: Sequence[Problem]) -> Findings:
+            facts = cast("Records | Pairs", reply)
+            findings = facts_findings(facts, schema.parameters, contract, wanted)
+            if findings.ok and isinstance(facts, Records):
+                gold = as_text(expected(facts, wanted.arguments))
+                place = Place(Stage.REFINE, hop)
+                findings += judged("answer-not-in-document", given_away(schema, gold), place)
+            return findings
+
+        return values, judge
+
+    def _wanted(self, hop: int) -> Wanted:
+        uses, others = [], tuple[str, ...]()
+        for name, value in self._first(hop).arguments.items():
+            for k in self.plan[hop - 1].depends_on:
+                if value == f"{{{k}}}":
+                    uses.append(name)
+                    others = others or self._others[k]
+        allowed = self.context.seed.facts or ()
+        gold = self._gold_arguments(hop)
+        return Wanted(gold, others, tuple(uses), self._seed_answer(hop), allowed)
+
+    def _function(self, hop: int) -> dict[str, JSON]:
+        """What whoever writes the function is given: two of the records, not the gold's."""
+        values, facts = self._documented(hop), self._facts(hop)
+        if isinstance(facts, Records):
+            gold, answer = expected(facts, self._gold_arguments(hop)), facts.lookup.answer
+            others = [record for record in facts.records if record.get(answer) != gold]
+            shown: list[JSON] = [dict(record) for record in others[:2]]
+            values |= {"records": shown, "lookup": facts.lookup.model_dump(mode="json")}
+        return values
+
+    def _code(self, hop: int) -> tuple[dict[str, JSON], Judge]:
+        schema, contract, facts = self._schema(hop), self._contract(hop), self._facts(hop)
+        gold = expected(facts, self._gold_arguments(hop))
+        hidden = as_text(gold) if isinstance(facts, Records) else None
+
+        async def judge(reply: ReplyModel, before: Sequence[Problem]) -> Findings:
+            code = cast("Code", reply).code
+            findings = code_findings(code, schema, facts, hidden)
+            if not findings.ok:
+                return findings
+            tool, verifier = Tool(schema, program(schema, code, facts)), self.context.verifier
+
+            async def run() -> Findings:
+                holds = await verifier.facts_hold(tool, facts)
+                holds += await verifier.kept(tool, contract, facts)
+                if not holds.ok:
+                    return holds
+                return holds + await verifier.properties(tool, (), before)
+
+            parts = [*self._parts(tool), contract.model_dump(mode="json")]
+            parts += [facts.model_dump(mode="json"), [problem.to_json() for problem in before]]
+            return findings + await self.context.remembered("code", parts, run)
+
+        return self._function(hop), judge
+
+    def _parts(self, tool: Tool) -> list[JSON]:
+        """What a verdict on a tool hangs on."""
+        return [tool.schema.to_openai(), tool.body_parts]
+
+    def _second(self, hop: int) -> tuple[dict[str, JSON], Judge]:
+        own = cast("Code", self.replies[Place(Stage.CODE, hop)]).code
+        values = self._function(hop)
+        schema, facts = self._schema(hop), self._facts(hop)
+        compared = Compared(self.context, hop, schema, facts, values, self._thirds)
+
+        async def judge(reply: ReplyModel, before: Sequence[Problem]) -> Findings:
+            return await compared.findings(own, cast("Code", reply).code)
+
+        return values, judge
+
+    def _call(self, hop: int) -> tuple[dict[str, JSON], Judge]:
+        schema, first, answers = self._schema(hop), self._first(hop), self._earlier(hop)
+        values = {"hop": hop, "tool": schema.to_openai()["function"], **self._about(hop)}
+        values |= {"answers": [*answers], "first_call": first.arguments}
+        needs = self.plan[hop - 1].depends_on
+
+        async def judge(reply: ReplyModel, before: Sequence[Problem]) -> Findings:
+            call = cast("GoldArguments", reply)
+            findings = call_findings(call, schema, first, needs, answers)
+            return findings + await self._ran(hop, call) if findings.ok else findings
+
+        return values, judge
+
+    async def _ran(self, hop: int, call: GoldArguments) -> Findings:
+        """What comes of a gold call, and what it gives for other records."""
+        schema, facts = self._schema(hop), self._facts(hop)
+        code = cast("Code", self.replies[Place(Stage.CODE, hop)]).code
+        tool = Tool(schema, program(schema, code, facts))
+        arguments = cast("dict[str, JSON]", resolved(call.arguments, self._earlier(hop),
+                                                     schema.parameters))  # fmt: skip
+        calls = [arguments, *other_calls(facts, arguments)]
+        outcomes = await self.context.verifier.call(tool.program, calls)
+        answer = answer_of(outcomes[0], call.answer_path)
+        findings = answer_findings(
+            answer, came(outcomes[0]), expected(facts, arguments), self._seed_answer(hop),
+            call.answer_path,
+        )  # fmt: skip
+        if answer is None or not findings.ok:
+            return findings
+        others = (answer_of(outcome, call.answer_path) for outcome in outcomes[1:])
+        self._others[hop] = tuple(dict.fromkeys(o for o in others if o and o != answer))
+        self._answers[hop] = answer
+        findings += self._leaks(hop, answer, schema, code)
+        if not self._others[hop]:
+            same = "Other records, or other inputs, all give the same answer."
+            findings += judged("another-answer", [same], Place(Stage.CODE, hop))
+        if not findings.ok:
+            return findings
+        gold = [Gold(arguments, answer, "written", certified=True)]
+
+        async def run() -> Findings:
+            return await self.context.verifier.properties(tool, gold, only=("gold-call",))
+
+        parts = [*self._parts(tool), dict(arguments), answer]
+        return findings + await self.context.remembered("call", parts, run)
+
+    def _leaks(self, hop: int, answer: str, schema: ToolSchema, code: str) -> Findings:
+        questions = [planned.question for planned in self.plan]
+        # A seed's own sub-questions may do text work on a name that they say.
+        looked = hop == len(self.plan) or not self.context.seed.sub_task
+        findings = judged("not-in-question", leaks(questions, answer) if looked else (), PLAN)
+        refine = Place(Stage.REFINE, hop)
+        findings += judged("not-in-document", given_away(schema, answer), refine)
+        hidden = no_gold(code, answer, self._facts(hop))
+        return findings + hidden.at(Place(Stage.CODE, hop))
+
+    def _question(self, hop: int) -> tuple[dict[str, JSON], Judge]:
+        built, seed = self.built, self.context.seed
+        values = chain_values(built, [hop.call.arguments for hop in built])
+        if seed.question:
+            values["question"] = seed.question
+
+        async def judge(reply: ReplyModel, before: Sequence[Problem]) -> Findings:
+            return question_findings(cast("FinalQuestion", reply).question, self.written_hops())
+
+        return values, judge
+
+
+def chain_values(built: Sequence[Built], written: Sequence[Mapping[str, JSON]]) -> dict[str, JSON]:
+    """What whoever writes a question is given of a chain; `written` are its calls with ``{k}``."""
+    chain: list[JSON] = [
+        {
+            "sub_question": hop.question,
+            "call": {"tool": hop.schema.name, "arguments": dict(arguments)},
+            "document": hop.schema.to_openai()["function"],
+        }
+        for hop, arguments in zip(built, written, strict=True)
+    ]
+    return {"chain": chain, "answers": [hop.answer for hop in built]}

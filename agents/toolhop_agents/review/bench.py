@@ -1,0 +1,60 @@
+"""Calls that a reviewer makes: the episode that an agent would play, without its limits."""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+
+from anyio.from_thread import BlockingPortal, start_blocking_portal
+
+from toolhop_env.episode import Episode
+from toolhop_env.limits import EpisodeLimits
+from toolhop_env.messages import RawCall, Reply
+from toolhop_env.responders import StandIns
+from toolhop_env.scorers.nestools import CALLS
+from toolhop_env.scorers.nestools_stub import Stub
+from toolhop_env.setting import Setting
+from toolhop_env.trace import Trace
+from toolhop_sandbox.base import Sandbox
+from toolhop_sandbox.choose import Kind, open_sandbox
+from toolhop_tools.model import Item
+
+SETTING = Setting("reviewer", CALLS, limits=EpisodeLimits(turns=None, calls=None))
+
+
+class Bench(ExitStack):
+    """An episode for each item that calls are made of. Nothing runs before the first call."""
+
+    def __init__(self, kind: Kind = "auto") -> None:
+        """Choose what isolates tools."""
+        super().__init__()
+        self._kind = kind
+        self._room: tuple[BlockingPortal, Sandbox] | None = None
+        self._episodes: dict[str, Episode] = {}
+
+    def trace(self, item: Item) -> Trace | None:
+        """The calls made so far; None where none was."""
+        episode = self._episodes.get(item.id)
+        return episode.trace if episode else None
+
+    def forget(self, item: Item) -> None:
+        """Begin an item's calls anew."""
+        self._episodes.pop(item.id, None)
+
+    def call(self, item: Item, tool: str, arguments: str) -> str:
+        """What an agent would read after this call; the environment says what is wrong with it.
+
+        Raises:
+            SandboxUnavailable, SandboxFault: nothing can isolate calls here, or it failed.
+        """
+        if self._room is None:
+            portal = self.enter_context(start_blocking_portal())
+            opened: Sandbox = portal.call(open_sandbox, self._kind)
+            self.enter_context(portal.wrap_async_context_manager(opened))
+            self._room = portal, opened
+        portal, sandbox = self._room
+        if item.id not in self._episodes:
+            episode = Episode(item, sandbox, SETTING, stand_ins=StandIns(described=Stub()))
+            self.enter_context(portal.wrap_async_context_manager(episode))
+            self._episodes[item.id] = episode
+        reply = Reply(calls=(RawCall("call_1", tool, arguments),))
+        return "\n".join(portal.call(self._episodes[item.id].step, reply).feedback)

@@ -1,1 +1,0 @@
-"""Scripted constructors: they answer the prompts of `toolhop construct` without a model."""

@@ -1,0 +1,1 @@
+"""Scripted constructors and readers: models without a model, for measurements and tests."""

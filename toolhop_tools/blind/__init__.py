@@ -1,0 +1,1 @@
+"""Blind readers: models plan calls from a question and documents; the plans are executed."""

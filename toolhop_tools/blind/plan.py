@@ -1,0 +1,201 @@
+"""A reader's plan: calls that answer a question, from question and documents alone. Pure.
+
+The plan is untrusted. Its words are quoted and cut wherever they are shown; its arguments go to the
+sandbox only if the schema takes them.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
+from importlib.resources import files
+from random import Random
+from typing import Annotated, Any, Self
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
+
+from toolhop_sandbox.outcome import JSON
+from toolhop_tools.construct.text import REFERENCE, references, texts
+from toolhop_tools.declared import compiled, fits, required, undeclared
+from toolhop_tools.model import Tool, ToolSchema
+from toolhop_tools.replied import json_in
+from toolhop_tools.words import scalars
+
+MOST_STEPS = 20
+MOST_CHARS = 200_000
+"""Of a reply with its thoughts."""
+MOST_PLAN_CHARS = 20_000
+"""Of the plan in it; a question of seven hops needs a tenth."""
+SHOWN = 200
+"""Characters of a reader's own words that are shown."""
+Words = Annotated[str, Field(max_length=2_000)]
+
+
+class Step(BaseModel):
+    """One call. ``{1}`` in an argument stands for the value of step 1."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True, allow_inf_nan=False)
+
+    asks: Words = ""
+    tool: Annotated[str, Field(min_length=1, max_length=200)]
+    arguments: dict[str, JSON]
+    answer_path: Annotated[list[str | int], Field(max_length=20)] | None = None
+    """Keys and indexes to the value in the result; None if the documents do not say."""
+
+    @field_validator("arguments")
+    @classmethod
+    def _finite(cls, value: dict[str, JSON]) -> dict[str, JSON]:
+        for path, scalar in scalars(value):
+            if isinstance(scalar, float) and not math.isfinite(scalar):
+                raise ValueError(f"{'.'.join(map(str, path))} is not a finite number")
+        return value
+
+    @property
+    def takes(self) -> list[int]:
+        """Numbers of the steps whose values it uses."""
+        return references(" ".join(texts(self.arguments)))
+
+
+class Plan(BaseModel):
+    """The calls, or the reason why there are none."""
+
+    model_config = ConfigDict(frozen=True, extra="ignore", strict=True)
+
+    steps: Annotated[list[Step], Field(max_length=MOST_STEPS)] = Field(default_factory=list)
+    not_given: Words = ""
+    """What the question asks for and no tool gives."""
+    ambiguous: Words = ""
+    """Two readings of the question that need different calls."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _without_null(cls, fields: Any) -> Any:  # noqa: ANN401 -- whatever a model writes
+        """Models write null for an empty text or list."""
+        if not isinstance(fields, dict):
+            return fields
+        return {name: value for name, value in fields.items() if value is not None}
+
+    @model_validator(mode="after")
+    def _states_one_thing(self) -> Self:
+        given = [bool(self.steps), bool(self.not_given.strip()), bool(self.ambiguous.strip())]
+        if sum(given) != 1:
+            raise ValueError("give exactly one of steps, not_given and ambiguous")
+        return self
+
+    @property
+    def doubt(self) -> str:
+        """What the reader says in place of a plan; empty if it planned."""
+        return self.not_given.strip() or self.ambiguous.strip()
+
+
+def read_plan(text: str, tools: Mapping[str, ToolSchema]) -> Plan | tuple[str, ...]:
+    """The plan in a reply, or what is wrong with its form, for a repair.
+
+    Args:
+        text: the reply; thoughts, code fences and prose around the JSON object are passed over.
+        tools: the schemas that the reader was shown, by name.
+    """
+    if len(text) > MOST_CHARS:
+        return (f"The reply has {len(text):,} characters; at most {MOST_CHARS:,} are read.",)
+    text = json_in(text)
+    if len(text) > MOST_PLAN_CHARS:
+        return (f"The plan has {len(text):,} characters; at most {MOST_PLAN_CHARS:,} are read.",)
+    try:
+        plan = Plan.model_validate_json(text)
+    except ValidationError as error:
+        listed = error.errors(include_url=False, include_context=False, include_input=False)
+        return tuple(
+            f"{'.'.join(map(str, problem['loc'])) or 'the reply'}: {problem['msg']}"
+            for problem in listed[:5]
+        )
+    return tuple(form_problems(plan, tools)) or plan
+
+
+def form_problems(plan: Plan, tools: Mapping[str, ToolSchema]) -> Iterator[str]:
+    """Why a plan cannot be run, judged by the plan and the schemas alone.
+
+    Args:
+        plan: what a reader wrote.
+        tools: the schemas that it was shown, by name.
+    """
+    for number, step in enumerate(plan.steps, 1):
+        if step.tool in tools:
+            yield from _invalid(number, step, tools[step.tool].parameters)
+        else:
+            names = ", ".join(sorted(tools))
+            yield f"Step {number} calls {quoted(step.tool)}; the tools are {names}."
+        for k in step.takes:
+            if not 1 <= k < number:
+                yield f"Step {number} uses {{{k}}}; it can use the values of earlier steps only."
+    used = {k for step in plan.steps for k in step.takes}
+    for number in range(1, len(plan.steps)):
+        if number not in used:
+            yield f"No later step uses {{{number}}}; leave step {number} out, or use its value."
+
+
+def _invalid(number: int, step: Step, schema: Mapping[str, JSON]) -> Iterator[str]:
+    """Against the schema, as far as that can be told before the values of earlier steps."""
+    start = f"Step {number}: the arguments of {step.tool} are not valid"
+    missing = [name for name in required(schema) if name not in step.arguments]
+    unknown = undeclared(schema, step.arguments)
+    for what, names in (("missing", missing), ("unknown", unknown)):
+        if names:
+            yield f"{start}: {what}: {', '.join(map(quoted, names))}"
+    if missing or unknown or any(REFERENCE.search(text) for text in texts(step.arguments)):
+        return
+    if (problem := invalid(schema, step.arguments)) is not None:
+        yield f"{start}: {problem}"
+
+
+def invalid(schema: Mapping[str, JSON], arguments: Mapping[str, JSON]) -> str | None:
+    """Why the simulator refuses a call's arguments, cut; None if it takes them."""
+    validator = compiled(schema)
+    if fits(validator, schema, arguments):
+        return None
+    errors = validator.iter_errors(dict(arguments)) if validator else ()
+    listed = (f"{'.'.join(map(str, error.instance_path))}: {error.message}" for error in errors)
+    return "; ".join(listed)[:500] or "an argument is missing or unknown"
+
+
+# -- what a reader is shown ------------------------------------------------------------------------
+
+
+@cache
+def prompt(name: str) -> str:
+    """A packaged prompt: ``plan`` or ``repair``."""
+    return (files(__package__) / "prompts" / f"{name}.txt").read_text(encoding="utf-8")
+
+
+@cache
+def prompt_version() -> str:
+    """Twelve hex digits that change with either prompt."""
+    return hashlib.sha256((prompt("plan") + prompt("repair")).encode()).hexdigest()[:12]
+
+
+def shown(question: str, tools: Sequence[Tool], seed: str) -> str:
+    """What a reader is given: the question, and the documents in an order of its own.
+
+    Args:
+        question: the item's, or a sub-question.
+        tools: all that the item has; nothing of a tool's code is shown.
+        seed: the same seed gives the same order.
+    """
+    documents = {tool.name: tool.schema.to_openai()["function"] for tool in tools}
+    names = sorted(documents)
+    Random(f"{seed}/tools").shuffle(names)
+    listed = [documents[name] for name in names]
+    return json.dumps({"question": question, "tools": listed}, ensure_ascii=False, indent=1)
+
+
+def repair(problems: Sequence[str]) -> str:
+    """The message that sends a malformed plan back."""
+    return prompt("repair").replace("{problems}", "\n".join(f"- {problem}" for problem in problems))
+
+
+def quoted(text: str) -> str:
+    """A reader's words in quotes, cut to `SHOWN` characters."""
+    short = text if len(text) <= SHOWN else text[:SHOWN] + "..."
+    return json.dumps(short, ensure_ascii=False)

@@ -1,0 +1,173 @@
+"""Runs a reader's plan, step after step, in whatever executes a tool's program."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from toolhop_sandbox.base import Program
+from toolhop_sandbox.outcome import JSON, OUTCOME, Outcome, Returned
+from toolhop_tools.blind.chain import ChainHop
+from toolhop_tools.blind.plan import SHOWN, Plan, Step, invalid, quoted
+from toolhop_tools.construct.text import REFERENCE, resolved, says
+from toolhop_tools.failures import tells_of_error
+from toolhop_tools.leaves import inner
+from toolhop_tools.model import Tool
+from toolhop_tools.reading import leaf_text, read_result
+from toolhop_tools.words import scalars
+
+MOST_VALUE = 1_000
+"""Characters of a step's value; a later argument may hold it several times."""
+
+Call: TypeAlias = Callable[[Program, Mapping[str, JSON]], Awaitable[Outcome]]
+"""Runs a program with arguments; such as `Session.call`."""
+
+
+@dataclass(frozen=True, slots=True)
+class StepRun:
+    """A step that was run, or that the schema refused."""
+
+    step: Step
+    arguments: Mapping[str, JSON]
+    """With the values of earlier steps in place."""
+    value: str | None
+    """The step's value as text; None if it has none, which ends the plan."""
+    result: str
+    """What came of the call, in words."""
+    part: JSON = None
+    """The value as the result has it: a list may go into a later call as a list."""
+
+    def __str__(self) -> str:
+        given = ", ".join(
+            f"{name}={json.dumps(value, ensure_ascii=False)}"
+            for name, value in self.arguments.items()
+        )
+        gives = self.result[:SHOWN] if self.value is None else quoted(self.value)
+        return f"{self.step.tool}({given[: 2 * SHOWN]}) gives {gives}"
+
+    def to_json(self) -> dict[str, JSON]:
+        """For a file; long texts are cut."""
+        row: dict[str, JSON] = {"asks": self.step.asks[:SHOWN], "tool": self.step.tool}
+        row |= {"arguments": dict(self.arguments), "value": self.value}
+        return row if self.value is not None else {**row, "result": self.result[:SHOWN]}
+
+
+async def run_plan(
+    plan: Plan, tools: Mapping[str, Tool], call: Call, hops: Sequence[ChainHop] = ()
+) -> tuple[StepRun, ...]:
+    """Run the steps up to the first that gives no value.
+
+    Args:
+        plan: a plan without form problems.
+        tools: those that its reader was shown, by name; their bodies are programs.
+        call: runs one call; each in a process of its own.
+        hops: the chain's. Where a plan leaves the place of a value open, the value is read where
+            a hop of that tool has its answer.
+
+    Raises:
+        Exception: what `call` raises.
+    """
+    runs: list[StepRun] = []
+    for step in plan.steps:
+        tool = tools[step.tool]
+        own_hops = [hop for hop in hops if hop.tool == step.tool]
+        runs.append(await _run_step(step, tool, runs, call, own_hops))
+        if runs[-1].value is None:
+            break
+    return tuple(runs)
+
+
+async def _run_step(
+    step: Step, tool: Tool, runs: Sequence[StepRun], call: Call, hops: Sequence[ChainHop]
+) -> StepRun:
+    schema = tool.schema.parameters
+    arguments: dict[str, JSON] = {
+        name: _filled(value, runs, inner(schema, name, schema), schema)
+        for name, value in step.arguments.items()
+    }
+    for hop in hops:
+        arguments = hop.spelled(arguments)
+    if (problem := invalid(schema, arguments)) is not None:
+        return StepRun(step, arguments, None, f"arguments that the schema refuses: {problem}")
+    outcome = await call(tool.program, arguments)
+    result = outcome.json_text if isinstance(outcome, Returned) else _failure(outcome)
+    part = value_of(outcome, step.answer_path, hops)
+    text = "" if part is None else _as_answer(part)
+    if len(text) > MOST_VALUE:
+        result = f"a value of {len(text):,} characters; at most {MOST_VALUE:,} are read"
+        return StepRun(step, arguments, None, result)
+    return StepRun(step, arguments, text or None, result, part)
+
+
+def _filled(
+    value: JSON, runs: Sequence[StepRun], schema: Mapping[str, JSON], root: Mapping[str, JSON]
+) -> JSON:
+    """An argument with the values of earlier steps in place of ``{k}``."""
+    if isinstance(value, dict):
+        return {k: _filled(v, runs, inner(schema, k, root), root) for k, v in value.items()}
+    if isinstance(value, list):
+        return [_filled(part, runs, inner(schema, 0, root), root) for part in value]
+    whole = REFERENCE.fullmatch(value) if isinstance(value, str) else None
+    if whole and isinstance(part := runs[int(whole[1]) - 1].part, list | dict | bool):
+        return part
+    return resolved(value, [run.value or "" for run in runs], schema)
+
+
+def value_of(outcome: Outcome, path: Sequence[str | int] | None, hops: Sequence[ChainHop]) -> JSON:
+    """The value in a result; None if there is none, or if nothing tells which one it is.
+
+    An object is no value. Where `path` is None or leads to one, the value is what stands where a
+    hop of the chain has its answer, else the hop's answer itself, else the only scalar.
+
+    Args:
+        outcome: of a call of the hops' tool.
+        path: keys and indexes to the value.
+        hops: the chain's hops that use this tool.
+    """
+    value = read_result(outcome.json_text) if isinstance(outcome, Returned) else None
+    if value is None or tells_of_error(value):
+        return None
+    part = _at(value, path or ())
+    if path is None or isinstance(part, dict):
+        part = _placed(value, part, hops)
+    if isinstance(part, str):
+        part = next((hop.answer for hop in hops if _is_within(part, hop)), part.strip())
+    return None if part == "" or isinstance(part, dict) else part
+
+
+def _at(value: JSON, path: Sequence[str | int]) -> JSON:
+    for key in path:
+        if isinstance(value, dict) and isinstance(key, str):
+            value = value.get(key)
+        elif isinstance(value, list) and isinstance(key, int) and -len(value) <= key < len(value):
+            value = value[key]
+        else:
+            return None
+    return value
+
+
+def _placed(result: JSON, part: JSON, hops: Sequence[ChainHop]) -> JSON:
+    """The value of a step whose plan leaves its place open."""
+    placed = [(hop, _at(result, hop.reading.path)) for hop in hops if hop.reading is not None]
+    present = [(hop, value) for hop, value in placed if value is not None]
+    if present:
+        return next((value for hop, value in present if hop.holds(value)), present[0][1])
+    leaves = [leaf for _, leaf in scalars(part) if leaf is not None]
+    answers = (leaf for hop in hops for leaf in leaves if hop.holds(leaf))
+    return next(answers, leaves[0] if len(leaves) == 1 else None)
+
+
+def _is_within(text: str, hop: ChainHop) -> bool:
+    """Whether a text says a hop's answer, where the hop's own result says it in a text."""
+    return hop.reading is not None and hop.reading.span is not None and says(text, hop.answer)
+
+
+def _as_answer(part: JSON) -> str:
+    return json.dumps(part, ensure_ascii=False) if isinstance(part, list) else leaf_text(part)
+
+
+def _failure(outcome: Outcome) -> str:
+    plain: dict[str, JSON] = OUTCOME.dump_python(outcome, mode="json")
+    return ", ".join(f"{key}: {value}" for key, value in plain.items() if value is not None)

@@ -1,0 +1,131 @@
+"""A sibling of a certified item: its chain begun with another record, as the tools answer it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from toolhop_sandbox.outcome import JSON
+from toolhop_tools.answers import same_answer
+from toolhop_tools.blind.chain import Chain, ChainHop, Sibling
+from toolhop_tools.blind.plan import Plan, Step
+from toolhop_tools.blind.run import Call, run_plan
+from toolhop_tools.blind.votes import comes_through
+from toolhop_tools.certify.audit import randomised
+from toolhop_tools.certify.candidates import Task
+from toolhop_tools.certify.model import Certificate
+from toolhop_tools.certify.prove import asked
+from toolhop_tools.model import Item
+from toolhop_tools.reading import Reading
+from toolhop_tools.words import as_text, scalars
+
+TRIES = 40
+"""Other records that a chain is begun with, of each hop that it begins with."""
+
+
+def chain_of(item: Item, certificate: Certificate | None = None) -> Chain:
+    """An item's gold, with the calls that its certificate, or its author, has for the hops."""
+    calls: list[tuple[Mapping[str, JSON] | None, Reading | None]] = [
+        (hop.gold.arguments, hop.gold.reading) if hop.gold else (None, None) for hop in item.hops
+    ]
+    if certificate is not None:
+        calls = [(proof.arguments, proof.reading) for proof in certificate.hops]
+    taken: list[frozenset[str]] = [frozenset() for _ in item.hops]
+    if certificate is not None:
+        taken = [
+            frozenset(edge.argument.split(".")[0] for edge in proof.edges if edge.argument)
+            for proof in certificate.hops
+        ]
+    hops = tuple(
+        ChainHop(number, hop.tool.name, hop.answer, reading, arguments, takes)
+        for number, (hop, (arguments, reading), takes) in enumerate(
+            zip(item.hops, calls, taken, strict=True), 1
+        )
+    )
+    return Chain(item.answer, hops)
+
+
+def gold_plan(item: Item, certificate: Certificate) -> Plan | None:
+    """The certified calls as a plan; None where a hop has none, or takes an answer in another form.
+
+    Args:
+        item: the certified item.
+        certificate: its own.
+    """
+    steps: list[Step] = []
+    for hop, proof in zip(item.hops, certificate.hops, strict=True):
+        if proof.arguments is None or any(not edge.equal for edge in proof.edges):
+            return None
+        taken = {edge.argument: f"{{{edge.hop}}}" for edge in proof.edges if edge.argument}
+        arguments = _referring(proof.arguments, taken)
+        steps.append(Step(asks=hop.question[:2000], tool=hop.tool.name, arguments=arguments))
+    return Plan(steps=steps)
+
+
+def _referring(arguments: Mapping[str, JSON], taken: Mapping[str, str]) -> dict[str, JSON]:
+    """The arguments with a reference at each path, such as ``values.0``, that takes an answer."""
+
+    def part(value: JSON, path: str) -> JSON:
+        if path in taken:
+            return taken[path]
+        if isinstance(value, dict):
+            return {key: part(inner, f"{path}.{key}") for key, inner in value.items()}
+        if isinstance(value, list):
+            return [part(inner, f"{path}.{at}") for at, inner in enumerate(value)]
+        return value
+
+    return {name: part(value, name) for name, value in arguments.items()}
+
+
+async def sibling_of(item: Item, certificate: Certificate, call: Call, seed: int) -> Sibling | None:
+    """The chain from another record that its tools know; None where none comes to another answer.
+
+    Args:
+        item: the certified item.
+        certificate: its own, with a call for every hop.
+        call: runs one call of a tool.
+        seed: of the records that are tried.
+
+    Raises:
+        Exception: what `call` raises.
+    """
+    plan, chain = gold_plan(item, certificate), chain_of(item, certificate)
+    if plan is None:
+        return None
+    tools = item.all_tools
+    for at, step in enumerate(plan.steps):
+        if step.takes:
+            continue
+        task = Task(item.hops[at], asked(item, at, {}))
+        for variant in randomised(task, step.arguments, TRIES, f"{seed}/{item.id}/{at}/sibling"):
+            replaced = _replaced(step.arguments, variant)
+            trial = Sibling(replaced, tuple(hop.answer for hop in chain.hops))
+            other = Plan(
+                steps=[
+                    one.model_copy(update={"arguments": trial.swapped(one.arguments)})
+                    for one in plan.steps
+                ]
+            )
+            # Answers of the item itself are not looked for in the results of another record.
+            hops = [replace(hop, answer="") for hop in chain.hops]
+            runs = await run_plan(other, tools, call, hops) if replaced else ()
+            if not runs or not comes_through(other, runs):
+                continue
+            answers = tuple(run.value or "" for run in runs)
+            if not same_answer(item.answer, answers[-1]):
+                return Sibling(replaced, answers)
+    return None
+
+
+def _replaced(arguments: Mapping[str, JSON], variant: Mapping[str, JSON]) -> dict[str, str]:
+    """Other literals by the call's own; none where they are not one to one."""
+    before, after = dict(scalars(dict(arguments))), dict(scalars(dict(variant)))
+    if before.keys() != after.keys():
+        return {}
+    changed = {
+        (as_text(before[path]), as_text(after[path]))
+        for path in before
+        if before[path] != after[path]
+    }
+    found = dict(changed)
+    return found if len(found) == len(changed) else {}

@@ -1,0 +1,154 @@
+"""What a reader's plan says of a chain, and what several readers say together. Pure."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+from toolhop_sandbox.outcome import JSON
+from toolhop_tools.answers import same_answer
+from toolhop_tools.blind.chain import Chain
+from toolhop_tools.blind.plan import SHOWN, Plan
+from toolhop_tools.blind.run import StepRun
+
+VERSION = 2
+"""Version of running and comparing plans. It goes up with every change that can change a vote."""
+
+
+class Vote(StrEnum):
+    """How one reader's plan stands to the chain."""
+
+    AGREES = "agrees"
+    """It comes to the gold through every hop, and to a sibling's answer with the sibling's
+    literals."""
+    DIFFERS = "differs"
+    """It comes to another answer without an error."""
+    BREAKS = "breaks"
+    """A step fails or gives no value."""
+    ELSEWHERE = "elsewhere"
+    """It comes to the gold, but not through every hop."""
+    DOUBTS = "doubts"
+    """The reader says that no tool gives what is asked, or that it can be read in two ways."""
+    LUCK = "luck"
+    """It comes to the gold through every hop, but not to the sibling's answer."""
+    MALFORMED = "malformed"
+    """No plan that can be run, after one repair."""
+
+
+class ReadStatus(StrEnum):
+    """What the readers say of an item together."""
+
+    READ = "read"
+    DISPUTED = "disputed"
+    UNREAD = "unread"
+
+
+@dataclass(frozen=True, slots=True)
+class Ballot:
+    """One reader's vote on one question."""
+
+    model: str
+    sample: int
+    """Which reply of this model, from 1."""
+    vote: Vote
+    words: str = ""
+    """The reader's own, or what came of the plan; untrusted, cut to `SHOWN` characters."""
+    hops: tuple[int, ...] = ()
+    """Numbers of the hops whose answers their own tools gave on the way."""
+    steps: tuple[dict[str, JSON], ...] = ()
+    """The plan as it was run; see `StepRun.to_json`."""
+
+
+def hops_met(runs: Sequence[StepRun], chain: Chain) -> tuple[int, ...]:
+    """Numbers of the hops whose own tool gave their answer in some step."""
+    return tuple(
+        hop.number
+        for hop in chain.hops
+        if any(
+            run.value is not None and run.step.tool == hop.tool and hop.holds(run.part)
+            for run in runs
+        )
+    )
+
+
+def vote_of(plan: Plan, runs: Sequence[StepRun], chain: Chain) -> tuple[Vote, str]:
+    """A plan's vote before a sibling is tried, and the words for it.
+
+    Args:
+        plan: what the reader wrote.
+        runs: its steps as they were run.
+        chain: the gold; answers are compared by the strict rule.
+    """
+    if plan.doubt:
+        return Vote.DOUBTS, plan.doubt[:SHOWN]
+    if not comes_through(plan, runs):
+        return Vote.BREAKS, f"step {len(runs)}: {runs[-1]}"
+    if not _is_answer(runs[-1], chain):
+        return Vote.DIFFERS, f"comes to {runs[-1].value}"[:SHOWN]
+    met = hops_met(runs, chain)
+    missed = [hop for hop in chain.hops if hop.number not in met]
+    if missed:
+        listed = ", ".join(f"{hop.number} ({hop.tool})" for hop in missed)
+        return Vote.ELSEWHERE, f"not through hop {listed}"
+    return Vote.AGREES, ""
+
+
+def unfed(runs: Sequence[StepRun], chain: Chain) -> str:
+    """Why a plan that agrees may do so without the chain: a hop that takes an earlier answer was
+    called with literals alone. Empty if none was. A sibling shows the same, where there is one.
+    """
+    for hop in chain.hops:
+        met = [run for run in runs if run.step.tool == hop.tool and hop.holds(run.part)]
+        if hop.takes and met and not any(run.step.takes for run in met):
+            return f"hop {hop.number} ({hop.tool}) is called without the value of a step before it"
+    return ""
+
+
+def comes_through(plan: Plan, runs: Sequence[StepRun]) -> bool:
+    """Whether every step of a plan gave a value."""
+    return len(runs) == len(plan.steps) and runs[-1].value is not None
+
+
+def sibling_vote(plan: Plan, runs: Sequence[StepRun], chain: Chain) -> tuple[Vote, str]:
+    """The vote of an agreeing plan, by what it gives with the sibling's literals.
+
+    Args:
+        plan: with the sibling's literals in place.
+        runs: its steps as they were run.
+        chain: the sibling's.
+    """
+    if comes_through(plan, runs) and _is_answer(runs[-1], chain):
+        return Vote.AGREES, ""
+    gave = runs[-1].value if comes_through(plan, runs) else "no value"
+    return Vote.LUCK, f"with another record it comes to {gave}, not {chain.answer}"[:SHOWN]
+
+
+def _is_answer(run: StepRun, chain: Chain) -> bool:
+    if run.value is not None and same_answer(chain.answer, run.value):
+        return True
+    # The last hop's result may have the answer in another notation.
+    last = chain.hops[-1]
+    return (
+        same_answer(chain.answer, last.answer)
+        and run.step.tool == last.tool
+        and last.holds(run.part)
+    )
+
+
+def decide(ballots: Sequence[Ballot], k: int) -> ReadStatus:
+    """What k ballots come to: read where at least k - 1 (all of one) agree and none differs.
+
+    An item with fewer ballots than k is not read yet.
+
+    Raises:
+        ValueError: k is less than 1, or there are more ballots than k.
+    """
+    if k < 1 or len(ballots) > k:
+        raise ValueError(f"{len(ballots)} ballots of {k}: k is at least 1, and ballots at most k")
+    if len(ballots) < k:
+        return ReadStatus.UNREAD
+    counts = Counter(ballot.vote for ballot in ballots)
+    agreed = counts[Vote.AGREES] >= max(1, k - 1) and not counts[Vote.DIFFERS]
+    return ReadStatus.READ if agreed else ReadStatus.DISPUTED

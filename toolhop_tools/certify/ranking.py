@@ -1,0 +1,239 @@
+"""What a hop's tool answers, fixed before anybody looks at the gold.
+
+Candidates run from the highest standing down, until a call that answered outranks each that is
+left. Then rivals of the highest calls join them, until there is nothing new. The calls that nothing
+outranks give the hop's answer. Where they differ it has several, and nothing tells which is meant.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import islice
+
+from toolhop_sandbox.outcome import JSON
+from toolhop_tools.certify.answering import Answer, answers
+from toolhop_tools.certify.calls import Calls
+from toolhop_tools.certify.candidates import (
+    Candidate,
+    Provenance,
+    Task,
+    Tried,
+    at_hand,
+    filled,
+    key_of,
+)
+from toolhop_tools.certify.rivals import rivals
+from toolhop_tools.certify.standing import Standing, standing, ungrounded
+from toolhop_tools.failures import tells_of_error
+from toolhop_tools.leaves import Leaf, with_value
+from toolhop_tools.words import as_number, as_text
+
+BATCH = 40
+"""Calls that are made at once."""
+MOST_UNMADE = 4000
+"""Combinations of values that are looked at for candidates, most of which do not fit the schema."""
+FIRST = 120
+"""Candidates that are ranked before any is run; more are where none of these answers."""
+MOST_ROUNDS, MOST_TOP = 4, 4
+"""Times that rivals are added, and calls whose rivals are added each time."""
+_STAND_INS = (("Qorvellan Thrys", 3), ("database", 50), ("x", 1))
+"""Texts and numbers that stand in for a value."""
+
+
+@dataclass(frozen=True)
+class Ranked:
+    """A candidate that the simulator accepts, with its standing."""
+
+    candidate: Candidate
+    standing: Standing
+    unknown: tuple[Leaf, ...]
+    """Values that nothing grounds."""
+
+
+@dataclass(frozen=True)
+class Answering:
+    """A call that answered."""
+
+    standing: Standing
+    tried: Tried
+    answers: tuple[Answer, ...]
+    """None where the result only repeats what the call says: it rules nothing out."""
+
+    def is_outranked(self, other: Answering) -> bool:
+        """Whether another call goes before this one.
+
+        Order of mention does not settle the sign of a difference: "8 and 6" is 2 or -2.
+        """
+        if _is_negative(self.answers, other.answers):
+            return _unordered(other.standing).outranks(_unordered(self.standing))
+        return other.standing.outranks(self.standing)
+
+
+def _unordered(its: Standing) -> Standing:
+    return its._replace(order=0)
+
+
+def _is_negative(own: Sequence[Answer], its: Sequence[Answer]) -> bool:
+    if len(own) != 1 or len(its) != 1:
+        return False
+    first, second = as_number(own[0].text), as_number(its[0].text)
+    return first is not None and second is not None and first == -second != 0
+
+
+class Ranking:
+    """The calls of one hop by their standing. It is made without the gold."""
+
+    def __init__(self, task: Task, calls: Calls, most: int) -> None:
+        """Make ready.
+
+        Args:
+            task: the hop; its gold is taken out.
+            calls: where calls are made.
+            most: calls that may be made.
+        """
+        hop = replace(task.hop, answer="")
+        self.task = replace(task, hop=hop, asked=replace(task.asked, gold=""))
+        self.calls, self.most = calls, most
+        self.answered: list[Answering] = []
+        self.waiting: list[Ranked] = []
+        self.silent: list[Ranked] = []
+        self._known: set[str] = set()
+
+    async def run(self) -> None:
+        """Fill `answered`.
+
+        Calls with values that nothing grounds count only where no other call answers, and only
+        where other values in these places give the same.
+
+        Raises:
+            SandboxFault, SandboxUnavailable: as `Session.call`; so does `exhaust`.
+        """
+        made = (one for one in islice(filled(self.task), MOST_UNMADE) if self._fits(one))
+        self._add(at_hand(self.task))
+        self._add(islice(made, FIRST))
+        await self._settle(grounded=True)
+        if not self.answered:
+            self._add(islice(made, self.most))
+            await self._settle(grounded=True)
+        if not self.answered:
+            await self._settle(grounded=False)
+
+    async def exhaust(self) -> None:
+        """Run what is grounded and was outranked, as far as there is room."""
+        await self._run(grounded=True, outranked=True)
+
+    @property
+    def top(self) -> list[Answering]:
+        """The calls that answered and that no other one outranks."""
+        return [call for call in self.answered if not any(map(call.is_outranked, self.answered))]
+
+    def silenced(self, call: Answering) -> Candidate | None:
+        """A call with the same values that goes before this one and whose result was not read."""
+
+        def held(arguments: Mapping[str, JSON]) -> list[str]:
+            return sorted(as_text(leaf.value) for leaf in self.task.content(arguments))
+
+        own = held(call.tried.arguments)
+        for ranked in self.silent:
+            same_values = held(ranked.candidate.arguments) == own
+            if same_values and ranked.standing.outranks(call.standing):
+                return ranked.candidate
+        return None
+
+    def answers_of(self, tried: Tried) -> tuple[Answer, ...]:
+        """What a call answered; nothing for an error."""
+        if not tried.text:
+            return ()
+        tool = self.task.hop.tool.name
+        return answers(tried.value, tried.arguments, self.task.asked.text, tool)
+
+    async def _settle(self, *, grounded: bool) -> None:
+        await self._run(grounded=grounded)
+        for _ in range(MOST_ROUNDS):
+            known = len(self._known)
+            for call in self.top[:MOST_TOP]:
+                made = rivals(self.task, call.tried.arguments)
+                self._add(Candidate(arguments, Provenance.SEARCH) for arguments in made)
+            if len(self._known) == known:
+                return
+            await self._run(grounded=grounded)
+
+    def _fits(self, candidate: Candidate) -> bool:
+        return self.task.accepts(candidate.arguments)
+
+    def _add(self, candidates: Iterable[Candidate]) -> None:
+        for candidate in candidates:
+            key = key_of(candidate.arguments)
+            if key not in self._known and self._fits(candidate):
+                self._known.add(key)
+                its = standing(self.task, candidate.arguments)
+                unknown = ungrounded(self.task, candidate.arguments)
+                self.waiting.append(Ranked(candidate, its, tuple(unknown)))
+
+    async def _run(self, *, grounded: bool, outranked: bool = False) -> None:
+        while batch := self._next(grounded=grounded, outranked=outranked):
+            by_call = {id(ranked.candidate): ranked for ranked in batch}
+            left = (ranked for ranked in self.waiting if id(ranked.candidate) not in by_call)
+            self.waiting = list(left)
+            for tried in await self.calls.run([ranked.candidate for ranked in batch]):
+                await self._take(by_call[id(tried.candidate)], tried)
+
+    def _next(self, *, grounded: bool, outranked: bool) -> list[Ranked]:
+        """The highest of the calls that are left and that no call outranks."""
+        left = [
+            ranked
+            for ranked in self.waiting
+            if bool(ranked.unknown) != grounded and (outranked or not self._is_below(ranked))
+        ]
+        # What outranks a call has a higher sum.
+        left.sort(key=lambda ranked: -sum(ranked.standing))
+        return left[: min(BATCH, max(0, self.most - self.calls.executions))]
+
+    def _is_below(self, ranked: Ranked) -> bool:
+        its = _unordered(ranked.standing)
+        return any(_unordered(call.standing).outranks(its) for call in self.answered)
+
+    async def _take(self, ranked: Ranked, tried: Tried) -> None:
+        given = self.answers_of(tried)
+        if not given and tried.text and not ranked.unknown and not tells_of_error(tried.value):
+            self.silent.append(ranked)
+        if given and (not ranked.unknown or await self._same_without(ranked, given)):
+            own = () if self._is_repeated(given, tried) else given
+            self.answered.append(Answering(ranked.standing, tried, own))
+
+    def _is_repeated(self, given: Sequence[Answer], tried: Tried) -> bool:
+        """Whether a result only gives back the one text that the call is about."""
+        content = self.task.content(tried.arguments)
+        texts = [leaf.value for leaf in content if isinstance(leaf.value, str)]
+        return len(texts) == 1 and all(one.same(Answer((), texts[0])) for one in given)
+
+    async def _same_without(self, ranked: Ranked, given: Sequence[Answer]) -> bool:
+        """Whether a call answers the same with other values where nothing grounds its own."""
+        sets = []
+        for at in range(len(_STAND_INS)):
+            changed = dict(ranked.candidate.arguments)
+            for place, leaf in enumerate(ranked.unknown, at):
+                text, number = _STAND_INS[place % len(_STAND_INS)]
+                other: JSON = text if isinstance(leaf.value, str) else number
+                changed = with_value(changed, leaf.path, other)
+            sets.append(changed)
+        ran = await self.calls.beside(sets)
+        return len(ran) == len(sets) and all(same(given, self.answers_of(one)) for one in ran)
+
+
+def same(given: Sequence[Answer], others: Sequence[Answer]) -> bool:
+    """Whether two calls answer the same."""
+    pairs = zip(given, others, strict=False)
+    return len(given) == len(others) and all(first.same(second) for first, second in pairs)
+
+
+def settled(top: Sequence[Answering]) -> Answer | None:
+    """The one answer that all of the highest calls give, one of them alone; None for several."""
+    telling = [call for call in top if call.answers]
+    for call in telling:
+        if len(call.answers) == 1:
+            only = call.answers[0]
+            common = all(any(map(only.same, other.answers)) for other in telling)
+            return only if common else None
+    return None

@@ -1,0 +1,250 @@
+"""The standing of a call: how much of it can be read, before anything is known of its result.
+
+Three things decide between calls: what the sub-question says verbatim, the order in which it says
+it, and the defaults of the schema. What they leave open stays open. Nothing here sees an answer, so
+that two answers to one question cannot both be favoured. Pure.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import itertools
+import json
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from toolhop_sandbox.outcome import JSON
+from toolhop_tools.answers import same_answer
+from toolhop_tools.certify.candidates import Task
+from toolhop_tools.certify.literals import described, is_mark
+from toolhop_tools.certify.readable import (
+    Ground,
+    beside,
+    crowded,
+    ground,
+    places,
+    says,
+    touches,
+    without_articles,
+)
+from toolhop_tools.dates import whole_date
+from toolhop_tools.leaves import Leaf
+from toolhop_tools.words import as_number, as_text, letters, name_words, parts_of, runs, words
+
+Arguments = Mapping[str, JSON]
+
+
+class Standing(NamedTuple):
+    """How near a call is to what can be read; of each figure more is nearer."""
+
+    held: int
+    """Things that the sub-question names and the call has."""
+    chosen: int
+    """Choices of the schema that the sub-question says verbatim."""
+    default: int
+    """Minus the options and optional values that depart from the default unasked."""
+    verbatim: int
+    """Minus the changes that its values have gone through."""
+    roles: int
+    """Values that stand, in the sub-question, beside a word of their parameter's name."""
+    order: int
+    """Minus the lists, or pairs of parameters, whose values do not stand in order of mention."""
+
+    def outranks(self, other: Standing) -> bool:
+        """Whether nothing speaks for the other call and something for this one."""
+        return self != other and all(one >= two for one, two in zip(self, other, strict=True))
+
+
+def standing(task: Task, arguments: Arguments) -> Standing:
+    """The standing of a call."""
+    own = task.leaves(arguments)
+    content = [leaf for leaf in own if not leaf.is_option]
+    loose = [leaf for leaf in content if leaf.path[0] not in task.required]
+    loose = [leaf for leaf in loose if leaf.value != leaf.schema.get("default")]
+    listed = [leaf for leaf in loose if is_listed(leaf)]
+    unsaid = {
+        leaf.path[0]
+        for leaf in loose
+        if leaf not in listed and ground(task.asked, leaf) is not Ground.SAID
+    }
+    options = [leaf for leaf in own if leaf.is_option and leaf.value is not None] + listed
+    chosen = [leaf for leaf in options if is_chosen(task, leaf)]
+    astray = [leaf for leaf in options if leaf not in chosen and not _is_open(task, leaf)]
+    in_words = [leaf for leaf in loose if _is_in_words(task, leaf)]
+    return Standing(
+        held=sum(holds(own, name) for name in wanted(task)),
+        chosen=len(chosen) + len({as_text(leaf.value) for leaf in in_words}),
+        default=-len(astray) - len(unsaid),
+        verbatim=-_changes(task, content),
+        roles=sum(_role(task, leaf) for leaf in content),
+        order=_order(task, content),
+    )
+
+
+def ungrounded(task: Task, arguments: Arguments) -> list[Leaf]:
+    """The values of a call that nothing gives to somebody who does not see the source."""
+    own = task.leaves(arguments)
+    out = crowded(task.asked, own)
+    return [leaf for leaf in own if leaf in out or ground(task.asked, leaf) is Ground.NOWHERE]
+
+
+def wanted(task: Task) -> list[str]:
+    """What the sub-question names: names, quoted texts, numbers in digits, dates."""
+    named = task.asked.mentions
+    digits = [number for number in named.numbers if number not in named.ordinals]
+    return list(dict.fromkeys([*task.asked.named, *digits, *named.dates]))
+
+
+def holds(own: Sequence[Leaf], name: str) -> bool:
+    """Whether a call has what the sub-question names, in whatever notation."""
+    given = [as_text(leaf.value) for leaf in own if leaf.value is not None]
+    day, whole, number = whole_date(name), letters(name), as_number(name)
+    alone = any(
+        same_answer(name, text)
+        or (number is not None and as_number(text) in (number, -number))
+        or (day is not None and whole_date(text) == day)
+        or runs(name_words(name), words(text))
+        for text in given
+    )
+    parts = {str(part) for part in ((day.year, day.month, day.day) if day else ())}
+    together = len(whole) > 2 and whole in letters("".join(given))
+    return alone or together or bool(parts and parts <= set(given))
+
+
+def left_out(task: Task, arguments: Arguments) -> list[str]:
+    """Numbers that the sub-question says and neither the call nor the tool's document has."""
+    digits = [n for n in task.asked.mentions.numbers if n not in task.asked.mentions.ordinals]
+    shown = task.hop.tool.schema
+    document = words(
+        f"{shown.name} {shown.description} {json.dumps(task.schema)}".replace("_", " ")
+    )
+    own = task.leaves(arguments)
+    return [number for number in digits if number not in document and not holds(own, number)]
+
+
+def is_named(task: Task, leaf: Leaf) -> bool:
+    """Whether a value is a thing that the sub-question names; any text where it names nothing."""
+    named = wanted(task)
+    return any(holds([leaf], name) for name in named) or (not named and not leaf.is_option)
+
+
+def is_listed(leaf: Leaf) -> bool:
+    """Whether a text is one that the parameter's description gives as an example."""
+    return isinstance(leaf.value, str) and leaf.value in described(leaf.about)
+
+
+def is_chosen(task: Task, leaf: Leaf) -> bool:
+    """Whether the sub-question says a choice verbatim, or the whole name of a switch.
+
+    A switch of one word is not chosen by that word: "without a fan" has it as well.
+    """
+    if isinstance(leaf.value, bool):
+        name = without_articles(parts_of(leaf.name))
+        return leaf.value and len(name) > 1 and says(task.asked.text, " ".join(name))
+    if not isinstance(leaf.value, str) or not says(task.asked.text, leaf.value):
+        return False
+    others = [as_text(choice) for choice in leaf.choices if choice != leaf.value]
+    # "Snub cube" says cube as well, and does not mean it.
+    return not any(says(other, leaf.value) and says(task.asked.text, other) for other in others)
+
+
+def _is_open(task: Task, leaf: Leaf) -> bool:
+    """Whether an option is no departure: it is the default, or the sub-question speaks of it.
+
+    A default rules out only what is not spoken of at all: any word in common leaves it open.
+    """
+    return leaf.value == leaf.schema.get("default") or is_touched(task, leaf)
+
+
+def is_touched(task: Task, leaf: Leaf) -> bool:
+    """Whether the sub-question has a word of a choice, or of a switch that its tool lacks."""
+    if isinstance(leaf.value, bool):
+        return touches(task.asked.text, leaf.name, task.subject)
+    return touches(task.asked.text, as_text(leaf.value), parts_of(task.hop.tool.name))
+
+
+def _is_default(leaf: Leaf) -> bool:
+    return "default" in leaf.schema and leaf.value == leaf.schema["default"]
+
+
+def _is_in_words(task: Task, leaf: Leaf) -> bool:
+    """Whether an optional number or mark is one that the sub-question has in words: not held."""
+    if is_mark(leaf.value):
+        return ground(task.asked, leaf) is Ground.SAID
+    is_number = isinstance(leaf.value, int | float)
+    return is_number and as_text(leaf.value) in task.asked.mentions.ordinals
+
+
+_COSTS = {
+    Ground.SAID: 0,
+    Ground.CHANGED: 1,
+    Ground.SCHEMA: 2,
+    Ground.ELSEWHERE: 3,
+    Ground.NOWHERE: 4,
+}
+
+
+def _changes(task: Task, content: Sequence[Leaf]) -> int:
+    """How far the values of each parameter are from what the sub-question says."""
+    most: dict[str | int, int] = {}
+    for leaf in content:
+        if not _is_default(leaf):
+            cost = (
+                0 if is_listed(leaf) and is_chosen(task, leaf) else _COSTS[ground(task.asked, leaf)]
+            )
+            most[leaf.path[0]] = max(cost, most.get(leaf.path[0], 0))
+    return sum(most.values())
+
+
+def _role(task: Task, leaf: Leaf) -> bool:
+    """Whether a word of the parameter's name stands beside the value: "a capacity of 20".
+
+    Of a date in parts: whether the year is given as the year.
+    """
+    own = parts_of(leaf.name)
+    for part in own:
+        if part in _PARTS and task.asked.mentions.dates:
+            return any(
+                getattr(dt.date.fromisoformat(day), part) == leaf.value
+                for day in task.asked.mentions.dates
+            )
+    near = beside(task.asked, leaf.value) if isinstance(leaf.value, str | int | float) else ()
+    return not {*own}.isdisjoint(near)
+
+
+_PARTS = ("year", "month", "day")
+
+
+def _order(task: Task, content: Sequence[Leaf]) -> int:
+    """Whether values that the sub-question lists stand in that order: a list's, or parameters'."""
+    lists = [list(group) for _, group in itertools.groupby(content, lambda leaf: leaf.path[0])]
+    places_of = list(task.properties)
+    top = [leaf for leaf in content if len(leaf.path) == 1 and leaf.path[0] in places_of]
+    top.sort(key=lambda leaf: places_of.index(str(leaf.path[0])))
+    texts = [leaf for leaf in top if isinstance(leaf.value, str)]
+    numbers = [leaf for leaf in top if not isinstance(leaf.value, str)]
+    return sum(_in_order(task, group) for group in (*lists, texts, numbers))
+
+
+def _in_order(task: Task, group: Sequence[Leaf]) -> int:
+    values = [leaf.value for leaf in group]
+    found = places(task.asked, values, anywhere=True)
+    rows = itertools.groupby(zip(group, found, strict=False), lambda pair: pair[0].path[:2])
+    known = [min(at for _, at in row) for _, row in rows]
+    if len(known) < 2 or known == known[::-1] or not _is_listed(task, values):
+        return 0
+    return 0 if known == sorted(known) else -1
+
+
+def _is_listed(task: Task, values: Sequence[JSON]) -> bool:
+    """Whether nothing but *and* stands between values: any other word may turn their order.
+
+    True as well where the sub-question does not say them: a list that an earlier answer has.
+    """
+    text = words(task.asked.text)
+    sizes = [len(name_words(as_text(value))) for value in values]
+    said_at = sorted(zip(places(task.asked, values), sizes, strict=False))
+    pairs = itertools.pairwise(said_at)
+    return all(
+        {"and", "the"}.issuperset(text[at + size : after]) for (at, size), (after, _) in pairs
+    )

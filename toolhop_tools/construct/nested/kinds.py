@@ -1,0 +1,161 @@
+"""What kind of thing parameters take and results are, as data (``kinds.json`` has the built-in
+tools). Nothing is read out of names or descriptions.
+
+    {"kinds": {"city": {"words": "the name of a city", "is": ["name"]}, ...},
+     "tools": {"river_capital": {
+         "parameters": {"river": "river"},
+         "responses": {"": {"name": "capital", "kind": "city", "about": "the capital"}}}}}
+
+Responses are keyed by the path of the leaf, its keys joined by dots; "" is the result itself.
+``[city]`` is a list of cities; a parameter that is a list takes cities as its elements, too, where
+its kind is written ``city``. What depends on another argument is written
+``{"of": ARGUMENT, "cases": {VALUE: ...}}``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from functools import cached_property
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from toolhop_sandbox.outcome import JSON
+from toolhop_tools.declared import declared
+from toolhop_tools.errors import BadChoice
+from toolhop_tools.model import Tool, canonical
+
+
+class _Row(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class Kind(_Row):
+    """A kind of thing."""
+
+    words: str
+    wider: tuple[str, ...] = Field((), alias="is")
+    """Kinds that hold this one: their parameters take it too."""
+    vague: bool = False
+    """Whether it holds things of many sorts: a search prefers other references."""
+
+
+class Response(_Row):
+    """What a leaf of a result is."""
+
+    name: str
+    kind: str | None
+    """None: no parameter takes it for what it is."""
+    about: str
+
+
+class Cases(_Row):
+    """What depends on the value of another argument."""
+
+    of: str
+    cases: dict[str, str | Response]
+
+
+class ToolKinds(_Row):
+    """What a tool takes and gives."""
+
+    parameters: dict[str, str | Cases] = {}
+    responses: dict[str, Response | Cases] = {}
+
+
+_NOTHING = ToolKinds()
+
+
+class Kinds(_Row):
+    """Kinds, and tools by name."""
+
+    kinds: dict[str, Kind] = {}
+    tools: dict[str, ToolKinds] = {}
+
+    def parameter(self, tool: Tool, name: str, arguments: Mapping[str, JSON]) -> str:
+        """The kind that a parameter takes in a call; empty where none is stated."""
+        stated = self.tools.get(tool.name, _NOTHING).parameters.get(name)
+        kind = _chosen(stated, tool, arguments)
+        return kind if isinstance(kind, str) else ""
+
+    def response(
+        self, tool: Tool, path: Iterable[str | int], arguments: Mapping[str, JSON]
+    ) -> Response | None:
+        """What a leaf of a call's result is; None where it is not stated."""
+        stated = self.tools.get(tool.name, _NOTHING).responses.get(".".join(map(str, path)))
+        response = _chosen(stated, tool, arguments)
+        return response if isinstance(response, Response) else None
+
+    def words(self, kind: str) -> str:
+        """A kind in words; empty for none."""
+        return self.kinds[kind.strip("[]")].words if kind else ""
+
+    def takes(self, wanted: str, given: str | None) -> bool:
+        """Whether a parameter of a kind takes a thing of another: the same or a narrower one."""
+        if not wanted or not given or wanted.startswith("[") != given.startswith("["):
+            return False
+        return wanted.strip("[]") in self._holders[given.strip("[]")]
+
+    @cached_property
+    def _holders(self) -> dict[str, list[str]]:
+        """By kind: itself and all wider ones."""
+        holders = {kind: [kind] for kind in self.kinds}
+        for reached in holders.values():
+            for kind in reached:
+                reached += [wider for wider in self.kinds[kind].wider if wider not in reached]
+        return holders
+
+
+def _chosen(stated: object, tool: Tool, arguments: Mapping[str, JSON]) -> object:
+    """What is stated for a call: cases are chosen by an argument, or by its default."""
+    if not isinstance(stated, Cases):
+        return stated
+    properties: Any = tool.schema.parameters.get("properties", {})
+    value = arguments.get(stated.of, properties.get(stated.of, {}).get("default"))
+    return stated.cases.get(value if isinstance(value, str) else canonical(value))
+
+
+def load(path: Path | None, tools: Iterable[Tool]) -> Kinds:
+    """The kinds in a file, or without one those of the built-in tools.
+
+    Args:
+        path: of the file.
+        tools: that it may speak of.
+
+    Raises:
+        BadChoice: the file cannot be read, or names a kind, tool or parameter that there is not.
+    """
+    origin = path or files("toolhop_tools.construct.nested") / "kinds.json"
+    try:
+        kinds = Kinds.model_validate_json(origin.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError) as error:
+        raise BadChoice(f"{origin} cannot be read: {error}") from None
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_context=False)[0]
+        where = ".".join(map(str, first["loc"]))
+        raise BadChoice(f"{origin}: {where}: {first['msg']}") from None
+    if wrong := next(_wrong(kinds, {tool.name: tool for tool in tools}), ""):
+        raise BadChoice(f"{origin}: {wrong}", fix="correct the name, or take the entry out")
+    return kinds
+
+
+def _wrong(kinds: Kinds, tools: Mapping[str, Tool]) -> Iterator[str]:
+    """Names in the file that mean nothing."""
+    for name, kind in kinds.kinds.items():
+        yield from (f"{name} is in {one}, and there is no such kind" for one in kind.wider
+                    if one not in kinds.kinds)  # fmt: skip
+    for name, own in kinds.tools.items():
+        known = declared(tools[name].schema.parameters) if name in tools else []
+        if name not in tools:
+            yield f"no tool is called {name}"
+        for parameter, stated in (*own.parameters.items(), *own.responses.items()):
+            choices = [*stated.cases.values()] if isinstance(stated, Cases) else [stated]
+            names = [parameter] if parameter in own.parameters else []
+            names += [stated.of] if isinstance(stated, Cases) else []
+            yield from (f"{name} has no parameter {one}" for one in names if one not in known)
+            for choice in choices:
+                stated_kind = choice.kind if isinstance(choice, Response) else choice
+                if isinstance(stated_kind, str) and stated_kind.strip("[]") not in kinds.kinds:
+                    yield f"{name}: there is no kind {stated_kind}"
