@@ -37,8 +37,12 @@ FIRST = 120
 """Candidates that are ranked before any is run; more are where none of these answers."""
 MOST_ROUNDS, MOST_TOP = 4, 4
 """Times that rivals are added, and calls whose rivals are added each time."""
-_STAND_INS = (("Qorvellan Thrys", 3), ("database", 50), ("x", 1))
-"""Texts and numbers that stand in for a value."""
+_STAND_INS = (
+    ("Qorvellan Thrys", 3, True),
+    ("database", 50, False),
+    ("x", 1, True),
+)
+"""Texts, numbers and booleans that stand in for a value."""
 
 
 @dataclass(frozen=True)
@@ -209,17 +213,34 @@ class Ranking:
         return len(texts) == 1 and all(one.same(Answer((), texts[0])) for one in given)
 
     async def _same_without(self, ranked: Ranked, given: Sequence[Answer]) -> bool:
-        """Whether a call answers the same with other values where nothing grounds its own."""
-        sets = []
+        """Whether a call answers the same with other values where nothing grounds its own.
+
+        The values are ones that the schema allows: a tool promises nothing about others.
+        """
+        made = []
         for at in range(len(_STAND_INS)):
             changed = dict(ranked.candidate.arguments)
             for place, leaf in enumerate(ranked.unknown, at):
-                text, number = _STAND_INS[place % len(_STAND_INS)]
-                other: JSON = text if isinstance(leaf.value, str) else number
-                changed = with_value(changed, leaf.path, other)
-            sets.append(changed)
+                changed = with_value(changed, leaf.path, self._stand_in(leaf, place))
+            made.append(changed)
+        sets = self.task.others(ranked.candidate.arguments, made, len(made))
         ran = await self.calls.beside(sets)
-        return len(ran) == len(sets) and all(same(given, self.answers_of(one)) for one in ran)
+        return 0 < len(ran) == len(sets) and all(same(given, self.answers_of(one)) for one in ran)
+
+    def _stand_in(self, leaf: Leaf, place: int) -> JSON:
+        its = self.task.schema_of(*leaf.path)
+        text, number, boolean = _STAND_INS[place % len(_STAND_INS)]
+        options = its.get("enum")
+        if isinstance(options, list) and options:
+            return options[place % len(options)]
+        if isinstance(leaf.value, bool):
+            return boolean
+        if isinstance(leaf.value, str):
+            return text
+        least, most = its.get("minimum"), its.get("maximum")
+        if isinstance(least, int | float) and number < least:
+            return least
+        return most if isinstance(most, int | float) and number > most else number
 
 
 def same(given: Sequence[Answer], others: Sequence[Answer]) -> bool:
