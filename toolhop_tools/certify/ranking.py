@@ -15,6 +15,7 @@ from toolhop_sandbox.outcome import JSON
 from toolhop_tools.certify.answering import Answer, answers
 from toolhop_tools.certify.calls import Calls
 from toolhop_tools.certify.candidates import (
+    EXAMPLES,
     Candidate,
     Provenance,
     Task,
@@ -43,6 +44,8 @@ _STAND_INS = (
     ("x", 1, True),
 )
 """Texts, numbers and booleans that stand in for a value."""
+MOST_OTHERS = 12
+"""Calls with other values that are made; a schema that lists its values gives that many of them."""
 
 
 @dataclass(frozen=True)
@@ -124,8 +127,12 @@ class Ranking:
             await self._settle(grounded=False)
 
     async def exhaust(self) -> None:
-        """Run what is grounded and was outranked, as far as there is room."""
+        """Run what is grounded and was outranked, as far as there is room, and calls that somebody
+        wrote down, whatever grounds them.
+        """
         await self._run(grounded=True, outranked=True)
+        written = [one.candidate for one in self.waiting if one.candidate.provenance in EXAMPLES]
+        await self.calls.run(written)
 
     @property
     def top(self) -> list[Answering]:
@@ -218,7 +225,7 @@ class Ranking:
         The values are ones that the schema allows: a tool promises nothing about others.
         """
         made = []
-        for at in range(len(_STAND_INS)):
+        for at in range(MOST_OTHERS):
             changed = dict(ranked.candidate.arguments)
             for place, leaf in enumerate(ranked.unknown, at):
                 changed = with_value(changed, leaf.path, self._stand_in(leaf, place))
