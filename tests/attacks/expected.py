@@ -41,6 +41,8 @@ _NONE = {
     "frames/not_a_number": "not json",
     "frames/not_utf_8": "not json",
     "frames/oversized": "died",
+    # On a busy machine its thread writes before its own reply is written.
+    "frames/reply_by_a_thread": "held|not json",
     "frames/replies_and_goes_on": 'value "early"',
     "frames/replies_and_stops": 'value "early"',
     "frames/stalls": "timed out",
