@@ -12,7 +12,9 @@ from __future__ import annotations
 import decimal
 import functools
 import random
+import signal
 import sys
+import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -34,6 +36,29 @@ HEAD = wire.LENGTH.size + 1
 """Bytes of a frame before its body."""
 
 
+MOST_S = 20
+"""Seconds after which a call that does not end is interrupted, and the test with it."""
+
+
+@contextmanager
+def _alarm() -> Iterator[None]:
+    """Ends a tool that would go on for ever, and take the suite's memory."""
+
+    def ring(number: int, frame: object) -> None:
+        raise TimeoutError(f"a tool within the tests' process ran for {MOST_S} s")
+
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGALRM, ring)
+    signal.setitimer(signal.ITIMER_REAL, MOST_S)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+
+
 class InlineLink:
     """What the pool asks of a `WorkerLink`."""
 
@@ -53,7 +78,7 @@ class InlineLink:
         state, module = random.getstate(), sys.modules.get("tool")
         loaded = call.loaded(program.frame[HEAD:])
         try:
-            with decimal.localcontext():
+            with decimal.localcontext(), _alarm():
                 frame = call.run(loaded, arguments)
         finally:
             random.setstate(state)
