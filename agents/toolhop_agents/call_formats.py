@@ -24,7 +24,7 @@ def shown(
     sent: list[Message] = []
     for message in messages:
         if isinstance(message, AssistantMessage):
-            sent.append(AssistantMessage(message.content))
+            sent.append(replace(message, calls=()))
         elif not isinstance(message, ToolMessage):
             sent.append(message)
         elif isinstance(sent[-1], UserMessage) and sent[-1].content.startswith("Observation: "):

@@ -12,11 +12,15 @@ from rich.text import Text
 from toolhop_agents.table import value_text
 from toolhop_agents.terminal import plain
 from toolhop_env.benchmarks import named, score
+from toolhop_env.messages import Thoughts
 from toolhop_env.questions import NO_ANSWERS, Answers
 from toolhop_env.score import Errored
 from toolhop_env.trace import Called, Ended, FeedbackSet, Replied, Started, ToolsChanged, Trace
 from toolhop_env.verdicts import Rejected
 from toolhop_tools.perturb.order import tool_order
+
+FOLDED_CHARS = 100
+"""Characters of thoughts that are shown; `toolhop export` has them whole."""
 
 
 def episode_lines(trace: Trace, answers: Answers = NO_ANSWERS) -> list[RenderableType]:
@@ -61,9 +65,21 @@ def _reply(event: Replied) -> Iterator[RenderableType]:
     usage = event.reply.usage
     tokens = usage.input_tokens + usage.output_tokens
     cost = f", {tokens} tokens" if tokens else ""
+    cost += f", {usage.reasoning_tokens} of thoughts" if usage.reasoning_tokens else ""
     yield Text(f"turn {event.turn} ({event.reply.wall_s:.3f} s{cost}):", style="bold cyan")
+    if event.reply.thoughts is not None:
+        yield Padding(_folded(event.reply.thoughts), (0, 0, 0, 4))
     if event.reply.content:
         yield Padding(plain(event.reply.content), (0, 0, 0, 4))
+
+
+def _folded(thoughts: Thoughts) -> RenderableType:
+    """Thoughts in a line: how they begin, and how long they are."""
+    begins = " ".join(thoughts.text.split())
+    if not begins:
+        return plain("thought, in a form that only the provider reads", "dim")
+    more = f" … {len(thoughts.text):,} characters" if len(begins) > FOLDED_CHARS else ""
+    return plain(f"thought: {begins[:FOLDED_CHARS]}{more}", "dim")
 
 
 def _call(event: Called, milestone: str) -> RenderableType:

@@ -22,7 +22,7 @@ from toolhop_env.feedback import Feedback, Verbosity, render
 from toolhop_env.limits import Used
 from toolhop_env.malformed import in_name, malformed_call
 from toolhop_env.messages import Message, RawCall, Reply, clean
-from toolhop_env.reading import CallFormat, read_calls
+from toolhop_env.reading import CallFormat, read_calls, without_thoughts
 from toolhop_env.repair import repair
 from toolhop_env.responders import Programs, StandIns
 from toolhop_env.setting import Setting, check_resumable, started
@@ -254,8 +254,7 @@ class Episode:
             if not self.setting.single_reply:
                 malformed = malformed_call(reply, self._tools)
             if malformed is None or not self.setting.answer_malformed:
-                ending = Ending.MALFORMED_CALL if malformed else Ending.ANSWERED
-                self.end(ending, malformed.says if malformed else "")
+                self._end_without_call(reply, malformed)
                 return Step((), self.ending)
             raw_calls = (malformed.raw(f"turn{turn}_malformed"),)
         called: list[Called] = []
@@ -268,6 +267,14 @@ class Episode:
             self._change_tools()
         self._end_at_limit()
         return Step(tuple(called), self.ending)
+
+    def _end_without_call(self, reply: Reply, malformed: MalformedCall | None) -> None:
+        if malformed is not None:
+            self.end(Ending.MALFORMED_CALL, malformed.says)
+        elif reply.cut and not self.setting.single_reply and not without_thoughts(reply.content):
+            self.end(Ending.CUT_IN_THOUGHT)
+        else:
+            self.end(Ending.ANSWERED)
 
     def _end_at_limit(self) -> None:
         exceeded = self.setting.limits.exceeded(self._used, self._clock() - self._began)

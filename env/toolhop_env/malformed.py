@@ -18,7 +18,7 @@ from dataclasses import replace
 from toolhop_env import call_forms
 from toolhop_env.call_forms import Form, Found, MalformedCall
 from toolhop_env.messages import RawCall, Reply
-from toolhop_env.reading import tagged_answer
+from toolhop_env.reading import tagged_answer, without_thoughts
 
 LONGEST_CHARS = 20_000
 """Of a longer reply its end is looked at."""
@@ -48,14 +48,6 @@ def in_name(call: RawCall, tools: Collection[str]) -> MalformedCall | None:
     if call.arguments or call.name in tools or not re.search(r"[\s(\[{]", call.name):
         return None
     return call_in(f"Action: {call.name}", tools)
-
-
-_THOUGHTS = re.compile(r"<think(?:ing)?>.*?(?:</think(?:ing)?>|\Z)", re.DOTALL | re.IGNORECASE)
-
-
-def without_thoughts(text: str) -> str:
-    """The text without what stands in ``<think>``, up to the end where it is not closed."""
-    return _THOUGHTS.sub("", text)
 
 
 def call_in(text: str, tools: Collection[str]) -> MalformedCall | None:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Annotated, Literal, TypeAlias
 
 from pydantic import Field
+
+from toolhop_sandbox.outcome import JSON
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,6 +21,41 @@ class RawCall:
     name: str
     arguments: str
     """The arguments' text, meant to be a JSON object; any text is possible."""
+
+
+@dataclass(frozen=True, slots=True)
+class Thoughts:
+    """What a model thought before it spoke, as its provider sent it.
+
+    Providers want their fields back unchanged: a signature is checked against the text it signs.
+    """
+
+    text: str = ""
+    """What a person can read; empty where the provider sends none, or only an encrypted form."""
+    fields: Mapping[str, JSON] = field(default_factory=dict)
+    """Fields of the message, such as ``reasoning_content`` or ``thinking_blocks``."""
+    of_calls: tuple[Mapping[str, JSON], ...] = ()
+    """Fields of each call, in order, such as a thought signature; empty where no call has any."""
+
+    @property
+    def signed(self) -> bool:
+        """Whether the provider can check that they come back unchanged."""
+        return any(self.of_calls) or any(name not in PLAIN_THOUGHTS for name in self.fields)
+
+
+PLAIN_THOUGHTS = frozenset({"reasoning_content", "reasoning"})
+"""Fields that hold thoughts as text alone, without a signature."""
+
+
+class ReasoningHistory(StrEnum):
+    """Which thoughts of earlier turns go back to the model."""
+
+    AUTO = "auto"
+    """As providers ask: signed thoughts of all turns, others since the last message of a user."""
+    ALL = "all"
+    LAST = "last"
+    """Those since the last message of a user."""
+    NONE = "none"
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +80,7 @@ class AssistantMessage:
 
     content: str
     calls: tuple[RawCall, ...] = ()
+    thoughts: Thoughts | None = None
     role: Literal["assistant"] = "assistant"
 
 
@@ -70,6 +109,8 @@ class Usage:
     """None where the price is not known; never guessed."""
     prompt_cached_tokens: int = 0
     """Of the input tokens, those that the provider had at hand and sells for less."""
+    reasoning_tokens: int = 0
+    """Of the output tokens, those of thoughts; 0 where the provider does not tell."""
 
 
 CUT_REASONS = frozenset({"length", "max_tokens", "max_output_tokens", "model_length"})
@@ -103,6 +144,8 @@ class Reply:
     retries: int = 0
     """Requests that failed in a retryable way before this reply."""
     origin: Origin = Origin.ASKED
+    thoughts: Thoughts | None = None
+    """None where the provider sent none."""
 
     @property
     def cut(self) -> bool:
@@ -120,6 +163,7 @@ def clean(reply: Reply) -> Reply:
         reply,
         content=clean_text(reply.content),
         calls=calls,
+        thoughts=reply.thoughts and replace(reply.thoughts, text=clean_text(reply.thoughts.text)),
         model=clean_text(reply.model),
         finish_reason=clean_text(reply.finish_reason),
     )
@@ -128,3 +172,30 @@ def clean(reply: Reply) -> Reply:
 def clean_text(text: str) -> str:
     """The text with halves of surrogate pairs written out as escapes."""
     return text.encode("utf-8", "backslashreplace").decode()
+
+
+def remembered(messages: Sequence[Message], history: ReasoningHistory) -> tuple[Message, ...]:
+    """The messages with the thoughts that go back to the model, and without the others."""
+    last_user = max(
+        (at for at, message in enumerate(messages) if isinstance(message, UserMessage)), default=-1
+    )
+
+    def goes_back(at: int, thoughts: Thoughts) -> bool:
+        match history:
+            case ReasoningHistory.ALL:
+                return True
+            case ReasoningHistory.LAST:
+                return at > last_user
+            case ReasoningHistory.AUTO:
+                return at > last_user or thoughts.signed
+            case _:
+                return False
+
+    return tuple(
+        replace(message, thoughts=None)
+        if isinstance(message, AssistantMessage)
+        and message.thoughts is not None
+        and not goes_back(at, message.thoughts)
+        else message
+        for at, message in enumerate(messages)
+    )

@@ -45,7 +45,7 @@ _LABEL = re.compile(
 def _actions(text: str) -> list[tuple[str, str]]:
     """Pairs of tool name and argument text, up to the first observation the agent invented."""
     found: list[tuple[str, str]] = []
-    pieces = _LABEL.split(text)
+    pieces = _LABEL.split(without_thoughts(text))
     # split gives: before, label, body, label, body, ...
     for label, body in zip(pieces[1::2], pieces[2::2], strict=True):
         if label == "Observation":
@@ -55,6 +55,19 @@ def _actions(text: str) -> list[tuple[str, str]]:
         elif label == "Action Input" and found and not found[-1][1]:
             found[-1] = (found[-1][0], body.strip())
     return found
+
+
+_THOUGHTS = re.compile(r"<think(?:ing)?>.*?(?:</think(?:ing)?>|\Z)", re.DOTALL | re.IGNORECASE)
+_CLOSED = re.compile(r"\A.*</think(?:ing)?>", re.DOTALL | re.IGNORECASE)
+
+
+def without_thoughts(text: str) -> str:
+    """The text without what stands in ``<think>``, up to the end where it is not closed.
+
+    Where the tag is only closed, its opening stands at the end of the prompt, as chat templates
+    have it: everything before is a thought.
+    """
+    return _CLOSED.sub("", _THOUGHTS.sub("", text))
 
 
 def write_calls(content: str, calls: tuple[RawCall, ...]) -> str:
@@ -71,7 +84,8 @@ _ANSWER = re.compile(r"<answer>((?:(?!<answer>).)*?)</answer>", re.DOTALL)
 def tagged_answer(text: str) -> str | None:
     """Content of the last `<answer>` tag (ToolHop's prompts ask for it), trimmed; None if none.
 
-    A tag that is opened and not closed, as in "I put it in <answer> tags", is passed over.
+    A tag that is opened and not closed, as in "I put it in <answer> tags", is passed over, and so
+    is one within a thought.
     """
-    found = _ANSWER.findall(text)
+    found = _ANSWER.findall(without_thoughts(text))
     return found[-1].strip() if found else None

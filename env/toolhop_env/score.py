@@ -52,6 +52,8 @@ class Conduct:
     """Requests to the model that were sent again."""
     prompt_cached_tokens: int = 0
     """Of the input tokens, those that the provider had at hand."""
+    reasoning_tokens: int = 0
+    """Of the output tokens, those of thoughts."""
     cached_replies: int = 0
     """Replies that a response cache gave; nothing of them is in the tokens and the cost above."""
     saved_input_tokens: int = 0
@@ -129,6 +131,7 @@ def conduct(trace: Trace, ended: Ended) -> Conduct:
         tool_s=round(sum(call.wall_s for call in calls), 6),
         retries=sum(event.reply.retries for event in trace.replies),
         prompt_cached_tokens=sum(reply.usage.prompt_cached_tokens for reply in paid),
+        reasoning_tokens=sum(reply.usage.reasoning_tokens for reply in paid),
         cached_replies=len(cached),
         saved_input_tokens=sum(reply.usage.input_tokens for reply in cached),
         saved_output_tokens=sum(reply.usage.output_tokens for reply in cached),

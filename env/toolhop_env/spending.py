@@ -28,6 +28,8 @@ class Spent:
     output_tokens: int = 0
     prompt_cached_tokens: int = 0
     """Of the input tokens, those that the provider had at hand."""
+    reasoning_tokens: int = 0
+    """Of the output tokens, those of thoughts."""
     cost_usd: float | None = 0.0
     """None where the price of a reply is not known."""
     cached_replies: int = 0
@@ -68,6 +70,7 @@ def spent_on(replies: Iterable[Reply], calls: int = 0) -> Spent:
         input_tokens=sum(reply.usage.input_tokens for reply in asked),
         output_tokens=sum(reply.usage.output_tokens for reply in asked),
         prompt_cached_tokens=sum(reply.usage.prompt_cached_tokens for reply in asked),
+        reasoning_tokens=sum(reply.usage.reasoning_tokens for reply in asked),
         cost_usd=cost_of(asked),
         cached_replies=len(cached),
         saved_tokens=sum(one.usage.input_tokens + one.usage.output_tokens for one in cached),

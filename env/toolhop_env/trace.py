@@ -44,6 +44,8 @@ class Ending(StrEnum):
     MALFORMED_CALL = "malformed_call"
     """The last reply holds a call in a form that is not read (`toolhop_env.malformed`): no answer,
     though the published evaluators take it for one."""
+    CUT_IN_THOUGHT = "cut_in_thought"
+    """The last reply reached the limit of its tokens while the model thought: it said nothing."""
     GAVE_UP = "gave_up"
     """The agent gave up by an action."""
     OUT_OF_TURNS = "out_of_turns"
@@ -303,7 +305,8 @@ def messages_of(event: Event, call_format: CallFormat) -> tuple[Message, ...]:
         case Started():
             return event.messages
         case Replied():
-            return (AssistantMessage(event.reply.content, event.reply.calls),)
+            reply = event.reply
+            return (AssistantMessage(reply.content, reply.calls, reply.thoughts),)
         case Called():
             if event.error is ErrorCode.MALFORMED_CALL and call_format is CallFormat.NATIVE:
                 # No native call was made: there is none to answer by its id.

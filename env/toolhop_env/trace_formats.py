@@ -58,9 +58,15 @@ def m003_tools_can_change(event: Document) -> Document:
     return {**event, "format": 4} if event.get("kind") == "started" else event
 
 
+def m004_replies_have_thoughts(event: Document) -> Document:
+    """Format 5 keeps what a model thought before a reply."""
+    return {**event, "format": 5} if event.get("kind") == "started" else event
+
+
 STEPS: tuple[FormatUpgrade, ...] = (
     m001_replies_have_an_origin,
     m002_gold_is_the_benchmarks,
     m003_tools_can_change,
+    m004_replies_have_thoughts,
 )
 """Each takes one event, of whatever kind."""

@@ -22,7 +22,8 @@ OF_THE_MODEL = frozenset(
     {
         "agent", "approve", "base_url", "cache", "chat_template", "gguf", "gguf_context",
         "gguf_threads", "max_connections", "max_retries", "max_tokens", "model", "price",
-        "request_options", "stop", "temperature", "timeout_s",
+        "parallel_tool_calls", "reasoning_effort", "reasoning_history", "request_options", "stop",
+        "temperature", "thinking_budget", "timeout_s", "tool_choice",
     }
 )  # fmt: skip
 """Settings of who plays: with an adapter the other harness does, and says how."""

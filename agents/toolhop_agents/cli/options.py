@@ -31,7 +31,9 @@ SECTIONS: Mapping[str, tuple[str, ...]] = {
               "certified_only", "skip_broken", "last_wins"),
     "How they are asked": ("modes", "feedback", "perturbation", "call_format", "answer_malformed",
                            "single_shot", "template"),
-    "Requests to the model": ("temperature", "max_tokens", "stop", "request_options", "price",
+    "Requests to the model": ("temperature", "max_tokens", "reasoning_effort", "thinking_budget",
+                              "reasoning_history", "tool_choice", "parallel_tool_calls", "stop",
+                              "request_options", "price",
                               "cache", "timeout_s", "max_retries", "max_connections"),
     "Judges, and models in place of tools and users": (
         "judge", "judge_votes", "judge_base_url", "simulator", "simulator_base_url", "user_model",

@@ -17,7 +17,12 @@ from toolhop_sandbox.outcome import JSON
 
 DEFAULTS: Mapping[str, JSON] = RunSettings(max_tokens=None).model_dump(mode="json")
 """What a setting was in runs that were made before there was one, or a default of it."""
-OF_MODELS = frozenset({"max_tokens", "temperature", "stop", "request_options"})
+OF_MODELS = frozenset(
+    {
+        "max_tokens", "temperature", "stop", "request_options", "reasoning_effort",
+        "thinking_budget", "reasoning_history", "tool_choice", "parallel_tool_calls",
+    }
+)  # fmt: skip
 """Settings that change no result of an agent that is not a model."""
 AGENT = ("agent", "model", "base_url")
 """Settings that are one factor: the agent, and where it is reached."""

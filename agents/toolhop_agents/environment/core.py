@@ -87,7 +87,7 @@ class Step:
 
 TRUNCATED = frozenset(
     {Ending.OUT_OF_TURNS, Ending.OUT_OF_CALLS, Ending.OUT_OF_TOKENS, Ending.OUT_OF_TIME,
-     Ending.OUT_OF_COST, Ending.OUT_OF_CONTEXT}
+     Ending.OUT_OF_COST, Ending.OUT_OF_CONTEXT, Ending.CUT_IN_THOUGHT}
 )  # fmt: skip
 
 

@@ -14,7 +14,6 @@ from dataclasses import replace
 from itertools import count, product
 from typing import Any, Protocol, TypeAlias
 
-from toolhop_env.malformed import without_thoughts
 from toolhop_env.messages import (
     AssistantMessage,
     Message,
@@ -23,6 +22,7 @@ from toolhop_env.messages import (
     ToolMessage,
     UserMessage,
 )
+from toolhop_env.reading import without_thoughts
 from toolhop_tools.errors import BadChoice
 from toolhop_tools.model import ToolSchema
 

@@ -86,6 +86,8 @@ def _steps(one: Exported) -> Iterator[Plain]:
 def _step(turn: Turn, copied: Plain) -> Plain:
     reply = turn.replied.reply
     step: Plain = {"source": "agent", "message": reply.content, **copied}
+    if reply.thoughts is not None and reply.thoughts.text:
+        step["reasoning_content"] = reply.thoughts.text
     if reply.model:
         step["model_name"] = reply.model
     if turn.calls:

@@ -26,6 +26,7 @@ from toolhop_agents.prompts import tool_lines
 from toolhop_env.messages import (
     AssistantMessage,
     Message,
+    RawCall,
     SystemMessage,
     ToolMessage,
     UserMessage,
@@ -160,16 +161,17 @@ def _message(message: Message, form: Arguments, texts: Mapping[str, str]) -> dic
     if isinstance(message, ToolMessage):
         plain["tool_call_id"] = message.call_id
         plain["name"] = message.name
-    elif isinstance(message, AssistantMessage) and message.calls:
-        plain["tool_calls"] = [
-            {
-                "id": call.id,
-                "type": "function",
-                "function": {"name": call.name, "arguments": _arguments(call.arguments, form)},
-            }
-            for call in message.calls
-        ]
+    elif isinstance(message, AssistantMessage):
+        if message.thoughts is not None and message.thoughts.text:
+            plain["reasoning_content"] = message.thoughts.text
+        if message.calls:
+            plain["tool_calls"] = [_call(call, form) for call in message.calls]
     return plain
+
+
+def _call(call: RawCall, form: Arguments) -> JSON:
+    function: JSON = {"name": call.name, "arguments": _arguments(call.arguments, form)}
+    return {"id": call.id, "type": "function", "function": function}
 
 
 def _arguments(text: str, form: Arguments) -> JSON:

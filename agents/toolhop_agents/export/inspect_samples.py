@@ -25,6 +25,7 @@ _LIMITS: Mapping[str, tuple[str, str]] = {
     Ending.OUT_OF_TIME: ("time", "time_limit_s"),
     Ending.OUT_OF_COST: ("cost", "cost_limit"),
     Ending.OUT_OF_CONTEXT: ("context", ""),
+    Ending.CUT_IN_THOUGHT: ("custom", "max_tokens"),
     Ending.STOPPED: ("operator", ""),
 }
 """Inspect's name of a limit, and ours of the setting."""
@@ -99,6 +100,7 @@ def usage(replies: Iterable[Reply]) -> Plain:
         "output_tokens": got,
         "total_tokens": sent + got,
         "input_tokens_cache_read": at_hand or None,
+        "reasoning_tokens": sum(one.reasoning_tokens for one in used) or None,
         "total_cost": sum(costs) if costs and len(costs) == len(used) else None,
     }
 
@@ -113,12 +115,20 @@ def _messages(trace: Trace) -> Iterator[Plain]:
         called = [call for call in trace.calls if call.turn == turn.turn]
         more: Plain = {"tool_calls": [_call(call) for call in called]} if called else {}
         more |= {"source": "generate", "model": reply.model or start.agent}
-        yield _message(identity, "assistant", reply.content, **more)
+        yield _message(identity, "assistant", _content(reply), **more)
         for number, call in enumerate(called):
             yield _feedback(call, f"{identity}-call{number}")
 
 
-def _message(identity: str, role: str, content: str, **more: object) -> Plain:
+def _content(reply: Reply) -> str | list[Plain]:
+    """Text; with thoughts, parts of which they are the first."""
+    if reply.thoughts is None or not reply.thoughts.text:
+        return reply.content
+    thought = {"type": "reasoning", "reasoning": reply.thoughts.text}
+    return [thought, {"type": "text", "text": reply.content}]
+
+
+def _message(identity: str, role: str, content: str | list[Plain], **more: object) -> Plain:
     return {"id": identity, "role": role, "content": content, **more}
 
 

@@ -24,7 +24,7 @@ from pydantic import TypeAdapter
 
 from toolhop_agents.models import wire
 from toolhop_agents.models.base import Model
-from toolhop_env.messages import Message, Origin, Reply
+from toolhop_env.messages import Message, Origin, ReasoningHistory, Reply, remembered
 from toolhop_sandbox.outcome import JSON
 from toolhop_tools.model import ToolSchema
 
@@ -118,6 +118,8 @@ class RequestContext:
     seed: int | None
     extra: Mapping[str, JSON] = field(default_factory=dict)
     """Further parameters of the request."""
+    reasoning_history: ReasoningHistory = ReasoningHistory.AUTO
+    """Which thoughts are sent: they are part of the messages, others of no question."""
 
     def key(self, messages: Sequence[Message], tools: Sequence[ToolSchema]) -> str:
         """The digest of the whole question, in hex. No API key is in it."""
@@ -131,7 +133,7 @@ class RequestContext:
             "max_tokens": self.max_tokens,
             "seed": self.seed,
             "extra": _without_secrets(dict(self.extra)),
-            "messages": [*wire.messages_to_wire(messages)],
+            "messages": [*wire.messages_to_wire(remembered(messages, self.reasoning_history))],
             "tools": [tool.to_openai() for tool in tools],
         }
         text = json.dumps(parts, sort_keys=True, ensure_ascii=True)

@@ -10,6 +10,7 @@ from toolhop_agents.models.exchange import ModelOptions
 from toolhop_agents.models.prices import Price
 from toolhop_agents.models.rate import Gate
 from toolhop_agents.models.retry import Backoff
+from toolhop_env.messages import ReasoningHistory
 from toolhop_sandbox.outcome import JSON
 
 
@@ -43,6 +44,7 @@ def open_model(
     connections: Gate | None = None,
     price: Price | None = None,
     json_object: bool = False,
+    reasoning_history: ReasoningHistory = ReasoningHistory.AUTO,
 ) -> Client:
     """A model by its name, ready to reply. Nothing is sent yet.
 
@@ -62,6 +64,7 @@ def open_model(
         price: what tokens cost where the response does not state it; without it, litellm's
             bundled table, which knows the models of providers and none of a server of one's own.
         json_object: ask for a JSON object (``response_format``), until the server refuses that.
+        reasoning_history: which thoughts of earlier turns are sent back.
 
     Raises:
         NoSuchModel: the name names no provider that is known.
@@ -85,6 +88,7 @@ def open_model(
         connections=connections,
         price=price,
         json_object=json_object,
+        reasoning_history=reasoning_history,
     )
     if provider == "openai":
         from toolhop_agents.models.openai_model import OpenAIModel  # half a second, only when used

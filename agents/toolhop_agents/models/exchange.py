@@ -11,7 +11,14 @@ from toolhop_agents.models import wire
 from toolhop_agents.models.prices import Price
 from toolhop_agents.models.rate import Gate
 from toolhop_agents.models.retry import Backoff, RequestFailed, fault, repeated
-from toolhop_env.messages import AssistantMessage, Message, Reply, Usage
+from toolhop_env.messages import (
+    AssistantMessage,
+    Message,
+    ReasoningHistory,
+    Reply,
+    Usage,
+    remembered,
+)
 from toolhop_sandbox.outcome import JSON
 from toolhop_tools.model import ToolSchema
 
@@ -24,6 +31,9 @@ REFUSED_HISTORY = frozenset({400, 422, 500})
 FORMAT = "response_format"
 REFUSED_FORMAT = frozenset({400, 422})
 """How servers answer a `FORMAT` that they do not know, or that the model does not have."""
+
+OF_TOOLS = frozenset({"tool_choice", "parallel_tool_calls"})
+"""Parameters that mean something only beside tools."""
 
 Body = dict[str, JSON]
 Send = Callable[[Body], Awaitable[Reply]]
@@ -48,6 +58,8 @@ class ModelOptions:
     """Bounds the requests under way at a time; None leaves that to who asks."""
     price: Price | None = None
     """What tokens cost where the response does not state it."""
+    reasoning_history: ReasoningHistory = ReasoningHistory.AUTO
+    """Which thoughts of earlier turns are sent back."""
     json_object: bool = False
     """Ask for a JSON object in each reply, until the server refuses that."""
 
@@ -71,16 +83,21 @@ class ModelRequest:
     messages: Sequence[Message]
     tools: Sequence[ToolSchema]
     parameters: Body
+    history: ReasoningHistory
 
     def body(self, *, objects_only: bool) -> Body:
         """The request; see `wire.messages_to_wire` for `objects_only`."""
+        messages = remembered(self.messages, self.history)
         body: Body = {
             "model": self.model,
-            "messages": [*wire.messages_to_wire(self.messages, objects_only=objects_only)],
+            "messages": [*wire.messages_to_wire(messages, objects_only=objects_only)],
         }
+        given = self.parameters
         if self.tools:
             body["tools"] = [tool.to_openai() for tool in self.tools]
-        return {key: wire.sendable(value) for key, value in (body | self.parameters).items()}
+        else:
+            given = {name: value for name, value in given.items() if name not in OF_TOOLS}
+        return {name: wire.sendable(value) for name, value in (body | given).items()}
 
 
 async def ask(

@@ -137,7 +137,9 @@ class LiteLLMModel:
 
         return await ask(
             send,
-            ModelRequest(self._name, messages, tools, self._parameters),
+            ModelRequest(
+                self._name, messages, tools, self._parameters, self._options.reasoning_history
+            ),
             self._options,
             asked=f"{self._name} at {self._options.base_url or self._provider} (litellm)",
             hint=self._hint,

@@ -91,7 +91,9 @@ class OpenAIModel:
 
         return await ask(
             send,
-            ModelRequest(self._model, messages, tools, self._parameters),
+            ModelRequest(
+                self._model, messages, tools, self._parameters, self._options.reasoning_history
+            ),
             self._options,
             asked=f"{self.name} at {self._client.base_url}",
             hint=lambda status: f"check the key in {KEY}" if status == 401 else "",

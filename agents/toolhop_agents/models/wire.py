@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from typing import TypeGuard, assert_never
+from typing import TypeGuard, assert_never, cast
 
 from toolhop_env.messages import (
     CUT_REASONS,
@@ -18,6 +18,7 @@ from toolhop_env.messages import (
     RawCall,
     Reply,
     SystemMessage,
+    Thoughts,
     ToolMessage,
     Usage,
     UserMessage,
@@ -64,16 +65,30 @@ def _message_to_wire(message: Message, objects_only: bool) -> dict[str, JSON]:
                 "tool_call_id": message.call_id,
                 "content": message.content,
             }
-        case AssistantMessage(calls=()):
-            return {"role": "assistant", "content": message.content}
         case AssistantMessage():
-            return {
-                "role": "assistant",
-                "content": message.content or None,
-                "tool_calls": [_call_to_wire(call, objects_only) for call in message.calls],
-            }
+            return _spoken_to_wire(message, objects_only)
         case _:
             assert_never(message)
+
+
+def _spoken_to_wire(message: AssistantMessage, objects_only: bool) -> dict[str, JSON]:
+    """A reply, with its thoughts in the fields that they came in."""
+    thoughts = message.thoughts or Thoughts()
+    sent: dict[str, JSON] = {"role": "assistant", "content": message.content, **thoughts.fields}
+    if not message.calls:
+        return sent
+    calls: list[JSON] = [_call_to_wire(call, objects_only) for call in message.calls]
+    beside = thoughts.of_calls if len(thoughts.of_calls) == len(calls) else ({},) * len(calls)
+    merged = [_merged(call, dict(extra)) for call, extra in zip(calls, beside, strict=True)]
+    return {**sent, "content": message.content or None, "tool_calls": merged}
+
+
+def _merged(one: JSON, other: JSON) -> JSON:
+    """Two objects as one, and so are the objects in them; the first goes before the second."""
+    if not isinstance(one, Mapping) or not isinstance(other, Mapping):
+        return one
+    both = {name: _merged(one[name], other[name]) for name in one.keys() & other.keys()}
+    return {**one, **other, **both}
 
 
 def _call_to_wire(call: RawCall, objects_only: bool) -> dict[str, JSON]:
@@ -103,7 +118,8 @@ def has_unparsed(messages: Sequence[Message]) -> bool:
 
 def reply_to_wire(reply: Reply, *, model: str, id: str) -> dict[str, JSON]:  # noqa: A002 - the field's name in the OpenAI protocol
     """The body of a response that says `reply`."""
-    message = _message_to_wire(AssistantMessage(reply.content, reply.calls), objects_only=False)
+    said = AssistantMessage(reply.content, reply.calls, reply.thoughts)
+    message = _message_to_wire(said, objects_only=False)
     used = reply.usage
     usage: dict[str, JSON] = {
         "prompt_tokens": used.input_tokens,
@@ -114,6 +130,8 @@ def reply_to_wire(reply: Reply, *, model: str, id: str) -> dict[str, JSON]:  # n
         usage["cost"] = used.cost_usd
     if used.prompt_cached_tokens:
         usage["prompt_tokens_details"] = {"cached_tokens": used.prompt_cached_tokens}
+    if used.reasoning_tokens:
+        usage["completion_tokens_details"] = {"reasoning_tokens": used.reasoning_tokens}
     finish = reply.finish_reason or ("tool_calls" if reply.calls else "stop")
     choice: dict[str, JSON] = {"index": 0, "message": message, "finish_reason": finish}
     return {
@@ -180,6 +198,7 @@ def reply_from_wire(body: object, *, taken: Collection[str] = ()) -> Reply:
         usage=_usage(body.get("usage")),
         model=_text(body.get("model")),
         finish_reason=finish_reason,
+        thoughts=_thoughts(message),
     )
 
 
@@ -221,7 +240,7 @@ def _message_from_wire(entry: object, names: Mapping[str, str]) -> Message:
         case "user":
             return UserMessage(content)
         case "assistant":
-            return AssistantMessage(content, tuple(_calls(entry)))
+            return AssistantMessage(content, tuple(_calls(entry)), _thoughts(entry))
         case "tool" | "function":
             id_ = _text(entry.get("tool_call_id"))
             return ToolMessage(id_, _text(entry.get("name")) or names.get(id_, ""), content)
@@ -294,6 +313,73 @@ def _call_from_wire(entry: object) -> RawCall:
     return RawCall(id_, _text(inner.get("name")), _verbatim(arguments))
 
 
+THOUGHT_FIELDS = (
+    "reasoning_content",  # DeepSeek, vLLM, SGLang, Moonshot, and litellm for all providers
+    "reasoning",  # newer vLLM, Ollama, Groq, OpenRouter
+    "reasoning_details",  # OpenRouter: summaries, encrypted blocks, signatures
+    "thinking_blocks",  # litellm for Anthropic and Bedrock: text with its signature, or redacted
+    "provider_specific_fields",  # litellm: signatures of Gemini, and what it does not know
+    "extra_content",  # Google's own endpoint in OpenAI's protocol
+)
+"""Fields of a message that hold thoughts, and who sends them."""
+CALL_FIELDS = ("provider_specific_fields", "extra_content")
+"""Fields of a call that hold the signature of the thought before it; litellm puts the first of them
+also into the call's function."""
+_TOLD_ELSEWHERE = frozenset({"refusal", *THOUGHT_FIELDS})
+
+
+def _thoughts(message: Mapping[str, object]) -> Thoughts | None:
+    """The thoughts in a message; None for none."""
+    fields = _present(message, THOUGHT_FIELDS)
+    own = fields.pop("provider_specific_fields", None)
+    if isinstance(own, dict):
+        told = {name: value for name, value in own.items() if name not in _TOLD_ELSEWHERE}
+        if left := _present(told, tuple(told)):
+            fields["provider_specific_fields"] = left
+    entries = message.get("tool_calls")
+    calls = [_beside(entry) for entry in entries] if isinstance(entries, list) else []
+    if not fields and not any(calls):
+        return None
+    return Thoughts(_readable(fields), fields, tuple(calls) if any(calls) else ())
+
+
+def _beside(call: object) -> dict[str, JSON]:
+    """What a call has beside its id, name and arguments."""
+    if not isinstance(call, Mapping):
+        return {}
+    found, function = _present(call, CALL_FIELDS), call.get("function")
+    within = _present(function, CALL_FIELDS) if isinstance(function, Mapping) else {}
+    return {**found, "function": within} if within else found
+
+
+def _present(holder: Mapping[str, object], names: Sequence[str]) -> dict[str, JSON]:
+    """Those of the fields that say something."""
+    given = {name: holder.get(name) for name in names}
+    return {name: cast("JSON", value) for name, value in given.items() if value not in _NOTHING}
+
+
+_NOTHING: tuple[object, ...] = (None, "", [], {})
+
+
+def _readable(fields: Mapping[str, JSON]) -> str:
+    """The text of thoughts, from the first field that has one."""
+    for name in ("reasoning_content", "reasoning"):
+        if isinstance(text := fields.get(name), str):
+            return text
+    for name in ("thinking_blocks", "reasoning_details"):
+        blocks = fields.get(name)
+        if isinstance(blocks, list):
+            texts = [_block_text(block) for block in blocks]
+            return "\n".join(filter(None, texts))
+    return ""
+
+
+def _block_text(block: JSON) -> str:
+    if not isinstance(block, dict):
+        return ""
+    return next(filter(None, (_text(block.get(n)) for n in ("thinking", "text", "summary"))), "")
+
+
 def _verbatim(arguments: object) -> str:
     """The text that was given; a value that is not text, as JSON; nothing, as nothing."""
     if arguments is None:
@@ -323,7 +409,14 @@ def _usage(raw: object) -> Usage:
         output_tokens=_count(raw.get("completion_tokens", raw.get("output_tokens"))),
         cost_usd=float(cost) if _is_number(cost) else None,
         prompt_cached_tokens=_at_hand(raw),
+        reasoning_tokens=_of_thoughts(raw),
     )
+
+
+def _of_thoughts(usage: Mapping[str, object]) -> int:
+    """Output tokens of thoughts, as chat completions, and as responses, tell them."""
+    details = usage.get("completion_tokens_details", usage.get("output_tokens_details"))
+    return _count(details.get("reasoning_tokens")) if isinstance(details, Mapping) else 0
 
 
 def _at_hand(usage: Mapping[str, object]) -> int:

@@ -61,6 +61,7 @@ class Served:
                 max_tokens=settings.max_tokens,
                 seed=seed,
                 extra=settings.request_parameters,
+                reasoning_history=settings.reasoning_history,
                 timeout_s=max(settings.timeout_s, gguf.TIMEOUT_S if settings.gguf else 0.0),
                 max_retries=settings.max_retries,
                 connections=self._connections,
@@ -79,6 +80,7 @@ class Served:
             max_tokens=settings.max_tokens,
             seed=seed,
             extra=settings.request_parameters,
+            reasoning_history=settings.reasoning_history,
         )
 
 

@@ -15,10 +15,12 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
 from toolhop_agents.models.gguf import CHATML, CONTEXT, read_chat_template
+from toolhop_agents.models.thinking import thinking_parameters
 from toolhop_agents.runs.ledger import RunLimits
 from toolhop_env.feedback import Level, Verbosity
 from toolhop_env.levels import level_of
 from toolhop_env.limits import EpisodeLimits
+from toolhop_env.messages import ReasoningHistory
 from toolhop_env.reading import CallFormat
 from toolhop_env.runs.elsewhere import checked_url
 from toolhop_sandbox.base import Limits, Policy
@@ -342,12 +344,38 @@ class RunSettings(BaseModel):
     temperature: Annotated[
         float | None,
         Flag(
-            "Sampling temperature; none leaves it to the provider.",
+            "Sampling temperature; none leaves it to the provider, as reasoning models want it.",
             metavar="NUMBER|none",
-            default="0.0",
+            default="none",
             parse=temperature_of,
         ),
-    ] = 0.0
+    ] = None
+    reasoning_effort: Annotated[
+        str | None,
+        Flag(
+            "How much a reasoning model thinks, such as low, medium or high; the provider's "
+            "default where not given.",
+            metavar="EFFORT",
+        ),
+    ] = None
+    thinking_budget: Annotated[
+        Count,
+        Flag("Tokens that a model may think in a reply, where its provider takes such a limit."),
+    ] = None
+    reasoning_history: Annotated[
+        ReasoningHistory,
+        Flag(
+            "Thoughts of earlier turns that go back to the model; auto does as its provider asks."
+        ),
+    ] = ReasoningHistory.AUTO
+    tool_choice: Annotated[
+        Literal["auto", "required", "none"] | None,
+        Flag("Whether the model has to call; the provider's default where not given."),
+    ] = None
+    parallel_tool_calls: Annotated[
+        Literal["on", "off"] | None,
+        Flag("Several calls in a reply; the provider's default where not given."),
+    ] = None
     max_tokens: Annotated[
         Count,
         Flag(
@@ -361,8 +389,8 @@ class RunSettings(BaseModel):
     request_options: Annotated[
         tuple[str, ...],
         Flag(
-            "Another parameter of each request, such as top_p=0.9 or reasoning_effort=low: JSON, "
-            "or else text; may be repeated.",
+            "Another parameter of each request, such as top_p=0.9: JSON, or else text; may be "
+            "repeated.",
             names=("--request-option",),
             metavar="NAME=VALUE",
         ),
@@ -443,7 +471,8 @@ class RunSettings(BaseModel):
         """What each request has beside the parameters that have a setting of their own.
 
         Raises:
-            ValueError: an option is not a NAME=VALUE, or one that is set otherwise.
+            ValueError: an option is not a NAME=VALUE, or one that is set otherwise; or the provider
+                takes no such combination.
         """
         found: dict[str, JSON] = {"stop": list(self.stop)} if self.stop else {}
         for text in self.request_options:
@@ -458,7 +487,18 @@ class RunSettings(BaseModel):
                 found[name] = json.loads(value)
             except ValueError:
                 found[name] = value
-        return found
+        if self.tool_choice is not None:
+            found["tool_choice"] = self.tool_choice
+        if self.parallel_tool_calls is not None:
+            found["parallel_tool_calls"] = self.parallel_tool_calls == "on"
+        return found | thinking_parameters(
+            self.model or "",
+            effort=self.reasoning_effort,
+            budget=self.thinking_budget,
+            temperature=self.temperature,
+            max_tokens=self.max_tokens,
+            tool_choice=found.get("tool_choice"),
+        )
 
     @property
     def tool_limits(self) -> Limits:

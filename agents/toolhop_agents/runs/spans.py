@@ -185,7 +185,7 @@ class EpisodeSpans:
             "toolhop.reply.origin": reply.origin.value,
         }
         if self._content:
-            said = [_message(AssistantMessage(reply.content, reply.calls))]
+            said = [_message(AssistantMessage(reply.content, reply.calls, reply.thoughts))]
             found["gen_ai.input.messages"] = json.dumps([_message(one) for one in self._messages])
             found["gen_ai.output.messages"] = json.dumps(
                 [{**one, "finish_reason": reply.finish_reason or "stop"} for one in said]
@@ -268,7 +268,9 @@ def _message(message: Message) -> dict[str, JSON]:
         case SystemMessage() | UserMessage():
             parts: list[JSON] = [{"type": "text", "content": message.content}]
         case AssistantMessage():
-            parts = [{"type": "text", "content": message.content}] if message.content else []
+            thought = message.thoughts.text if message.thoughts else ""
+            parts = [{"type": "reasoning", "content": thought}] if thought else []
+            parts += [{"type": "text", "content": message.content}] if message.content else []
             parts += [
                 {"type": "tool_call", "id": one.id, "name": one.name, "arguments": one.arguments}
                 for one in message.calls

@@ -14,7 +14,7 @@ from toolhop_env.benchmark import Benchmark, Milestone
 from toolhop_env.measures import Measure, Scorer, Unit
 from toolhop_env.official import Condition, settings_of, text_of
 from toolhop_env.questions import Answers
-from toolhop_env.reading import tagged_answer
+from toolhop_env.reading import tagged_answer, without_thoughts
 from toolhop_env.results import holds_answer
 from toolhop_env.score import Parts, Values
 from toolhop_env.scorers.toolhop_answers import official, strict
@@ -81,8 +81,10 @@ def _gold_hop(hop: Hop) -> JSON:
 def given(trace: Trace) -> str | None:
     """The answer as the strict scorer reads it: the last tag's content, else the whole text."""
     text = trace.final_text
-    tagged = None if text is None else tagged_answer(text)
-    return text if tagged is None else tagged
+    if text is None:
+        return None
+    tagged = tagged_answer(text)
+    return without_thoughts(text) if tagged is None else tagged
 
 
 def hops(trace: Trace) -> Sequence[Milestone]:

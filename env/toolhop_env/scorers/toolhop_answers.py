@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from toolhop_env.messages import AssistantMessage, Message, ToolMessage
-from toolhop_env.reading import tagged_answer
+from toolhop_env.reading import tagged_answer, without_thoughts
 from toolhop_tools.answers import same_answer
 
 
@@ -46,4 +46,4 @@ def strict(gold: str, text: str | None) -> bool:
     if text is None:
         return False
     given = tagged_answer(text)
-    return same_answer(gold, text if given is None else given)
+    return same_answer(gold, without_thoughts(text) if given is None else given)

@@ -6,6 +6,7 @@ const turnView = (turn, { row, here, at = "" }) => {
   const tokens = reply.in + reply.out;
   const facts = [
     took(tokens, () => `${count(reply.in)} tokens in, ${count(reply.out)} out`),
+    reply.thought ? `${count(reply.thought)} of thoughts` : null,
     took(reply.wall, seconds),
     tokens ? took(reply.cost ?? "unknown", () => money(reply.cost)) : null,
     reply.finish && reply.finish !== "stop" && reply.finish !== "tool_calls"
@@ -23,6 +24,9 @@ const turnView = (turn, { row, here, at = "" }) => {
       el("a", { href: here({ turn: reply.turn }), tabindex: at ? null : -1 }, `Turn ${reply.turn}`),
       el("span", { class: "note" }, facts.join(" · ")),
     ),
+    reply.thoughts
+      ? el("details", { class: "further" }, el("summary", {}, "Thoughts"), block(reply.thoughts, { kind: "said" }))
+      : null,
     reply.text ? said(reply.text, calls.length === 0) : null,
     calls.map((call) => callView(call, { row, here, at })),
     reply.left.length
