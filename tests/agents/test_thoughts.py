@@ -1,0 +1,247 @@
+"""Reasoning models: their thoughts are kept, sent back as they came, and never read."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.agents.command import toolhop
+from tests.agents.thinking_servers import (
+    FORMS,
+    THOUGHT_TOKENS,
+    Anthropic,
+    Gemini,
+    OwnProtocol,
+    thinking,
+    thought,
+)
+from toolhop_agents.models.loopback import LoopbackServer, Request, RequestResponder
+from toolhop_agents.runs.settings import RunSettings
+from toolhop_agents.scripted.choose import choose
+from toolhop_agents.scripted.responder import responder
+from toolhop_env.messages import (
+    AssistantMessage,
+    Message,
+    ReasoningHistory,
+    Reply,
+    Thoughts,
+    UserMessage,
+    remembered,
+)
+from toolhop_env.runs.store import RunStore
+from toolhop_env.trace import Ending, Trace
+from toolhop_tools.load import load
+
+pytestmark = [pytest.mark.heavy, pytest.mark.usefixtures("inline_module")]
+
+OWN: dict[str, type[OwnProtocol]] = {
+    "anthropic/claude-sonnet-4-5": Anthropic,
+    "gemini/gemini-2.5-pro": Gemini,
+}
+
+
+def scripted(agent: str = "oracle") -> RequestResponder:
+    return responder(load("builtin"), choose(agent), 0)
+
+
+def run(log_dir: Path, model: str, base_url: str, *flags: str) -> dict[str, Any]:
+    keys = ("OPENAI_API_KEY", "ANTHROPIC_API_KEY", "GEMINI_API_KEY", "DEEPSEEK_API_KEY")
+    kept = {key: value for key, value in os.environ.items() if not key.startswith("TOOLHOP")}
+    done = toolhop(
+        "run", "--model", model, "--base-url", base_url, "--log-dir", str(log_dir),
+        "--sandbox", "process", "--json", *flags, env={**kept, **dict.fromkeys(keys, "none")},
+    )  # fmt: skip
+    assert "Traceback" not in done.stderr, done.stderr
+    assert done.stdout, done.stderr
+    answer: dict[str, Any] = json.loads(done.stdout)
+    return answer
+
+
+def traces(answer: dict[str, Any]) -> list[Trace]:
+    return list(RunStore.open(Path(answer["run"])).traces())
+
+
+def assert_all_right(answer: dict[str, Any], episodes: int) -> None:
+    (summary,) = answer["summaries"]
+    assert (summary["errored"], summary["strict"]["value"]) == (0, 1.0)
+    assert summary["episodes"] == episodes
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_a_server_that_checks_its_thoughts_gets_them_back(form: str, tmp_path: Path) -> None:
+    items = load("builtin").items
+    with LoopbackServer(thinking(scripted(), form)) as server:
+        answer = run(tmp_path, "openai/thinker", server.base_url)
+        assert not server.errors
+    assert_all_right(answer, len(items))
+    played = traces(answer)
+    used = [replied.reply.usage.reasoning_tokens for one in played for replied in one.replies]
+    assert set(used) == {THOUGHT_TOKENS}
+
+
+@pytest.mark.parametrize("model", OWN)
+def test_a_provider_with_a_protocol_of_its_own_gets_its_thoughts_back(
+    model: str, tmp_path: Path
+) -> None:
+    with OWN[model](scripted()) as server:
+        answer = run(tmp_path, model, server.base_url, "--limit", "12")
+        assert not server.refusals
+    assert_all_right(answer, 12)
+    for one in traces(answer):
+        for replied in one.replies:
+            assert replied.reply.thoughts is not None
+
+
+def test_without_thoughts_such_a_server_refuses(tmp_path: Path) -> None:
+    with LoopbackServer(thinking(scripted(), "openrouter")) as server:
+        flags = ("--limit", "2", "--reasoning-history", "none", "--retry-on-error", "0")
+        answer = run(tmp_path, "openai/thinker", server.base_url, *flags)
+    assert answer["summaries"][0]["errored"] == 2
+
+
+# --- kept, replayed, forked ------------------------------------------------------------------
+
+
+def test_a_reply_out_of_the_cache_has_its_thoughts(tmp_path: Path) -> None:
+    flags = ("--limit", "3", "--cache", str(tmp_path / "cache"))
+    with LoopbackServer(thinking(scripted(), "openrouter")) as server:
+        first = traces(run(tmp_path, "openai/thinker", server.base_url, *flags))
+        asked = server.requests
+        again = run(tmp_path, "openai/thinker", server.base_url, *flags)
+        assert server.requests == asked
+    assert_all_right(again, 3)
+    assert [told(one) for one in traces(again)] == [told(one) for one in first]
+
+
+def told(trace: Trace) -> list[Thoughts | None]:
+    return [replied.reply.thoughts for replied in trace.replies]
+
+
+def test_a_fork_sends_the_thoughts_of_the_turns_before(tmp_path: Path) -> None:
+    with LoopbackServer(thinking(scripted(), "deepseek")) as server:
+        answer = run(tmp_path, "openai/thinker", server.base_url, "--limit", "1")
+        (whole,) = traces(answer)
+        episode = whole.started.episode
+        forked = toolhop(
+            "replay", answer["run"], "--episode", episode, "--json", "--sandbox", "process",
+        )  # fmt: skip
+        assert forked.returncode == 0, forked.stderr
+    half = whole.before_turn(2)
+    (spoken,) = [one for one in half.conversation() if isinstance(one, AssistantMessage)]
+    assert spoken.thoughts == whole.replies[0].reply.thoughts
+    assert spoken.thoughts is not None
+    assert spoken.thoughts.text == thought(0)
+
+
+def test_the_same_conversation_gives_the_same_bytes_as_far_as_it_goes(tmp_path: Path) -> None:
+    sent: list[str] = []
+    play = thinking(scripted(), "openrouter")
+
+    def answer(request: Request) -> Reply:
+        sent.append(json.dumps(request.body["messages"]))
+        return play(request)
+
+    with LoopbackServer(answer) as server:
+        run(tmp_path, "openai/thinker", server.base_url, "--limit", "1")
+    assert len(sent) > 2
+    for before, after in zip(sent, sent[1:], strict=False):
+        assert after.startswith(before.removesuffix("]"))
+
+
+# --- what goes back --------------------------------------------------------------------------
+
+
+PLAIN = Thoughts("plain", {"reasoning_content": "plain"})
+SIGNED = Thoughts("signed", {"thinking_blocks": [{"type": "thinking", "signature": "s"}]})
+TALK: tuple[Message, ...] = (
+    UserMessage("first"), AssistantMessage("a", thoughts=PLAIN),
+    AssistantMessage("b", thoughts=SIGNED), UserMessage("second"),
+    AssistantMessage("c", thoughts=PLAIN), AssistantMessage("d"),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("history", "sent"),
+    [("auto", "bc"), ("all", "abc"), ("last", "c"), ("none", "")],
+)
+def test_which_thoughts_go_back(history: str, sent: str) -> None:
+    messages = remembered(TALK, ReasoningHistory(history))
+    assert [one.content for one in messages] == [one.content for one in TALK]
+    kept = [one for one in messages if isinstance(one, AssistantMessage) and one.thoughts]
+    assert "".join(one.content for one in kept) == sent
+
+
+# --- what is refused before a run ------------------------------------------------------------
+
+
+REFUSED = [
+    ({"model": "openai/a", "thinking_budget": 100}, "no such parameter"),
+    ({"model": "anthropic/a", "thinking_budget": 4000, "max_tokens": 4000}, "counts thoughts"),
+    ({"model": "anthropic/a", "reasoning_effort": "low", "temperature": 0.0}, "no other than 1"),
+    ({"model": "bedrock/us.anthropic.claude-x", "thinking_budget": 9, "tool_choice": "required"},
+     "cannot be forced"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("given", "why"), REFUSED)
+def test_what_a_provider_refuses_is_refused_before_the_run(given: dict[str, Any], why: str) -> None:
+    with pytest.raises(ValueError, match=why):
+        RunSettings(**given).request_parameters  # noqa: B018 -- making them checks their values
+
+
+def test_how_much_is_thought_is_sent() -> None:
+    settings = RunSettings(
+        model="anthropic/a", reasoning_effort="low", thinking_budget=1024, tool_choice="auto",
+        parallel_tool_calls="off",
+    )  # fmt: skip
+    assert settings.request_parameters == {
+        "reasoning_effort": "low", "tool_choice": "auto", "parallel_tool_calls": False,
+        "thinking": {"type": "enabled", "budget_tokens": 1024},
+    }  # fmt: skip
+    assert settings.temperature is None
+
+
+# --- thoughts are no replies -----------------------------------------------------------------
+
+
+def test_a_reply_cut_within_a_thought_is_no_answer(tmp_path: Path) -> None:
+    def cut(request: Request) -> Reply:
+        return Reply("", finish_reason="length", thoughts=PLAIN)
+
+    with LoopbackServer(cut) as server:
+        answer = run(tmp_path, "openai/thinker", server.base_url, "--limit", "1")
+    (played,) = traces(answer)
+    assert played.ended is not None
+    assert played.ended.ending is Ending.CUT_IN_THOUGHT
+    assert answer["summaries"][0]["endings"] == {"cut_in_thought": 1}
+
+
+@pytest.mark.parametrize("call_format", ["native", "text"])
+def test_thoughts_within_the_text_are_neither_call_nor_answer(
+    call_format: str, tmp_path: Path
+) -> None:
+    tempting = "Action: wrong\nAction Input: {}\n" + thought(1)
+    play = scripted()
+
+    def answer(request: Request) -> Reply:
+        reply = play(request)
+        content = f"<think>{tempting}</think>{reply.content}"
+        return Reply(content, reply.calls)
+
+    with LoopbackServer(answer) as server:
+        flags = ("--limit", "3", "--call-format", call_format)
+        assert_all_right(run(tmp_path, "openai/thinker", server.base_url, *flags), 3)
+
+
+def test_thoughts_are_shown_in_a_line(tmp_path: Path) -> None:
+    with LoopbackServer(thinking(scripted(), "deepseek")) as server:
+        answer = run(tmp_path, "openai/thinker", server.base_url, "--limit", "1")
+    (played,) = traces(answer)
+    shown = toolhop("show", answer["run"], played.started.episode)
+    assert shown.returncode == 0, shown.stderr
+    assert "thought: turn 0: should I answer" in shown.stdout
+    assert f"{THOUGHT_TOKENS} of thoughts" in shown.stdout

@@ -1,0 +1,334 @@
+"""Servers of reasoning models that check what comes back, each in the form of one provider.
+
+Each gives a thought with every reply, and refuses a request (400) in which the thought of an
+earlier reply is missing, altered or at another reply, or that sends what the provider refuses.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import threading
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any, Self
+
+from toolhop_agents.models import wire
+from toolhop_agents.models.loopback import Request, RequestResponder
+from toolhop_env.messages import Reply, Thoughts, Usage
+from toolhop_sandbox.outcome import JSON
+
+Body = dict[str, Any]
+THOUGHT_TOKENS = 7
+
+
+def thought(turn: int) -> str:
+    """What is thought before reply `turn` (from 0); it tempts whoever reads it as a reply."""
+    call = '<tool_call>{"name": "wrong", "arguments": {}}</tool_call>'
+    return f"turn {turn}: should I answer <answer>nothing</answer>, or call {call}? \u00e9"
+
+
+def signature(text: str) -> str:
+    """The signature of a thought."""
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+# --- forms of OpenAI's protocol --------------------------------------------------------------
+
+
+def _deepseek(turn: int, calls: int) -> Thoughts:
+    return Thoughts(thought(turn), {"reasoning_content": thought(turn)})
+
+
+def _vllm(turn: int, calls: int) -> Thoughts:
+    return Thoughts(thought(turn), {"reasoning": thought(turn)})
+
+
+def _openrouter(turn: int, calls: int) -> Thoughts:
+    text = thought(turn)
+    details: JSON = [
+        {"type": "reasoning.text", "text": text, "signature": signature(text), "index": 0},
+        {"type": "reasoning.encrypted", "data": signature(text + "encrypted"), "index": 1},
+    ]
+    return Thoughts(text, {"reasoning": text, "reasoning_details": details})
+
+
+def _google(turn: int, calls: int) -> Thoughts:
+    """Its signature stands at the first call; a reply without a call has none."""
+    signed: JSON = {"google": {"thought_signature": signature(thought(turn))}}
+    first = {"extra_content": signed}
+    return Thoughts("", {}, (first, *({} for _ in range(calls - 1))) if calls else ())
+
+
+FORMS: Mapping[str, Callable[[int, int], Thoughts]] = {
+    "deepseek": _deepseek,
+    "vllm": _vllm,
+    "openrouter": _openrouter,
+    "google": _google,
+}
+PARAMETERS = frozenset({"model", "messages", "tools", "seed", "max_tokens", "max_completion_tokens"})
+
+
+class Refused(Exception):
+    """What is wrong with a request."""
+
+
+def thinking(answer: RequestResponder, form: str) -> RequestResponder:
+    """`answer`, by a model that thinks in the form of a provider."""
+    made = FORMS[form]
+
+    def think(request: Request) -> Reply:
+        if "temperature" in request.body:
+            raise Refused("a reasoning model takes no temperature")
+        if len(request.body.keys() & {"max_tokens", "max_completion_tokens"}) > 1:
+            raise Refused("two limits of tokens")
+        messages: Any = request.body["messages"]
+        spoken = [message for message in messages if message["role"] == "assistant"]
+        for turn, message in enumerate(spoken):
+            _check(message, made(turn, len(message.get("tool_calls") or ())))
+        reply = answer(request)
+        usage = Usage(input_tokens=10, output_tokens=20, reasoning_tokens=THOUGHT_TOKENS)
+        own = made(len(spoken), len(reply.calls))
+        return replace(reply, thoughts=own if own.fields or own.of_calls else None, usage=usage)
+
+    return think
+
+
+def _check(message: Body, wanted: Thoughts) -> None:
+    known = {"role", "content", "tool_calls"}
+    fields = {name: value for name, value in message.items() if name not in known}
+    if fields != dict(wanted.fields):
+        raise Refused(f"thoughts {fields} came back in place of {wanted.fields}")
+    calls = message.get("tool_calls") or []
+    beside = [
+        {name: value for name, value in call.items() if name not in {"id", "type", "function"}}
+        for call in calls
+    ]
+    if any(wanted.of_calls) and beside != [dict(one) for one in wanted.of_calls]:
+        raise Refused(f"signatures {beside} came back in place of {wanted.of_calls}")
+
+
+# --- Anthropic's own protocol ----------------------------------------------------------------
+
+
+@dataclass
+class OwnProtocol:
+    """A provider that speaks a protocol of its own; enter it with ``with``."""
+
+    answer: RequestResponder
+
+    def __post_init__(self) -> None:
+        self.refusals: list[str] = []
+        self.requests = 0
+        outer = self
+
+        class Handler(BaseHTTPRequestHandler):
+            protocol_version = "HTTP/1.1"
+
+            def do_POST(self) -> None:
+                body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+                outer.requests += 1
+                try:
+                    status, said = 200, outer.respond(body)
+                except Exception as error:  # noqa: BLE001 -- the client is told, the test reads it
+                    outer.refusals.append(repr(error))
+                    status = 400
+                    said = {"type": "error", "error": {"type": "invalid_request_error",
+                                                       "message": repr(error)}}  # fmt: skip
+                text = json.dumps(said).encode()
+                self.send_response(status)
+                self.send_header("Content-Type", "application/json")
+                self.send_header("Content-Length", str(len(text)))
+                self.end_headers()
+                self.wfile.write(text)
+
+            def log_message(self, *rest: object) -> None:
+                pass
+
+        self._http = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+
+    @property
+    def base_url(self) -> str:
+        return f"http://127.0.0.1:{self._http.server_port}"
+
+    def __enter__(self) -> Self:
+        threading.Thread(target=self._http.serve_forever, daemon=True).start()
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self._http.shutdown()
+        self._http.server_close()
+
+    def respond(self, body: Body) -> Body:
+        """The response to a request. Raises `Refused`."""
+        raise NotImplementedError
+
+    def asked(self, messages: list[Body], tools: list[Body]) -> Reply:
+        """What the scripted agent says to a conversation in OpenAI's form."""
+        read = wire.messages_from_wire(messages), wire.tools_from_wire(tools)
+        return self.answer(Request(*read, "scripted", {"messages": messages}))
+
+
+class Anthropic(OwnProtocol):
+    """The Messages API, with extended thinking."""
+
+    def respond(self, body: Body) -> Body:
+        if "temperature" in body and body["temperature"] != 1:
+            raise Refused("temperature may only be set to 1 when thinking is enabled")
+        if "max_tokens" not in body:
+            raise Refused("max_tokens is required")
+        if body.get("thinking", {}).get("type") == "enabled":
+            if body["thinking"]["budget_tokens"] >= body["max_tokens"]:
+                raise Refused("max_tokens must be greater than thinking.budget_tokens")
+            if (body.get("tool_choice") or {}).get("type") in {"any", "tool"}:
+                raise Refused("thinking may not be enabled when tool_choice forces tool use")
+        reply = self.asked(self._conversation(body), self._tools(body))
+        turn = sum(message["role"] == "assistant" for message in body["messages"])
+        content: list[Body] = [self._block(turn)]
+        if reply.content or not reply.calls:
+            content.append({"type": "text", "text": reply.content or "-"})
+        content += [
+            {"type": "tool_use", "id": f"toolu_{turn}_{at}", "name": call.name,
+             "input": json.loads(call.arguments)}
+            for at, call in enumerate(reply.calls)
+        ]  # fmt: skip
+        return {
+            "id": "msg_1", "type": "message", "role": "assistant", "model": body["model"],
+            "content": content, "stop_reason": "tool_use" if reply.calls else "end_turn",
+            "stop_sequence": None, "usage": {"input_tokens": 10, "output_tokens": 20},
+        }  # fmt: skip
+
+    @staticmethod
+    def _block(turn: int) -> Body:
+        text = thought(turn)
+        if turn % 3 == 2:
+            return {"type": "redacted_thinking", "data": signature(text)}
+        return {"type": "thinking", "thinking": text, "signature": signature(text)}
+
+    def _conversation(self, body: Body) -> list[Body]:
+        system = body.get("system") or ""
+        text = system if isinstance(system, str) else "".join(part["text"] for part in system)
+        messages: list[Body] = [{"role": "system", "content": text}] if text else []
+        turn = 0
+        for message in body["messages"]:
+            blocks = message["content"]
+            blocks = [{"type": "text", "text": blocks}] if isinstance(blocks, str) else blocks
+            if message["role"] == "assistant":
+                if blocks[0] != self._block(turn):
+                    raise Refused(f"turn {turn} came back with {blocks[0]}")
+                turn += 1
+                messages.append(self._spoken(blocks[1:]))
+                continue
+            for block in blocks:
+                if block["type"] == "tool_result":
+                    given = block["content"]
+                    given = given if isinstance(given, str) else given[0]["text"]
+                    messages.append(
+                        {"role": "tool", "tool_call_id": block["tool_use_id"], "content": given}
+                    )
+                else:
+                    messages.append({"role": "user", "content": block["text"]})
+        return messages
+
+    @staticmethod
+    def _spoken(blocks: list[Body]) -> Body:
+        calls = [
+            {"id": block["id"], "type": "function",
+             "function": {"name": block["name"], "arguments": json.dumps(block["input"])}}
+            for block in blocks
+            if block["type"] == "tool_use"
+        ]  # fmt: skip
+        text = "".join(block["text"] for block in blocks if block["type"] == "text")
+        return {"role": "assistant", "content": text, **({"tool_calls": calls} if calls else {})}
+
+    @staticmethod
+    def _tools(body: Body) -> list[Body]:
+        return [
+            {"type": "function",
+             "function": {"name": tool["name"], "description": tool.get("description", ""),
+                          "parameters": tool["input_schema"]}}
+            for tool in body.get("tools", ())
+        ]  # fmt: skip
+
+
+# --- Google's own protocol -------------------------------------------------------------------
+
+
+class Gemini(OwnProtocol):
+    """``generateContent``, with thought signatures at calls."""
+
+    def respond(self, body: Body) -> Body:
+        settings = body.get("generationConfig", {})
+        if "temperature" in settings and settings["temperature"] != 1:
+            raise Refused("reasoning models are asked at temperature 1")
+        reply = self.asked(self._conversation(body), self._tools(body))
+        turn = sum(content["role"] == "model" for content in body["contents"])
+        parts: list[Body] = [{"text": thought(turn), "thought": True}]
+        if reply.content or not reply.calls:
+            parts.append({"text": reply.content or "-"})
+        for at, call in enumerate(reply.calls):
+            part: Body = {"functionCall": {"name": call.name, "args": json.loads(call.arguments)}}
+            if at == 0:
+                part["thoughtSignature"] = self._signature(turn)
+            parts.append(part)
+        return {
+            "candidates": [{"content": {"role": "model", "parts": parts}, "finishReason": "STOP",
+                            "index": 0}],
+            "usageMetadata": {"promptTokenCount": 10, "candidatesTokenCount": 13,
+                              "thoughtsTokenCount": THOUGHT_TOKENS, "totalTokenCount": 30},
+            "modelVersion": "gemini",
+        }  # fmt: skip
+
+    @staticmethod
+    def _signature(turn: int) -> str:
+        return signature(thought(turn))
+
+    def _conversation(self, body: Body) -> list[Body]:
+        own = body.get("system_instruction") or body.get("systemInstruction") or {"parts": []}
+        messages: list[Body] = []
+        if own["parts"]:
+            text = "".join(part["text"] for part in own["parts"])
+            messages.append({"role": "system", "content": text})
+        turn, ids = 0, list[str]()
+        for content in body["contents"]:
+            parts = content["parts"]
+            if content["role"] != "model":
+                for part in parts:
+                    if "functionResponse" in part or "function_response" in part:
+                        found = part.get("functionResponse") or part["function_response"]
+                        said = found["response"].get("content", json.dumps(found["response"]))
+                        messages.append(
+                            {"role": "tool", "tool_call_id": ids.pop(0), "content": said}
+                        )
+                    else:
+                        messages.append({"role": "user", "content": part["text"]})
+                continue
+            made = [part for part in parts if "functionCall" in part or "function_call" in part]
+            if made and made[0].get("thoughtSignature") != self._signature(turn):
+                raise Refused(f"turn {turn}: function call without its thought_signature: {made[0]}")
+            ids = [f"call_{turn}_{at}" for at in range(len(made))]
+            calls = [
+                {"id": identity, "type": "function",
+                 "function": {"name": call["name"], "arguments": json.dumps(call["args"])}}
+                for identity, call in zip(
+                    ids, (part.get("functionCall") or part["function_call"] for part in made),
+                    strict=True,
+                )
+            ]  # fmt: skip
+            texts = [part["text"] for part in parts if "text" in part and not part.get("thought")]
+            messages.append({"role": "assistant", "content": "".join(texts),
+                             **({"tool_calls": calls} if calls else {})})  # fmt: skip
+            turn += 1
+        return messages
+
+    @staticmethod
+    def _tools(body: Body) -> list[Body]:
+        declared = [one for tool in body.get("tools", ())
+                    for one in tool.get("function_declarations", tool.get("functionDeclarations", ()))]  # fmt: skip
+        return [
+            {"type": "function",
+             "function": {"name": one["name"], "description": one.get("description", ""),
+                          "parameters": one.get("parameters", {})}}
+            for one in declared
+        ]  # fmt: skip
