@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 from pathlib import Path
@@ -16,9 +17,11 @@ from tests.agents.thinking_servers import (
     Anthropic,
     Gemini,
     OwnProtocol,
+    Responses,
     thinking,
     thought,
 )
+from toolhop_agents.models.exchange import Api
 from toolhop_agents.models.loopback import LoopbackServer, Request, RequestResponder
 from toolhop_agents.runs.settings import RunSettings
 from toolhop_agents.scripted.choose import choose
@@ -96,6 +99,25 @@ def test_a_provider_with_a_protocol_of_its_own_gets_its_thoughts_back(
             assert replied.reply.thoughts is not None
 
 
+def test_responses_get_their_items_back(tmp_path: Path) -> None:
+    items = load("builtin").items
+    with Responses(scripted()) as server:
+        flags = ("--api", "responses", "--reasoning-effort", "low")
+        answer = run(tmp_path, "openai/thinker", server.base_url, *flags)
+        assert not server.refusals
+    assert_all_right(answer, len(items))
+    for one in traces(answer):
+        usage = one.replies[0].reply.usage
+        assert (usage.reasoning_tokens, usage.prompt_cached_tokens) == (THOUGHT_TOKENS, 4)
+
+
+def test_responses_are_of_openai_models_alone() -> None:
+    given: dict[str, Any]
+    for given in ({"model": "anthropic/a"}, {"model": "openai/a", "stop": ("x",)}):
+        with pytest.raises(ValueError, match="--api responses"):
+            RunSettings(api=Api.RESPONSES, **given).request_parameters  # noqa: B018 -- making them checks their values
+
+
 def test_without_thoughts_such_a_server_refuses(tmp_path: Path) -> None:
     with LoopbackServer(thinking(scripted(), "openrouter")) as server:
         flags = ("--limit", "2", "--reasoning-history", "none", "--retry-on-error", "0")
@@ -148,7 +170,7 @@ def test_the_same_conversation_gives_the_same_bytes_as_far_as_it_goes(tmp_path: 
     with LoopbackServer(answer) as server:
         run(tmp_path, "openai/thinker", server.base_url, "--limit", "1")
     assert len(sent) > 2
-    for before, after in zip(sent, sent[1:], strict=False):
+    for before, after in itertools.pairwise(sent):
         assert after.startswith(before.removesuffix("]"))
 
 

@@ -67,7 +67,8 @@ FORMS: Mapping[str, Callable[[int, int], Thoughts]] = {
     "openrouter": _openrouter,
     "google": _google,
 }
-PARAMETERS = frozenset({"model", "messages", "tools", "seed", "max_tokens", "max_completion_tokens"})
+    {"model", "messages", "tools", "seed", "max_tokens", "max_completion_tokens"}
+)
 
 
 class Refused(Exception):
@@ -167,7 +168,7 @@ class OwnProtocol:
     def asked(self, messages: list[Body], tools: list[Body]) -> Reply:
         """What the scripted agent says to a conversation in OpenAI's form."""
         read = wire.messages_from_wire(messages), wire.tools_from_wire(tools)
-        return self.answer(Request(*read, "scripted", {"messages": messages}))
+        return self.answer(Request(*read, "scripted", {}))
 
 
 class Anthropic(OwnProtocol):
@@ -306,7 +307,9 @@ class Gemini(OwnProtocol):
                 continue
             made = [part for part in parts if "functionCall" in part or "function_call" in part]
             if made and made[0].get("thoughtSignature") != self._signature(turn):
-                raise Refused(f"turn {turn}: function call without its thought_signature: {made[0]}")
+                raise Refused(
+                    f"turn {turn}: function call without its thought_signature: {made[0]}"
+                )
             ids = [f"call_{turn}_{at}" for at in range(len(made))]
             calls = [
                 {"id": identity, "type": "function",
@@ -324,11 +327,77 @@ class Gemini(OwnProtocol):
 
     @staticmethod
     def _tools(body: Body) -> list[Body]:
-        declared = [one for tool in body.get("tools", ())
-                    for one in tool.get("function_declarations", tool.get("functionDeclarations", ()))]  # fmt: skip
+        declared: list[Body] = []
+        for tool in body.get("tools", ()):
+            declared += tool.get("function_declarations") or tool["functionDeclarations"]
         return [
             {"type": "function",
              "function": {"name": one["name"], "description": one.get("description", ""),
                           "parameters": one.get("parameters", {})}}
             for one in declared
         ]  # fmt: skip
+
+
+# --- OpenAI's responses ----------------------------------------------------------------------
+
+
+class Responses(OwnProtocol):
+    """The responses protocol, without a store: each item has to come back in its place."""
+
+    def respond(self, body: Body) -> Body:
+        allowed = {"model", "input", "tools", "max_output_tokens", "store", "include", "reasoning"}
+        if unknown := body.keys() - allowed:
+            raise Refused(f"unknown parameters: {sorted(unknown)}")
+        if body["store"] is not False or body["include"] != ["reasoning.encrypted_content"]:
+            raise Refused("nothing is stored here: ask for encrypted thoughts")
+        messages, turn = self._conversation(body["input"])
+        reply = self.asked(messages, [{"type": "function", "function": tool}
+                                      for tool in body.get("tools", ())])  # fmt: skip
+        output: list[Body] = [self._thought(turn)]
+        if reply.content or not reply.calls:
+            part = {"type": "output_text", "text": reply.content, "annotations": []}
+            output.append({"type": "message", "id": f"msg_{turn}", "role": "assistant",
+                           "status": "completed", "content": [part]})  # fmt: skip
+        output += [
+            {"type": "function_call", "id": f"fc_{turn}_{at}", "call_id": f"call_{turn}_{at}",
+             "status": "completed", "name": call.name, "arguments": call.arguments}
+            for at, call in enumerate(reply.calls)
+        ]  # fmt: skip
+        details = {"reasoning_tokens": THOUGHT_TOKENS}
+        return {
+            "id": "resp", "object": "response", "model": body["model"], "status": "completed",
+            "error": None, "incomplete_details": None, "output": output,
+            "usage": {"input_tokens": 10, "input_tokens_details": {"cached_tokens": 4},
+                      "output_tokens": 20, "output_tokens_details": details},
+        }  # fmt: skip
+
+    @staticmethod
+    def _thought(turn: int) -> Body:
+        text = thought(turn)
+        return {"type": "reasoning", "id": f"rs_{turn}", "encrypted_content": signature(text),
+                "summary": [{"type": "summary_text", "text": text}]}  # fmt: skip
+
+    def _conversation(self, items: list[Body]) -> tuple[list[Body], int]:
+        messages: list[Body] = []
+        turn = 0
+        for item in items:
+            match item.get("type", "message"):
+                case "reasoning":
+                    if item != self._thought(turn):
+                        raise Refused(f"turn {turn} came back with {item}")
+                    turn += 1
+                    messages.append({"role": "assistant", "content": ""})
+                case "function_call":
+                    if not messages or messages[-1]["role"] != "assistant":
+                        raise Refused(f"a call without the reasoning before it: {item}")
+                    function = {"name": item["name"], "arguments": item["arguments"]}
+                    call = {"id": item["call_id"], "type": "function", "function": function}
+                    messages[-1].setdefault("tool_calls", []).append(call)
+                case "function_call_output":
+                    messages.append({"role": "tool", "tool_call_id": item["call_id"],
+                                     "content": item["output"]})  # fmt: skip
+                case _ if item["role"] == "assistant":
+                    messages[-1]["content"] = item["content"][0]["text"]
+                case _:
+                    messages.append({"role": item["role"], "content": item["content"]})
+        return messages, turn

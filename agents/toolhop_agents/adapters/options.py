@@ -20,7 +20,7 @@ from toolhop_tools.errors import BadChoice
 
 OF_THE_MODEL = frozenset(
     {
-        "agent", "approve", "base_url", "cache", "chat_template", "gguf", "gguf_context",
+        "agent", "api", "approve", "base_url", "cache", "chat_template", "gguf", "gguf_context",
         "gguf_threads", "max_connections", "max_retries", "max_tokens", "model", "price",
         "parallel_tool_calls", "reasoning_effort", "reasoning_history", "request_options", "stop",
         "temperature", "thinking_budget", "timeout_s", "tool_choice",

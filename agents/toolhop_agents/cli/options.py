@@ -31,8 +31,8 @@ SECTIONS: Mapping[str, tuple[str, ...]] = {
               "certified_only", "skip_broken", "last_wins"),
     "How they are asked": ("modes", "feedback", "perturbation", "call_format", "answer_malformed",
                            "single_shot", "template"),
-    "Requests to the model": ("temperature", "max_tokens", "reasoning_effort", "thinking_budget",
-                              "reasoning_history", "tool_choice", "parallel_tool_calls", "stop",
+    "Requests to the model": ("temperature", "max_tokens", "api", "reasoning_effort",
+                              "thinking_budget", "reasoning_history", "tool_choice", "parallel_tool_calls", "stop",
                               "request_options", "price",
                               "cache", "timeout_s", "max_retries", "max_connections"),
     "Judges, and models in place of tools and users": (

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Protocol, Self
 
 from toolhop_agents.models.base import Model, NoSuchModel
-from toolhop_agents.models.exchange import ModelOptions
+from toolhop_agents.models.exchange import Api, ModelOptions
 from toolhop_agents.models.prices import Price
 from toolhop_agents.models.rate import Gate
 from toolhop_agents.models.retry import Backoff
@@ -45,6 +45,7 @@ def open_model(
     price: Price | None = None,
     json_object: bool = False,
     reasoning_history: ReasoningHistory = ReasoningHistory.AUTO,
+    api: Api = Api.CHAT,
 ) -> Client:
     """A model by its name, ready to reply. Nothing is sent yet.
 
@@ -65,6 +66,7 @@ def open_model(
             bundled table, which knows the models of providers and none of a server of one's own.
         json_object: ask for a JSON object (``response_format``), until the server refuses that.
         reasoning_history: which thoughts of earlier turns are sent back.
+        api: the protocol that an ``openai/`` model is asked in.
 
     Raises:
         NoSuchModel: the name names no provider that is known.
@@ -89,6 +91,7 @@ def open_model(
         price=price,
         json_object=json_object,
         reasoning_history=reasoning_history,
+        api=api,
     )
     if provider == "openai":
         from toolhop_agents.models.openai_model import OpenAIModel  # half a second, only when used

@@ -6,6 +6,7 @@ import dataclasses
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from enum import StrEnum
 
 from toolhop_agents.models import wire
 from toolhop_agents.models.prices import Price
@@ -35,6 +36,14 @@ REFUSED_FORMAT = frozenset({400, 422})
 OF_TOOLS = frozenset({"tool_choice", "parallel_tool_calls"})
 """Parameters that mean something only beside tools."""
 
+
+class Api(StrEnum):
+    """OpenAI's two protocols."""
+
+    CHAT = "chat"
+    RESPONSES = "responses"
+
+
 Body = dict[str, JSON]
 Send = Callable[[Body], Awaitable[Reply]]
 """Sends one request. Raises `RequestFailed`, and `wire.Unreadable` for an unusable body."""
@@ -58,6 +67,8 @@ class ModelOptions:
     """Bounds the requests under way at a time; None leaves that to who asks."""
     price: Price | None = None
     """What tokens cost where the response does not state it."""
+    api: Api = Api.CHAT
+    """Of models that are asked through `openai`."""
     reasoning_history: ReasoningHistory = ReasoningHistory.AUTO
     """Which thoughts of earlier turns are sent back."""
     json_object: bool = False

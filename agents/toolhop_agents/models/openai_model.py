@@ -12,13 +12,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Self
 
-import httpx
 import openai
 
-from toolhop_agents.models import wire
+from toolhop_agents.models import wire, wire_responses
 from toolhop_agents.models.base import NoKey
 from toolhop_agents.models.exchange import (
     PLACEHOLDER_KEY,
+    Api,
     Body,
     ModelOptions,
     ModelRequest,
@@ -87,7 +87,11 @@ class OpenAIModel:
         taken = call_ids(messages)
 
         async def send(body: Body) -> Reply:
-            return wire.reply_from_wire(await self._post(body), taken=taken)
+            if self._options.api is Api.RESPONSES:
+                response = await self._post("/responses", wire_responses.request(body))
+                return wire_responses.reply(response, taken=taken)
+            response = await self._post("/chat/completions", body)
+            return wire.reply_from_wire(response, taken=taken)
 
         return await ask(
             send,
@@ -99,11 +103,10 @@ class OpenAIModel:
             hint=lambda status: f"check the key in {KEY}" if status == 401 else "",
         )
 
-    async def _post(self, body: Body) -> object:
+    async def _post(self, path: str, body: Body) -> object:
         try:
-            response = await self._client.post(
-                "/chat/completions", cast_to=httpx.Response, body=body
-            )
+            # As text: which library's response it would be depends on the client's version.
+            text = await self._client.post(path, cast_to=str, body=body)
         except openai.APIStatusError as error:
             raise failed_with(
                 error.status_code, _message(error), error.response.headers, code=error.code or ""
@@ -112,9 +115,9 @@ class OpenAIModel:
             cause = error.__cause__
             raise RequestFailed(f"{error.message} {cause!r}" if cause else str(error)) from error
         try:
-            return json.loads(response.content)
+            return json.loads(text)
         except (ValueError, RecursionError) as error:
-            raise wire.Unreadable(f"not JSON: {response.text[:200]!r}") from error
+            raise wire.Unreadable(f"not JSON: {text[:200]!r}") from error
 
     async def aclose(self) -> None:
         """Close the connections. The model cannot be used afterwards."""

@@ -9,9 +9,11 @@ from toolhop_agents.models import gguf, prices
 from toolhop_agents.models.base import Model
 from toolhop_agents.models.cache import CachedModel, RequestContext, ResponseCache
 from toolhop_agents.models.clients import Client, open_model
+from toolhop_agents.models.exchange import Api
 from toolhop_agents.models.rate import Gate
 from toolhop_agents.runs.settings import RunSettings
 from toolhop_agents.runs.unit import WorkUnit, unit_seed
+from toolhop_sandbox.outcome import JSON
 
 
 class Served:
@@ -62,6 +64,7 @@ class Served:
                 seed=seed,
                 extra=settings.request_parameters,
                 reasoning_history=settings.reasoning_history,
+                api=settings.api,
                 timeout_s=max(settings.timeout_s, gguf.TIMEOUT_S if settings.gguf else 0.0),
                 max_retries=settings.max_retries,
                 connections=self._connections,
@@ -79,9 +82,14 @@ class Served:
             temperature=settings.temperature,
             max_tokens=settings.max_tokens,
             seed=seed,
-            extra=settings.request_parameters,
+            extra=settings.request_parameters | _protocol(settings),
             reasoning_history=settings.reasoning_history,
         )
+
+
+def _protocol(settings: RunSettings) -> dict[str, JSON]:
+    """The protocol, where it is another than runs always had."""
+    return {} if settings.api is Api.CHAT else {"api": settings.api.value}
 
 
 def _asked_at(settings: RunSettings) -> str | None:

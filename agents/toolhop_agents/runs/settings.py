@@ -14,8 +14,10 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
+from toolhop_agents.models.exchange import Api
 from toolhop_agents.models.gguf import CHATML, CONTEXT, read_chat_template
 from toolhop_agents.models.thinking import thinking_parameters
+from toolhop_agents.models.wire_responses import NOT_TAKEN
 from toolhop_agents.runs.ledger import RunLimits
 from toolhop_env.feedback import Level, Verbosity
 from toolhop_env.levels import level_of
@@ -350,6 +352,9 @@ class RunSettings(BaseModel):
             parse=temperature_of,
         ),
     ] = None
+    api: Annotated[
+        Api, Flag("Protocol of an openai/ model; responses is OpenAI's for reasoning models.")
+    ] = Api.CHAT
     reasoning_effort: Annotated[
         str | None,
         Flag(
@@ -487,6 +492,11 @@ class RunSettings(BaseModel):
                 found[name] = json.loads(value)
             except ValueError:
                 found[name] = value
+        if self.api is Api.RESPONSES:
+            if not (self.model or "").startswith("openai/"):
+                raise ValueError(f"--api responses goes with a model openai/NAME, not {self.model}")
+            if lacking := sorted(found.keys() & NOT_TAKEN):
+                raise ValueError(f"--api responses: the protocol has no {lacking[0]}; leave it out")
         if self.tool_choice is not None:
             found["tool_choice"] = self.tool_choice
         if self.parallel_tool_calls is not None:

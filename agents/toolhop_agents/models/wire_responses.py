@@ -1,0 +1,127 @@
+"""Requests and replies in OpenAI's responses protocol, from and to those of chat completions. Pure.
+
+The conversation is sent whole with each request (``store`` is false), so nothing stays on the
+server. What a response holds goes back as it came, in its order: reasoning items are encrypted, and
+belong to the calls behind them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any
+
+from toolhop_agents.models import wire
+from toolhop_env.messages import Reply, Thoughts
+from toolhop_sandbox.outcome import JSON
+
+OUTPUT = "output"
+"""The field of thoughts that holds a response's items."""
+NOT_TAKEN = frozenset({"seed", "stop", "n", "frequency_penalty", "presence_penalty"})
+"""Parameters that the protocol does not have."""
+RENAMED = {"max_tokens": "max_output_tokens", "max_completion_tokens": "max_output_tokens"}
+
+Body = dict[str, JSON]
+
+
+def request(chat: Mapping[str, Any]) -> Body:
+    """The request that asks what a request for a chat completion asks.
+
+    Args:
+        chat: its body. A seed is left out: it is in every request of a run.
+
+    Raises:
+        ValueError: a parameter has no equal.
+    """
+    body: Body = {"store": False, "include": ["reasoning.encrypted_content"]}
+    for name, value in chat.items():
+        match name:
+            case "messages":
+                body["input"] = [item for message in value for item in _items(message)]
+            case "tools":
+                body["tools"] = [{"type": "function", "strict": False, **tool["function"]}
+                                 for tool in value]  # fmt: skip
+            case "reasoning_effort":
+                body["reasoning"] = {"effort": value}
+            case "response_format":
+                body["text"] = {"format": value}
+            case "seed":
+                pass
+            case _ if name in NOT_TAKEN:
+                raise ValueError(f"--api responses: the protocol has no {name}; leave it out")
+            case _:
+                body[RENAMED.get(name, name)] = value
+    return body
+
+
+def _items(message: Mapping[str, Any]) -> list[JSON]:
+    """A message of a chat as items of the input."""
+    if message["role"] == "tool":
+        return [
+            {"type": "function_call_output", "call_id": message["tool_call_id"],
+             "output": message["content"]}
+        ]  # fmt: skip
+    if isinstance(items := message.get(OUTPUT), list):
+        return items
+    items = []
+    if message["content"]:
+        items.append({"role": message["role"], "content": message["content"]})
+    for call in message.get("tool_calls", ()):
+        function = call["function"]
+        items.append({"type": "function_call", "call_id": call["id"], **function})
+    return items
+
+
+def reply(body: object, *, taken: Collection[str] = ()) -> Reply:
+    """The reply in a response.
+
+    Args:
+        body: the response, parsed from JSON.
+        taken: call ids of the conversation so far; a call that repeats one gets a new id.
+
+    Raises:
+        wire.Unreadable: it has no output, or an error in place of it.
+    """
+    if not isinstance(body, Mapping) or not isinstance(body.get(OUTPUT), list):
+        raise wire.Unreadable(f"the response has no output: {str(body)[:300]}")
+    if body.get("error"):
+        raise wire.Unreadable(f"an error in place of a reply: {str(body['error'])[:300]}")
+    items = [item for item in body[OUTPUT] if isinstance(item, Mapping)]
+    calls = [item for item in items if item.get("type") == "function_call"]
+    details = body.get("incomplete_details")
+    cut = details.get("reason") if isinstance(details, Mapping) else None
+    # Read as the message of a chat: what holds there of ids, text and usage holds here.
+    message = {
+        "content": [part for item in items if item.get("type") == "message"
+                    for part in item.get("content") or ()],
+        "tool_calls": [
+            {"id": item.get("call_id"), "function": {"name": item.get("name"),
+                                                     "arguments": item.get("arguments")}}
+            for item in calls
+        ],
+    }  # fmt: skip
+    choice = {"message": message, "finish_reason": cut or ("tool_calls" if calls else "stop")}
+    read = wire.reply_from_wire({**body, "choices": [choice]}, taken=taken)
+    thoughts = Thoughts(_readable(items), {OUTPUT: _renamed(items, [c.id for c in read.calls])})
+    return Reply(read.content, read.calls, read.usage, model=read.model,
+                 finish_reason=read.finish_reason, thoughts=thoughts)  # fmt: skip
+
+
+def _renamed(items: Sequence[Mapping[str, Any]], ids: Sequence[str]) -> list[JSON]:
+    """The items with the ids that their calls are answered by."""
+    left = iter(ids)
+    return [
+        {**item, "call_id": next(left)} if item.get("type") == "function_call" else dict(item)
+        for item in items
+    ]
+
+
+def _readable(items: Sequence[Mapping[str, Any]]) -> str:
+    """Text and summaries of thoughts."""
+    parts = [
+        part
+        for item in items
+        if item.get("type") == "reasoning"
+        for part in (*(item.get("content") or ()), *(item.get("summary") or ()))
+    ]
+    texts = (part.get("text") for part in parts if isinstance(part, Mapping))
+    return "\n".join(text for text in texts if isinstance(text, str) and text)
