@@ -67,8 +67,6 @@ FORMS: Mapping[str, Callable[[int, int], Thoughts]] = {
     "openrouter": _openrouter,
     "google": _google,
 }
-    {"model", "messages", "tools", "seed", "max_tokens", "max_completion_tokens"}
-)
 
 
 class Refused(Exception):
