@@ -76,6 +76,8 @@ def _reply(event: Replied) -> Iterator[RenderableType]:
 def _folded(thoughts: Thoughts) -> RenderableType:
     """Thoughts in a line: how they begin, and how long they are."""
     begins = " ".join(thoughts.text.split())
+    if thoughts.digest:
+        return plain(f"thought: {thoughts.chars:,} characters, not kept", "dim")
     if not begins:
         return plain("thought, in a form that only the provider reads", "dim")
     more = f" … {len(thoughts.text):,} characters" if len(begins) > FOLDED_CHARS else ""

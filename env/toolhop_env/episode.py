@@ -22,7 +22,7 @@ from toolhop_env.feedback import Feedback, Verbosity, render
 from toolhop_env.limits import Used
 from toolhop_env.malformed import in_name, malformed_call
 from toolhop_env.messages import Message, RawCall, Reply, clean
-from toolhop_env.reading import CallFormat, read_calls, without_thoughts
+from toolhop_env.reading import CallFormat, cut_in_thought, read_calls
 from toolhop_env.repair import repair
 from toolhop_env.responders import Programs, StandIns
 from toolhop_env.setting import Setting, check_resumable, started
@@ -271,7 +271,7 @@ class Episode:
     def _end_without_call(self, reply: Reply, malformed: MalformedCall | None) -> None:
         if malformed is not None:
             self.end(Ending.MALFORMED_CALL, malformed.says)
-        elif reply.cut and not self.setting.single_reply and not without_thoughts(reply.content):
+        elif not self.setting.single_reply and cut_in_thought(reply):
             self.end(Ending.CUT_IN_THOUGHT)
         else:
             self.end(Ending.ANSWERED)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
@@ -36,6 +38,16 @@ class Thoughts:
     """Fields of the message, such as ``reasoning_content`` or ``thinking_blocks``."""
     of_calls: tuple[Mapping[str, JSON], ...] = ()
     """Fields of each call, in order, such as a thought signature; empty where no call has any."""
+    digest: str = ""
+    """SHA-256 of thoughts that are not kept; the rest is empty then."""
+    chars: int = 0
+    """Length of the text of thoughts that are not kept."""
+
+    def forgotten(self) -> Thoughts:
+        """What is left of thoughts that may not be kept: their length, and a digest."""
+        whole = [self.text, dict(self.fields), [dict(one) for one in self.of_calls]]
+        text = json.dumps(whole, sort_keys=True)
+        return Thoughts(digest=hashlib.sha256(text.encode()).hexdigest(), chars=len(self.text))
 
     @property
     def signed(self) -> bool:

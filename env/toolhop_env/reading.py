@@ -70,6 +70,12 @@ def without_thoughts(text: str) -> str:
     return _CLOSED.sub("", _THOUGHTS.sub("", text))
 
 
+def cut_in_thought(reply: Reply) -> bool:
+    """Whether a reply reached the limit of its tokens before the model said anything."""
+    thought = reply.thoughts or reply.usage.reasoning_tokens or reply.content
+    return reply.cut and bool(thought) and not without_thoughts(reply.content).strip()
+
+
 def write_calls(content: str, calls: tuple[RawCall, ...]) -> str:
     """The reply of the text format that holds `calls`, for agents that write it."""
     lines = [f"Thought: {content}"] if content else []

@@ -104,6 +104,11 @@ def check_resumable(trace: Trace, item: Item, setting: Setting) -> None:
         raise ValueError(
             f"the trace is in the {begun.call_format} tool-call format, not {setting.call_format}"
         )
+    if trace.lacks_thoughts:
+        raise ValueError(
+            "the trace's thoughts were not kept (--keep-thoughts off); a model would go on without "
+            "them; run it again with --keep-thoughts on"
+        )
     turn = len(trace.replies)
     if trace.ended is not None:
         raise ValueError(f"the trace has ended; before_turn({turn + 1}) takes the end away")

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Annotated, Literal, TypeAlias
 
@@ -274,6 +274,11 @@ class Trace:
             return str(given.get("answer", given.get("final_answer", "")))
         return self.replies[-1].reply.content
 
+    @property
+    def lacks_thoughts(self) -> bool:
+        """Whether thoughts were not kept: a model cannot go on from here as it would have."""
+        return any(event.reply.thoughts and event.reply.thoughts.digest for event in self.replies)
+
     def after(self, *events: Event) -> Trace:
         """A trace with `events` added."""
         return Trace((*self.events, *events))
@@ -297,6 +302,13 @@ class Trace:
         """The messages so far, as the agent is shown them next."""
         form = self.started.call_format
         return tuple(message for event in self.events for message in messages_of(event, form))
+
+
+def without_thoughts(event: Event) -> Event:
+    """The event with a digest in place of thoughts."""
+    if not isinstance(event, Replied) or event.reply.thoughts is None:
+        return event
+    return replace(event, reply=replace(event.reply, thoughts=event.reply.thoughts.forgotten()))
 
 
 def messages_of(event: Event, call_format: CallFormat) -> tuple[Message, ...]:

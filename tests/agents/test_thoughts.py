@@ -23,6 +23,7 @@ from tests.agents.thinking_servers import (
 )
 from toolhop_agents.models.exchange import Api
 from toolhop_agents.models.loopback import LoopbackServer, Request, RequestResponder
+from toolhop_agents.runs.resume import Prefix, kept
 from toolhop_agents.runs.settings import RunSettings
 from toolhop_agents.scripted.choose import choose
 from toolhop_agents.scripted.responder import responder
@@ -36,6 +37,7 @@ from toolhop_env.messages import (
     remembered,
 )
 from toolhop_env.runs.store import RunStore
+from toolhop_env.setting import Setting, check_resumable
 from toolhop_env.trace import Ending, Trace
 from toolhop_tools.load import load
 
@@ -267,3 +269,23 @@ def test_thoughts_are_shown_in_a_line(tmp_path: Path) -> None:
     assert shown.returncode == 0, shown.stderr
     assert "thought: turn 0: should I answer" in shown.stdout
     assert f"{THOUGHT_TOKENS} of thoughts" in shown.stdout
+
+
+def test_thoughts_that_are_not_kept_leave_a_length_and_a_digest(tmp_path: Path) -> None:
+    with LoopbackServer(thinking(scripted(), "deepseek")) as server:
+        flags = ("--limit", "1", "--keep-thoughts", "off")
+        answer = run(tmp_path, "openai/thinker", server.base_url, *flags)
+        assert not server.errors
+    assert_all_right(answer, 1)
+    (played,) = traces(answer)
+    first = played.replies[0].reply.thoughts
+    assert first is not None
+    assert (first.text, first.fields, first.chars) == ("", {}, len(thought(0)))
+    assert len(first.digest) == 64
+    assert thought(0) not in Path(answer["run"]).joinpath("manifest.json").read_text()
+    item = load("builtin").by_id[played.started.item]
+    with pytest.raises(ValueError, match="--keep-thoughts off"):
+        check_resumable(played.before_turn(2), item, Setting())
+    assert kept([played], item, played.started.messages) == Prefix()
+    again = toolhop("score", answer["run"], "--json")
+    assert again.returncode == 0, again.stderr

@@ -129,6 +129,11 @@ class Ablation(BaseModel):
                 "a prefix level is for the forked design of the feedback factor: elsewhere no "
                 "turns are shared; leave it out"
             )
+        if self.forks and self.base.keep_thoughts == "off":
+            raise DesignError(
+                "episodes cannot be forked without their thoughts; leave --keep-thoughts off out, "
+                "or give --design independent"
+            )
         if self.forks and self.base.time_limit_s is not None:
             raise DesignError(
                 "a time limit is not the same for a branch, which begins in the middle: limit "

@@ -20,7 +20,8 @@ DEFAULTS: Mapping[str, JSON] = RunSettings(max_tokens=None).model_dump(mode="jso
 OF_MODELS = frozenset(
     {
         "max_tokens", "temperature", "stop", "request_options", "reasoning_effort",
-        "thinking_budget", "reasoning_history", "api", "tool_choice", "parallel_tool_calls",
+        "thinking_budget", "reasoning_history", "api", "tool_choice",
+        "parallel_tool_calls",
     }
 )  # fmt: skip
 """Settings that change no result of an agent that is not a model."""
@@ -30,7 +31,7 @@ PAIRED = frozenset(
     {"data", "limit", "sample_ids", "skip_broken", "into", "siblings", "modes", "epochs"}
 )
 """Settings that say what is played: the items themselves, modes and epochs are compared."""
-NO_RESULT = (OPERATIONAL - {"judge"}) | {"sandbox", "transport", "price"}
+NO_RESULT = (OPERATIONAL - {"judge"}) | {"sandbox", "transport", "price", "keep_thoughts"}
 """Settings that change no result; a judge changes what a judged measure says. The sandbox
 that was used in the end is reported by `remarks`."""
 FORKED_FROM = "forked_from"

@@ -13,7 +13,7 @@ from toolhop_agents.runs.settings import RunSettings
 from toolhop_agents.runs.unit import WorkUnit, setting
 from toolhop_env.episode import Episode, Sink
 from toolhop_env.responders import StandIns
-from toolhop_env.trace import Trace
+from toolhop_env.trace import Trace, without_thoughts
 from toolhop_sandbox.base import Sandbox
 from toolhop_sandbox.errors import SandboxFault
 
@@ -56,7 +56,7 @@ async def play(
         unit.item,
         means.sandbox,
         setting(settings, unit),
-        sink=sink,
+        sink=sink if settings.keep_thoughts == "on" else lambda one: sink(without_thoughts(one)),
         name=unit.name,
         resume_from=begun.turns,
         stand_ins=stand_ins,

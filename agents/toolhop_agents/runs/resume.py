@@ -42,11 +42,15 @@ def kept(
         traces: the attempts, in order.
         item: the episode's item. A trace of another version of it is passed over.
         prompt: the next attempt's prompt. A trace that answers another one is passed over.
+
+    A trace whose thoughts were not kept is passed over too: its episode begins anew.
     """
     fitting = [
         trace
         for trace in traces
-        if trace.started.item_digest == item.digest and trace.started.messages == tuple(prompt)
+        if trace.started.item_digest == item.digest
+        and trace.started.messages == tuple(prompt)
+        and not trace.lacks_thoughts
     ]
     if not fitting:
         return Prefix()

@@ -373,6 +373,10 @@ class RunSettings(BaseModel):
             "Thoughts of earlier turns that go back to the model; auto does as its provider asks."
         ),
     ] = ReasoningHistory.AUTO
+    keep_thoughts: Annotated[
+        Literal["on", "off"],
+        Flag("Keep thoughts in traces; off keeps their lengths and digests, and forks no episode."),
+    ] = "on"
     tool_choice: Annotated[
         Literal["auto", "required", "none"] | None,
         Flag("Whether the model has to call; the provider's default where not given."),
