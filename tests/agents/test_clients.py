@@ -10,11 +10,11 @@ import subprocess
 import sys
 import threading
 from collections.abc import Awaitable, Callable
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import TypeVar
 
 import anyio
-import httpx
 import pytest
 
 from toolhop_agents.cli import EXIT_MISSING, EXIT_USAGE
@@ -594,21 +594,29 @@ def test_an_empty_account_is_told_to_be_filled() -> None:
     assert "fix: top up" in str(fault(failed, asked="m at u"))
 
 
-def test_a_body_nested_too_deeply_is_unusable(monkeypatch: pytest.MonkeyPatch) -> None:
-    deep = b"[" * 100_000
+class _Deep(BaseHTTPRequestHandler):
+    def do_POST(self) -> None:
+        body = b"[" * 100_000
+        self.send_response(200)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
 
-    async def work() -> None:
-        async with OpenAIModel(
-            "m", options=ModelOptions(base_url="http://x", max_retries=0)
-        ) as model:
-            answers = httpx.MockTransport(lambda _: httpx.Response(200, content=deep))
-            model._client = model._client.with_options(
-                http_client=httpx.AsyncClient(transport=answers)
-            )
+    def log_message(self, *rest: object) -> None:
+        pass
+
+
+def test_a_body_nested_too_deeply_is_unusable() -> None:
+    async def work(address: str) -> None:
+        options = ModelOptions(base_url=address, max_retries=0)
+        async with OpenAIModel("m", options=options) as model:
             with pytest.raises(ModelFault, match="unusable response: not JSON"):
                 await model.reply(ASKED, [])
 
-    run(work)
+    with ThreadingHTTPServer(("127.0.0.1", 0), _Deep) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        anyio.run(work, f"http://127.0.0.1:{server.server_port}/v1")
+        server.shutdown()
 
 
 def test_a_fault_shows_only_the_head_of_a_long_message() -> None:
