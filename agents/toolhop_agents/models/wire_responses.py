@@ -38,8 +38,10 @@ def request(chat: Mapping[str, Any]) -> Body:
             case "messages":
                 body["input"] = [item for message in value for item in _items(message)]
             case "tools":
-                body["tools"] = [{"type": "function", "strict": False, **tool["function"]}
-                                 for tool in value]  # fmt: skip
+                # Left out, it is true: schemas would be changed to what strict mode takes.
+                body["tools"] = [
+                    dict(tool["function"], type="function", strict=False) for tool in value
+                ]
             case "reasoning_effort":
                 body["reasoning"] = {"effort": value}
             case "response_format":
