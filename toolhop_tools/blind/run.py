@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
 
-from toolhop_sandbox.base import Program
 from toolhop_sandbox.outcome import JSON, OUTCOME, Outcome, Returned
 from toolhop_tools.blind.chain import ChainHop
 from toolhop_tools.blind.plan import SHOWN, Plan, Step, invalid, quoted
+from toolhop_tools.construct.calls import Call, part_at
 from toolhop_tools.construct.text import REFERENCE, resolved, says
 from toolhop_tools.failures import tells_of_error
 from toolhop_tools.leaves import inner
@@ -20,9 +19,6 @@ from toolhop_tools.words import scalars
 
 MOST_VALUE = 1_000
 """Characters of a step's value; a later argument may hold it several times."""
-
-Call: TypeAlias = Callable[[Program, Mapping[str, JSON]], Awaitable[Outcome]]
-"""Runs a program with arguments; such as `Session.call`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,7 +125,7 @@ def value_of(outcome: Outcome, path: Sequence[str | int] | None, hops: Sequence[
     value = read_result(outcome.json_text) if isinstance(outcome, Returned) else None
     if value is None or tells_of_error(value):
         return None
-    part = _at(value, path or ())
+    part = part_at(value, path or ())
     if path is None or isinstance(part, dict):
         part = _placed(value, part, hops)
     if isinstance(part, str):
@@ -137,20 +133,9 @@ def value_of(outcome: Outcome, path: Sequence[str | int] | None, hops: Sequence[
     return None if part == "" or isinstance(part, dict) else part
 
 
-def _at(value: JSON, path: Sequence[str | int]) -> JSON:
-    for key in path:
-        if isinstance(value, dict) and isinstance(key, str):
-            value = value.get(key)
-        elif isinstance(value, list) and isinstance(key, int) and -len(value) <= key < len(value):
-            value = value[key]
-        else:
-            return None
-    return value
-
-
 def _placed(result: JSON, part: JSON, hops: Sequence[ChainHop]) -> JSON:
     """The value of a step whose plan leaves its place open."""
-    placed = [(hop, _at(result, hop.reading.path)) for hop in hops if hop.reading is not None]
+    placed = [(hop, part_at(result, hop.reading.path)) for hop in hops if hop.reading is not None]
     present = [(hop, value) for hop, value in placed if value is not None]
     if present:
         return next((value for hop, value in present if hop.holds(value)), present[0][1])

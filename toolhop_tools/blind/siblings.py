@@ -9,12 +9,13 @@ from toolhop_sandbox.outcome import JSON
 from toolhop_tools.answers import same_answer
 from toolhop_tools.blind.chain import Chain, ChainHop, Sibling
 from toolhop_tools.blind.plan import Plan, Step
-from toolhop_tools.blind.run import Call, run_plan
+from toolhop_tools.blind.run import run_plan
 from toolhop_tools.blind.votes import comes_through
 from toolhop_tools.certify.audit import randomised
 from toolhop_tools.certify.candidates import Task
 from toolhop_tools.certify.model import Certificate
 from toolhop_tools.certify.prove import asked
+from toolhop_tools.construct.calls import Call
 from toolhop_tools.model import Item
 from toolhop_tools.reading import Reading
 from toolhop_tools.words import as_text, scalars

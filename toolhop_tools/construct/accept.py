@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
@@ -14,7 +14,7 @@ from toolhop_tools.certify.model import HopProof
 from toolhop_tools.certify.prove import asked
 from toolhop_tools.certify.readable import Asked
 from toolhop_tools.construct.stages import VERSION
-from toolhop_tools.construct.text import filled, references, texts
+from toolhop_tools.construct.text import filled
 from toolhop_tools.model import Hop, Item
 
 
@@ -52,21 +52,9 @@ class Criterion(StrEnum):
     OFFICIAL_SAFE = "official-safe"
     """The official rule cannot take another answer for the gold. A mark, unless it is asked for."""
 
-
-@dataclass(frozen=True, slots=True)
-class Judged:
-    """A criterion's verdict."""
-
-    criterion: Criterion
-    holds: bool
-    figure: JSON
-    """What it was judged by."""
-    version: int = VERSION
-
-    def to_json(self) -> dict[str, JSON]:
-        """For the books."""
-        own: dict[str, JSON] = {"criterion": self.criterion.value, "holds": self.holds}
-        return {**own, "figure": self.figure, "version": self.version}
+    def row(self, figure: JSON, *, holds: bool = True, version: int = VERSION) -> dict[str, JSON]:
+        """The criterion's verdict for the books; `figure` is what it was judged by."""
+        return {"criterion": self.value, "holds": holds, "figure": figure, "version": version}
 
 
 MOST_HITS, MOST_HITS_SHORT = 0.1, 0.5
@@ -144,12 +132,6 @@ def attempts(
                 twin = Task(Hop(hop.question, hop.answer, other.tool), asked(item, at, {}))
                 about = f"{other.tool.name} for hop {at + 1}"
                 yield Attempt(Criterion.NO_TWIN, number, about, twin)
-
-
-def graph_needs(item: Item, written: Sequence[Mapping[str, JSON]]) -> list[int]:
-    """Hops whose answer no later gold call takes; `written` are the calls with ``{k}``."""
-    taken = {k for call in written for text in texts(dict(call)) for k in references(text)}
-    return [k for k in range(1, len(item.hops)) if k not in taken]
 
 
 def solved(proof: HopProof) -> bool:

@@ -7,14 +7,15 @@ import json
 import math
 import unicodedata
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from enum import StrEnum
-from typing import Annotated, Literal, Self
+from typing import Annotated, Literal, Self, cast
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from toolhop_sandbox.outcome import JSON
 from toolhop_tools.construct.stages import Problem, Stage
+from toolhop_tools.construct.text import resolved
 from toolhop_tools.replied import json_in
 from toolhop_tools.words import scalars
 
@@ -214,7 +215,21 @@ class GoldArguments(ReplyModel):
     """The hop's call, and where in its result the answer stands."""
 
     arguments: dict[str, JSON]
+    """With ``{k}`` for the answer of hop k."""
     answer_path: list[str | int] = Field(default_factory=list)
+
+    def call(self, parameters: Mapping[str, JSON], answers: Sequence[str]) -> dict[str, JSON]:
+        """The arguments with earlier answers in place, by the schema of the tool's parameters."""
+        return cast("dict[str, JSON]", resolved(self.arguments, answers, parameters))
+
+
+class WrittenHop(GoldArguments):
+    """How a hop depends on earlier answers, for other items of its family: question and call with
+    ``{k}`` for them. The facts of a table stand in the tool's source.
+    """
+
+    question: str
+    depends_on: list[int]
 
 
 class FinalQuestion(ReplyModel):

@@ -71,6 +71,10 @@ class Verifier:
         async with self.sandbox.session() as session:
             return [await session.call(program, dict(call)) for call in calls]
 
+    async def once(self, program: Program, arguments: Mapping[str, JSON]) -> Outcome:
+        """One call."""
+        return (await self.call(program, [arguments]))[0]
+
     async def results(self, program: Program, calls: Sequence[Mapping[str, JSON]]) -> list[JSON]:
         """What calls return, in batches; `FAILED` for those that raise or are ended."""
         async with self.sandbox.session() as session:

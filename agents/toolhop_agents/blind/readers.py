@@ -17,8 +17,9 @@ from toolhop_tools.blind.plan import (
     repair,
     shown,
 )
-from toolhop_tools.blind.run import Call, StepRun, run_plan
+from toolhop_tools.blind.run import StepRun, run_plan
 from toolhop_tools.blind.votes import Ballot, Vote, hops_met, sibling_vote, unfed, vote_of
+from toolhop_tools.construct.calls import Call
 from toolhop_tools.model import Tool
 
 MOST_SENT_BACK = 20_000

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from typing import cast
 
 from toolhop_agents.construct.context import Context
-from toolhop_agents.construct.talk import Passed
+from toolhop_agents.construct.talk import Passed, by
 from toolhop_sandbox.outcome import JSON
 from toolhop_tools.construct.code import code_findings, program
-from toolhop_tools.construct.replies import Code, Pairs, Records, ReplyModel
+from toolhop_tools.construct.replies import Code, Pairs, Records
 from toolhop_tools.construct.second import (
     Difference,
     Fault,
@@ -19,7 +19,7 @@ from toolhop_tools.construct.second import (
     differences,
     invented,
 )
-from toolhop_tools.construct.stages import Findings, Place, Problem, Stage, judged
+from toolhop_tools.construct.stages import Findings, Place, Stage, judged
 from toolhop_tools.construct.text import as_json
 from toolhop_tools.model import ToolSchema
 
@@ -82,9 +82,7 @@ class Compared:
         place = Place(Stage.SECOND, self.hop)
         talk = self.context.talk(place, Stage.SECOND.value, self.values, Code, repairs=1)
 
-        async def judge(reply: ReplyModel, before: Sequence[Problem]) -> Findings:
-            return code_findings(cast("Code", reply).code, self.schema, self.facts, None)
-
+        judge = by(lambda reply: code_findings(reply.code, self.schema, self.facts, None))
         outcome = await talk.settle(self.context.asking(asker), judge)
         return cast("Code", outcome.reply).code if isinstance(outcome, Passed) else None
 

@@ -8,14 +8,13 @@ from dataclasses import dataclass, field
 from toolhop_agents.blind.readers import Readers
 from toolhop_agents.construct.ask import Asker
 from toolhop_agents.construct.ledger import key_of
-from toolhop_agents.construct.oracle import ClosedBook
 from toolhop_agents.construct.talk import Ask, Talk
 from toolhop_env.messages import Message
 from toolhop_sandbox.outcome import JSON
 from toolhop_tools.construct.prompts import Prompts, inputs
 from toolhop_tools.construct.replies import ReplyModel
 from toolhop_tools.construct.seeds import Seed
-from toolhop_tools.construct.stages import VERSION, Findings, Place, Stage
+from toolhop_tools.construct.stages import FINDINGS, VERSION, Findings, Place, Stage
 from toolhop_tools.construct.verify import Verifier
 
 
@@ -34,7 +33,9 @@ class Models:
     """Of the readers, on an item."""
     wording: int = 0
     """Changes of its chain by which an item's wording is tested."""
-    closed_book: ClosedBook | None = None
+    closed_book: Asker | None = None
+    """Is asked each question without tools."""
+    closed_book_samples: int = 1
 
 
 @dataclass
@@ -102,7 +103,7 @@ class Context:
         ledger = self.models.author.ledger
         row = ledger.get("verdict", key)
         if row is not None:
-            findings = Findings.from_json(row["findings"])
+            findings = FINDINGS.validate_python(row["findings"])
         else:
             findings = await run()
             facts: dict[str, JSON] = {"item": self.seed.id, "what": what}

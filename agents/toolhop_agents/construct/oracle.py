@@ -20,7 +20,7 @@ from toolhop_env.setting import Setting
 from toolhop_env.trace import Trace
 from toolhop_sandbox.base import Sandbox
 from toolhop_sandbox.outcome import JSON, OUTCOME
-from toolhop_tools.construct.accept import CONSTANTS, Criterion, Judged
+from toolhop_tools.construct.accept import CONSTANTS
 from toolhop_tools.construct.seeds import Seed, World
 from toolhop_tools.construct.stages import Place, Stage
 from toolhop_tools.model import Item
@@ -62,44 +62,37 @@ async def played(item: Item, sandboxes: Mapping[str, Sandbox]) -> Played:
     return Played(right, len(set(results)) == 1, tuple(lucky))
 
 
-@dataclass(frozen=True)
-class ClosedBook:
-    """A model that is asked in ToolHop's direct mode."""
+async def closed_book(
+    asker: Asker, samples: int, seed: Seed, item: Item, number: Callable[[], int], sandbox: Sandbox
+) -> tuple[bool, dict[str, JSON]]:
+    """Ask a model in ToolHop's direct mode: whether the criterion holds, and its figure.
 
-    name: str
-    asker: Asker
-    samples: int
+    In a closed world no reply may be right: there is nothing to know; of the real world the share
+    is recorded.
 
-    async def judge(
-        self, item: Item, seed: Seed, number: Callable[[], int], sandbox: Sandbox
-    ) -> Judged:
-        """The share of replies that are right. In a closed world it has to be 0: there is nothing
-        to know; of the real world it is recorded.
+    Args:
+        asker: the model that is asked without tools.
+        samples: how often.
+        seed: what the item is made from.
+        item: the whole item.
+        number: of the next reply within the item.
+        sandbox: an entered one; nothing runs in it.
 
-        Args:
-            item: the whole item.
-            seed: what it is made from.
-            number: of the next reply within the item.
-            sandbox: an entered one; nothing runs in it.
-
-        Raises:
-            RunLimitReached, ItemLimitReached, ModelFault, LedgerError: as `Asker.ask`.
-        """
-        messages = prompt(Mode.DIRECT, CallFormat.NATIVE, item.question, ())
-        version = hashlib.sha256(shipped(Mode.DIRECT.value).encode()).hexdigest()[:12]
-        right = 0
-        setting = Setting(agent="direct", mode="direct", messages=messages, offer_tools=False)
-        for _ in range(self.samples):
-            place = Place(Stage.ACCEPT)
-            text = await self.asker.ask(seed, place, number(), version, messages)
-            trace = await _play(item, sandbox, lambda *_: Reply(text), "direct", setting)  # noqa: B023 -- played before the next is asked
-            right += _right(item, trace)
-        figure: dict[str, JSON] = {
-            "model": self.name, "asked": self.samples, "right": right,
-            "share": right / self.samples,
-        }  # fmt: skip
-        holds = not right or seed.world is not World.CLOSED
-        return Judged(Criterion.CLOSED_BOOK, holds, figure)
+    Raises:
+        RunLimitReached, ItemLimitReached, ModelFault, LedgerError: as `Asker.ask`.
+    """
+    messages = prompt(Mode.DIRECT, CallFormat.NATIVE, item.question, ())
+    version = hashlib.sha256(shipped(Mode.DIRECT.value).encode()).hexdigest()[:12]
+    setting = Setting(agent="direct", mode="direct", messages=messages, offer_tools=False)
+    right = 0
+    for _ in range(samples):
+        text = await asker.ask(seed, Place(Stage.ACCEPT), number(), version, messages)
+        trace = await _play(item, sandbox, lambda *_: Reply(text), "direct", setting)  # noqa: B023 -- played before the next is asked
+        right += _right(item, trace)
+    figure: dict[str, JSON] = {
+        "model": asker.model.name, "asked": samples, "right": right, "share": right / samples,
+    }  # fmt: skip
+    return not right or seed.world is not World.CLOSED, figure
 
 
 async def _play(

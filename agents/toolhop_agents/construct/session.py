@@ -15,9 +15,8 @@ import anyio
 from toolhop_agents.construct import folder as folders
 from toolhop_agents.construct.ask import Asker, ItemLimits, paid_in, spent_in
 from toolhop_agents.construct.context import Context, Models
-from toolhop_agents.construct.item import Accepted, ItemBuilder, of_books
+from toolhop_agents.construct.item import ItemBuilder
 from toolhop_agents.construct.ledger import StepLedger, key_of
-from toolhop_agents.construct.oracle import ClosedBook
 from toolhop_agents.construct.settings import Settings, price_of
 from toolhop_agents.construct.workshop import Tools, Workshop, workshop
 from toolhop_agents.models import prices
@@ -33,7 +32,7 @@ from toolhop_env.spending import Spent
 from toolhop_sandbox.outcome import JSON
 from toolhop_tools.certify.model import VERSION as CERTIFY_VERSION
 from toolhop_tools.certify.model import Basis
-from toolhop_tools.construct.accept import Criterion, Judged
+from toolhop_tools.construct.accept import Criterion
 from toolhop_tools.construct.domains import classify
 from toolhop_tools.construct.duplicates import VERSION as DUPLICATES
 from toolhop_tools.construct.duplicates import Against, crowded, duplicates
@@ -43,8 +42,8 @@ from toolhop_tools.construct.prompts import load as load_prompts
 from toolhop_tools.construct.seeds import Seed
 from toolhop_tools.construct.stages import VERSION, Findings, Place, Stage
 from toolhop_tools.load import load
-from toolhop_tools.model import DataSet, Item
-from toolhop_tools.readers.toolhop import survey_rows, to_rows
+from toolhop_tools.model import Item
+from toolhop_tools.readers.toolhop import survey_rows
 
 Maker: TypeAlias = Callable[[Seed], Awaitable[dict[str, JSON]]]
 """Makes one item; its row of the ledger."""
@@ -275,10 +274,9 @@ class Session:
         readers = await self.readers(stack, author)
         others = (reader for reader in readers if second and reader.model.name != second.model.name)
         book = await self.beside(stack, author, settings.of_closed_book(), json_object=False)
-        closed = settings.closed_book_samples
         return Models(
             author, second, next(others, None), readers, settings.all_votes, settings.changes,
-            ClosedBook(book.model.name, book, closed) if book else None,
+            book, settings.closed_book_samples,
         )  # fmt: skip
 
     async def workshop(self, stack: AsyncExitStack) -> Workshop:
@@ -302,13 +300,7 @@ class Session:
                 seed, self.prompts, models, shop.verifier, settings.repairs, basis,
                 memory=self.memory,
             )  # fmt: skip
-            made = await ItemBuilder(context, shop.rooms, settings.official_safe).make()
-            row = of_books(seed, made)
-            if isinstance(made, Accepted):
-                [row["row"]] = to_rows(DataSet("made", "", (made.item,)))
-            elif made.refused is not None:
-                [row["refused"]] = to_rows(DataSet("made", "", (made.refused,)))
-            return row
+            return await ItemBuilder(context, shop.rooms, settings.official_safe).make()
 
         return make
 
@@ -357,8 +349,8 @@ class Session:
         plain = {key: row[key] for key in ("item", "accepted", "criteria", "steps")}
         plain |= {key: row[key] for key in ("place", "why", "problems") if key in row}
         if row["accepted"]:
-            judged = Judged(Criterion.NO_DUPLICATE, not why, why or "none", DUPLICATES)
-            plain["criteria"] = [*row["criteria"], judged.to_json()]
+            judged = Criterion.NO_DUPLICATE.row(why or "none", holds=not why, version=DUPLICATES)
+            plain["criteria"] = [*row["criteria"], judged]
         if why:
             plain |= {"accepted": False, "place": ["accept", 0], "why": f"it is {why}"}
         if second := self.settings.of_second():
