@@ -17,6 +17,7 @@ from toolhop_agents.construct.reviews import Material
 from toolhop_agents.review.figures import figures as review_figures
 from toolhop_agents.review.figures import parts as review_parts
 from toolhop_env.statistics.effective import effective
+from toolhop_tools.construct.funnel import Taken, lost
 from toolhop_tools.construct.funnel import funnel as stages
 
 SHOWN = ("model", "temperature", "max_tokens", "repairs", "seed", "examples", "sandbox",
@@ -32,8 +33,7 @@ AGREES = "agrees"
 def provenance(material: Material) -> Section:
     """Who was asked what, and what it took."""
     books, folder = [*material.books.values()], material.folder
-    costs = [book["cost_usd"] for book in books if book["cost_usd"] is not None]
-    tokens = sum(book["input_tokens"] + book["output_tokens"] for book in books)
+    took = Taken.of(books)
     digest = hashlib.sha256((folder / folders.SEEDS).read_bytes()).hexdigest()
     by = Counter(str(one.extra.get("question_by", NOT_KNOWN)) for one in material.items)
     own = [(name, str(material.settings[name])) for name in SHOWN
@@ -46,10 +46,10 @@ def provenance(material: Material) -> Section:
             (f"SHA-256 of {folders.SEEDS}", digest),
             ("world", _values(books, "world")),
             ("question by", ", ".join(f"{name} {count:,}" for name, count in by.items())),
-            ("replies", f"{sum(book['replies'] for book in books):,}"),
-            ("tokens", f"{tokens:,}"),
+            ("replies", f"{took.replies:,}"),
+            ("tokens", f"{took.tokens:,}"),
             ("cost, whoever paid",
-             f"${sum(costs):,.4f}" if len(costs) == len(books) else NOT_KNOWN),
+             NOT_KNOWN if took.cost_usd is None else f"${took.cost_usd:,.4f}"),
             ("version of the stages' checks", _values(books, "checks")),
             ("digest of the prompts", str(material.settings.get("prompts_digest") or NOT_KNOWN)),
         ),
@@ -64,9 +64,8 @@ def funnel(material: Material) -> Section:
          f"{row.replies:,}")
         for row in stages(material.books.values())
     )  # fmt: skip
-    lost = Counter(_place(book) for book in material.books.values() if not book["accepted"])
-    accepted = len(material.books) - lost.total()
-    why = tuple((place, f"{count:,}") for place, count in lost.most_common())
+    accepted = sum(book["accepted"] for book in material.books.values())
+    why = tuple((place, f"{count:,}") for place, count in lost(material.books.values()))
     return Section("Funnel", (
         f"Accepted: {share(accepted, len(material.books))}. Intervals are Wilson's.",
         Table(("stage", "passed at the first reply", "passed", "replies"), rows),
@@ -160,8 +159,3 @@ def reviews(material: Material) -> Section:
 
 def _values(books: Sequence[Mapping[str, Any]], name: str) -> str:
     return ", ".join(sorted({str(book.get(name, "")) for book in books} - {""})) or NOT_KNOWN
-
-
-def _place(book: Mapping[str, Any]) -> str:
-    stage, hop = book["place"]
-    return f"{stage} of hop {hop}" if hop else str(stage)
