@@ -27,9 +27,8 @@ from toolhop_tools.construct.duplicates import (
     values_of,
 )
 from toolhop_tools.construct.facts import Wanted, facts_findings, moved
-from toolhop_tools.construct.plan import leaks, of_answers, plan_findings
+from toolhop_tools.construct.plan import leaks, of_answers, plan_findings, question_findings
 from toolhop_tools.construct.prompts import NAMES, load
-from toolhop_tools.construct.question import question_findings
 from toolhop_tools.construct.replies import (
     Contract,
     Decomposition,

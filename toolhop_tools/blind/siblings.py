@@ -99,7 +99,7 @@ async def sibling_of(item: Item, certificate: Certificate, call: Call, seed: int
             continue
         task = Task(item.hops[at], asked(item, at, {}))
         for variant in randomised(task, step.arguments, TRIES, f"{seed}/{item.id}/{at}/sibling"):
-            replaced = _replaced(step.arguments, variant)
+            replaced = replaced_by(step.arguments, variant)
             trial = Sibling(replaced, tuple(hop.answer for hop in chain.hops))
             other = Plan(
                 steps=[
@@ -118,8 +118,8 @@ async def sibling_of(item: Item, certificate: Certificate, call: Call, seed: int
     return None
 
 
-def _replaced(arguments: Mapping[str, JSON], variant: Mapping[str, JSON]) -> dict[str, str]:
-    """Other literals by the call's own; none where they are not one to one."""
+def replaced_by(arguments: Mapping[str, JSON], variant: Mapping[str, JSON]) -> dict[str, str]:
+    """Another call's literals by the call's own; none where they are not one to one."""
     before, after = dict(scalars(dict(arguments))), dict(scalars(dict(variant)))
     if before.keys() != after.keys():
         return {}
@@ -128,5 +128,5 @@ def _replaced(arguments: Mapping[str, JSON], variant: Mapping[str, JSON]) -> dic
         for path in before
         if before[path] != after[path]
     }
-    found = dict(changed)
-    return found if len(found) == len(changed) else {}
+    replaced = dict(changed)
+    return replaced if len(replaced) == len(changed) else {}

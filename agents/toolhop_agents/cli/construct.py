@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-import re
 import sys
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import partial
@@ -253,7 +252,8 @@ def _begin(flags: dict[str, Any], given: Sequence[str]) -> tuple[list[Seed], Set
         raise click.UsageError("--model is missing: who is to be asked")
     if not (flags["out"] or flags["dry_run"]):
         raise click.UsageError("--out is missing: the folder to make items in")
-    hops, world = _hops(flags["hops"]), World(flags["world"])
+    wanted = nested.span_of(flags, "hops", LEAST_HOPS, MOST_HOPS)
+    hops, world = (wanted[0], wanted[-1]), World(flags["world"])
     domain = (flags["domain"] or "").strip()
     if flags["seeds"] is not None:
         if flags["domain"] or flags["items"]:
@@ -281,16 +281,6 @@ async def _open(settings: Settings) -> None:
     for flag, own in settings.asked:
         async with opened(own, flag=flag.replace("price", "base-url")):
             pass
-
-
-def _hops(text: str) -> tuple[int, int]:
-    match = re.fullmatch(r"(\d)(?:-(\d))?", text.strip())
-    least, most = (int(match[1]), int(match[2] or match[1])) if match else (0, 0)
-    if not LEAST_HOPS <= least <= most <= MOST_HOPS:
-        raise click.UsageError(
-            f"--hops is {text!r}; give a range such as 3-5, within {LEAST_HOPS} to {MOST_HOPS}"
-        )
-    return least, most
 
 
 def _resumed(folder: Path, flags: dict[str, Any], given: Sequence[str]) -> tuple[Kind, Settings]:

@@ -143,19 +143,20 @@ def begin(flags: Mapping[str, Any], given: Sequence[str]) -> tuple[list[NestSeed
     return _seeds(way, flags), settings
 
 
-def _range(flags: Mapping[str, Any], name: str, low: int, high: int) -> range:
-    found = re.fullmatch(r"(\d)(?:-(\d))?", flags[name].strip())
-    least, most = (int(found[1]), int(found[2] or found[1])) if found else (0, 0)
+def span_of(flags: Mapping[str, Any], name: str, low: int, high: int) -> range:
+    """The numbers that a flag such as ``--hops 3-5`` names; `UsageError` where it names none."""
+    match = re.fullmatch(r"(\d)(?:-(\d))?", flags[name].strip())
+    least, most = (int(match[1]), int(match[2] or match[1])) if match else (0, 0)
     if not low <= least <= most <= high:
+        example = "3-5" if name == "hops" else f"{low}-{high}"
         raise click.UsageError(
-            f"--{name} is {flags[name]!r}; give a range such as {low}-{high}, within {low} to "
-            f"{high}"
+            f"--{name} is {flags[name]!r}; give a range such as {example}, within {low} to {high}"
         )
     return range(least, most + 1)
 
 
 def _seeds(way: Way, flags: Mapping[str, Any]) -> list[NestSeed]:
-    depths, widths = _range(flags, "depth", 2, DEEPEST), _range(flags, "width", 1, WIDEST)
+    depths, widths = span_of(flags, "depth", 2, DEEPEST), span_of(flags, "width", 1, WIDEST)
     if way is Way.CODE:
         return written(flags["domain"], flags["items"], depths, widths)
     structure = Structure(flags["structure"])

@@ -14,7 +14,7 @@ from toolhop_agents.models.exchange import priced
 from toolhop_agents.models.prices import Price
 from toolhop_agents.models.wire import messages_to_wire, sendable
 from toolhop_agents.runs.ledger import Ledger as Spending
-from toolhop_agents.runs.ledger import RunLimitReached
+from toolhop_agents.runs.ledger import RunLimitReached, RunLimits
 from toolhop_env.messages import Message, Origin, Reply, Usage
 from toolhop_env.spending import Spent, spent_on
 from toolhop_sandbox.outcome import JSON
@@ -28,14 +28,6 @@ class ItemLimitReached(Exception):
     """An item may cost no more; it is rejected."""
 
 
-@dataclass(frozen=True, slots=True)
-class ItemLimits:
-    """What one item may take; None is no limit."""
-
-    tokens: int | None = None
-    cost_usd: float | None = None
-
-
 @dataclass
 class Asker:
     """A model with its ledger and its budget."""
@@ -45,7 +37,8 @@ class Asker:
     """What the model was asked with: part of each key."""
     ledger: StepLedger
     spending: Spending
-    item_limits: ItemLimits = field(default_factory=ItemLimits)
+    item_limits: RunLimits = field(default_factory=RunLimits)
+    """What one item may take, in tokens and USD."""
     cache: ResponseCache | None = None
     """Replies of other folders too, under the ledger's keys."""
     price: Price | None = None

@@ -16,7 +16,7 @@ from enum import StrEnum
 
 from toolhop_agents.construct.folder import CERTIFICATES, ITEMS
 from toolhop_agents.construct.ledger import StepLedger
-from toolhop_agents.construct.oracle import played
+from toolhop_agents.construct.proof import played
 from toolhop_agents.construct.reviews import Material
 from toolhop_sandbox.base import Limits, Policy, Sandbox
 from toolhop_sandbox.choose import Kind, open_sandbox
@@ -25,7 +25,7 @@ from toolhop_tools.certify.model import Basis, Certificate, HopVerdict
 from toolhop_tools.certify.prove import certify
 from toolhop_tools.construct.accept import attempts, lucky, solved
 from toolhop_tools.construct.calls import walked
-from toolhop_tools.construct.question import question_findings
+from toolhop_tools.construct.plan import question_findings
 from toolhop_tools.construct.replies import WrittenHop
 from toolhop_tools.construct.reviews import Ruling, fate
 from toolhop_tools.construct.siblings import changes, sibling

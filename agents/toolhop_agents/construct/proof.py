@@ -2,32 +2,48 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import hashlib
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from toolhop_agents.construct.ask import Asker
 from toolhop_agents.construct.context import Context
-from toolhop_agents.construct.oracle import played
 from toolhop_agents.construct.table import Built
+from toolhop_agents.prompts import Mode, prompt, shipped
+from toolhop_agents.react import play as play_episode
+from toolhop_agents.scripted.model import Play, ScriptedModel, constant, do_nothing, oracle
+from toolhop_env.benchmarks import named, score
+from toolhop_env.episode import Episode
+from toolhop_env.measures import Scorer
+from toolhop_env.messages import Reply
+from toolhop_env.reading import CallFormat
+from toolhop_env.score import Score
+from toolhop_env.setting import Setting
+from toolhop_env.trace import Trace
 from toolhop_sandbox.base import Sandbox
-from toolhop_sandbox.outcome import JSON
+from toolhop_sandbox.outcome import JSON, OUTCOME
+from toolhop_tools.blind.siblings import replaced_by
 from toolhop_tools.certify.model import Certificate
 from toolhop_tools.certify.model import to_json as certificate_json
 from toolhop_tools.certify.prove import certify
 from toolhop_tools.construct.accept import (
+    CONSTANTS,
     Criterion,
     attempts,
     hazards,
     lucky,
+    past,
     solved,
+    tells_ahead,
+    with_numbers,
 )
 from toolhop_tools.construct.calls import walked
 from toolhop_tools.construct.contract import choices
 from toolhop_tools.construct.documents import given_away
 from toolhop_tools.construct.facts import other_calls
-from toolhop_tools.construct.seeds import forbids
-from toolhop_tools.construct.shortcuts import past, tells_ahead, with_numbers
+from toolhop_tools.construct.seeds import Seed, World, forbids
 from toolhop_tools.construct.stages import Findings, Place, Stage, judged
-from toolhop_tools.construct.text import called, references, same, texts
+from toolhop_tools.construct.text import called, same, texts
 from toolhop_tools.construct.trials import Call
 from toolhop_tools.construct.verify import result_of
 from toolhop_tools.declared import compiled, fits
@@ -215,7 +231,8 @@ class Proof:
                 if answer is not None and not same(answer, item.answer):
                     figure: JSON = {
                         "hop": at + 1, "arguments": arguments, "answer": answer,
-                        "answers": [*chain], "replaced": _replaced(start.call.arguments, arguments),
+                        "answers": [*chain], 
+                        "replaced": {**replaced_by(start.arguments, arguments)},
                     }  # fmt: skip
                     self._add(Criterion.SIBLING, (), figure, None)
                     return
@@ -237,12 +254,87 @@ class Proof:
         return await walked(hops, self.context.verifier.once, known)
 
 
-def _replaced(written: Mapping[str, JSON], arguments: Mapping[str, JSON]) -> dict[str, JSON]:
-    """The sibling's literals by the item's own."""
-    pairs = ((texts(value), texts(arguments.get(name))) for name, value in written.items())
-    return {
-        old: new
-        for olds, news in pairs
-        for old, new in zip(olds, news, strict=False)
-        if old != new and not references(old)
-    }
+# -- an item played -------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Played:
+    """What scripted agents make of an item."""
+
+    oracle: Mapping[str, bool]
+    """By sandbox: whether the oracle is right under the strict rule."""
+    replayed: bool
+    """Whether the oracle's calls gave the same, byte by byte, in each of them and once more."""
+    by_luck: tuple[str, ...]
+    """Agents that know nothing and are right."""
+
+
+async def played(item: Item, sandboxes: Mapping[str, Sandbox]) -> Played:
+    """Play an item with the oracle in each sandbox, and without tools by those who know nothing.
+
+    Raises:
+        SandboxFault, SandboxUnavailable: as `Session.call`.
+    """
+    right, results = dict[str, bool](), list[tuple[object, ...]]()
+    for name, sandbox in sandboxes.items():
+        for _ in range(2):
+            trace = await _play(item, sandbox, oracle, "oracle")
+            right[name] = right.get(name, True) and _right(item, trace)
+            results.append(
+                tuple(OUTCOME.dump_json(c.outcome) for c in trace.tool_calls if c.outcome)
+            )
+    sandbox = next(iter(sandboxes.values()))
+    agents = {f"constant:{text}": constant(text) for text in CONSTANTS} | {"do-nothing": do_nothing}
+    lucky = [
+        name
+        for name, play in agents.items()
+        if _right(item, await _play(item, sandbox, play, name))
+    ]
+    return Played(right, len(set(results)) == 1, tuple(lucky))
+
+
+async def closed_book(
+    asker: Asker, samples: int, seed: Seed, item: Item, number: Callable[[], int], sandbox: Sandbox
+) -> tuple[bool, dict[str, JSON]]:
+    """Ask a model in ToolHop's direct mode: whether the criterion holds, and its figure.
+
+    In a closed world no reply may be right: there is nothing to know; of the real world the share
+    is recorded.
+
+    Args:
+        asker: the model that is asked without tools.
+        samples: how often.
+        seed: what the item is made from.
+        item: the whole item.
+        number: of the next reply within the item.
+        sandbox: an entered one; nothing runs in it.
+
+    Raises:
+        RunLimitReached, ItemLimitReached, ModelFault, LedgerError: as `Asker.ask`.
+    """
+    messages = prompt(Mode.DIRECT, CallFormat.NATIVE, item.question, ())
+    version = hashlib.sha256(shipped(Mode.DIRECT.value).encode()).hexdigest()[:12]
+    setting = Setting(agent="direct", mode="direct", messages=messages, offer_tools=False)
+    right = 0
+    for _ in range(samples):
+        text = await asker.ask(seed, Place(Stage.ACCEPT), number(), version, messages)
+        trace = await _play(item, sandbox, lambda *_: Reply(text), "direct", setting)  # noqa: B023 -- played before the next is asked
+        right += _right(item, trace)
+    figure: dict[str, JSON] = {
+        "model": asker.model.name, "asked": samples, "right": right, "share": right / samples,
+    }  # fmt: skip
+    return not right or seed.world is not World.CLOSED, figure
+
+
+async def _play(
+    item: Item, sandbox: Sandbox, play: Play, name: str, setting: Setting | None = None
+) -> Trace:
+    async with Episode(item, sandbox, setting or Setting(agent=name)) as episode:
+        await play_episode(episode, ScriptedModel(name, play, item))
+    return episode.trace
+
+
+def _right(item: Item, trace: Trace) -> bool:
+    own = score(trace)
+    measures = [m for m in named(item.benchmark).measures if m.scorer is Scorer.STRICT and m.leads]
+    return isinstance(own, Score) and all(measure.holds(own) for measure in measures)

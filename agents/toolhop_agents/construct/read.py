@@ -16,7 +16,7 @@ from toolhop_tools.blind.siblings import chain_of
 from toolhop_tools.blind.votes import Ballot, ReadStatus, Vote, decide
 from toolhop_tools.construct.accept import Criterion
 from toolhop_tools.construct.calls import walked
-from toolhop_tools.construct.question import question_findings
+from toolhop_tools.construct.plan import question_findings
 from toolhop_tools.construct.replies import FinalQuestion
 from toolhop_tools.construct.stages import Findings, Place, Stage, judged
 from toolhop_tools.construct.text import same, says, texts

@@ -13,7 +13,7 @@ from typing import Any, ClassVar, TypeAlias, cast
 import anyio
 
 from toolhop_agents.construct import folder as folders
-from toolhop_agents.construct.ask import Asker, ItemLimits, paid_in, spent_in
+from toolhop_agents.construct.ask import Asker, paid_in, spent_in
 from toolhop_agents.construct.context import Context, Models
 from toolhop_agents.construct.item import ItemBuilder
 from toolhop_agents.construct.ledger import StepLedger, key_of
@@ -242,7 +242,7 @@ class Session:
         """The model that makes items, with its ledger and its budget."""
         settings = self.settings
         model = await stack.enter_async_context(opened(settings, json_object=self.asks_json))
-        limits = ItemLimits(settings.token_limit, settings.cost_limit)
+        limits = RunLimits(tokens=settings.token_limit, cost_usd=settings.cost_limit)
         cache = ResponseCache.open(settings.cache) if settings.cache else None
         return Asker(
             model, settings.asked_with, self.ledger, spending, limits, cache, price_of(settings)

@@ -15,8 +15,7 @@ from toolhop_tools.construct.code import code_findings, no_gold, program
 from toolhop_tools.construct.contract import schema_of
 from toolhop_tools.construct.documents import document_findings, given_away, refined_findings
 from toolhop_tools.construct.facts import Wanted, expected, facts_findings, other_calls
-from toolhop_tools.construct.plan import leaks, of_answers, plan_findings
-from toolhop_tools.construct.question import question_findings
+from toolhop_tools.construct.plan import leaks, of_answers, plan_findings, question_findings
 from toolhop_tools.construct.replies import (
     SHAPES,
     Code,
