@@ -8,9 +8,10 @@ from dataclasses import dataclass
 
 from toolhop_sandbox.outcome import JSON, OUTCOME, Outcome, Returned
 from toolhop_tools.blind.chain import ChainHop
-from toolhop_tools.blind.plan import SHOWN, Plan, Step, invalid, quoted
+from toolhop_tools.blind.plan import SHOWN, Plan, Step, quoted
 from toolhop_tools.construct.calls import Call, part_at
-from toolhop_tools.construct.text import REFERENCE, resolved, says
+from toolhop_tools.construct.documents import invalid
+from toolhop_tools.construct.text import REFERENCE, called, resolved, says
 from toolhop_tools.failures import tells_of_error
 from toolhop_tools.leaves import inner
 from toolhop_tools.model import Tool
@@ -36,12 +37,8 @@ class StepRun:
     """The value as the result has it: a list may go into a later call as a list."""
 
     def __str__(self) -> str:
-        given = ", ".join(
-            f"{name}={json.dumps(value, ensure_ascii=False)}"
-            for name, value in self.arguments.items()
-        )
         gives = self.result[:SHOWN] if self.value is None else quoted(self.value)
-        return f"{self.step.tool}({given[: 2 * SHOWN]}) gives {gives}"
+        return f"{called(self.step.tool, self.arguments)[: 3 * SHOWN]} gives {gives}"
 
     def to_json(self) -> dict[str, JSON]:
         """For a file; long texts are cut."""
@@ -85,7 +82,7 @@ async def _run_step(
     }
     for hop in hops:
         arguments = hop.spelled(arguments)
-    if (problem := invalid(schema, arguments)) is not None:
+    if problem := invalid(schema, arguments):
         return StepRun(step, arguments, None, f"arguments that the schema refuses: {problem}")
     outcome = await call(tool.program, arguments)
     result = outcome.json_text if isinstance(outcome, Returned) else _failure(outcome)

@@ -18,6 +18,7 @@ from rich.console import Console
 from toolhop_agents.cli import EXIT_EPISODES, INTERRUPTED
 from toolhop_agents.cli import construct_nested as nested
 from toolhop_agents.cli.certify_read import reader_settings
+from toolhop_agents.cli.construct_nested import flag_of
 from toolhop_agents.cli.construct_review import FLAGS, SHARED, review
 from toolhop_agents.cli.construct_view import print_estimate, print_funnel, print_item, print_plan
 from toolhop_agents.cli.options import (
@@ -25,7 +26,6 @@ from toolhop_agents.cli.options import (
     check_url,
     cluster_of,
     cluster_options,
-    flag_name,
     options_of,
 )
 from toolhop_agents.cli.progress import Steps
@@ -195,10 +195,6 @@ def construct(ctx: click.Context, /, **flags: Any) -> None:  # noqa: ANN401 -- c
 
 
 # fmt: on
-def _flag(name: str) -> str:
-    return {"seeds": "SEEDS", "as_json": "--json"}.get(name) or flag_name(name)
-
-
 def _check(flags: dict[str, Any], given: Sequence[str]) -> None:
     """See that flags go together, and that their values can be kept.
 
@@ -209,7 +205,7 @@ def _check(flags: dict[str, Any], given: Sequence[str]) -> None:
         _check_value(name, flags[name])
         for flag, (metavar, others) in NEEDS.items():
             if name in others and flags[flag] in (None, "", OFF):
-                raise click.UsageError(f"{_flag(name)} goes with {_flag(flag)} {metavar}")
+                raise click.UsageError(f"{flag_of(name)} goes with {flag_of(flag)} {metavar}")
     if flags["dry_run"] and flags["estimate"]:
         raise click.UsageError(
             "--dry-run asks nothing and --estimate makes items: give one of them"
@@ -217,7 +213,7 @@ def _check(flags: dict[str, Any], given: Sequence[str]) -> None:
     for flag, others in ALONE.items():
         odd = [name for name in given if name not in {flag, "as_json", *others}]
         if flags[flag] and odd:
-            raise click.UsageError(f"{_flag(odd[0])} does not go with {_flag(flag)}")
+            raise click.UsageError(f"{flag_of(odd[0])} does not go with {flag_of(flag)}")
 
 
 def _check_value(name: str, value: Any) -> None:  # noqa: ANN401 -- of many types
@@ -227,17 +223,17 @@ def _check_value(name: str, value: Any) -> None:  # noqa: ANN401 -- of many type
         UsageError: it cannot.
     """
     if isinstance(value, float) and not math.isfinite(value):
-        raise click.UsageError(f"{_flag(name)} is {value}; give a number")
+        raise click.UsageError(f"{flag_of(name)} is {value}; give a number")
     if (use := BLANK.get(name)) and not value.strip():
-        raise click.UsageError(f"{_flag(name)} is blank; give {use}")
+        raise click.UsageError(f"{flag_of(name)} is blank; give {use}")
     texts = value if isinstance(value, tuple) else (value,)
     for price in texts if name.endswith("price") else ():
         try:
             parse_price(price)
         except ValueError as error:
-            raise click.UsageError(f"{_flag(name)}: {error}") from None
+            raise click.UsageError(f"{flag_of(name)}: {error}") from None
     for url in texts if name.endswith("base_url") else ():
-        check_url(_flag(name), url)
+        check_url(flag_of(name), url)
 
 
 def _begin(flags: dict[str, Any], given: Sequence[str]) -> tuple[list[Seed], Settings]:
@@ -293,7 +289,7 @@ def _resumed(folder: Path, flags: dict[str, Any], given: Sequence[str]) -> tuple
     free = {*LIMITS, "resume", "estimate", "as_json"}
     if fixed := [name for name in given if name not in free]:
         raise click.UsageError(
-            f"{_flag(fixed[0])} is fixed in a folder that was begun; leave it out"
+            f"{flag_of(fixed[0])} is fixed in a folder that was begun; leave it out"
         )
     kept = folders.own_settings(folder)
     changed = {name: flags[name] for name in given if name in LIMITS}

@@ -9,7 +9,7 @@ from typing import Any
 
 from toolhop_agents.construct.ledger import StepLedger, key_of
 from toolhop_agents.models.base import Model
-from toolhop_agents.models.cache import SECRET, ResponseCache
+from toolhop_agents.models.cache import ResponseCache
 from toolhop_agents.models.exchange import priced
 from toolhop_agents.models.prices import Price
 from toolhop_agents.models.wire import messages_to_wire, sendable
@@ -34,7 +34,7 @@ class Asker:
 
     model: Model
     settings: dict[str, JSON]
-    """What the model was asked with: part of each key."""
+    """What the model was asked with, no secret among it: part of each key."""
     ledger: StepLedger
     spending: Spending
     item_limits: RunLimits = field(default_factory=RunLimits)
@@ -61,10 +61,9 @@ class Asker:
             ModelFault: the model could not be asked.
             LedgerError: the reply cannot be kept.
         """
-        settings = {name: own for name, own in self.settings.items() if not SECRET.fullmatch(name)}
         asked: list[JSON] = [*messages_to_wire(messages)]
         at: list[JSON] = [place.stage.value, place.hop]
-        key = key_of(seed.digest, at, prompt, self.model.name, settings, number, asked)
+        key = key_of(seed.digest, at, prompt, self.model.name, self.settings, number, asked)
         row = self.ledger.get("reply", key)
         if row is None:
             self._check(seed)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import cast
+from typing import Any, cast
 
 from toolhop_agents.construct.context import Context
 from toolhop_agents.construct.talk import Passed, by
@@ -65,16 +65,13 @@ class Compared:
                 sources = [program(self.schema, code, facts) for code in (own, second)]
                 results = [await verifier.results(source, calls) for source in sources]
                 unlike = differences(calls, results[0], results[1], table)
-                rows += [[row.call, row.first, row.second, table] for row in unlike[:20]]
+                rows += [[*row] for row in unlike[:20]]
             return Findings(figures={"unlike": rows})
 
         parts: list[JSON] = [self.schema.to_openai(), self.facts.model_dump(mode="json")]
         findings = await self.context.remembered("second", [*parts, own, second], run)
-        rows = cast("list[list[JSON]]", findings.figures.get("unlike", []))
-        return [
-            Difference(cast("dict[str, JSON]", row[0]), row[1], row[2], cast("int", row[3]))
-            for row in rows
-        ]
+        rows = cast("list[list[Any]]", findings.figures.get("unlike", []))
+        return [Difference(*row) for row in rows]
 
     async def _third(self) -> str | None:
         """A third function; None if the reply is not one."""

@@ -231,7 +231,7 @@ class Proof:
                 if answer is not None and not same(answer, item.answer):
                     figure: JSON = {
                         "hop": at + 1, "arguments": arguments, "answer": answer,
-                        "answers": [*chain], 
+                        "answers": [*chain],
                         "replaced": {**replaced_by(start.arguments, arguments)},
                     }  # fmt: skip
                     self._add(Criterion.SIBLING, (), figure, None)

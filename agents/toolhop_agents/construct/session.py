@@ -40,7 +40,7 @@ from toolhop_tools.construct.funnel import counts, first_pass
 from toolhop_tools.construct.prompts import Prompts, inputs
 from toolhop_tools.construct.prompts import load as load_prompts
 from toolhop_tools.construct.seeds import Seed
-from toolhop_tools.construct.stages import VERSION, Findings, Place, Stage
+from toolhop_tools.construct.stages import VERSION, Place, Stage
 from toolhop_tools.load import load
 from toolhop_tools.model import Item
 from toolhop_tools.readers.toolhop import survey_rows
@@ -141,7 +141,6 @@ class Session:
     ledger: StepLedger
     seeds: Sequence[Seed]
     on_item: Callable[[Seed, bool], None]
-    memory: dict[str, Findings] = field(default_factory=dict)
     domains: dict[str, str] = field(default_factory=dict)
     """By item, where they were classified."""
     asks_json: ClassVar[bool] = True
@@ -252,31 +251,31 @@ class Session:
         self,
         stack: AsyncExitStack,
         author: Asker,
-        wanted: Settings | None,
-        *,
+        *wanted: Settings | None,
         json_object: bool = True,
-    ) -> Asker | None:
-        """Another model; its replies are in the author's ledger and budget."""
-        if wanted is None:
-            return None
-        model = await stack.enter_async_context(opened(wanted, json_object=json_object))
-        return replace(author, model=model, settings=wanted.asked_with, price=price_of(wanted))
+    ) -> list[Asker]:
+        """Other models; their replies are in the author's ledger and budget."""
+        askers = []
+        for own in filter(None, wanted):
+            model = await stack.enter_async_context(opened(own, json_object=json_object))
+            asker = replace(author, model=model, settings=own.asked_with, price=price_of(own))
+            askers.append(asker)
+        return askers
 
     async def readers(self, stack: AsyncExitStack, author: Asker) -> tuple[Asker, ...]:
         """The models that read what was made."""
-        asked = [await self.beside(stack, author, own) for own in self.settings.of_readers()]
-        return tuple(filter(None, asked))
+        return (*await self.beside(stack, author, *self.settings.of_readers()),)
 
     async def models(self, stack: AsyncExitStack, author: Asker) -> Models:
         """All models of an item with hops. The third is a reader that is not the second."""
         settings = self.settings
-        second = await self.beside(stack, author, settings.of_second())
+        second = next(iter(await self.beside(stack, author, settings.of_second())), None)
         readers = await self.readers(stack, author)
         others = (reader for reader in readers if second and reader.model.name != second.model.name)
-        book = await self.beside(stack, author, settings.of_closed_book(), json_object=False)
+        closed = await self.beside(stack, author, settings.of_closed_book(), json_object=False)
         return Models(
             author, second, next(others, None), readers, settings.all_votes, settings.changes,
-            book, settings.closed_book_samples,
+            next(iter(closed), None), settings.closed_book_samples,
         )  # fmt: skip
 
     async def workshop(self, stack: AsyncExitStack) -> Workshop:
@@ -296,10 +295,7 @@ class Session:
         basis: dict[str, JSON] = {**asdict(shop.verifier.basis), "examples": settings.examples}
 
         async def make(seed: Seed) -> dict[str, JSON]:
-            context = Context(
-                seed, self.prompts, models, shop.verifier, settings.repairs, basis,
-                memory=self.memory,
-            )  # fmt: skip
+            context = Context(seed, self.prompts, models, shop.verifier, settings.repairs, basis)
             return await ItemBuilder(context, shop.rooms, settings.official_safe).make()
 
         return make
