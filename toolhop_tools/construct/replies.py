@@ -162,23 +162,20 @@ class ToolDocument(ReplyModel):
     parameters: dict[str, JSON]
 
 
-class NewTool(ReplyModel):
+class RefinedTool(ReplyModel):
+    """Document and contract."""
+
+    analysis: str
+    tool: ToolDocument
+    contract: Contract
+
+
+class NewTool(RefinedTool):
     """A first document with its contract, and the call that answers the sub-question."""
 
-    analysis: str
     kind: Literal["lookup", "compute"]
-    tool: ToolDocument
-    contract: Contract
     arguments: dict[str, JSON]
     """Values that are earlier answers are written ``{1}``."""
-
-
-class RefinedTool(ReplyModel):
-    """Document and contract with more functions."""
-
-    analysis: str
-    tool: ToolDocument
-    contract: Contract
 
 
 class LookedUp(ReplyModel):

@@ -30,11 +30,12 @@ from toolhop_agents.cli.options import (
 )
 from toolhop_agents.cli.progress import Steps
 from toolhop_agents.construct import folder as folders
+from toolhop_agents.construct.ask import opened
 from toolhop_agents.construct.nested.session import DATA as NESTED_DATA
 from toolhop_agents.construct.nested.session import KIND as NESTED
 from toolhop_agents.construct.nested.session import NestSettings, construct_nested
 from toolhop_agents.construct.nested.session import read_seeds as read_nest_seeds
-from toolhop_agents.construct.session import Ended, opened
+from toolhop_agents.construct.session import Ended
 from toolhop_agents.construct.session import construct as make
 from toolhop_agents.construct.settings import OFF, Settings, check_prices
 from toolhop_agents.models.cache import ResponseCache

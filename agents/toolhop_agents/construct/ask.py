@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from toolhop_agents.construct.ledger import StepLedger, key_of
+from toolhop_agents.construct.settings import Settings
+from toolhop_agents.models import prices
 from toolhop_agents.models.base import Model
 from toolhop_agents.models.cache import ResponseCache
+from toolhop_agents.models.clients import open_model
 from toolhop_agents.models.exchange import priced
 from toolhop_agents.models.prices import Price
+from toolhop_agents.models.rate import Connections
+from toolhop_agents.models.reach import reach
 from toolhop_agents.models.wire import messages_to_wire, sendable
 from toolhop_agents.runs.ledger import Ledger as Spending
 from toolhop_agents.runs.ledger import RunLimitReached, RunLimits
@@ -22,6 +28,31 @@ from toolhop_tools.construct.seeds import Seed
 from toolhop_tools.construct.stages import Place
 
 log = logging.getLogger(__name__)
+
+
+@asynccontextmanager
+async def opened(
+    settings: Settings, *, json_object: bool = True, flag: str = "--base-url"
+) -> AsyncIterator[Model]:
+    """The model that is asked, for JSON alone where its server takes that.
+
+    Args:
+        settings: of this model.
+        json_object: whether it is to reply JSON.
+        flag: gives its address; named where no server answers.
+
+    Raises:
+        NoSuchModel, NoKey, ModelFault, UnknownPrice: it cannot be asked as given.
+    """
+    if settings.base_url:
+        await reach(settings.model, settings.base_url, flag)
+    async with open_model(
+        settings.model, base_url=settings.base_url, temperature=settings.temperature,
+        max_tokens=settings.max_tokens, timeout_s=settings.timeout_s,
+        max_retries=settings.max_retries, connections=Connections(settings.at_a_time),
+        price=prices.parse(settings.price) if settings.price else None, json_object=json_object,
+    ) as client:  # fmt: skip
+        yield client
 
 
 class ItemLimitReached(Exception):

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import itertools
 import json
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import AsyncExitStack
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any, ClassVar, TypeAlias, cast
@@ -13,18 +13,13 @@ from typing import Any, ClassVar, TypeAlias, cast
 import anyio
 
 from toolhop_agents.construct import folder as folders
-from toolhop_agents.construct.ask import Asker, paid_in, spent_in
+from toolhop_agents.construct.ask import Asker, opened, paid_in, spent_in
 from toolhop_agents.construct.context import Context, Models
 from toolhop_agents.construct.item import ItemBuilder
 from toolhop_agents.construct.ledger import StepLedger, key_of
 from toolhop_agents.construct.settings import Settings, price_of
 from toolhop_agents.construct.workshop import Tools, Workshop, workshop
-from toolhop_agents.models import prices
-from toolhop_agents.models.base import Model
 from toolhop_agents.models.cache import ResponseCache
-from toolhop_agents.models.clients import open_model
-from toolhop_agents.models.rate import Connections
-from toolhop_agents.models.reach import reach
 from toolhop_agents.runs.ledger import Ledger as Spending
 from toolhop_agents.runs.ledger import RunLimitReached, RunLimits
 from toolhop_env.messages import Message, SystemMessage, UserMessage
@@ -102,31 +97,6 @@ async def construct(
         return await work.run(seeds[:most], ended or Ended())
     finally:
         ledger.close()
-
-
-@asynccontextmanager
-async def opened(
-    settings: Settings, *, json_object: bool = True, flag: str = "--base-url"
-) -> AsyncIterator[Model]:
-    """The model that is asked, for JSON alone where its server takes that.
-
-    Args:
-        settings: of this model.
-        json_object: whether it is to reply JSON.
-        flag: gives its address; named where no server answers.
-
-    Raises:
-        NoSuchModel, NoKey, ModelFault, UnknownPrice: it cannot be asked as given.
-    """
-    if settings.base_url:
-        await reach(settings.model, settings.base_url, flag)
-    async with open_model(
-        settings.model, base_url=settings.base_url, temperature=settings.temperature,
-        max_tokens=settings.max_tokens, timeout_s=settings.timeout_s,
-        max_retries=settings.max_retries, connections=Connections(settings.at_a_time),
-        price=prices.parse(settings.price) if settings.price else None, json_object=json_object,
-    ) as client:  # fmt: skip
-        yield client
 
 
 @dataclass
