@@ -6,10 +6,10 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from toolhop_sandbox.outcome import JSON, OUTCOME, Outcome, Returned
+from toolhop_sandbox.outcome import JSON, Outcome, Returned
 from toolhop_tools.blind.chain import ChainHop
 from toolhop_tools.blind.plan import SHOWN, Plan, Step, quoted
-from toolhop_tools.construct.calls import Call, part_at
+from toolhop_tools.construct.calls import Call, came, part_at
 from toolhop_tools.construct.documents import invalid
 from toolhop_tools.construct.text import REFERENCE, called, resolved, says
 from toolhop_tools.failures import tells_of_error
@@ -85,7 +85,7 @@ async def _run_step(
     if problem := invalid(schema, arguments):
         return StepRun(step, arguments, None, f"arguments that the schema refuses: {problem}")
     outcome = await call(tool.program, arguments)
-    result = outcome.json_text if isinstance(outcome, Returned) else _failure(outcome)
+    result = came(outcome)
     part = value_of(outcome, step.answer_path, hops)
     text = "" if part is None else _as_answer(part)
     if len(text) > MOST_VALUE:
@@ -148,8 +148,3 @@ def _is_within(text: str, hop: ChainHop) -> bool:
 
 def _as_answer(part: JSON) -> str:
     return json.dumps(part, ensure_ascii=False) if isinstance(part, list) else leaf_text(part)
-
-
-def _failure(outcome: Outcome) -> str:
-    plain: dict[str, JSON] = OUTCOME.dump_python(outcome, mode="json")
-    return ", ".join(f"{key}: {value}" for key, value in plain.items() if value is not None)

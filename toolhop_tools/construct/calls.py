@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Se
 from typing import TypeAlias
 
 from toolhop_sandbox.base import Program
-from toolhop_sandbox.outcome import JSON, Outcome, Returned
+from toolhop_sandbox.outcome import JSON, OUTCOME, Outcome, Returned
 from toolhop_tools.construct.documents import invalid_call
 from toolhop_tools.construct.replies import GoldArguments, NewTool
 from toolhop_tools.construct.stages import Findings, judged
@@ -64,6 +64,14 @@ def _other_values(reply: GoldArguments, first: NewTool) -> Iterator[str]:
                 f"{name} was {as_text(value)!r} in the first call and is now "
                 f"{as_text(reply.arguments[name])!r}: the call stays, options may be added."
             )
+
+
+def came(outcome: Outcome) -> str:
+    """What came of a call, in words."""
+    if isinstance(outcome, Returned):
+        return outcome.json_text
+    plain: dict[str, JSON] = OUTCOME.dump_python(outcome, mode="json")
+    return ", ".join(f"{key}: {value}" for key, value in plain.items() if value is not None)
 
 
 def answer_of(outcome: Outcome, path: Sequence[str | int]) -> str | None:

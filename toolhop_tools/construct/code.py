@@ -27,7 +27,7 @@ _OUTWARD = frozenset(
 
 def program(schema: ToolSchema, code: str, facts: Records | Pairs) -> Program:
     """The tool's program: its table, where it has one, and then its function."""
-    source = f"{table(facts)}\n\n{code}" if isinstance(facts, Records) else code
+    source = f"{table(facts.records)}\n\n{code}" if isinstance(facts, Records) else code
     return Program(source.rstrip() + "\n", schema.name)
 
 

@@ -62,12 +62,7 @@ def by_choice(facts: Records, parameters: Mapping[str, JSON]) -> list[Pair]:
     ]
 
 
-def table(facts: Records) -> str:
-    """The table as source text."""
-    return table_text(facts.records)
-
-
-def table_text(records: Sequence[Mapping[str, JSON]]) -> str:
+def table(records: Sequence[Mapping[str, JSON]]) -> str:
     """Records as source text that gives them the name `TABLE`."""
     rows = ",\n".join(f"    {dict(record)!r}" for record in records)
     return f"{TABLE} = [\n{rows},\n]\n"

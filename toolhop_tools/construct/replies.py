@@ -243,7 +243,6 @@ SHAPES: Mapping[Stage, type[ReplyModel]] = {
     Stage.SECOND: Code,
     Stage.CALL: GoldArguments,
     Stage.QUESTION: FinalQuestion,
-    Stage.WORDING: FinalQuestion,
 }
 """Facts are `Records` or `Pairs`, by the kind of the tool."""
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from toolhop_sandbox.base import Program
 from toolhop_sandbox.outcome import JSON
 from toolhop_tools.construct.accept import hazards
-from toolhop_tools.construct.facts import TABLE, table_text
+from toolhop_tools.construct.facts import TABLE, table
 from toolhop_tools.construct.replies import WrittenHop
 from toolhop_tools.construct.text import filled, same, texts
 from toolhop_tools.model import GoldCall, Hop, Item, Tool
@@ -106,7 +106,7 @@ def with_records(source: str, records: Sequence[Mapping[str, JSON]]) -> str:
     if node is None or node.end_lineno is None:
         raise ValueError(f"the source has no {TABLE}")
     lines = source.split("\n")
-    text = table_text(records).rstrip("\n")
+    text = table(records).rstrip("\n")
     return "\n".join([*lines[: node.lineno - 1], text, *lines[node.end_lineno :]])
 
 

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import hashlib
-import json
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import asdict, dataclass
@@ -13,6 +11,7 @@ import anyio
 
 from toolhop_agents.blind.readers import BlindQuestion, Readers
 from toolhop_agents.construct.ask import opened as model_opened
+from toolhop_agents.construct.ledger import key_of
 from toolhop_agents.construct.settings import Settings
 from toolhop_agents.models.base import Model
 from toolhop_agents.models.wire import messages_to_wire, sendable
@@ -82,12 +81,9 @@ class KeptAsk:
             ModelFault: the model could not be asked.
             ReadingsError: the reply cannot be kept.
         """
-        wire: list[JSON] = [*messages_to_wire(messages)]
-        own = self.settings.readers[reader]
+        own, wire = self.settings.readers[reader], list[JSON](messages_to_wire(messages))
         # What is asked is in the messages; where it is asked is not: a server may move.
-        asked = (own.temperature, own.max_tokens, sample, version)
-        parts: list[JSON] = [key, own.model, *asked, wire]
-        digest = hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
+        digest = key_of(key, own.model, own.temperature, own.max_tokens, sample, version, wire)
         if (row := self.readings.replies.get(digest)) is not None:
             return str(row["text"])
         reply = await self.models[reader].reply(messages, ())

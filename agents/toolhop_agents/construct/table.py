@@ -10,7 +10,7 @@ from toolhop_agents.construct.compared import Compared
 from toolhop_agents.construct.context import Context
 from toolhop_agents.construct.talk import Ask, Judge, Talk, by
 from toolhop_sandbox.outcome import JSON
-from toolhop_tools.construct.calls import answer_findings, answer_of, call_findings
+from toolhop_tools.construct.calls import answer_findings, answer_of, call_findings, came
 from toolhop_tools.construct.code import code_findings, no_gold, program
 from toolhop_tools.construct.contract import schema_of
 from toolhop_tools.construct.documents import document_findings, given_away, refined_findings
@@ -32,7 +32,7 @@ from toolhop_tools.construct.replies import (
 )
 from toolhop_tools.construct.stages import OF_A_HOP, Findings, Place, Problem, Stage, judged
 from toolhop_tools.construct.text import filled, resolved
-from toolhop_tools.construct.verify import came
+from toolhop_tools.construct.verify import SHOWN_CHARS
 from toolhop_tools.model import GoldCall, Hop, Tool, ToolSchema
 from toolhop_tools.properties.model import Gold
 from toolhop_tools.reading import Match, Reading
@@ -344,9 +344,12 @@ class ItemTable:
         outcomes = await self.context.verifier.call(tool.program, calls)
         answer = answer_of(outcomes[0], call.answer_path)
         findings = answer_findings(
-            answer, came(outcomes[0]), expected(facts, arguments), self._seed_answer(hop),
+            answer,
+            came(outcomes[0])[:SHOWN_CHARS],
+            expected(facts, arguments),
+            self._seed_answer(hop),
             call.answer_path,
-        )  # fmt: skip
+        )
         if answer is None or not findings.ok:
             return findings
         others = (answer_of(outcome, call.answer_path) for outcome in outcomes[1:])
