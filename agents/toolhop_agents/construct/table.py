@@ -306,8 +306,9 @@ class ItemTable:
                 holds += await verifier.kept(tool, contract, facts)
                 return holds + await verifier.properties(tool, (), before) if holds.ok else holds
 
+            tried = Findings(problems=(*before,)).to_json()["problems"]
             parts = [*_parts(tool), contract.model_dump(mode="json")]
-            parts += [facts.model_dump(mode="json"), Findings(problems=(*before,)).to_json()]
+            parts += [facts.model_dump(mode="json"), tried]
             return findings + await self.context.remembered("code", parts, run)
 
         return self._function(hop), judge
