@@ -18,6 +18,7 @@ from typing import Annotated, Any, Self
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
 from toolhop_sandbox.outcome import JSON
+from toolhop_tools.blind.chain import Sibling
 from toolhop_tools.construct.documents import invalid
 from toolhop_tools.construct.text import REFERENCE, references, texts
 from toolhop_tools.declared import required, undeclared
@@ -90,6 +91,13 @@ class Plan(BaseModel):
     def doubt(self) -> str:
         """What the reader says in place of a plan; empty if it planned."""
         return self.not_given.strip() or self.ambiguous.strip()
+
+    def of(self, sibling: Sibling) -> Plan:
+        """The plan with the sibling's literals."""
+        return Plan(steps=[
+            step.model_copy(update={"arguments": sibling.swapped(step.arguments)})
+            for step in self.steps
+        ])  # fmt: skip
 
 
 def read_plan(text: str, tools: Mapping[str, ToolSchema]) -> Plan | tuple[str, ...]:

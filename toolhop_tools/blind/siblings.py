@@ -100,13 +100,7 @@ async def sibling_of(item: Item, certificate: Certificate, call: Call, seed: int
         task = Task(item.hops[at], asked(item, at, {}))
         for variant in randomised(task, step.arguments, TRIES, f"{seed}/{item.id}/{at}/sibling"):
             replaced = replaced_by(step.arguments, variant)
-            trial = Sibling(replaced, tuple(hop.answer for hop in chain.hops))
-            other = Plan(
-                steps=[
-                    one.model_copy(update={"arguments": trial.swapped(one.arguments)})
-                    for one in plan.steps
-                ]
-            )
+            other = plan.of(Sibling(replaced, tuple(hop.answer for hop in chain.hops)))
             # Answers of the item itself are not looked for in the results of another record.
             hops = [replace(hop, answer="") for hop in chain.hops]
             runs = await run_plan(other, tools, call, hops) if replaced else ()
