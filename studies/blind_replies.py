@@ -25,8 +25,9 @@ from toolhop_sandbox.outcome import JSON, Outcome
 from toolhop_tools.answers import same_answer
 from toolhop_tools.blind.chain import Sibling
 from toolhop_tools.blind.plan import Plan
-from toolhop_tools.blind.run import Call, StepRun, run_plan
+from toolhop_tools.blind.run import StepRun, run_plan
 from toolhop_tools.blind.votes import Ballot, comes_through, hops_met, vote_of
+from toolhop_tools.construct.calls import Call
 from toolhop_tools.construct.second import Difference, call_set, differences
 from toolhop_tools.construct.verify import result_of
 

@@ -28,7 +28,7 @@ from toolhop_sandbox.base import Limits, Program, Sandbox
 from toolhop_sandbox.choose import open_sandbox
 from toolhop_sandbox.outcome import JSON
 from toolhop_tools.batch import run_batch
-from toolhop_tools.construct.facts import table_text
+from toolhop_tools.construct.facts import table as table_text
 from toolhop_tools.construct.prompts import inputs, load
 from toolhop_tools.construct.replies import Code, Pair, Pairs
 from toolhop_tools.construct.second import Fault, call_set, decided, differences

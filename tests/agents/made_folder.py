@@ -10,7 +10,7 @@ from toolhop_agents.construct.settings import Settings
 from toolhop_sandbox.outcome import JSON
 from toolhop_tools.certify.model import VERSION, Basis, Certificate, HopProof, HopVerdict
 from toolhop_tools.certify.model import to_json as certificate_json
-from toolhop_tools.construct.accept import Criterion, Judged
+from toolhop_tools.construct.accept import Criterion
 from toolhop_tools.construct.seeds import Seed
 from toolhop_tools.model import DataSet, Item
 from toolhop_tools.readers.folder import builtin
@@ -50,8 +50,8 @@ def certificate(item: Item) -> Certificate:
 def book(name: str, *, accepted: bool) -> dict[str, JSON]:
     """What the books have of an item."""
     criteria: list[JSON] = [
-        Judged(Criterion.PROVEN, accepted, {"verdict": "proven"}).to_json(),
-        Judged(Criterion.SIBLING, True, {"answer": "17"}).to_json(),
+        Criterion.PROVEN.row({"verdict": "proven"}, holds=accepted),
+        Criterion.SIBLING.row({"answer": "17"}),
     ]
     step: dict[str, JSON] = {"stage": "code", "hop": 1, "replies": 2, "passed": accepted}
     row: dict[str, JSON] = {

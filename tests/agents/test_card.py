@@ -18,7 +18,7 @@ from toolhop_agents.construct import folder as folders
 from toolhop_agents.construct.ledger import StepLedger
 from toolhop_agents.construct.reviews import add
 from toolhop_sandbox.outcome import JSON
-from toolhop_tools.construct.accept import Criterion, Judged
+from toolhop_tools.construct.accept import Criterion
 from toolhop_tools.construct.reviews import Review, Ruling
 from toolhop_tools.construct.stages import VERSION
 from toolhop_tools.model import DataSet
@@ -94,7 +94,7 @@ def test_what_was_asked_of_a_model_without_tools_is_summed(tmp_path: Path) -> No
     assert "none was asked" in text(collect(str(tmp_path)), "Criteria")
     for row, right in zip(rows, (1, 0, 0), strict=False):
         figure: dict[str, JSON] = {"model": "a_b", "asked": 4, "right": right, "share": right / 4}
-        judged = Judged(Criterion.PROVEN, not right, figure).to_json()
+        judged = Criterion.PROVEN.row(figure, holds=not right)
         row["criteria"].append({**judged, "criterion": "closed-book"})
     folders.write_lines(tmp_path / folders.BOOKS, rows)
     assert r"Without tools a\_b is right in 1 of 12, 8.3 %" in text(
@@ -112,7 +112,7 @@ def test_what_blind_readers_read_is_counted_over_all_that_they_were_shown(tmp_pa
             {"model": "a_b" if n else "c", "sample": n, "vote": "agrees" if n < agree else "luck"}
             for n in range(3)
         ]
-        judged = Judged(Criterion.PROVEN, agree > 1, {"ballots": ballots}).to_json()
+        judged = Criterion.PROVEN.row({"ballots": ballots}, holds=agree > 1)
         row["criteria"] = [{**judged, "criterion": "read"}]
         row["refused"] = agree == 0
     folders.write_lines(tmp_path / folders.BOOKS, rows)

@@ -22,10 +22,10 @@ from toolhop_agents.models.loopback import LoopbackServer
 from toolhop_sandbox.base import Program
 from toolhop_tools.certify.file import read
 from toolhop_tools.certify.model import HopVerdict
+from toolhop_tools.construct.replies import WrittenHop
 from toolhop_tools.construct.reviews import Review, Ruling
 from toolhop_tools.construct.seeds import World, proposed
 from toolhop_tools.construct.siblings import (
-    PlannedHop,
     changes,
     records_of,
     sibling,
@@ -44,7 +44,7 @@ SOURCE = """RECORDS = [
 def look(city, field="river"):
     return next(one[field] for one in RECORDS if one["city"] == city)
 """
-PLAN = [PlannedHop("Which river is in Velm?", (), {"city": "Velm"}, ())]
+PLAN = [WrittenHop(question="Which river is in Velm?", depends_on=[], arguments={"city": "Velm"})]
 
 
 def item(source: str = SOURCE, answer: str = "Orra") -> Item:
@@ -67,7 +67,10 @@ def test_one_record_is_another_and_all_else_stays() -> None:
     made = sibling(item(), PLAN, change, ["Ister"])
     assert (made.id, made.answer, made.question) == ("a-1~sibling", "Ister", item().question)
     assert (made.hops[0].answer, made.hops[0].tool.schema) == ("Ister", item().hops[0].tool.schema)
-    assert made.extra["changed"] == change.to_json()
+    assert made.extra["changed"] == {
+        "hop": 1, "tool": "look", "field": "river", "record": "Velm", "before": "Orra",
+        "after": "Ister",
+    }  # fmt: skip
 
 
 @pytest.mark.parametrize(

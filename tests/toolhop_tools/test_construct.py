@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import time
 from dataclasses import replace
 from pathlib import Path
@@ -26,9 +27,8 @@ from toolhop_tools.construct.duplicates import (
     values_of,
 )
 from toolhop_tools.construct.facts import Wanted, facts_findings, moved
-from toolhop_tools.construct.plan import leaks, of_answers, plan_findings
+from toolhop_tools.construct.plan import leaks, of_answers, plan_findings, question_findings
 from toolhop_tools.construct.prompts import NAMES, load
-from toolhop_tools.construct.question import question_findings
 from toolhop_tools.construct.replies import (
     Contract,
     Decomposition,
@@ -43,7 +43,7 @@ from toolhop_tools.construct.replies import (
     normalised,
 )
 from toolhop_tools.construct.seeds import Seed
-from toolhop_tools.construct.stages import Findings, Place, Problem, Stage
+from toolhop_tools.construct.stages import FINDINGS, Findings, Place, Problem, Stage
 from toolhop_tools.construct.text import references, resolved, says
 from toolhop_tools.errors import BadChoice
 from toolhop_tools.model import GoldCall, Hop, Item, Tool, ToolSchema
@@ -506,7 +506,7 @@ def test_values_are_masked_whole_and_numbers_wherever_they_stand() -> None:
 def test_findings_are_kept_as_json() -> None:
     problem = Problem("c", "message", {"a": 1}, ({"b": 2},), {"path": "a"}, Place(Stage.CODE, 2))
     found = Findings(frozenset({"x"}), (problem,), {"n": 1})
-    assert Findings.from_json(found.to_json()) == found
+    assert FINDINGS.validate_python(json.loads(json.dumps(found.to_json()))) == found
     assert (found + Findings(frozenset({"c", "y"}))).held == {"x", "y"}
 
 

@@ -7,8 +7,6 @@ item the last one counts. A kill leaves at most one line without its end, which 
 from __future__ import annotations
 
 import hashlib
-import json
-import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,7 +18,7 @@ from toolhop_sandbox.outcome import JSON
 from toolhop_tools.blind.votes import VERSION, Ballot, ReadStatus, Vote
 from toolhop_tools.certify.model import Certificate, to_line
 from toolhop_tools.errors import ToolsError
-from toolhop_tools.growing import append, locked
+from toolhop_tools.growing import RowFile
 
 
 class ReadingsError(ToolsError):
@@ -84,8 +82,11 @@ def path_beside(certificates: Path) -> Path:
     return certificates.with_name(f"{certificates.stem}.readings.jsonl")
 
 
-class Readings:
+class Readings(RowFile):
     """A file of readings, read at once. `Readings.writing` also adds to it."""
+
+    fault = ReadingsError
+    wanted = "neither a reply nor a reading"
 
     def __init__(self, path: Path) -> None:
         """Read the file; one that does not exist is empty.
@@ -93,28 +94,14 @@ class Readings:
         Raises:
             ReadingsError: it cannot be read, or a line is not of such a file.
         """
-        self.path = path
         self.replies: dict[str, dict[str, Any]] = {}
         """Rows of replies by key."""
         self.by_item: dict[str, ItemReading] = {}
         """The last reading of each item."""
-        self._descriptor = -1
-        try:
-            text = path.read_bytes() if path.exists() else b""
-        except OSError as error:
-            raise self._fault("read", error) from None
-        whole, newline, _ = text.rpartition(b"\n")
-        self._whole = len(whole) + len(newline)
-        for number, line in enumerate(whole.splitlines(), 1):
-            try:
-                self._take(json.loads(line))
-            except (ValueError, LookupError, TypeError, AttributeError):
-                raise ReadingsError(
-                    f"{path}: line {number} is neither a reply nor a reading\n"
-                    "  fix: take the line out; what it held is asked for again"
-                ) from None
+        super().__init__(path)
 
-    def _take(self, row: dict[str, Any]) -> None:
+    def take(self, row: dict[str, Any]) -> None:
+        """See `RowFile`."""
         kind = row.pop("kind")
         if kind == "reply":
             text: str = row["text"]
@@ -133,24 +120,14 @@ class Readings:
             ReadingsError: it cannot be opened, or another process writes it.
         """
         readings = cls(path)
-        try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            readings._descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o644)
-            if not locked(readings._descriptor):
-                raise ReadingsError(
-                    f"{path} is being written by another `toolhop certify`\n  fix: wait for it"
-                )
-            os.ftruncate(readings._descriptor, readings._whole)
-        except OSError as error:
-            raise readings._fault("written", error) from None
+        readings.open(lock=True)
         return readings
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *exc: object) -> None:
-        if self._descriptor >= 0:
-            os.close(self._descriptor)
+        self.close()
 
     def add_reply(self, key: str, row: Mapping[str, JSON]) -> None:
         """Keep a reply; it is on the disk when this returns.
@@ -158,19 +135,8 @@ class Readings:
         Raises:
             ReadingsError: it cannot be written.
         """
-        self._append({"kind": "reply", "key": key, **row})
+        self.append({"kind": "reply", "key": key, **row})
 
     def add(self, reading: ItemReading) -> None:
         """Keep a reading; as `add_reply`."""
-        self._append({"kind": "reading", **reading_to_json(reading)})
-
-    def _append(self, row: dict[str, Any]) -> None:
-        line = json.dumps(row, ensure_ascii=False) + "\n"
-        try:
-            append(self._descriptor, line.encode("utf-8", "backslashreplace"), sync=True)
-        except OSError as error:
-            raise self._fault("written", error) from None
-        self._take(row)
-
-    def _fault(self, what: str, error: OSError) -> ReadingsError:
-        return ReadingsError(f"{self.path} cannot be {what}: {error.strerror or error}")
+        self.append({"kind": "reading", **reading_to_json(reading)})

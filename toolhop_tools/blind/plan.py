@@ -18,8 +18,10 @@ from typing import Annotated, Any, Self
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
 from toolhop_sandbox.outcome import JSON
+from toolhop_tools.blind.chain import Sibling
+from toolhop_tools.construct.documents import invalid
 from toolhop_tools.construct.text import REFERENCE, references, texts
-from toolhop_tools.declared import compiled, fits, required, undeclared
+from toolhop_tools.declared import required, undeclared
 from toolhop_tools.model import Tool, ToolSchema
 from toolhop_tools.replied import json_in
 from toolhop_tools.words import scalars
@@ -90,6 +92,13 @@ class Plan(BaseModel):
         """What the reader says in place of a plan; empty if it planned."""
         return self.not_given.strip() or self.ambiguous.strip()
 
+    def of(self, sibling: Sibling) -> Plan:
+        """The plan with the sibling's literals."""
+        return Plan(steps=[
+            step.model_copy(update={"arguments": sibling.swapped(step.arguments)})
+            for step in self.steps
+        ])  # fmt: skip
+
 
 def read_plan(text: str, tools: Mapping[str, ToolSchema]) -> Plan | tuple[str, ...]:
     """The plan in a reply, or what is wrong with its form, for a repair.
@@ -146,18 +155,8 @@ def _invalid(number: int, step: Step, schema: Mapping[str, JSON]) -> Iterator[st
             yield f"{start}: {what}: {', '.join(map(quoted, names))}"
     if missing or unknown or any(REFERENCE.search(text) for text in texts(step.arguments)):
         return
-    if (problem := invalid(schema, step.arguments)) is not None:
+    if problem := invalid(schema, step.arguments):
         yield f"{start}: {problem}"
-
-
-def invalid(schema: Mapping[str, JSON], arguments: Mapping[str, JSON]) -> str | None:
-    """Why the simulator refuses a call's arguments, cut; None if it takes them."""
-    validator = compiled(schema)
-    if fits(validator, schema, arguments):
-        return None
-    errors = validator.iter_errors(dict(arguments)) if validator else ()
-    listed = (f"{'.'.join(map(str, error.instance_path))}: {error.message}" for error in errors)
-    return "; ".join(listed)[:500] or "an argument is missing or unknown"
 
 
 # -- what a reader is shown ------------------------------------------------------------------------

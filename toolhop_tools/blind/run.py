@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
 
-from toolhop_sandbox.base import Program
-from toolhop_sandbox.outcome import JSON, OUTCOME, Outcome, Returned
+from toolhop_sandbox.outcome import JSON, Outcome, Returned
 from toolhop_tools.blind.chain import ChainHop
-from toolhop_tools.blind.plan import SHOWN, Plan, Step, invalid, quoted
-from toolhop_tools.construct.text import REFERENCE, resolved, says
+from toolhop_tools.blind.plan import SHOWN, Plan, Step, quoted
+from toolhop_tools.construct.calls import Call, came, part_at
+from toolhop_tools.construct.documents import invalid
+from toolhop_tools.construct.text import REFERENCE, called, resolved, says
 from toolhop_tools.failures import tells_of_error
 from toolhop_tools.leaves import inner
 from toolhop_tools.model import Tool
@@ -20,9 +20,6 @@ from toolhop_tools.words import scalars
 
 MOST_VALUE = 1_000
 """Characters of a step's value; a later argument may hold it several times."""
-
-Call: TypeAlias = Callable[[Program, Mapping[str, JSON]], Awaitable[Outcome]]
-"""Runs a program with arguments; such as `Session.call`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,12 +37,8 @@ class StepRun:
     """The value as the result has it: a list may go into a later call as a list."""
 
     def __str__(self) -> str:
-        given = ", ".join(
-            f"{name}={json.dumps(value, ensure_ascii=False)}"
-            for name, value in self.arguments.items()
-        )
         gives = self.result[:SHOWN] if self.value is None else quoted(self.value)
-        return f"{self.step.tool}({given[: 2 * SHOWN]}) gives {gives}"
+        return f"{called(self.step.tool, self.arguments)[: 3 * SHOWN]} gives {gives}"
 
     def to_json(self) -> dict[str, JSON]:
         """For a file; long texts are cut."""
@@ -89,10 +82,10 @@ async def _run_step(
     }
     for hop in hops:
         arguments = hop.spelled(arguments)
-    if (problem := invalid(schema, arguments)) is not None:
+    if problem := invalid(schema, arguments):
         return StepRun(step, arguments, None, f"arguments that the schema refuses: {problem}")
     outcome = await call(tool.program, arguments)
-    result = outcome.json_text if isinstance(outcome, Returned) else _failure(outcome)
+    result = came(outcome)
     part = value_of(outcome, step.answer_path, hops)
     text = "" if part is None else _as_answer(part)
     if len(text) > MOST_VALUE:
@@ -129,7 +122,7 @@ def value_of(outcome: Outcome, path: Sequence[str | int] | None, hops: Sequence[
     value = read_result(outcome.json_text) if isinstance(outcome, Returned) else None
     if value is None or tells_of_error(value):
         return None
-    part = _at(value, path or ())
+    part = part_at(value, path or ())
     if path is None or isinstance(part, dict):
         part = _placed(value, part, hops)
     if isinstance(part, str):
@@ -137,20 +130,9 @@ def value_of(outcome: Outcome, path: Sequence[str | int] | None, hops: Sequence[
     return None if part == "" or isinstance(part, dict) else part
 
 
-def _at(value: JSON, path: Sequence[str | int]) -> JSON:
-    for key in path:
-        if isinstance(value, dict) and isinstance(key, str):
-            value = value.get(key)
-        elif isinstance(value, list) and isinstance(key, int) and -len(value) <= key < len(value):
-            value = value[key]
-        else:
-            return None
-    return value
-
-
 def _placed(result: JSON, part: JSON, hops: Sequence[ChainHop]) -> JSON:
     """The value of a step whose plan leaves its place open."""
-    placed = [(hop, _at(result, hop.reading.path)) for hop in hops if hop.reading is not None]
+    placed = [(hop, part_at(result, hop.reading.path)) for hop in hops if hop.reading is not None]
     present = [(hop, value) for hop, value in placed if value is not None]
     if present:
         return next((value for hop, value in present if hop.holds(value)), present[0][1])
@@ -166,8 +148,3 @@ def _is_within(text: str, hop: ChainHop) -> bool:
 
 def _as_answer(part: JSON) -> str:
     return json.dumps(part, ensure_ascii=False) if isinstance(part, list) else leaf_text(part)
-
-
-def _failure(outcome: Outcome) -> str:
-    plain: dict[str, JSON] = OUTCOME.dump_python(outcome, mode="json")
-    return ", ".join(f"{key}: {value}" for key, value in plain.items() if value is not None)

@@ -9,12 +9,13 @@ from toolhop_sandbox.outcome import JSON
 from toolhop_tools.answers import same_answer
 from toolhop_tools.blind.chain import Chain, ChainHop, Sibling
 from toolhop_tools.blind.plan import Plan, Step
-from toolhop_tools.blind.run import Call, run_plan
+from toolhop_tools.blind.run import run_plan
 from toolhop_tools.blind.votes import comes_through
 from toolhop_tools.certify.audit import randomised
 from toolhop_tools.certify.candidates import Task
 from toolhop_tools.certify.model import Certificate
 from toolhop_tools.certify.prove import asked
+from toolhop_tools.construct.calls import Call
 from toolhop_tools.model import Item
 from toolhop_tools.reading import Reading
 from toolhop_tools.words import as_text, scalars
@@ -98,14 +99,8 @@ async def sibling_of(item: Item, certificate: Certificate, call: Call, seed: int
             continue
         task = Task(item.hops[at], asked(item, at, {}))
         for variant in randomised(task, step.arguments, TRIES, f"{seed}/{item.id}/{at}/sibling"):
-            replaced = _replaced(step.arguments, variant)
-            trial = Sibling(replaced, tuple(hop.answer for hop in chain.hops))
-            other = Plan(
-                steps=[
-                    one.model_copy(update={"arguments": trial.swapped(one.arguments)})
-                    for one in plan.steps
-                ]
-            )
+            replaced = replaced_by(step.arguments, variant)
+            other = plan.of(Sibling(replaced, tuple(hop.answer for hop in chain.hops)))
             # Answers of the item itself are not looked for in the results of another record.
             hops = [replace(hop, answer="") for hop in chain.hops]
             runs = await run_plan(other, tools, call, hops) if replaced else ()
@@ -117,8 +112,8 @@ async def sibling_of(item: Item, certificate: Certificate, call: Call, seed: int
     return None
 
 
-def _replaced(arguments: Mapping[str, JSON], variant: Mapping[str, JSON]) -> dict[str, str]:
-    """Other literals by the call's own; none where they are not one to one."""
+def replaced_by(arguments: Mapping[str, JSON], variant: Mapping[str, JSON]) -> dict[str, str]:
+    """Another call's literals by the call's own; none where they are not one to one."""
     before, after = dict(scalars(dict(arguments))), dict(scalars(dict(variant)))
     if before.keys() != after.keys():
         return {}
@@ -127,5 +122,5 @@ def _replaced(arguments: Mapping[str, JSON], variant: Mapping[str, JSON]) -> dic
         for path in before
         if before[path] != after[path]
     }
-    found = dict(changed)
-    return found if len(found) == len(changed) else {}
+    replaced = dict(changed)
+    return replaced if len(replaced) == len(changed) else {}

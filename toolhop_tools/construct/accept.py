@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
@@ -14,8 +15,11 @@ from toolhop_tools.certify.model import HopProof
 from toolhop_tools.certify.prove import asked
 from toolhop_tools.certify.readable import Asked
 from toolhop_tools.construct.stages import VERSION
-from toolhop_tools.construct.text import filled, references, texts
+from toolhop_tools.construct.text import filled, references, same, says
+from toolhop_tools.construct.trials import Call
+from toolhop_tools.declared import compiled, required
 from toolhop_tools.model import Hop, Item
+from toolhop_tools.words import as_text, scalars, words
 
 
 class Criterion(StrEnum):
@@ -52,21 +56,9 @@ class Criterion(StrEnum):
     OFFICIAL_SAFE = "official-safe"
     """The official rule cannot take another answer for the gold. A mark, unless it is asked for."""
 
-
-@dataclass(frozen=True, slots=True)
-class Judged:
-    """A criterion's verdict."""
-
-    criterion: Criterion
-    holds: bool
-    figure: JSON
-    """What it was judged by."""
-    version: int = VERSION
-
-    def to_json(self) -> dict[str, JSON]:
-        """For the books."""
-        own: dict[str, JSON] = {"criterion": self.criterion.value, "holds": self.holds}
-        return {**own, "figure": self.figure, "version": self.version}
+    def row(self, figure: JSON, *, holds: bool = True, version: int = VERSION) -> dict[str, JSON]:
+        """The criterion's verdict for the books; `figure` is what it was judged by."""
+        return {"criterion": self.value, "holds": holds, "figure": figure, "version": version}
 
 
 MOST_HITS, MOST_HITS_SHORT = 0.1, 0.5
@@ -146,12 +138,73 @@ def attempts(
                 yield Attempt(Criterion.NO_TWIN, number, about, twin)
 
 
-def graph_needs(item: Item, written: Sequence[Mapping[str, JSON]]) -> list[int]:
-    """Hops whose answer no later gold call takes; `written` are the calls with ``{k}``."""
-    taken = {k for call in written for text in texts(dict(call)) for k in references(text)}
-    return [k for k in range(1, len(item.hops)) if k not in taken]
-
-
 def solved(proof: HopProof) -> bool:
     """Whether a search got to the gold, by whatever call that the simulator takes."""
     return proof.executed
+
+
+# -- ways past a hop, looked for by calls ---------------------------------------------------------
+
+LEAST = 4
+"""Characters of an answer that no longer text has by chance."""
+
+
+def tells_ahead(results: Sequence[Sequence[str]], answers: Sequence[str]) -> bool:
+    """Whether a tool's results hold what a later hop is to find.
+
+    Args:
+        results: by start, the one asked for first: the scalars of what the tool gives.
+        answers: by start: what the later hop finds.
+    """
+    rows = list(zip(results, answers, strict=True))
+    if not rows:
+        return False
+    if all(
+        any(same(answer, leaf) or _within(leaf, answer) for leaf in leaves)
+        for leaves, answer in rows
+    ):
+        return True
+    leaves, answer = rows[0]
+    return len(answer) >= LEAST and any(_within(leaf, answer) for leaf in leaves)
+
+
+def _within(text: str, answer: str) -> bool:
+    """Whether a longer text says an answer."""
+    return len(words(text)) > len(words(answer)) + 1 and says(text, answer)
+
+
+def with_numbers(schema: Mapping[str, JSON], later: Sequence[Mapping[str, JSON]]) -> Iterator[Call]:
+    """Optional parameters that take a number, with the numbers of later hops' calls.
+
+    Args:
+        schema: of the hop's parameters.
+        later: the later hops' calls.
+    """
+    numbers = {as_text(leaf): leaf for call in later for _, leaf in scalars(dict(call))
+               if isinstance(leaf, int | float) and not isinstance(leaf, bool)}  # fmt: skip
+    properties = schema.get("properties")
+    for name, own in (properties if isinstance(properties, dict) else {}).items():
+        if not isinstance(own, dict) or name in required(schema) or "enum" in own:
+            continue
+        validator = compiled(own) if own.get("type") in {"integer", "number"} else None
+        for number in numbers.values():
+            if validator and validator.is_valid(number):
+                yield {name: number}
+
+
+def past(
+    written: Mapping[str, JSON], made: Mapping[str, JSON], hops: AbstractSet[int], start: Call
+) -> Iterator[Call]:
+    """A later hop's call with what an earlier one was given, in the place of what it gave.
+
+    Args:
+        written: the later call, with ``{k}`` for answers.
+        made: the same with answers in place.
+        hops: the earlier hop and those between the two.
+        start: the earlier call.
+    """
+    for name, value in written.items():
+        if isinstance(value, str) and not hops.isdisjoint(references(value)):
+            for given in start.values():
+                if isinstance(given, str) and given != made.get(name):
+                    yield {**made, name: given}

@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
+from typing import TypeAlias
 
-from toolhop_sandbox.outcome import JSON, Outcome, Returned
+from toolhop_sandbox.base import Program
+from toolhop_sandbox.outcome import JSON, OUTCOME, Outcome, Returned
 from toolhop_tools.construct.documents import invalid_call
 from toolhop_tools.construct.replies import GoldArguments, NewTool
 from toolhop_tools.construct.stages import Findings, judged
 from toolhop_tools.construct.text import as_json, references, same, texts
 from toolhop_tools.failures import tells_of_error
-from toolhop_tools.model import ToolSchema
+from toolhop_tools.model import Tool, ToolSchema
 from toolhop_tools.reading import leaf_text, read_result
 from toolhop_tools.words import as_text
 
 LONGEST = 120
 """Characters of an answer."""
+Call: TypeAlias = Callable[[Program, Mapping[str, JSON]], Awaitable[Outcome]]
+"""Runs a program with arguments; such as `Session.call`."""
 
 
 def call_findings(
@@ -62,15 +66,46 @@ def _other_values(reply: GoldArguments, first: NewTool) -> Iterator[str]:
             )
 
 
+def came(outcome: Outcome) -> str:
+    """What came of a call, in words."""
+    if isinstance(outcome, Returned):
+        return outcome.json_text
+    plain: dict[str, JSON] = OUTCOME.dump_python(outcome, mode="json")
+    return ", ".join(f"{key}: {value}" for key, value in plain.items() if value is not None)
+
+
 def answer_of(outcome: Outcome, path: Sequence[str | int]) -> str | None:
     """The answer in a result; None where there is none at that place."""
     if not isinstance(outcome, Returned):
         return None
     value = read_result(outcome.json_text)
-    return None if tells_of_error(value) else _scalar(_at(value, path))
+    return None if tells_of_error(value) else _scalar(part_at(value, path))
 
 
-def _at(value: JSON, path: Sequence[str | int]) -> JSON:
+async def walked(
+    hops: Iterable[tuple[Tool, GoldArguments]], call: Call, answers: Sequence[str] = ()
+) -> list[str]:
+    """All answers of a chain; none where it breaks off.
+
+    Args:
+        hops: each with its call.
+        call: runs a program.
+        answers: of the first hops, where they are known.
+
+    Raises:
+        Exception: what `call` raises.
+    """
+    known = [*answers]
+    for tool, own in [*hops][len(known) :]:
+        outcome = await call(tool.program, own.call(tool.schema.parameters, known))
+        answer = answer_of(outcome, own.answer_path)
+        if answer is None:
+            return []
+        known.append(answer)
+    return known
+
+
+def part_at(value: JSON, path: Sequence[str | int]) -> JSON:
     """The part of a value at a path; None where there is none."""
     for step in path:
         if isinstance(value, dict) and step in value:
@@ -105,7 +140,7 @@ def answer_findings(
         path: to the answer in the result, and in a pair's.
     """
     if isinstance(facts, dict | list):
-        part = _at(facts, path)
+        part = part_at(facts, path)
         facts = part if isinstance(part, int | float | str) else facts
     if answer is None:
         return judged("runs", [f"The call gives no answer at answer_path: it gives {result}"])

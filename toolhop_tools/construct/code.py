@@ -9,7 +9,7 @@ from toolhop_sandbox.base import Program
 from toolhop_tools.answers import plain_number
 from toolhop_tools.construct.facts import TABLE, table
 from toolhop_tools.construct.replies import Pairs, Records
-from toolhop_tools.construct.stages import Findings, judged
+from toolhop_tools.construct.stages import Findings, Place, judged
 from toolhop_tools.construct.text import same
 from toolhop_tools.declared import declared
 from toolhop_tools.model import ToolSchema
@@ -27,7 +27,7 @@ _OUTWARD = frozenset(
 
 def program(schema: ToolSchema, code: str, facts: Records | Pairs) -> Program:
     """The tool's program: its table, where it has one, and then its function."""
-    source = f"{table(facts)}\n\n{code}" if isinstance(facts, Records) else code
+    source = f"{table(facts.records)}\n\n{code}" if isinstance(facts, Records) else code
     return Program(source.rstrip() + "\n", schema.name)
 
 
@@ -119,6 +119,6 @@ def _gold(tree: ast.Module, gold: str | None, facts: Records | Pairs) -> Iterato
             yield f"Line {node.lineno} holds the answer {gold!r}: it has to come from the table."
 
 
-def no_gold(source: str, gold: str, facts: Records | Pairs) -> Findings:
+def no_gold(source: str, gold: str, facts: Records | Pairs, place: Place) -> Findings:
     """The same check once the answer is known."""
-    return judged("gold-only-in-table", _gold(ast.parse(source), gold, facts))
+    return judged("gold-only-in-table", _gold(ast.parse(source), gold, facts), place)

@@ -110,8 +110,8 @@ _CLOSED = frozenset({"required", "additionalProperties"})
 _UNRUN = frozenset({"description", "title", "examples", "default", "$comment"})
 LONGEST_UNIT = 40
 """Characters of a unit."""
-GREATEST = 2**53
-"""Of a limit; beyond it JSON loses digits."""
+EXACT = 2**53
+"""Greatest whole number that every reader of JSON takes exactly."""
 
 
 # -- the contract by itself ------------------------------------------------------------------------
@@ -182,7 +182,7 @@ def _limits(tool: ToolDocument, contract: Contract) -> Iterator[str]:
         if isinstance(own, dict) and not any(kind in listed for kind in ("integer", "number")):
             yield f"A limit is given for {limit.parameter}, which is no number."
         edges = [edge for edge in (limit.least, limit.most) if edge is not None]
-        if any(abs(edge) > GREATEST for edge in edges):
+        if any(abs(edge) > EXACT for edge in edges):
             yield f"A limit of {limit.parameter} is beyond 2**53, where JSON loses digits."
         elif "number" not in listed and any(edge != int(edge) for edge in edges):
             yield f"A limit of {limit.parameter} has a fraction, and the parameter has none."

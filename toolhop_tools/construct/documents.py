@@ -6,6 +6,7 @@ import builtins
 import keyword
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from typing import cast
 
 import jsonschema_rs
 
@@ -14,7 +15,7 @@ from toolhop_tools.construct.contract import contract_findings, schema_of
 from toolhop_tools.construct.replies import NewTool, RefinedTool, ToolDocument
 from toolhop_tools.construct.stages import Findings, judged
 from toolhop_tools.construct.text import as_json, resolved, says
-from toolhop_tools.declared import compiled, declared, described, fits, required
+from toolhop_tools.declared import compiled, declared, described, fits, required, undeclared
 from toolhop_tools.model import ToolSchema
 from toolhop_tools.words import as_text
 
@@ -114,19 +115,28 @@ def _parameter(name: str, schema: JSON, *, needed: bool) -> Iterator[str]:
         yield f"Parameter {name} is optional and has no default."
 
 
+def invalid(parameters: Mapping[str, JSON], arguments: Mapping[str, JSON]) -> str:
+    """Why the simulator refuses a call's arguments, cut to 500 characters; empty if it takes
+    them.
+    """
+    validator = compiled(parameters)
+    if fits(validator, parameters, arguments):
+        return ""
+    errors = validator.iter_errors(dict(arguments)) if validator else ()
+    why = [f"{'.'.join(map(str, error.instance_path))}: {error.message}" for error in errors]
+    why = why or [f"{name} is unknown" for name in undeclared(parameters, arguments)]
+    return "; ".join(why)[:500] or "an argument is missing or unknown"
+
+
 def invalid_call(
     parameters: Mapping[str, JSON], arguments: Mapping[str, JSON], answers: Sequence[str]
 ) -> Iterator[str]:
-    """Why the simulator does not take a call; nothing where it does."""
-    made = resolved(dict(arguments), answers, parameters)
-    validator = compiled(parameters)
-    if not isinstance(made, dict) or fits(validator, parameters, made):
-        return
-    why = [
-        f"{'.'.join(map(str, error.instance_path))}: {error.message}"
-        for error in (validator.iter_errors(made) if validator else ())
-    ] or [f"{name} is unknown" for name in made if name not in declared(parameters)]
-    yield f"The call {as_json(made)} is not valid under the parameters: {'; '.join(why)}"
+    """The same of a call with ``{k}`` for earlier answers, as a sentence; nothing where it is
+    taken.
+    """
+    made = cast("dict[str, JSON]", resolved(dict(arguments), answers, parameters))
+    if why := invalid(parameters, made):
+        yield f"The call {as_json(made)} is not valid under the parameters: {why}"
 
 
 def _renamed(name: str, before: str) -> Iterator[str]:

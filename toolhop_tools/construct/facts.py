@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from toolhop_sandbox.outcome import JSON
-from toolhop_tools.construct.contract import choices, table_findings
+from toolhop_tools.construct.contract import EXACT, choices, table_findings
 from toolhop_tools.construct.documents import invalid_call
 from toolhop_tools.construct.replies import Contract, Pair, Pairs, Records
 from toolhop_tools.construct.stages import Findings, judged
@@ -20,8 +20,6 @@ LEAST = 8
 """Records of a table, or pairs."""
 LEAST_DISTINCT = 0.9
 """Share of a table's records whose answer no other record has."""
-EXACT = 2**53
-"""Greatest whole number that every reader of JSON takes exactly."""
 TABLE = "RECORDS"
 """Name that the code finds its table under."""
 
@@ -64,12 +62,7 @@ def by_choice(facts: Records, parameters: Mapping[str, JSON]) -> list[Pair]:
     ]
 
 
-def table(facts: Records) -> str:
-    """The table as source text."""
-    return table_text(facts.records)
-
-
-def table_text(records: Sequence[Mapping[str, JSON]]) -> str:
+def table(records: Sequence[Mapping[str, JSON]]) -> str:
     """Records as source text that gives them the name `TABLE`."""
     rows = ",\n".join(f"    {dict(record)!r}" for record in records)
     return f"{TABLE} = [\n{rows},\n]\n"

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from toolhop_tools.construct.stages import Stage
+from toolhop_tools.construct.stages import Place, Stage
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +44,32 @@ def first_pass(book: Mapping[str, Any]) -> bool:
 
 def _at_once(step: Mapping[str, Any]) -> bool:
     return step["replies"] <= 1 and not step["returned"]
+
+
+def lost(books: Iterable[Mapping[str, Any]]) -> list[tuple[str, int]]:
+    """Where items were rejected, most frequent first."""
+    places = (str(Place(*book["place"])) for book in books if not book["accepted"])
+    return Counter(places).most_common()
+
+
+@dataclass(frozen=True, slots=True)
+class Taken:
+    """What items took together."""
+
+    replies: int
+    tokens: int
+    cost_usd: float | None
+    """None where the cost of one is not known."""
+
+    @classmethod
+    def of(cls, books: Collection[Mapping[str, Any]]) -> Taken:
+        """By the books of the items."""
+        costs = [book["cost_usd"] for book in books]
+        return cls(
+            sum(book["replies"] for book in books),
+            sum(book["input_tokens"] + book["output_tokens"] for book in books),
+            None if None in costs else sum(costs),
+        )
 
 
 def counts(books: Sequence[Mapping[str, Any]]) -> dict[str, Any]:

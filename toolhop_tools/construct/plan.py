@@ -1,14 +1,19 @@
-"""Whether the hops of a question are a chain that has to be walked. Pure."""
+"""Whether the hops are a chain that has to be walked, and its question can be asked. Pure.
+
+What a question means is read by readers, who see it without the chain.
+"""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
 
+from toolhop_tools.construct.calls import literals
 from toolhop_tools.construct.replies import Decomposition, PlannedHop
 from toolhop_tools.construct.seeds import LEAST_HOPS, MOST_HOPS, Seed
 from toolhop_tools.construct.stages import Findings, judged
 from toolhop_tools.construct.text import REFERENCE, SHORT, references, tells
+from toolhop_tools.model import Hop
 
 
 def plan_findings(plan: Decomposition, seed: Seed) -> Findings:
@@ -18,7 +23,7 @@ def plan_findings(plan: Decomposition, seed: Seed) -> Findings:
     return (
         judged("hop-count", _count(len(hops), seed))
         + judged("acyclic", _cycles(hops))
-        + judged("references", _references(hops))
+        + judged("references", _referred(hops))
         + judged("each-hop-needed", _unneeded(hops))
         + judged("own-question", _shared(hops))
         + judged("no-answer", leaks([hop.question for hop in hops], answer))
@@ -49,7 +54,7 @@ def _cycles(hops: Sequence[PlannedHop]) -> Iterator[str]:
                 yield f"Hop {number} depends on hop {other}; a hop depends on earlier ones alone."
 
 
-def _references(hops: Sequence[PlannedHop]) -> Iterator[str]:
+def _referred(hops: Sequence[PlannedHop]) -> Iterator[str]:
     for number, hop in enumerate(hops, 1):
         named = references(hop.question)
         if sorted(named) != sorted(set(hop.depends_on)):
@@ -106,3 +111,42 @@ def _spellings(answer: str) -> list[str]:
     """An answer, and the same without what stands after a comma or in brackets at its end."""
     short = answer.split(",")[0].split(" (")[0].strip()
     return [text for text in dict.fromkeys((answer, short)) if text]
+
+
+# -- the question --------------------------------------------------------------------------------
+
+SHORTEST, LONGEST = 15, 1_500
+"""Characters of a question."""
+
+
+def question_findings(question: str, hops: Sequence[Hop]) -> Findings:
+    """The checks of a question; the hops' gold calls hold ``{k}`` for earlier answers."""
+    return (
+        judged("a-question", _form(question))
+        + judged("no-answer", _given_away(question, hops))
+        + judged("no-tool-name", _tools(question, hops))
+    )
+
+
+def _form(question: str) -> Iterator[str]:
+    if not SHORTEST <= len(question) <= LONGEST or "\n" in question.strip():
+        yield f"Write one or two sentences on one line, of {SHORTEST} to {LONGEST:,} characters."
+    if references(question):
+        yield "It refers to hops by number; describe what is meant."
+
+
+def _given_away(question: str, hops: Sequence[Hop]) -> Iterator[str]:
+    """The last answer anywhere; others beside the values that calls need, which may hold them."""
+    rest = question
+    for hop in hops:
+        for value in literals(hop.gold.arguments if hop.gold else {}, frozenset()):
+            rest = rest.replace(value, "") if len(value) > SHORT else rest
+    for number, hop in enumerate(hops, 1):
+        if tells(question if number == len(hops) else rest, hop.answer):
+            yield f"It says {hop.answer!r}, the answer of hop {number}."
+
+
+def _tools(question: str, hops: Sequence[Hop]) -> Iterator[str]:
+    for hop in hops:
+        if "_" in hop.tool.name and hop.tool.name in question.casefold():
+            yield f"It names the tool {hop.tool.name}: ask for what the tool finds."

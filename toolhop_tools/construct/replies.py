@@ -7,14 +7,15 @@ import json
 import math
 import unicodedata
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from enum import StrEnum
-from typing import Annotated, Literal, Self
+from typing import Annotated, Literal, Self, cast
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from toolhop_sandbox.outcome import JSON
 from toolhop_tools.construct.stages import Problem, Stage
+from toolhop_tools.construct.text import resolved
 from toolhop_tools.replied import json_in
 from toolhop_tools.words import scalars
 
@@ -161,23 +162,20 @@ class ToolDocument(ReplyModel):
     parameters: dict[str, JSON]
 
 
-class NewTool(ReplyModel):
+class RefinedTool(ReplyModel):
+    """Document and contract."""
+
+    analysis: str
+    tool: ToolDocument
+    contract: Contract
+
+
+class NewTool(RefinedTool):
     """A first document with its contract, and the call that answers the sub-question."""
 
-    analysis: str
     kind: Literal["lookup", "compute"]
-    tool: ToolDocument
-    contract: Contract
     arguments: dict[str, JSON]
     """Values that are earlier answers are written ``{1}``."""
-
-
-class RefinedTool(ReplyModel):
-    """Document and contract with more functions."""
-
-    analysis: str
-    tool: ToolDocument
-    contract: Contract
 
 
 class LookedUp(ReplyModel):
@@ -214,7 +212,21 @@ class GoldArguments(ReplyModel):
     """The hop's call, and where in its result the answer stands."""
 
     arguments: dict[str, JSON]
+    """With ``{k}`` for the answer of hop k."""
     answer_path: list[str | int] = Field(default_factory=list)
+
+    def call(self, parameters: Mapping[str, JSON], answers: Sequence[str]) -> dict[str, JSON]:
+        """The arguments with earlier answers in place, by the schema of the tool's parameters."""
+        return cast("dict[str, JSON]", resolved(self.arguments, answers, parameters))
+
+
+class WrittenHop(GoldArguments):
+    """How a hop depends on earlier answers, for other items of its family: question and call with
+    ``{k}`` for them. The facts of a table stand in the tool's source.
+    """
+
+    question: str
+    depends_on: list[int]
 
 
 class FinalQuestion(ReplyModel):
@@ -231,7 +243,6 @@ SHAPES: Mapping[Stage, type[ReplyModel]] = {
     Stage.SECOND: Code,
     Stage.CALL: GoldArguments,
     Stage.QUESTION: FinalQuestion,
-    Stage.WORDING: FinalQuestion,
 }
 """Facts are `Records` or `Pairs`, by the kind of the tool."""
 

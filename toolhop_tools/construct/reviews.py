@@ -11,7 +11,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
 from enum import StrEnum
 from itertools import combinations
-from typing import Any, TypeAlias
+from typing import TypeAlias
+
+from pydantic import TypeAdapter
 
 from toolhop_sandbox.outcome import JSON
 
@@ -47,19 +49,8 @@ class Review:
     """Size and seed of the random sample that the item was shown in."""
 
     def to_json(self) -> dict[str, JSON]:
-        """A row of the file; fields that were not asked for are left out."""
+        """A row of the file, for `REVIEW` to read; what was not asked for is left out."""
         return {name: value for name, value in asdict(self).items() if value is not None}
-
-    @classmethod
-    def from_json(cls, row: Mapping[str, Any]) -> Review:
-        """The inverse of `to_json`; rows of earlier versions have fewer fields.
-
-        Raises:
-            KeyError, ValueError, TypeError: the row is not a review.
-        """
-        drawn = row.get("drawn")
-        pair = None if drawn is None else (int(drawn[0]), int(drawn[1]))
-        return cls(**{**row, "ruling": Ruling(row["ruling"]), "drawn": pair})
 
     @property
     def judges(self) -> bool:
@@ -67,6 +58,7 @@ class Review:
         return self.ruling is not Ruling.SKIP
 
 
+REVIEW = TypeAdapter(Review)
 Standing: TypeAlias = Mapping[str, Mapping[str, Review]]
 """By item and reviewer: the last review."""
 

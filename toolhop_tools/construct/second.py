@@ -5,8 +5,8 @@ from __future__ import annotations
 import contextlib
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from enum import StrEnum
+from typing import NamedTuple
 
 from toolhop_sandbox.outcome import JSON
 from toolhop_tools.construct.contract import choices
@@ -51,8 +51,7 @@ def invented(facts: Records | Pairs) -> list[Records | Pairs]:
     return [facts, moved(facts)] if isinstance(facts, Records) else [facts]
 
 
-@dataclass(frozen=True, slots=True)
-class Difference:
+class Difference(NamedTuple):
     """A call that two implementations answer differently."""
 
     call: Call

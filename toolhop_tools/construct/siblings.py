@@ -9,13 +9,13 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 from toolhop_sandbox.base import Program
 from toolhop_sandbox.outcome import JSON
 from toolhop_tools.construct.accept import hazards
-from toolhop_tools.construct.facts import TABLE, table_text
-from toolhop_tools.construct.text import filled, resolved, same, texts
+from toolhop_tools.construct.facts import TABLE, table
+from toolhop_tools.construct.replies import WrittenHop
+from toolhop_tools.construct.text import filled, same, texts
 from toolhop_tools.model import GoldCall, Hop, Item, Tool
 from toolhop_tools.perturb.change import drawn
 from toolhop_tools.reading import Match, Reading
@@ -40,34 +40,9 @@ class Change:
     tool: Tool
     """With the changed table."""
 
-    def to_json(self) -> dict[str, JSON]:
-        """For the row of the sibling."""
-        return {
-            "hop": self.at + 1, "tool": self.tool.name, "field": self.field, "record": self.key,
-            "before": self.before, "after": self.after,
-        }  # fmt: skip
-
-
-@dataclass(frozen=True, slots=True)
-class PlannedHop:
-    """How a hop depends on earlier answers; ``{k}`` stands for the answer of hop k."""
-
-    question: str
-    depends_on: tuple[int, ...]
-    arguments: Mapping[str, JSON]
-    answer_path: tuple[str | int, ...]
-
-    @classmethod
-    def from_json(cls, row: Mapping[str, Any]) -> PlannedHop:
-        """Read a row of the ledger."""
-        path = tuple(row["answer_path"])
-        return cls(row["question"], tuple(row["depends_on"]), row["arguments"], path)
-
-    def call(self, tool: Tool, answers: Sequence[str]) -> dict[str, JSON]:
-        """The gold call with earlier answers in place."""
-        made = resolved(dict(self.arguments), answers, tool.schema.parameters)
-        assert isinstance(made, dict)  # noqa: S101 -- an object stays one
-        return made
+    def tools(self, item: Item) -> list[Tool]:
+        """The item's tools by hop, with the changed one."""
+        return [self.tool if at == self.at else hop.tool for at, hop in enumerate(item.hops)]
 
 
 def changes(item: Item, seed: int) -> list[Change]:
@@ -131,7 +106,7 @@ def with_records(source: str, records: Sequence[Mapping[str, JSON]]) -> str:
     if node is None or node.end_lineno is None:
         raise ValueError(f"the source has no {TABLE}")
     lines = source.split("\n")
-    text = table_text(records).rstrip("\n")
+    text = table(records).rstrip("\n")
     return "\n".join([*lines[: node.lineno - 1], text, *lines[node.end_lineno :]])
 
 
@@ -145,7 +120,7 @@ def _table(source: str) -> ast.Assign | None:
     return next((node for node in made if [*map(ast.unparse, node.targets)] == [TABLE]), None)
 
 
-def sibling(item: Item, plan: Sequence[PlannedHop], change: Change, answers: Sequence[str]) -> Item:
+def sibling(item: Item, plan: Sequence[WrittenHop], change: Change, answers: Sequence[str]) -> Item:
     """The item with a changed table and what its gold calls then give.
 
     Args:
@@ -154,15 +129,17 @@ def sibling(item: Item, plan: Sequence[PlannedHop], change: Change, answers: Seq
         change: the table.
         answers: of all hops.
     """
-    tools = [change.tool if at == change.at else hop.tool for at, hop in enumerate(item.hops)]
     hops = []
-    for own, answer, tool in zip(plan, answers, tools, strict=True):
-        reading = Reading(Match.VALUE, own.answer_path)
-        gold = GoldCall(own.call(tool, answers), "written", reading)
+    for own, answer, tool in zip(plan, answers, change.tools(item), strict=True):
+        reading = Reading(Match.VALUE, tuple(own.answer_path))
+        gold = GoldCall(own.call(tool.schema.parameters, answers), "written", reading)
         hops.append(Hop(filled(own.question, answers), answer, tool, gold))
+    changed: JSON = {
+        "hop": change.at + 1, "tool": change.tool.name, "field": change.field,
+        "record": change.key, "before": change.before, "after": change.after,
+    }  # fmt: skip
     unsafe: list[JSON] = [*hazards(answers[-1], item.question)]
     return replace(
         item, id=f"{item.id}~{SIBLING}", answer=answers[-1], hops=tuple(hops),
-        extra={**item.extra, "pair": SIBLING, "changed": change.to_json(),
-               "official_unsafe": unsafe},
+        extra={**item.extra, "pair": SIBLING, "changed": changed, "official_unsafe": unsafe},
     )  # fmt: skip

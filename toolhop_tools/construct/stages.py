@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field
 from enum import StrEnum
-from typing import Any
+from typing import NamedTuple
+
+from pydantic import TypeAdapter
 
 from toolhop_sandbox.outcome import JSON
 
@@ -52,8 +54,7 @@ class Stage(StrEnum):
 OF_A_HOP = (Stage.TOOL, Stage.REFINE, Stage.FACTS, Stage.CODE, Stage.SECOND, Stage.CALL)
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
+class Place(NamedTuple):
     """A stage of a hop; hop 0 is the item as a whole."""
 
     stage: Stage
@@ -77,30 +78,6 @@ class Problem:
     place: Place | None = None
     """Whose reply is at fault, where it is not the one that was checked."""
 
-    def to_json(self) -> dict[str, JSON]:
-        """For the ledger."""
-        row: dict[str, JSON] = {"check": self.check, "message": self.message}
-        if self.arguments is not None:
-            row |= {"arguments": dict(self.arguments), "earlier": [dict(e) for e in self.earlier]}
-        if self.about:
-            row["about"] = dict(self.about)
-        if self.place is not None:
-            row["place"] = [self.place.stage.value, self.place.hop]
-        return row
-
-    @classmethod
-    def from_json(cls, row: Mapping[str, Any]) -> Problem:
-        """What `to_json` wrote."""
-        place = row.get("place")
-        return cls(
-            row["check"],
-            row["message"],
-            row.get("arguments"),
-            tuple(row.get("earlier", ())),
-            row.get("about", {}),
-            None if place is None else Place(Stage(place[0]), place[1]),
-        )
-
 
 @dataclass(frozen=True, slots=True)
 class Findings:
@@ -122,13 +99,7 @@ class Findings:
     @property
     def failed(self) -> frozenset[str]:
         """Names of the checks that do not hold."""
-        return frozenset(one.check for one in self.problems)
-
-    def at(self, place: Place, *checks: str) -> Findings:
-        """The same, with another stage at fault for what the checks found; for all if none."""
-        problems = tuple(replace(one, place=place) if not checks or one.check in checks else one
-                         for one in self.problems)  # fmt: skip
-        return replace(self, problems=problems)
+        return frozenset(problem.check for problem in self.problems)
 
     def __add__(self, other: Findings) -> Findings:
         held = (self.held | other.held) - self.failed - other.failed
@@ -136,20 +107,20 @@ class Findings:
         return Findings(held, (*self.problems, *other.problems), figures)
 
     def to_json(self) -> dict[str, JSON]:
-        """For the ledger."""
-        problems: list[JSON] = [one.to_json() for one in self.problems]
-        held: list[JSON] = [*sorted(self.held)]
-        row: dict[str, JSON] = {"held": held, "problems": problems}
-        return {**row, "figures": dict(self.figures)} if self.figures else row
+        """For the ledger; `FINDINGS` reads it."""
+        # Pydantic would spoil the half characters that a tool can be tested with.
+        problems: list[JSON] = [asdict(problem, dict_factory=_given) for problem in self.problems]
+        return {"held": [*sorted(self.held)], "problems": problems, "figures": dict(self.figures)}
 
-    @classmethod
-    def from_json(cls, row: Mapping[str, Any]) -> Findings:
-        """What `to_json` wrote."""
-        problems = tuple(map(Problem.from_json, row["problems"]))
-        return cls(frozenset(row["held"]), problems, row.get("figures", {}))
+
+FINDINGS = TypeAdapter(Findings)
+
+
+def _given(fields: Iterable[tuple[str, JSON]]) -> dict[str, JSON]:
+    return {name: value for name, value in fields if value is not None}
 
 
 def judged(check: str, noted: Iterable[str], place: Place | None = None) -> Findings:
     """The findings of one check, by what it has to say."""
-    problems = tuple(Problem(check, one, place=place) for one in noted)
+    problems = tuple(Problem(check, text, place=place) for text in noted)
     return Findings(frozenset() if problems else frozenset({check}), problems)

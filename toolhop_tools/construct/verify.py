@@ -12,7 +12,7 @@ import anyio.to_thread
 
 from toolhop_sandbox.base import Program, Sandbox
 from toolhop_sandbox.errors import SandboxFault
-from toolhop_sandbox.outcome import JSON, OUTCOME, Outcome, Returned
+from toolhop_sandbox.outcome import JSON, Outcome, Returned
 from toolhop_tools.batch import run_batch
 from toolhop_tools.certify.candidates import Task
 from toolhop_tools.certify.model import Basis, HopProof
@@ -70,6 +70,10 @@ class Verifier:
         """
         async with self.sandbox.session() as session:
             return [await session.call(program, dict(call)) for call in calls]
+
+    async def once(self, program: Program, arguments: Mapping[str, JSON]) -> Outcome:
+        """One call."""
+        return (await self.call(program, [arguments]))[0]
 
     async def results(self, program: Program, calls: Sequence[Mapping[str, JSON]]) -> list[JSON]:
         """What calls return, in batches; `FAILED` for those that raise or are ended."""
@@ -151,7 +155,7 @@ class Verifier:
     async def _elsewhere(self, tool: Tool, facts: Records) -> list[str]:
         """What a tool says that is not out of its table: shown by a table with other answers."""
         other = moved(facts)
-        source = tool.program.source.replace(table(facts), table(other), 1)
+        source = tool.program.source.replace(table(facts.records), table(other.records), 1)
         changed = Program(source, tool.program.function)
         pairs = [*as_pairs(other), *by_choice(other, tool.schema.parameters)]
         results = await self.results(changed, [pair.arguments for pair in pairs])
@@ -261,16 +265,6 @@ async def prove(sandbox: Sandbox, basis: Basis, task: Task, name: str) -> HopPro
 def _differs(name: str, arguments: Mapping[str, JSON], wanted: JSON, result: JSON) -> str:
     text = as_json(result)[:SHOWN_CHARS]
     return f"{called(name, arguments)} has to give {as_json(wanted)}, and gives {text}"
-
-
-def came(outcome: Outcome | None) -> str:
-    """What came of a call, in words."""
-    if isinstance(outcome, Returned):
-        return outcome.json_text[:SHOWN_CHARS]
-    if outcome is None:
-        return "nothing, as calls before it were cut off"
-    plain: dict[str, JSON] = OUTCOME.dump_python(outcome, mode="json")
-    return ", ".join(f"{key}: {value}" for key, value in plain.items() if value is not None)
 
 
 def tool_findings(tool: Tool, verdicts: Mapping[str, PropertyVerdict]) -> Findings:

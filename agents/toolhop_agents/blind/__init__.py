@@ -1,1 +1,1 @@
-"""Asks blind readers, and keeps what they said."""
+"""Asks blind readers, and runs their plans."""

@@ -17,8 +17,9 @@ from toolhop_tools.blind.plan import (
     repair,
     shown,
 )
-from toolhop_tools.blind.run import Call, StepRun, run_plan
+from toolhop_tools.blind.run import StepRun, run_plan
 from toolhop_tools.blind.votes import Ballot, Vote, hops_met, sibling_vote, unfed, vote_of
+from toolhop_tools.construct.calls import Call
 from toolhop_tools.model import Tool
 
 MOST_SENT_BACK = 20_000
@@ -81,11 +82,7 @@ class Readers:
         runs = await self._run(plan, question, question.chain, call)
         verdict, words = vote_of(plan, runs, question.chain)
         if verdict is Vote.AGREES and question.sibling is not None:
-            swapped = [
-                step.model_copy(update={"arguments": question.sibling.swapped(step.arguments)})
-                for step in plan.steps
-            ]
-            chain, other = question.chain.of(question.sibling), Plan(steps=swapped)
+            chain, other = question.chain.of(question.sibling), plan.of(question.sibling)
             runs_of_other = await self._run(other, question, chain, call)
             verdict, words = sibling_vote(other, runs_of_other, chain)
         if verdict is Vote.AGREES and question.sibling is None:

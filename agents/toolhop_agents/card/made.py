@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 import hashlib
+import json
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from toolhop_agents.card.counts import figures, share
+from toolhop_agents.card.counts import figures, mean, share
 from toolhop_agents.card.page import NOT_KNOWN, Part, Section, Table, plain
-from toolhop_agents.card.refined import refinement
 from toolhop_agents.construct import folder as folders
 from toolhop_agents.construct.ledger import StepLedger
 from toolhop_agents.construct.reviews import Material
 from toolhop_agents.review.figures import figures as review_figures
 from toolhop_agents.review.figures import parts as review_parts
 from toolhop_env.statistics.effective import effective
+from toolhop_tools.construct.funnel import Taken, lost
 from toolhop_tools.construct.funnel import funnel as stages
+from toolhop_tools.construct.stages import Stage
 
 SHOWN = ("model", "temperature", "max_tokens", "repairs", "seed", "examples", "sandbox",
          "official_safe", "per_template", "second", "readers", "votes", "wording",
@@ -32,8 +34,7 @@ AGREES = "agrees"
 def provenance(material: Material) -> Section:
     """Who was asked what, and what it took."""
     books, folder = [*material.books.values()], material.folder
-    costs = [book["cost_usd"] for book in books if book["cost_usd"] is not None]
-    tokens = sum(book["input_tokens"] + book["output_tokens"] for book in books)
+    took = Taken.of(books)
     digest = hashlib.sha256((folder / folders.SEEDS).read_bytes()).hexdigest()
     by = Counter(str(one.extra.get("question_by", NOT_KNOWN)) for one in material.items)
     own = [(name, str(material.settings[name])) for name in SHOWN
@@ -46,10 +47,10 @@ def provenance(material: Material) -> Section:
             (f"SHA-256 of {folders.SEEDS}", digest),
             ("world", _values(books, "world")),
             ("question by", ", ".join(f"{name} {count:,}" for name, count in by.items())),
-            ("replies", f"{sum(book['replies'] for book in books):,}"),
-            ("tokens", f"{tokens:,}"),
+            ("replies", f"{took.replies:,}"),
+            ("tokens", f"{took.tokens:,}"),
             ("cost, whoever paid",
-             f"${sum(costs):,.4f}" if len(costs) == len(books) else NOT_KNOWN),
+             NOT_KNOWN if took.cost_usd is None else f"${took.cost_usd:,.4f}"),
             ("version of the stages' checks", _values(books, "checks")),
             ("digest of the prompts", str(material.settings.get("prompts_digest") or NOT_KNOWN)),
         ),
@@ -64,26 +65,13 @@ def funnel(material: Material) -> Section:
          f"{row.replies:,}")
         for row in stages(material.books.values())
     )  # fmt: skip
-    lost = Counter(_place(book) for book in material.books.values() if not book["accepted"])
-    accepted = len(material.books) - lost.total()
-    why = tuple((place, f"{count:,}") for place, count in lost.most_common())
+    accepted = sum(book["accepted"] for book in material.books.values())
+    why = tuple((place, f"{count:,}") for place, count in lost(material.books.values()))
     return Section("Funnel", (
         f"Accepted: {share(accepted, len(material.books))}. Intervals are Wilson's.",
         Table(("stage", "passed at the first reply", "passed", "replies"), rows),
         *((Table(("rejected at", "items"), why),) if why else ()),
     ))  # fmt: skip
-
-
-def refined(material: Material) -> Iterator[Section]:
-    """Tool documents before and after refining, where the ledger has both.
-
-    Raises:
-        LedgerError: the ledger cannot be read.
-    """
-    ledger = StepLedger(material.folder, more=False)
-    accepted = {item.id for item in material.items}
-    if section := refinement(accepted, ledger.rows("reply")):
-        yield section
 
 
 def criteria(material: Material) -> Section:
@@ -162,6 +150,55 @@ def _values(books: Sequence[Mapping[str, Any]], name: str) -> str:
     return ", ".join(sorted({str(book.get(name, "")) for book in books} - {""})) or NOT_KNOWN
 
 
-def _place(book: Mapping[str, Any]) -> str:
-    stage, hop = book["place"]
-    return f"{stage} of hop {hop}" if hop else str(stage)
+# -- how refining changed tool documents: ToolHop's figures 4 and 5, and tables 2 and 3 ------------
+
+
+def refined(material: Material) -> Iterator[Section]:
+    """Tool documents of accepted items as first written and as refined; nothing where no tool was
+    refined, as in nested tasks. The last reply of a stage counts.
+
+    Raises:
+        LedgerError: the ledger cannot be read.
+    """
+    accepted = {item.id for item in material.items}
+    last: dict[str, dict[tuple[str, int], Any]] = {Stage.TOOL: {}, Stage.REFINE: {}}
+    for row in StepLedger(material.folder, more=False).rows("reply"):
+        document = _document(row["text"]) if row.get("stage") in last else None
+        if document and row["item"] in accepted:
+            last[row["stage"]][row["item"], row["hop"]] = document
+    both = sorted({*last[Stage.TOOL]} & {*last[Stage.REFINE]})
+    if not both:
+        return
+    before, after = (_figures([of[key] for key in both]) for of in last.values())
+    names = dict.fromkeys([*before, *after])
+    rows = tuple((name, before.get(name, "0"), after.get(name, "0")) for name in names)
+    text = "Tool documents of accepted items, as first written and as refined."
+    yield Section("Refinement", (text, Table(("what", "before", "after"), rows)))
+
+
+def _document(text: str) -> dict[str, Any] | None:
+    """The tool's document in a reply; None where it has none."""
+    try:
+        tool = json.loads(text[text.index("{") : text.rindex("}") + 1])["tool"]
+        return {"description": str(tool["description"]), "parameters": dict(tool["parameters"])}
+    except (ValueError, LookupError, TypeError):
+        return None
+
+
+def _figures(documents: Sequence[Mapping[str, Any]]) -> dict[str, str]:
+    whole = [one["parameters"].get("properties") or {} for one in documents]
+    required = [
+        {name: of[name] for name in one["parameters"].get("required", ()) if name in of}
+        for one, of in zip(documents, whole, strict=True)
+    ]
+    rows = {
+        "tools": f"{len(documents):,}",
+        "characters of the description, mean": mean(len(one["description"]) for one in documents),
+    }
+    for what, sets in (("parameters", whole), ("required parameters", required)):
+        sizes = Counter(map(len, sets))
+        kinds = Counter(str(kind.get("type", "any")) for of in sets for kind in of.values())
+        rows[f"{what} a tool, mean"] = mean(map(len, sets))
+        rows |= {f"tools with {n} {what}": f"{sizes[n]:,}" for n in sorted(sizes)}
+        rows |= {f"{what} of type {kind}": f"{count:,}" for kind, count in kinds.most_common()}
+    return rows

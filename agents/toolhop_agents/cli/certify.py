@@ -110,7 +110,7 @@ def certify(
     cut = _make(items, path, basis, flags)
     if readers is not None and not cut and path.exists():
         certificates = {one.item: one for one in _held(path, items, basis)}
-        isolation = Isolation(flags["sandbox"], readers.at_a_time)
+        isolation = Isolation(flags["sandbox"], readers.readers[0].at_a_time)
         cut = read_blind(items, certificates, path, readers, isolation, basis)
     tally = _tally(path, items, basis, seen.errors)
     if as_json:

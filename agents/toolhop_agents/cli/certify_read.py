@@ -11,15 +11,15 @@ import anyio
 import click
 from rich.console import Console
 
-from toolhop_agents.blind.certified import (
-    Reader,
+from toolhop_agents.cli.options import check_url
+from toolhop_agents.cli.progress import Steps
+from toolhop_agents.construct.certified import (
     ReaderSettings,
     opened,
     read_all,
     unread,
 )
-from toolhop_agents.cli.options import check_url
-from toolhop_agents.cli.progress import Steps
+from toolhop_agents.construct.settings import Settings
 from toolhop_agents.models.prices import parse as parse_price
 from toolhop_agents.runs.settings import max_tokens_of, temperature_of
 from toolhop_agents.runs.signals import until_signal
@@ -151,11 +151,17 @@ def settings_of(ctx: click.Context, flags: Mapping[str, Any]) -> ReaderSettings 
             parse_price(price)
         except ValueError as error:
             raise click.UsageError(f"--reader-price: {error}") from None
-    readers = tuple(map(Reader, names, urls, prices))
-    return ReaderSettings(
-        readers, votes, flags["reader_temperature"], flags["reader_max_tokens"], flags["seed"],
-        flags["reader_timeout_s"], flags["max_retries"], flags["max_samples"],
-    )  # fmt: skip
+    # Settings of making items have narrower bounds than these flags.
+    shared = Settings(model="").model_copy(update={
+        "temperature": flags["reader_temperature"], "max_tokens": flags["reader_max_tokens"],
+        "timeout_s": flags["reader_timeout_s"], "max_retries": flags["max_retries"],
+        "at_a_time": flags["max_samples"],
+    })  # fmt: skip
+    readers = tuple(
+        shared.model_copy(update={"model": name, "base_url": url, "price": price})
+        for name, url, price in zip(names, urls, prices, strict=True)
+    )
+    return ReaderSettings(readers, votes, flags["seed"])
 
 
 def each_of(flag: str, given: Sequence[str], names: Sequence[str]) -> list[str | None]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-import re
 import sys
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import partial
@@ -19,6 +18,7 @@ from rich.console import Console
 from toolhop_agents.cli import EXIT_EPISODES, INTERRUPTED
 from toolhop_agents.cli import construct_nested as nested
 from toolhop_agents.cli.certify_read import reader_settings
+from toolhop_agents.cli.construct_nested import flag_of
 from toolhop_agents.cli.construct_review import FLAGS, SHARED, review
 from toolhop_agents.cli.construct_view import print_estimate, print_funnel, print_item, print_plan
 from toolhop_agents.cli.options import (
@@ -26,16 +26,16 @@ from toolhop_agents.cli.options import (
     check_url,
     cluster_of,
     cluster_options,
-    flag_name,
     options_of,
 )
 from toolhop_agents.cli.progress import Steps
 from toolhop_agents.construct import folder as folders
+from toolhop_agents.construct.ask import opened
 from toolhop_agents.construct.nested.session import DATA as NESTED_DATA
 from toolhop_agents.construct.nested.session import KIND as NESTED
 from toolhop_agents.construct.nested.session import NestSettings, construct_nested
 from toolhop_agents.construct.nested.session import read_seeds as read_nest_seeds
-from toolhop_agents.construct.session import Ended, opened
+from toolhop_agents.construct.session import Ended
 from toolhop_agents.construct.session import construct as make
 from toolhop_agents.construct.settings import OFF, Settings, check_prices
 from toolhop_agents.models.cache import ResponseCache
@@ -196,10 +196,6 @@ def construct(ctx: click.Context, /, **flags: Any) -> None:  # noqa: ANN401 -- c
 
 
 # fmt: on
-def _flag(name: str) -> str:
-    return {"seeds": "SEEDS", "as_json": "--json"}.get(name) or flag_name(name)
-
-
 def _check(flags: dict[str, Any], given: Sequence[str]) -> None:
     """See that flags go together, and that their values can be kept.
 
@@ -210,7 +206,7 @@ def _check(flags: dict[str, Any], given: Sequence[str]) -> None:
         _check_value(name, flags[name])
         for flag, (metavar, others) in NEEDS.items():
             if name in others and flags[flag] in (None, "", OFF):
-                raise click.UsageError(f"{_flag(name)} goes with {_flag(flag)} {metavar}")
+                raise click.UsageError(f"{flag_of(name)} goes with {flag_of(flag)} {metavar}")
     if flags["dry_run"] and flags["estimate"]:
         raise click.UsageError(
             "--dry-run asks nothing and --estimate makes items: give one of them"
@@ -218,7 +214,7 @@ def _check(flags: dict[str, Any], given: Sequence[str]) -> None:
     for flag, others in ALONE.items():
         odd = [name for name in given if name not in {flag, "as_json", *others}]
         if flags[flag] and odd:
-            raise click.UsageError(f"{_flag(odd[0])} does not go with {_flag(flag)}")
+            raise click.UsageError(f"{flag_of(odd[0])} does not go with {flag_of(flag)}")
 
 
 def _check_value(name: str, value: Any) -> None:  # noqa: ANN401 -- of many types
@@ -228,17 +224,17 @@ def _check_value(name: str, value: Any) -> None:  # noqa: ANN401 -- of many type
         UsageError: it cannot.
     """
     if isinstance(value, float) and not math.isfinite(value):
-        raise click.UsageError(f"{_flag(name)} is {value}; give a number")
+        raise click.UsageError(f"{flag_of(name)} is {value}; give a number")
     if (use := BLANK.get(name)) and not value.strip():
-        raise click.UsageError(f"{_flag(name)} is blank; give {use}")
+        raise click.UsageError(f"{flag_of(name)} is blank; give {use}")
     texts = value if isinstance(value, tuple) else (value,)
     for price in texts if name.endswith("price") else ():
         try:
             parse_price(price)
         except ValueError as error:
-            raise click.UsageError(f"{_flag(name)}: {error}") from None
+            raise click.UsageError(f"{flag_of(name)}: {error}") from None
     for url in texts if name.endswith("base_url") else ():
-        check_url(_flag(name), url)
+        check_url(flag_of(name), url)
 
 
 def _begin(flags: dict[str, Any], given: Sequence[str]) -> tuple[list[Seed], Settings]:
@@ -253,7 +249,8 @@ def _begin(flags: dict[str, Any], given: Sequence[str]) -> tuple[list[Seed], Set
         raise click.UsageError("--model is missing: who is to be asked")
     if not (flags["out"] or flags["dry_run"]):
         raise click.UsageError("--out is missing: the folder to make items in")
-    hops, world = _hops(flags["hops"]), World(flags["world"])
+    wanted = nested.span_of(flags, "hops", LEAST_HOPS, MOST_HOPS)
+    hops, world = (wanted[0], wanted[-1]), World(flags["world"])
     domain = (flags["domain"] or "").strip()
     if flags["seeds"] is not None:
         if flags["domain"] or flags["items"]:
@@ -283,16 +280,6 @@ async def _open(settings: Settings) -> None:
             pass
 
 
-def _hops(text: str) -> tuple[int, int]:
-    match = re.fullmatch(r"(\d)(?:-(\d))?", text.strip())
-    least, most = (int(match[1]), int(match[2] or match[1])) if match else (0, 0)
-    if not LEAST_HOPS <= least <= most <= MOST_HOPS:
-        raise click.UsageError(
-            f"--hops is {text!r}; give a range such as 3-5, within {LEAST_HOPS} to {MOST_HOPS}"
-        )
-    return least, most
-
-
 def _resumed(folder: Path, flags: dict[str, Any], given: Sequence[str]) -> tuple[Kind, Settings]:
     """A folder's settings, with the limits that are given.
 
@@ -303,7 +290,7 @@ def _resumed(folder: Path, flags: dict[str, Any], given: Sequence[str]) -> tuple
     free = {*LIMITS, "resume", "estimate", "as_json"}
     if fixed := [name for name in given if name not in free]:
         raise click.UsageError(
-            f"{_flag(fixed[0])} is fixed in a folder that was begun; leave it out"
+            f"{flag_of(fixed[0])} is fixed in a folder that was begun; leave it out"
         )
     kept = folders.own_settings(folder)
     changed = {name: flags[name] for name in given if name in LIMITS}

@@ -15,6 +15,7 @@ import click
 from rich.console import Console
 
 from toolhop_agents.cli.certify_read import reader_settings
+from toolhop_agents.cli.options import flag_name
 from toolhop_agents.cli.progress import Steps
 from toolhop_agents.construct.nested.begin import Recipe, Source, from_items, from_pool
 from toolhop_agents.construct.nested.session import KIND, NestSettings
@@ -96,11 +97,13 @@ def refuse_own(flags: Mapping[str, Any], given: Sequence[str]) -> None:
         UsageError: one is.
     """
     if wrong := [name for name in given if name in OWN]:
-        raise click.UsageError(f"{_flag(wrong[0])} is for --kind {KIND}; give that too")
+        raise click.UsageError(f"{flag_of(wrong[0])} is for --kind {KIND}; give that too")
 
 
-def _flag(name: str) -> str:
-    return {"seeds": "SEEDS", "from_items": "--from"}.get(name, "--" + name.replace("_", "-"))
+def flag_of(name: str) -> str:
+    """What a person types for an option."""
+    named = {"seeds": "SEEDS", "from_items": "--from", "as_json": "--json"}
+    return named.get(name) or flag_name(name)
 
 
 def begin(flags: Mapping[str, Any], given: Sequence[str]) -> tuple[list[NestSeed], NestSettings]:
@@ -112,17 +115,17 @@ def begin(flags: Mapping[str, Any], given: Sequence[str]) -> tuple[list[NestSeed
         DataError, CertificateError, BadChoice, SandboxUnavailable: what they name cannot be used.
     """
     if wrong := [name for name in given if name in UNUSED]:
-        raise click.UsageError(f"{_flag(wrong[0])} is for --kind toolhop; leave it out")
+        raise click.UsageError(f"{flag_of(wrong[0])} is for --kind toolhop; leave it out")
     if not (flags["out"] or flags["dry_run"]):
         raise click.UsageError("--out is missing: the folder to make tasks in")
     ways = [way for way, name in WAYS.items() if flags[name]]
     if len(ways) != 1:
-        named = " and ".join(_flag(WAYS[way]) for way in ways) or "none"
+        named = " and ".join(flag_of(WAYS[way]) for way in ways) or "none"
         raise click.UsageError(f"give one of --domain, --from and --pool; given: {named}")
     [way] = ways
     if foreign := [name for name in given if name in FOREIGN[way]]:
-        others = " and ".join(_flag(WAYS[one]) for one in Way if foreign[0] not in FOREIGN[one])
-        raise click.UsageError(f"{_flag(foreign[0])} is for {others}; leave it out")
+        others = " and ".join(flag_of(WAYS[one]) for one in Way if foreign[0] not in FOREIGN[one])
+        raise click.UsageError(f"{flag_of(foreign[0])} is for {others}; leave it out")
     if way is not Way.ITEM and not flags["items"]:
         raise click.UsageError("--items is missing: how many tasks to try")
     if not flags["model"] and (way is Way.CODE or flags["edges"] == "model"):
@@ -143,19 +146,20 @@ def begin(flags: Mapping[str, Any], given: Sequence[str]) -> tuple[list[NestSeed
     return _seeds(way, flags), settings
 
 
-def _range(flags: Mapping[str, Any], name: str, low: int, high: int) -> range:
-    found = re.fullmatch(r"(\d)(?:-(\d))?", flags[name].strip())
-    least, most = (int(found[1]), int(found[2] or found[1])) if found else (0, 0)
+def span_of(flags: Mapping[str, Any], name: str, low: int, high: int) -> range:
+    """The numbers that a flag such as ``--hops 3-5`` names; `UsageError` where it names none."""
+    match = re.fullmatch(r"(\d)(?:-(\d))?", flags[name].strip())
+    least, most = (int(match[1]), int(match[2] or match[1])) if match else (0, 0)
     if not low <= least <= most <= high:
+        example = "3-5" if name == "hops" else f"{low}-{high}"
         raise click.UsageError(
-            f"--{name} is {flags[name]!r}; give a range such as {low}-{high}, within {low} to "
-            f"{high}"
+            f"--{name} is {flags[name]!r}; give a range such as {example}, within {low} to {high}"
         )
     return range(least, most + 1)
 
 
 def _seeds(way: Way, flags: Mapping[str, Any]) -> list[NestSeed]:
-    depths, widths = _range(flags, "depth", 2, DEEPEST), _range(flags, "width", 1, WIDEST)
+    depths, widths = span_of(flags, "depth", 2, DEEPEST), span_of(flags, "width", 1, WIDEST)
     if way is Way.CODE:
         return written(flags["domain"], flags["items"], depths, widths)
     structure = Structure(flags["structure"])

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -21,7 +20,7 @@ from toolhop_agents.terminal import visible
 from toolhop_env.statistics import totals
 from toolhop_env.statistics.agreement import wilson
 from toolhop_sandbox.outcome import JSON
-from toolhop_tools.construct.funnel import Row, counts, funnel
+from toolhop_tools.construct.funnel import Row, Taken, counts, funnel, lost
 from toolhop_tools.construct.seeds import Seed
 from toolhop_tools.construct.stages import OF_A_HOP, Place
 from toolhop_tools.errors import BadChoice
@@ -90,24 +89,21 @@ def print_funnel(console: Console, folder: Path, *, as_json: bool) -> None:
         "What passes, 95 % intervals (Wilson)",
         "stage", "begun", "passed at first, %", "passed, %", "replies",
     )  # fmt: skip
-    replies = sum(book["replies"] for book in books)
+    took = Taken.of(books)
     for name, begun, first, passed, asked in (
         *((row.stage.value, row.begun, row.first, row.passed, row.replies) for row in rows),
-        ("whole items", len(books), whole["accepted_at_first"], whole["accepted"], replies),
+        ("whole items", len(books), whole["accepted_at_first"], whole["accepted"], took.replies),
     ):
         if begun:
             shares = (_share(first, begun), _share(passed, begun))
             table.add_row(name, f"{begun:,}", *shares, f"{asked:,}")
     console.print(table)
-    why = Counter(_place(book) for book in books if not book["accepted"])
-    for place, count in why.most_common():
+    for place, count in lost(books):
         console.print(f"rejected at {place}: {count}")
     if refused:
         console.print(f"refused by the readers alone: {refused} ({folders.REFUSED})")
-    costs = [book["cost_usd"] for book in books]
-    tokens = sum(book["input_tokens"] + book["output_tokens"] for book in books)
-    cost = "cost unknown" if None in costs else f"${sum(costs):.4f}"
-    console.print(f"{tokens:,} tokens, {cost}, {whole['accepted']} accepted items")
+    cost = "cost unknown" if took.cost_usd is None else f"${took.cost_usd:.4f}"
+    console.print(f"{took.tokens:,} tokens, {cost}, {whole['accepted']} accepted items")
     return None
 
 
@@ -118,10 +114,6 @@ def _plain(row: Row) -> dict[str, JSON]:
         "passed": row.passed, "replies": row.replies,
         "first_interval": [*first], "passed_interval": [*passed],
     }  # fmt: skip
-
-
-def _place(book: dict[str, Any]) -> str:
-    return str(Place(*book["place"]))
 
 
 def _share(part: int, whole: int) -> str:
@@ -141,7 +133,8 @@ def print_item(folder: Path, item: str, *, as_json: bool) -> None:
     replies.sort(key=lambda row: row["number"])
     if as_json:
         return _print_json({"book": book, "replies": replies, "verdicts": verdicts})
-    lines = [f"{item}: {'accepted' if book['accepted'] else _why(book)}"]
+    lines = [f"{item}: accepted" if book["accepted"] else
+             f"{item}: rejected at {Place(*book['place'])}: {book['why']}"]  # fmt: skip
     for row in replies:
         lines.append(f"\n-- reply {row['number']}: {Place(row['stage'], row['hop'])}")
         lines.append(_readable(row["text"]))
@@ -156,10 +149,6 @@ def print_item(folder: Path, item: str, *, as_json: bool) -> None:
         holds = "holds" if judged["holds"] else "FAILS"
         lines.append(f"{judged['criterion']:<18} {holds}  {figure}")
     return click.echo("\n".join(map(visible, lines)))
-
-
-def _why(book: dict[str, Any]) -> str:
-    return f"rejected at {_place(book)}: {book['why']}"
 
 
 def _readable(text: str) -> str:

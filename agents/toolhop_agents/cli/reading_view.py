@@ -15,6 +15,7 @@ from toolhop_env.statistics.effective import effective
 from toolhop_sandbox.outcome import JSON
 from toolhop_tools.blind.file import ItemReading
 from toolhop_tools.blind.votes import Ballot, ReadStatus, Vote
+from toolhop_tools.construct.text import called
 from toolhop_tools.model import Item
 
 LISTED = 20
@@ -130,7 +131,6 @@ def _beside(item: Item, agreeing: Ballot | None, other: Ballot) -> Table:
 def _step(step: Mapping[str, JSON]) -> str:
     given = step["arguments"]
     assert isinstance(given, dict)  # noqa: S101 -- as `StepRun.to_json` wrote it
-    arguments = ", ".join(f"{k}={json.dumps(v, ensure_ascii=False)}" for k, v in given.items())
     value = step.get("value")
     gives = f"no value: {step.get('result', '')}" if value is None else str(value)
-    return f"{step['tool']}({arguments}) → {gives}"[:500]
+    return f"{called(str(step['tool']), given)} → {gives}"[:500]

@@ -3,18 +3,24 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from toolhop_agents.construct.ledger import StepLedger, key_of
+from toolhop_agents.construct.settings import Settings
+from toolhop_agents.models import prices
 from toolhop_agents.models.base import Model
-from toolhop_agents.models.cache import SECRET, ResponseCache
+from toolhop_agents.models.cache import ResponseCache
+from toolhop_agents.models.clients import open_model
 from toolhop_agents.models.exchange import priced
 from toolhop_agents.models.prices import Price
+from toolhop_agents.models.rate import Connections
+from toolhop_agents.models.reach import reach
 from toolhop_agents.models.wire import messages_to_wire, sendable
 from toolhop_agents.runs.ledger import Ledger as Spending
-from toolhop_agents.runs.ledger import RunLimitReached
+from toolhop_agents.runs.ledger import RunLimitReached, RunLimits
 from toolhop_env.messages import Message, Origin, Reply, Usage
 from toolhop_env.spending import Spent, spent_on
 from toolhop_sandbox.outcome import JSON
@@ -24,16 +30,33 @@ from toolhop_tools.construct.stages import Place
 log = logging.getLogger(__name__)
 
 
+@asynccontextmanager
+async def opened(
+    settings: Settings, *, json_object: bool = True, flag: str = "--base-url"
+) -> AsyncIterator[Model]:
+    """The model that is asked, for JSON alone where its server takes that.
+
+    Args:
+        settings: of this model.
+        json_object: whether it is to reply JSON.
+        flag: gives its address; named where no server answers.
+
+    Raises:
+        NoSuchModel, NoKey, ModelFault, UnknownPrice: it cannot be asked as given.
+    """
+    if settings.base_url:
+        await reach(settings.model, settings.base_url, flag)
+    async with open_model(
+        settings.model, base_url=settings.base_url, temperature=settings.temperature,
+        max_tokens=settings.max_tokens, timeout_s=settings.timeout_s,
+        max_retries=settings.max_retries, connections=Connections(settings.at_a_time),
+        price=prices.parse(settings.price) if settings.price else None, json_object=json_object,
+    ) as client:  # fmt: skip
+        yield client
+
+
 class ItemLimitReached(Exception):
     """An item may cost no more; it is rejected."""
-
-
-@dataclass(frozen=True, slots=True)
-class ItemLimits:
-    """What one item may take; None is no limit."""
-
-    tokens: int | None = None
-    cost_usd: float | None = None
 
 
 @dataclass
@@ -42,10 +65,11 @@ class Asker:
 
     model: Model
     settings: dict[str, JSON]
-    """What the model was asked with: part of each key."""
+    """What the model was asked with, no secret among it: part of each key."""
     ledger: StepLedger
     spending: Spending
-    item_limits: ItemLimits = field(default_factory=ItemLimits)
+    item_limits: RunLimits = field(default_factory=RunLimits)
+    """What one item may take, in tokens and USD."""
     cache: ResponseCache | None = None
     """Replies of other folders too, under the ledger's keys."""
     price: Price | None = None
@@ -68,10 +92,9 @@ class Asker:
             ModelFault: the model could not be asked.
             LedgerError: the reply cannot be kept.
         """
-        settings = {name: own for name, own in self.settings.items() if not SECRET.fullmatch(name)}
         asked: list[JSON] = [*messages_to_wire(messages)]
         at: list[JSON] = [place.stage.value, place.hop]
-        key = key_of(seed.digest, at, prompt, self.model.name, settings, number, asked)
+        key = key_of(seed.digest, at, prompt, self.model.name, self.settings, number, asked)
         row = self.ledger.get("reply", key)
         if row is None:
             self._check(seed)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import cast
+from typing import Any, cast
 
 from toolhop_agents.construct.context import Context
-from toolhop_agents.construct.talk import Passed
+from toolhop_agents.construct.talk import Passed, by
 from toolhop_sandbox.outcome import JSON
 from toolhop_tools.construct.code import code_findings, program
-from toolhop_tools.construct.replies import Code, Pairs, Records, ReplyModel
+from toolhop_tools.construct.replies import Code, Pairs, Records
 from toolhop_tools.construct.second import (
     Difference,
     Fault,
@@ -19,7 +19,7 @@ from toolhop_tools.construct.second import (
     differences,
     invented,
 )
-from toolhop_tools.construct.stages import Findings, Place, Problem, Stage, judged
+from toolhop_tools.construct.stages import Findings, Place, Stage, judged
 from toolhop_tools.construct.text import as_json
 from toolhop_tools.model import ToolSchema
 
@@ -65,16 +65,13 @@ class Compared:
                 sources = [program(self.schema, code, facts) for code in (own, second)]
                 results = [await verifier.results(source, calls) for source in sources]
                 unlike = differences(calls, results[0], results[1], table)
-                rows += [[row.call, row.first, row.second, table] for row in unlike[:20]]
+                rows += [[*row] for row in unlike[:20]]
             return Findings(figures={"unlike": rows})
 
         parts: list[JSON] = [self.schema.to_openai(), self.facts.model_dump(mode="json")]
         findings = await self.context.remembered("second", [*parts, own, second], run)
-        rows = cast("list[list[JSON]]", findings.figures.get("unlike", []))
-        return [
-            Difference(cast("dict[str, JSON]", row[0]), row[1], row[2], cast("int", row[3]))
-            for row in rows
-        ]
+        rows = cast("list[list[Any]]", findings.figures.get("unlike", []))
+        return [Difference(*row) for row in rows]
 
     async def _third(self) -> str | None:
         """A third function; None if the reply is not one."""
@@ -82,9 +79,7 @@ class Compared:
         place = Place(Stage.SECOND, self.hop)
         talk = self.context.talk(place, Stage.SECOND.value, self.values, Code, repairs=1)
 
-        async def judge(reply: ReplyModel, before: Sequence[Problem]) -> Findings:
-            return code_findings(cast("Code", reply).code, self.schema, self.facts, None)
-
+        judge = by(lambda reply: code_findings(reply.code, self.schema, self.facts, None))
         outcome = await talk.settle(self.context.asking(asker), judge)
         return cast("Code", outcome.reply).code if isinstance(outcome, Passed) else None
 

@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from toolhop_agents.blind.readers import Readers
 from toolhop_agents.construct.ask import Asker
 from toolhop_agents.construct.ledger import key_of
-from toolhop_agents.construct.oracle import ClosedBook
 from toolhop_agents.construct.talk import Ask, Talk
 from toolhop_env.messages import Message
 from toolhop_sandbox.outcome import JSON
 from toolhop_tools.construct.prompts import Prompts, inputs
 from toolhop_tools.construct.replies import ReplyModel
 from toolhop_tools.construct.seeds import Seed
-from toolhop_tools.construct.stages import VERSION, Findings, Place, Stage
+from toolhop_tools.construct.stages import FINDINGS, VERSION, Findings, Place, Stage
 from toolhop_tools.construct.verify import Verifier
 
 
@@ -34,7 +33,9 @@ class Models:
     """Of the readers, on an item."""
     wording: int = 0
     """Changes of its chain by which an item's wording is tested."""
-    closed_book: ClosedBook | None = None
+    closed_book: Asker | None = None
+    """Is asked each question without tools."""
+    closed_book_samples: int = 1
 
 
 @dataclass
@@ -49,8 +50,6 @@ class Context:
     basis: Mapping[str, JSON]
     """How thoroughly is verified: part of each verdict's key."""
     asked: int = 0
-    memory: dict[str, Findings] = field(default_factory=dict)
-    """Verdicts that items have in common."""
 
     def asking(self, asker: Asker) -> Ask:
         """A model's voice, for the conversations of this item."""
@@ -96,16 +95,10 @@ class Context:
         self, what: str, parts: JSON, run: Callable[[], Awaitable[Findings]]
     ) -> Findings:
         """A verdict, out of the ledger where it is there: what was found once is found again."""
-        key = key_of(what, VERSION, dict(self.basis), parts)
-        if key in self.memory:
-            return self.memory[key]
-        ledger = self.models.author.ledger
-        row = ledger.get("verdict", key)
-        if row is not None:
-            findings = Findings.from_json(row["findings"])
-        else:
-            findings = await run()
-            facts: dict[str, JSON] = {"item": self.seed.id, "what": what}
-            ledger.add("verdict", key, {**facts, "findings": findings.to_json()})
-        self.memory[key] = findings
+        key, ledger = key_of(what, VERSION, dict(self.basis), parts), self.models.author.ledger
+        if (row := ledger.get("verdict", key)) is not None:
+            return FINDINGS.validate_python(row["findings"])
+        findings = await run()
+        facts: dict[str, JSON] = {"item": self.seed.id, "what": what}
+        ledger.add("verdict", key, {**facts, "findings": findings.to_json()})
         return findings

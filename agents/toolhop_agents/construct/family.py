@@ -16,7 +16,7 @@ from enum import StrEnum
 
 from toolhop_agents.construct.folder import CERTIFICATES, ITEMS
 from toolhop_agents.construct.ledger import StepLedger
-from toolhop_agents.construct.oracle import played
+from toolhop_agents.construct.proof import played
 from toolhop_agents.construct.reviews import Material
 from toolhop_sandbox.base import Limits, Policy, Sandbox
 from toolhop_sandbox.choose import Kind, open_sandbox
@@ -24,10 +24,11 @@ from toolhop_tools.certify.file import CertificateError
 from toolhop_tools.certify.model import Basis, Certificate, HopVerdict
 from toolhop_tools.certify.prove import certify
 from toolhop_tools.construct.accept import attempts, lucky, solved
-from toolhop_tools.construct.calls import answer_of
-from toolhop_tools.construct.question import question_findings
+from toolhop_tools.construct.calls import walked
+from toolhop_tools.construct.plan import question_findings
+from toolhop_tools.construct.replies import WrittenHop
 from toolhop_tools.construct.reviews import Ruling, fate
-from toolhop_tools.construct.siblings import Change, PlannedHop, changes, sibling
+from toolhop_tools.construct.siblings import changes, sibling
 from toolhop_tools.construct.text import same
 from toolhop_tools.construct.verify import prove
 from toolhop_tools.model import GoldCall, Item
@@ -109,7 +110,7 @@ async def siblings(
         SandboxFault, SandboxUnavailable: as `Session.call`.
     """
     plans = {
-        row["item"]: [PlannedHop.from_json(hop) for hop in row["plan"]]
+        row["item"]: [WrittenHop.model_validate(hop) for hop in row["plan"]]
         for row in StepLedger(material.folder, more=False).rows("item")
         if row.get("plan")
     }
@@ -145,13 +146,14 @@ def certified(material: Material, items: Sequence[Item]) -> dict[str, Certificat
 
 
 async def _sibling(
-    item: Item, plan: Sequence[PlannedHop] | None, basis: Basis, sandbox: Sandbox, seed: int
+    item: Item, plan: Sequence[WrittenHop] | None, basis: Basis, sandbox: Sandbox, seed: int
 ) -> tuple[Item, Certificate] | NoSibling:
     if not plan:
         return NoSibling.NO_PLAN
     tried = changes(item, seed)
     for change in tried:
-        answers = await _walked(item, plan, change, sandbox)
+        async with sandbox.session() as session:
+            answers = await walked(zip(change.tools(item), plan, strict=True), session.call)
         if not answers or same(answers[-1], item.answer):
             continue
         made = sibling(item, plan, change, answers)
@@ -161,24 +163,8 @@ async def _sibling(
     return NoSibling.NONE_HOLDS if tried else NoSibling.NO_TABLE
 
 
-async def _walked(
-    item: Item, plan: Sequence[PlannedHop], change: Change, sandbox: Sandbox
-) -> list[str]:
-    """What the gold calls give with the changed table; empty if the chain breaks off."""
-    answers: list[str] = []
-    async with sandbox.session() as session:
-        for at, (hop, own) in enumerate(zip(item.hops, plan, strict=True)):
-            tool = change.tool if at == change.at else hop.tool
-            outcome = await session.call(tool.program, own.call(tool, answers))
-            answer = answer_of(outcome, own.answer_path)
-            if answer is None:
-                return []
-            answers.append(answer)
-    return answers
-
-
 async def _holds(
-    item: Item, plan: Sequence[PlannedHop], proof: Certificate, sandbox: Sandbox
+    item: Item, plan: Sequence[WrittenHop], proof: Certificate, sandbox: Sandbox
 ) -> bool:
     """Whether the criteria hold that depend on what is in a table."""
     written = [

@@ -22,10 +22,12 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from pydantic import TypeAdapter
+
 from toolhop_agents.construct.ledger import StepLedger
 from toolhop_sandbox.outcome import JSON
 from toolhop_tools.atomic import atomic
-from toolhop_tools.construct.seeds import Seed, World
+from toolhop_tools.construct.seeds import Seed
 from toolhop_tools.errors import ToolsError
 
 SETTINGS, SEEDS = "settings.json", "seeds.jsonl"
@@ -109,15 +111,9 @@ def read_seeds(folder: Path) -> list[Seed]:
         FolderError: they cannot be read.
     """
     try:
-        return [_seed(row) for row in _rows(folder / SEEDS)]
-    except (OSError, ValueError, TypeError, KeyError):
+        return TypeAdapter(list[Seed]).validate_python(_rows(folder / SEEDS))
+    except (OSError, ValueError):
         raise FolderError(f"{folder}/{SEEDS} cannot be read; make the items anew") from None
-
-
-def _seed(row: dict[str, Any]) -> Seed:
-    tasks = tuple((question, answer) for question, answer in row.pop("sub_task"))
-    facts, world = tuple(row.pop("facts")), World(row.pop("world"))
-    return Seed(**row, sub_task=tasks, facts=facts, world=world)
 
 
 def read_books(folder: Path) -> list[dict[str, Any]]:

@@ -1,60 +1,114 @@
-"""Makes one item out of a seed: its stages, and the proof that it can be accepted."""
+"""Makes one item out of a seed: its stages, and the proof that it can be accepted.
+
+The stages are walked from the beginning after every repair. A stage whose inputs are as they were
+is judged again and not asked again, so that a repair costs replies only where something changed.
+"""
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any, TypeAlias, cast
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 from toolhop_agents.construct.ask import ItemLimitReached
 from toolhop_agents.construct.context import Context
-from toolhop_agents.construct.proof import Proof
-from toolhop_agents.construct.read import Reading, read_item
+from toolhop_agents.construct.proof import Proof, closed_book
+from toolhop_agents.construct.read import read_item, try_wording
 from toolhop_agents.construct.table import ItemTable
-from toolhop_agents.construct.walk import Rejection, Walk
-from toolhop_agents.construct.wording import try_wording
+from toolhop_agents.construct.talk import Elsewhere, Failed, Passed, Talk
 from toolhop_sandbox.base import Sandbox
 from toolhop_sandbox.errors import SandboxFault
 from toolhop_sandbox.outcome import JSON
 from toolhop_tools.answers import plain_number
 from toolhop_tools.blind.votes import ReadStatus
-from toolhop_tools.certify.model import Certificate, from_json
-from toolhop_tools.certify.model import to_json as certificate_json
-from toolhop_tools.construct.accept import Criterion, Judged, hazards
-from toolhop_tools.construct.seeds import Seed
-from toolhop_tools.construct.stages import Findings, Place, Stage, judged
+from toolhop_tools.construct.accept import Criterion, hazards
+from toolhop_tools.construct.stages import Findings, Place, Problem, Stage, judged
 from toolhop_tools.construct.text import same
 from toolhop_tools.dates import whole_date
-from toolhop_tools.model import Item
+from toolhop_tools.model import DataSet, Item
+from toolhop_tools.readers.toolhop import to_rows
+
+MOST_WALKS = 60
+"""Walks of one item: a pair of stages could send each other back for long."""
+
+
+@dataclass
+class Walk:
+    """The conversations of one item."""
+
+    table: ItemTable
+    begun: list[Talk] = field(default_factory=list)
+    """In order, with those whose inputs have changed since."""
+    _talks: dict[Place, Talk] = field(default_factory=dict)
+    _back: set[Place] = field(default_factory=set)
+    """Stages that have had the one before them repaired; each may once."""
+    _stuck: Failed | None = None
+    """Where it was that no repair helped, until that stage is passed."""
+    _walks: int = 0
+
+    async def run(self) -> Failed | None:
+        """Walk until every stage holds; why that cannot be, if it cannot.
+
+        Raises:
+            RunLimitReached, ItemLimitReached, ModelFault, LedgerError: as `Asker.ask`.
+            SandboxFault, SandboxUnavailable: as `Session.call`.
+        """
+        while self._walks < MOST_WALKS:
+            self._walks += 1
+            places, at = self.table.places(), 0
+            while at < len(places):
+                outcome = await self._settle(places[at])
+                if isinstance(outcome, Failed):
+                    return outcome
+                if outcome is None:
+                    break
+                places, at = self.table.places(), at + 1
+            else:
+                return None
+        return Failed(Place(Stage.ACCEPT), f"{MOST_WALKS} walks through its stages are used up")
+
+    def has(self, place: Place) -> bool:
+        """Whether a stage was asked, so that it can be sent back."""
+        return place in self._talks
+
+    def send_back(self, place: Place, problems: Sequence[Problem]) -> None:
+        """Have a stage's reply repaired in the next walk."""
+        self._talks[place].send_back([replace(problem, place=None) for problem in problems])
+
+    async def _settle(self, place: Place) -> Passed | Failed | None:
+        """What a stage comes to; None where an earlier stage was sent back."""
+        talk, ask, judge = self.table.stage(place)
+        known = self._talks.get(place)
+        # A stage is begun anew where its inputs have changed.
+        if known is None or (known.inputs, known.prompt) != (talk.inputs, talk.prompt):
+            self._talks[place] = talk
+            self.begun.append(talk)
+        outcome = await self._talks[place].settle(ask, judge)
+        match outcome:
+            case Passed(reply):
+                self.table.replies[place] = reply
+                if self._stuck is not None and self._stuck.place == place:
+                    self._stuck = None
+                return outcome
+            case Elsewhere(other, problems):
+                if not self.has(other):
+                    return Failed(other, problems[0].message, problems)
+                self.send_back(other, problems)
+                return None
+            case Failed(problems=problems):
+                self._stuck = self._stuck or outcome
+                before = self.table.before(place)
+                if before is None or place in self._back or not problems:
+                    return self._stuck
+                self._back.add(place)
+                self.send_back(before, problems)
+                return None
+
 
 log = logging.getLogger(__name__)
 
 
-@dataclass(frozen=True, slots=True)
-class Accepted:
-    """An item that meets all criteria that can be judged by it alone."""
-
-    item: Item
-    certificate: Certificate
-    criteria: tuple[Judged, ...]
-    steps: tuple[dict[str, JSON], ...]
-    plan: tuple[dict[str, JSON], ...]
-    """By hop: how it hangs on earlier answers, for other items of its family."""
-
-
-@dataclass(frozen=True, slots=True)
-class Rejected:
-    """A seed without an item."""
-
-    rejection: Rejection
-    criteria: tuple[Judged, ...]
-    steps: tuple[dict[str, JSON], ...]
-    refused: Item | None = None
-    """The item that readers alone refused, if they did."""
-
-
-Made: TypeAlias = Accepted | Rejected
 OWN_FAULTS = (TypeError, ValueError, ArithmeticError, LookupError, RecursionError)
 """What a check raises that did not foresee a reply."""
 
@@ -67,18 +121,20 @@ class ItemBuilder:
     sandboxes: Mapping[str, Sandbox]
     """By kind: where the oracle has to be right."""
     official_safe: bool = False
-    criteria: tuple[Judged, ...] = ()
+    criteria: list[dict[str, Any]] = field(default_factory=list)
+    """Rows of the books."""
     _rounds: int = 0
-    _certificate: Certificate | None = None
-    _reading: Reading | None = None
+    _certificate: JSON = None
+    _reading: ReadStatus = ReadStatus.UNREAD
     _refused: Item | None = None
+    """The item that readers alone refuse, if they do."""
 
     def __post_init__(self) -> None:
         self._table = ItemTable(self.context)
-        self._walk = Walk(self.context, self._table)
+        self._walk = Walk(self._table)
 
-    async def make(self) -> Made:
-        """Go through all stages.
+    async def make(self) -> dict[str, JSON]:
+        """Go through all stages; the finished item's row of the ledger.
 
         Raises:
             RunLimitReached, ModelFault, LedgerError, SandboxUnavailable: the run is to stop; what
@@ -87,32 +143,36 @@ class ItemBuilder:
         try:
             outcome = await self._make()
         except ItemLimitReached as reached:
-            outcome = Rejection(Place(Stage.ACCEPT), str(reached))
+            outcome = Failed(Place(Stage.ACCEPT), str(reached))
         except SandboxFault as fault:
             # Its tools may be what does it: the next items go on.
-            outcome = Rejection(Place(Stage.ACCEPT), f"the sandbox was lost: {fault}")
+            outcome = Failed(Place(Stage.ACCEPT), f"the sandbox was lost: {fault}")
         except OWN_FAULTS as fault:
             # The reply is in the ledger: raised, it would end every session of the folder here.
             log.exception("a check of %s failed", self.context.seed.id)
-            outcome = Rejection(Place(Stage.ACCEPT), f"a check of ours failed: {fault!r}")
-        steps = tuple(talk.step() for talk in self._walk.begun)
+            outcome = Failed(Place(Stage.ACCEPT), f"a check of ours failed: {fault!r}")
+        steps: list[JSON] = [talk.step() for talk in self._walk.begun]
         if self._rounds:
-            steps += (self._accept_step(passed=isinstance(outcome, Item)),)
-        if isinstance(outcome, Rejection):
-            return Rejected(outcome, self.criteria, steps, self._refused)
-        assert self._certificate is not None  # noqa: S101 -- an item is accepted with it
-        plan = tuple(hop.written() for hop in self._table.built)
-        return Accepted(outcome, self._certificate, self.criteria, steps, plan)
+            failed = [row["criterion"] for row in self.criteria if not row["holds"]]
+            steps.append({
+                **Place(Stage.ACCEPT)._asdict(), "replies": self._rounds,
+                "passed": isinstance(outcome, Item), "returned": False, "checks": failed,
+            })  # fmt: skip
+        row: dict[str, JSON] = {"item": self.context.seed.id, "criteria": [*self.criteria]}
+        row["steps"] = steps
+        if isinstance(outcome, Item):
+            plan: list[JSON] = [hop.written() for hop in self._table.built]
+            row |= {"accepted": True, "certificate": self._certificate, "plan": plan}
+            return {**row, "row": _official(outcome)}
+        messages: list[JSON] = [problem.message for problem in outcome.problems[:3]]
+        row |= {"accepted": False, "place": [*outcome.place], "why": outcome.why}
+        row["problems"] = messages
+        return row if self._refused is None else {**row, "refused": _official(self._refused)}
 
-    def _accept_step(self, *, passed: bool) -> dict[str, JSON]:
-        failed: list[JSON] = [row.criterion.value for row in self.criteria if not row.holds]
-        step: dict[str, JSON] = {"stage": Stage.ACCEPT.value, "hop": 0, "replies": self._rounds}
-        return {**step, "passed": passed, "returned": False, "checks": failed}
-
-    async def _make(self) -> Item | Rejection:
+    async def _make(self) -> Item | Failed:
         unfit = self._table.seed_findings()
         if not unfit.ok:
-            return Rejection(Place(Stage.DECOMPOSE), unfit.problems[0].message, unfit.problems)
+            return Failed(Place(Stage.DECOMPOSE), unfit.problems[0].message, unfit.problems)
         while True:
             stopped = await self._walk.run() or self._other_answer()
             if stopped is not None:
@@ -125,34 +185,33 @@ class ItemBuilder:
             if stopped := self._sent_back(findings):
                 return stopped
 
-    def _sent_back(self, findings: Findings) -> Rejection | None:
+    def _sent_back(self, findings: Findings) -> Failed | None:
         """Have the stage at fault repaired; why that cannot be, if it cannot."""
         problems = findings.problems
         place = next((problem.place for problem in problems if problem.place is not None), None)
         if place is None or self._rounds > self.context.repairs or not self._walk.has(place):
-            return Rejection(place or Place(Stage.ACCEPT), problems[0].message, problems)
+            return Failed(place or Place(Stage.ACCEPT), problems[0].message, problems)
         self._walk.send_back(place, [problem for problem in problems if problem.place == place])
         return None
 
-    def _other_answer(self) -> Rejection | None:
+    def _other_answer(self) -> Failed | None:
         wanted, built = self.context.seed.answer, self._table.built
         if not wanted or same(wanted, built[-1].answer):
             return None
         why = f"the chain gives {built[-1].answer!r}, the seed says {wanted!r}"
-        return Rejection(Place(Stage.CALL, len(built)), why)
+        return Failed(Place(Stage.CALL, len(built)), why)
 
     def _item(self) -> Item:
         built, seed, question = self._table.built, self.context.seed, self._table.question
         answers = [hop.answer for hop in built]
         hazard: list[JSON] = [*hazards(answers[-1], question)]
-        status = ReadStatus.UNREAD if self._reading is None else self._reading.status
         extra: dict[str, JSON] = {
             "family": seed.id,
             "source": seed.source or "made by toolhop construct",
             "licence": seed.licence,
             "official_unsafe": hazard,
             "question_by": "seed" if question == seed.question else "model",
-            "reading": status.value,
+            "reading": self._reading.value,
         }
         return Item(
             seed.id,
@@ -169,23 +228,28 @@ class ItemBuilder:
 
     async def _judge(self, item: Item) -> Findings:
         """All criteria: what is executed first, then what models are asked."""
-        self._reading = None
-        findings = await self._executed(item)
-        models = self.context.models
+        self._reading = ReadStatus.UNREAD
+        findings, models = await self._executed(item), self.context.models
         if findings.ok and models.readers:
-            findings += await self._read(item)
+            figures = {row["criterion"]: row["figure"] for row in self.criteria}
+            self._reading, row, more = await read_item(
+                self.context, item, figures[Criterion.SIBLING]
+            )
+            self.criteria.append(row)
+            findings += more
+            self._refused = None if findings.ok else self._item()
         if findings.ok and models.readers and models.wording:
             row, more = await try_wording(self.context, self._table.built, item)
-            findings += self._add(row, more)
-        if findings.ok and models.closed_book is not None:
-            sandbox, number = self.context.verifier.sandbox, self.context.next_number
-            row = await models.closed_book.judge(item, self.context.seed, number, sandbox)
-            why = f"{models.closed_book.name} gives the answer {item.answer!r} without tools"
-            findings += self._add(row, judged(row.criterion.value, () if row.holds else [why]))
-        return findings
-
-    def _add(self, row: Judged, findings: Findings) -> Findings:
-        self.criteria = (*self.criteria, row)
+            self.criteria.append(row)
+            findings += more
+        if findings.ok and (asker := models.closed_book) is not None:
+            holds, figure = await closed_book(
+                asker, models.closed_book_samples, self.context.seed, item,
+                self.context.next_number, self.context.verifier.sandbox,
+            )  # fmt: skip
+            self.criteria.append(Criterion.CLOSED_BOOK.row(figure, holds=holds))
+            why = f"{asker.model.name} gives the answer {item.answer!r} without tools"
+            findings += judged(Criterion.CLOSED_BOOK.value, () if holds else [why])
         return findings
 
     async def _executed(self, item: Item) -> Findings:
@@ -199,38 +263,16 @@ class ItemBuilder:
 
         findings = await context.remembered("item", parts, run)
         figures: Mapping[str, Any] = findings.figures
-        self.criteria = tuple(
-            Judged(Criterion(row["criterion"]), row["holds"], row["figure"], row["version"])
-            for row in figures["criteria"]
-        )
-        self._certificate = from_json(figures["certificate"])
+        self.criteria = [*figures["criteria"]]
+        self._certificate = figures["certificate"]
         return findings
 
-    async def _read(self, item: Item) -> Findings:
-        figures = {row.criterion: row.figure for row in self.criteria}
-        sibling = cast("Mapping[str, Any]", figures[Criterion.SIBLING])
-        self._reading = await read_item(self.context, item, sibling)
-        findings = self._add(self._reading.row(), self._reading.findings())
-        self._refused = None if findings.ok else self._item()
-        return findings
+
+def _official(item: Item) -> JSON:
+    return to_rows(DataSet("made", "", (item,)))[0]
 
 
 def _kind(answer: str) -> str:
     if plain_number(answer) is not None:
         return "number"
     return "date" if whole_date(answer) is not None else "text"
-
-
-def of_books(seed: Seed, made: Made) -> dict[str, JSON]:
-    """What the ledger keeps of a finished item."""
-    criteria: list[JSON] = [row.to_json() for row in made.criteria]
-    steps: list[JSON] = [*made.steps]
-    row: dict[str, JSON] = {"item": seed.id, "criteria": criteria, "steps": steps}
-    if isinstance(made, Accepted):
-        plan: list[JSON] = [*made.plan]
-        proof = certificate_json(made.certificate)
-        return {**row, "accepted": True, "certificate": proof, "plan": plan}
-    rejection = made.rejection
-    messages: list[JSON] = [problem.message for problem in rejection.problems[:3]]
-    place: list[JSON] = [rejection.place.stage.value, rejection.place.hop]
-    return {**row, "accepted": False, "place": place, "why": rejection.why, "problems": messages}

@@ -2,35 +2,48 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import hashlib
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import cast
 
+from toolhop_agents.construct.ask import Asker
 from toolhop_agents.construct.context import Context
-from toolhop_agents.construct.oracle import played
 from toolhop_agents.construct.table import Built
+from toolhop_agents.prompts import Mode, prompt, shipped
+from toolhop_agents.react import play as play_episode
+from toolhop_agents.scripted.model import Play, ScriptedModel, constant, do_nothing, oracle
+from toolhop_env.benchmarks import named, score
+from toolhop_env.episode import Episode
+from toolhop_env.measures import Scorer
+from toolhop_env.messages import Reply
+from toolhop_env.reading import CallFormat
+from toolhop_env.score import Score
+from toolhop_env.setting import Setting
+from toolhop_env.trace import Trace
 from toolhop_sandbox.base import Sandbox
-from toolhop_sandbox.outcome import JSON
+from toolhop_sandbox.outcome import JSON, OUTCOME
+from toolhop_tools.blind.siblings import replaced_by
 from toolhop_tools.certify.model import Certificate
 from toolhop_tools.certify.model import to_json as certificate_json
 from toolhop_tools.certify.prove import certify
 from toolhop_tools.construct.accept import (
+    CONSTANTS,
     Criterion,
-    Judged,
     attempts,
-    graph_needs,
     hazards,
     lucky,
+    past,
     solved,
+    tells_ahead,
+    with_numbers,
 )
-from toolhop_tools.construct.calls import answer_of
+from toolhop_tools.construct.calls import walked
 from toolhop_tools.construct.contract import choices
 from toolhop_tools.construct.documents import given_away
 from toolhop_tools.construct.facts import other_calls
-from toolhop_tools.construct.seeds import forbids
-from toolhop_tools.construct.shortcuts import past, tells_ahead, with_numbers
+from toolhop_tools.construct.seeds import Seed, World, forbids
 from toolhop_tools.construct.stages import Findings, Place, Stage, judged
-from toolhop_tools.construct.text import called, references, resolved, same, texts
+from toolhop_tools.construct.text import called, same, texts
 from toolhop_tools.construct.trials import Call
 from toolhop_tools.construct.verify import result_of
 from toolhop_tools.declared import compiled, fits
@@ -54,15 +67,15 @@ class Proof:
     sandboxes: Mapping[str, Sandbox]
     built: Sequence[Built]
     official_safe: bool
-    _found: Findings = field(default_factory=Findings)
-    _rows: list[Judged] = field(default_factory=list)
+    _findings: Findings = field(default_factory=Findings)
+    _rows: list[JSON] = field(default_factory=list)
 
     def _add(
-        self, criterion: Criterion, noted: Sequence[str], figure: JSON, place: Place | None
+        self, criterion: Criterion, noted: Sequence[str], figure: JSON, place: Place | None = None
     ) -> None:
         """A criterion's verdict: it holds where nothing is noted; else `place` is at fault."""
-        self._rows.append(Judged(criterion, not noted, figure))
-        self._found += judged(criterion.value, noted, place)
+        self._rows.append(criterion.row(figure, holds=not noted))
+        self._findings += judged(criterion.value, noted, place)
 
     async def findings(self, item: Item) -> Findings:
         """Judge all criteria; the figures are in `Findings.figures`, with the certificate.
@@ -73,91 +86,79 @@ class Proof:
         verifier = self.context.verifier
         certificate = await certify(item, verifier.sandbox, verifier.basis)
         # Shown when each hop was built: a tool is not changed after that.
-        self._add(
-            Criterion.PROPERTIES, (), {"tools": len(item.hops), "properties": "all hold"}, None
-        )
+        self._add(Criterion.PROPERTIES, (), {"tools": len(item.hops), "properties": "all hold"})
         self._hops_proven(item, certificate)
         outcome = await played(item, self.sandboxes)
         wrong = [f"the oracle is wrong in {k}" for k, right in outcome.oracle.items() if not right]
         wrong += [f"{name} is right without a call" for name in outcome.by_luck]
-        self._add(Criterion.STRICT, wrong, {"oracle": dict(outcome.oracle)}, None)
+        self._add(Criterion.STRICT, wrong, {"oracle": dict(outcome.oracle)})
         noted = [] if outcome.replayed else ["the same calls gave other results"]
-        self._add(Criterion.REPLAY, noted, {"sandboxes": [*outcome.oracle]}, None)
+        self._add(Criterion.REPLAY, noted, {"sandboxes": [*outcome.oracle]})
         await self._shortcuts(item)
         await self._sibling(item)
-        hazard = hazards(item.answer, item.question)
         if self.official_safe:
-            self._add(Criterion.OFFICIAL_SAFE, hazard, [*hazard], None)
+            hazard = hazards(item.answer, item.question)
+            self._add(Criterion.OFFICIAL_SAFE, hazard, [*hazard])
         licence = self.context.seed.licence
         noted = [f"the licence is {licence}"] if forbids(licence) else []
-        self._add(Criterion.LICENCE, noted, licence, None)
-        criteria: list[JSON] = [one.to_json() for one in self._rows]
-        figures: dict[str, JSON] = {
-            "criteria": criteria,
-            "certificate": certificate_json(certificate),
-        }
-        return self._found + Findings(figures=figures)
+        self._add(Criterion.LICENCE, noted, licence)
+        proof = certificate_json(certificate)
+        return self._findings + Findings(figures={"criteria": self._rows, "certificate": proof})
 
     def _hops_proven(self, item: Item, certificate: Certificate) -> None:
         """Each gold call was run when its hop was built; chance is looked at once more here.
 
         What else a certificate says is recorded: its search may not read what a reader reads.
         """
-        messages: list[str] = []
-        place: Place | None = None
-        chances: list[JSON] = []
-        for number, (hop, proof) in enumerate(zip(item.hops, certificate.hops, strict=True), 1):
-            if lucky(hop.answer, proof):
-                messages.append(
-                    f"Too many calls with other values give the answer of hop {number}."
-                )
-                place = place or Place(Stage.CODE, number)
-            chances.append(proof.chance.hits if proof.chance else None)
+        by_luck = [
+            number
+            for number, (hop, proof) in enumerate(zip(item.hops, certificate.hops, strict=True), 1)
+            if lucky(hop.answer, proof)
+        ]
         verdicts: list[JSON] = [proof.verdict.value for proof in certificate.hops]
-        figure: JSON = {
-            "certificate": certificate.verdict.value,
-            "hops": verdicts,
-            "chance_hits": chances,
-        }
-        self._add(Criterion.PROVEN, messages, figure, place)
+        chances: list[JSON] = [proof.chance.hits if proof.chance else None
+                               for proof in certificate.hops]  # fmt: skip
+        self._add(
+            Criterion.PROVEN,
+            [f"Too many calls with other values give the answer of hop {k}." for k in by_luck],
+            {"certificate": certificate.verdict.value, "hops": verdicts, "chance_hits": chances},
+            Place(Stage.CODE, by_luck[0]) if by_luck else None,
+        )
 
     async def _shortcuts(self, item: Item) -> None:
-        verifier = self.context.verifier
-        unneeded = graph_needs(item, [one.call.arguments for one in self.built])
+        """Searches that must prove nothing. That a later gold call takes each answer is seen to
+        where plan and calls are made.
+        """
         noted: dict[Criterion, list[tuple[str, int]]] = {
-            Criterion.NEEDED: [
-                (f"No later gold call takes the answer of hop {k}.", k) for k in unneeded
-            ],
-            Criterion.NO_JUMP: [],
-            Criterion.NO_TWIN: [],
-        }
+            Criterion.NEEDED: [], Criterion.NO_JUMP: [], Criterion.NO_TWIN: [],
+        }  # fmt: skip
         tried = dict.fromkeys(noted, 0)
-        needs = [one.depends_on for one in self.built]
-        for one in attempts(item, needs, [built.question for built in self.built]):
-            proof = await verifier.prove(one.task, f"{one.criterion}/{one.about}")
-            tried[one.criterion] += 1
+        needs = [hop.depends_on for hop in self.built]
+        for attempt in attempts(item, needs, [hop.question for hop in self.built]):
+            name = f"{attempt.criterion}/{attempt.about}"
+            proof = await self.context.verifier.prove(attempt.task, name)
+            tried[attempt.criterion] += 1
             if solved(proof):
                 call = proof.arguments if proof.arguments is not None else (
                     proof.evidence[0].arguments if proof.evidence else {})  # fmt: skip
-                text = f"{one.about} gives {one.task.hop.answer!r} by the call {call}"
-                noted[one.criterion].append((f"A shortcut is open: {text}; close it.", one.hop))
+                text = f"{attempt.about} gives {attempt.task.hop.answer!r} by the call {call}"
+                shortcut = f"A shortcut is open: {text}; close it."
+                noted[attempt.criterion].append((shortcut, attempt.hop))
+        for at in range(1, len(self.built)):
+            noted[Criterion.NO_TWIN] += [(text, at) for text in await self._ahead(at)]
         leaks = [
             (text, at)
             for at, hop in enumerate(self.built, 1)
             for k, other in enumerate(self.built, 1)
             for text in given_away(hop.schema, other.answer, of_keys=k != at)
         ]
-        optional = [
-            (text, at) for at in range(1, len(self.built)) for text in await self._ahead(at)
-        ]
-        for criterion, found in noted.items():
+        for criterion, shortcuts in noted.items():
             stage = Stage.REFINE if criterion is Criterion.NO_TWIN else Stage.CODE
             if criterion is Criterion.NEEDED and leaks:
-                found, stage = leaks, Stage.REFINE
-            if criterion is Criterion.NO_TWIN:
-                found = [*found, *optional]
-            place = Place(stage, found[0][1]) if found else None
-            self._add(criterion, [text for text, _ in found], {"searches": tried[criterion]}, place)
+                shortcuts, stage = leaks, Stage.REFINE
+            place = Place(stage, shortcuts[0][1]) if shortcuts else None
+            texts = [text for text, _ in shortcuts]
+            self._add(criterion, texts, {"searches": tried[criterion]}, place)
 
     async def _ahead(self, at: int) -> list[str]:
         """Options with which a hop's tool gives what a later hop is to find.
@@ -199,10 +200,9 @@ class Proof:
         for number, later in enumerate(self.built[at:], at + 1):
             hops, schema = {*range(at, number)}, later.schema.parameters
             made = [
-                [*past(later.call.arguments, cast("Call", resolved(
-                    later.call.arguments, chain, schema)), hops, start)]
+                [*past(later.call.arguments, later.call.call(schema, chain), hops, start)]
                 for start, chain in known
-            ]  # fmt: skip
+            ]
             answers = [chain[number - 1] for _, chain in known]
             for option in ({}, *({name: value} for name, value in choices(schema))):
                 for calls in zip(*made, strict=False):
@@ -231,7 +231,8 @@ class Proof:
                 if answer is not None and not same(answer, item.answer):
                     figure: JSON = {
                         "hop": at + 1, "arguments": arguments, "answer": answer,
-                        "answers": [*chain], "replaced": _replaced(start.call.arguments, arguments),
+                        "answers": [*chain],
+                        "replaced": {**replaced_by(start.arguments, arguments)},
                     }  # fmt: skip
                     self._add(Criterion.SIBLING, (), figure, None)
                     return
@@ -246,26 +247,94 @@ class Proof:
 
     async def _chain(self, start: int, arguments: dict[str, JSON]) -> list[str]:
         """All answers with another call at one hop; none where the chain breaks off."""
-        answers = [one.answer for one in self.built]
-        for at, one in enumerate(self.built):
-            if at < start:
-                continue
-            made = resolved(one.call.arguments, answers, one.schema.parameters)
-            call = arguments if at == start else cast("dict[str, JSON]", made)
-            [outcome] = await self.context.verifier.call(one.tool.program, [call])
-            answer = answer_of(outcome, one.call.answer_path)
-            if answer is None:
-                return []
-            answers[at] = answer
-        return answers
+        hops = [(hop.tool, hop.call) for hop in self.built]
+        own = self.built[start]
+        hops[start] = own.tool, own.call.model_copy(update={"arguments": arguments})
+        known = [hop.answer for hop in self.built[:start]]
+        return await walked(hops, self.context.verifier.once, known)
 
 
-def _replaced(written: Mapping[str, JSON], arguments: Mapping[str, JSON]) -> dict[str, JSON]:
-    """The sibling's literals by the item's own."""
-    pairs = ((texts(value), texts(arguments.get(name))) for name, value in written.items())
-    return {
-        old: new
-        for olds, news in pairs
-        for old, new in zip(olds, news, strict=False)
-        if old != new and not references(old)
-    }
+# -- an item played -------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Played:
+    """What scripted agents make of an item."""
+
+    oracle: Mapping[str, bool]
+    """By sandbox: whether the oracle is right under the strict rule."""
+    replayed: bool
+    """Whether the oracle's calls gave the same, byte by byte, in each of them and once more."""
+    by_luck: tuple[str, ...]
+    """Agents that know nothing and are right."""
+
+
+async def played(item: Item, sandboxes: Mapping[str, Sandbox]) -> Played:
+    """Play an item with the oracle in each sandbox, and without tools by those who know nothing.
+
+    Raises:
+        SandboxFault, SandboxUnavailable: as `Session.call`.
+    """
+    right, results = dict[str, bool](), list[tuple[object, ...]]()
+    for name, sandbox in sandboxes.items():
+        for _ in range(2):
+            trace = await _play(item, sandbox, oracle, "oracle")
+            right[name] = right.get(name, True) and _right(item, trace)
+            results.append(
+                tuple(OUTCOME.dump_json(c.outcome) for c in trace.tool_calls if c.outcome)
+            )
+    sandbox = next(iter(sandboxes.values()))
+    agents = {f"constant:{text}": constant(text) for text in CONSTANTS} | {"do-nothing": do_nothing}
+    lucky = [
+        name
+        for name, play in agents.items()
+        if _right(item, await _play(item, sandbox, play, name))
+    ]
+    return Played(right, len(set(results)) == 1, tuple(lucky))
+
+
+async def closed_book(
+    asker: Asker, samples: int, seed: Seed, item: Item, number: Callable[[], int], sandbox: Sandbox
+) -> tuple[bool, dict[str, JSON]]:
+    """Ask a model in ToolHop's direct mode: whether the criterion holds, and its figure.
+
+    In a closed world no reply may be right: there is nothing to know; of the real world the share
+    is recorded.
+
+    Args:
+        asker: the model that is asked without tools.
+        samples: how often.
+        seed: what the item is made from.
+        item: the whole item.
+        number: of the next reply within the item.
+        sandbox: an entered one; nothing runs in it.
+
+    Raises:
+        RunLimitReached, ItemLimitReached, ModelFault, LedgerError: as `Asker.ask`.
+    """
+    messages = prompt(Mode.DIRECT, CallFormat.NATIVE, item.question, ())
+    version = hashlib.sha256(shipped(Mode.DIRECT.value).encode()).hexdigest()[:12]
+    setting = Setting(agent="direct", mode="direct", messages=messages, offer_tools=False)
+    right = 0
+    for _ in range(samples):
+        text = await asker.ask(seed, Place(Stage.ACCEPT), number(), version, messages)
+        trace = await _play(item, sandbox, lambda *_: Reply(text), "direct", setting)  # noqa: B023 -- played before the next is asked
+        right += _right(item, trace)
+    figure: dict[str, JSON] = {
+        "model": asker.model.name, "asked": samples, "right": right, "share": right / samples,
+    }  # fmt: skip
+    return not right or seed.world is not World.CLOSED, figure
+
+
+async def _play(
+    item: Item, sandbox: Sandbox, play: Play, name: str, setting: Setting | None = None
+) -> Trace:
+    async with Episode(item, sandbox, setting or Setting(agent=name)) as episode:
+        await play_episode(episode, ScriptedModel(name, play, item))
+    return episode.trace
+
+
+def _right(item: Item, trace: Trace) -> bool:
+    own = score(trace)
+    measures = [m for m in named(item.benchmark).measures if m.scorer is Scorer.STRICT and m.leads]
+    return isinstance(own, Score) and all(measure.holds(own) for measure in measures)

@@ -1,65 +1,30 @@
-"""An item before its readers: votes on its question, by plans that are run."""
+"""Reads an item blind: votes on its question, by plans that are run; and its wording by change."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import asdict, replace
+from typing import Any, cast
 
 from toolhop_agents.blind.readers import BlindQuestion
 from toolhop_agents.construct.context import Context
-from toolhop_sandbox.base import Program
-from toolhop_sandbox.outcome import JSON, Outcome
-from toolhop_tools.blind.chain import Sibling
+from toolhop_agents.construct.table import Built, chain_values
+from toolhop_agents.construct.talk import Passed, by
+from toolhop_sandbox.outcome import JSON
+from toolhop_tools.blind.chain import Chain, Sibling
 from toolhop_tools.blind.siblings import chain_of
 from toolhop_tools.blind.votes import Ballot, ReadStatus, Vote, decide
-from toolhop_tools.construct.accept import Criterion, Judged
+from toolhop_tools.construct.accept import Criterion
+from toolhop_tools.construct.calls import walked
+from toolhop_tools.construct.plan import question_findings
+from toolhop_tools.construct.replies import FinalQuestion
 from toolhop_tools.construct.stages import Findings, Place, Stage, judged
-from toolhop_tools.model import Item, Tool
+from toolhop_tools.construct.text import same, says, texts
+from toolhop_tools.construct.wording import ChainChange, chain_changes, drawn_changes
+from toolhop_tools.model import GoldCall, Item, Tool
 
 SHOWN_CHARS = 400
 """Of a plan that a repair shows."""
-
-
-@dataclass(frozen=True, slots=True)
-class Reading:
-    """What the readers of an item said."""
-
-    status: ReadStatus
-    ballots: tuple[Ballot, ...]
-    votes: int
-    with_sibling: bool
-    """Whether plans were run with a sibling's entity as well."""
-
-    def row(self) -> Judged:
-        """For the books: votes apart by model."""
-        ballots: list[JSON] = [
-            {**asdict(ballot), "vote": ballot.vote.value, "hops": [*ballot.hops],
-             "steps": [*ballot.steps]}
-            for ballot in self.ballots
-        ]  # fmt: skip
-        figure: dict[str, JSON] = {
-            "readers": [*sorted({ballot.model for ballot in self.ballots})],
-            "votes": self.votes,
-            "agree": sum(ballot.vote is Vote.AGREES for ballot in self.ballots),
-            "sibling": self.with_sibling,
-            "ballots": ballots,
-        }
-        return Judged(Criterion.READ, self.status is ReadStatus.READ, figure)
-
-    def findings(self) -> Findings:
-        """Two plans with their results, for whoever writes the question; none if they agree."""
-        if self.status is ReadStatus.READ:
-            return judged(Criterion.READ.value, ())
-        other = [ballot for ballot in self.ballots if ballot.vote is not Vote.AGREES]
-        agreeing = [ballot for ballot in self.ballots if ballot.vote is Vote.AGREES]
-        shown = [*other[:2], *agreeing[:1]][:2]
-        plans = "; ".join(map(said, shown))
-        why = (
-            f"Readers who see the question and the documents alone do not all come to the chain: "
-            f"{plans}. Write the question so that it can be read in one way, that of the chain."
-        )
-        return judged(Criterion.READ.value, [why], Place(Stage.QUESTION))
 
 
 def said(ballot: Ballot) -> str:
@@ -71,39 +36,152 @@ def said(ballot: Ballot) -> str:
     return f"one {ballot.vote.value}{words}: {calls or 'no calls'}"[:SHOWN_CHARS]
 
 
-async def read_item(context: Context, item: Item, sibling: Mapping[str, Any]) -> Reading:
-    """Have an item read.
+async def read_item(
+    context: Context, item: Item, sibling: Mapping[str, Any]
+) -> tuple[ReadStatus, dict[str, JSON], Findings]:
+    """Have an item read: what the readers say together, the votes apart by model for the books, and
+    for whoever writes the question two plans with their results, where readers do not agree.
 
     Args:
         context: has the readers.
         item: as its chain was executed.
-        sibling: the figure of the criterion `sibling`.
+        sibling: the figure of the criterion `sibling`; plans are run with its entity as well.
 
     Raises:
         RunLimitReached, ItemLimitReached, ModelFault, LedgerError: as `Asker.ask`.
         SandboxFault, SandboxUnavailable: as `Session.call`.
     """
-    models = context.models
-    twin = None
+    votes, twin = context.models.votes, None
     if sibling.get("replaced"):
         twin = Sibling(sibling["replaced"], tuple(sibling["answers"]))
     question = BlindQuestion(item.id, item.question, tools_of(item), chain_of(item), twin)
-    ballots = await read(context, question, models.votes, Stage.READ)
-    return Reading(decide(ballots, models.votes), tuple(ballots), models.votes, twin is not None)
+    ballots = await read(context, question, votes, Stage.READ)
+    status = decide(ballots, votes)
+    agreeing = [ballot for ballot in ballots if ballot.vote is Vote.AGREES]
+    other = [ballot for ballot in ballots if ballot.vote is not Vote.AGREES]
+    listed: list[JSON] = [asdict(ballot) for ballot in ballots]
+    figure: dict[str, JSON] = {
+        "readers": [*sorted({ballot.model for ballot in ballots})], "votes": votes,
+        "agree": len(agreeing), "sibling": twin is not None, "ballots": listed,
+    }  # fmt: skip
+    plans = "; ".join(map(said, [*other[:2], *agreeing[:1]][:2]))
+    why = (
+        "Readers who see the question and the documents alone do not all come to the chain: "
+        f"{plans}. Write the question so that it can be read in one way, that of the chain."
+    )
+    wrong = [] if status is ReadStatus.READ else [why]
+    row = Criterion.READ.row(figure, holds=not wrong)
+    return status, row, judged(Criterion.READ.value, wrong, Place(Stage.QUESTION))
 
 
 async def read(
     context: Context, question: BlindQuestion, votes: int, stage: Stage
 ) -> Sequence[Ballot]:
     """The ballots of a question; raises as `read_item`."""
-
-    async def call(program: Program, arguments: Mapping[str, JSON]) -> Outcome:
-        [outcome] = await context.verifier.call(program, [arguments])
-        return outcome
-
-    return await context.readers(votes, stage).read(question, call)
+    return await context.readers(votes, stage).read(question, context.verifier.once)
 
 
 def tools_of(item: Item) -> tuple[Tool, ...]:
     """All that a reader is shown."""
     return tuple(hop.tool for hop in item.hops)
+
+
+# -- wording: the question of a changed chain, written anew, is read as well -----------------------
+
+TRIED = 4
+"""Changes that are drawn for each that is wanted: some leave the answer as it is."""
+
+
+async def try_wording(
+    context: Context, built: Sequence[Built], item: Item
+) -> tuple[dict[str, JSON], Findings]:
+    """Change the chain, have its question written and read, and see the plans change with it.
+
+    A plan that still comes to the item's own answer has not noticed the change: the question's
+    words do nothing, or nobody reads the condition. Other disagreement is counted and no more.
+
+    Raises:
+        RunLimitReached, ItemLimitReached, ModelFault, LedgerError: as `Asker.ask`.
+        SandboxFault, SandboxUnavailable: as `Session.call`.
+    """
+    wanted = context.models.wording
+    changes = [
+        change
+        for number, hop in enumerate(built, 1)
+        for change in chain_changes(number, hop.schema, hop.facts, hop.call.arguments)
+        if not _stands_elsewhere(built, number, change)
+    ]
+    drawn = drawn_changes(changes, TRIED * wanted, f"{context.verifier.basis.seed}/{item.id}")
+    rows: list[JSON] = []
+    unnoticed: list[str] = []
+    for change in drawn:
+        if len(rows) == wanted:
+            break
+        hops = [(hop.tool, hop.call) for hop in built]
+        changed = built[change.hop - 1].call.model_copy(update={"arguments": change.arguments})
+        hops[change.hop - 1] = built[change.hop - 1].tool, changed
+        answers = await walked(hops, context.verifier.once)
+        if not answers or same(answers[-1], item.answer):
+            continue
+        ballot, question = await _reread(context, built, item, change, answers)
+        if ballot is None:
+            continue
+        unchanged = _comes_to(ballot, item.answer)
+        rows.append({
+            "hop": change.hop, "change": change.what, "question": question,
+            "vote": ballot.vote.value, "noticed": not unchanged,
+        })  # fmt: skip
+        if unchanged:
+            unnoticed.append(
+                f"With {change.what} in the call of hop {change.hop} the question was written "
+                f"{question!r}, and a reader's plan came to {item.answer!r} as before: say what "
+                "the call hangs on so that it is read."
+            )
+    figure: dict[str, JSON] = {"wanted": wanted, "changes": rows}
+    findings = judged(Criterion.WORDING.value, unnoticed, Place(Stage.QUESTION))
+    return Criterion.WORDING.row(figure, holds=not unnoticed), findings
+
+
+def _stands_elsewhere(built: Sequence[Built], number: int, change: ChainChange) -> bool:
+    """Whether another hop's call has the changed literal too: one alone would break the sense."""
+    written = built[number - 1].call.arguments
+    old = [text for name, value in written.items() if change.arguments.get(name) != value
+           for text in texts(value)]  # fmt: skip
+    others = [text for at, hop in enumerate(built, 1) if at != number
+              for text in texts(hop.call.arguments)]  # fmt: skip
+    return any(says(other, text) for text in old for other in others)
+
+
+def _comes_to(ballot: Ballot, answer: str) -> bool:
+    value = ballot.steps[-1]["value"] if ballot.steps else None
+    return ballot.vote is Vote.DIFFERS and isinstance(value, str) and same(value, answer)
+
+
+async def _reread(
+    context: Context, built: Sequence[Built], item: Item, change: ChainChange, answers: list[str]
+) -> tuple[Ballot | None, str]:
+    """A reader's ballot on the question of the changed chain; None without a question."""
+    written = [hop.call.arguments for hop in built]
+    written[change.hop - 1] = dict(change.arguments)
+    changed = [replace(hop, answer=answer) for hop, answer in zip(built, answers, strict=True)]
+    place = Place(Stage.WORDING, change.hop)
+    values = chain_values(changed, written)
+    talk = context.talk(place, Stage.QUESTION.value, values, FinalQuestion, repairs=1)
+    hops = [
+        replace(hop.hop(answers), gold=GoldCall(dict(arguments), "written"))
+        for hop, arguments in zip(changed, written, strict=True)
+    ]
+
+    judge = by(lambda reply: question_findings(reply.question, hops))
+    outcome = await talk.settle(context.asking(context.models.author), judge)
+    if not isinstance(outcome, Passed):
+        return None, ""
+    text = cast("FinalQuestion", outcome.reply).question
+    chain_hops = tuple(
+        replace(own, answer=answer, arguments=None)
+        for own, answer in zip(chain_of(item).hops, answers, strict=True)
+    )
+    key = f"{item.id}/wording/{change.hop}/{change.what}"
+    question = BlindQuestion(key, text, tools_of(item), Chain(answers[-1], chain_hops))
+    [ballot] = await read(context, question, 1, Stage.WORDING)
+    return ballot, text

@@ -21,7 +21,7 @@ from typing import Any
 from toolhop_agents.construct import folder as folders
 from toolhop_tools.certify.file import read as read_certificates
 from toolhop_tools.certify.model import Certificate
-from toolhop_tools.construct.reviews import Review, standing
+from toolhop_tools.construct.reviews import REVIEW, Review, standing
 from toolhop_tools.errors import BadChoice, ToolsError
 from toolhop_tools.growing import append
 from toolhop_tools.load import load
@@ -148,8 +148,8 @@ def read(folder: Path) -> Iterator[Review]:
     lines = content.split(b"\n")[:-1]
     for number, line in enumerate(lines, 1):
         try:
-            yield Review.from_json(json.loads(line))
-        except (ValueError, LookupError, TypeError, AttributeError):
+            yield REVIEW.validate_python(json.loads(line))
+        except ValueError:
             raise ReviewError(
                 f"{path}: line {number} is not a review\n  fix: take the line out; its item is "
                 "shown to its reviewer again"

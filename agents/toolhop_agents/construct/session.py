@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import itertools
 import json
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import AsyncExitStack
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any, ClassVar, TypeAlias, cast
@@ -13,19 +13,13 @@ from typing import Any, ClassVar, TypeAlias, cast
 import anyio
 
 from toolhop_agents.construct import folder as folders
-from toolhop_agents.construct.ask import Asker, ItemLimits, paid_in, spent_in
+from toolhop_agents.construct.ask import Asker, opened, paid_in, spent_in
 from toolhop_agents.construct.context import Context, Models
-from toolhop_agents.construct.item import Accepted, ItemBuilder, of_books
+from toolhop_agents.construct.item import ItemBuilder
 from toolhop_agents.construct.ledger import StepLedger, key_of
-from toolhop_agents.construct.oracle import ClosedBook
 from toolhop_agents.construct.settings import Settings, price_of
 from toolhop_agents.construct.workshop import Tools, Workshop, workshop
-from toolhop_agents.models import prices
-from toolhop_agents.models.base import Model
 from toolhop_agents.models.cache import ResponseCache
-from toolhop_agents.models.clients import open_model
-from toolhop_agents.models.rate import Connections
-from toolhop_agents.models.reach import reach
 from toolhop_agents.runs.ledger import Ledger as Spending
 from toolhop_agents.runs.ledger import RunLimitReached, RunLimits
 from toolhop_env.messages import Message, SystemMessage, UserMessage
@@ -33,7 +27,7 @@ from toolhop_env.spending import Spent
 from toolhop_sandbox.outcome import JSON
 from toolhop_tools.certify.model import VERSION as CERTIFY_VERSION
 from toolhop_tools.certify.model import Basis
-from toolhop_tools.construct.accept import Criterion, Judged
+from toolhop_tools.construct.accept import Criterion
 from toolhop_tools.construct.domains import classify
 from toolhop_tools.construct.duplicates import VERSION as DUPLICATES
 from toolhop_tools.construct.duplicates import Against, crowded, duplicates
@@ -41,10 +35,10 @@ from toolhop_tools.construct.funnel import counts, first_pass
 from toolhop_tools.construct.prompts import Prompts, inputs
 from toolhop_tools.construct.prompts import load as load_prompts
 from toolhop_tools.construct.seeds import Seed
-from toolhop_tools.construct.stages import VERSION, Findings, Place, Stage
+from toolhop_tools.construct.stages import VERSION, Place, Stage
 from toolhop_tools.load import load
-from toolhop_tools.model import DataSet, Item
-from toolhop_tools.readers.toolhop import survey_rows, to_rows
+from toolhop_tools.model import Item
+from toolhop_tools.readers.toolhop import survey_rows
 
 Maker: TypeAlias = Callable[[Seed], Awaitable[dict[str, JSON]]]
 """Makes one item; its row of the ledger."""
@@ -105,31 +99,6 @@ async def construct(
         ledger.close()
 
 
-@asynccontextmanager
-async def opened(
-    settings: Settings, *, json_object: bool = True, flag: str = "--base-url"
-) -> AsyncIterator[Model]:
-    """The model that is asked, for JSON alone where its server takes that.
-
-    Args:
-        settings: of this model.
-        json_object: whether it is to reply JSON.
-        flag: gives its address; named where no server answers.
-
-    Raises:
-        NoSuchModel, NoKey, ModelFault, UnknownPrice: it cannot be asked as given.
-    """
-    if settings.base_url:
-        await reach(settings.model, settings.base_url, flag)
-    async with open_model(
-        settings.model, base_url=settings.base_url, temperature=settings.temperature,
-        max_tokens=settings.max_tokens, timeout_s=settings.timeout_s,
-        max_retries=settings.max_retries, connections=Connections(settings.at_a_time),
-        price=prices.parse(settings.price) if settings.price else None, json_object=json_object,
-    ) as client:  # fmt: skip
-        yield client
-
-
 @dataclass
 class Session:
     """Seeds to items, and the ledger to files. Other kinds of items have their own `key`, `maker`
@@ -142,7 +111,6 @@ class Session:
     ledger: StepLedger
     seeds: Sequence[Seed]
     on_item: Callable[[Seed, bool], None]
-    memory: dict[str, Findings] = field(default_factory=dict)
     domains: dict[str, str] = field(default_factory=dict)
     """By item, where they were classified."""
     asks_json: ClassVar[bool] = True
@@ -243,7 +211,7 @@ class Session:
         """The model that makes items, with its ledger and its budget."""
         settings = self.settings
         model = await stack.enter_async_context(opened(settings, json_object=self.asks_json))
-        limits = ItemLimits(settings.token_limit, settings.cost_limit)
+        limits = RunLimits(tokens=settings.token_limit, cost_usd=settings.cost_limit)
         cache = ResponseCache.open(settings.cache) if settings.cache else None
         return Asker(
             model, settings.asked_with, self.ledger, spending, limits, cache, price_of(settings)
@@ -253,32 +221,31 @@ class Session:
         self,
         stack: AsyncExitStack,
         author: Asker,
-        wanted: Settings | None,
-        *,
+        *wanted: Settings | None,
         json_object: bool = True,
-    ) -> Asker | None:
-        """Another model; its replies are in the author's ledger and budget."""
-        if wanted is None:
-            return None
-        model = await stack.enter_async_context(opened(wanted, json_object=json_object))
-        return replace(author, model=model, settings=wanted.asked_with, price=price_of(wanted))
+    ) -> list[Asker]:
+        """Other models; their replies are in the author's ledger and budget."""
+        askers = []
+        for own in filter(None, wanted):
+            model = await stack.enter_async_context(opened(own, json_object=json_object))
+            asker = replace(author, model=model, settings=own.asked_with, price=price_of(own))
+            askers.append(asker)
+        return askers
 
     async def readers(self, stack: AsyncExitStack, author: Asker) -> tuple[Asker, ...]:
         """The models that read what was made."""
-        asked = [await self.beside(stack, author, own) for own in self.settings.of_readers()]
-        return tuple(filter(None, asked))
+        return (*await self.beside(stack, author, *self.settings.of_readers()),)
 
     async def models(self, stack: AsyncExitStack, author: Asker) -> Models:
         """All models of an item with hops. The third is a reader that is not the second."""
         settings = self.settings
-        second = await self.beside(stack, author, settings.of_second())
+        second = next(iter(await self.beside(stack, author, settings.of_second())), None)
         readers = await self.readers(stack, author)
         others = (reader for reader in readers if second and reader.model.name != second.model.name)
-        book = await self.beside(stack, author, settings.of_closed_book(), json_object=False)
-        closed = settings.closed_book_samples
+        closed = await self.beside(stack, author, settings.of_closed_book(), json_object=False)
         return Models(
             author, second, next(others, None), readers, settings.all_votes, settings.changes,
-            ClosedBook(book.model.name, book, closed) if book else None,
+            next(iter(closed), None), settings.closed_book_samples,
         )  # fmt: skip
 
     async def workshop(self, stack: AsyncExitStack) -> Workshop:
@@ -298,17 +265,8 @@ class Session:
         basis: dict[str, JSON] = {**asdict(shop.verifier.basis), "examples": settings.examples}
 
         async def make(seed: Seed) -> dict[str, JSON]:
-            context = Context(
-                seed, self.prompts, models, shop.verifier, settings.repairs, basis,
-                memory=self.memory,
-            )  # fmt: skip
-            made = await ItemBuilder(context, shop.rooms, settings.official_safe).make()
-            row = of_books(seed, made)
-            if isinstance(made, Accepted):
-                [row["row"]] = to_rows(DataSet("made", "", (made.item,)))
-            elif made.refused is not None:
-                [row["refused"]] = to_rows(DataSet("made", "", (made.refused,)))
-            return row
+            context = Context(seed, self.prompts, models, shop.verifier, settings.repairs, basis)
+            return await ItemBuilder(context, shop.rooms, settings.official_safe).make()
 
         return make
 
@@ -357,8 +315,8 @@ class Session:
         plain = {key: row[key] for key in ("item", "accepted", "criteria", "steps")}
         plain |= {key: row[key] for key in ("place", "why", "problems") if key in row}
         if row["accepted"]:
-            judged = Judged(Criterion.NO_DUPLICATE, not why, why or "none", DUPLICATES)
-            plain["criteria"] = [*row["criteria"], judged.to_json()]
+            judged = Criterion.NO_DUPLICATE.row(why or "none", holds=not why, version=DUPLICATES)
+            plain["criteria"] = [*row["criteria"], judged]
         if why:
             plain |= {"accepted": False, "place": ["accept", 0], "why": f"it is {why}"}
         if second := self.settings.of_second():

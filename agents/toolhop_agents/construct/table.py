@@ -4,20 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import cast
+from typing import TypeVar, cast
 
 from toolhop_agents.construct.compared import Compared
 from toolhop_agents.construct.context import Context
-from toolhop_agents.construct.talk import Judge
-from toolhop_agents.construct.walk import StageRow
+from toolhop_agents.construct.talk import Ask, Judge, Talk, by
 from toolhop_sandbox.outcome import JSON
-from toolhop_tools.construct.calls import answer_findings, answer_of, call_findings
+from toolhop_tools.construct.calls import answer_findings, answer_of, call_findings, came
 from toolhop_tools.construct.code import code_findings, no_gold, program
 from toolhop_tools.construct.contract import schema_of
 from toolhop_tools.construct.documents import document_findings, given_away, refined_findings
 from toolhop_tools.construct.facts import Wanted, expected, facts_findings, other_calls
-from toolhop_tools.construct.plan import leaks, of_answers, plan_findings
-from toolhop_tools.construct.question import question_findings
+from toolhop_tools.construct.plan import leaks, of_answers, plan_findings, question_findings
 from toolhop_tools.construct.replies import (
     SHAPES,
     Code,
@@ -34,12 +32,13 @@ from toolhop_tools.construct.replies import (
 )
 from toolhop_tools.construct.stages import OF_A_HOP, Findings, Place, Problem, Stage, judged
 from toolhop_tools.construct.text import filled, resolved
-from toolhop_tools.construct.verify import came
+from toolhop_tools.construct.verify import SHOWN_CHARS
 from toolhop_tools.model import GoldCall, Hop, Tool, ToolSchema
 from toolhop_tools.properties.model import Gold
 from toolhop_tools.reading import Match, Reading
 from toolhop_tools.words import as_text
 
+Shape = TypeVar("Shape", bound=ReplyModel)
 PLAN, QUESTION = Place(Stage.DECOMPOSE), Place(Stage.QUESTION)
 
 
@@ -63,16 +62,9 @@ class Built:
         return Tool(self.schema, program(self.schema, self.code, self.facts))
 
     def written(self) -> dict[str, JSON]:
-        """Question and call with ``{k}`` for earlier answers, and where the result has the answer.
-
-        The facts of a table stand in the tool's source.
-        """
-        return {
-            "question": self.question,
-            "depends_on": [*self.depends_on],
-            "arguments": self.call.arguments,
-            "answer_path": [*self.call.answer_path],
-        }
+        """The hop as a `WrittenHop`, for the ledger."""
+        own: dict[str, JSON] = {"question": self.question, "depends_on": [*self.depends_on]}
+        return {**own, **self.call.model_dump(mode="json")}
 
     def hop(self, answers: Sequence[str]) -> Hop:
         """The hop of the item."""
@@ -83,7 +75,7 @@ class Built:
 
 @dataclass
 class ItemTable:
-    """The stages of one item, and the replies that passed. A `walk.Table`."""
+    """The stages of one item, and the replies that passed."""
 
     context: Context
     replies: dict[Place, ReplyModel] = field(default_factory=dict)
@@ -95,7 +87,7 @@ class ItemTable:
     # -- the table --------------------------------------------------------------------------------
 
     def places(self) -> Sequence[Place]:
-        """See `walk.Table`."""
+        """The stages that can be seen so far, in order."""
         seed, places = self.context.seed, list[Place]()
         if not seed.sub_task:
             places.append(PLAN)
@@ -107,7 +99,9 @@ class ItemTable:
         return places
 
     def before(self, place: Place) -> Place | None:
-        """See `walk.Table`: the stage before it within the hop; before a tool, the plan."""
+        """The stage that is sent back once where no repair of this one helps: the one before it
+        within the hop; before a tool, the plan.
+        """
         if place.stage is Stage.TOOL:
             return None if self.context.seed.sub_task else PLAN
         if place.stage is Stage.CALL or place.stage is Stage.SECOND:
@@ -116,32 +110,26 @@ class ItemTable:
             return Place(OF_A_HOP[OF_A_HOP.index(place.stage) - 1], place.hop)
         return None
 
-    def keep(self, place: Place, reply: ReplyModel) -> None:
-        """See `walk.Table`."""
-        self.replies[place] = reply
-
-    def row(self, place: Place) -> StageRow:
-        """See `walk.Table`."""
-        values, judge = self._rows()[place.stage](place.hop)
-        shape, prompt = SHAPES.get(place.stage), place.stage.value
+    def stage(self, place: Place) -> tuple[Talk, Ask, Judge]:
+        """A stage as the replies before it make it: what is asked, whom, and how it is judged."""
+        values, judge = self._stages()[place.stage](place.hop)
+        shape, prompt = SHAPES.get(place.stage, Records), place.stage.value
         if place.stage is Stage.DECOMPOSE and not self.context.seed.question:
             prompt = "propose"
         if place.stage is Stage.FACTS:
             looks = self._first(place.hop).kind == "lookup"
             shape, prompt = (Records, "facts_lookup") if looks else (Pairs, "facts_compute")
-        assert shape is not None  # noqa: S101 -- every stage here has one
         models = self.context.models
-        asker = models.second if place.stage is Stage.SECOND else models.author
-        assert asker is not None  # noqa: S101 -- `places` has the stage only where it is
-        return StageRow(prompt, shape, values, judge, self.context.asking(asker))
+        asker = models.second if place.stage is Stage.SECOND and models.second else models.author
+        return self.context.talk(place, prompt, values, shape), self.context.asking(asker), judge
 
-    def _rows(self) -> Mapping[Stage, Callable[[int], tuple[dict[str, JSON], Judge]]]:
+    def _stages(self) -> Mapping[Stage, Callable[[int], tuple[dict[str, JSON], Judge]]]:
         return {
             Stage.DECOMPOSE: self._decompose,
             Stage.TOOL: self._tool,
             Stage.REFINE: self._refine,
-            Stage.FACTS: self._facts_row,
-            Stage.CODE: self._code,
+            Stage.FACTS: self._facts_stage,
+            Stage.CODE: self._code_stage,
             Stage.SECOND: self._second,
             Stage.CALL: self._call,
             Stage.QUESTION: self._question,
@@ -189,35 +177,36 @@ class ItemTable:
         ]
 
     def _built(self, number: int) -> Built:
-        planned, schema = self.plan[number - 1], self._schema(number)
-        call = cast("GoldArguments", self.replies[Place(Stage.CALL, number)])
-        made = resolved(call.arguments, self._earlier(number), schema.parameters)
-        code = cast("Code", self.replies[Place(Stage.CODE, number)]).code
+        planned, call = self.plan[number - 1], self._reply(GoldArguments, Stage.CALL, number)
+        schema = self._schema(number)
         return Built(
-            planned.question, tuple(planned.depends_on), schema, self._facts(number), code, call,
-            cast("dict[str, JSON]", made), self._answers[number],
+            planned.question, tuple(planned.depends_on), schema, self._facts(number),
+            self._code(number), call, call.call(schema.parameters, self._earlier(number)),
+            self._answers[number],
         )  # fmt: skip
 
+    def _reply(self, shape: type[Shape], stage: Stage, hop: int) -> Shape:
+        """A reply that passed."""
+        return cast("Shape", self.replies[Place(stage, hop)])
+
     def _first(self, hop: int) -> NewTool:
-        return cast("NewTool", self.replies[Place(Stage.TOOL, hop)])
+        return self._reply(NewTool, Stage.TOOL, hop)
 
     def _contract(self, hop: int) -> Contract:
-        return cast("RefinedTool", self.replies[Place(Stage.REFINE, hop)]).contract
+        return self._reply(RefinedTool, Stage.REFINE, hop).contract
 
     def _schema(self, hop: int) -> ToolSchema:
-        return schema_of(
-            cast("RefinedTool", self.replies[Place(Stage.REFINE, hop)]).tool, self._contract(hop)
-        )
+        return schema_of(self._reply(RefinedTool, Stage.REFINE, hop).tool, self._contract(hop))
 
     def _facts(self, hop: int) -> Records | Pairs:
         return cast("Records | Pairs", self.replies[Place(Stage.FACTS, hop)])
 
+    def _code(self, hop: int) -> str:
+        return self._reply(Code, Stage.CODE, hop).code
+
     def _earlier(self, hop: int) -> list[str]:
         """Answers of the hops before."""
         return [self._answers[number] for number in range(1, hop)]
-
-    def _earlier_schemas(self, hop: int) -> list[ToolSchema]:
-        return [self._schema(number) for number in range(1, hop)]
 
     def _seed_answer(self, hop: int) -> str:
         tasks = self.context.seed.sub_task
@@ -233,46 +222,34 @@ class ItemTable:
         question = self.plan[hop - 1].question
         return {"sub_question": question, "asked": filled(question, self._earlier(hop))}
 
-    # -- rows -------------------------------------------------------------------------------------
+    # -- stages: what is given, and the judge -----------------------------------------------------
 
     def _decompose(self, hop: int) -> tuple[dict[str, JSON], Judge]:
         seed = self.context.seed
         values: dict[str, JSON] = {"least": seed.least, "most": seed.most}
         if seed.question:
             values |= {"question": seed.question, "facts": [dict(fact) for fact in seed.facts]}
-
-        async def judge(reply: ReplyModel, before: Sequence[Problem]) -> Findings:
-            return plan_findings(cast("Decomposition", reply), seed)
-
-        return values, judge
+        return values, by(lambda reply: plan_findings(reply, seed))
 
     def _tool(self, hop: int) -> tuple[dict[str, JSON], Judge]:
-        answers, schemas = self._earlier(hop), self._earlier_schemas(hop)
+        answers, schemas = self._earlier(hop), [self._schema(number) for number in range(1, hop)]
         tools: list[JSON] = [{"name": s.name, "description": s.description} for s in schemas]
         values: dict[str, JSON] = {"hop": hop, **self._about(hop)}
         values |= {"answers": [*answers], "tools": tools}
-
-        async def judge(reply: ReplyModel, before: Sequence[Problem]) -> Findings:
-            return document_findings(cast("NewTool", reply), answers, schemas)
-
-        return values, judge
+        return values, by(lambda reply: document_findings(reply, answers, schemas))
 
     def _refine(self, hop: int) -> tuple[dict[str, JSON], Judge]:
         first, answers = self._first(hop), self._earlier(hop)
         values: dict[str, JSON] = {"hop": hop, "tool": first.tool.model_dump(mode="json")}
         values["contract"] = first.contract.model_dump(mode="json")
-
-        async def judge(reply: ReplyModel, before: Sequence[Problem]) -> Findings:
-            return refined_findings(cast("RefinedTool", reply), first, answers)
-
-        return values, judge
+        return values, by(lambda reply: refined_findings(reply, first, answers))
 
     def _documented(self, hop: int) -> dict[str, JSON]:
         tool = self._schema(hop).to_openai()["function"]
         contract = self._contract(hop).model_dump(mode="json")
         return {"hop": hop, "tool": tool, "contract": contract}
 
-    def _facts_row(self, hop: int) -> tuple[dict[str, JSON], Judge]:
+    def _facts_stage(self, hop: int) -> tuple[dict[str, JSON], Judge]:
         wanted, schema, contract = self._wanted(hop), self._schema(hop), self._contract(hop)
         values = {**self._documented(hop), "call": dict(wanted.arguments)}
         if self._first(hop).kind == "lookup":
@@ -281,8 +258,7 @@ class ItemTable:
             if wanted.answer:
                 values["answer"] = wanted.answer
 
-        async def judge(reply: ReplyModel, before: Sequence[Problem]) -> Findings:
-            facts = cast("Records | Pairs", reply)
+        def check(facts: Records | Pairs) -> Findings:
             findings = facts_findings(facts, schema.parameters, contract, wanted)
             if findings.ok and isinstance(facts, Records):
                 gold = as_text(expected(facts, wanted.arguments))
@@ -290,7 +266,7 @@ class ItemTable:
                 findings += judged("answer-not-in-document", given_away(schema, gold), place)
             return findings
 
-        return values, judge
+        return values, by(check)
 
     def _wanted(self, hop: int) -> Wanted:
         uses, others = [], tuple[str, ...]()
@@ -313,43 +289,38 @@ class ItemTable:
             values |= {"records": shown, "lookup": facts.lookup.model_dump(mode="json")}
         return values
 
-    def _code(self, hop: int) -> tuple[dict[str, JSON], Judge]:
+    def _code_stage(self, hop: int) -> tuple[dict[str, JSON], Judge]:
         schema, contract, facts = self._schema(hop), self._contract(hop), self._facts(hop)
         gold = expected(facts, self._gold_arguments(hop))
         hidden = as_text(gold) if isinstance(facts, Records) else None
+        verifier = self.context.verifier
 
-        async def judge(reply: ReplyModel, before: Sequence[Problem]) -> Findings:
-            code = cast("Code", reply).code
-            findings = code_findings(code, schema, facts, hidden)
+        async def judge(reply: Code, before: Sequence[Problem]) -> Findings:
+            findings = code_findings(reply.code, schema, facts, hidden)
             if not findings.ok:
                 return findings
-            tool, verifier = Tool(schema, program(schema, code, facts)), self.context.verifier
+            tool = Tool(schema, program(schema, reply.code, facts))
 
             async def run() -> Findings:
                 holds = await verifier.facts_hold(tool, facts)
                 holds += await verifier.kept(tool, contract, facts)
-                if not holds.ok:
-                    return holds
-                return holds + await verifier.properties(tool, (), before)
+                return holds + await verifier.properties(tool, (), before) if holds.ok else holds
 
-            parts = [*self._parts(tool), contract.model_dump(mode="json")]
-            parts += [facts.model_dump(mode="json"), [problem.to_json() for problem in before]]
+            tried = Findings(problems=(*before,)).to_json()["problems"]
+            parts = [*_parts(tool), contract.model_dump(mode="json")]
+            parts += [facts.model_dump(mode="json"), tried]
             return findings + await self.context.remembered("code", parts, run)
 
         return self._function(hop), judge
 
-    def _parts(self, tool: Tool) -> list[JSON]:
-        """What a verdict on a tool hangs on."""
-        return [tool.schema.to_openai(), tool.body_parts]
-
     def _second(self, hop: int) -> tuple[dict[str, JSON], Judge]:
-        own = cast("Code", self.replies[Place(Stage.CODE, hop)]).code
-        values = self._function(hop)
-        schema, facts = self._schema(hop), self._facts(hop)
-        compared = Compared(self.context, hop, schema, facts, values, self._thirds)
+        own, values = self._code(hop), self._function(hop)
+        compared = Compared(
+            self.context, hop, self._schema(hop), self._facts(hop), values, self._thirds
+        )
 
-        async def judge(reply: ReplyModel, before: Sequence[Problem]) -> Findings:
-            return await compared.findings(own, cast("Code", reply).code)
+        async def judge(reply: Code, before: Sequence[Problem]) -> Findings:
+            return await compared.findings(own, reply.code)
 
         return values, judge
 
@@ -359,8 +330,7 @@ class ItemTable:
         values |= {"answers": [*answers], "first_call": first.arguments}
         needs = self.plan[hop - 1].depends_on
 
-        async def judge(reply: ReplyModel, before: Sequence[Problem]) -> Findings:
-            call = cast("GoldArguments", reply)
+        async def judge(call: GoldArguments, before: Sequence[Problem]) -> Findings:
             findings = call_findings(call, schema, first, needs, answers)
             return findings + await self._ran(hop, call) if findings.ok else findings
 
@@ -368,18 +338,19 @@ class ItemTable:
 
     async def _ran(self, hop: int, call: GoldArguments) -> Findings:
         """What comes of a gold call, and what it gives for other records."""
-        schema, facts = self._schema(hop), self._facts(hop)
-        code = cast("Code", self.replies[Place(Stage.CODE, hop)]).code
+        schema, facts, code = self._schema(hop), self._facts(hop), self._code(hop)
         tool = Tool(schema, program(schema, code, facts))
-        arguments = cast("dict[str, JSON]", resolved(call.arguments, self._earlier(hop),
-                                                     schema.parameters))  # fmt: skip
+        arguments = call.call(schema.parameters, self._earlier(hop))
         calls = [arguments, *other_calls(facts, arguments)]
         outcomes = await self.context.verifier.call(tool.program, calls)
         answer = answer_of(outcomes[0], call.answer_path)
         findings = answer_findings(
-            answer, came(outcomes[0]), expected(facts, arguments), self._seed_answer(hop),
+            answer,
+            came(outcomes[0])[:SHOWN_CHARS],
+            expected(facts, arguments),
+            self._seed_answer(hop),
             call.answer_path,
-        )  # fmt: skip
+        )
         if answer is None or not findings.ok:
             return findings
         others = (answer_of(outcome, call.answer_path) for outcome in outcomes[1:])
@@ -396,7 +367,7 @@ class ItemTable:
         async def run() -> Findings:
             return await self.context.verifier.properties(tool, gold, only=("gold-call",))
 
-        parts = [*self._parts(tool), dict(arguments), answer]
+        parts = [*_parts(tool), dict(arguments), answer]
         return findings + await self.context.remembered("call", parts, run)
 
     def _leaks(self, hop: int, answer: str, schema: ToolSchema, code: str) -> Findings:
@@ -406,19 +377,19 @@ class ItemTable:
         findings = judged("not-in-question", leaks(questions, answer) if looked else (), PLAN)
         refine = Place(Stage.REFINE, hop)
         findings += judged("not-in-document", given_away(schema, answer), refine)
-        hidden = no_gold(code, answer, self._facts(hop))
-        return findings + hidden.at(Place(Stage.CODE, hop))
+        return findings + no_gold(code, answer, self._facts(hop), Place(Stage.CODE, hop))
 
     def _question(self, hop: int) -> tuple[dict[str, JSON], Judge]:
         built, seed = self.built, self.context.seed
         values = chain_values(built, [hop.call.arguments for hop in built])
         if seed.question:
             values["question"] = seed.question
+        return values, by(lambda reply: question_findings(reply.question, self.written_hops()))
 
-        async def judge(reply: ReplyModel, before: Sequence[Problem]) -> Findings:
-            return question_findings(cast("FinalQuestion", reply).question, self.written_hops())
 
-        return values, judge
+def _parts(tool: Tool) -> list[JSON]:
+    """What a verdict on a tool hangs on."""
+    return [tool.schema.to_openai(), tool.body_parts]
 
 
 def chain_values(built: Sequence[Built], written: Sequence[Mapping[str, JSON]]) -> dict[str, JSON]:

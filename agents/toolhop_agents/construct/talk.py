@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from toolhop_env.messages import AssistantMessage, Message, SystemMessage, UserMessage
 from toolhop_sandbox.outcome import JSON
@@ -14,8 +14,18 @@ from toolhop_tools.construct.stages import Findings, Place, Problem
 
 Ask: TypeAlias = Callable[[Place, str, Sequence[Message]], Awaitable[str]]
 """Place, the prompt's version, and the conversation; the reply's text."""
-Judge: TypeAlias = Callable[[ReplyModel, Sequence[Problem]], Awaitable[Findings]]
-"""A reply, and the calls that spoke against earlier ones, which are made first."""
+Judge: TypeAlias = Callable[[Any, Sequence[Problem]], Awaitable[Findings]]
+"""A reply of the stage's shape, and the calls that spoke against earlier ones, which are made
+first."""
+
+
+def by(check: Callable[[Any], Findings]) -> Judge:
+    """A judge that runs nothing."""
+
+    async def judge(reply: Any, before: Sequence[Problem]) -> Findings:  # noqa: ANN401 -- of the stage's shape
+        return check(reply)
+
+    return judge
 
 
 MOST_SHOWN = 20_000
@@ -39,11 +49,11 @@ class Elsewhere:
 
 @dataclass(frozen=True, slots=True)
 class Failed:
-    """The repairs are used up, or lead nowhere."""
+    """Why a stage does not pass, or an item is not made."""
 
     place: Place
     why: str
-    problems: tuple[Problem, ...]
+    problems: tuple[Problem, ...] = ()
 
 
 @dataclass
@@ -76,7 +86,7 @@ class Talk:
         """Have what passed repaired, as something later speaks against it."""
         self._findings = Findings(self._findings.held, tuple(problems))
         self._keep(problems)
-        self.checks += [one.check for one in problems]
+        self.checks += [problem.check for problem in problems]
         self.passed, self.returned = False, True
 
     async def settle(self, ask: Ask, judge: Judge) -> Passed | Elsewhere | Failed:
@@ -107,11 +117,10 @@ class Talk:
                 self.checks.append(PARSE)
                 if self._best is not None:
                     self._dropped = (reply,)
-                elif self._unread is not None:
-                    self._unread = text, reply
+                    continue
+                before, self._unread = self._unread, (text, reply)
+                if before is not None:
                     return self._failed("two replies do not parse")
-                else:
-                    self._unread = text, reply
                 continue
             outcome = self._judged(text, reply, await judge(reply, tuple(self._examples)))
             if outcome is not None:
@@ -126,22 +135,24 @@ class Talk:
         if self._best is None or not broken:
             self._best, self._findings, self._dropped = text, found, ()
         else:
-            self._dropped = tuple(one for one in found.problems if one.check in broken)
+            self._dropped = tuple(problem for problem in found.problems if problem.check in broken)
         if found.ok:
             self.passed = True
             return Passed(reply)
-        other = [one for one in found.problems if one.place not in {None, self.place}]
+        other = [problem for problem in found.problems if problem.place not in {None, self.place}]
         if other and not broken:
             place = other[0].place
             assert place is not None  # noqa: S101 -- just filtered
             self.passed = True
-            return Elsewhere(place, tuple(one for one in other if one.place == place))
+            return Elsewhere(place, tuple(problem for problem in other if problem.place == place))
         return None
 
     def _keep(self, problems: Sequence[Problem]) -> None:
-        known = [one.to_json() for one in self._examples]
+        known = [*self._examples]
         self._examples += [
-            one for one in problems if one.arguments is not None and one.to_json() not in known
+            problem
+            for problem in problems
+            if problem.arguments is not None and problem not in known
         ]
 
     def _messages(self) -> list[Message]:
@@ -150,7 +161,7 @@ class Talk:
         if self._best is not None:
             problems = [*self._findings.problems]
             if self._dropped:
-                listed = " ".join(one.message for one in self._dropped)
+                listed = " ".join(problem.message for problem in self._dropped)
                 noted = f"Your last repair was dropped, as it broke what held: {listed}"
                 problems.append(Problem("dropped", noted))
             said += [AssistantMessage(self._best), UserMessage(self.prompts.repair(problems))]
@@ -172,10 +183,6 @@ class Talk:
         """For the books."""
         checks: list[JSON] = [*dict.fromkeys(self.checks)]
         return {
-            "stage": self.place.stage.value,
-            "hop": self.place.hop,
-            "replies": self.replies,
-            "passed": self.passed,
-            "returned": self.returned,
-            "checks": checks,
-        }
+            **self.place._asdict(), "replies": self.replies, "passed": self.passed,
+            "returned": self.returned, "checks": checks,
+        }  # fmt: skip

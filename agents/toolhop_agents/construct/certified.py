@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import hashlib
-import json
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import asdict, dataclass
@@ -12,11 +10,10 @@ from dataclasses import asdict, dataclass
 import anyio
 
 from toolhop_agents.blind.readers import BlindQuestion, Readers
-from toolhop_agents.models import prices
+from toolhop_agents.construct.ask import opened as model_opened
+from toolhop_agents.construct.ledger import key_of
+from toolhop_agents.construct.settings import Settings
 from toolhop_agents.models.base import Model
-from toolhop_agents.models.clients import open_model
-from toolhop_agents.models.rate import Connections
-from toolhop_agents.models.reach import reach
 from toolhop_agents.models.wire import messages_to_wire, sendable
 from toolhop_env.messages import Message, Reply, Usage
 from toolhop_env.spending import Spent, spent_on
@@ -33,27 +30,13 @@ from toolhop_tools.model import Item
 
 
 @dataclass(frozen=True, slots=True)
-class Reader:
-    """A model that reads, and where it is asked."""
-
-    model: str
-    base_url: str | None = None
-    price: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
 class ReaderSettings:
     """Who reads, and how they are asked."""
 
-    readers: tuple[Reader, ...]
+    readers: tuple[Settings, ...]
+    """The models; temperature and limits are the same for all."""
     votes: int
-    temperature: float | None = 0.7
-    max_tokens: int | None = 4096
     seed: int = 0
-    timeout_s: float = 120.0
-    max_retries: int = 5
-    at_a_time: int = 4
-    """Items that are read at once."""
 
     @property
     def basis(self) -> dict[str, JSON]:
@@ -62,8 +45,8 @@ class ReaderSettings:
         return {
             "models": models,
             "votes": self.votes,
-            "temperature": self.temperature,
-            "max_tokens": self.max_tokens,
+            "temperature": self.readers[0].temperature,
+            "max_tokens": self.readers[0].max_tokens,
             "seed": self.seed,
             "prompt": prompt_version(),
         }
@@ -77,23 +60,8 @@ async def opened(settings: ReaderSettings) -> AsyncIterator[list[Model]]:
         NoSuchModel, NoKey, ModelFault: one cannot be asked as given.
     """
     async with AsyncExitStack() as stack:
-        models: list[Model] = []
-        for reader in settings.readers:
-            if reader.base_url:
-                await reach(reader.model, reader.base_url, "--reader-base-url")
-            client = open_model(
-                reader.model,
-                base_url=reader.base_url,
-                temperature=settings.temperature,
-                max_tokens=settings.max_tokens,
-                timeout_s=settings.timeout_s,
-                max_retries=settings.max_retries,
-                connections=Connections(settings.at_a_time),
-                price=prices.parse(reader.price) if reader.price else None,
-                json_object=True,
-            )
-            models.append(await stack.enter_async_context(client))
-        yield models
+        clients = [model_opened(own, flag="--reader-base-url") for own in settings.readers]
+        yield [await stack.enter_async_context(client) for client in clients]
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,18 +81,17 @@ class KeptAsk:
             ModelFault: the model could not be asked.
             ReadingsError: the reply cannot be kept.
         """
-        wire: list[JSON] = [*messages_to_wire(messages)]
-        model = self.settings.readers[reader].model
+        own, wire = self.settings.readers[reader], list[JSON](messages_to_wire(messages))
         # What is asked is in the messages; where it is asked is not: a server may move.
-        asked = (self.settings.temperature, self.settings.max_tokens, sample, version)
-        parts: list[JSON] = [key, model, *asked, wire]
-        digest = hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
+        digest = key_of(key, own.model, own.temperature, own.max_tokens, sample, version, wire)
         if (row := self.readings.replies.get(digest)) is not None:
             return str(row["text"])
         reply = await self.models[reader].reply(messages, ())
         text = str(sendable(reply.content))
         usage = asdict(reply.usage)
-        self.readings.add_reply(digest, {"item": key, "model": model, "text": text, "usage": usage})
+        self.readings.add_reply(
+            digest, {"item": key, "model": own.model, "text": text, "usage": usage}
+        )
         return text
 
 
@@ -191,7 +158,7 @@ async def read_all(
         readers = Readers(names, settings.votes, ask, settings.seed)
         try:
             async with anyio.create_task_group() as group:
-                for _ in range(min(settings.at_a_time, len(items))):
+                for _ in range(min(settings.readers[0].at_a_time, len(items))):
                     group.start_soon(take, readers)
         except ExceptionGroup as faults:
             raise faults.exceptions[0] from None
