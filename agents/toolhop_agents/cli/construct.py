@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-import re
 import sys
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import partial
@@ -18,7 +17,6 @@ from rich.console import Console
 
 from toolhop_agents.cli import EXIT_EPISODES, INTERRUPTED
 from toolhop_agents.cli import construct_nested as nested
-from toolhop_agents.cli.certify_read import reader_settings
 from toolhop_agents.cli.construct_review import FLAGS, SHARED, review
 from toolhop_agents.cli.construct_view import print_estimate, print_funnel, print_item, print_plan
 from toolhop_agents.cli.options import (
@@ -248,12 +246,13 @@ def _begin(flags: dict[str, Any], given: Sequence[str]) -> tuple[list[Seed], Set
         UsageError: flags that do not go together.
         DataError, BadChoice: the seeds, prompts or test sets cannot be read.
     """
-    nested.refuse_own(flags, given)
+    nested.refuse_own(given)
     if not flags["model"]:
         raise click.UsageError("--model is missing: who is to be asked")
     if not (flags["out"] or flags["dry_run"]):
         raise click.UsageError("--out is missing: the folder to make items in")
-    hops, world = _hops(flags["hops"]), World(flags["world"])
+    wanted = nested.range_of(flags, "hops", LEAST_HOPS, MOST_HOPS)
+    hops, world = (wanted[0], wanted[-1]), World(flags["world"])
     domain = (flags["domain"] or "").strip()
     if flags["seeds"] is not None:
         if flags["domain"] or flags["items"]:
@@ -267,11 +266,7 @@ def _begin(flags: dict[str, Any], given: Sequence[str]) -> tuple[list[Seed], Set
         seeds = proposed(flags["domain"], flags["items"], hops, world)
     for name in flags["against"]:
         load(name)
-    own = {name: flags[name] for name in Settings.model_fields if name in flags}
-    own |= reader_settings(flags)
-    for name in ("prompts", "cache"):
-        own[name] = own[name] and own[name].resolve()
-    return seeds, Settings(**own, prompts_digest=load_prompts(own["prompts"]).digest)
+    return seeds, nested.settings_of(Settings, flags, load_prompts)
 
 
 async def _open(settings: Settings) -> None:
@@ -281,16 +276,6 @@ async def _open(settings: Settings) -> None:
     for flag, own in settings.asked:
         async with opened(own, flag=flag.replace("price", "base-url")):
             pass
-
-
-def _hops(text: str) -> tuple[int, int]:
-    match = re.fullmatch(r"(\d)(?:-(\d))?", text.strip())
-    least, most = (int(match[1]), int(match[2] or match[1])) if match else (0, 0)
-    if not LEAST_HOPS <= least <= most <= MOST_HOPS:
-        raise click.UsageError(
-            f"--hops is {text!r}; give a range such as 3-5, within {LEAST_HOPS} to {MOST_HOPS}"
-        )
-    return least, most
 
 
 def _resumed(folder: Path, flags: dict[str, Any], given: Sequence[str]) -> tuple[Kind, Settings]:
