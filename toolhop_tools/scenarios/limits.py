@@ -12,6 +12,7 @@ from toolhop_sandbox.outcome import JSON
 from toolhop_tools.certify.candidates import Task
 from toolhop_tools.certify.mentions import mentions
 from toolhop_tools.certify.readable import Asked
+from toolhop_tools.declared import described
 from toolhop_tools.leaves import Leaf, leaves
 from toolhop_tools.model import EpisodeAction, Hop, Item, Tool
 from toolhop_tools.perturb.change import drawn
@@ -29,11 +30,11 @@ from toolhop_tools.scenarios.scene import (
     drawn_hops,
     gold_of,
     held_back,
-    plain_of,
     renamed,
     shown,
     skipped,
     tried,
+    unsolvable,
     with_lines,
     with_sentence,
     with_tool,
@@ -73,8 +74,7 @@ def _limited(scene: Scene, at: int, leaf: Leaf, seed: int) -> Draft:
         "return {tool}(**given)",
     ]
     schema = dict(tool.schema.parameters)
-    properties = schema.get("properties")
-    known = dict(properties) if isinstance(properties, dict) else {}
+    known = {**described(schema)}
     known[name] = _without_choice(known.get(name), leaf.value)
     limited = replace(
         with_lines(tool, lines),
@@ -94,16 +94,8 @@ def _limited(scene: Scene, at: int, leaf: Leaf, seed: int) -> Draft:
                  Gives.FAILURE, why, accepted=False)
         for n in lost
     ]  # fmt: skip
-    rest = answered(made, [n for n in range(len(item.hops)) if n not in lost])
-    label = Label(
-        Scenario.LIMITED_STEPS, item.id, False, EpisodeAction.CHANGE_TOOLS,
-        lost=tuple(n + 1 for n in lost),
-    )  # fmt: skip
-    return Draft(
-        made, label, held, (*rest, *fails),
-        (*tried(made, lost, scene), *skipped(made, lost, scene)),
-        siblings=(plain_of(scene, seed),),
-    )  # fmt: skip
+    label = Label(Scenario.LIMITED_STEPS, item.id, False, EpisodeAction.CHANGE_TOOLS)
+    return unsolvable(scene, made, held, lost, label, seed, expected=fails)
 
 
 def _without_choice(schema: JSON, value: JSON) -> JSON:

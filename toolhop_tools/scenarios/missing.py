@@ -18,9 +18,8 @@ from toolhop_tools.scenarios.scene import (
     answered,
     drawn_hops,
     shown,
-    skipped,
     strangers,
-    tried,
+    unsolvable,
     with_sentence,
 )
 
@@ -161,10 +160,7 @@ def _without(
     own = dict.fromkeys(hop.tool.name for hop in item.hops)
     names = [*own, *(tool.name for tool in more)]
     made = shown(whole, [one for one in names if one != name], seed)
-    label = Label(
-        Scenario.MISSING_TOOL, scene.item.id, False, EpisodeAction.CHANGE_TOOLS,
-        lost=tuple(at + 1 for at in lost),
-    )  # fmt: skip
+    label = Label(Scenario.MISSING_TOOL, scene.item.id, False, EpisodeAction.CHANGE_TOOLS)
     rest = [at for at in range(len(item.hops)) if at not in lost]
     with_it = shown(whole, names, seed)
     sibling = Draft(
@@ -173,7 +169,6 @@ def _without(
         expected=answered(with_it, rest) if find else answered(with_it),
         find=find,
     )
-    return Draft(
-        made, label, frozenset(tool.name for tool in (*more, *held)), answered(made, rest),
-        (*tried(made, lost, scene), *skipped(made, lost, scene)), siblings=(sibling,),
-    )  # fmt: skip
+    removable = frozenset(tool.name for tool in (*more, *held))
+    draft = unsolvable(scene, made, removable, lost, label, seed)
+    return replace(draft, siblings=(sibling,))

@@ -304,6 +304,29 @@ def with_sentence(item: Item, sentence: str) -> Item:
     return replace(item, question=f"{item.question.rstrip()} {sentence}")
 
 
+def unsolvable(
+    scene: Scene, made: Item, held: frozenset[str], lost: Sequence[int], label: Label, seed: int,
+    *, expected: Iterable[Expected] = (),
+) -> Draft:  # fmt: skip
+    """The draft of an item that lost some hops (from 0), which no other tool may solve.
+
+    Args:
+        scene: the item as it was.
+        made: the item as it is.
+        held: tools of other items that may be taken out.
+        lost: the hops.
+        label: without them.
+        seed: of the order in which the sibling shows its tools.
+        expected: what else must come of calls, beside the answers of the other hops.
+    """
+    rest = answered(made, [at for at in range(len(made.hops)) if at not in lost])
+    return Draft(
+        made, replace(label, lost=tuple(at + 1 for at in lost)), held, (*rest, *expected),
+        (*tried(made, lost, scene), *skipped(made, lost, scene)),
+        siblings=(plain_of(scene, seed),),
+    )  # fmt: skip
+
+
 def plain_of(scene: Scene, seed: int) -> Draft:
     """The solvable sibling of most scenarios: the item as it is."""
     item, _ = held_back(scene, scene.item)

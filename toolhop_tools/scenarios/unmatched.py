@@ -8,17 +8,14 @@ from toolhop_sandbox.base import Program
 from toolhop_tools.model import EpisodeAction, Item, Tool
 from toolhop_tools.scenarios.label import Label, Scenario
 from toolhop_tools.scenarios.scene import (
-    Draft,
     Drafts,
     Reason,
     Refused,
     Scene,
     answered,
     held_back,
-    plain_of,
     shown,
-    skipped,
-    tried,
+    unsolvable,
 )
 
 
@@ -42,18 +39,12 @@ def _unmatched(scene: Scene, seed: int, kind: Scenario) -> Drafts:
     made = shown(whole, [tool.name for tool in foreign], seed)
     own = tuple(dict.fromkeys(hop.tool.name for hop in item.hops))
     back = kind is Scenario.RESERVE
-    lost = range(len(item.hops))
     label = Label(
         kind, item.id, False, EpisodeAction.CHANGE_TOOLS, solvable_after=back,
-        lost=tuple(at + 1 for at in lost), reserve=own if back else (),
+        reserve=own if back else (),
     )  # fmt: skip
-    return (
-        Draft(
-            made, label, held | {tool.name for tool in foreign}, answered(made),
-            (*tried(made, lost, scene), *skipped(made, lost, scene)),
-            siblings=(plain_of(scene, seed),),
-        ),
-    )  # fmt: skip
+    lost, held = range(len(item.hops)), held | {tool.name for tool in foreign}
+    return (unsolvable(scene, made, held, lost, label, seed, expected=answered(made)),)
 
 
 def _foreign(item: Item, donor: Item) -> list[Tool]:

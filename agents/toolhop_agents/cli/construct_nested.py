@@ -17,7 +17,7 @@ from rich.console import Console
 from toolhop_agents.cli.certify_read import reader_settings
 from toolhop_agents.cli.options import flag_name
 from toolhop_agents.cli.progress import Steps
-from toolhop_agents.construct.nested.begin import Recipe, Source, from_items, from_pool
+from toolhop_agents.construct.nested.begin import Source, from_items, from_pool
 from toolhop_agents.construct.nested.session import KIND, NestSettings
 from toolhop_agents.construct.settings import Settings, check_prices
 from toolhop_tools.certify.file import default_path
@@ -194,8 +194,9 @@ def _seeds(way: Way, flags: Mapping[str, Any]) -> list[NestSeed]:
         work = partial(from_items, source, shown.step)
         if way is Way.POOL:
             doubtful = flags["edges"] == Meaning.MODEL
-            recipe = Recipe(total, forms, structure, flags["seed"], doubtful)
-            work = partial(from_pool, source, recipe, shown.step)
+            work = partial(from_pool, source, shown.step, count=total, forms=forms,
+                           structure=structure, seed=flags["seed"],
+                           doubtful=doubtful)  # fmt: skip
         drafts = anyio.run(work)
     click.echo(f"{len(drafts.seeds)} of {total} drafts; {drafts.run.calls:,} calls", err=True)
     for why, count in drafts.unfit.most_common():

@@ -18,6 +18,7 @@ from toolhop_tools.construct.nested.task import plain_task, task_findings, wante
 from toolhop_tools.construct.seeds import Seed, World
 from toolhop_tools.model import Hop, Item
 from toolhop_tools.reading import leaf_text
+from toolhop_tools.words import scalars
 
 
 class Way(StrEnum):
@@ -136,16 +137,12 @@ def as_item(seed: NestSeed, calls: Sequence[Executed]) -> Item:
     assert nest is not None  # noqa: S101 -- a draft has calls
     hops = []
     for call in calls:
-        answer: Any = call.value
-        while isinstance(answer, dict | list) and answer:
-            answer = next(iter(answer.values())) if isinstance(answer, dict) else answer[0]
-        given = "; ".join(f"{name}: {_plain(value)}" for name, value in call.arguments.items())
+        given = "; ".join(f"{name}: {', '.join(_texts(value))}"
+                          for name, value in call.arguments.items())  # fmt: skip
         question = f"{wanted(nest.by_name[call.tool.name])} ({given})?"
-        hops.append(Hop(question, leaf_text(answer), call.tool))
+        hops.append(Hop(question, next(iter(_texts(call.value)), ""), call.tool))
     return Item(seed.id, nest.task, hops[-1].answer, tuple(hops), seed.domain, "text")
 
 
-def _plain(value: JSON) -> str:
-    if isinstance(value, list):
-        return ", ".join(map(_plain, value))
-    return str(value) if isinstance(value, dict) else leaf_text(value)
+def _texts(value: JSON) -> list[str]:
+    return [leaf_text(leaf) for _, leaf in scalars(value)]

@@ -8,7 +8,7 @@ from __future__ import annotations
 import itertools
 import json
 from collections import Counter
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field, replace
 
@@ -211,45 +211,41 @@ async def from_items(source: Source, on_done: Callable[[], None] = lambda: None)
     return drafts
 
 
-@dataclass(frozen=True, slots=True)
-class Recipe:
-    """What is searched for in a pool."""
-
-    count: int
-    forms: Sequence[tuple[int, int]]
-    """Depths and widths, in turn."""
-    structure: Structure
-    seed: int
-    doubtful: bool
-    """Whether types that are equal will do, for a model to judge."""
-
-
 async def from_pool(
-    source: Source, recipe: Recipe, on_done: Callable[[], None] = lambda: None
-) -> Drafts:
+    source: Source, on_done: Callable[[], None] = lambda: None, *, count: int,
+    forms: Iterable[tuple[int, int]], structure: Structure, seed: int, doubtful: bool,
+) -> Drafts:  # fmt: skip
     """Seeds of wanted forms in turn, each found by a search of its own.
+
+    Args:
+        source: the pool.
+        on_done: called after each search.
+        count: how many to search for.
+        forms: depths and widths, in turn.
+        structure: of all of them.
+        seed: what is drawn depends on it.
+        doubtful: whether types that are equal will do, for a model to judge.
 
     Raises:
         SandboxFault, SandboxUnavailable: as `Session.call`.
     """
     name = "-".join(source.dataset.name.lower().split())
-    async with _opened(source, doubtful=recipe.doubtful) as drafts:
+    async with _opened(source, doubtful=doubtful) as drafts:
         search = Search(drafts.pool, drafts.run)
-        forms = zip(range(1, recipe.count + 1), itertools.cycle(recipe.forms), strict=False)
-        for number, (depth, width) in forms:
+        wanted = zip(range(1, count + 1), itertools.cycle(forms), strict=False)
+        for number, (depth, width) in wanted:
             why = "no calls of the form are found"
             for again in range(AGAIN):
-                drawn = f"{recipe.seed}/{number}/{again}"
-                found = await search.find(recipe.structure, depth, width, drawn)
+                found = await search.find(structure, depth, width, f"{seed}/{number}/{again}")
                 if found is not None:
-                    structure, calls = found
+                    kind, calls = found
                     origins = [drafts.pool.origins[call.tool.name] for call in calls]
                     items = [*dict.fromkeys(item.id for item in origins)]
-                    seed = NestSeed(
+                    draft = NestSeed(
                         f"{name}-pool-{number}", "", way=Way.POOL, depth=depth, width=width,
-                        executed={"items": items, "structure": structure.value},
+                        executed={"items": items, "structure": kind.value},
                     )  # fmt: skip
-                    why = await drafts.add(calls, origins, seed)
+                    why = await drafts.add(calls, origins, draft)
                 if not why or (found is None and again + 1 >= GIVEN_UP):
                     break
             if why:

@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass, field, replace
 from random import Random
 from typing import Any
 
-from toolhop_agents.construct.ask import Asker, ItemLimitReached
+from toolhop_agents.construct.ask import ItemLimitReached
 from toolhop_agents.construct.context import Context
 from toolhop_agents.construct.nested.scored import gold_figures, vote_of
 from toolhop_agents.construct.talk import Failed, Passed
@@ -44,14 +44,11 @@ class NestBuilder:
     """One nested task under way."""
 
     context: Context
+    """Its readers make the calls from the text, and vote in turn."""
     seed: NestSeed
-    readers: Sequence[Asker] = ()
-    """Models that make the calls from the text."""
-    votes: int = 0
-    """Of all readers together; they vote in turn."""
-    shuffle: int = 0
+    shuffle: int
     """Seed of the order in which a reader is shown the tools."""
-    writes: bool = True
+    writes: bool
     """Whether a model writes the text; else a draft keeps the one made by rule."""
     steps: list[JSON] = field(default_factory=list)
     criteria: list[JSON] = field(default_factory=list)
@@ -198,10 +195,11 @@ class NestBuilder:
 
     async def _read(self, nest: Nest) -> Findings:
         """Have readers make the calls from the text; what those say that make others."""
-        self.ballots = [await self._ballot(nest, vote) for vote in range(self.votes)]
+        votes = self.context.models.votes
+        self.ballots = [await self._ballot(nest, vote) for vote in range(votes)]
         if not self.ballots:
             return Findings()
-        self.reading = decide(self.ballots, self.votes)
+        self.reading = decide(self.ballots, votes)
         agreed = self.reading is ReadStatus.READ
         self.steps.append({
             "stage": Stage.REBUILD.value, "hop": 0, "replies": len(self.ballots), "passed": agreed,
@@ -213,8 +211,8 @@ class NestBuilder:
         ))  # fmt: skip
 
     async def _ballot(self, nest: Nest, vote: int) -> Ballot:
-        reader, sample = self.readers[vote % len(self.readers)], vote // len(self.readers) + 1
-        prompts = self.context.prompts
+        prompts, readers = self.context.prompts, self.context.models.readers
+        reader, sample = readers[vote % len(readers)], vote // len(readers) + 1
         tools: list[JSON] = [api.to_row(number) for number, api in enumerate(nest.apis, 1)]
         Random(f"{self.shuffle}/{self.seed.id}/{vote}").shuffle(tools)
         name = Stage.REBUILD.value
@@ -222,15 +220,18 @@ class NestBuilder:
             SystemMessage(prompts.system(name)),
             UserMessage(inputs(Stage.REBUILD, {"task": nest.task, "tools": tools})),
         )
-        number, version = self.context.next_number(), prompts.version(name)
-        text = await reader.ask(self.seed, Place(Stage.REBUILD), number, version, messages)
+        ask = self.context.asking(reader)
+        text = await ask(Place(Stage.REBUILD), prompts.version(name), messages)
         verdict, words = vote_of(nest, text.rpartition("</think>")[2])
         return Ballot(reader.model.name, sample, verdict, words)
 
     def _record_reading(self) -> None:
         ballots: list[JSON] = [asdict(ballot) for ballot in self.ballots]
         agree = sum(ballot.vote is Vote.AGREES for ballot in self.ballots)
-        readers: list[JSON] = [reader.model.name for reader in self.readers]
-        figure: JSON = {"readers": readers, "votes": self.votes, "agree": agree, "ballots": ballots}
+        models = self.context.models
+        readers: list[JSON] = [reader.model.name for reader in models.readers]
+        figure: JSON = {
+            "readers": readers, "votes": models.votes, "agree": agree, "ballots": ballots,
+        }  # fmt: skip
         holds = self.reading is ReadStatus.READ
         self.criteria.append(judged_row(NestCriterion.READ, figure, holds=holds))

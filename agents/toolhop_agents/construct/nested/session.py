@@ -135,15 +135,14 @@ class NestSession(Session):
 
     async def maker(self, stack: AsyncExitStack, author: Asker) -> Maker:
         """What makes one task; nothing is run for it any more."""
-        own, models = self.settings, Models(author)
-        readers = await self.readers(stack, author)
+        own, readers = self.settings, await self.readers(stack, author)
+        models = Models(author, readers=readers, votes=own.all_votes)
 
         async def make(seed: Seed) -> dict[str, JSON]:
             nest_seed = cast("NestSeed", seed)
             writes = bool(own.model) or nest_seed.way is Way.CODE
             context = Context(seed, self.prompts, models, cast("Verifier", None), own.repairs, {})
-            builder = NestBuilder(context, nest_seed, readers, own.all_votes, own.seed, writes)
-            return await builder.make()
+            return await NestBuilder(context, nest_seed, own.seed, writes).make()
 
         return make
 
