@@ -25,7 +25,6 @@ from toolhop_tools.scenarios.scene import (
     Expected,
     Gives,
     Reason,
-    Refused,
     Scene,
     answered,
     drawn_hops,
@@ -109,7 +108,7 @@ def drifted_schema(scene: Scene, seed: int) -> Drafts:
             by_schema = {other if key == name else key: v for key, v in _arguments(hop).items()}
             fails = Expected(tool.name, by_schema, hop.answer, Gives.FAILURE, why)
             drafts.append(replace(draft, expected=(*draft.expected, fails)))
-    return tuple(drafts) or Refused(Scenario.DRIFTED_SCHEMA, scene.item.id, Reason.NO_ARGUMENT)
+    return tuple(drafts) or Reason.NO_ARGUMENT
 
 
 def _renamed(tool: Tool, name: str, other: str) -> tuple[Tool, str]:
@@ -156,7 +155,7 @@ def drifted_output(scene: Scene, seed: int) -> Drafts:
             draft.item, [n for n in range(len(hops)) if n not in scene.served[tool.name]]
         )
         drafts.append(replace(draft, item=replace(draft.item, hops=hops), expected=(*rest, call)))
-    return tuple(drafts) or Refused(Scenario.DRIFTED_OUTPUT, scene.item.id, Reason.NO_OTHER_ANSWER)
+    return tuple(drafts) or Reason.NO_OTHER_ANSWER
 
 
 def _other_fields(reading: Reading, result: str) -> list[str]:
@@ -216,7 +215,7 @@ def contradiction(scene: Scene, seed: int) -> Drafts:
         looked_up = hop.tool.name not in scene.computing
         if other is not None and looked_up and len(scene.served[hop.tool.name]) == 1:
             drafts.append(_contradicting(scene, at, (leaf, said, other), seed))
-    return tuple(drafts) or Refused(Scenario.CONTRADICTION, scene.item.id, Reason.NO_OTHER_ANSWER)
+    return tuple(drafts) or Reason.NO_OTHER_ANSWER
 
 
 def _contradicting(scene: Scene, at: int, change: tuple[JSON, str, str], seed: int) -> Draft:

@@ -24,7 +24,6 @@ from toolhop_tools.scenarios.scene import (
     Expected,
     Gives,
     Reason,
-    Refused,
     Scene,
     answered,
     drawn_hops,
@@ -55,7 +54,7 @@ def limited_steps(scene: Scene, seed: int) -> Drafts:
         for leaf in leaves(hop.tool.schema.parameters, gold_of(hop).arguments):
             if leaf.value in leaf.choices and len(leaf.choices) > 1 and _may_go(leaf):
                 drafts.append(_limited(scene, at, leaf, seed))
-    return tuple(drafts) or Refused(Scenario.LIMITED_STEPS, item.id, Reason.NO_CHOICE)
+    return tuple(drafts) or Reason.NO_CHOICE
 
 
 def _may_go(leaf: Leaf) -> bool:
@@ -137,7 +136,7 @@ def limited_clones(scene: Scene, seed: int) -> Drafts:
                 fitting, unfit = _ranges(leaf, fits=True), _ranges(leaf, fits=False)
                 if fitting and unfit:
                     drafts.append(_cloned(scene, at, leaf, (unfit, fitting), seed))
-    return tuple(drafts) or Refused(Scenario.LIMITED_CLONES, item.id, Reason.NO_LIMIT)
+    return tuple(drafts) or Reason.NO_LIMIT
 
 
 def _ranges(leaf: Leaf, *, fits: bool) -> list[Range]:
@@ -264,7 +263,7 @@ def call_limit(scene: Scene, seed: int) -> Drafts:
     # What is computed can be done without a call.
     counted = [at for at in needed if item.hops[at].tool.name not in scene.computing]
     if len(counted) < 2:
-        return Refused(Scenario.CALL_LIMIT, item.id, Reason.LOOKED_UP)
+        return Reason.LOOKED_UP
     most = drawn(seed, item, "limit").randint(1, len(counted) - 1)
     whole, held = held_back(scene, item)
     made = shown(with_sentence(whole, _sentence(most)), item.tools, seed)

@@ -140,6 +140,7 @@ class Draft:
     item: Item
     """`Item.order` names the tools on offer."""
     label: Label
+    """`make` puts the scenario in that is made: one transformation may go on from another."""
     removable: frozenset[str] = frozenset()
     """Tools of other items, which may be taken out."""
     expected: tuple[Expected, ...] = ()
@@ -157,8 +158,8 @@ class Draft:
     """Others of the family that go with it: solvable where it is not."""
 
 
-Drafts: TypeAlias = tuple[Draft, ...] | Refused
-"""Drafts from the first choice on: the first whose claims hold is made."""
+Drafts: TypeAlias = tuple[Draft, ...] | Reason
+"""Drafts from the first choice on: the first whose claims hold is made. Or why there are none."""
 Transformation: TypeAlias = Callable[[Scene, int], Drafts]
 
 
