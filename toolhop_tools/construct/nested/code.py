@@ -15,7 +15,7 @@ import keyword
 import math
 import re
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from toolhop_sandbox.outcome import JSON
@@ -31,7 +31,7 @@ from toolhop_tools.construct.nested.model import (
     placeholders,
 )
 from toolhop_tools.construct.replies import invisible
-from toolhop_tools.construct.stages import Findings, judged
+from toolhop_tools.construct.stages import Findings, Problem, judged
 from toolhop_tools.model import canonical
 
 CHECKS = (
@@ -51,19 +51,16 @@ _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
 _ENTRY = re.compile(r"([^\W\d]\w*)\s*\(([^()]*)\)\s*:(.*)")
 
 
-class Notes:
-    """Problems by check, each with its line."""
-
-    def __init__(self) -> None:
-        self._by_check: dict[str, list[str]] = {}
+class Notes(list[Problem]):
+    """Problems, each with its line."""
 
     def add(self, check: str, line: int, text: str) -> None:
         """Note a problem that a check has with a line."""
-        self._by_check.setdefault(check, []).append(f"Line {line}: {text}")
+        self.append(Problem(check, f"Line {line}: {text}"))
 
-    def findings(self, checks: tuple[str, ...]) -> Findings:
+    def findings(self, checks: Iterable[str]) -> Findings:
         """The findings of these checks: those without a note hold."""
-        return sum((judged(check, self._by_check.get(check, ())) for check in checks), Findings())
+        return Findings(frozenset(checks) - {note.check for note in self}, tuple(self))
 
 
 def parsed(source: str) -> ast.Module | str:
