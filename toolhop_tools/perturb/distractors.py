@@ -36,12 +36,6 @@ class Distractors:
     seed: int
     choice: Choice = Choice.NEAREST
 
-    @property
-    def label(self) -> str:
-        """Such as ``distractors=5`` or ``distractors=5:random``."""
-        nearest = self.choice is Choice.NEAREST
-        return f"distractors={self.count}" + ("" if nearest else f":{self.choice}")
-
     def __call__(self, item: Item) -> Item:
         """The item with more tools on offer.
 
