@@ -251,7 +251,7 @@ def _begin(flags: dict[str, Any], given: Sequence[str]) -> tuple[list[Seed], Set
         raise click.UsageError("--model is missing: who is to be asked")
     if not (flags["out"] or flags["dry_run"]):
         raise click.UsageError("--out is missing: the folder to make items in")
-    wanted = nested.range_of(flags, "hops", LEAST_HOPS, MOST_HOPS)
+    wanted = nested.range_of(flags, "hops", LEAST_HOPS, MOST_HOPS, "3-5")
     hops, world = (wanted[0], wanted[-1]), World(flags["world"])
     domain = (flags["domain"] or "").strip()
     if flags["seeds"] is not None:

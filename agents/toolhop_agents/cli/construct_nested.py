@@ -154,8 +154,8 @@ def settings_of(
     return kind(**own | reader_settings(flags) | more, prompts_digest=digest)
 
 
-def range_of(flags: Mapping[str, Any], name: str, low: int, high: int) -> range:
-    """The numbers that a flag such as ``--depth 2-4`` means.
+def range_of(flags: Mapping[str, Any], name: str, low: int, high: int, example: str = "") -> range:
+    """The numbers that a flag such as ``--depth 2-4`` means; `example` is for the message.
 
     Raises:
         UsageError: it is no range, or not within `low` and `high`.
@@ -163,9 +163,9 @@ def range_of(flags: Mapping[str, Any], name: str, low: int, high: int) -> range:
     match = re.fullmatch(r"(\d)(?:-(\d))?", flags[name].strip())
     least, most = (int(match[1]), int(match[2] or match[1])) if match else (0, 0)
     if not low <= least <= most <= high:
-        given, example = repr(flags[name]), f"{max(low, 3)}-{min(high, 5)}"
         raise click.UsageError(
-            f"--{name} is {given}; give a range such as {example}, within {low} to {high}"
+            f"--{name} is {flags[name]!r}; give a range such as {example or f'{low}-{high}'}, "
+            f"within {low} to {high}"
         )
     return range(least, most + 1)
 
