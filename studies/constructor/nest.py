@@ -7,11 +7,11 @@ import random
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from studies.constructor.nest_code import as_code
 from toolhop_sandbox.outcome import JSON
-from toolhop_tools.construct.nested.model import Api, Field, Nest, numbered, taken
+from toolhop_tools.construct.nested.model import Api, Field, Nest, NestCall, placeholders
 from toolhop_tools.construct.nested.shapes import Structure, possible, sizes
 from toolhop_tools.construct.nested.task import plain_task
-from toolhop_tools.construct.nested.writing import as_code
 from toolhop_tools.construct.stages import Stage
 
 STAGES = (Stage.CHAIN, Stage.MEANING, Stage.TASK)
@@ -61,7 +61,7 @@ def invented(item: str, depth: int | None, width: int | None) -> Nest:
     levels = next(found for one in kinds if (found := sizes(one, deep, wide, rng)))
     things = rng.sample(THINGS, len(THINGS))
     apis: list[Api] = []
-    made: list[tuple[str, Mapping[str, JSON]]] = []
+    calls: list[NestCall] = []
     before: list[int] = []
     for size in levels:
         groups: list[list[int]] = [[] for _ in range(size)]
@@ -70,25 +70,29 @@ def invented(item: str, depth: int | None, width: int | None) -> Nest:
         level = []
         for group in groups:
             level.append(len(apis))
-            api, parameters = _call(rng, things[len(apis)], [apis[one] for one in group], group)
+            sources = [(apis[at], calls[at].responses[0]) for at in group]
+            api, parameters = _call(rng, things[len(apis)], sources)
             apis.append(api)
-            made.append((api.name, parameters))
+            texts = placeholders(len(api.responses) for api in apis)
+            calls.append(NestCall(api.name, parameters, texts[-1]))
         before = level
-    nest = Nest((*apis,), (*numbered(apis, made),))
+    nest = Nest((*apis,), (*calls,))
     return Nest(nest.apis, nest.calls, plain_task(nest))
 
 
 def _call(
-    rng: random.Random, thing: str, sources: Sequence[Api], places: Sequence[int]
+    rng: random.Random, thing: str, sources: Sequence[tuple[Api, str]]
 ) -> tuple[Api, dict[str, JSON]]:
-    """A tool that takes the first response of each source, and its call."""
+    """A tool that takes the first response of each source, given with its placeholder, and the
+    parameters of its call.
+    """
     verb = rng.choice(VERBS)
     parameters: dict[str, Field] = {}
     given: dict[str, JSON] = {}
-    for source, place in zip(sources, places, strict=True):
+    for source, placeholder in sources:
         name, field = next(iter(source.responses.items()))
         parameters[name] = Field(field.type, field.description)
-        given[name] = taken(place, name)
+        given[name] = placeholder
     parameters["harbour"] = Field("str", "the harbour")
     given["harbour"] = rng.choice(PLACES)
     parameters["share"] = Field("float", "the share that is meant")

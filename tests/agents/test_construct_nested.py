@@ -73,6 +73,7 @@ def test_code_of_an_honest_constructor_is_a_data_set_of_nestools(tmp_path: Path)
     wanted = settings("openai/honest", distractors=1)
     ended = made(tmp_path / "made", wanted, seeds)
     assert (ended.fault, ended.accepted, ended.rejected) == (None, 6, 0)
+    assert ended.took.replies == 2 * 6  # code and text of each
     found = survey(str(tmp_path / "made" / session.DATA))
     assert found.problems == ()
     for item, row in zip(found.dataset.items, rows(tmp_path / "made" / session.PROVENANCE),

@@ -6,12 +6,13 @@ import json
 import math
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, TypeAlias, cast
+from typing import Any, TypeAlias
 
 import anyio
 import pytest
 
 from studies.constructor.nest import invented
+from studies.constructor.nest_code import as_code
 from tests.conftest import SHARED
 from toolhop_env.scorers.nestools import gold_calls, gold_of
 from toolhop_env.scorers.nestools_shape import depth
@@ -20,9 +21,9 @@ from toolhop_sandbox.choose import open_sandbox
 from toolhop_sandbox.outcome import JSON, Outcome, Returned
 from toolhop_tools.certify.model import Basis, Certificate, Edge, HopProof, HopVerdict
 from toolhop_tools.construct.duplicates import Against
-from toolhop_tools.construct.nested.accept import duplicates, for_review
-from toolhop_tools.construct.nested.assemble import Executed, Link, Unfit, assembled, leaves_of
-from toolhop_tools.construct.nested.code import Wanted, chain_findings
+from toolhop_tools.construct.nested.accept import duplicates
+from toolhop_tools.construct.nested.assemble import Executed, Leaf, Link, Unfit, assembled
+from toolhop_tools.construct.nested.code import chain_findings
 from toolhop_tools.construct.nested.distract import DistractorPool
 from toolhop_tools.construct.nested.items import executed_item, returned
 from toolhop_tools.construct.nested.kinds import Kinds
@@ -32,7 +33,6 @@ from toolhop_tools.construct.nested.pool import Meaning, Pool, Search, pool_of
 from toolhop_tools.construct.nested.replies import ChainCode
 from toolhop_tools.construct.nested.shapes import Structure, possible
 from toolhop_tools.construct.nested.task import plain_task, task_findings
-from toolhop_tools.construct.nested.writing import as_code
 from toolhop_tools.construct.stages import Problem
 from toolhop_tools.errors import BadChoice
 from toolhop_tools.model import GoldCall, Hop, Item, Tool, ToolSchema
@@ -40,7 +40,6 @@ from toolhop_tools.perturb.distractors import unlike
 from toolhop_tools.readers.folder import builtin
 from toolhop_tools.readers.nestools import item_of
 
-ANY = Wanted()
 CODE = '''def find_ferry(port: str, seats: int = 1):
     """Find the next ferry
     from a port.
@@ -83,7 +82,7 @@ if __name__ == "__main__":
 
 
 def test_code_becomes_the_official_row() -> None:
-    found, nest = chain_findings(CODE, Wanted(2, 1))
+    found, nest = chain_findings(CODE, 2, 1)
     assert found.problems == ()
     assert nest is not None
     row: Any = nest.to_row(7, "Travel/Ferries")
@@ -142,15 +141,15 @@ def test_each_check_finds_its_fault_and_names_the_line(check: str) -> None:
     if check == "task-comment":
         code = code.replace("    # whatever a seat on it costs.\n", "")
     assert code != CODE
-    found, nest = chain_findings(code, Wanted(2, 1) if check == "loose-call" else ANY)
+    found, nest = chain_findings(code, *((2, 1) if check == "loose-call" else ()))
     assert nest is None
     assert check in found.failed
     assert all("ine " in one.message for one in found.problems)
 
 
 def test_a_form_that_is_asked_for_has_to_be_met() -> None:
-    for wanted, check in ((Wanted(3, 1), "depth"), (Wanted(2, 2), "width")):
-        assert chain_findings(CODE, wanted)[0].failed == {check}
+    for wanted, check in (((3, 1), "depth"), ((2, 2), "width")):
+        assert chain_findings(CODE, *wanted)[0].failed == {check}
 
 
 def test_a_fence_is_let_pass_and_words_around_are_not() -> None:
@@ -162,7 +161,7 @@ def test_a_fence_is_let_pass_and_words_around_are_not() -> None:
 @pytest.mark.parametrize("deep", range(2, 7))
 def test_what_is_written_as_code_is_read_back(deep: int, wide: int) -> None:
     nest = invented(f"test-{deep}-{wide}", deep, wide)
-    found, again = chain_findings(as_code(nest), Wanted(deep, wide))
+    found, again = chain_findings(as_code(nest), deep, wide)
     assert (found.problems, again) == ((), nest)
     assert depth(gold_calls(gold_of(item_of(nest.to_row(1, "A/B"))))) == deep
 
@@ -174,7 +173,7 @@ def test_the_checker_takes_the_published_chains() -> None:
     rows = [json.loads(line) for line in path.read_text().splitlines()]
     for row, (deep, _) in zip(rows, golden["depth_and_structure"]["values"], strict=True):
         nest = Nest.from_row(row)
-        found, again = chain_findings(as_code(nest), ANY)
+        found, again = chain_findings(as_code(nest))
         assert found.problems == ()
         assert again is not None
         plain = {**row, "task": " ".join(row["task"].split())}
@@ -201,7 +200,7 @@ SAID = "Book the next ferry from Skarvik for Ada and Bo, whatever a seat on it c
     ],
 )
 def test_a_text_says_all_values_and_gives_nothing_away(text: str, check: str) -> None:
-    nest = chain_findings(CODE, ANY)[1]
+    nest = chain_findings(CODE)[1]
     assert nest is not None
     assert check in (task_findings(text, nest, ["the Vellin", 12.5]).failed or {""})
 
@@ -295,12 +294,15 @@ KINDS = Kinds.model_validate({
 })  # fmt: skip
 
 
-async def run(program: Program, sets: Sequence[Mapping[str, JSON]]) -> list[Outcome | None]:
-    return [Returned(json.dumps(WORK[program.function](**one))) for one in sets]
+async def run(program: Program, arguments: Mapping[str, JSON]) -> Outcome:
+    return Returned(json.dumps(WORK[program.function](**arguments)))
 
 
 def executed(name: str, arguments: dict[str, JSON], *links: Link) -> Executed:
     return Executed(TOOLS[name], arguments, WORK[name](**arguments), links)
+
+
+DIALLED = Leaf(("calling_code",), 47)
 
 
 def why_unfit(*calls: Executed) -> str:
@@ -312,15 +314,15 @@ def why_unfit(*calls: Executed) -> str:
 def test_leaves_of_results_are_responses_with_types() -> None:
     calls = [
         executed("country_code", {"country": "Norway"}),
-        executed("square_root", {"value": 47}, Link("value", None, 0, ("calling_code",))),
+        executed("square_root", {"value": 47}, Link("value", None, 0, DIALLED)),
     ]
     nest = assembled(calls, KINDS)
     first = nest.apis[0].responses
     assert {key: one.type for key, one in first.items()} == {"calling_code": "float", "name": "str"}
     assert nest.calls[1].parameters == {"value": "API_call_0"}
-    both = executed("add_digits", {"number": 47}, Link("number", None, 0, ("calling_code",)))
+    both = executed("add_digits", {"number": 47}, Link("number", None, 0, DIALLED))
     assert "differ in type" in why_unfit(*calls, both)
-    wrong = executed("square_root", {"value": 48}, Link("value", None, 0, ("calling_code",)))
+    wrong = executed("square_root", {"value": 48}, Link("value", None, 0, DIALLED))
     assert "not the argument" in why_unfit(calls[0], wrong)
 
 
@@ -469,13 +471,7 @@ def test_what_is_of_a_kind_is_taken_by_the_parameters_of_the_kind() -> None:
         tools = {hop.tool.name: hop.tool for item in builtin().items for hop in item.hops}
         kinds = load_kinds(None, tools.values())
         async with await open_sandbox("process", max_workers=1) as sandbox, sandbox.session() as s:
-
-            async def call(
-                program: Program, sets: Sequence[Mapping[str, JSON]]
-            ) -> list[Outcome | None]:
-                return [await s.call(program, one) for one in sets]
-
-            pool = await pool_of(builtin().items, {}, kinds, call)
+            pool = await pool_of(builtin().items, {}, kinds, s.call)
             taken_of: dict[str, bool] = {}
             refused = []
             for start in pool.starts:
@@ -487,8 +483,8 @@ def test_what_is_of_a_kind_is_taken_by_the_parameters_of_the_kind() -> None:
                     if not values or isinstance(start.arguments[name], list):
                         continue
                     sets = [{**start.arguments, name: value} for value in values]
-                    taken = [returned(one) is not None
-                             for one in await call(start.tool.program, sets)]  # fmt: skip
+                    taken = [returned(await s.call(start.tool.program, one)) is not None
+                             for one in sets]  # fmt: skip
                     taken_of[wanted] = taken_of.get(wanted, False) or any(taken)
                     if wanted in FORMS and sum(taken) < len(taken) / 2:
                         refused.append(f"{start.tool.name}.{name}: {values[taken.index(False)]}")
@@ -530,7 +526,7 @@ def test_a_pool_gives_executed_calls_of_a_wanted_form(deep: int, wide: int) -> N
                 assert deep + wide > 3
                 continue
             nest = assembled(found[1], KINDS)
-            assert (nest.depth, nest.width, nest.parts) == (deep, wide, 1)
+            assert (nest.depth, nest.width, len(nest.parts)) == (deep, wide, 1)
             for call in found[1]:
                 assert WORK[call.tool.name](**call.arguments) == call.value
                 assert not (isinstance(call.value, dict) and "error" in call.value)
@@ -543,9 +539,13 @@ def test_a_pool_gives_executed_calls_of_a_wanted_form(deep: int, wide: int) -> N
 def meaning(
     pool: Pool, source: Executed, path: tuple[str, ...], target: str, slot: tuple[str, int | None]
 ) -> str:
-    [leaf] = [one for one in leaves_of(source.value) if one.path == path]
     gold = executed(target, dict(GOLD)[target])
-    return pool.meaning(source, leaf, gold, slot)
+    return meanings(pool, source, gold).get((path, *slot), "")
+
+
+def meanings(pool: Pool, source: Executed, target: Executed) -> Mapping[tuple[Any, ...], str]:
+    return {(link.leaf.path, link.argument, link.index): link.meaning
+            for link in pool.links(source, 0, target)}  # fmt: skip
 
 
 def test_a_reference_needs_a_reason() -> None:
@@ -574,10 +574,10 @@ def test_a_reference_of_an_item_holds_for_the_call_that_the_item_makes() -> None
         item, certificate = item_of_calls(code, digits)
         pool = await pool_of([item], {"i": certificate}, KINDS, run)
         source = executed("country_code", {"country": "Norway"})
-        [leaf] = [one for one in leaves_of(source.value) if one.path == ("calling_code",)]
         own, other = (executed("add_digits", {"number": number}) for number in (47, 98))
-        assert pool.meaning(source, leaf, own, ("number", None)) == Meaning.ITEM
-        assert pool.meaning(source, leaf, other, ("number", None)) == ""
+        place = (("calling_code",), "number", None)
+        assert meanings(pool, source, own) == {place: Meaning.ITEM}
+        assert meanings(pool, source, other) == {}
 
     anyio.run(look)
 
@@ -607,21 +607,6 @@ def test_distractors_are_near_of_other_names() -> None:
     assert others is not None
     assert names[0] not in [api.name for api in others]
     assert pool.beside(own, 50) is None
-
-
-def test_a_reviewer_sees_task_tools_and_calls_with_results() -> None:
-    calls = [
-        executed("mountain_country", {"mountain": "Rauma"}),
-        executed("country_capital", {"country": "Norway"}, Link("country", None, 0, ())),
-    ]
-    row = assembled(calls, KINDS).to_row(1, "A/B")
-    seen: Any = for_review(row, {"results": [call.value for call in calls]})
-    assert [*seen] == ["task", "tools", "calls"]
-    assert seen["calls"][1] == {
-        "tool": "country_capital", "arguments": {"country": "<country of call 1>"},
-        "result": "Oslo",
-    }  # fmt: skip
-    assert "result" not in cast("Any", for_review(row, {}))["calls"][0]
 
 
 def test_names_of_golden_files_are_not_touched() -> None:

@@ -36,13 +36,6 @@ def test_a_perturbation_is_read_as_it_is_written(how: Perturbation) -> None:
     assert Perturbation.parse(str(how)) == how
 
 
-@given(HOWS)
-@settings(max_examples=20, deadline=None)
-def test_the_labels_of_the_changes_say_the_perturbation(how: Perturbation) -> None:
-    labels = [change.label for change in how.changes(pool=BUILTIN, seed=0)]
-    assert Perturbation.parse("+".join(labels)) == how
-
-
 def test_distractors_leave_the_order_of_the_items_own_tools() -> None:
     alone, among = shown("order=shuffled"), shown("order=shuffled+distractors=4:random")
     for one, other in zip(alone, among, strict=True):

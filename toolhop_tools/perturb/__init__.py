@@ -1,4 +1,4 @@
-"""Changes of items: each a pure ``Item -> Item`` with a seed and a label, a file each.
+"""Changes of items: each a pure ``Item -> Item`` with a seed, a file each.
 
 What changes is how an item's tools are shown: names, descriptions, order, and tools of other
 items among its own. The bodies stay. So a call by a scrambled name reaches its tool, and nothing

@@ -6,7 +6,7 @@ import random
 from collections.abc import Callable
 from dataclasses import replace
 from enum import StrEnum
-from typing import Protocol
+from typing import TypeAlias
 
 from toolhop_tools.model import Item, Tool
 
@@ -23,17 +23,8 @@ class Words(StrEnum):
     """A name becomes ``tool_1``, by place; a description is empty."""
 
 
-class ItemChange(Protocol):
-    """A pure change of an item. Equal changes change equal items equally."""
-
-    @property
-    def label(self) -> str:
-        """What is changed, as `Perturbation.parse` reads it, such as ``order=shuffled``."""
-        ...
-
-    def __call__(self, item: Item) -> Item:
-        """The item, changed."""
-        ...
+ItemChange: TypeAlias = Callable[[Item], Item]
+"""A pure change of an item. Equal changes change equal items equally."""
 
 
 def drawn(seed: int, item: Item, what: str) -> random.Random:

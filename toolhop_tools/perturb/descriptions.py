@@ -17,61 +17,34 @@ OnText: TypeAlias = Callable[[str, str], str]
 
 @dataclass(frozen=True, slots=True)
 class Descriptions:
-    """The tools' own descriptions changed."""
+    """The tools' own descriptions changed, or every one within their parameters' schemas."""
 
     words: Words
     seed: int
-
-    @property
-    def label(self) -> str:
-        """Such as ``descriptions=removed``."""
-        return f"descriptions={self.words}"
+    of_parameters: bool = False
+    """Names and types of parameters stay."""
 
     def __call__(self, item: Item) -> Item:
         """The item with its tools described otherwise."""
 
         def tool(given: Tool) -> Tool:
-            place = f"{self.seed}/{item.id}/{given.name}/description"
-            text = _changed(given.schema.description, self.words, place)
-            return replace(given, schema=replace(given.schema, description=text))
-
-        return with_tools(item, tool)
-
-
-@dataclass(frozen=True, slots=True)
-class ParameterDescriptions:
-    """Every description within the parameters' schemas changed; names and types stay."""
-
-    words: Words
-    seed: int
-
-    @property
-    def label(self) -> str:
-        """Such as ``parameters=scrambled``."""
-        return f"parameters={self.words}"
-
-    def __call__(self, item: Item) -> Item:
-        """The item with its tools' parameters described otherwise."""
-
-        def tool(given: Tool) -> Tool:
-            home = f"{self.seed}/{item.id}/{given.name}"
+            home, schema = f"{self.seed}/{item.id}/{given.name}", given.schema
+            if not self.of_parameters:
+                text = self._changed(schema.description, f"{home}/description")
+                return replace(given, schema=replace(schema, description=text))
             changed = with_descriptions(
-                given.schema.parameters,
-                lambda text, place: _changed(text, self.words, f"{home}{place}"),
+                schema.parameters, lambda text, place: self._changed(text, f"{home}{place}")
             )
-            return replace(given, schema=replace(given.schema, parameters=changed))
+            return replace(given, schema=replace(schema, parameters=changed))
 
         return with_tools(item, tool)
 
-
-def _changed(text: str, words: Words, place: str) -> str:
-    if words is Words.REMOVED:
-        return ""
-    if words is Words.SCRAMBLED:
+    def _changed(self, text: str, place: str) -> str:
+        if self.words is Words.REMOVED:
+            return ""
         pieces = text.split()
         random.Random(place).shuffle(pieces)
         return " ".join(pieces)
-    return text
 
 
 def with_descriptions(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
@@ -36,12 +36,6 @@ class Distractors:
     seed: int
     choice: Choice = Choice.NEAREST
 
-    @property
-    def label(self) -> str:
-        """Such as ``distractors=5`` or ``distractors=5:random``."""
-        nearest = self.choice is Choice.NEAREST
-        return f"distractors={self.count}" + ("" if nearest else f":{self.choice}")
-
     def __call__(self, item: Item) -> Item:
         """The item with more tools on offer.
 
@@ -51,7 +45,7 @@ class Distractors:
         rng = drawn(self.seed, item, "distractors")
         wanted = self.count * (len(item.tools) if self.choice is Choice.EACH else 1)
         if self.choice is Choice.EACH:
-            chosen = self._for_each(item)
+            chosen = for_each(self.pool, item, self.count)
         else:
             chosen = list(self.pool.others(item))
             random = self.choice is Choice.RANDOM and len(chosen) >= wanted
@@ -67,15 +61,20 @@ class Distractors:
             order.insert(rng.randint(0, len(order)), tool.name)
         return replace(item, others=(*item.others, *chosen), order=tuple(order))
 
-    def _for_each(self, item: Item) -> list[Tool]:
-        chosen: dict[str, Tool] = {}
-        for number, own in enumerate(item.tools.values(), start=1):
-            for tool in self.pool.others(item, [own]):
-                if len(chosen) == self.count * number:
-                    break
-                if tool.name.casefold() not in chosen and unlike(tool.name, [*item.tools]):
-                    chosen[tool.name.casefold()] = tool
-        return list(chosen.values())
+
+def for_each(pool: Nearest, item: Item, count: int, without: Container[str] = ()) -> list[Tool]:
+    """The nearest `count` tools for each tool of an item, as `Choice.EACH` has it; fewer where the
+    pool has no more, and none of those called by a name in `without`.
+    """
+    chosen: dict[str, Tool] = {}
+    for number, own in enumerate(item.tools.values(), start=1):
+        for tool in pool.others(item, [own]):
+            if len(chosen) == count * number:
+                break
+            fits = tool.name not in without and unlike(tool.name, [*item.tools])
+            if fits and tool.name.casefold() not in chosen:
+                chosen[tool.name.casefold()] = tool
+    return list(chosen.values())
 
 
 def unlike(name: str, names: Sequence[str]) -> bool:

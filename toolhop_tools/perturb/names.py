@@ -21,11 +21,6 @@ class Names:
     words: Words
     seed: int
 
-    @property
-    def label(self) -> str:
-        """Such as ``names=scrambled``."""
-        return f"names={self.words}"
-
     def __call__(self, item: Item) -> Item:
         """The item with its tools renamed; ``removed`` numbers them in the order shown."""
         new = _renamed([*item.tools], self.words, drawn(self.seed, item, "names"))
@@ -46,8 +41,6 @@ class Names:
 
 def _renamed(order: Sequence[str], words: Words, rng: random.Random) -> dict[str, str]:
     """The new name of each tool, by its own name."""
-    if words is Words.AS_IS:
-        return {name: name for name in order}
     if words is Words.REMOVED:
         return {name: f"tool_{place}" for place, name in enumerate(order, start=1)}
     renamed: dict[str, str] = {}

@@ -30,11 +30,6 @@ class ShuffledOrder:
 
     seed: int
 
-    @property
-    def label(self) -> str:
-        """``order=shuffled``."""
-        return SHUFFLED
-
     def __call__(self, item: Item) -> Item:
         """The item with its tools in another order."""
         order = [*item.tools]

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from toolhop_tools.errors import BadChoice
 from toolhop_tools.model import DataSet, Item
 from toolhop_tools.perturb.change import AS_IS, ItemChange, Words
-from toolhop_tools.perturb.descriptions import Descriptions, ParameterDescriptions
+from toolhop_tools.perturb.descriptions import Descriptions
 from toolhop_tools.perturb.names import Names
 from toolhop_tools.perturb.order import ShuffledOrder
 
@@ -85,7 +85,7 @@ class Perturbation:
         if self.descriptions is not Words.AS_IS:
             found.append(Descriptions(self.descriptions, seed))
         if self.parameters is not Words.AS_IS:
-            found.append(ParameterDescriptions(self.parameters, seed))
+            found.append(Descriptions(self.parameters, seed, of_parameters=True))
         # Last: what else is drawn goes by the tools' own names, and numbers follow the order.
         if self.names is not Words.AS_IS:
             found.append(Names(self.names, seed))

@@ -14,6 +14,7 @@ from toolhop_tools.certify.answering import Kind
 from toolhop_tools.certify.candidates import Task
 from toolhop_tools.certify.prove import asked
 from toolhop_tools.dates import whole_date
+from toolhop_tools.declared import described, required
 from toolhop_tools.model import EpisodeAction, Flaky, Hop, Tool
 from toolhop_tools.perturb.change import drawn
 from toolhop_tools.reading import Reading, leaf_text, read_result
@@ -24,7 +25,6 @@ from toolhop_tools.scenarios.scene import (
     Expected,
     Gives,
     Reason,
-    Refused,
     Scene,
     answered,
     drawn_hops,
@@ -33,8 +33,7 @@ from toolhop_tools.scenarios.scene import (
     plain_of,
     renamed,
     shown,
-    skipped,
-    tried,
+    unsolvable,
     with_lines,
     with_sentence,
     with_tool,
@@ -67,22 +66,9 @@ def broken_tool(scene: Scene, seed: int) -> Drafts:
         lines = [f"raise RuntimeError({why!r})"]
         made = with_tool(whole, hop.tool.name, with_lines(hop.tool, lines))
         made, lost = shown(made, item.tools, seed), scene.served[hop.tool.name]
-        label = Label(
-            Scenario.BROKEN_TOOL, item.id, False, EpisodeAction.GIVE_UP,
-            lost=tuple(n + 1 for n in lost),
-        )  # fmt: skip
+        label = Label(Scenario.BROKEN_TOOL, item.id, False, EpisodeAction.GIVE_UP)
         fails = Expected(hop.tool.name, _arguments(hop), hop.answer, Gives.FAILURE, why)
-        rest = answered(made, [n for n in range(len(item.hops)) if n not in lost])
-        drafts.append(
-            Draft(
-                made,
-                label,
-                held,
-                (*rest, fails),
-                (*tried(made, lost, scene), *skipped(made, lost, scene)),
-                siblings=(plain_of(scene, seed),),
-            )
-        )
+        drafts.append(unsolvable(scene, made, held, lost, label, seed, expected=[fails]))
     return tuple(drafts)
 
 
@@ -108,7 +94,7 @@ def drifted_schema(scene: Scene, seed: int) -> Drafts:
     drafts = []
     for at in drawn_hops(scene, seed, "schema"):
         hop = scene.item.hops[at]
-        properties = _properties(hop.tool)
+        properties = described(hop.tool.schema.parameters)
         for name in _shuffled(scene, seed, f"names {at}", _arguments(hop)):
             if name not in properties:
                 continue
@@ -122,7 +108,7 @@ def drifted_schema(scene: Scene, seed: int) -> Drafts:
             by_schema = {other if key == name else key: v for key, v in _arguments(hop).items()}
             fails = Expected(tool.name, by_schema, hop.answer, Gives.FAILURE, why)
             drafts.append(replace(draft, expected=(*draft.expected, fails)))
-    return tuple(drafts) or Refused(Scenario.DRIFTED_SCHEMA, scene.item.id, Reason.NO_ARGUMENT)
+    return tuple(drafts) or Reason.NO_ARGUMENT
 
 
 def _renamed(tool: Tool, name: str, other: str) -> tuple[Tool, str]:
@@ -132,10 +118,9 @@ def _renamed(tool: Tool, name: str, other: str) -> tuple[Tool, str]:
     the code wants.
     """
     schema = dict(tool.schema.parameters)
-    required = schema.get("required")
-    kept = [one for one in required if one != name] if isinstance(required, list) else []
+    kept = [one for one in required(schema) if one != name]
     properties: dict[str, JSON] = {
-        other if key == name else key: part for key, part in _properties(tool).items()
+        other if key == name else key: part for key, part in described(schema).items()
     }
     schema |= {"properties": properties, "required": [*kept], "additionalProperties": True}
     why = f"unexpected argument {other!r}: it is called {name!r} now"
@@ -170,7 +155,7 @@ def drifted_output(scene: Scene, seed: int) -> Drafts:
             draft.item, [n for n in range(len(hops)) if n not in scene.served[tool.name]]
         )
         drafts.append(replace(draft, item=replace(draft.item, hops=hops), expected=(*rest, call)))
-    return tuple(drafts) or Refused(Scenario.DRIFTED_OUTPUT, scene.item.id, Reason.NO_OTHER_ANSWER)
+    return tuple(drafts) or Reason.NO_OTHER_ANSWER
 
 
 def _other_fields(reading: Reading, result: str) -> list[str]:
@@ -181,28 +166,32 @@ def _other_fields(reading: Reading, result: str) -> list[str]:
     old = named[-1]
     forms = (f"{old}_value", f"{old}_entry", f"record_{old}")
     new = next(one for one in forms if json.dumps(one) not in result)
+    return _changed("renamed", "part", key=f"({new!r} if key == {old!r} else key)")
+
+
+def _changed(name: str, leaf: str, *, key: str = "key") -> list[str]:
+    """Wrapper lines that change a result at every depth, by a function of a name.
+
+    Args:
+        name: of the function.
+        leaf: the code of what a scalar ``part`` becomes.
+        key: the code of what a ``key`` becomes.
+    """
     return [
-        "def renamed(part):",
+        f"def {name}(part):",
         "    if isinstance(part, dict):",
-        f"        return {{({new!r} if key == {old!r} else key): renamed(inner)",
-        "                for key, inner in part.items()}",
+        f"        return {{{key}: {name}(inner) for key, inner in part.items()}}",
         "    if isinstance(part, (list, tuple)):",
-        "        return [renamed(inner) for inner in part]",
-        "    return part",
-        "return renamed({tool}(**given))",
+        f"        return [{name}(inner) for inner in part]",
+        f"    return {leaf}",
+        f"return {name}({{tool}}(**given))",
     ]
 
 
-_IN_THOUSANDS = (
-    "def smaller(part):",
-    "    if isinstance(part, dict):",
-    "        return {key: smaller(inner) for key, inner in part.items()}",
-    "    if isinstance(part, (list, tuple)):",
-    "        return [smaller(inner) for inner in part]",
-    f"    if type(part) in (int, float) and abs(part) >= {LARGE}:",
-    "        return {'number': part / 1000, 'unit': 'thousands'}",
-    "    return part",
-    "return smaller({tool}(**given))",
+_IN_THOUSANDS = _changed(
+    "smaller",
+    f"{{'number': part / 1000, 'unit': 'thousands'}} "
+    f"if type(part) in (int, float) and abs(part) >= {LARGE} else part",
 )
 """Wrapper lines that give large numbers in thousands, and say so."""
 
@@ -226,7 +215,7 @@ def contradiction(scene: Scene, seed: int) -> Drafts:
         looked_up = hop.tool.name not in scene.computing
         if other is not None and looked_up and len(scene.served[hop.tool.name]) == 1:
             drafts.append(_contradicting(scene, at, (leaf, said, other), seed))
-    return tuple(drafts) or Refused(Scenario.CONTRADICTION, scene.item.id, Reason.NO_OTHER_ANSWER)
+    return tuple(drafts) or Reason.NO_OTHER_ANSWER
 
 
 def _contradicting(scene: Scene, at: int, change: tuple[JSON, str, str], seed: int) -> Draft:
@@ -270,15 +259,7 @@ def _saying(leaf: JSON, said: str, other: str) -> list[str]:
         change = f"part.replace({said!r}, {other!r}) if isinstance(part, str) else part"
     else:
         change = f"{other!r} if part == {leaf!r} else part"
-    return [
-        "def otherwise(part):",
-        "    if isinstance(part, dict):",
-        "        return {key: otherwise(inner) for key, inner in part.items()}",
-        "    if isinstance(part, (list, tuple)):",
-        "        return [otherwise(inner) for inner in part]",
-        f"    return {change}",
-        "return otherwise({tool}(**given))",
-    ]
+    return _changed("otherwise", change)
 
 
 def _other(scene: Scene, said: str, seed: int, at: int) -> str | None:
@@ -343,11 +324,6 @@ def _shuffled(scene: Scene, seed: int, what: str, names: Mapping[str, JSON]) -> 
 
 def _arguments(hop: Hop) -> dict[str, JSON]:
     return dict(gold_of(hop).arguments)
-
-
-def _properties(tool: Tool) -> dict[str, JSON]:
-    found = tool.schema.parameters.get("properties")
-    return dict(found) if isinstance(found, dict) else {}
 
 
 def _leaf(value: JSON, reading: Reading) -> JSON:

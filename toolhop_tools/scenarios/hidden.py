@@ -25,7 +25,6 @@ from toolhop_tools.scenarios.scene import (
     Expected,
     Gives,
     Reason,
-    Refused,
     Scene,
     answered,
     gold_of,
@@ -55,28 +54,21 @@ def missing_parameter(scene: Scene, seed: int) -> Drafts:
     every = _required(scene)
     found = [one for one in every if not is_answer(scene.item, one.value)]
     if not found:
-        reason = Reason.IS_ANSWER if every else Reason.NOTHING_TO_HIDE
-        return Refused(Scenario.MISSING_PARAMETER, scene.item.id, reason)
+        return Reason.IS_ANSWER if every else Reason.NOTHING_TO_HIDE
     drawn(seed, scene.item, "parameter").shuffle(found)
-    drafts = [_hiding(scene, [one], Scenario.MISSING_PARAMETER, seed) for one in found]
-    return _first(scene, Scenario.MISSING_PARAMETER, drafts)
+    drafts = (_hiding(scene, [one], seed) for one in found)
+    return tuple(filter(None, drafts)) or Reason.STILL_SAID
 
 
 def missing_parameters(scene: Scene, seed: int) -> Drafts:
     """All such values are replaced."""
     found = _required(scene)
     if len(found) < 2:
-        reason = Reason.ONE_TO_HIDE if found else Reason.NOTHING_TO_HIDE
-        return Refused(Scenario.MISSING_PARAMETERS, scene.item.id, reason)
+        return Reason.ONE_TO_HIDE if found else Reason.NOTHING_TO_HIDE
     if any(is_answer(scene.item, one.value) for one in found):
-        return Refused(Scenario.MISSING_PARAMETERS, scene.item.id, Reason.IS_ANSWER)
-    draft = _hiding(scene, found, Scenario.MISSING_PARAMETERS, seed)
-    return _first(scene, Scenario.MISSING_PARAMETERS, [draft])
-
-
-def _first(scene: Scene, kind: Scenario, drafts: Sequence[Draft | None]) -> Drafts:
-    kept = tuple(one for one in drafts if one is not None)
-    return kept or Refused(kind, scene.item.id, Reason.STILL_SAID)
+        return Reason.IS_ANSWER
+    draft = _hiding(scene, found, seed)
+    return (draft,) if draft else Reason.STILL_SAID
 
 
 def hidden_option(scene: Scene, seed: int) -> Drafts:
@@ -100,15 +92,14 @@ def hidden_option(scene: Scene, seed: int) -> Drafts:
                 answers = True
                 continue
             one = Said(value, kind_of(leaf, _texts(item, at)), ((at, leaf),))
-            draft = _hiding(scene, [one], Scenario.HIDDEN_OPTION, seed, guessable=True)
+            draft = _hiding(scene, [one], seed, guessable=True)
             if draft is not None:
                 rest = {name: part for name, part in arguments.items() if name != leaf.name}
                 without = Expected(hop.tool.name, rest, hop.answer, Gives.NO_ANSWER)
                 more = (*draft.expected, without)
                 drafts.append(replace(draft, expected=more, ambiguous_too=True))
     drawn(seed, item, "option").shuffle(drafts)
-    reason = Reason.IS_ANSWER if answers else Reason.NO_OPTION
-    return tuple(drafts) or Refused(Scenario.HIDDEN_OPTION, item.id, reason)
+    return tuple(drafts) or (Reason.IS_ANSWER if answers else Reason.NO_OPTION)
 
 
 _ASKED = re.compile(r"\b(?:what|which|whose|how|that|same)\s+$", re.IGNORECASE)
@@ -181,7 +172,7 @@ def _derived(item: Item, at: int, value: JSON) -> bool:
 
 
 def _hiding(
-    scene: Scene, values: Sequence[Said], kind: Scenario, seed: int, *, guessable: bool = False
+    scene: Scene, values: Sequence[Said], seed: int, *, guessable: bool = False
 ) -> Draft | None:
     """The item without some values; None where one can be read or guessed all the same."""
     item = scene.item
@@ -211,7 +202,7 @@ def _hiding(
     )
     lost = sorted({at for one in values for at, _ in one.uses})
     label = Label(
-        kind, item.id, False, EpisodeAction.ASK_USER, solvable_after=True,
+        Scenario.MISSING_PARAMETER, item.id, False, EpisodeAction.ASK_USER, solvable_after=True,
         lost=tuple(at + 1 for at in lost), hidden=hidden,
     )  # fmt: skip
     return Draft(

@@ -12,6 +12,7 @@ from toolhop_sandbox.outcome import JSON
 from toolhop_tools.certify.candidates import Task
 from toolhop_tools.certify.mentions import mentions
 from toolhop_tools.certify.readable import Asked
+from toolhop_tools.declared import described
 from toolhop_tools.leaves import Leaf, leaves
 from toolhop_tools.model import EpisodeAction, Hop, Item, Tool
 from toolhop_tools.perturb.change import drawn
@@ -23,17 +24,16 @@ from toolhop_tools.scenarios.scene import (
     Expected,
     Gives,
     Reason,
-    Refused,
     Scene,
     answered,
     drawn_hops,
     gold_of,
     held_back,
-    plain_of,
     renamed,
     shown,
     skipped,
     tried,
+    unsolvable,
     with_lines,
     with_sentence,
     with_tool,
@@ -54,7 +54,7 @@ def limited_steps(scene: Scene, seed: int) -> Drafts:
         for leaf in leaves(hop.tool.schema.parameters, gold_of(hop).arguments):
             if leaf.value in leaf.choices and len(leaf.choices) > 1 and _may_go(leaf):
                 drafts.append(_limited(scene, at, leaf, seed))
-    return tuple(drafts) or Refused(Scenario.LIMITED_STEPS, item.id, Reason.NO_CHOICE)
+    return tuple(drafts) or Reason.NO_CHOICE
 
 
 def _may_go(leaf: Leaf) -> bool:
@@ -73,8 +73,7 @@ def _limited(scene: Scene, at: int, leaf: Leaf, seed: int) -> Draft:
         "return {tool}(**given)",
     ]
     schema = dict(tool.schema.parameters)
-    properties = schema.get("properties")
-    known = dict(properties) if isinstance(properties, dict) else {}
+    known = {**described(schema)}
     known[name] = _without_choice(known.get(name), leaf.value)
     limited = replace(
         with_lines(tool, lines),
@@ -94,16 +93,8 @@ def _limited(scene: Scene, at: int, leaf: Leaf, seed: int) -> Draft:
                  Gives.FAILURE, why, accepted=False)
         for n in lost
     ]  # fmt: skip
-    rest = answered(made, [n for n in range(len(item.hops)) if n not in lost])
-    label = Label(
-        Scenario.LIMITED_STEPS, item.id, False, EpisodeAction.CHANGE_TOOLS,
-        lost=tuple(n + 1 for n in lost),
-    )  # fmt: skip
-    return Draft(
-        made, label, held, (*rest, *fails),
-        (*tried(made, lost, scene), *skipped(made, lost, scene)),
-        siblings=(plain_of(scene, seed),),
-    )  # fmt: skip
+    label = Label(Scenario.LIMITED_STEPS, item.id, False, EpisodeAction.CHANGE_TOOLS)
+    return unsolvable(scene, made, held, lost, label, seed, expected=fails)
 
 
 def _without_choice(schema: JSON, value: JSON) -> JSON:
@@ -145,7 +136,7 @@ def limited_clones(scene: Scene, seed: int) -> Drafts:
                 fitting, unfit = _ranges(leaf, fits=True), _ranges(leaf, fits=False)
                 if fitting and unfit:
                     drafts.append(_cloned(scene, at, leaf, (unfit, fitting), seed))
-    return tuple(drafts) or Refused(Scenario.LIMITED_CLONES, item.id, Reason.NO_LIMIT)
+    return tuple(drafts) or Reason.NO_LIMIT
 
 
 def _ranges(leaf: Leaf, *, fits: bool) -> list[Range]:
@@ -272,7 +263,7 @@ def call_limit(scene: Scene, seed: int) -> Drafts:
     # What is computed can be done without a call.
     counted = [at for at in needed if item.hops[at].tool.name not in scene.computing]
     if len(counted) < 2:
-        return Refused(Scenario.CALL_LIMIT, item.id, Reason.LOOKED_UP)
+        return Reason.LOOKED_UP
     most = drawn(seed, item, "limit").randint(1, len(counted) - 1)
     whole, held = held_back(scene, item)
     made = shown(with_sentence(whole, _sentence(most)), item.tools, seed)

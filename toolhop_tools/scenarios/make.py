@@ -185,11 +185,11 @@ def _with_computed(one: Proven, scene: Scene) -> Label:
 async def _made(scene: Scene, kind: Scenario, prover: Prover, seed: int) -> Proven | Reason:
     """The first of a transformation's drafts whose claims hold, or why there is none."""
     drafts = TRANSFORMATIONS[kind](scene, seed)
-    if isinstance(drafts, Refused):
-        return drafts.reason
+    if isinstance(drafts, Reason):
+        return drafts
     reasons = []
     for draft in drafts:
-        found = await prover.prove(draft)
+        found = await prover.prove(replace(draft, label=replace(draft.label, scenario=kind)))
         if isinstance(found, Proven):
             return found
         reasons.append(found)

@@ -13,14 +13,12 @@ from toolhop_tools.scenarios.scene import (
     Draft,
     Drafts,
     Reason,
-    Refused,
     Scene,
     answered,
     drawn_hops,
     shown,
-    skipped,
     strangers,
-    tried,
+    unsolvable,
     with_sentence,
 )
 
@@ -42,15 +40,14 @@ def missing_single(scene: Scene, seed: int) -> Drafts:
         draft = _without(scene, alone, hop.tool.name, (0,), BESIDE_ONE, seed)
         found = Task(hop, asked(alone, 0, {}))
         siblings = tuple(replace(one, find=((0, found),)) for one in draft.siblings)
-        label = replace(draft.label, scenario=Scenario.MISSING_SINGLE)
-        drafts.append(replace(draft, label=label, siblings=siblings))
+        drafts.append(replace(draft, siblings=siblings))
     return tuple(drafts)
 
 
 def missing_tool(scene: Scene, seed: int) -> Drafts:
     """The tool of one hop is gone, and with it every hop that it serves."""
     if len(scene.item.hops) < 2:
-        return Refused(Scenario.MISSING_TOOL, scene.item.id, Reason.ONE_HOP)
+        return Reason.ONE_HOP
     names = dict.fromkeys(
         scene.item.hops[at].tool.name for at in drawn_hops(scene, seed, "missing")
     )
@@ -74,20 +71,9 @@ def missing_repeated(scene: Scene, seed: int) -> Drafts:
         hops[gives] = replace(hops[gives], tool=tool, gold=None)
         merged = replace(item, hops=tuple(hops))
         found = gives, Task(hops[gives], asked(item, gives, scene.returned))
-        draft = _without(
-            scene,
-            merged,
-            tool.name,
-            tuple(sorted((keeps, gives))),
-            BESIDE_MANY,
-            seed,
-            find=(found,),
-        )
-        drafts.append(draft)
-    if not drafts:
-        return Refused(Scenario.MISSING_REPEATED, item.id, Reason.NO_PAIR)
-    repeated = Scenario.MISSING_REPEATED
-    return tuple(replace(one, label=replace(one.label, scenario=repeated)) for one in drafts)
+        lost = tuple(sorted((keeps, gives)))
+        drafts.append(_without(scene, merged, tool.name, lost, BESIDE_MANY, seed, find=(found,)))
+    return tuple(drafts) or Reason.NO_PAIR
 
 
 def _pairs(scene: Scene, seed: int) -> list[tuple[int, int]]:
@@ -143,12 +129,9 @@ def potential_tool(scene: Scene, seed: int) -> Drafts:
     decoys = rng.choice(free or list(pairs))
     around = replace(scene, item=with_sentence(scene.item, text.format(*decoys)))
     found = missing_tool(around, seed)
-    if isinstance(found, Refused):
-        return replace(found, scenario=Scenario.POTENTIAL_TOOL)
-    kind = Scenario.POTENTIAL_TOOL
-    return tuple(
-        replace(one, label=replace(one.label, scenario=kind, decoys=decoys)) for one in found
-    )
+    if isinstance(found, Reason):
+        return found
+    return tuple(replace(draft, label=replace(draft.label, decoys=decoys)) for draft in found)
 
 
 def _without(
@@ -161,10 +144,7 @@ def _without(
     own = dict.fromkeys(hop.tool.name for hop in item.hops)
     names = [*own, *(tool.name for tool in more)]
     made = shown(whole, [one for one in names if one != name], seed)
-    label = Label(
-        Scenario.MISSING_TOOL, scene.item.id, False, EpisodeAction.CHANGE_TOOLS,
-        lost=tuple(at + 1 for at in lost),
-    )  # fmt: skip
+    label = Label(Scenario.MISSING_TOOL, scene.item.id, False, EpisodeAction.CHANGE_TOOLS)
     rest = [at for at in range(len(item.hops)) if at not in lost]
     with_it = shown(whole, names, seed)
     sibling = Draft(
@@ -173,7 +153,6 @@ def _without(
         expected=answered(with_it, rest) if find else answered(with_it),
         find=find,
     )
-    return Draft(
-        made, label, frozenset(tool.name for tool in (*more, *held)), answered(made, rest),
-        (*tried(made, lost, scene), *skipped(made, lost, scene)), siblings=(sibling,),
-    )  # fmt: skip
+    removable = frozenset(tool.name for tool in (*more, *held))
+    draft = unsolvable(scene, made, removable, lost, label, seed)
+    return replace(draft, siblings=(sibling,))

@@ -140,6 +140,7 @@ class Draft:
     item: Item
     """`Item.order` names the tools on offer."""
     label: Label
+    """`make` puts the scenario in that is made: one transformation may go on from another."""
     removable: frozenset[str] = frozenset()
     """Tools of other items, which may be taken out."""
     expected: tuple[Expected, ...] = ()
@@ -157,8 +158,8 @@ class Draft:
     """Others of the family that go with it: solvable where it is not."""
 
 
-Drafts: TypeAlias = tuple[Draft, ...] | Refused
-"""Drafts from the first choice on: the first whose claims hold is made."""
+Drafts: TypeAlias = tuple[Draft, ...] | Reason
+"""Drafts from the first choice on: the first whose claims hold is made. Or why there are none."""
 Transformation: TypeAlias = Callable[[Scene, int], Drafts]
 
 
@@ -302,6 +303,29 @@ def renamed(tool: Tool, name: str, more: str) -> Tool:
 def with_sentence(item: Item, sentence: str) -> Item:
     """The item with one more sentence in its question."""
     return replace(item, question=f"{item.question.rstrip()} {sentence}")
+
+
+def unsolvable(
+    scene: Scene, made: Item, held: frozenset[str], lost: Sequence[int], label: Label, seed: int,
+    *, expected: Iterable[Expected] = (),
+) -> Draft:  # fmt: skip
+    """The draft of an item that lost some hops (from 0), which no other tool may solve.
+
+    Args:
+        scene: the item as it was.
+        made: the item as it is.
+        held: tools of other items that may be taken out.
+        lost: the hops.
+        label: without them.
+        seed: of the order in which the sibling shows its tools.
+        expected: what else must come of calls, beside the answers of the other hops.
+    """
+    rest = answered(made, [at for at in range(len(made.hops)) if at not in lost])
+    return Draft(
+        made, replace(label, lost=tuple(at + 1 for at in lost)), held, (*rest, *expected),
+        (*tried(made, lost, scene), *skipped(made, lost, scene)),
+        siblings=(plain_of(scene, seed),),
+    )  # fmt: skip
 
 
 def plain_of(scene: Scene, seed: int) -> Draft:

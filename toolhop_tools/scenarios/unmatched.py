@@ -8,52 +8,38 @@ from toolhop_sandbox.base import Program
 from toolhop_tools.model import EpisodeAction, Item, Tool
 from toolhop_tools.scenarios.label import Label, Scenario
 from toolhop_tools.scenarios.scene import (
-    Draft,
     Drafts,
     Reason,
-    Refused,
     Scene,
     answered,
     held_back,
-    plain_of,
     shown,
-    skipped,
-    tried,
+    unsolvable,
 )
+
+
+def reserve(scene: Scene, seed: int) -> Drafts:
+    """As `unmatched`, and the item's own tools come when they are asked for."""
+    made = unmatched(scene, seed)
+    if isinstance(made, Reason):
+        return made
+    own = tuple(dict.fromkeys(hop.tool.name for hop in scene.item.hops))
+    label = replace(made[0].label, solvable_after=True, reserve=own)
+    return (replace(made[0], label=label),)
 
 
 def unmatched(scene: Scene, seed: int) -> Drafts:
     """The tools of another item, a different one for each item of the data set."""
-    return _unmatched(scene, seed, Scenario.UNMATCHED)
-
-
-def reserve(scene: Scene, seed: int) -> Drafts:
-    """The same, and the item's own tools come when they are asked for."""
-    return _unmatched(scene, seed, Scenario.RESERVE)
-
-
-def _unmatched(scene: Scene, seed: int, kind: Scenario) -> Drafts:
     item, donor = scene.item, scene.donor(seed)
     foreign = _foreign(item, donor) if donor is not None else []
     if not foreign:
-        return Refused(kind, item.id, Reason.NO_DONOR)
+        return Reason.NO_DONOR
     with_theirs = replace(item, others=(*item.others, *foreign))
     whole, held = held_back(scene, with_theirs)
     made = shown(whole, [tool.name for tool in foreign], seed)
-    own = tuple(dict.fromkeys(hop.tool.name for hop in item.hops))
-    back = kind is Scenario.RESERVE
-    lost = range(len(item.hops))
-    label = Label(
-        kind, item.id, False, EpisodeAction.CHANGE_TOOLS, solvable_after=back,
-        lost=tuple(at + 1 for at in lost), reserve=own if back else (),
-    )  # fmt: skip
-    return (
-        Draft(
-            made, label, held | {tool.name for tool in foreign}, answered(made),
-            (*tried(made, lost, scene), *skipped(made, lost, scene)),
-            siblings=(plain_of(scene, seed),),
-        ),
-    )  # fmt: skip
+    label = Label(Scenario.UNMATCHED, item.id, False, EpisodeAction.CHANGE_TOOLS)
+    lost, held = range(len(item.hops)), held | {tool.name for tool in foreign}
+    return (unsolvable(scene, made, held, lost, label, seed, expected=answered(made)),)
 
 
 def _foreign(item: Item, donor: Item) -> list[Tool]:

@@ -17,7 +17,6 @@ from rich.console import Console
 
 from toolhop_agents.cli import EXIT_EPISODES, INTERRUPTED
 from toolhop_agents.cli import construct_nested as nested
-from toolhop_agents.cli.certify_read import reader_settings
 from toolhop_agents.cli.construct_nested import flag_of
 from toolhop_agents.cli.construct_review import FLAGS, SHARED, review
 from toolhop_agents.cli.construct_view import print_estimate, print_funnel, print_item, print_plan
@@ -244,12 +243,12 @@ def _begin(flags: dict[str, Any], given: Sequence[str]) -> tuple[list[Seed], Set
         UsageError: flags that do not go together.
         DataError, BadChoice: the seeds, prompts or test sets cannot be read.
     """
-    nested.refuse_own(flags, given)
+    nested.refuse_own(given)
     if not flags["model"]:
         raise click.UsageError("--model is missing: who is to be asked")
     if not (flags["out"] or flags["dry_run"]):
         raise click.UsageError("--out is missing: the folder to make items in")
-    wanted = nested.span_of(flags, "hops", LEAST_HOPS, MOST_HOPS)
+    wanted = nested.range_of(flags, "hops", LEAST_HOPS, MOST_HOPS, "3-5")
     hops, world = (wanted[0], wanted[-1]), World(flags["world"])
     domain = (flags["domain"] or "").strip()
     if flags["seeds"] is not None:
@@ -264,11 +263,7 @@ def _begin(flags: dict[str, Any], given: Sequence[str]) -> tuple[list[Seed], Set
         seeds = proposed(flags["domain"], flags["items"], hops, world)
     for name in flags["against"]:
         load(name)
-    own = {name: flags[name] for name in Settings.model_fields if name in flags}
-    own |= reader_settings(flags)
-    for name in ("prompts", "cache"):
-        own[name] = own[name] and own[name].resolve()
-    return seeds, Settings(**own, prompts_digest=load_prompts(own["prompts"]).digest)
+    return seeds, nested.settings_of(Settings, flags, load_prompts)
 
 
 async def _open(settings: Settings) -> None:

@@ -17,9 +17,9 @@ from rich.console import Console
 from toolhop_agents.cli.certify_read import reader_settings
 from toolhop_agents.cli.options import flag_name
 from toolhop_agents.cli.progress import Steps
-from toolhop_agents.construct.nested.begin import Recipe, Source, from_items, from_pool
+from toolhop_agents.construct.nested.begin import Source, from_items, from_pool
 from toolhop_agents.construct.nested.session import KIND, NestSettings
-from toolhop_agents.models import prices
+from toolhop_agents.construct.settings import Settings, check_prices
 from toolhop_tools.certify.file import default_path
 from toolhop_tools.certify.use import of_items
 from toolhop_tools.construct.nested.kinds import Kinds
@@ -28,6 +28,7 @@ from toolhop_tools.construct.nested.pool import Meaning
 from toolhop_tools.construct.nested.prompts import load as load_prompts
 from toolhop_tools.construct.nested.seeds import NestSeed, Way, written
 from toolhop_tools.construct.nested.shapes import Structure, possible
+from toolhop_tools.construct.prompts import Prompts
 from toolhop_tools.errors import counted
 from toolhop_tools.load import load, select
 from toolhop_tools.readers.folder import builtin
@@ -51,6 +52,7 @@ FOREIGN = {
 """Flags that a way has no use for."""
 DEEPEST, WIDEST = 6, 4
 Command = TypeVar("Command", bound=Callable[..., Any])
+AnySettings = TypeVar("AnySettings", bound=Settings)
 
 
 # fmt: off
@@ -90,7 +92,7 @@ def nested_options(command: Command) -> Command:
     return command
 
 
-def refuse_own(flags: Mapping[str, Any], given: Sequence[str]) -> None:
+def refuse_own(given: Sequence[str]) -> None:
     """See that no flag of nested tasks is given for items with hops.
 
     Raises:
@@ -132,34 +134,46 @@ def begin(flags: Mapping[str, Any], given: Sequence[str]) -> tuple[list[NestSeed
         raise click.UsageError("--model is missing: who is to be asked")
     for name in flags["against"]:
         load(name)
-    prompts = flags["prompts"].resolve() if flags["prompts"] else None
-    own = {name: flags[name] for name in NestSettings.model_fields if flags.get(name) is not None}
-    own |= {
-        "prompts": prompts,
-        "prompts_digest": load_prompts(prompts).digest,
-        **reader_settings(flags),
-    }
-    own["made_from"] = {name: str(flags[name]) for name in OWN if flags[name] is not None}
-    settings = NestSettings(**own)
-    for reader in settings.of_readers() if settings.run_cost_limit or settings.cost_limit else ():
-        prices.check(reader.model, reader.base_url, reader.price, flag="--reader-price")
+    made_from = {name: str(flags[name]) for name in OWN if flags[name] is not None}
+    settings = settings_of(NestSettings, flags, load_prompts, made_from=made_from)
+    check_prices(settings)  # before anything is run
     return _seeds(way, flags), settings
 
 
-def span_of(flags: Mapping[str, Any], name: str, low: int, high: int) -> range:
-    """The numbers that a flag such as ``--hops 3-5`` names; `UsageError` where it names none."""
+def settings_of(
+    kind: type[AnySettings], flags: Mapping[str, Any], prompts: Callable[[Path | None], Prompts],
+    **more: object,
+) -> AnySettings:  # fmt: skip
+    """The settings that flags make of a new folder.
+
+    Raises:
+        UsageError: flags of readers that do not go together.
+        BadChoice: the prompts cannot be read.
+    """
+    own = {name: flags[name] for name in kind.model_fields if flags.get(name) is not None}
+    own |= {name: flags[name].resolve() for name in ("prompts", "cache") if flags[name]}
+    digest = prompts(own.get("prompts")).digest
+    return kind(**own | reader_settings(flags) | more, prompts_digest=digest)
+
+
+def range_of(flags: Mapping[str, Any], name: str, low: int, high: int, example: str = "") -> range:
+    """The numbers that a flag such as ``--depth 2-4`` means; `example` is for the message.
+
+    Raises:
+        UsageError: it is no range, or not within `low` and `high`.
+    """
     match = re.fullmatch(r"(\d)(?:-(\d))?", flags[name].strip())
     least, most = (int(match[1]), int(match[2] or match[1])) if match else (0, 0)
     if not low <= least <= most <= high:
-        example = "3-5" if name == "hops" else f"{low}-{high}"
         raise click.UsageError(
-            f"--{name} is {flags[name]!r}; give a range such as {example}, within {low} to {high}"
+            f"--{name} is {flags[name]!r}; give a range such as {example or f'{low}-{high}'}, "
+            f"within {low} to {high}"
         )
     return range(least, most + 1)
 
 
 def _seeds(way: Way, flags: Mapping[str, Any]) -> list[NestSeed]:
-    depths, widths = span_of(flags, "depth", 2, DEEPEST), span_of(flags, "width", 1, WIDEST)
+    depths, widths = range_of(flags, "depth", 2, DEEPEST), range_of(flags, "width", 1, WIDEST)
     if way is Way.CODE:
         return written(flags["domain"], flags["items"], depths, widths)
     structure = Structure(flags["structure"])
@@ -182,15 +196,16 @@ def _seeds(way: Way, flags: Mapping[str, Any]) -> list[NestSeed]:
         work = partial(from_items, source, shown.step)
         if way is Way.POOL:
             doubtful = flags["edges"] == Meaning.MODEL
-            recipe = Recipe(total, forms, structure, flags["seed"], doubtful)
-            work = partial(from_pool, source, recipe, shown.step)
-        begun = anyio.run(work)
-    click.echo(f"{len(begun.seeds)} of {total} drafts; {begun.calls:,} calls", err=True)
-    for why, count in begun.unfit.most_common():
+            work = partial(from_pool, source, shown.step, count=total, forms=forms,
+                           structure=structure, seed=flags["seed"],
+                           doubtful=doubtful)  # fmt: skip
+        drafts = anyio.run(work)
+    click.echo(f"{len(drafts.seeds)} of {total} drafts; {drafts.run.calls:,} calls", err=True)
+    for why, count in drafts.unfit.most_common():
         click.echo(f"  none of {counted(count, 'draft')}: {why}", err=True)
-    if not begun.seeds:
+    if not drafts.seeds:
         raise click.UsageError("nothing can be made of it; the reasons are above")
-    return begun.seeds
+    return drafts.seeds
 
 
 def print_plan(seeds: Sequence[NestSeed], settings: NestSettings, *, as_json: bool) -> None:

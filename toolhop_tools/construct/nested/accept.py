@@ -49,7 +49,7 @@ def duplicates(rows: Sequence[tuple[str, Mapping[str, Any]]], against: Against) 
     seen: dict[str, str] = {}
     for name, row in rows:
         nest = Nest.from_row(row)
-        calls = sorted(f"{call.api} {canonical(dict(call.parameters))}" for call in nest.calls)
+        calls = sorted(f"{call.api} {canonical(call.parameters)}" for call in nest.calls)
         keys = {f"the text of {' '.join(words(nest.task))}": "the text of",
                 f"the calls of {canonical(calls)}": "the calls of"}  # fmt: skip
         before = [f"{how} {seen[key]}" for key, how in keys.items() if key in seen]
@@ -60,29 +60,3 @@ def duplicates(rows: Sequence[tuple[str, Mapping[str, Any]]], against: Against) 
         else:
             seen |= dict.fromkeys(keys, name)
     return same
-
-
-def for_review(row: Mapping[str, Any], provenance: Mapping[str, Any]) -> dict[str, JSON]:
-    """What a reviewer is to see: ``task`` and ``tools`` first; then ``calls``, each with its tool,
-    its arguments (responses in words) and, where it was run, its result.
-
-    Args:
-        row: the official row.
-        provenance: the task's row of ``provenance.jsonl``.
-    """
-    nest = Nest.from_row(row)
-    results = provenance.get("results", [])
-
-    def shown(value: JSON) -> JSON:
-        if isinstance(value, str) and value in nest.sources:
-            at, name = nest.sources[value]
-            return f"<{name} of call {at + 1}>"
-        return [shown(part) for part in value] if isinstance(value, list) else value
-
-    calls: list[JSON] = []
-    for at, call in enumerate(nest.calls):
-        given: dict[str, JSON] = {name: shown(value) for name, value in call.parameters.items()}
-        result = {"result": results[at]} if results else {}
-        calls.append({"tool": call.api, "arguments": given, **result})
-    tools: list[JSON] = [api.to_row() for api in nest.apis]
-    return {"task": nest.task, "tools": tools, "calls": calls}

@@ -5,29 +5,36 @@ Pure: whoever calls has run the tools.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from toolhop_sandbox.outcome import JSON
 from toolhop_tools.construct.nested.kinds import Kinds
-from toolhop_tools.construct.nested.model import Api, Field, Nest, kind_of, numbered, taken
-from toolhop_tools.construct.nested.naming import identifier, in_words
-from toolhop_tools.declared import required
+from toolhop_tools.construct.nested.model import (
+    Api,
+    Field,
+    Nest,
+    NestCall,
+    in_words,
+    kind_of,
+    placeholders,
+)
+from toolhop_tools.declared import described, required
 from toolhop_tools.model import Tool, canonical
 from toolhop_tools.readers.nestools import TYPES
 
 MOST_LEAVES = 12
 """Leaves of a result; one with more is no result that a plan is made with."""
 OFFICIAL = {ours: official for official, ours in TYPES.items()}
-Path = tuple[str | int, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Leaf:
     """A typed part of a result: a scalar or a list, reached through objects."""
 
-    path: Path
+    path: tuple[str, ...]
     value: JSON
 
 
@@ -40,10 +47,29 @@ class Link:
     """In the list; None for the whole argument."""
     source: int
     """The call, from 0."""
-    path: Path
-    """Of the leaf."""
+    leaf: Leaf
     meaning: str = ""
     """By what the leaf is known to be what the argument asks for."""
+
+    def of(self, arguments: Mapping[str, JSON]) -> JSON:
+        """What stands where the leaf goes.
+
+        Raises:
+            Unfit: there is no such place.
+        """
+        value = arguments.get(self.argument)
+        if self.index is None:
+            return value
+        if not isinstance(value, list) or self.index >= len(value):
+            raise Unfit("a leaf stands inside an object")
+        return value[self.index]
+
+    def put(self, arguments: Mapping[str, JSON], new: JSON) -> dict[str, JSON]:
+        """The arguments with something else where the leaf goes."""
+        value = arguments[self.argument]
+        if self.index is not None and isinstance(value, list):
+            new = [new if at == self.index else part for at, part in enumerate(value)]
+        return {**arguments, self.argument: new}
 
 
 @dataclass(frozen=True)
@@ -60,7 +86,7 @@ class Unfit(Exception):
     """Calls that are no nested task; says why."""
 
 
-def leaves_of(value: JSON, path: Path = ()) -> list[Leaf]:
+def leaves_of(value: JSON, path: tuple[str, ...] = ()) -> list[Leaf]:
     """The typed leaves of a result, in order; null has no type, and is none."""
     if isinstance(value, dict):
         return [leaf for key, part in value.items() for leaf in leaves_of(part, (*path, key))]
@@ -74,17 +100,31 @@ def assembled(calls: Sequence[Executed], kinds: Kinds) -> Nest:
         Unfit: they are none.
     """
     responses = _named(calls, kinds)
+    texts = placeholders(map(len, responses))
     apis: dict[str, Api] = {}
-    made: list[tuple[str, Mapping[str, JSON]]] = []
+    made: list[NestCall] = []
     for at, call in enumerate(calls):
         own = {name: Field(_response_type(calls, at, leaf), about)
                for name, about, leaf in responses[at]}  # fmt: skip
-        api = Api(*_front(call, kinds), own)
+        api = _api(call, kinds, own)
         if apis.setdefault(api.name, api).responses != own:
             raise Unfit("calls of one tool give results of different forms")
-        made.append((api.name, _parameters(call, api, responses)))
-    listed = (*apis.values(),)
-    return Nest(listed, (*numbered(listed, made),))
+        given = {name: call.arguments[name] for name in api.parameters if name in call.arguments}
+        if len(given) < len(call.arguments) or None in given.values():
+            raise Unfit("an argument is null, or the schema does not name it")
+        for link in call.links:
+            taken = [
+                text
+                for (_, _, leaf), text in zip(responses[link.source], texts[link.source],
+                                              strict=True)
+                if leaf.path == link.leaf.path
+                and canonical(leaf.value) == canonical(link.of(call.arguments))
+            ]  # fmt: skip
+            if not taken:
+                raise Unfit("a leaf is not the argument that takes it")
+            given = link.put(given, taken[0])
+        made.append(NestCall(api.name, given, texts[at]))
+    return Nest((*apis.values(),), (*made,))
 
 
 _Response = tuple[str, str, Leaf]
@@ -96,31 +136,36 @@ def _named(calls: Sequence[Executed], kinds: Kinds) -> list[list[_Response]]:
     names that hold for each of them.
     """
     stated = [_responses(call, kinds) for call in calls]
-    names = [[(name, about) for name, about, _ in own] for own in stated]
+    names: dict[str, set[tuple[tuple[str, str], ...]]] = {}
+    for call, own in zip(calls, stated, strict=True):
+        names.setdefault(call.tool.name, set()).add(tuple((name, about) for name, about, _ in own))
     return [
-        own
-        if all(other.tool.name != call.tool.name or names[at] == names[place]
-               for place, other in enumerate(calls))
-        else _responses(call, Kinds())
-        for at, (call, own) in enumerate(zip(calls, stated, strict=True))
-    ]  # fmt: skip
+        own if len(names[call.tool.name]) == 1 else _responses(call, Kinds())
+        for call, own in zip(calls, stated, strict=True)
+    ]
 
 
 def _responses(call: Executed, kinds: Kinds) -> list[_Response]:
     """In words of the kinds file, else of the tool's document."""
-    found: list[_Response] = []
+    responses: list[_Response] = []
     for leaf in leaves_of(call.value):
         stated = kinds.response(call.tool, leaf.path, call.arguments)
-        key = " ".join(map(str, leaf.path))
+        key = " ".join(leaf.path)
         about = f"{in_words(key)}: {call.tool.schema.description}".removeprefix(": ")
-        row = (stated.name, stated.about) if stated else (identifier(key or "result"), about)
-        found.append((*row, leaf))
-    names = [name for name, _, _ in found]
-    if not 0 < len(found) <= MOST_LEAVES:
-        raise Unfit(f"a result has {len(found) or 'no'} typed leaves")
+        row = (stated.name, stated.about) if stated else (_identifier(key or "result"), about)
+        responses.append((*row, leaf))
+    names = [name for name, _, _ in responses]
+    if not 0 < len(responses) <= MOST_LEAVES:
+        raise Unfit(f"a result has {len(responses) or 'no'} typed leaves")
     if len({*names}) < len(names) or "" in names:
         raise Unfit("parts of a result have no names of their own")
-    return found
+    return responses
+
+
+def _identifier(text: str) -> str:
+    """A text as a name in small letters; empty where it holds no ASCII identifier."""
+    name = "_".join(re.findall(r"\w+", text.replace("_", " ").casefold()))
+    return name if name.isascii() and name.isidentifier() else ""
 
 
 def _response_type(calls: Sequence[Executed], at: int, leaf: Leaf) -> str:
@@ -129,7 +174,7 @@ def _response_type(calls: Sequence[Executed], at: int, leaf: Leaf) -> str:
         parameter_type(call.tool, link.argument, call.arguments[link.argument])
         for call in calls
         for link in call.links
-        if link.source == at and link.index is None and link.path == leaf.path
+        if link.source == at and link.index is None and link.leaf.path == leaf.path
     }
     own = kind_of(leaf.value)
     own = "float" if wanted == {"float"} and own == "int" else own
@@ -140,17 +185,18 @@ def _response_type(calls: Sequence[Executed], at: int, leaf: Leaf) -> str:
 
 def parameter_type(tool: Tool, name: str, value: JSON = None) -> str:
     """The format's type of a parameter; by a value where the schema names none or several."""
-    properties: Any = tool.schema.parameters.get("properties", {})
-    kind = properties.get(name, {}).get("type")
+    own: Any = described(tool.schema.parameters).get(name, {})
+    kind = own.get("type")
     return OFFICIAL.get(kind, "") if isinstance(kind, str) else kind_of(value)
 
 
-def _front(call: Executed, kinds: Kinds) -> tuple[str, str, dict[str, Field], tuple[str, ...]]:
-    """Name, description, parameters and required ones."""
-    schema, needed = call.tool.schema, required(call.tool.schema.parameters)
+def _api(call: Executed, kinds: Kinds, responses: dict[str, Field]) -> Api:
+    """The tool of a call, with required parameters first."""
+    schema = call.tool.schema
+    needed = required(schema.parameters)
     if not schema.name.isidentifier():
         raise Unfit("a tool's name is no identifier")
-    properties: Any = schema.parameters.get("properties", {})
+    properties: Any = described(schema.parameters)
     parameters: dict[str, Field] = {}
     for name in dict.fromkeys([*needed, *properties]):
         kind = parameter_type(call.tool, name, call.arguments.get(name))
@@ -160,7 +206,7 @@ def _front(call: Executed, kinds: Kinds) -> tuple[str, str, dict[str, Field], tu
             parameters[name] = Field(kind, _about(properties.get(name, {}), about))
         elif name in needed or name in call.arguments:
             raise Unfit("a parameter has no type that the format has")
-    return schema.name, schema.description, parameters, (*needed,)
+    return Api(schema.name, schema.description, parameters, (*needed,), responses)
 
 
 def _about(own: Mapping[str, Any], otherwise: str) -> str:
@@ -175,52 +221,3 @@ def _about(own: Mapping[str, Any], otherwise: str) -> str:
     inner = own.get("items", own).get("properties", {})
     parts += [f"with {key}: {_about(part, in_words(key))}" for key, part in inner.items()]
     return "; ".join(parts)
-
-
-def _parameters(
-    call: Executed, api: Api, responses: Sequence[Sequence[_Response]]
-) -> dict[str, JSON]:
-    """The arguments, with `taken` where a response goes."""
-    given: dict[str, JSON] = {
-        name: call.arguments[name] for name in api.parameters if name in call.arguments
-    }
-    if len(given) < len(call.arguments) or None in given.values():
-        raise Unfit("an argument is null, or the schema does not name it")
-    for link in call.links:
-        name = next((name for name, _, leaf in responses[link.source]
-                     if leaf.path == link.path and canonical(leaf.value) == canonical(
-                         value_at(call.arguments, link))), None)  # fmt: skip
-        if name is None:
-            raise Unfit("a leaf is not the argument that takes it")
-        given[link.argument] = placed(given[link.argument], link, taken(link.source, name))
-    return given
-
-
-def taken_by(calls: Sequence[Executed], link: Link) -> JSON:
-    """The leaf that a link takes."""
-    value: Any = calls[link.source].value
-    for step in link.path:
-        value = value[step]
-    leaf: JSON = value
-    return leaf
-
-
-def value_at(arguments: Mapping[str, JSON], link: Link) -> JSON:
-    """What stands where a link goes.
-
-    Raises:
-        Unfit: there is no such place.
-    """
-    value = arguments.get(link.argument)
-    if link.index is None:
-        return value
-    if not isinstance(value, list) or link.index >= len(value):
-        raise Unfit("a leaf stands inside an object")
-    return value[link.index]
-
-
-def placed(value: JSON, link: Link, new: JSON) -> JSON:
-    """An argument with something else where a link goes."""
-    if link.index is None or not isinstance(value, list):
-        return new
-    return [new if at == link.index else part for at, part in enumerate(value)]

@@ -15,7 +15,7 @@ import keyword
 import math
 import re
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from toolhop_sandbox.outcome import JSON
@@ -23,16 +23,15 @@ from toolhop_tools.construct.nested.model import (
     KINDS,
     MARK,
     MOST_CALLS,
-    TAKEN,
     Api,
     Field,
     Nest,
+    NestCall,
     is_of,
-    numbered,
-    taken,
+    placeholders,
 )
 from toolhop_tools.construct.replies import invisible
-from toolhop_tools.construct.stages import Findings, judged
+from toolhop_tools.construct.stages import Findings, Problem, judged
 from toolhop_tools.model import canonical
 
 CHECKS = (
@@ -52,27 +51,16 @@ _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
 _ENTRY = re.compile(r"([^\W\d]\w*)\s*\(([^()]*)\)\s*:(.*)")
 
 
-@dataclass(frozen=True, slots=True)
-class Wanted:
-    """The form that is asked for; None where any will do."""
-
-    depth: int | None = None
-    width: int | None = None
-
-
-class Notes:
-    """Problems by check, each with its line."""
-
-    def __init__(self) -> None:
-        self._by_check: dict[str, list[str]] = {}
+class Notes(list[Problem]):
+    """Problems, each with its line."""
 
     def add(self, check: str, line: int, text: str) -> None:
         """Note a problem that a check has with a line."""
-        self._by_check.setdefault(check, []).append(f"Line {line}: {text}")
+        self.append(Problem(check, f"Line {line}: {text}"))
 
-    def findings(self, checks: tuple[str, ...]) -> Findings:
+    def findings(self, checks: Iterable[str]) -> Findings:
         """The findings of these checks: those without a note hold."""
-        return sum((judged(check, self._by_check.get(check, ())) for check in checks), Findings())
+        return Findings(frozenset(checks) - {note.check for note in self}, tuple(self))
 
 
 def parsed(source: str) -> ast.Module | str:
@@ -103,8 +91,15 @@ def parsed(source: str) -> ast.Module | str:
     return f"line {getattr(level[0], 'lineno', 1)}: it is nested more than {MOST_DEEP} deep"
 
 
-def chain_findings(source: str, wanted: Wanted) -> tuple[Findings, Nest | None]:
+def chain_findings(
+    source: str, depth: int | None = None, width: int | None = None
+) -> tuple[Findings, Nest | None]:
     """Check a reply.
+
+    Args:
+        source: the code.
+        depth: that is asked for; None where any will do.
+        width: the same.
 
     Returns:
         The findings, and the task where all checks hold.
@@ -124,28 +119,24 @@ def chain_findings(source: str, wanted: Wanted) -> tuple[Findings, Nest | None]:
     findings = judged("compiles", ()) + notes.findings(CHECKS)
     if not findings.ok:
         return findings, None
-    listed = (*apis.values(),)
-    nest = Nest(listed, (*numbered(listed, reader.made),), task)
-    findings += _form(nest, wanted, reader.lines)
+    nest = Nest((*apis.values(),), (*reader.calls,), task)
+    findings += _form(nest, depth, width, reader.lines)
     return findings, nest if findings.ok else None
 
 
-def _form(nest: Nest, wanted: Wanted, lines: list[int]) -> Findings:
+def _form(nest: Nest, depth: int | None, width: int | None, lines: list[int]) -> Findings:
     """Whether the calls have the form that is asked for."""
-    notes = Notes()
-    if wanted.depth is not None:
-        for call in nest.loose if len(nest.calls) > 1 else ():
-            text = f"{nest.calls[call].api} takes no response and none of its own is taken."
-            notes.add("loose-call", lines[call], text)
-        if not nest.loose and nest.parts > 1:
-            text = f"the calls fall into {nest.parts} parts without a reference between them."
-            notes.add("loose-call", lines[0], text)
-        if nest.depth != wanted.depth:
-            text = f"the calls nest {nest.depth} deep; {wanted.depth} are wanted"
-            notes.add("depth", lines[-1], f"{text}: each call on the longest way takes a response "
-                      "of the one before.")  # fmt: skip
-    if wanted.width is not None and nest.width != wanted.width:
-        text = f"at most {nest.width} calls stand at one depth; {wanted.width} are wanted."
+    notes, parts = Notes(), nest.parts
+    for part in parts if depth is not None and len(parts) > 1 else ():
+        names = ", ".join(nest.calls[call].api for call in part)
+        text = f"no reference ties {names} to the other calls."
+        notes.add("loose-call", lines[part[0]], text)
+    if depth not in {None, nest.depth}:
+        text = f"the calls nest {nest.depth} deep; {depth} are wanted"
+        notes.add("depth", lines[-1], f"{text}: each call on the longest way takes a response of "
+                  "the one before.")  # fmt: skip
+    if width not in {None, nest.width}:
+        text = f"at most {nest.width} calls stand at one depth; {width} are wanted."
         notes.add("width", lines[-1], text)
     return notes.findings(FORM)
 
@@ -252,11 +243,11 @@ class _Reader:
 
     apis: Mapping[str, Api]
     notes: Notes
-    made: list[tuple[str, dict[str, JSON]]] = field(default_factory=list)
-    """The calls; responses stand as `taken`."""
+    calls: list[NestCall] = field(default_factory=list)
     lines: list[int] = field(default_factory=list)
-    known: dict[str, tuple[int, str]] = field(default_factory=dict)
-    """By variable: the call and response that it is; no response where the call was wrong."""
+    """Of the calls."""
+    known: dict[str, tuple[str, str]] = field(default_factory=dict)
+    """By variable: placeholder and type of the response; both empty where the call was wrong."""
 
     def main(self, node: ast.FunctionDef, source: str, tree: ast.Module) -> str:
         """Read all statements; the task in the comments below them."""
@@ -269,15 +260,15 @@ class _Reader:
                 case _:
                     text = f"{ast.unparse(statement)[:60]!r} is no line of the form"
                     self.notes.add("main", statement.lineno, f"{text} data0, ... = tool(...)")
-        if len(self.made) > MOST_CALLS:
-            text = f"there are {len(self.made)} calls; at most {MOST_CALLS} are wanted."
+        if len(self.calls) > MOST_CALLS:
+            text = f"there are {len(self.calls)} calls; at most {MOST_CALLS} are wanted."
             self.notes.add("main", node.lineno, text)
         for name in self.apis:
-            if name not in {called for called, _ in self.made}:
+            if name not in {call.api for call in self.calls}:
                 self.notes.add("all-tools-called", node.lineno, f"{name} is not called.")
         seen: dict[str, int] = {}
-        for (name, parameters), line in zip(self.made, self.lines, strict=True):
-            before = seen.setdefault(f"{name} {canonical(parameters)}", line)
+        for made, line in zip(self.calls, self.lines, strict=True):
+            before = seen.setdefault(f"{made.api} {canonical(made.parameters)}", line)
             if before != line:
                 self.notes.add("same-call", line, f"this is the call of line {before} again.")
         task = _task(source, tree, node)
@@ -287,15 +278,31 @@ class _Reader:
         return task
 
     def _call(self, line: int, name: str, call: ast.Call, target: ast.expr) -> None:
-        api = self.apis.get(name)
-        if api is None:
-            self.notes.add("known-function", line, f"there is no function {name}.")
-        else:
+        targets = target.elts if isinstance(target, ast.Tuple | ast.List) else [target]
+        variables = [node.id if isinstance(node, ast.Name) else "" for node in targets]
+        returns = [("", "")] * len(variables)
+        if api := self.apis.get(name):
             given = self._arguments(line, api, call)
             parameters = {key: self._value(api, key, node) for key, node in given.items()}
-            self.made.append((name, parameters))
+            sizes = [*(len(made.responses) for made in self.calls), len(api.responses)]
+            own = placeholders(sizes)[-1]
+            self.calls.append(NestCall(name, parameters, own))
             self.lines.append(line)
-        self._assign(line, target, api)
+            types = (response.type for response in api.responses.values())
+            returns = [*zip(own, types, strict=True)]
+        else:
+            self.notes.add("known-function", line, f"there is no function {name}.")
+        if "" in variables:
+            self.notes.add("variables", line, "returns go to plain variables: data0, data1 = ...")
+        if len(variables) != len(returns):
+            text = f"{len(variables)} variables for {len(returns)} return values; give each its own"
+            self.notes.add("variables", line, f"{text}.")
+        for variable, response in zip(variables, returns, strict=False):
+            if variable in self.known or variable in self.apis:
+                text = f"{variable} is taken already; use a new variable."
+                self.notes.add("variables", line, text)
+            elif variable:
+                self.known[variable] = response
 
     def _arguments(self, line: int, api: Api, call: ast.Call) -> dict[str, ast.expr]:
         """By parameter, in the tool's order: what it is given."""
@@ -304,36 +311,18 @@ class _Reader:
         if starred or len(named) < len(call.keywords):
             self.notes.add("arguments", line, "write each argument out, once, without * or **.")
             return {}
+        empty = inspect.Parameter.empty
         try:
-            optional = {name: None for name in api.parameters if name not in api.required}
-            parameters = [
-                inspect.Parameter(
-                    name, inspect.Parameter.POSITIONAL_OR_KEYWORD,
-                    default=optional.get(name, inspect.Parameter.empty),
-                )
+            signature = inspect.Signature([
+                inspect.Parameter(name, inspect.Parameter.POSITIONAL_OR_KEYWORD,
+                                  default=empty if name in api.required else None)
                 for name in api.parameters
-            ]  # fmt: skip
-            bound = inspect.Signature(parameters).bind(*call.args, **named)
-            return dict(bound.arguments)
+            ])  # fmt: skip
+            return dict(signature.bind(*call.args, **named).arguments)
         except (TypeError, ValueError) as error:
             takes = ", ".join(api.parameters) or "nothing"
             self.notes.add("arguments", line, f"{api.name} takes {takes}: {error}.")
             return {}
-
-    def _assign(self, line: int, target: ast.expr, api: Api | None) -> None:
-        nodes = target.elts if isinstance(target, ast.Tuple | ast.List) else [target]
-        names = [node.id if isinstance(node, ast.Name) else "" for node in nodes]
-        if "" in names:
-            self.notes.add("variables", line, "returns go to plain variables: data0, data1 = ...")
-        responses = [*api.responses] if api else [""] * len(names)
-        if len(names) != len(responses):
-            text = f"{len(names)} variables for {len(responses)} return values; give each its own."
-            self.notes.add("variables", line, text)
-        for name, response in zip(names, responses, strict=False):
-            if name in self.known or name in self.apis:
-                self.notes.add("variables", line, f"{name} is taken already; use a new variable.")
-            elif name:
-                self.known[name] = len(self.made) - 1, response
 
     # -- values -----------------------------------------------------------------------------------
 
@@ -346,24 +335,21 @@ class _Reader:
             self._variable(part, "", where) if isinstance(part, ast.Name) else self._literal(part)
             for part in node.elts
         ] if isinstance(node, ast.List) else self._literal(node)  # fmt: skip
-        if value is not None and kind in KINDS and not is_of(kind, value):
+        if value is not None and not is_of(kind, value):
             text = f"{where} is {kind}; {ast.unparse(node)[:40]} is not."
             self.notes.add("value-types", node.lineno, text)
         return value
 
     def _variable(self, node: ast.Name, kind: str, where: str) -> JSON:
-        """What stands for a variable; `kind` is the type that is wanted, empty for any."""
+        """The placeholder of a variable; `kind` is the type that is wanted, empty for any."""
         if node.id not in self.known:
             self.notes.add("variables", node.lineno, f"{node.id} is not defined before this line.")
             return None
-        call, response = self.known[node.id]
-        if not response:
-            return None
-        given = self.apis[self.made[call][0]].responses[response].type
-        if kind and given != kind:
-            text = f"{where} is {kind}, and {node.id} ({response}) is {given}; make them the same."
+        placeholder, given = self.known[node.id]
+        if kind and given and given != kind:
+            text = f"{where} is {kind}, and {node.id} is {given}; make them the same."
             self.notes.add("edge-types", node.lineno, text)
-        return taken(call, response)
+        return placeholder
 
     def _literal(self, node: ast.expr) -> JSON:
         """A value that is written out; None where it is wrong."""
@@ -386,7 +372,7 @@ class _Reader:
         match value:
             case dict():
                 for key, part in value.items():
-                    if not isinstance(key, str) or TAKEN in key or MARK in key:
+                    if not isinstance(key, str) or MARK in key:
                         yield f"{key!r} is no plain name of a key."
                     yield from self._wrong(part)
             case list():

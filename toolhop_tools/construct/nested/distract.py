@@ -8,12 +8,11 @@ from each of the task's. What is more: none does the work of a call, where that 
 from __future__ import annotations
 
 from collections.abc import Container, Iterable
-from itertools import islice
 
 from toolhop_sandbox.outcome import JSON
 from toolhop_tools.construct.nested.model import Api, Nest
 from toolhop_tools.model import Described, Item, Tool, ToolSchema
-from toolhop_tools.perturb.distractors import unlike
+from toolhop_tools.perturb.distractors import for_each
 from toolhop_tools.perturb.nearest import Nearest
 from toolhop_tools.readers.nestools import TYPES
 
@@ -35,17 +34,9 @@ class DistractorPool:
             count: for each tool.
             without: names that are not to be among them.
         """
-        own = _item("task", nest.apis)
-        chosen: dict[str, Api] = {}
-        for number, tool in enumerate(own.others, start=1):
-            fitting = (
-                other.name for other in self._nearest.others(own, [tool])
-                if other.name not in without and unlike(other.name, [*own.tools])
-                and other.name.casefold() not in chosen
-            )  # fmt: skip
-            for name in islice(fitting, count * number - len(chosen)):
-                chosen[name.casefold()] = self._apis[name]
-        return [*chosen.values()] if len(chosen) == count * len(own.others) else None
+        tools = for_each(self._nearest, _item("task", nest.apis), count, without)
+        whole = len(tools) == count * len(nest.apis)
+        return [self._apis[tool.name] for tool in tools] if whole else None
 
 
 def _item(name: str, apis: Iterable[Api]) -> Item:

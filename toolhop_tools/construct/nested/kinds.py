@@ -144,18 +144,19 @@ def load(path: Path | None, tools: Iterable[Tool]) -> Kinds:
 def _wrong(kinds: Kinds, tools: Mapping[str, Tool]) -> Iterator[str]:
     """Names in the file that mean nothing."""
     for name, kind in kinds.kinds.items():
-        yield from (f"{name} is in {one}, and there is no such kind" for one in kind.wider
-                    if one not in kinds.kinds)  # fmt: skip
+        yield from (f"{name} is in {wider}, and there is no such kind" for wider in kind.wider
+                    if wider not in kinds.kinds)  # fmt: skip
     for name, own in kinds.tools.items():
-        known = declared(tools[name].schema.parameters) if name in tools else []
         if name not in tools:
             yield f"no tool is called {name}"
-        for parameter, stated in (*own.parameters.items(), *own.responses.items()):
-            choices = [*stated.cases.values()] if isinstance(stated, Cases) else [stated]
-            names = [parameter] if parameter in own.parameters else []
-            names += [stated.of] if isinstance(stated, Cases) else []
-            yield from (f"{name} has no parameter {one}" for one in names if one not in known)
-            for choice in choices:
-                stated_kind = choice.kind if isinstance(choice, Response) else choice
-                if isinstance(stated_kind, str) and stated_kind.strip("[]") not in kinds.kinds:
-                    yield f"{name}: there is no kind {stated_kind}"
+            continue
+        stated = (*own.parameters.values(), *own.responses.values())
+        cases = [part for part in stated if isinstance(part, Cases)]
+        known = declared(tools[name].schema.parameters)
+        yield from (f"{name} has no parameter {parameter}"
+                    for parameter in (*own.parameters, *(part.of for part in cases))
+                    if parameter not in known)  # fmt: skip
+        for choice in (*stated, *(choice for part in cases for choice in part.cases.values())):
+            named = choice.kind if isinstance(choice, Response) else choice
+            if isinstance(named, str) and named.strip("[]") not in kinds.kinds:
+                yield f"{name}: there is no kind {named}"

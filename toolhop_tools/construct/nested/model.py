@@ -7,12 +7,17 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from itertools import count, islice
+from typing import Annotated, Any
+
+from pydantic import Field as Key
+from pydantic import TypeAdapter
 
 from toolhop_sandbox.outcome import JSON
+from toolhop_tools.words import scalars
 
 MARK = "API_call"
 """What every placeholder of a response begins with."""
@@ -39,6 +44,11 @@ def is_of(kind: str, value: JSON) -> bool:
     return (isinstance(value, bool) == (kind == "bool")) and isinstance(value, KINDS[kind])
 
 
+def in_words(name: str) -> str:
+    """An identifier as it is read."""
+    return name.replace("_", " ")
+
+
 @dataclass(frozen=True, slots=True)
 class Field:
     """A parameter or a response."""
@@ -52,49 +62,31 @@ class Field:
 class Api:
     """A tool as a plan needs it."""
 
-    name: str
-    description: str
-    parameters: Mapping[str, Field]
+    name: Annotated[str, Key(alias="api_name")]
+    description: Annotated[str, Key(alias="api_description")]
+    parameters: dict[str, Field]
     required: tuple[str, ...]
-    responses: Mapping[str, Field]
+    responses: dict[str, Field]
 
-    def to_row(self) -> dict[str, JSON]:
-        """As the format has it, in its order of keys."""
-        parameters: JSON = {name: asdict(field) for name, field in self.parameters.items()}
-        responses: JSON = {name: asdict(field) for name, field in self.responses.items()}
-        return {
-            "api_name": self.name,
-            "api_description": self.description,
-            "parameters": parameters,
-            "required": list(self.required),
-            "responses": responses,
-        }
+    def to_row(self, number: int | None = None) -> dict[str, JSON]:
+        """As the format has it, in its order of keys; with a number as prompts list it."""
+        row: dict[str, JSON] = _API.dump_python(self, mode="json", by_alias=True)
+        return row if number is None else {"api_name": self.name, "api_id": number, **row}
 
     @classmethod
     def from_row(cls, row: Mapping[str, Any]) -> Api:
         """Read what `to_row` wrote."""
-        parameters, responses = (
-            {name: Field(**field) for name, field in row[part].items()}
-            for part in ("parameters", "responses")
-        )
-        required = (*row["required"],)
-        return cls(row["api_name"], row["api_description"], parameters, required, responses)
+        return _API.validate_python(row)
 
 
 @dataclass(frozen=True)
 class NestCall:
     """A gold call; placeholders stand for responses of calls before it."""
 
-    api: str
-    parameters: Mapping[str, JSON]
+    api: Annotated[str, Key(alias="api_name")]
+    parameters: dict[str, JSON]
     responses: tuple[str, ...]
     """A placeholder for each of the tool's responses, in order."""
-
-    def to_row(self) -> dict[str, JSON]:
-        """As the format has it."""
-        responses: list[JSON] = [*self.responses]
-        own: dict[str, JSON] = {"api_name": self.api, "parameters": dict(self.parameters)}
-        return {**own, "responses": responses}
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,22 +103,20 @@ class Reference:
 class Nest:
     """Tools, gold calls and the task's text."""
 
-    apis: tuple[Api, ...]
-    calls: tuple[NestCall, ...]
+    apis: Annotated[tuple[Api, ...], Key(alias="api")]
+    calls: Annotated[tuple[NestCall, ...], Key(alias="call")]
     task: str = ""
 
     def to_row(self, test_id: int, field: str) -> dict[str, JSON]:
         """The official row."""
-        api: list[JSON] = [api.to_row() for api in self.apis]
-        calls: list[JSON] = [call.to_row() for call in self.calls]
-        return {"test_id": test_id, "api": api, "task": self.task, "call": calls, "field": field}
+        own: dict[str, JSON] = _NEST.dump_python(self, mode="json", by_alias=True)
+        parts = {name: own[name] for name in ("api", "task", "call")}
+        return {"test_id": test_id, **parts, "field": field}
 
     @classmethod
     def from_row(cls, row: Mapping[str, Any]) -> Nest:
         """The task in an official row."""
-        calls = (NestCall(call["api_name"], call["parameters"], (*call["responses"],))
-                 for call in row["call"])  # fmt: skip
-        return cls((*map(Api.from_row, row["api"]),), (*calls,), row["task"])
+        return _NEST.validate_python({name: row[name] for name in ("api", "task", "call")})
 
     @cached_property
     def by_name(self) -> dict[str, Api]:
@@ -147,11 +137,20 @@ class Nest:
         """Which parameter takes which response."""
         return tuple(
             Reference(*self.sources[leaf], at, name)
-            for at, call in enumerate(self.calls)
-            for name, value in call.parameters.items()
-            for leaf in leaves(value)
+            for at, name, leaf in self._leaves()
             if isinstance(leaf, str) and leaf in self.sources
         )
+
+    def literals(self) -> Iterator[tuple[int, str, JSON]]:
+        """The scalars of the calls that no call gives: call, parameter, value."""
+        for at, name, leaf in self._leaves():
+            if not (isinstance(leaf, str) and PLACEHOLDER.fullmatch(leaf)):
+                yield at, name, leaf
+
+    def _leaves(self) -> Iterator[tuple[int, str, JSON]]:
+        for at, call in enumerate(self.calls):
+            for name, value in call.parameters.items():
+                yield from ((at, name, leaf) for _, leaf in scalars(value))
 
     @cached_property
     def levels(self) -> tuple[int, ...]:
@@ -173,71 +172,25 @@ class Nest:
         return max(Counter(self.levels).values(), default=0)
 
     @property
-    def loose(self) -> list[int]:
-        """Calls that take nothing of another call and give nothing to one."""
-        tied = {at for edge in self.references for at in (edge.source, edge.target)}
-        return [at for at in range(len(self.calls)) if at not in tied]
-
-    @property
-    def parts(self) -> int:
-        """How many parts without a reference between them the calls fall into."""
-        group = [*range(len(self.calls))]
+    def parts(self) -> list[list[int]]:
+        """The calls of each part; no reference goes from one part to another."""
+        part_of = {at: [at] for at in range(len(self.calls))}
         for edge in self.references:
-            old, new = group[edge.target], group[edge.source]
-            group = [new if part == old else part for part in group]
-        return len({*group})
-
-    def literals(self) -> Iterator[tuple[int, str, JSON]]:
-        """The scalars of the calls that no call gives: call, parameter, value."""
-        for at, call in enumerate(self.calls):
-            for name, value in call.parameters.items():
-                for leaf in leaves(value):
-                    if not (isinstance(leaf, str) and PLACEHOLDER.fullmatch(leaf)):
-                        yield at, name, leaf
+            part, other = part_of[edge.source], part_of[edge.target]
+            if part is not other:
+                part += other
+                part_of |= dict.fromkeys(other, part)
+        return [*{id(part): part for part in part_of.values()}.values()]
 
 
-def leaves(value: JSON) -> Iterator[JSON]:
-    """The scalars of a value, in order."""
-    if isinstance(value, dict | list):
-        for part in value.values() if isinstance(value, dict) else value:
-            yield from leaves(part)
-    else:
-        yield value
+_API, _NEST = TypeAdapter(Api), TypeAdapter(Nest)
 
 
-TAKEN = "$taken"
-"""Key of an object that stands for a response: ``{"$taken": [call, response]}``."""
-
-
-def taken(call: int, response: str) -> dict[str, JSON]:
-    """What stands for a response until placeholders are numbered."""
-    return {TAKEN: [call, response]}
-
-
-def numbered(apis: Sequence[Api], made: Sequence[tuple[str, Mapping[str, JSON]]]) -> list[NestCall]:
-    """Calls with a placeholder for each response, numbered through the task as the format has it.
+def placeholders(sizes: Iterable[int]) -> list[tuple[str, ...]]:
+    """The placeholders of calls, numbered through the task as the format has it.
 
     Args:
-        apis: the tools.
-        made: by call: the tool, and parameters in which `taken` stands for responses.
+        sizes: by call, how many responses its tool has.
     """
-    responses = {api.name: [*api.responses] for api in apis}
-    texts: list[dict[str, str]] = []
-
-    def filled(value: JSON) -> JSON:
-        match value:
-            case {"$taken": [int(call), str(response)]}:
-                return texts[call][response]
-            case list():
-                return [filled(part) for part in value]
-            case _:
-                return value
-
-    calls: list[NestCall] = []
-    for name, parameters in made:
-        count = sum(map(len, texts))
-        own = {response: f"{MARK}_{count + at}" for at, response in enumerate(responses[name])}
-        given = {key: filled(value) for key, value in parameters.items()}
-        texts.append(own)
-        calls.append(NestCall(name, given, tuple(own.values())))
-    return calls
+    numbers = count()
+    return [tuple(f"{MARK}_{number}" for number in islice(numbers, size)) for size in sizes]

@@ -12,7 +12,7 @@ import itertools
 import random
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Any, TypeAlias
 
@@ -21,22 +21,19 @@ from toolhop_sandbox.outcome import JSON
 from toolhop_tools.certify.model import Certificate
 from toolhop_tools.construct.nested.assemble import (
     Executed,
-    Leaf,
     Link,
     Unfit,
     assembled,
     leaves_of,
     parameter_type,
-    placed,
-    taken_by,
-    value_at,
 )
 from toolhop_tools.construct.nested.items import FROM_ITEM, Run, executed_item, returned
 from toolhop_tools.construct.nested.kinds import Kinds
-from toolhop_tools.construct.nested.model import kind_of, leaves
+from toolhop_tools.construct.nested.model import kind_of
 from toolhop_tools.construct.nested.shapes import Structure, sizes
-from toolhop_tools.declared import compiled, fits
+from toolhop_tools.declared import compiled, described, fits
 from toolhop_tools.model import Item, Tool, canonical
+from toolhop_tools.words import scalars
 
 TRIES = 30
 """Beginnings that a search makes before it gives a form up."""
@@ -57,15 +54,13 @@ class Meaning(StrEnum):
     """The types are equal; a model has to say that it makes sense."""
 
 
-Slot: TypeAlias = tuple[str, int | None]
-"""An argument, or an element of one that is a list."""
-Edge: TypeAlias = tuple[str, tuple[str | int, ...], str, str, int | None]
+Edge: TypeAlias = tuple[str, tuple[str, ...], str, str, int | None]
 """Arguments that tell what a call gives, and a leaf of its result; the arguments of another call,
 and where the leaf goes."""
 
 
-def slots(call: Executed) -> Iterator[Slot]:
-    """Where a response could go."""
+def slots(call: Executed) -> Iterator[tuple[str, int | None]]:
+    """Where a response could go: arguments, and elements of those that are lists."""
     for name, value in call.arguments.items():
         yield name, None
         yield from ((name, at) for at in range(len(value) if isinstance(value, list) else 0))
@@ -84,44 +79,40 @@ class Pool:
     doubtful: bool = False
     """Whether types that are equal will do, for a model to judge."""
 
-    def meaning(self, source: Executed, leaf: Leaf, target: Executed, slot: Slot) -> str:
-        """Why a leaf may go to a place of another call; empty where it may not."""
-        name, index = slot
-        link = Link(name, index, 0, leaf.path)
-        why = self._reason(source, target, link)
-        if not why:
-            return ""
-        wanted = kind_of(value_at(target.arguments, link))
-        if index is None:
-            wanted = parameter_type(target.tool, name, target.arguments[name])
-        if (kind_of(leaf.value), wanted) != ("int", "float") and kind_of(leaf.value) != wanted:
-            return ""
-        if leaf.value in ("", [], {}) or len(canonical(leaf.value)) > LONGEST_CHARS:
-            return ""
-        free = index is None and wanted not in {"bool", "dict"}
-        return why if why is not Meaning.MODEL or free else ""
+    def links(self, source: Executed, at: int, target: Executed) -> Iterator[Link]:
+        """The leaves of a call, the `at`-th, that may go to another one, each with its meaning."""
+        for slot in slots(target):
+            for leaf in leaves_of(source.value):
+                link = Link(*slot, at, leaf)
+                if why := self._meaning(source, target, link):
+                    yield replace(link, meaning=why)
 
-    def _reason(self, source: Executed, target: Executed, link: Link) -> Meaning | None:
+    def _meaning(self, source: Executed, target: Executed, link: Link) -> Meaning | None:
+        value, leaf = link.of(target.arguments), link.leaf.value
+        whole, wanted = link.index is None, kind_of(value)
+        if whole:
+            wanted = parameter_type(target.tool, link.argument, value)
+        if (kind_of(leaf), wanted) != ("int", "float") and kind_of(leaf) != wanted:
+            return None
+        if leaf in ("", [], {}) or len(canonical(leaf)) > LONGEST_CHARS:
+            return None
         pair = (source.tool.name, target.tool.name)
         if pair in self.known and edge(source, target, link, self.kinds) in self.known[pair]:
             return Meaning.ITEM
-        stated = self.kinds.response(source.tool, link.path, source.arguments)
+        stated = self.kinds.response(source.tool, link.leaf.path, source.arguments)
         kind = self.kinds.parameter(target.tool, link.argument, target.arguments)
-        if link.index is not None and kind.startswith("["):
-            return None
-        as_list = isinstance(target.arguments[link.argument], list) and link.index is None
-        if as_list and kind and not kind.startswith("["):
+        of_lists = kind.startswith("[")
+        if whole and isinstance(value, list) and kind and not of_lists:
             kind = f"[{kind}]"
-        if stated is not None and self.kinds.takes(kind, stated.kind):
+        if stated is not None and (whole or not of_lists) and self.kinds.takes(kind, stated.kind):
             return Meaning.KIND
-        free = self.doubtful and not _is_choice(target.tool, link.argument)
-        return Meaning.MODEL if free else None
+        free = whole and wanted not in {"bool", "dict"} and not _is_choice(target, link.argument)
+        return Meaning.MODEL if self.doubtful and free else None
 
 
-def _is_choice(tool: Tool, name: str) -> bool:
+def _is_choice(call: Executed, name: str) -> bool:
     """Whether the schema lists a parameter's values."""
-    properties: Any = tool.schema.parameters.get("properties", {})
-    own = properties.get(name, {})
+    own: Any = described(call.tool.schema.parameters).get(name, {})
     return "enum" in own or own.get("type") == "boolean"
 
 
@@ -130,12 +121,12 @@ def edge(source: Executed, target: Executed, link: Link, kinds: Kinds) -> Edge:
 
     What a tool gives may hang on its choices; where no kind holds for it, on all arguments.
     """
-    stated = kinds.response(source.tool, link.path, source.arguments)
+    stated = kinds.response(source.tool, link.leaf.path, source.arguments)
     telling = {name: value for name, value in source.arguments.items()
                if (stated is not None and stated.kind is None)
-               or _is_choice(source.tool, name)}  # fmt: skip
+               or _is_choice(source, name)}  # fmt: skip
     taking = (canonical(dict(target.arguments)), link.argument, link.index)
-    return (canonical(telling), link.path, *taking)
+    return (canonical(telling), link.leaf.path, *taking)
 
 
 async def pool_of(
@@ -169,11 +160,11 @@ async def pool_of(
             ):  # fmt: skip
                 continue
             key = f"{hop.tool.name} {canonical(dict(gold))}"
-            if key not in starts and _fits(hop.tool, gold):
-                [outcome] = await run(body, [dict(gold)])
-                if (value := returned(outcome)) is not None:
-                    starts[key] = Executed(hop.tool, dict(gold), value)
-                    origins.setdefault(hop.tool.name, item)
+            if key in starts or not _fits(hop.tool, gold):
+                continue
+            if (value := returned(await run(body, gold))) is not None:
+                starts[key] = Executed(hop.tool, dict(gold), value)
+                origins.setdefault(hop.tool.name, item)
         try:
             calls = await executed_item(item, certificates.get(item.id), run)
         except Unfit:
@@ -276,15 +267,12 @@ class Search:
     def _sources(self, target: Executed) -> list[set[int]]:
         """By place of a call: which of the pool's calls have a response that may go there."""
         if id(target) not in self._known_sources:
-            self._known_sources[id(target)] = [
-                {
-                    id(call) for call in self.pool.starts
-                    if call.tool.name != target.tool.name
-                    and any(self.pool.meaning(call, leaf, target, slot)
-                            for leaf in leaves_of(call.value))
-                }
-                for slot in slots(target)
-            ]  # fmt: skip
+            sources = {slot: set[int]() for slot in slots(target)}
+            for call in self.pool.starts:
+                if call.tool.name != target.tool.name:
+                    for link in self.pool.links(call, 0, target):
+                        sources[link.argument, link.index].add(id(call))
+            self._known_sources[id(target)] = [*sources.values()]
         return self._known_sources[id(target)]
 
     async def _placed(
@@ -298,15 +286,12 @@ class Search:
         for start, links in places[:RUNS]:
             arguments = dict(start.arguments)
             for link in links:
-                arguments[link.argument] = placed(
-                    arguments[link.argument], link, taken_by(calls, link)
-                )
-            given = [canonical(part) for part in leaves(arguments)]
-            twice = any(given.count(canonical(taken_by(calls, link))) > 1 for link in links)
+                arguments = link.put(arguments, link.leaf.value)
+            given = [canonical(part) for _, part in scalars(arguments)]
+            twice = any(given.count(canonical(link.leaf.value)) > 1 for link in links)
             if twice or not _fits(start.tool, arguments):
                 continue
-            [outcome] = await self.run(start.tool.program, [arguments])
-            value = returned(outcome)
+            value = returned(await self.run(start.tool.program, arguments))
             # A result that is nothing, the same without the response, or said before is no use.
             said = {canonical(part) for call in (*calls, start)
                     for part in (call.value, *call.arguments.values())}  # fmt: skip
@@ -339,18 +324,9 @@ class Search:
     ) -> Iterator[tuple[Executed, tuple[Link, ...]]]:
         used = {call.tool.name for call in calls}
         for start in self.pool.starts:
-            if start.tool.name in used:
-                continue
-            offers = [
-                [
-                    Link(*slot, source, leaf.path, why)
-                    for slot in slots(start)
-                    for leaf in leaves_of(calls[source].value)
-                    if (why := self.pool.meaning(calls[source], leaf, start, slot))
-                ]
-                for source in group
-            ]
-            yield from ((start, links) for links in itertools.product(*offers) if _apart(links))
+            if start.tool.name not in used:
+                offers = [self.pool.links(calls[source], source, start) for source in group]
+                yield from ((start, links) for links in itertools.product(*offers) if _apart(links))
 
 
 def _apart(links: Sequence[Link]) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+from functools import partial
 
 from toolhop_tools.construct.nested.seeds import NestSeed
 from toolhop_tools.construct.prompts import Prompts
@@ -13,9 +13,8 @@ NAMES = ("chain", *EXAMPLES, "meaning", "task", "rebuild", "repair")
 """The files, without ``.txt``. Of the examples one goes with each `chain`."""
 
 
-def load(folder: Path | None = None) -> Prompts:
-    """See `toolhop_tools.construct.prompts.load`."""
-    return load_prompts(folder, NAMES, "toolhop_tools.construct.nested")
+load = partial(load_prompts, names=NAMES, package="toolhop_tools.construct.nested")
+"""See `toolhop_tools.construct.prompts.load`."""
 
 
 def example(prompts: Prompts, seed: NestSeed) -> str:

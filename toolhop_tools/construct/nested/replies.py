@@ -47,14 +47,3 @@ class TaskText(ReplyModel):
     """The task in words."""
 
     task: Text
-
-
-class Rebuilt(ReplyModel):
-    """The calls that a reader of the task makes, as NesTools' scorer reads an answer."""
-
-    answer: str
-
-    @classmethod
-    def read(cls, text: str) -> Self | Problem:
-        """Any text; one that holds no calls rebuilds nothing."""
-        return cls(answer=text.rpartition("</think>")[2])

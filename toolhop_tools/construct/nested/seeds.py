@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Any
 
+from pydantic import TypeAdapter
+
 from toolhop_sandbox.outcome import JSON
-from toolhop_tools.construct.nested.assemble import Executed, Unfit, assembled, taken_by
+from toolhop_tools.construct.nested.assemble import Executed, Unfit, assembled
 from toolhop_tools.construct.nested.kinds import Kinds
 from toolhop_tools.construct.nested.model import Nest
 from toolhop_tools.construct.nested.task import plain_task, task_findings, wanted
 from toolhop_tools.construct.seeds import Seed, World
 from toolhop_tools.model import Hop, Item
 from toolhop_tools.reading import leaf_text
+from toolhop_tools.words import scalars
 
 
 class Way(StrEnum):
@@ -80,15 +83,12 @@ def written(topic: str, count: int, depths: Sequence[int], widths: Sequence[int]
     ]
 
 
-def seed_of(row: Mapping[str, Any]) -> NestSeed:
-    """The seed in a row of a folder's file.
+_SEED = TypeAdapter(NestSeed)
 
-    Raises:
-        KeyError, ValueError, TypeError: the row is no seed's.
-    """
-    plain = {**row, "way": Way(row["way"]), "world": World(row["world"])}
-    plain |= {"sub_task": tuple(map(tuple, row["sub_task"])), "facts": tuple(row["facts"])}
-    return NestSeed(**plain)
+
+def seed_of(line: str) -> NestSeed:
+    """The seed in a line of a folder's file; raises `ValueError` if it is none."""
+    return _SEED.validate_json(line)
 
 
 def drafted(calls: Sequence[Executed], kinds: Kinds, seed: NestSeed) -> NestSeed:
@@ -107,14 +107,14 @@ def drafted(calls: Sequence[Executed], kinds: Kinds, seed: NestSeed) -> NestSeed
     if not nest.references:
         raise Unfit("no call takes a response")
     nest = replace(nest, task=plain_task(nest))
-    links = [(link, at) for at, call in enumerate(calls) for link in call.links]
-    places = {(link.source, at, link.argument): link for link, at in links}
+    places = {(link.source, at, link.argument): link
+              for at, call in enumerate(calls) for link in call.links}  # fmt: skip
     references: list[dict[str, JSON]] = []
     for edge in nest.references:
         link = places[edge.source, edge.target, edge.parameter]
         references.append({
             "from": [edge.source + 1, edge.response], "to": [edge.target + 1, edge.parameter],
-            "value": taken_by(calls, link), "meaning": link.meaning,
+            "value": link.leaf.value, "meaning": link.meaning,
         })  # fmt: skip
     found = task_findings(nest.task, nest, [row["value"] for row in references])
     if not found.ok:
@@ -137,16 +137,12 @@ def as_item(seed: NestSeed, calls: Sequence[Executed]) -> Item:
     assert nest is not None  # noqa: S101 -- a draft has calls
     hops = []
     for call in calls:
-        answer: Any = call.value
-        while isinstance(answer, dict | list) and answer:
-            answer = next(iter(answer.values())) if isinstance(answer, dict) else answer[0]
-        given = "; ".join(f"{name}: {_plain(value)}" for name, value in call.arguments.items())
+        given = "; ".join(f"{name}: {', '.join(_texts(value))}"
+                          for name, value in call.arguments.items())  # fmt: skip
         question = f"{wanted(nest.by_name[call.tool.name])} ({given})?"
-        hops.append(Hop(question, leaf_text(answer), call.tool))
+        hops.append(Hop(question, next(iter(_texts(call.value)), ""), call.tool))
     return Item(seed.id, nest.task, hops[-1].answer, tuple(hops), seed.domain, "text")
 
 
-def _plain(value: JSON) -> str:
-    if isinstance(value, list):
-        return ", ".join(map(_plain, value))
-    return str(value) if isinstance(value, dict) else leaf_text(value)
+def _texts(value: JSON) -> list[str]:
+    return [leaf_text(leaf) for _, leaf in scalars(value)]

@@ -7,8 +7,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from toolhop_sandbox.outcome import JSON
-from toolhop_tools.construct.nested.model import MARK, Api, Nest
-from toolhop_tools.construct.nested.naming import in_words
+from toolhop_tools.construct.nested.model import MARK, Api, Nest, in_words
 from toolhop_tools.construct.stages import Findings, judged
 from toolhop_tools.construct.text import says
 from toolhop_tools.words import as_text

@@ -5,12 +5,12 @@ All of it is done before a folder is begun, and asks no model: the seeds hold th
 
 from __future__ import annotations
 
+import itertools
 import json
 from collections import Counter
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field, replace
-from itertools import chain, islice
 
 from toolhop_sandbox.base import Limits, Program, Sandbox, Session
 from toolhop_sandbox.choose import Kind, open_sandbox
@@ -57,17 +57,6 @@ class Source:
 
 
 @dataclass
-class Begun:
-    """Seeds, and what came to nothing."""
-
-    seeds: list[NestSeed] = field(default_factory=list)
-    unfit: Counter[str] = field(default_factory=Counter)
-    """By reason."""
-    calls: int = 0
-    """Calls that were made."""
-
-
-@dataclass
 class _Runner:
     """Runs calls, each in a process of its own and once."""
 
@@ -78,12 +67,7 @@ class _Runner:
     outcomes: dict[str, Outcome] = field(default_factory=dict)
     helpful: dict[str, bool] = field(default_factory=dict)
 
-    async def __call__(
-        self, program: Program, sets: Sequence[Mapping[str, JSON]]
-    ) -> list[Outcome | None]:
-        return [await self._call(program, arguments) for arguments in sets]
-
-    async def _call(self, program: Program, arguments: Mapping[str, JSON]) -> Outcome:
+    async def __call__(self, program: Program, arguments: Mapping[str, JSON]) -> Outcome:
         key = canonical([program.source, program.function, dict(arguments)])
         if key not in self.outcomes:
             self.calls += 1
@@ -106,17 +90,17 @@ class _Runner:
         for at, hop in enumerate(item.hops):
             key = json.dumps([tool.name, hop.question, hop.answer])
             if key not in self.helpful:
-                self.helpful[key] = await self._reached(
-                    Task(Hop(hop.question, hop.answer, tool), asked(item, at, {}))
-                )
+                task = Task(Hop(hop.question, hop.answer, tool), asked(item, at, {}))
+                self.helpful[key] = await self._reached(task)
             if self.helpful[key]:
                 return True
         return False
 
     async def _reached(self, task: Task) -> bool:
-        made = islice(distinct(chain(at_hand(task), filled(task))), MOST_LOOKED_AT)
-        calls = [*islice((one.arguments for one in made if task.accepts(one.arguments)),
-                         PROOF_CALLS)]  # fmt: skip
+        thought_of = distinct(itertools.chain(at_hand(task), filled(task)))
+        looked_at = itertools.islice(thought_of, MOST_LOOKED_AT)
+        accepted = (one.arguments for one in looked_at if task.accepts(one.arguments))
+        calls = [*itertools.islice(accepted, PROOF_CALLS)]
         self.calls += len(calls)
         try:
             runs = await run_batch(self.session, task.hop.tool.program, calls)
@@ -132,13 +116,15 @@ class _Runner:
 
 
 @dataclass
-class _Maker:
-    """Makes seeds of executed calls, with the distractors of a pool."""
+class Drafts:
+    """Seeds of executed calls, with the distractors of a pool, and what came to nothing."""
 
     source: Source
     run: _Runner
     pool: Pool
-    begun: Begun = field(default_factory=Begun)
+    seeds: list[NestSeed] = field(default_factory=list)
+    unfit: Counter[str] = field(default_factory=Counter)
+    """By reason."""
 
     def __post_init__(self) -> None:
         self.tools = {call.tool.name: call.tool for call in self.pool.starts}
@@ -150,11 +136,13 @@ class _Maker:
                 continue
         self.beside = DistractorPool(apis)
 
-    async def add(self, calls: Sequence[Executed], origins: Sequence[Item], seed: NestSeed) -> None:
+    async def add(self, calls: Sequence[Executed], origins: Sequence[Item], seed: NestSeed) -> str:
         """Make a seed; `origins` are the items that the calls are of.
 
+        Returns:
+            Why it cannot be used; empty if it can.
+
         Raises:
-            Unfit: it cannot be used.
             SandboxFault, SandboxUnavailable: as `Session.call`.
         """
         licences = [str(one.extra.get("licence") or self.source.licence) for one in origins]
@@ -162,14 +150,18 @@ class _Maker:
             seed, domain=origins[0].domain, source=self.source.dataset.name,
             licence=", ".join(dict.fromkeys(filter(None, licences))),
         )  # fmt: skip
-        seed = drafted(calls, self.source.kinds, seed)
+        try:
+            seed = drafted(calls, self.source.kinds, seed)
+        except Unfit as unfit:
+            return str(unfit)
         if self.source.distractors:
             chosen = await self._distractors(seed, calls)
             if chosen is None:
-                raise Unfit("the pool has too few distractors")
+                return "the pool has too few distractors"
             rows = [api.to_row() for api in chosen]
             seed = replace(seed, executed={**seed.executed, "distractors": rows})
-        self.begun.seeds.append(seed)
+        self.seeds.append(seed)
+        return ""
 
     async def _distractors(self, seed: NestSeed, calls: Sequence[Executed]) -> list[Api] | None:
         """Tools of the pool of which none does what a call does; None where there are too few."""
@@ -186,7 +178,7 @@ class _Maker:
 
 
 @asynccontextmanager
-async def _making(source: Source, *, doubtful: bool) -> AsyncIterator[_Maker]:
+async def _opened(source: Source, *, doubtful: bool) -> AsyncIterator[Drafts]:
     limits = Limits(wall_s=WALL_S, memory_mib=MEMORY_MIB)
     async with AsyncExitStack() as stack:
         sandbox = await open_sandbox(source.sandbox, limits=limits, max_workers=2)
@@ -195,78 +187,68 @@ async def _making(source: Source, *, doubtful: bool) -> AsyncIterator[_Maker]:
         pool = await pool_of(
             source.items, source.certificates, source.kinds, run, doubtful=doubtful
         )
-        maker = _Maker(source, run, pool)
-        yield maker
-        maker.begun.calls = run.calls
+        yield Drafts(source, run, pool)
 
 
-async def from_items(source: Source, on_done: Callable[[], None] = lambda: None) -> Begun:
+async def from_items(source: Source, on_done: Callable[[], None] = lambda: None) -> Drafts:
     """A seed of each certified item that makes a nested task.
 
     Raises:
         SandboxFault, SandboxUnavailable: as `Session.call`.
     """
-    async with _making(source, doubtful=False) as maker:
+    async with _opened(source, doubtful=False) as drafts:
         for item in source.items:
             seed = NestSeed(item.id, item.domain, way=Way.ITEM,
                             executed={"item": item.id, "item_digest": item.digest})  # fmt: skip
             try:
-                calls = await executed_item(item, source.certificates.get(item.id), maker.run)
-                await maker.add(calls, [item], seed)
+                certificate = source.certificates.get(item.id)
+                calls = await executed_item(item, certificate, drafts.run)
+                why = await drafts.add(calls, [item], seed)
             except Unfit as unfit:
-                maker.begun.unfit[str(unfit)] += 1
+                why = str(unfit)
+            drafts.unfit.update(filter(None, [why]))
             on_done()
-    return maker.begun
-
-
-@dataclass(frozen=True, slots=True)
-class Recipe:
-    """What is searched for in a pool."""
-
-    count: int
-    forms: Sequence[tuple[int, int]]
-    """Depths and widths, in turn."""
-    structure: Structure
-    seed: int
-    doubtful: bool
-    """Whether types that are equal will do, for a model to judge."""
+    return drafts
 
 
 async def from_pool(
-    source: Source, recipe: Recipe, on_done: Callable[[], None] = lambda: None
-) -> Begun:
+    source: Source, on_done: Callable[[], None] = lambda: None, *, count: int,
+    forms: Iterable[tuple[int, int]], structure: Structure, seed: int, doubtful: bool,
+) -> Drafts:  # fmt: skip
     """Seeds of wanted forms in turn, each found by a search of its own.
+
+    Args:
+        source: the pool.
+        on_done: called after each search.
+        count: how many to search for.
+        forms: depths and widths, in turn.
+        structure: of all of them.
+        seed: what is drawn depends on it.
+        doubtful: whether types that are equal will do, for a model to judge.
 
     Raises:
         SandboxFault, SandboxUnavailable: as `Session.call`.
     """
     name = "-".join(source.dataset.name.lower().split())
-    async with _making(source, doubtful=recipe.doubtful) as maker:
-        search = Search(maker.pool, maker.run)
-        for number in range(1, recipe.count + 1):
-            depth, width = recipe.forms[(number - 1) % len(recipe.forms)]
+    async with _opened(source, doubtful=doubtful) as drafts:
+        search = Search(drafts.pool, drafts.run)
+        wanted = zip(range(1, count + 1), itertools.cycle(forms), strict=False)
+        for number, (depth, width) in wanted:
             why = "no calls of the form are found"
             for again in range(AGAIN):
-                drawn = f"{recipe.seed}/{number}/{again}"
-                found = await search.find(recipe.structure, depth, width, drawn)
-                if found is None:
-                    if again + 1 < GIVEN_UP:
-                        continue
+                found = await search.find(structure, depth, width, f"{seed}/{number}/{again}")
+                if found is not None:
+                    kind, calls = found
+                    origins = [drafts.pool.origins[call.tool.name] for call in calls]
+                    items = [*dict.fromkeys(item.id for item in origins)]
+                    draft = NestSeed(
+                        f"{name}-pool-{number}", "", way=Way.POOL, depth=depth, width=width,
+                        executed={"items": items, "structure": kind.value},
+                    )  # fmt: skip
+                    why = await drafts.add(calls, origins, draft)
+                if not why or (found is None and again + 1 >= GIVEN_UP):
                     break
-                structure, calls = found
-                origins = [maker.pool.origins[call.tool.name] for call in calls]
-                items = [*dict.fromkeys(item.id for item in origins)]
-                seed = NestSeed(
-                    f"{name}-pool-{number}", "", way=Way.POOL, depth=depth, width=width,
-                    executed={"items": items, "structure": structure.value},
-                )  # fmt: skip
-                try:
-                    await maker.add(calls, origins, seed)
-                    why = ""
-                    break
-                except Unfit as unfit:
-                    why = str(unfit)
             if why:
-                maker.begun.unfit[f"depth {depth}, width {width}: {why}"] += 1
+                drafts.unfit[f"depth {depth}, width {width}: {why}"] += 1
             on_done()
-    return maker.begun
+    return drafts

@@ -8,19 +8,19 @@ from dataclasses import asdict, dataclass, field, replace
 from random import Random
 from typing import Any
 
-from toolhop_agents.construct.ask import Asker, ItemLimitReached
+from toolhop_agents.construct.ask import ItemLimitReached
 from toolhop_agents.construct.context import Context
-from toolhop_agents.construct.nested.scored import gold_figures, read_back, vote_of
+from toolhop_agents.construct.nested.scored import gold_figures, vote_of
 from toolhop_agents.construct.talk import Failed, Passed
 from toolhop_env.messages import SystemMessage, UserMessage
 from toolhop_sandbox.outcome import JSON
 from toolhop_tools.blind.votes import Ballot, ReadStatus, Vote, decide
 from toolhop_tools.construct.nested.accept import NestCriterion, judged_row
-from toolhop_tools.construct.nested.code import Wanted, chain_findings
+from toolhop_tools.construct.nested.code import chain_findings
 from toolhop_tools.construct.nested.model import Nest
 from toolhop_tools.construct.nested.pool import Meaning
 from toolhop_tools.construct.nested.prompts import example
-from toolhop_tools.construct.nested.replies import ChainCode, Judgements, Rebuilt, TaskText
+from toolhop_tools.construct.nested.replies import ChainCode, Judgements, TaskText
 from toolhop_tools.construct.nested.seeds import NestSeed
 from toolhop_tools.construct.nested.task import task_findings
 from toolhop_tools.construct.prompts import inputs
@@ -44,14 +44,11 @@ class NestBuilder:
     """One nested task under way."""
 
     context: Context
+    """Its readers make the calls from the text, and vote in turn."""
     seed: NestSeed
-    readers: Sequence[Asker] = ()
-    """Models that make the calls from the text."""
-    votes: int = 0
-    """Of all readers together; they vote in turn."""
-    shuffle: int = 0
+    shuffle: int
     """Seed of the order in which a reader is shown the tools."""
-    writes: bool = True
+    writes: bool
     """Whether a model writes the text; else a draft keeps the one made by rule."""
     steps: list[JSON] = field(default_factory=list)
     criteria: list[JSON] = field(default_factory=list)
@@ -93,7 +90,7 @@ class NestBuilder:
             nest = await self._text(nest)
         elif problems := (await self._read(nest)).problems:
             raise Rejected(Stage.REBUILD, "readers dispute it", problems)
-        figures, perfect = gold_figures(read_back(nest, self.seed.topic))
+        figures, perfect = gold_figures(nest, self.seed.topic)
         form = {"depth": nest.depth, "width": nest.width, "official_depth": figures["depth"],
                 "official_structure": figures["structure"]}  # fmt: skip
         wanted = (self.seed.depth or nest.depth, self.seed.width or nest.width, nest.depth)
@@ -141,17 +138,17 @@ class NestBuilder:
 
     async def _chain(self) -> Nest:
         """Have tools and calls written as code."""
-        wanted = Wanted(self.seed.depth, self.seed.width)
+        form = (self.seed.depth, self.seed.width)
         given: dict[str, JSON] = {
-            "field": self.seed.topic, "depth": wanted.depth, "width": wanted.width,
+            "field": self.seed.topic, "depth": form[0], "width": form[1],
             "example": example(self.context.prompts, self.seed),
         }  # fmt: skip
 
         async def judge(reply: ChainCode) -> Findings:
-            return chain_findings(reply.source, wanted)[0]
+            return chain_findings(reply.source, *form)[0]
 
         reply: ChainCode = await self._asked(Stage.CHAIN, given, ChainCode, judge)
-        nest = chain_findings(reply.source, wanted)[1]
+        nest = chain_findings(reply.source, *form)[1]
         assert nest is not None  # noqa: S101 -- the findings were fine
         return nest
 
@@ -198,10 +195,11 @@ class NestBuilder:
 
     async def _read(self, nest: Nest) -> Findings:
         """Have readers make the calls from the text; what those say that make others."""
-        self.ballots = [await self._ballot(nest, vote) for vote in range(self.votes)]
+        votes = self.context.models.votes
+        self.ballots = [await self._ballot(nest, vote) for vote in range(votes)]
         if not self.ballots:
             return Findings()
-        self.reading = decide(self.ballots, self.votes)
+        self.reading = decide(self.ballots, votes)
         agreed = self.reading is ReadStatus.READ
         self.steps.append({
             "stage": Stage.REBUILD.value, "hop": 0, "replies": len(self.ballots), "passed": agreed,
@@ -213,25 +211,27 @@ class NestBuilder:
         ))  # fmt: skip
 
     async def _ballot(self, nest: Nest, vote: int) -> Ballot:
-        reader, sample = self.readers[vote % len(self.readers)], vote // len(self.readers) + 1
-        read, prompts = read_back(nest, self.seed.topic), self.context.prompts
-        tools = [*read.tools]
+        prompts, readers = self.context.prompts, self.context.models.readers
+        reader, sample = readers[vote % len(readers)], vote // len(readers) + 1
+        tools: list[JSON] = [api.to_row(number) for number, api in enumerate(nest.apis, 1)]
         Random(f"{self.shuffle}/{self.seed.id}/{vote}").shuffle(tools)
         name = Stage.REBUILD.value
         messages = (
             SystemMessage(prompts.system(name)),
             UserMessage(inputs(Stage.REBUILD, {"task": nest.task, "tools": tools})),
         )
-        number, version = self.context.next_number(), prompts.version(name)
-        text = await reader.ask(self.seed, Place(Stage.REBUILD), number, version, messages)
-        answer = Rebuilt.read(text)
-        verdict, words = vote_of(read, answer.answer if isinstance(answer, Rebuilt) else "")
+        ask = self.context.asking(reader)
+        text = await ask(Place(Stage.REBUILD), prompts.version(name), messages)
+        verdict, words = vote_of(nest, text.rpartition("</think>")[2])
         return Ballot(reader.model.name, sample, verdict, words)
 
     def _record_reading(self) -> None:
         ballots: list[JSON] = [asdict(ballot) for ballot in self.ballots]
         agree = sum(ballot.vote is Vote.AGREES for ballot in self.ballots)
-        readers: list[JSON] = [reader.model.name for reader in self.readers]
-        figure: JSON = {"readers": readers, "votes": self.votes, "agree": agree, "ballots": ballots}
+        models = self.context.models
+        readers: list[JSON] = [reader.model.name for reader in models.readers]
+        figure: JSON = {
+            "readers": readers, "votes": models.votes, "agree": agree, "ballots": ballots,
+        }  # fmt: skip
         holds = self.reading is ReadStatus.READ
         self.criteria.append(judged_row(NestCriterion.READ, figure, holds=holds))

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping
 from typing import Any
 
 from toolhop_env.measures import Scorer
@@ -15,41 +14,20 @@ from toolhop_env.scorers.nestools_values import calls_in
 from toolhop_sandbox.outcome import JSON
 from toolhop_tools.blind.votes import Vote
 from toolhop_tools.construct.nested.model import Nest
-from toolhop_tools.model import Item
 from toolhop_tools.readers.nestools import item_of
 
 PARTS = ("selection", "order", "param", "nested")
 
 
-@dataclass(frozen=True)
-class ReadBack:
-    """A task as the reader of the official format has it."""
-
-    nest: Nest
-    item: Item
-    tools: tuple[JSON, ...]
-    """As a prompt lists them, with ids."""
-
-
-def read_back(nest: Nest, topic: str) -> ReadBack:
-    """The task, read from its own row.
-
-    Raises:
-        DataError: the format's reader refuses the row.
-    """
-    item = item_of(nest.to_row(1, topic))
-    ids = {tool.name: tool.facts["id"] for tool in item.others}
-    rows = [{"api_id": ids[api.name], **api.to_row()} for api in nest.apis]
-    tools: list[JSON] = [{"api_name": row.pop("api_name"), **row} for row in rows]
-    return ReadBack(nest, item, (*tools,))
-
-
-def gold_figures(read: ReadBack) -> tuple[Mapping[str, JSON], bool]:
+def gold_figures(nest: Nest, topic: str) -> tuple[Mapping[str, JSON], bool]:
     """What the gold answer gets by both scorers, with depth and structure as the released code
     counts them; and whether it is all that can be got.
+
+    Raises:
+        DataError: the format's reader refuses the task's row.
     """
-    gold = gold_calls(gold_of(read.item))
-    predicted = calls_in(answer_text(gold_of(read.item)))
+    read_back = gold_of(item_of(nest.to_row(1, topic)))
+    gold, predicted = gold_calls(read_back), calls_in(answer_text(read_back))
     both = {
         Scorer.OFFICIAL: counting.official(gold, predicted),
         Scorer.STRICT: counting.strict(gold, predicted),
@@ -70,8 +48,8 @@ def _f1(counts: counting.Counts) -> dict[str, JSON]:
     }
 
 
-def vote_of(read: ReadBack, answer: str) -> tuple[Vote, str]:
-    """What a reader's answer says of a task, and the words for it.
+def vote_of(nest: Nest, answer: str) -> tuple[Vote, str]:
+    """What a reader's answer says of a task, whose tools it saw numbered from 1; in words, too.
 
     It agrees where all F1 are 1 by the strict scorer. Calls that break off are those of unknown
     tools or parameters, or without required ones.
@@ -79,24 +57,18 @@ def vote_of(read: ReadBack, answer: str) -> tuple[Vote, str]:
     predicted = calls_in(answer)
     if not predicted:
         return Vote.MALFORMED, "no calls could be made from the text"
-    counts = counting.strict(gold_calls(gold_of(read.item)), predicted)
+    gold = gold_calls(gold_of(item_of(nest.to_row(1, ""))))
+    counts = counting.strict(gold, predicted)
     if counts.tree:
         return Vote.AGREES, ""
     low = ", ".join(f"{name} {part:.2f}" for name, part in _f1(counts).items() if part != 1)
-    words = f"other calls than yours ({low}): {_short(predicted)}"
-    return Vote.DIFFERS if _holds(read.nest, predicted) else Vote.BREAKS, words
+    plain = [{name: call[name] for name in ("api_name", "parameters")} for call in predicted]
+    shown = json.dumps(plain, ensure_ascii=False, default=str)[:1500]
+    words = f"other calls than yours ({low}): {shown}"
+    return Vote.DIFFERS if all(_taken(nest, call) for call in predicted) else Vote.BREAKS, words
 
 
-def _holds(nest: Nest, calls: Sequence[Mapping[str, Any]]) -> bool:
-    """Whether calls are such as the tools take."""
-    for call in calls:
-        api = nest.by_name.get(call["api_name"])
-        given = call["parameters"]
-        if api is None or not {*api.required} <= {*given} <= {*api.parameters}:
-            return False
-    return True
-
-
-def _short(calls: Sequence[Mapping[str, Any]]) -> str:
-    plain = [{"api_name": call["api_name"], "parameters": call["parameters"]} for call in calls]
-    return json.dumps(plain, ensure_ascii=False, default=str)[:1500]
+def _taken(nest: Nest, call: Mapping[str, Any]) -> bool:
+    """Whether a call is such as the tools take."""
+    api, given = nest.by_name.get(call["api_name"]), call["parameters"]
+    return api is not None and {*api.required} <= {*given} <= {*api.parameters}

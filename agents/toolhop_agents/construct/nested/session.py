@@ -13,7 +13,7 @@ Settings, seeds and ledger are those of any folder (`toolhop_agents.construct.fo
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,7 +23,7 @@ from typing import Any, Literal, TypeAlias, cast
 from pydantic import Field
 
 from toolhop_agents.construct import folder as folders
-from toolhop_agents.construct.ask import Asker
+from toolhop_agents.construct.ask import Asker, paid_in
 from toolhop_agents.construct.context import Context, Models
 from toolhop_agents.construct.ledger import StepLedger, key_of
 from toolhop_agents.construct.nested.build import NestBuilder
@@ -43,7 +43,7 @@ from toolhop_tools.construct.seeds import Seed
 from toolhop_tools.construct.stages import VERSION
 from toolhop_tools.construct.verify import Verifier
 from toolhop_tools.load import load
-from toolhop_tools.model import Item, ToolSchema, canonical
+from toolhop_tools.model import ToolSchema, canonical
 
 KIND = "nestools"
 DATA, IDS, PROMPTS, PROVENANCE = (
@@ -73,8 +73,8 @@ def read_seeds(folder: Path) -> list[NestSeed]:
     """
     try:
         lines = (folder / folders.SEEDS).read_text(encoding="utf-8").split("\n")
-        return [seed_of(json.loads(line)) for line in lines if line]
-    except (OSError, ValueError, TypeError, KeyError):
+        return [seed_of(line) for line in lines if line]
+    except (OSError, ValueError):
         raise folders.FolderError(
             f"{folder}/{folders.SEEDS} cannot be read; make the tasks anew"
         ) from None
@@ -118,36 +118,31 @@ class _Nobody:
 class NestSession(Session):
     """Seeds to nested tasks."""
 
+    settings: NestSettings
     asks_json = False
-
-    @property
-    def nested(self) -> NestSettings:
-        """The settings."""
-        return cast("NestSettings", self.settings)
 
     def key(self, seed: Seed) -> str:
         """Of a finished task in the ledger."""
-        own = self.nested
+        own = self.settings
         readers: list[JSON] = [*own.readers, own.all_votes]
         return key_of(KIND, seed.digest, own.model, readers, self.prompts.digest, VERSION)
 
     async def author(self, stack: AsyncExitStack, spending: Spending) -> Asker:
         """The model; nobody where none is to be asked."""
-        if self.nested.model:
+        if self.settings.model:
             return await super().author(stack, spending)
         return Asker(_Nobody(), {}, self.ledger, spending)
 
     async def maker(self, stack: AsyncExitStack, author: Asker) -> Maker:
         """What makes one task; nothing is run for it any more."""
-        own, models = self.nested, Models(author)
-        readers = await self.readers(stack, author)
+        own, readers = self.settings, await self.readers(stack, author)
+        models = Models(author, readers=readers, votes=own.all_votes)
 
         async def make(seed: Seed) -> dict[str, JSON]:
             nest_seed = cast("NestSeed", seed)
             writes = bool(own.model) or nest_seed.way is Way.CODE
             context = Context(seed, self.prompts, models, cast("Verifier", None), own.repairs, {})
-            builder = NestBuilder(context, nest_seed, readers, own.all_votes, own.seed, writes)
-            return await builder.make()
+            return await NestBuilder(context, nest_seed, own.seed, writes).make()
 
         return make
 
@@ -155,28 +150,36 @@ class NestSession(Session):
 
     def write(self, ended: Ended) -> None:
         """The files, by what the ledger has; nothing in them hangs on when it was written."""
-        rows = [(cast("NestSeed", seed), self.ledger.get("item", self.key(seed)))
-                for seed in self.seeds]  # fmt: skip
-        finished = [(seed, row) for seed, row in rows if row is not None]
+        finished = cast("Kept", self.finished)
         made = [(seed, row) for seed, row in finished if row["accepted"]]
-        against: list[Item] = [item for name in self.settings.against for item in load(name).items]
-        ended.duplicates = duplicates([(s.id, row["row"]) for s, row in made], Against(against))
+        against = Against([item for name in self.settings.against for item in load(name).items])
+        ended.duplicates = duplicates([(seed.id, row["row"]) for seed, row in made], against)
         kept = [(seed, row) for seed, row in made if seed.id not in ended.duplicates]
         beside = self._distractors(kept)
-        lacking = [seed.id for seed, _ in kept if beside[seed.id] is None]
+        lacking = [name for name, apis in beside.items() if apis is None]
         ended.duplicates |= dict.fromkeys(lacking, "without enough distractors")
-        kept = [(seed, row) for seed, row in kept if seed.id not in lacking]
         books = [
             {**self.book(seed, row, ended.duplicates), "way": seed.way.value,
              "reading": row["reading"]}
             for seed, row in finished
         ]  # fmt: skip
-        self._write_official(kept, beside)
+        lines: dict[str, list[dict[str, JSON]]] = {name: [] for name in (DATA, IDS, PROVENANCE)}
+        if self.settings.distractors:
+            lines[PROMPTS] = []
+        numbers: dict[str, int] = {}
+        whole = [(seed, row, apis) for seed, row in kept if (apis := beside[seed.id]) is not None]
+        for test_id, (seed, row, apis) in enumerate(whole, 1):
+            official = self._official(test_id, seed, row, apis, numbers)
+            for name, rows in lines.items():
+                rows.append({"test_id": test_id, **official[name]})
+        for name, rows in lines.items():
+            folders.write_lines(self.folder / name, rows)
         folders.write_lines(self.folder / folders.BOOKS, books)
         folders.write_text(self.folder / folders.FUNNEL, json.dumps(counts(books), indent=1))
-        ended.accepted = len(kept)
-        ended.rejected = len(finished) - len(kept)
+        ended.accepted = len(whole)
+        ended.rejected = len(finished) - len(whole)
         ended.left = len(self.seeds) - len(finished)
+        ended.took = paid_in(self.ledger)
 
     def _distractors(self, kept: Kept) -> dict[str, list[Api] | None]:
         """By task: the tools shown beside its own; None where there are too few.
@@ -184,7 +187,7 @@ class NestSession(Session):
         A draft has its own, of which none does what its calls do. Those of a task written as code
         are tools of the other tasks, of which none can be run.
         """
-        count = self.nested.distractors
+        count = self.settings.distractors
         if not count:
             return {seed.id: [] for seed, _ in kept}
         nests = {seed.id: Nest.from_row(row["row"]) for seed, row in kept}
@@ -192,49 +195,36 @@ class NestSession(Session):
         return {
             seed.id: pool.beside(nests[seed.id], count)
             if seed.way is Way.CODE
-            else [Api.from_row(row) for row in seed.executed["distractors"]]
+            else [*map(Api.from_row, seed.executed["distractors"])]
             for seed, _ in kept
         }
 
-    def _write_official(self, kept: Kept, beside: Mapping[str, list[Api] | None]) -> None:
-        numbers: dict[str, int] = {}
+    def _official(
+        self, test_id: int, seed: NestSeed, row: Mapping[str, Any], others: Sequence[Api],
+        numbers: dict[str, int],
+    ) -> dict[str, dict[str, JSON]]:  # fmt: skip
+        """A task's line of each file; `numbers` has the ids of the tools of tasks before it."""
 
         def number(api: Api) -> int:
             return numbers.setdefault(canonical(api.to_row()), len(numbers) + 1)
 
-        rows: dict[str, list[dict[str, JSON]]] = {name: [] for name in (DATA, IDS, PROVENANCE)}
-        if self.nested.distractors:
-            rows[PROMPTS] = []
-        for test_id, (seed, row) in enumerate(kept, 1):
-            nest, others = Nest.from_row(row["row"]), beside[seed.id] or []
-            own: list[JSON] = [number(api) for api in nest.apis]
-            listed = [*nest.apis, *others]
-            Random(f"{self.settings.seed}/{seed.id}/tools").shuffle(listed)
-            text = prompt_of(nest.task, [(number(api), api) for api in listed])
-            names: list[JSON] = [api.name for api in others]
-            known = {name: part for name, part in seed.executed.items() if name != "distractors"}
-            made: dict[str, dict[str, JSON]] = {
-                DATA: nest.to_row(test_id, seed.topic),
-                IDS: {"api_ids": own},
-                PROMPTS: {"prompt": text},
-                PROVENANCE: {
-                    "item": seed.id, "family": seed.id, "way": seed.way.value, "depth": nest.depth,
-                    "width": nest.width, "licence": seed.licence,
-                    "source": seed.source or "made by toolhop construct",
-                    "text_by": self.nested.model or "rule", "reading": row["reading"],
-                    "distractors": names, **known,
-                },
-            }  # fmt: skip
-            for name, lines in rows.items():
-                lines.append({"test_id": test_id, **made[name]})
-        for name, lines in rows.items():
-            folders.write_lines(self.folder / name, lines)
-
-
-def prompt_of(task: str, tools: Iterable[tuple[int, Api]]) -> str:
-    """A prompt with these tools, listed as the official code lists them: readers take the list."""
-    listed = []
-    for number, api in tools:
-        row = api.to_row()
-        listed.append({"api_name": row.pop("api_name"), "api_id": number, **row})
-    return f"Tools:\n{listed}\n\nTask: {task}"
+        nest = Nest.from_row(row["row"])
+        own: list[JSON] = [number(api) for api in nest.apis]
+        listed = [*nest.apis, *others]
+        Random(f"{self.settings.seed}/{seed.id}/tools").shuffle(listed)
+        # Listed as the official code lists them: readers take the list.
+        shown = [api.to_row(number(api)) for api in listed]
+        names: list[JSON] = [api.name for api in others]
+        known = {name: part for name, part in seed.executed.items() if name != "distractors"}
+        return {
+            DATA: nest.to_row(test_id, seed.topic),
+            IDS: {"api_ids": own},
+            PROMPTS: {"prompt": f"Tools:\n{shown}\n\nTask: {nest.task}"},
+            PROVENANCE: {
+                "item": seed.id, "family": seed.id, "way": seed.way.value, "depth": nest.depth,
+                "width": nest.width, "licence": seed.licence,
+                "source": seed.source or "made by toolhop construct",
+                "text_by": self.settings.model or "rule", "reading": row["reading"],
+                "distractors": names, **known,
+            },
+        }  # fmt: skip
