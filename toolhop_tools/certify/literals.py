@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from toolhop_sandbox.base import Program
-from toolhop_sandbox.outcome import JSON
 from toolhop_tools.pairing import parse_source, top_functions
 from toolhop_tools.words import runs, words
 
@@ -100,29 +99,3 @@ _FROM_ZERO = re.compile(
 def counts_from_zero(about: str) -> bool:
     """Whether a description says that the first place is 0."""
     return _FROM_ZERO.search(about) is not None
-
-
-MARKS = {
-    "-": "hyphen dash hyphens dashes",
-    ",": "comma commas",
-    " ": "space spaces",
-    "_": "underscore underscores",
-    "/": "slash slashes",
-    ".": "dot period dots periods",
-    ";": "semicolon semicolons",
-    ":": "colon colons",
-    "|": "pipe pipes",
-    "*": "asterisk",
-}
-"""Marks with the words that name them."""
-
-
-def is_mark(value: JSON) -> bool:
-    """Whether a value is one of the marks."""
-    return isinstance(value, str) and value in MARKS
-
-
-def marks_named(question: str) -> list[str]:
-    """The marks that a question names."""
-    found = words(question)
-    return [mark for mark, names in MARKS.items() if not set(names.split()).isdisjoint(found)]

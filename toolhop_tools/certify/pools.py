@@ -20,14 +20,13 @@ from toolhop_tools.certify.literals import (
     Source,
     counts_from_zero,
     described,
-    is_mark,
-    marks_named,
     named_in,
     notations_named,
 )
-from toolhop_tools.certify.mentions import listed, mentions, tail
+from toolhop_tools.certify.mentions import mentions
 from toolhop_tools.certify.readable import Asked, says
 from toolhop_tools.dates import dates_in, in_notation
+from toolhop_tools.english import is_mark, listed, marks_named, tail
 from toolhop_tools.leaves import resolved
 from toolhop_tools.words import as_number, name_words, parts_of, runs, words
 

@@ -7,9 +7,9 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from toolhop_sandbox.outcome import JSON
 from toolhop_tools.certify.candidates import Task
-from toolhop_tools.certify.literals import is_mark, marks_named
 from toolhop_tools.certify.readable import Asked, Ground, ground, says, spelled_in, takes_both_signs
 from toolhop_tools.certify.standing import Arguments, holds, is_touched, wanted
+from toolhop_tools.english import is_mark, marks_named
 from toolhop_tools.leaves import Leaf, with_value
 from toolhop_tools.words import as_number, as_text, bare, name_words
 

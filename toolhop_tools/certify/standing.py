@@ -16,7 +16,7 @@ from typing import NamedTuple
 from toolhop_sandbox.outcome import JSON
 from toolhop_tools.answers import same_answer
 from toolhop_tools.certify.candidates import Task
-from toolhop_tools.certify.literals import described, is_mark
+from toolhop_tools.certify.literals import described
 from toolhop_tools.certify.readable import (
     Ground,
     beside,
@@ -28,6 +28,7 @@ from toolhop_tools.certify.readable import (
     without_articles,
 )
 from toolhop_tools.dates import whole_date
+from toolhop_tools.english import is_mark
 from toolhop_tools.leaves import Leaf
 from toolhop_tools.words import as_number, as_text, letters, name_words, parts_of, runs, words
 
