@@ -21,6 +21,8 @@ from toolhop_tools.declared import compiled
 from toolhop_tools.leaves import Leaf, with_value
 from toolhop_tools.properties.draw import drawn
 
+HALF = 0.5
+"""Share of other values with the same answer, above which a tool is nearly constant."""
 TRIES = 40
 """Random sets that are drawn for each that is wanted, as some do not fit the schema."""
 _DEMANDS = frozenset({"pattern", "minLength", "maxLength", "format"})
@@ -38,6 +40,11 @@ class Chance:
 
     runs: int
     hits: int
+
+    @property
+    def tells_apart(self) -> bool:
+        """Whether other values seldom give it: a tool that is nearly constant proves nothing."""
+        return self.runs > 0 and self.hits <= HALF * self.runs
 
 
 def randomised(

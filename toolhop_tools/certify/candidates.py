@@ -18,9 +18,10 @@ from functools import cached_property
 import jsonschema_rs
 
 from toolhop_sandbox.outcome import JSON, Outcome, Returned
-from toolhop_tools.certify.literals import Source, notations_named, read_source
+from toolhop_tools.certify.literals import Source, read_source
 from toolhop_tools.certify.pools import Choice, Offers, offers, pool
 from toolhop_tools.certify.readable import Asked
+from toolhop_tools.dates import notations_named
 from toolhop_tools.declared import compiled, declared, fits, required
 from toolhop_tools.examples import example_calls
 from toolhop_tools.leaves import Leaf, inner, leaves

@@ -71,31 +71,3 @@ def described(description: str) -> list[str]:
     listings = [one or other for one, other in _EXAMPLE.findall(description)]
     found = [part.strip(" '\"") for one in listings for part in re.split(r",| or | and ", one)]
     return [text for text in dict.fromkeys(found) if 0 < len(text) <= 60][:8]
-
-
-_UNIT = "YYYY|MMMM|MMM|MM|DD|Month|YY"
-_FORM = re.compile(
-    rf"\b(?:{_UNIT})(?:[-/., ]{{1,2}}(?:{_UNIT})){{2}}\b|\bYYYYMMDD\b|\bDDMMYYYY\b", re.IGNORECASE
-)
-_CODE = re.compile(r"%[dmYbBy](?:[-/., ]{0,2}%[dmYbBy]){2}")
-_CODES = {"YYYY": "%Y", "MMMM": "%B", "MONTH": "%B", "MMM": "%b", "MM": "%m", "DD": "%d"}
-
-
-def notations_named(about: str) -> list[str]:
-    """The date notations that a description names (``DD/MM/YYYY``), as `strftime` has them."""
-    unit = re.compile(_UNIT, re.IGNORECASE)
-    found = [unit.sub(lambda part: _CODES.get(part[0].upper(), "%y"), form)
-             for form in _FORM.findall(about)]  # fmt: skip
-    return list(dict.fromkeys([*found, *_CODE.findall(about)]))
-
-
-_FROM_ZERO = re.compile(
-    r"\b(?:zero|0)[- ](?:based|indexed)\b"
-    r"|\b(?:start|count|index|begin|number)\w* (?:at|from|with) (?:zero|0)\b",
-    re.IGNORECASE,
-)
-
-
-def counts_from_zero(about: str) -> bool:
-    """Whether a description says that the first place is 0."""
-    return _FROM_ZERO.search(about) is not None

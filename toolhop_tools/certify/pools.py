@@ -18,14 +18,12 @@ from toolhop_sandbox.outcome import JSON
 from toolhop_tools.answers import plain_number
 from toolhop_tools.certify.literals import (
     Source,
-    counts_from_zero,
     described,
     named_in,
-    notations_named,
 )
 from toolhop_tools.certify.mentions import mentions
 from toolhop_tools.certify.readable import Asked, says
-from toolhop_tools.dates import dates_in, in_notation
+from toolhop_tools.dates import dates_in, in_notation, notations_named
 from toolhop_tools.english import is_mark, listed, marks_named, tail
 from toolhop_tools.leaves import resolved
 from toolhop_tools.words import as_number, name_words, parts_of, runs, words
@@ -256,9 +254,6 @@ def _numeric(name: str, kind: str, schema: dict[str, JSON], offer: Offers) -> It
         for part, digits in zip(("year", "month", "day"), date.split("-"), strict=True):
             if part in parts_of(name):
                 yield Choice(int(digits), 0.05 * at, "date")
-    if counts_from_zero(str(schema.get("description"))):
-        for place in sorted(offer.asked.positions):
-            yield Choice(place - 1, 0.0, "question")
     for choice in offer.numbers:
         if kind == "number" or isinstance(choice.value, int):
             yield choice

@@ -12,13 +12,13 @@ from toolhop_sandbox.base import Sandbox
 from toolhop_sandbox.errors import SandboxFault
 from toolhop_tools.answers import same_answer
 from toolhop_tools.certify.candidates import Task
-from toolhop_tools.certify.literals import counts_from_zero, notations_named
 from toolhop_tools.certify.mentions import mentions
 from toolhop_tools.certify.model import Basis, Certificate, Defect, HopProof, HopVerdict
 from toolhop_tools.certify.readable import Asked, Ground, ground
 from toolhop_tools.certify.search import Search
 from toolhop_tools.certify.shapes import shape
 from toolhop_tools.certify.standing import is_named
+from toolhop_tools.dates import notations_named
 from toolhop_tools.errors import shown
 from toolhop_tools.model import Item
 
@@ -105,8 +105,7 @@ def _chain_fault(item: Item, proofs: Sequence[HopProof], returned: Mapping[int, 
         for leaf in task.leaves(arguments):
             # What a document lists is no word of the question.
             named = " ".join(notations_named(leaf.about))
-            about = leaf.about if counts_from_zero(leaf.about) else named
-            plain = replace(leaf, schema={}, about=about)
+            plain = replace(leaf, schema={}, about=named)
             own_text = isinstance(leaf.value, str) and not leaf.is_option
             said = own_text and leaf.value != leaf.schema.get("default")
             said = said and ground(task.asked, plain) is not Ground.NOWHERE

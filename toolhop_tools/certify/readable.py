@@ -17,10 +17,9 @@ from functools import cached_property, lru_cache
 from toolhop_sandbox.outcome import JSON
 from toolhop_tools.answers import plain_number
 from toolhop_tools.certify.judging import literal
-from toolhop_tools.certify.literals import counts_from_zero, notations_named
 from toolhop_tools.certify.mentions import Mentions
-from toolhop_tools.dates import NOTATIONS, dates_in, in_notation, whole_date
-from toolhop_tools.english import DIGITS, ORDINALS, listed, marks_named, stems
+from toolhop_tools.dates import NOTATIONS, dates_in, in_notation, notations_named, whole_date
+from toolhop_tools.english import DIGITS, listed, marks_named, stems
 from toolhop_tools.leaves import Leaf
 from toolhop_tools.words import ARTICLES, as_text, bare, name_words, parts_of, runs, scalars, words
 
@@ -54,11 +53,6 @@ class Asked:
         longest = [one for one in every if not any(_part(one, other) for other in every)]
         return tuple({name_words(one): one for one in longest[::-1] if words(one)}.values())
 
-    @cached_property
-    def positions(self) -> frozenset[int]:
-        """The places that the sub-question counts to: 3 for *third*."""
-        return frozenset(int(ORDINALS[one]) for one in words(self.text) if one in ORDINALS)
-
 
 def _part(name: str, whole: str) -> bool:
     one, other = name_words(name), words(whole)
@@ -87,8 +81,6 @@ def ground(asked: Asked, leaf: Leaf) -> Ground:
     if isinstance(value, str):
         return _ground_of_text(asked, leaf, value)
     number = plain_number(as_text(value)) or Decimal(str(value))
-    if counts_from_zero(leaf.about) and asked.positions:
-        return Ground.SAID if number + 1 in asked.positions else Ground.NOWHERE
     dated = not {"year", "month", "day"}.isdisjoint(parts_of(leaf.name))
     known = _numbers(asked.text, dated=dated)
     if abs(number) in known or str(abs(number)) in asked.mentions.numbers:
