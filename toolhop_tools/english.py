@@ -148,6 +148,23 @@ DIGITS: Mapping[str, str] = {
 BASES: Mapping[str, str] = {"binary": "2", "octal": "8", "hexadecimal": "16", "hex": "16"}
 """Numeral systems by name: the number is what a tool that converts is given."""
 
+_FROM_ZERO = re.compile(
+    r"\b(?:zero|0)[- ](?:based|indexed)\b"
+    r"|\b(?:start|count|index|begin|number)\w* (?:at|from|with) (?:zero|0)\b",
+    re.IGNORECASE,
+)
+
+
+def counts_from_zero(text: str) -> bool:
+    """Whether a description says that the first place is 0."""
+    return _FROM_ZERO.search(text) is not None
+
+
+def places_named(text: str) -> list[int]:
+    """The places that a text counts to, in order: 3 for *third*."""
+    return sorted({int(ORDINALS[word]) for word in words(text) if word in ORDINALS})
+
+
 _MARKS: Mapping[str, str] = {
     "-": "hyphen dash",
     ",": "comma",

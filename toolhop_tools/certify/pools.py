@@ -24,7 +24,7 @@ from toolhop_tools.certify.literals import (
 from toolhop_tools.certify.mentions import mentions
 from toolhop_tools.certify.readable import Asked, says
 from toolhop_tools.dates import dates_in, in_notation, notations_named
-from toolhop_tools.english import is_mark, listed, marks_named, tail
+from toolhop_tools.english import counts_from_zero, is_mark, listed, marks_named, places_named, tail
 from toolhop_tools.leaves import resolved
 from toolhop_tools.words import as_number, name_words, parts_of, runs, words
 
@@ -254,6 +254,9 @@ def _numeric(name: str, kind: str, schema: dict[str, JSON], offer: Offers) -> It
         for part, digits in zip(("year", "month", "day"), date.split("-"), strict=True):
             if part in parts_of(name):
                 yield Choice(int(digits), 0.05 * at, "date")
+    if counts_from_zero(str(schema.get("description"))):
+        for place in places_named(offer.asked.text):
+            yield Choice(place - 1, 0.0, "question")
     for choice in offer.numbers:
         if kind == "number" or isinstance(choice.value, int):
             yield choice

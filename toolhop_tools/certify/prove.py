@@ -19,6 +19,7 @@ from toolhop_tools.certify.search import Search
 from toolhop_tools.certify.shapes import shape
 from toolhop_tools.certify.standing import is_named
 from toolhop_tools.dates import notations_named
+from toolhop_tools.english import counts_from_zero
 from toolhop_tools.errors import shown
 from toolhop_tools.model import Item
 
@@ -105,7 +106,8 @@ def _chain_fault(item: Item, proofs: Sequence[HopProof], returned: Mapping[int, 
         for leaf in task.leaves(arguments):
             # What a document lists is no word of the question.
             named = " ".join(notations_named(leaf.about))
-            plain = replace(leaf, schema={}, about=named)
+            about = leaf.about if counts_from_zero(leaf.about) else named
+            plain = replace(leaf, schema={}, about=about)
             own_text = isinstance(leaf.value, str) and not leaf.is_option
             said = own_text and leaf.value != leaf.schema.get("default")
             said = said and ground(task.asked, plain) is not Ground.NOWHERE

@@ -19,7 +19,7 @@ from toolhop_tools.answers import plain_number
 from toolhop_tools.certify.judging import literal
 from toolhop_tools.certify.mentions import Mentions
 from toolhop_tools.dates import NOTATIONS, dates_in, in_notation, notations_named, whole_date
-from toolhop_tools.english import DIGITS, listed, marks_named, stems
+from toolhop_tools.english import DIGITS, counts_from_zero, listed, marks_named, places_named, stems
 from toolhop_tools.leaves import Leaf
 from toolhop_tools.words import ARTICLES, as_text, bare, name_words, parts_of, runs, scalars, words
 
@@ -81,6 +81,8 @@ def ground(asked: Asked, leaf: Leaf) -> Ground:
     if isinstance(value, str):
         return _ground_of_text(asked, leaf, value)
     number = plain_number(as_text(value)) or Decimal(str(value))
+    if counts_from_zero(leaf.about) and (positions := places_named(asked.text)):
+        return Ground.SAID if number + 1 in positions else Ground.NOWHERE
     dated = not {"year", "month", "day"}.isdisjoint(parts_of(leaf.name))
     known = _numbers(asked.text, dated=dated)
     if abs(number) in known or str(abs(number)) in asked.mentions.numbers:
