@@ -1,8 +1,7 @@
 """What a question names: earlier answers, names, quoted texts, numbers, dates. Pure.
 
-A name is a run of capitalised words, with the small words between them that names have. That is
-a rule of thumb for English questions: what it misses is left to the tool's own literals that stand
-in the question (`literals`).
+Names are found by `toolhop_tools.english`. What it misses is left to the tool's own literals that
+stand in the question (`pools`).
 """
 
 from __future__ import annotations
@@ -51,7 +50,6 @@ def mentions(question: str, earlier: Sequence[str] = ()) -> Mentions:
     quotes = tuple(dict.fromkeys(quoted(question)))
     known = [name_words(earlier[index]) for index, _ in named]
     said = [name for name in names(question) if name_words(name) not in known]
-    said = [name for name in said if not any(_across(name, text) for text in quotes)]
     for text in quotes:
         if len(text) > 1 and text not in said:
             said.insert(0, text)
@@ -103,12 +101,3 @@ def _meant(at: int, left: Sequence[str], wanted: tuple[str, ...]) -> bool:
     before, after = left[:at][-1:], left[at + 1 :][:1]
     meant = not after or after == ["and"] or before in (["and"], ["letter"])
     return meant or wanted[0] not in {"a", "i"}
-
-
-def _across(name: str, quoted: str) -> bool:
-    """Whether a name goes across the marks around a quoted text, from within or from without."""
-    marked = re.search(rf"['\"“‘]{re.escape(quoted)}['\"”’]", name)
-    bare_name = name.strip("'\"“”‘’")
-    return (marked is not None and bare_name != quoted) or (
-        bare_name != name and bare_name in quoted
-    )

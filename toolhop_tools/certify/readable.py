@@ -213,15 +213,14 @@ def without_articles(found: Sequence[str]) -> tuple[str, ...]:
 def places(asked: Asked, values: Sequence[JSON], *, anywhere: bool = False) -> list[int]:
     """Where the sub-question says values, each after the one before it where that can be.
 
-    In words from its start; none where it does not say one of them. An earlier answer that its
-    tool spelled otherwise stands where the sub-question names it. `anywhere` looks in the earlier
+    In words from its start; none where it does not say one of them. `anywhere` looks in the earlier
     answers and the item's question as well.
     """
     texts = (asked.text, *(asked.earlier[::-1] if anywhere else ()), asked.item_question)
     for text in texts[: None if anywhere else 1]:
         found, whole = [-1], stems(words(text))
         for value in values:
-            at = runs(stems(name_words(_written(text, _as_answered(asked, value)))), whole)
+            at = runs(stems(name_words(_plain(value))), whole)
             if not at:
                 break
             found.append(next((one for one in at if one > found[-1]), at[0]))
@@ -230,25 +229,8 @@ def places(asked: Asked, values: Sequence[JSON], *, anywhere: bool = False) -> l
     return []
 
 
-def _written(text: str, value: str) -> str:
-    """How a text writes a date; any other value as it is."""
-    day = whole_date(value)
-    return next((one for one, known in dates_in(text) if day is not None and known == day), value)
-
-
-def spelled_in(text: str, name: str) -> str:
-    """A name in the spelling that a text has it in; itself where the text has none."""
-    parts = r"\W+".join(map(re.escape, re.findall(r"\w+", name)))
-    found = re.search(rf"(?<!\w){parts}(?!\w)", text, re.IGNORECASE) if parts else None
-    return found.group() if found else name
-
-
-def _as_answered(asked: Asked, value: JSON) -> str:
-    text = as_text(abs(value) if isinstance(value, int | float) else value)
-    for hop, answer in asked.mentions.answers:
-        if bare(asked.returned.get(hop, answer)) == bare(text):
-            return answer
-    return text
+def _plain(value: JSON) -> str:
+    return as_text(abs(value) if isinstance(value, int | float) else value)
 
 
 def beside(asked: Asked, value: JSON) -> tuple[str, ...]:
