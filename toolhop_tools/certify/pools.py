@@ -161,6 +161,8 @@ def _texts(asked: Asked, source: Source, far_names: Sequence[str]) -> Iterator[C
     yield from _costed(found.quoted, start + 0.05, 0.1, "question")
     # The question's own words, in the code's spelling.
     yield from _costed(named_in(source.texts, found.text)[:10], 0.35, 0.05, "question")
+    for at, name in enumerate((*found.names, *answers)):
+        yield from _costed(_variants(name), 0.9 + 0.1 * at, 0.0, "reworded")
     yield from _costed(tail(found.text), 1.0, 0.05, "reworded")
     yield from _costed(found.numbers, 1.1, 0.1, "question")
     yield from _costed((*reversed(asked.earlier), *far_names), 1.3, 0.1, "item")
@@ -169,6 +171,19 @@ def _texts(asked: Asked, source: Source, far_names: Sequence[str]) -> Iterator[C
 def _costed(values: Iterable[JSON], start: float, step: float, source: str) -> Iterator[Choice]:
     for at, value in enumerate(values):
         yield Choice(value, start + step * at, source)
+
+
+def _variants(name: str) -> Iterator[str]:
+    """Other ways to write a name: without an article or what follows a comma, other capitals."""
+    bare_name = name.split(",")[0].split(" (")[0].strip()
+    first, _, rest = bare_name.partition(" ")
+    if rest and first.casefold() in {"the", "a", "an"}:
+        yield rest
+    if bare_name != name:
+        yield bare_name
+    for variant in (bare_name.title(), bare_name.lower(), bare_name.upper()):
+        if variant != name:
+            yield variant
 
 
 def _numbers(asked: Asked, far: Sequence[str]) -> Iterator[Choice]:

@@ -7,8 +7,9 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from toolhop_sandbox.outcome import JSON
 from toolhop_tools.certify.candidates import Task
-from toolhop_tools.certify.readable import Asked, Ground, ground, takes_both_signs
-from toolhop_tools.certify.standing import Arguments, holds, wanted
+from toolhop_tools.certify.readable import Asked, Ground, ground, says, takes_both_signs
+from toolhop_tools.certify.standing import Arguments, holds, is_touched, wanted
+from toolhop_tools.english import is_mark, marks_named
 from toolhop_tools.leaves import Leaf, with_value
 from toolhop_tools.words import as_number, as_text, bare, name_words
 
@@ -24,6 +25,7 @@ def rivals(task: Task, arguments: Arguments) -> list[dict[str, JSON]]:
 def _steps(task: Task, arguments: Arguments) -> Iterator[dict[str, JSON]]:
     own = task.leaves(arguments)
     yield from _orders(task, arguments, own)
+    yield from _additions(task, arguments, own)
     for leaf in own:
         for value in _other_values(task, own, leaf):
             yield with_value(arguments, leaf.path, value)
@@ -55,6 +57,39 @@ def _orders(task: Task, arguments: Arguments, own: Sequence[Leaf]) -> Iterator[d
 def is_number(value: JSON) -> bool:
     """Whether a value is a number; a truth value is not."""
     return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _additions(task: Task, arguments: Arguments, own: Sequence[Leaf]) -> Iterator[dict[str, JSON]]:
+    """With what the sub-question says and the call leaves out, where a parameter takes it."""
+    left_out = [name for name in wanted(task) if not holds(own, name)]
+    # "First" is in "first name" as well, and what most tools take by default.
+    ordinals = [text for text in task.asked.mentions.ordinals if text != "1"]
+    in_words = [text for text in ordinals if not holds(own, text)]
+    for name in task.properties:
+        schema = task.schema_of(name)
+        listed = task.schema_of(name, 0).get("enum")
+        if isinstance(listed, list):
+            named = [choice for choice in listed if says(task.asked.text, as_text(choice))]
+            if named and arguments.get(name) != named:
+                yield {**arguments, name: named}
+                yield from ({**arguments, name: [choice]} for choice in named)
+        choices = schema.get("enum")
+        if name in arguments:
+            continue
+        if isinstance(choices, list):
+            yield from ({**arguments, name: choice} for choice in _touched(task, name, choices))
+        elif schema.get("type") == "boolean":
+            yield from ({**arguments, name: value} for value in _touched(task, name, (True, False)))
+        else:
+            marks = marks_named(task.asked.text) if is_mark(schema.get("default")) else []
+            for text in (*left_out, *in_words, *marks):
+                yield from ({**arguments, name: value} for value in _as_type(schema, text))
+
+
+def _touched(task: Task, name: str, values: Sequence[JSON]) -> list[JSON]:
+    """Those of the values of an option that the sub-question speaks of."""
+    made = [(value, task.leaves({name: value})) for value in values]
+    return [value for value, own in made if is_touched(task, own[0])][:3]
 
 
 def _as_type(schema: Mapping[str, JSON], text: str) -> Iterator[JSON]:
