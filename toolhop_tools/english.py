@@ -145,6 +145,10 @@ DIGITS: Mapping[str, str] = {
     "twice": "2",
 }  # fmt: skip
 """Every word that stands for a number."""
+SCALES: Mapping[str, int] = {
+    "hundred": 2, "thousand": 3, "k": 3, "million": 6, "m": 6, "billion": 9, "trillion": 12,
+}  # fmt: skip
+"""Words and letters after a number, with the power of ten that they stand for."""
 BASES: Mapping[str, str] = {"binary": "2", "octal": "8", "hexadecimal": "16", "hex": "16"}
 """Numeral systems by name: the number is what a tool that converts is given."""
 

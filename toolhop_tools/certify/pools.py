@@ -26,7 +26,7 @@ from toolhop_tools.dates import dates_in, in_notation, notations_named
 from toolhop_tools.english import counts_from_zero, is_mark, listed, marks_named, places_named, tail
 from toolhop_tools.leaves import resolved
 from toolhop_tools.pairing import parse_source, top_functions
-from toolhop_tools.words import as_number, name_words, parts_of, runs, words
+from toolhop_tools.words import ARTICLES, as_number, name_words, parts_of, runs, words
 
 MOST_VALUES = 24
 """Values of one parameter that are tried."""
@@ -177,7 +177,7 @@ def _variants(name: str) -> Iterator[str]:
     """Other ways to write a name: without an article or what follows a comma, other capitals."""
     bare_name = name.split(",")[0].split(" (")[0].strip()
     first, _, rest = bare_name.partition(" ")
-    if rest and first.casefold() in {"the", "a", "an"}:
+    if rest and first.casefold() in ARTICLES:
         yield rest
     if bare_name != name:
         yield bare_name

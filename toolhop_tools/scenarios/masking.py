@@ -8,7 +8,7 @@ from decimal import Decimal
 from toolhop_tools.answers import plain_number, plain_text
 from toolhop_tools.dates import dates_in, whole_date
 from toolhop_tools.english import COUNTS, FUNCTION_WORDS, ORDINALS, TIMES, is_plural, singular
-from toolhop_tools.words import as_text
+from toolhop_tools.words import ARTICLES, as_text
 
 
 def without(text: str, value: str | int | float, instead: str) -> str | None:
@@ -133,7 +133,7 @@ def spans(text: str, value: str | int | float) -> list[tuple[int, int]]:
         patterns += [re.escape(part.rstrip(",")) + r"(?:st|nd|rd|th)?" for part in found]
         patterns += [f"{word}(?! names?\\b)" for word in _in_words(number)]
     elif parts := re.findall(r"\w+", as_text(value).replace("_", " ")):
-        if len(parts) > 1 and parts[0].casefold() in {"the", "a", "an"}:
+        if len(parts) > 1 and parts[0].casefold() in ARTICLES:
             parts = parts[1:]
         dot = r"\.?" if as_text(value).endswith(".") else ""
         patterns.append(r"[\W_]+".join(map(re.escape, parts)) + dot)
