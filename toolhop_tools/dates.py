@@ -70,3 +70,19 @@ def in_notation(date: dt.date, form: str) -> str:
     """A date written in a notation, the day without a leading zero where the month is a word."""
     form = form or NOTATIONS[0]
     return date.strftime(form.replace("%d", str(date.day)) if "%m" not in form else form)
+
+
+_UNIT = "YYYY|MMMM|MMM|MM|DD|Month|YY"
+_FORM = re.compile(
+    rf"\b(?:{_UNIT})(?:[-/., ]{{1,2}}(?:{_UNIT})){{2}}\b|\bYYYYMMDD\b|\bDDMMYYYY\b", re.IGNORECASE
+)
+_CODE = re.compile(r"%[dmYbBy](?:[-/., ]{0,2}%[dmYbBy]){2}")
+_CODES = {"YYYY": "%Y", "MMMM": "%B", "MONTH": "%B", "MMM": "%b", "MM": "%m", "DD": "%d"}
+
+
+def notations_named(about: str) -> list[str]:
+    """The date notations that a description names (``DD/MM/YYYY``), as `strftime` has them."""
+    unit = re.compile(_UNIT, re.IGNORECASE)
+    found = [unit.sub(lambda part: _CODES.get(part[0].upper(), "%y"), form)
+             for form in _FORM.findall(about)]  # fmt: skip
+    return list(dict.fromkeys([*found, *_CODE.findall(about)]))

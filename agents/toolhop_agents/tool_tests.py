@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from toolhop_agents.terminal import visible
 from toolhop_env.rejection import Rejections
 from toolhop_sandbox.base import Limits
-from toolhop_tools.certify.use import with_certificates
+from toolhop_tools.certify.file import with_certificates
 from toolhop_tools.errors import DataError
 from toolhop_tools.load import survey
 from toolhop_tools.properties import paste

@@ -11,8 +11,8 @@ import json
 from collections.abc import Collection, Mapping, Sequence
 
 from toolhop_env.trace import Called, Replied, Trace
-from toolhop_env.user import content_words
 from toolhop_sandbox.outcome import JSON, Returned
+from toolhop_tools.english import content_words
 from toolhop_tools.model import ActionChoice, EpisodeAction, Item, Tool
 from toolhop_tools.scenarios.label import reserve_of
 

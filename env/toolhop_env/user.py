@@ -9,58 +9,18 @@ that they do not know. What is said follows from the item, the earlier questions
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
 from toolhop_sandbox.outcome import JSON
+from toolhop_tools.english import apart, content_words
 from toolhop_tools.model import Item
 from toolhop_tools.scenarios.label import Hidden, hidden_in, is_answer
 from toolhop_tools.words import as_text, runs, words
 
 ASK_BACK = "What do you want to know? Please name it."
 UNKNOWN = "I do not know."
-
-_GRAMMAR = (
-    "a an the this that these those it its he she him her his they them their you your i me my we "
-    "our us of to in on at by for from with without into about as or and but nor not no if then "
-    "than so is are was were be been being am do does did done have has had having can could will "
-    "would shall should may might must which what who whom whose when where why how there here "
-    "any some all each every other another certain same such more most only also just too very "
-    "one out up i'm i'd i've i'll you're it's that's what's don't doesn't didn't can't cannot "
-    "couldn't isn't"
-)
-_ASKING = (
-    "ask asks asked answer answers tell tells told say says said give gives given provide provides "
-    "provided specify specified supply supplied share clarify clarified explain confirm know known "
-    "need needs needed want wants wanted require requires required use uses used using please help "
-    "let sorry thank thanks hello hi ok yes "
-    "value values parameter parameters argument arguments input inputs information info detail "
-    "details data thing things something anything everything missing unknown unclear question "
-    "questions task tasks query request user tool tools function functions call calls string text "
-    "str list example such like exact exactly correct right"
-)
-"""They name nothing that could be asked for."""
-_EMPTY = frozenset(words(f"{_GRAMMAR} {_ASKING}"))
-_JOINT = re.compile(r"_+|(?<=[a-z0-9])(?=[A-Z])")
-"""Where names such as `birth_date` and `birthDate` are joined."""
-
-
-def content_words(text: str) -> frozenset[str]:
-    """The words of a text that say what it is about, in one form for singular and plural."""
-    return frozenset(_singular(word) for word in _apart(text) if word not in _EMPTY)
-
-
-def _apart(text: str) -> tuple[str, ...]:
-    """The words of a text, names taken apart."""
-    return words(_JOINT.sub(" ", text))
-
-
-def _singular(word: str) -> str:
-    if len(word) > 4 and word.endswith("ies"):
-        return f"{word[:-3]}y"
-    return word[:-1] if len(word) > 3 and word.endswith("s") and word[-2] not in "sui" else word
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,7 +101,7 @@ def _fit(one: Hidden, about: str) -> int:
     given, best = content_words(about), 0
     for name in _own_names(one):
         own = content_words(name)
-        if own <= given if own else _apart(name) == _apart(about):
+        if own <= given if own else apart(name) == apart(about):
             best = max(best, len(own), 1)
     return best
 
@@ -183,7 +143,7 @@ def _reply_with(found: Sequence[Hidden]) -> UserReply:
 def _spoken(one: Hidden) -> str:
     """The parameter as a person says it; the kind of value where its name says nothing."""
     name = one.parameter if content_words(one.parameter) else one.kind
-    return " ".join(word for word in _apart(name) if word not in {"certain", "a"})
+    return " ".join(word for word in apart(name) if word not in {"certain", "a"})
 
 
 def faithful(text: str, reply: UserReply, item: Item) -> bool:

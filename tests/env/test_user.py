@@ -7,8 +7,9 @@ from dataclasses import replace
 import pytest
 
 from tests.env.scenes import OPEN, hiding, plain, unmatched
-from toolhop_env.user import ASK_BACK, UNKNOWN, UserReply, content_words, faithful, user_reply
+from toolhop_env.user import ASK_BACK, UNKNOWN, UserReply, faithful, user_reply
 from toolhop_sandbox.outcome import JSON
+from toolhop_tools.english import content_words
 from toolhop_tools.model import Item
 from toolhop_tools.scenarios.label import Hidden
 

@@ -323,8 +323,7 @@ def test_a_wrong_gold_call_is_found_out() -> None:
 
 
 def test_where_the_answer_stands_is_kept_in_data_files(tmp_path: Path) -> None:
-    from toolhop_tools.certify.file import Writer
-    from toolhop_tools.certify.use import with_certificates
+    from toolhop_tools.certify.file import Writer, with_certificates
 
     one = item(*chain()[:2])
     [certificate] = certificates(one)

@@ -15,7 +15,7 @@ from tests.toolhop_tools.certifying import TEXT, item, made, tasks
 from toolhop_sandbox.outcome import JSON
 from toolhop_tools.certify.audit import randomised
 from toolhop_tools.certify.candidates import Candidate, Task, at_hand, distinct, filled
-from toolhop_tools.certify.literals import read_source
+from toolhop_tools.certify.pools import read_source
 from toolhop_tools.certify.rivals import rivals
 from toolhop_tools.model import Hop
 

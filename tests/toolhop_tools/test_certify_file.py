@@ -16,11 +16,13 @@ from toolhop_tools.certify.file import (
     CertificateError,
     Writer,
     default_path,
+    is_proven,
     progress,
+    proven_only,
     read,
+    with_certificates,
 )
 from toolhop_tools.certify.model import VERSION, Certificate, HopProof, HopVerdict, to_line
-from toolhop_tools.certify.use import is_proven, proven_only, with_certificates
 from toolhop_tools.model import Item
 
 SOURCE = "def f(text):\n    return len(text)"

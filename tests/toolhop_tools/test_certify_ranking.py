@@ -8,7 +8,7 @@ import pytest
 
 from tests.toolhop_tools.certifying import NUMBER, TEXT, certificates, item, made, proof, tasks
 from toolhop_sandbox.outcome import JSON
-from toolhop_tools.certify import search, standing
+from toolhop_tools.certify import audit, standing
 from toolhop_tools.certify.answering import Answer, answers, reading
 from toolhop_tools.certify.model import Certificate, HopProof, HopVerdict, from_line, to_line
 from toolhop_tools.certify.ranking import Ranking
@@ -213,15 +213,6 @@ def test_two_arguments_do_not_share_a_place() -> None:
     assert [leaf.value for leaf in standing.ungrounded(task, {"words": twice})] == ["sun and ray"]
 
 
-def test_a_value_that_does_not_matter_needs_no_ground() -> None:
-    source = "def f(name, source):\n    return {'Wells': 'Ada Lund'}.get(name)\nf('Wells', 'db1')"
-    hop = made(source, "Who founded Wells?", "Ada Lund", {"name": TEXT, "source": TEXT})
-    assert proof(hop).verdict is HopVerdict.PROVEN
-    picky = source.replace("get(name)", "get(name) if source == 'db1' else None")
-    one = proof(made(picky, hop.question, hop.answer, {"name": TEXT, "source": TEXT}))
-    assert (one.verdict, "db1" in one.why) == (HopVerdict.UNPROVEN, True)
-
-
 # --- standing
 
 OUTRANKS: dict[str, tuple[str, dict[str, Any], dict[str, Any], dict[str, Any]]] = {
@@ -352,7 +343,7 @@ def test_a_tool_that_is_nearly_constant_is_what_the_audit_sees(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     assert _proven("Who founded Wells?", "Ada Lund").verdict is not HopVerdict.PROVEN
-    monkeypatch.setattr(search, "_tells_apart", lambda _: True)
+    monkeypatch.setattr(audit, "HALF", 1.0)
     assert _proven("Who founded Wells?", "Ada Lund").verdict is HopVerdict.PROVEN
 
 

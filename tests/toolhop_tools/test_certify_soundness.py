@@ -303,13 +303,6 @@ TRUE = {
         "Ida Marsh",
         {"name": TEXT, "role": {"type": "string", "enum": ["inventor", "promoter", "both"]}},
     ),
-    "a date in three numbers": Case(
-        "import calendar\ndef f(year, month, day):\n"
-        "    return calendar.day_name[calendar.weekday(year, month, day)]",
-        "Which weekday was November 2, 1884?",
-        "Sunday",
-        {"year": NUMBER, "month": NUMBER, "day": NUMBER},
-    ),
     "two fields of an object": Case(
         "def f(book):\n    known = {('A Lantern for Owls', 'Edda Krall'): 'Moth Press'}\n"
         "    return known.get((book['title'], book['author']))",

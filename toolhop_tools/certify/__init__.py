@@ -1,6 +1,6 @@
 """Certificates: which hops and items are proven, and what is known of the others.
 
-`mentions` reads a question, `literals` a source, `pools` and `candidates` make calls of them.
+`mentions` reads a question, `pools` a source, `candidates` makes calls of them.
 `readable` says where the values of a call can be had, `standing` ranks a call by it, `rivals` has
 the calls one step away, and `answering` says what a result answers: none of these knows the gold.
 `ranking` runs calls until the answer is fixed, `search` compares it with the gold. `judging` finds

@@ -7,25 +7,20 @@ others of the tool's own texts, for which it may well have an entry.
 
 from __future__ import annotations
 
-import json
 import random
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cache
 
 from toolhop_sandbox.outcome import JSON
 from toolhop_tools.answers import plain_number
 from toolhop_tools.certify.candidates import Task
 from toolhop_tools.dates import whole_date
-from toolhop_tools.declared import compiled
 from toolhop_tools.leaves import Leaf, with_value
-from toolhop_tools.properties.draw import drawn
 
+HALF = 0.5
+"""Share of other values with the same answer, above which a tool is nearly constant."""
 TRIES = 40
 """Random sets that are drawn for each that is wanted, as some do not fit the schema."""
-_DEMANDS = frozenset({"pattern", "minLength", "maxLength", "format"})
-FITTING = 60
-"""Texts that are made for a schema which made-up names do not fit."""
 _SYLLABLES = (
     *("ba", "dor", "el", "fim", "ga", "hul", "jin", "ko", "lem", "mar", "nos", "or", "pel"),
     *("quin", "ras", "sto", "tav", "ul", "vex", "wyn", "yor", "zed"),
@@ -38,6 +33,11 @@ class Chance:
 
     runs: int
     hits: int
+
+    @property
+    def tells_apart(self) -> bool:
+        """Whether other values seldom give it: a tool that is nearly constant proves nothing."""
+        return self.runs > 0 and self.hits <= HALF * self.runs
 
 
 def randomised(
@@ -72,30 +72,8 @@ def _options(task: Task, arguments: Mapping[str, JSON], rng: random.Random) -> d
 def _other(task: Task, leaf: Leaf, rng: random.Random) -> JSON:
     """Another value of the same kind."""
     if isinstance(leaf.value, str):
-        text = _text(task, leaf.value, rng)
-        own = compiled(leaf.schema) if _DEMANDS & leaf.schema.keys() else None
-        if own is None or own.is_valid(text):
-            return text
-        # A pattern, or a length, that no made-up name has by chance.
-        fitting = _fitting(json.dumps(dict(leaf.schema), sort_keys=True))
-        return rng.choice(fitting) if fitting else text
+        return _text(task, leaf.value, rng)
     return _number(leaf.schema, float(str(leaf.value)), rng, whole=isinstance(leaf.value, int))
-
-
-@cache
-def _fitting(schema: str) -> tuple[JSON, ...]:
-    """Values that a schema takes; none of one from which none can be made."""
-    # Hypothesis takes half a second to import, and few schemas need it here.
-    from toolhop_tools.strategies.errors import UnsatisfiableSchema, UnsupportedSchema
-    from toolhop_tools.strategies.valid import arguments
-
-    parameters: dict[str, JSON] = {"type": "object", "properties": {"value": json.loads(schema)}}
-    parameters["required"] = ["value"]
-    try:
-        made = drawn(arguments(parameters), FITTING, 0)
-    except (UnsupportedSchema, UnsatisfiableSchema):
-        return ()
-    return tuple(call["value"] for call in made)
 
 
 def _number(schema: Mapping[str, JSON], value: float, rng: random.Random, *, whole: bool) -> JSON:

@@ -2,7 +2,7 @@
 
 The call that the data set's author wrote; example calls of the source; and parameters filled from
 what the question names, the required ones first, then with one or two optional ones.
-Where a call comes from proves nothing: `conditions` judges each in the same way.
+Where a call comes from proves nothing: `ranking` judges each in the same way.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from functools import cached_property
 import jsonschema_rs
 
 from toolhop_sandbox.outcome import JSON, Outcome, Returned
-from toolhop_tools.certify.literals import Source, notations_named, read_source
-from toolhop_tools.certify.pools import Choice, Offers, offers, pool
+from toolhop_tools.certify.pools import Choice, Offers, Source, offers, pool, read_source
 from toolhop_tools.certify.readable import Asked
+from toolhop_tools.dates import notations_named
 from toolhop_tools.declared import compiled, declared, fits, required
 from toolhop_tools.examples import example_calls
 from toolhop_tools.leaves import Leaf, inner, leaves

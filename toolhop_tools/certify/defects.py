@@ -35,10 +35,6 @@ class Failure:
     verdict: HopVerdict
     why: str
     defect: Defect | None = None
-    evidence: tuple[Tried, ...] = ()
-    """The call, and the one that speaks against it where one does."""
-    right: Tried | None = None
-    """The call that is nearer to the question."""
 
 
 def static_failure(task: Task) -> Failure | None:

@@ -7,36 +7,90 @@ as far as they are simple; the call as a whole is validated afterwards.
 
 from __future__ import annotations
 
+import ast
 import datetime as dt
 import itertools
 import json
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TypeAlias
 
+from toolhop_sandbox.base import Program
 from toolhop_sandbox.outcome import JSON
 from toolhop_tools.answers import plain_number
-from toolhop_tools.certify.literals import (
-    Source,
-    counts_from_zero,
-    described,
-    is_mark,
-    marks_named,
-    named_in,
-    notations_named,
-)
-from toolhop_tools.certify.mentions import listed, mentions, tail
+from toolhop_tools.certify.mentions import mentions
 from toolhop_tools.certify.readable import Asked, says
-from toolhop_tools.dates import dates_in, in_notation
+from toolhop_tools.dates import dates_in, in_notation, notations_named
+from toolhop_tools.english import counts_from_zero, is_mark, listed, marks_named, places_named, tail
 from toolhop_tools.leaves import resolved
-from toolhop_tools.words import as_number, name_words, parts_of, runs, words
+from toolhop_tools.pairing import parse_source, top_functions
+from toolhop_tools.words import ARTICLES, as_number, name_words, parts_of, runs, words
 
 MOST_VALUES = 24
 """Values of one parameter that are tried."""
+MOST_TEXTS = 400
+"""Texts of a source that are kept."""
+LONGEST_TEXT = 80
 DEEPEST = 3
 """Levels of nested objects and lists that are filled."""
 
 ArgumentSchema: TypeAlias = Mapping[str, JSON]
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """What reading a tool's source showed."""
+
+    parses: bool
+    defined: bool
+    """Whether the named function stands at module level."""
+    needed: tuple[str, ...]
+    """Parameters of the function without a default."""
+    texts: tuple[str, ...]
+    """Short texts of the source, each once."""
+
+
+@lru_cache(maxsize=64)
+def read_source(program: Program) -> Source:
+    """Read a source. One that does not parse has nothing."""
+    tree = parse_source(program.source)
+    if tree is None:
+        return Source(False, False, (), ())
+    function = top_functions(tree).get(program.function)
+    texts = _constants(tree)
+    if function is None:
+        return Source(True, False, (), texts)
+    names = [argument.arg for argument in (*function.args.posonlyargs, *function.args.args)]
+    needed = names[: len(names) - len(function.args.defaults)]
+    alone = zip(function.args.kwonlyargs, function.args.kw_defaults, strict=True)
+    needed += [argument.arg for argument, default in alone if default is None]
+    return Source(True, True, tuple(needed), texts)
+
+
+def _constants(tree: ast.Module) -> tuple[str, ...]:
+    constants = (node.value for node in ast.walk(tree) if isinstance(node, ast.Constant))
+    texts = (text for text in constants if isinstance(text, str) and text.strip())
+    short = (text for text in texts if len(text) <= LONGEST_TEXT and text.isprintable())
+    return tuple(dict.fromkeys(short))[:MOST_TEXTS]
+
+
+def named_in(texts: tuple[str, ...], question: str) -> list[str]:
+    """The texts that stand in the question as whole words, the longest first."""
+    asked = words(question)
+    found = [text for text in texts if len(text) > 2 and runs(words(text), asked)]
+    return sorted(found, key=lambda text: -len(words(text)))
+
+
+_EXAMPLE = re.compile(r"['\"‘“]([^'\"’”]{1,60})['\"’”]|(?:e\.g\.,?|such as|like)\s+([^.;)]{1,200})")
+
+
+def described(description: str) -> list[str]:
+    """Values that a parameter's description gives as examples."""
+    listings = [one or other for one, other in _EXAMPLE.findall(description)]
+    found = [part.strip(" '\"") for one in listings for part in re.split(r",| or | and ", one)]
+    return [text for text in dict.fromkeys(found) if 0 < len(text) <= 60][:8]
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +177,7 @@ def _variants(name: str) -> Iterator[str]:
     """Other ways to write a name: without an article or what follows a comma, other capitals."""
     bare_name = name.split(",")[0].split(" (")[0].strip()
     first, _, rest = bare_name.partition(" ")
-    if rest and first.casefold() in {"the", "a", "an"}:
+    if rest and first.casefold() in ARTICLES:
         yield rest
     if bare_name != name:
         yield bare_name
@@ -258,7 +312,7 @@ def _numeric(name: str, kind: str, schema: dict[str, JSON], offer: Offers) -> It
             if part in parts_of(name):
                 yield Choice(int(digits), 0.05 * at, "date")
     if counts_from_zero(str(schema.get("description"))):
-        for place in sorted(offer.asked.positions):
+        for place in places_named(offer.asked.text):
             yield Choice(place - 1, 0.0, "question")
     for choice in offer.numbers:
         if kind == "number" or isinstance(choice.value, int):

@@ -12,13 +12,14 @@ from toolhop_sandbox.base import Sandbox
 from toolhop_sandbox.errors import SandboxFault
 from toolhop_tools.answers import same_answer
 from toolhop_tools.certify.candidates import Task
-from toolhop_tools.certify.literals import counts_from_zero, notations_named
 from toolhop_tools.certify.mentions import mentions
 from toolhop_tools.certify.model import Basis, Certificate, Defect, HopProof, HopVerdict
 from toolhop_tools.certify.readable import Asked, Ground, ground
 from toolhop_tools.certify.search import Search
 from toolhop_tools.certify.shapes import shape
 from toolhop_tools.certify.standing import is_named
+from toolhop_tools.dates import notations_named
+from toolhop_tools.english import counts_from_zero
 from toolhop_tools.errors import shown
 from toolhop_tools.model import Item
 

@@ -7,11 +7,10 @@ outranks give the hop's answer. Where they differ it has several, and nothing te
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 
-from toolhop_sandbox.outcome import JSON
 from toolhop_tools.certify.answering import Answer, answers
 from toolhop_tools.certify.calls import Calls
 from toolhop_tools.certify.candidates import (
@@ -25,9 +24,8 @@ from toolhop_tools.certify.candidates import (
     key_of,
 )
 from toolhop_tools.certify.rivals import rivals
-from toolhop_tools.certify.standing import Standing, standing, ungrounded
+from toolhop_tools.certify.standing import Arguments, Standing, standing, ungrounded
 from toolhop_tools.failures import tells_of_error
-from toolhop_tools.leaves import Leaf, with_value
 from toolhop_tools.words import as_number, as_text
 
 BATCH = 40
@@ -38,14 +36,6 @@ FIRST = 120
 """Candidates that are ranked before any is run; more are where none of these answers."""
 MOST_ROUNDS, MOST_TOP = 4, 4
 """Times that rivals are added, and calls whose rivals are added each time."""
-_STAND_INS = (
-    ("Qorvellan Thrys", 3, True),
-    ("database", 50, False),
-    ("x", 1, True),
-)
-"""Texts, numbers and booleans that stand in for a value."""
-MOST_OTHERS = 12
-"""Calls with other values that are made; a schema that lists its values gives that many of them."""
 
 
 @dataclass(frozen=True)
@@ -54,8 +44,8 @@ class Ranked:
 
     candidate: Candidate
     standing: Standing
-    unknown: tuple[Leaf, ...]
-    """Values that nothing grounds."""
+    is_grounded: bool
+    """Whether each of its values can be had by somebody who does not see the source."""
 
 
 @dataclass(frozen=True)
@@ -110,8 +100,8 @@ class Ranking:
     async def run(self) -> None:
         """Fill `answered`.
 
-        Calls with values that nothing grounds count only where no other call answers, and only
-        where other values in these places give the same.
+        Calls with values that nothing grounds answer nothing. They are made where no other call
+        answers, to say what is wrong.
 
         Raises:
             SandboxFault, SandboxUnavailable: as `Session.call`; so does `exhaust`.
@@ -142,7 +132,7 @@ class Ranking:
     def silenced(self, call: Answering) -> Candidate | None:
         """A call with the same values that goes before this one and whose result was not read."""
 
-        def held(arguments: Mapping[str, JSON]) -> list[str]:
+        def held(arguments: Arguments) -> list[str]:
             return sorted(as_text(leaf.value) for leaf in self.task.content(arguments))
 
         own = held(call.tried.arguments)
@@ -179,8 +169,8 @@ class Ranking:
             if key not in self._known and self._fits(candidate):
                 self._known.add(key)
                 its = standing(self.task, candidate.arguments)
-                unknown = ungrounded(self.task, candidate.arguments)
-                self.waiting.append(Ranked(candidate, its, tuple(unknown)))
+                is_grounded = not ungrounded(self.task, candidate.arguments)
+                self.waiting.append(Ranked(candidate, its, is_grounded))
 
     async def _run(self, *, grounded: bool, outranked: bool = False) -> None:
         while batch := self._next(grounded=grounded, outranked=outranked):
@@ -188,14 +178,14 @@ class Ranking:
             left = (ranked for ranked in self.waiting if id(ranked.candidate) not in by_call)
             self.waiting = list(left)
             for tried in await self.calls.run([ranked.candidate for ranked in batch]):
-                await self._take(by_call[id(tried.candidate)], tried)
+                self._take(by_call[id(tried.candidate)], tried)
 
     def _next(self, *, grounded: bool, outranked: bool) -> list[Ranked]:
         """The highest of the calls that are left and that no call outranks."""
         left = [
             ranked
             for ranked in self.waiting
-            if bool(ranked.unknown) != grounded and (outranked or not self._is_below(ranked))
+            if ranked.is_grounded is grounded and (outranked or not self._is_below(ranked))
         ]
         # What outranks a call has a higher sum.
         left.sort(key=lambda ranked: -sum(ranked.standing))
@@ -205,11 +195,11 @@ class Ranking:
         its = _unordered(ranked.standing)
         return any(_unordered(call.standing).outranks(its) for call in self.answered)
 
-    async def _take(self, ranked: Ranked, tried: Tried) -> None:
+    def _take(self, ranked: Ranked, tried: Tried) -> None:
         given = self.answers_of(tried)
-        if not given and tried.text and not ranked.unknown and not tells_of_error(tried.value):
+        if not given and tried.text and ranked.is_grounded and not tells_of_error(tried.value):
             self.silent.append(ranked)
-        if given and (not ranked.unknown or await self._same_without(ranked, given)):
+        if given and ranked.is_grounded:
             own = () if self._is_repeated(given, tried) else given
             self.answered.append(Answering(ranked.standing, tried, own))
 
@@ -218,36 +208,6 @@ class Ranking:
         content = self.task.content(tried.arguments)
         texts = [leaf.value for leaf in content if isinstance(leaf.value, str)]
         return len(texts) == 1 and all(one.same(Answer((), texts[0])) for one in given)
-
-    async def _same_without(self, ranked: Ranked, given: Sequence[Answer]) -> bool:
-        """Whether a call answers the same with other values where nothing grounds its own.
-
-        The values are ones that the schema allows: a tool promises nothing about others.
-        """
-        made = []
-        for at in range(MOST_OTHERS):
-            changed = dict(ranked.candidate.arguments)
-            for place, leaf in enumerate(ranked.unknown, at):
-                changed = with_value(changed, leaf.path, self._stand_in(leaf, place))
-            made.append(changed)
-        sets = self.task.others(ranked.candidate.arguments, made, len(made))
-        ran = await self.calls.beside(sets)
-        return 0 < len(ran) == len(sets) and all(same(given, self.answers_of(one)) for one in ran)
-
-    def _stand_in(self, leaf: Leaf, place: int) -> JSON:
-        its = self.task.schema_of(*leaf.path)
-        text, number, boolean = _STAND_INS[place % len(_STAND_INS)]
-        options = its.get("enum")
-        if isinstance(options, list) and options:
-            return options[place % len(options)]
-        if isinstance(leaf.value, bool):
-            return boolean
-        if isinstance(leaf.value, str):
-            return text
-        least, most = its.get("minimum"), its.get("maximum")
-        if isinstance(least, int | float) and number < least:
-            return least
-        return most if isinstance(most, int | float) and number > most else number
 
 
 def same(given: Sequence[Answer], others: Sequence[Answer]) -> bool:

@@ -17,9 +17,9 @@ from functools import cached_property, lru_cache
 from toolhop_sandbox.outcome import JSON
 from toolhop_tools.answers import plain_number
 from toolhop_tools.certify.judging import literal
-from toolhop_tools.certify.literals import MARKS, counts_from_zero, marks_named, notations_named
-from toolhop_tools.certify.mentions import COUNTS, ORDINALS, Mentions, listed
-from toolhop_tools.dates import NOTATIONS, dates_in, in_notation, whole_date
+from toolhop_tools.certify.mentions import Mentions
+from toolhop_tools.dates import NOTATIONS, dates_in, in_notation, notations_named, whole_date
+from toolhop_tools.english import DIGITS, counts_from_zero, listed, marks_named, places_named, stems
 from toolhop_tools.leaves import Leaf
 from toolhop_tools.words import ARTICLES, as_text, bare, name_words, parts_of, runs, scalars, words
 
@@ -53,11 +53,6 @@ class Asked:
         longest = [one for one in every if not any(_part(one, other) for other in every)]
         return tuple({name_words(one): one for one in longest[::-1] if words(one)}.values())
 
-    @cached_property
-    def positions(self) -> frozenset[int]:
-        """The places that the sub-question counts to: 3 for *third*."""
-        return frozenset(int(ORDINALS[one]) for one in words(self.text) if one in ORDINALS)
-
 
 def _part(name: str, whole: str) -> bool:
     one, other = name_words(name), words(whole)
@@ -86,8 +81,8 @@ def ground(asked: Asked, leaf: Leaf) -> Ground:
     if isinstance(value, str):
         return _ground_of_text(asked, leaf, value)
     number = plain_number(as_text(value)) or Decimal(str(value))
-    if counts_from_zero(leaf.about) and asked.positions:
-        return Ground.SAID if number + 1 in asked.positions else Ground.NOWHERE
+    if counts_from_zero(leaf.about) and (positions := places_named(asked.text)):
+        return Ground.SAID if number + 1 in positions else Ground.NOWHERE
     dated = not {"year", "month", "day"}.isdisjoint(parts_of(leaf.name))
     known = _numbers(asked.text, dated=dated)
     if abs(number) in known or str(abs(number)) in asked.mentions.numbers:
@@ -100,7 +95,7 @@ def ground(asked: Asked, leaf: Leaf) -> Ground:
 
 
 def _ground_of_text(asked: Asked, leaf: Leaf, text: str) -> Ground:
-    if text in MARKS and text in marks_named(asked.text):
+    if text in marks_named(asked.text):
         return Ground.SAID
     exact = [*asked.named, *asked.mentions.names, *asked.mentions.quoted, *asked.returned.values()]
     several = len(leaf.path) > 1 and len(listed(text)) > 1
@@ -110,16 +105,16 @@ def _ground_of_text(asked: Asked, leaf: Leaf, text: str) -> Ground:
     if len(leaf.path) > 1 and isinstance(literal(text), list):
         # A list that is written out is no element of another.
         return Ground.NOWHERE
-    found = _stems(name_words(text.replace("_", " ")))
+    found = stems(name_words(text.replace("_", " ")))
     if _says(asked.text, leaf.about, text):
         if plain_number(text) is not None and text not in words(asked.text):
             return Ground.CHANGED
-        quoted = plain_number(text) is not None or not runs(found, _stems(words(asked.text)))
+        quoted = plain_number(text) is not None or not runs(found, stems(words(asked.text)))
         # Beside names, a stretch of the sub-question is not the thing that it speaks of.
         return Ground.SAID if quoted or not asked.named else Ground.CHANGED
-    if found and len(text) > 1 and runs(found, _stems(words(leaf.about))):
+    if found and len(text) > 1 and runs(found, stems(words(leaf.about))):
         return Ground.SCHEMA
-    rest = iter(_stems(words(asked.text)))
+    rest = iter(stems(words(asked.text)))
     apart = all(word in rest for word in found if word not in {"of", "the"})
     if any(bare(text) == bare(one) for one in exact) or (len(found) > 1 and apart):
         return Ground.CHANGED
@@ -129,10 +124,10 @@ def _ground_of_text(asked: Asked, leaf: Leaf, text: str) -> Ground:
 
 def _says(where: str, about: str, text: str) -> bool:
     """Whether a text stands somewhere: as a number, as a date, as words."""
-    number, found = plain_number(text), _stems(name_words(text.replace("_", " ")))
+    number, found = plain_number(text), stems(name_words(text.replace("_", " ")))
     if number is not None:
         return abs(number) in _numbers(where, dated=True)
-    return _is_date(where, about, text) or bool(runs(found, _stems(words(where))))
+    return _is_date(where, about, text) or bool(runs(found, stems(words(where))))
 
 
 def crowded(asked: Asked, own: Sequence[Leaf]) -> list[Leaf]:
@@ -140,7 +135,7 @@ def crowded(asked: Asked, own: Sequence[Leaf]) -> list[Leaf]:
 
     Each thing that it says is for one argument: "the concatenation of a and b" is not a first part.
     """
-    whole = tuple(_IN_WORDS.get(word, word) for word in _stems(words(asked.text)))
+    whole = tuple(DIGITS.get(word, word) for word in stems(words(asked.text)))
     left, found = list(whole), []
     # A field that another argument has is named as often as it is asked for.
     fields = {step for leaf in own for step in leaf.path[1:] if isinstance(step, str)}
@@ -152,8 +147,8 @@ def crowded(asked: Asked, own: Sequence[Leaf]) -> list[Leaf]:
     ]
     for leaf in (*sorted(texts, key=lambda one: len(words(as_text(one.value)))), *numbers):
         text = as_text(leaf.value)
-        wanted = _stems(name_words(text if leaf in texts else text.removeprefix("-")))
-        wanted = tuple(_IN_WORDS.get(word, word) for word in wanted)
+        wanted = stems(name_words(text if leaf in texts else text.removeprefix("-")))
+        wanted = tuple(DIGITS.get(word, word) for word in wanted)
         if not wanted or not runs(wanted, whole):
             continue
         if at := runs(wanted, left):
@@ -176,25 +171,15 @@ def _elsewhere(asked: Asked) -> tuple[str, ...]:
     return (asked.item_question, *asked.earlier, *asked.returned.values())
 
 
-_IN_WORDS = {**COUNTS, **ORDINALS, "once": "1", "twice": "2"}
-_IN_WORDS |= {"one": "1", "ones": "1", "zero": "0", "zeros": "0"}
-
-
 @lru_cache(maxsize=4096)
 def _numbers(text: str, *, dated: bool) -> frozenset[Decimal]:
     """The numbers of a text, in digits or in words, signs aside; the parts of dates if `dated`."""
     if not dated:
         for written, _ in dates_in(text):
             text = text.replace(written, " ")
-    found = {plain_number(_IN_WORDS.get(word, word)) for word in words(text)}
+    found = {plain_number(DIGITS.get(word, word)) for word in words(text)}
     found |= {Decimal(part) for _, day in dates_in(text) for part in (day.year, day.month, day.day)}
     return frozenset(abs(one) for one in found if one is not None)
-
-
-@lru_cache(maxsize=4096)
-def _stems(found: tuple[str, ...]) -> tuple[str, ...]:
-    """Words without the *s* of a plural."""
-    return tuple(word.removesuffix("s") if len(word) > 3 else word for word in found)
 
 
 _MINUS = re.compile(r"\b(?:minus|negative) \w+|(?<!\w)-\d")
@@ -207,13 +192,13 @@ def takes_both_signs(leaf: Leaf) -> bool:
 
 def says(text: str, name: str) -> bool:
     """Whether a text has the words of a choice or of a field's name, one after another."""
-    return bool(runs(_stems(_plain_words(name)), _stems(_plain_words(text))))
+    return bool(runs(stems(_plain_words(name)), stems(_plain_words(text))))
 
 
 def touches(text: str, name: str, known: Sequence[str] = ()) -> bool:
     """Whether a text has any word of a name that is not among the words `known`."""
-    own = {*_stems(_plain_words(name))} - {*_stems(tuple(known))}
-    return not own.isdisjoint(_stems(_plain_words(text)))
+    own = {*stems(_plain_words(name))} - {*stems(tuple(known))}
+    return not own.isdisjoint(stems(_plain_words(text)))
 
 
 def _plain_words(text: str) -> tuple[str, ...]:
@@ -228,15 +213,14 @@ def without_articles(found: Sequence[str]) -> tuple[str, ...]:
 def places(asked: Asked, values: Sequence[JSON], *, anywhere: bool = False) -> list[int]:
     """Where the sub-question says values, each after the one before it where that can be.
 
-    In words from its start; none where it does not say one of them. An earlier answer that its
-    tool spelled otherwise stands where the sub-question names it. `anywhere` looks in the earlier
+    In words from its start; none where it does not say one of them. `anywhere` looks in the earlier
     answers and the item's question as well.
     """
     texts = (asked.text, *(asked.earlier[::-1] if anywhere else ()), asked.item_question)
     for text in texts[: None if anywhere else 1]:
-        found, whole = [-1], _stems(words(text))
+        found, whole = [-1], stems(words(text))
         for value in values:
-            at = runs(_stems(name_words(_written(text, _as_answered(asked, value)))), whole)
+            at = runs(stems(name_words(_plain(value))), whole)
             if not at:
                 break
             found.append(next((one for one in at if one > found[-1]), at[0]))
@@ -245,25 +229,8 @@ def places(asked: Asked, values: Sequence[JSON], *, anywhere: bool = False) -> l
     return []
 
 
-def _written(text: str, value: str) -> str:
-    """How a text writes a date; any other value as it is."""
-    day = whole_date(value)
-    return next((one for one, known in dates_in(text) if day is not None and known == day), value)
-
-
-def spelled_in(text: str, name: str) -> str:
-    """A name in the spelling that a text has it in; itself where the text has none."""
-    parts = r"\W+".join(map(re.escape, re.findall(r"\w+", name)))
-    found = re.search(rf"(?<!\w){parts}(?!\w)", text, re.IGNORECASE) if parts else None
-    return found.group() if found else name
-
-
-def _as_answered(asked: Asked, value: JSON) -> str:
-    text = as_text(abs(value) if isinstance(value, int | float) else value)
-    for hop, answer in asked.mentions.answers:
-        if bare(asked.returned.get(hop, answer)) == bare(text):
-            return answer
-    return text
+def _plain(value: JSON) -> str:
+    return as_text(abs(value) if isinstance(value, int | float) else value)
 
 
 def beside(asked: Asked, value: JSON) -> tuple[str, ...]:

@@ -7,9 +7,9 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from toolhop_sandbox.outcome import JSON
 from toolhop_tools.certify.candidates import Task
-from toolhop_tools.certify.literals import is_mark, marks_named
-from toolhop_tools.certify.readable import Asked, Ground, ground, says, spelled_in, takes_both_signs
+from toolhop_tools.certify.readable import Asked, Ground, ground, says, takes_both_signs
 from toolhop_tools.certify.standing import Arguments, holds, is_touched, wanted
+from toolhop_tools.english import is_mark, marks_named
 from toolhop_tools.leaves import Leaf, with_value
 from toolhop_tools.words import as_number, as_text, bare, name_words
 
@@ -126,7 +126,7 @@ def _other_values(task: Task, own: Sequence[Leaf], leaf: Leaf) -> Iterator[JSON]
 def _other_texts(asked: Asked, value: str, others: Sequence[JSON]) -> Iterator[str]:
     """An answer as its tool spelled it or as the data does, and what else the question names."""
     for hop, answer in asked.mentions.answers:
-        spellings = (answer, asked.returned.get(hop, answer), spelled_in(asked.text, answer))
+        spellings = (answer, asked.returned.get(hop, answer))
         if bare(value) in map(bare, spellings):
             yield from (text for text in spellings if text != value)
     taken = {name_words(as_text(other)) for other in others}

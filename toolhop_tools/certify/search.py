@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import chain
 
 from toolhop_sandbox.base import Session
@@ -41,20 +41,8 @@ from toolhop_tools.certify.standing import holds, is_chosen, left_out, ungrounde
 from toolhop_tools.errors import shown
 from toolhop_tools.reading import Match, Reading, answer_at
 
-HALF = 0.5
-"""Share of other values with the same answer, above which a tool is nearly constant."""
 SHOWN = 4
 """Values of a result that a reason lists."""
-
-
-@dataclass(frozen=True)
-class _Claims:
-    """What holds of a hop, whatever its verdict."""
-
-    executed: bool = False
-    determined: bool = False
-    weak: bool = False
-    chance: Chance | None = None
 
 
 class Search:
@@ -126,30 +114,22 @@ class Search:
         chance, ran = await self._chance(tried)
         if limits := left_out(task, tried.arguments):
             why = f"the call has no place for {', '.join(limits)}, which the sub-question says"
-            claims = _Claims(_tells_apart(chance), chance=chance)
-            return self._without(HopVerdict.UNPROVEN, why, tried, claims=claims)
-        claims = _Claims(_tells_apart(chance), True, read.match is Match.WORDS, chance)
-        if not claims.executed:
+            return self._without(HopVerdict.UNPROVEN, why, tried, chance=chance)
+        if not chance.tells_apart:
             why = f"{chance.hits} of {chance.runs} calls with other values give the answer as well"
-            return self._without(HopVerdict.UNPROVEN, why, tried, *ran[:1], claims=claims)
+            proof = self._without(HopVerdict.UNPROVEN, why, tried, *ran[:1], chance=chance)
+            return replace(proof, determined=True)
         made = tried.candidate
-        return HopProof(
-            tool=task.hop.tool.name,
-            verdict=HopVerdict.PROVEN,
-            why=f"{made.provenance}: the result is the gold answer ({read.match})",
-            executions=self.calls.executions,
-            arguments=made.arguments,
-            result=tried.text[:RESULT_CHARS],
-            answer=answer_at(tried.value, read),
-            reading=read,
+        why = f"{made.provenance}: the result is the gold answer ({read.match})"
+        proof = self._with_call(self._without(HopVerdict.PROVEN, why), tried, read)
+        return replace(
+            proof,
             official=official_holds(task.asked.gold, tried.text),
-            provenance=made.provenance,
             sources=None if made.provenance in EXAMPLES else dict(made.sources),
             chance=chance,
-            edges=edges(task.asked, made.arguments),
             executed=True,
             determined=True,
-            weak=claims.weak,
+            weak=read.match is Match.WORDS,
         )
 
     async def _chance(self, tried: Tried) -> tuple[Chance, list[Tried]]:
@@ -164,13 +144,8 @@ class Search:
             ran, hits = answered, [True] * len(answered)
         return Chance(len(ran), sum(hits)), ran
 
-    async def _claims(self, tried: Tried) -> _Claims:
-        """Of a call that gives the gold but is not alone."""
-        chance, _ = await self._chance(tried)
-        return _Claims(executed=_tells_apart(chance), chance=chance)
-
     async def _ambiguous(self, hit: Answering, top: Sequence[Answering]) -> HopProof:
-        claims = await self._claims(hit.tried)
+        chance, _ = await self._chance(hit.tried)
         others = [call for call in top if not self._readings(call)]
         if others:
             names = _apart(hit.tried, others[0].tried)
@@ -180,7 +155,7 @@ class Search:
             listed = ", ".join(shown(answer.text) for answer in most.answers[:SHOWN])
             why, others = f"the result has several values that may be meant: {listed}", [most]
         evidence = (hit.tried, *(call.tried for call in others[:1] if call is not hit))
-        return self._without(HopVerdict.AMBIGUOUS, why, *evidence, claims=claims)
+        return self._without(HopVerdict.AMBIGUOUS, why, *evidence, chance=chance)
 
     async def _astray(self, top: Sequence[Answering]) -> HopProof:
         """Of a hop whose answer is not the gold: what gives the gold, or what is wrong."""
@@ -190,14 +165,14 @@ class Search:
             (call.tried for call in self.ranking.answered if self._holds(call.tried)), None
         )
         if lower is not None:
-            claims = await self._claims(lower)
+            chance, _ = await self._chance(lower)
             nearer = top[0].tried
             if nearer.arguments == lower.arguments:
                 why = "the gold is not what the result answers as a whole"
-                return self._without(HopVerdict.AMBIGUOUS, why, lower, claims=claims)
+                return self._without(HopVerdict.AMBIGUOUS, why, lower, chance=chance)
             names = _apart(lower, nearer)
             why = f"a call nearer to the question, {names}, gives another answer"
-            return self._without(HopVerdict.UNPROVEN, why, lower, nearer, claims=claims)
+            return self._without(HopVerdict.UNPROVEN, why, lower, nearer, chance=chance)
         beyond = self._beyond_reach()
         if beyond is not None:
             return beyond
@@ -282,7 +257,7 @@ class Search:
         why: str,
         *evidence: Tried,
         defect: Defect | None = None,
-        claims: _Claims = _Claims(),
+        chance: Chance | None = None,
     ) -> HopProof:
         """A hop that is not proven; of one that is executed, its call is the first evidence."""
         proof = HopProof(
@@ -291,19 +266,20 @@ class Search:
             why=why,
             executions=self.calls.executions,
             edges=tuple(Edge(n + 1, "", equal=True) for n, _ in self.task.asked.mentions.answers),
-            chance=claims.chance,
+            chance=chance,
             defect=defect,
             evidence=tuple(Evidence.of(call.arguments, call.outcome) for call in evidence),
-            executed=claims.executed,
-            determined=claims.determined,
+            executed=chance is not None and chance.tells_apart,
         )
-        return self._with_call(proof, evidence[0]) if claims.executed else proof
+        read = (
+            judge(self.task.asked.gold, evidence[0].value, evidence[0].arguments)
+            if proof.executed
+            else None
+        )
+        return proof if read is None else self._with_call(proof, evidence[0], read)
 
-    def _with_call(self, proof: HopProof, call: Tried) -> HopProof:
+    def _with_call(self, proof: HopProof, call: Tried, read: Reading) -> HopProof:
         """The proof with a call that gives the gold, for whoever plays it."""
-        read = judge(self.task.asked.gold, call.value, call.arguments)
-        if read is None:
-            return proof
         made = call.candidate
         return replace(
             proof,
@@ -321,10 +297,6 @@ def _plainness(call: Answering) -> tuple[bool, int, bool]:
     made = call.tried.candidate
     written = made.provenance is Provenance.WRITTEN
     return not written, len(made.arguments), made.provenance not in EXAMPLES
-
-
-def _tells_apart(chance: Chance) -> bool:
-    return chance.runs > 0 and chance.hits <= HALF * chance.runs
 
 
 def _apart(call: Tried, other: Tried) -> str:

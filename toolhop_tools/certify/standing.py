@@ -7,7 +7,6 @@ that two answers to one question cannot both be favoured. Pure.
 
 from __future__ import annotations
 
-import datetime as dt
 import itertools
 import json
 from collections.abc import Mapping, Sequence
@@ -16,7 +15,6 @@ from typing import NamedTuple
 from toolhop_sandbox.outcome import JSON
 from toolhop_tools.answers import same_answer
 from toolhop_tools.certify.candidates import Task
-from toolhop_tools.certify.literals import described, is_mark
 from toolhop_tools.certify.readable import (
     Ground,
     beside,
@@ -28,6 +26,7 @@ from toolhop_tools.certify.readable import (
     without_articles,
 )
 from toolhop_tools.dates import whole_date
+from toolhop_tools.english import is_mark
 from toolhop_tools.leaves import Leaf
 from toolhop_tools.words import as_number, as_text, letters, name_words, parts_of, runs, words
 
@@ -61,13 +60,8 @@ def standing(task: Task, arguments: Arguments) -> Standing:
     content = [leaf for leaf in own if not leaf.is_option]
     loose = [leaf for leaf in content if leaf.path[0] not in task.required]
     loose = [leaf for leaf in loose if leaf.value != leaf.schema.get("default")]
-    listed = [leaf for leaf in loose if is_listed(leaf)]
-    unsaid = {
-        leaf.path[0]
-        for leaf in loose
-        if leaf not in listed and ground(task.asked, leaf) is not Ground.SAID
-    }
-    options = [leaf for leaf in own if leaf.is_option and leaf.value is not None] + listed
+    unsaid = {leaf.path[0] for leaf in loose if ground(task.asked, leaf) is not Ground.SAID}
+    options = [leaf for leaf in own if leaf.is_option and leaf.value is not None]
     chosen = [leaf for leaf in options if is_chosen(task, leaf)]
     astray = [leaf for leaf in options if leaf not in chosen and not _is_open(task, leaf)]
     in_words = [leaf for leaf in loose if _is_in_words(task, leaf)]
@@ -128,11 +122,6 @@ def is_named(task: Task, leaf: Leaf) -> bool:
     return any(holds([leaf], name) for name in named) or (not named and not leaf.is_option)
 
 
-def is_listed(leaf: Leaf) -> bool:
-    """Whether a text is one that the parameter's description gives as an example."""
-    return isinstance(leaf.value, str) and leaf.value in described(leaf.about)
-
-
 def is_chosen(task: Task, leaf: Leaf) -> bool:
     """Whether the sub-question says a choice verbatim, or the whole name of a switch.
 
@@ -189,30 +178,15 @@ def _changes(task: Task, content: Sequence[Leaf]) -> int:
     most: dict[str | int, int] = {}
     for leaf in content:
         if not _is_default(leaf):
-            cost = (
-                0 if is_listed(leaf) and is_chosen(task, leaf) else _COSTS[ground(task.asked, leaf)]
-            )
+            cost = _COSTS[ground(task.asked, leaf)]
             most[leaf.path[0]] = max(cost, most.get(leaf.path[0], 0))
     return sum(most.values())
 
 
 def _role(task: Task, leaf: Leaf) -> bool:
-    """Whether a word of the parameter's name stands beside the value: "a capacity of 20".
-
-    Of a date in parts: whether the year is given as the year.
-    """
-    own = parts_of(leaf.name)
-    for part in own:
-        if part in _PARTS and task.asked.mentions.dates:
-            return any(
-                getattr(dt.date.fromisoformat(day), part) == leaf.value
-                for day in task.asked.mentions.dates
-            )
+    """Whether a word of the parameter's name stands beside the value: "a capacity of 20"."""
     near = beside(task.asked, leaf.value) if isinstance(leaf.value, str | int | float) else ()
-    return not {*own}.isdisjoint(near)
-
-
-_PARTS = ("year", "month", "day")
+    return not {*parts_of(leaf.name)}.isdisjoint(near)
 
 
 def _order(task: Task, content: Sequence[Leaf]) -> int:

@@ -11,7 +11,7 @@ from typing import Protocol, TypeAlias
 from toolhop_sandbox.base import Policy, Program
 from toolhop_sandbox.outcome import Outcome
 from toolhop_tools.batch import Arguments
-from toolhop_tools.certify.use import FIELD as CERTIFICATE
+from toolhop_tools.certify.file import FIELD as CERTIFICATE
 from toolhop_tools.model import Hop, Item, Tool, ToolSchema
 
 PROPERTIES: Mapping[str, str] = {

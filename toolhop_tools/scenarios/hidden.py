@@ -12,6 +12,7 @@ from toolhop_tools.certify.candidates import Task
 from toolhop_tools.certify.mentions import mentions
 from toolhop_tools.certify.prove import asked
 from toolhop_tools.certify.readable import Asked, Ground, ground
+from toolhop_tools.english import CHOICES
 from toolhop_tools.leaves import Leaf, leaves
 from toolhop_tools.model import EpisodeAction, Item, Tool
 from toolhop_tools.perturb.change import drawn
@@ -143,19 +144,9 @@ def _texts(item: Item, at: int) -> tuple[str, ...]:
     return (hop.tool.schema.description, hop.question, item.question)
 
 
-_ASKS = frozenset(
-    (
-        *("type", "kind", "mode", "operation", "operator", "format", "unit", "field", "relation"),
-        *("relationship", "info", "information", "attribute", "property", "category", "order"),
-        *("role", "direction", "method", "action", "want"),
-    )
-)
-"""Words of a parameter's name that say what is asked, and not about what."""
-
-
 def _says_what_is_asked(leaf: Leaf) -> bool:
     """Whether a value is a relation or a choice, which a question without it does not ask for."""
-    asks = not _ASKS.isdisjoint(words(leaf.name.replace("_", " ")))
+    asks = not CHOICES.isdisjoint(words(leaf.name.replace("_", " ")))
     return isinstance(leaf.value, str) and (asks or (leaf.is_option and leaf.value.islower()))
 
 

@@ -13,9 +13,9 @@ import anyio
 
 from toolhop_sandbox.base import Program, Sandbox
 from toolhop_sandbox.errors import SandboxFault
+from toolhop_tools.certify.file import with_gold
 from toolhop_tools.certify.model import Basis, Certificate
 from toolhop_tools.certify.prove import MOST_LOST
-from toolhop_tools.certify.use import with_gold
 from toolhop_tools.model import Item, canonical
 from toolhop_tools.perturb.change import drawn
 from toolhop_tools.perturb.nearest import Nearest

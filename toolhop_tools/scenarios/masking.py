@@ -6,10 +6,9 @@ import re
 from decimal import Decimal
 
 from toolhop_tools.answers import plain_number, plain_text
-from toolhop_tools.certify.mentions import COUNTS, ORDINALS
 from toolhop_tools.dates import dates_in, whole_date
-from toolhop_tools.scenarios.kinds import FUNCTION_WORDS, is_plural, singular
-from toolhop_tools.words import as_text
+from toolhop_tools.english import COUNTS, FUNCTION_WORDS, ORDINALS, TIMES, is_plural, singular
+from toolhop_tools.words import ARTICLES, as_text
 
 
 def without(text: str, value: str | int | float, instead: str) -> str | None:
@@ -91,17 +90,13 @@ def _instead(before: str, said: str, after: str, article: str, kind: str) -> tup
     if beside is None or said[:1].islower():
         return plain, 0
     more, one = beside["more"], beside["noun"]
-    if not one.islower() or one in _TIMES or one.endswith(("ing", "ed")) or is_plural(one):
+    if not one.islower() or one in TIMES or one.endswith(("ing", "ed")) or is_plural(one):
         return plain, 0
     if not FUNCTION_WORDS.isdisjoint((more + one).lower().split()):
         return plain, 0
     if goes_on and one not in kind.split():
         return plain, 0
     return f"{article} {more}{one}", len(before) - beside.start("cut")
-
-
-_TIMES = frozenset({"day", "date", "year", "month", "time", "moment", "place", "way", "century"})
-"""After which a clause follows, and no name."""
 
 
 def in_name(text: str, span: tuple[int, int]) -> bool:
@@ -118,12 +113,9 @@ _BEFORE = r"(?:\b(?:the|a|an)\s+)?[\"'“‘]?"
 _AFTER = r"[\"”]?(?:['’](?!s\b|\w))?"
 
 
-_BY_NAME = {**COUNTS, **{word: str(n) for n, word in enumerate(ORDINALS, 1)}}
-
-
 def _in_words(number: Decimal) -> list[str]:
     """A small number as a word: ``two``, ``second``."""
-    return [word for word, digits in _BY_NAME.items() if Decimal(digits) == number]
+    return [word for word, digits in {**COUNTS, **ORDINALS}.items() if Decimal(digits) == number]
 
 
 def spans(text: str, value: str | int | float) -> list[tuple[int, int]]:
@@ -141,7 +133,7 @@ def spans(text: str, value: str | int | float) -> list[tuple[int, int]]:
         patterns += [re.escape(part.rstrip(",")) + r"(?:st|nd|rd|th)?" for part in found]
         patterns += [f"{word}(?! names?\\b)" for word in _in_words(number)]
     elif parts := re.findall(r"\w+", as_text(value).replace("_", " ")):
-        if len(parts) > 1 and parts[0].casefold() in {"the", "a", "an"}:
+        if len(parts) > 1 and parts[0].casefold() in ARTICLES:
             parts = parts[1:]
         dot = r"\.?" if as_text(value).endswith(".") else ""
         patterns.append(r"[\W_]+".join(map(re.escape, parts)) + dot)

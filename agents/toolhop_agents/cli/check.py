@@ -28,7 +28,7 @@ from toolhop_agents.tool_tests import collected
 from toolhop_env.rejection import Rejections
 from toolhop_sandbox.base import Limits
 from toolhop_sandbox.choose import KINDS
-from toolhop_tools.certify.use import with_certificates
+from toolhop_tools.certify.file import with_certificates
 from toolhop_tools.errors import BadChoice
 from toolhop_tools.load import select
 from toolhop_tools.properties import store as stores

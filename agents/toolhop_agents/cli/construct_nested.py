@@ -20,8 +20,7 @@ from toolhop_agents.cli.progress import Steps
 from toolhop_agents.construct.nested.begin import Source, from_items, from_pool
 from toolhop_agents.construct.nested.session import KIND, NestSettings
 from toolhop_agents.construct.settings import Settings, check_prices
-from toolhop_tools.certify.file import default_path
-from toolhop_tools.certify.use import of_items
+from toolhop_tools.certify.file import default_path, of_items
 from toolhop_tools.construct.nested.kinds import Kinds
 from toolhop_tools.construct.nested.kinds import load as load_kinds
 from toolhop_tools.construct.nested.pool import Meaning

@@ -14,9 +14,15 @@ from toolhop_tools.blind.file import (
     certificate_digest,
     path_beside,
 )
-from toolhop_tools.certify.file import CertificateError, default_path
+from toolhop_tools.certify.file import (
+    CertificateError,
+    default_path,
+    is_proven,
+    of_items,
+    proven_only,
+    with_certificates,
+)
 from toolhop_tools.certify.model import Certificate, HopVerdict
-from toolhop_tools.certify.use import is_proven, of_items, proven_only, with_certificates
 from toolhop_tools.errors import counted
 from toolhop_tools.model import Item
 

@@ -7,11 +7,10 @@ from collections.abc import Iterable
 from functools import cached_property
 
 from toolhop_tools.answers import plain_number
-from toolhop_tools.certify.mentions import COUNTS, ORDINALS
 from toolhop_tools.dates import dates_in, whole_date
+from toolhop_tools.english import DIGITS
 from toolhop_tools.words import LONGEST_CHARS, words
 
-WRITTEN = {"one": "1", **COUNTS, **ORDINALS}
 Words = tuple[str, ...]
 
 
@@ -43,7 +42,7 @@ class Known:
         # `user_id=7f3a` and `2024-01-05` are also words in parts, and `S01` has a number.
         parts = re.findall(r"[^\W_]+", self._text.casefold())
         parts += re.findall(r"\d+(?:\.\d+)?", self._text)
-        written = (WRITTEN[word] for word in found if word in WRITTEN)
+        written = (DIGITS[word] for word in found if word in DIGITS)
         return frozenset((*found, *parts, *written))
 
     @cached_property

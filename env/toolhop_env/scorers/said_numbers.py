@@ -8,30 +8,16 @@ from decimal import Decimal
 
 from toolhop_env.scorers.known import plain_words
 from toolhop_tools.answers import plain_number
+from toolhop_tools.english import BASES, DIGITS, SCALES, TENS
 
 _SHORT = 20
 """Words of a text in which a number and its unit belong together, wherever they stand."""
-_SCALES = {
-    "hundred": 2, "thousand": 3, "k": 3, "million": 6, "m": 6, "billion": 9, "trillion": 12,
-}  # fmt: skip
-_TENS = ("twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety")
-_TEENS = (
-    *("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"),
-    *("eleven", "twelve", "thirteen", "fourteen", "fifteen", "sixteen", "seventeen", "eighteen"),
-    "nineteen",
-)
 _WRITTEN: Mapping[str, Decimal] = {
-    **{word: Decimal(n) for n, word in enumerate(_TEENS)},
-    **{word: Decimal(n * 10) for n, word in enumerate(_TENS, 2)},
-    "once": Decimal(1),
-    "twice": Decimal(2),
+    **{word: Decimal(digits) for word, digits in {**DIGITS, **BASES}.items()},
     "double": Decimal(2),
     "half": Decimal("0.5"),
     "dozen": Decimal(12),
     "pair": Decimal(2),
-    "binary": Decimal(2),
-    "hexadecimal": Decimal(16),
-    "octal": Decimal(8),
     "decimal": Decimal(10),
     "squared": Decimal(2),
     "cubed": Decimal(3),
@@ -47,14 +33,14 @@ def numbers(text: str) -> Iterator[Decimal]:
             continue
         yield abs(number)
         after = found[at + 1] if at + 1 < len(found) else ""
-        if after in _SCALES:
-            yield abs(number) * 10 ** _SCALES[after]
-        if word in _TENS and 0 < (unit := _WRITTEN.get(after, Decimal(0))) < 10:
+        if after in SCALES:
+            yield abs(number) * 10 ** SCALES[after]
+        if word in TENS and 0 < (unit := _WRITTEN.get(after, Decimal(0))) < 10:
             yield number + unit
     scales = {
-        _SCALES[one]
+        SCALES[one]
         for one in (word.removesuffix("s") for word in found)
-        if len(one) > 1 and one in _SCALES
+        if len(one) > 1 and one in SCALES
     }
     if scales and len(found) <= _SHORT:  # such as {"number": 1.5, "unit": "thousands"}
         said = [number for word in found if (number := plain_number(word)) is not None]
@@ -62,7 +48,7 @@ def numbers(text: str) -> Iterator[Decimal]:
     for part in re.findall(r"(\d+(?:\.\d+)?)\s*(?:%|per ?cent)", text):
         yield Decimal(part) / 100
     for digits, scale in re.findall(r"(\d+(?:\.\d+)?)\s?([kKmM])\b", text):
-        yield Decimal(digits) * 10 ** _SCALES[scale.lower()]
+        yield Decimal(digits) * 10 ** SCALES[scale.lower()]
 
 
 _LEAST_FIGURES = 3

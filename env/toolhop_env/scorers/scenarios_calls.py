@@ -23,6 +23,7 @@ from toolhop_env.verdicts import Call, ErrorCode, Rejected
 from toolhop_sandbox.outcome import JSON, Returned
 from toolhop_tools.answers import plain_number, plain_text, same_answer
 from toolhop_tools.dates import whole_date
+from toolhop_tools.english import apart, beginnings
 from toolhop_tools.leaves import Leaf, leaves
 from toolhop_tools.model import canonical
 from toolhop_tools.scenarios.label import Label
@@ -137,7 +138,7 @@ def _given(call: Called, task: Task) -> tuple[Words, ...]:
     else:
         texts = [call.raw.arguments]
     if _unknown_name(call, task):
-        texts.append(" ".join(_name_words(call.raw.name)))
+        texts.append(" ".join(apart(call.raw.name)))
     return tuple(map(plain_words, texts))
 
 
@@ -203,9 +204,9 @@ def _detour(call: Called, calls: Sequence[Called], trace: Trace, task: Task) -> 
     after = [one for one in calls if one.turn > call.turn]
     if _used(call, [one.raw.arguments for one in after], trace):
         return None
-    asked = _stems(words(" ".join([task.question, *(q for _, q, _ in task.hops)])))
-    own = _stems(_name_words(name))
-    near = {word for tool, _, _ in task.hops for word in _stems(_name_words(tool))}
+    asked = beginnings(words(" ".join([task.question, *(q for _, q, _ in task.hops)])))
+    own = beginnings(apart(name))
+    near = {word for tool, _, _ in task.hops for word in beginnings(apart(tool))}
     return Finding.UNKNOWN if own & (asked | near) else Finding.HALLUCINATED
 
 
@@ -217,15 +218,6 @@ def _used(call: Called, arguments: Iterable[str], trace: Trace) -> bool:
     later = plain_words("\n".join([*arguments, *texts]))
     values = (as_text(leaf) for _, leaf in scalars(result_value(call.outcome)) if leaf is not None)
     return any(runs(plain_words(value), later) for value in values if value)
-
-
-def _name_words(name: str) -> tuple[str, ...]:
-    return words(re.sub(r"_+|(?<=[a-z0-9])(?=[A-Z])", " ", name))
-
-
-def _stems(found: Iterable[str]) -> frozenset[str]:
-    """Beginnings of words that say something."""
-    return frozenset(word[:5] for word in found if len(word) > 3)
 
 
 def _repeated(call: Called, before: Sequence[Called]) -> Finding | None:
@@ -361,7 +353,7 @@ class _Heard:
         if len(text) == 1:
             return True
         every = [word for one in self._sources for word in one.known.in_order]
-        said, initials = _stems(every), {word[0] for word in every}
+        said, initials = beginnings(every), {word[0] for word in every}
         forms = [
             (len(word) > 3 and not any(map(str.isdigit, word)) and word[:5] in said)
             or any(one.known.holds(word) for one in self._sources)

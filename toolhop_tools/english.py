@@ -1,0 +1,306 @@
+"""English by lists: words that say nothing, plurals, number words, marks, and names in a sentence.
+
+Every table of English words that rules use stands here. The rules are rules of thumb: whatever
+takes reading is left to readers. Pure.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
+
+from toolhop_tools.answers import plain_text
+from toolhop_tools.words import ARTICLES, bare, words
+
+# -- words that say nothing --------------------------------------------------------------------
+
+_FUNCTION = (
+    "a an the this that these those it its he she him her his they them their you your i me my we "
+    "our us who whom whose which what when where why how if whether and or but nor not than then "
+    "so as in on at by for from with without into onto out of off to up down over under above "
+    "below between among within across along around through during before after since until till "
+    "upon near per via about against behind beside beyond toward towards is are was were be been "
+    "being am do does did done have has had having can could will would shall should may might "
+    "must also only just there here more most less least very each every any some all both either "
+    "neither many much no such other another same again always never still yet now counts"
+)
+FUNCTION_WORDS = frozenset(words(_FUNCTION))
+"""Words of grammar: neither what is counted nor what something is."""
+_TALK = (
+    "too one certain i'm i'd i've i'll you're it's that's what's don't doesn't didn't can't cannot "
+    "couldn't isn't "
+    "ask asks asked answer answers tell tells told say says said give gives given provide provides "
+    "provided specify specified supply supplied share clarify clarified explain confirm know known "
+    "need needs needed want wants wanted require requires required use uses used using please help "
+    "let sorry thank thanks hello hi ok yes "
+    "value values parameter parameters argument arguments input inputs information info detail "
+    "details data thing things something anything everything missing unknown unclear question "
+    "questions task tasks query request user tool tools function functions call calls string text "
+    "str list example such like exact exactly correct right"
+)
+"""Words of talk about a task, which name nothing that could be asked for."""
+_EMPTY = FUNCTION_WORDS | {*words(_TALK)}
+UNTELLING = frozenset(
+    words(
+        "name id value input string str text list data arg argument parameter param target query "
+        "first second b x y one two full last given my new item entry field key code search lookup "
+        "term keyword subject phrase want find common proper official english complete exact"
+    )
+)
+"""Words of a parameter's name or description that do not say what its value is."""
+CHOICES = frozenset(
+    words(
+        "type kind mode operation operator format unit field relation relationship info "
+        "information attribute property category order role direction method action want"
+    )
+)
+"""Words of a parameter's name that say what is asked, and not about what."""
+UNITS = frozenset(words("kg g mg km m cm mm l ml s ms h min usd eur gbp pct percent deg"))
+TIMES = frozenset(words("day date year month time moment place way century"))
+"""Nouns after which a clause follows, and no name."""
+_JOINT = re.compile(r"_+|(?<=[a-z0-9])(?=[A-Z])")
+"""Where names such as `birth_date` and `birthDate` are joined."""
+
+
+def apart(text: str) -> tuple[str, ...]:
+    """The words of a text, names such as `birthDate` taken apart."""
+    return words(_JOINT.sub(" ", text))
+
+
+def content_words(text: str) -> frozenset[str]:
+    """The words of a text that say what it is about, in one form for singular and plural."""
+    return frozenset(stems(word for word in apart(text) if word not in _EMPTY))
+
+
+# -- forms of a word ---------------------------------------------------------------------------
+
+_IRREGULAR = {
+    "people": "person", "children": "child", "men": "man", "women": "woman", "feet": "foot",
+    "teeth": "tooth", "mice": "mouse", "geese": "goose", "criteria": "criterion",
+    "phenomena": "phenomenon", "analyses": "analysis", "crises": "crisis", "theses": "thesis",
+    "axes": "axis", "indices": "index", "vertices": "vertex", "matrices": "matrix",
+    "dice": "die", "quizzes": "quiz",
+}  # fmt: skip
+_SAME = frozenset(words("series species news means lens atlas canvas alias bias press plus gps"))
+_IE = ("movie", "cookie", "calorie", "zombie", "prairie", "rookie", "genie", "selfie", "necktie")
+_FE = {"kni": "knife", "li": "life", "wi": "wife", "midwi": "midwife"}
+_F = ("wol", "lea", "shel", "hal", "sel", "cal", "thie", "loa", "el", "hoo", "scar", "shea")
+
+
+@lru_cache(maxsize=8192)
+def singular(word: str) -> str:
+    """The word for one of what a word in small letters is for several of; else the word itself."""
+    ends = word.endswith
+    if word in _IRREGULAR:
+        return _IRREGULAR[word]
+    if len(word) < 4 or not ends("s") or word in _SAME or ends(("ss", "us", "is", "ics")):
+        return word
+    if ends("ies"):
+        keeps = len(word) < 6 and word != "flies" and word != "skies"
+        return word[:-1] if keeps or word[:-1] in _IE else f"{word[:-3]}y"
+    if ends("ves"):
+        stem = word[:-3]
+        return _FE.get(stem) or (f"{stem}f" if stem in _F else word[:-1])
+    if ends(("ches", "shes", "xes", "sses", "zzes")):
+        return word[:-2]
+    if ends("oes") and len(word) > 5:
+        return word[:-2]
+    if re.search(r"(?<![aeo])uses$", word):
+        return word[:-2]
+    return word[:-1]
+
+
+def is_plural(word: str) -> bool:
+    """Whether a word is for several."""
+    return singular(word.lower()) != word.lower()
+
+
+def stems(found: Iterable[str]) -> tuple[str, ...]:
+    """Words in one form for singular and plural."""
+    return tuple(map(singular, found))
+
+
+def beginnings(found: Iterable[str]) -> frozenset[str]:
+    """The first five letters of words that say something: alike for most forms of a word."""
+    return frozenset(word[:5] for word in found if len(word) > 3)
+
+
+# -- numbers and marks -------------------------------------------------------------------------
+
+_CARDINALS = words(
+    "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen "
+    "sixteen seventeen eighteen nineteen"
+)
+TENS = words("twenty thirty forty fifty sixty seventy eighty ninety")
+_PLACES = words("first second third fourth fifth sixth seventh eighth ninth tenth")
+ORDINALS: Mapping[str, str] = {word: str(number) for number, word in enumerate(_PLACES, 1)}
+COUNTS: Mapping[str, str] = {
+    **{word: str(number) for number, word in enumerate(_CARDINALS) if number > 1},
+    **{word: str(10 * number) for number, word in enumerate(TENS, 2)},
+}
+"""Number words from two; *one* is seldom a number."""
+DIGITS: Mapping[str, str] = {
+    **COUNTS, **ORDINALS, "zero": "0", "zeros": "0", "one": "1", "ones": "1", "once": "1",
+    "twice": "2",
+}  # fmt: skip
+"""Every word that stands for a number."""
+SCALES: Mapping[str, int] = {
+    "hundred": 2, "thousand": 3, "k": 3, "million": 6, "m": 6, "billion": 9, "trillion": 12,
+}  # fmt: skip
+"""Words and letters after a number, with the power of ten that they stand for."""
+BASES: Mapping[str, str] = {"binary": "2", "octal": "8", "hexadecimal": "16", "hex": "16"}
+"""Numeral systems by name: the number is what a tool that converts is given."""
+
+_FROM_ZERO = re.compile(
+    r"\b(?:zero|0)[- ](?:based|indexed)\b"
+    r"|\b(?:start|count|index|begin|number)\w* (?:at|from|with) (?:zero|0)\b",
+    re.IGNORECASE,
+)
+
+
+def counts_from_zero(text: str) -> bool:
+    """Whether a description says that the first place is 0."""
+    return _FROM_ZERO.search(text) is not None
+
+
+def places_named(text: str) -> list[int]:
+    """The places that a text counts to, in order: 3 for *third*."""
+    return sorted({int(ORDINALS[word]) for word in words(text) if word in ORDINALS})
+
+
+_MARKS: Mapping[str, str] = {
+    "-": "hyphen dash",
+    ",": "comma",
+    " ": "space",
+    "_": "underscore",
+    "/": "slash",
+    ".": "dot period",
+    ";": "semicolon",
+    ":": "colon",
+    "|": "pipe",
+    "*": "asterisk",
+}
+"""Marks with the words that name them."""
+
+
+def is_mark(value: object) -> bool:
+    """Whether a value is a mark of punctuation that has a name."""
+    return isinstance(value, str) and value in _MARKS
+
+
+def marks_named(text: str) -> list[str]:
+    """The marks that a text names."""
+    found = stems(words(text))
+    return [mark for mark, names in _MARKS.items() if not set(names.split()).isdisjoint(found)]
+
+
+# -- names in a sentence -----------------------------------------------------------------------
+
+PARTICLES = words(
+    "de da do di du des del dell della la le las los el al bin ibn dos das von van der den zu y e"
+)
+"""Small words within the names of people and places."""
+NAME_JOINTS = frozenset({"&", *PARTICLES, *words("of the in on at a an and for to from with by")})
+NAME_JOINTS |= frozenset(words("or as i"))
+"""Small words that names have within them."""
+_ASKING = frozenset(
+    words(
+        "what who whom whose which when where how why in on is was are were did does do the a an at"
+        " of for to unlike like before after besides during given as among from by if name find"
+        " since calculate give tell determine sort order arrange list count add subtract multiply"
+        " divide join combine concatenate reverse remove replace convert spell"
+    )
+)
+"""Words that a question opens with: their capital makes no name."""
+_ORDERS = re.compile(r"(?:each|every|all|both|the|an?|this|these) [a-z'\"“‘]|['\"“‘]\w")
+"""What follows a verb that opens a question: ``Shift each letter``, ``Encode 'abc'``."""
+_QUOTED = re.compile(r"\"([^\"]{1,120})\"|“([^”]{1,120})”|(?<![\w])'([^']{1,120})'(?!\w)")
+_LETTER = re.compile(r"\b[Ll]etters? ([a-zA-Z])\b")
+_LETTERS = re.compile(r"(?<![\w.'’])([A-Z]),? (?:and|or|to) ([A-Z])(?![\w'’]|\.\w)")
+
+
+def quoted(text: str) -> Iterator[str]:
+    """What stands in quotes, and single letters that are spoken of."""
+    for groups in _QUOTED.findall(text):
+        if found := "".join(groups).strip():
+            yield found
+    yield from _LETTER.findall(text)
+    for pair in _LETTERS.findall(text):
+        yield from pair
+
+
+def names(sentence: str) -> list[str]:
+    """Runs of capitalised words; each also in its parts where it may be several names.
+
+    Small words that names have may stand between the words. A name in small letters is missed.
+    """
+    found: list[str] = []
+    for run in _runs(sentence.split()):
+        whole = _clean(" ".join(run))
+        found += [name for name in (whole, *_parts(whole)) if any(map(str.isalpha, name))]
+    return list(dict.fromkeys(found))
+
+
+def _runs(tokens: Sequence[str]) -> Iterator[list[str]]:
+    run: list[str] = []
+    pending: list[str] = []
+    for index, token in enumerate(tokens):
+        orders = bool(_ORDERS.match(" ".join(tokens[1:3])))
+        asks = bare(token) in _ASKING - ARTICLES or orders
+        opens = _is_capital(token) and not (index == 0 and asks)
+        continues = bool(run) and (token[:1].isdigit() or opens)
+        if continues or (not run and opens):
+            run += [*pending, token]
+            pending = []
+            ends = re.search(r"[?;!]$|'s$|’s$", token)
+            if ends and not _is_capital("".join(tokens[index + 1 : index + 2])):
+                yield run
+                run = []
+        elif run and (bare(token).strip(",") in NAME_JOINTS) and len(pending) < 2:
+            pending.append(token)
+        else:
+            if run:
+                yield run
+            run, pending = [], []
+    if run:
+        yield run
+
+
+def _is_capital(token: str) -> bool:
+    stripped = token.lstrip("'\"“‘([#&")
+    return bool(stripped) and (stripped[0].isupper() or bool(re.match(r"al-[A-Z]", stripped)))
+
+
+def _clean(name: str) -> str:
+    name = name.strip().strip('"“”‘’?;,()[]').rstrip(".:!")
+    if name.startswith("'") and name.count("'") == 2 and name.endswith("'"):
+        name = name[1:-1]
+    return re.sub(r"['’]s$", "", name).strip()
+
+
+def _parts(name: str) -> Iterator[str]:
+    """Shorter readings of a run: without the article or asking word, split at small words."""
+    first, _, rest = name.partition(" ")
+    if rest and (bare(first) in _ASKING or first.isdigit()):
+        yield rest
+    pieces = re.split(r",? (?:and|with|or|in|by|for|from|of|to|at) |, |: ", name)
+    if len(pieces) > 1:
+        for piece in map(str.strip, pieces):
+            if len(piece) > 1:
+                yield piece
+
+
+def listed(name: str) -> tuple[str, ...]:
+    """The names in a run of several, such as ``Ann, Bob and Cy``."""
+    pieces = (piece.strip() for piece in re.split(r",? (?:and|or|&) |, ", name))
+    return tuple(piece for piece in pieces if piece)
+
+
+def tail(question: str) -> Iterator[str]:
+    """What stands at the question's end, after its last small words: a name in small letters."""
+    text = question.strip().rstrip("?. ")
+    for found in re.finditer(r"\b(?:of|in|by|for|is|was|the|been|at)\s+", text):
+        rest = text[found.end() :]
+        if 2 < len(plain_text(rest)) < 80:
+            yield rest
