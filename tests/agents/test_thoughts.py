@@ -23,6 +23,8 @@ from tests.agents.thinking_servers import (
 )
 from toolhop_agents.models.exchange import Api
 from toolhop_agents.models.loopback import LoopbackServer, Request, RequestResponder
+from toolhop_agents.models.wire import Unreadable, reply_from_wire
+from toolhop_agents.models.wire_stream import assembled
 from toolhop_agents.runs.resume import Prefix, kept
 from toolhop_agents.runs.settings import RunSettings
 from toolhop_agents.scripted.choose import choose
@@ -30,6 +32,7 @@ from toolhop_agents.scripted.responder import responder
 from toolhop_env.messages import (
     AssistantMessage,
     Message,
+    RawCall,
     ReasoningHistory,
     Reply,
     Thoughts,
@@ -99,6 +102,51 @@ def test_a_provider_with_a_protocol_of_its_own_gets_its_thoughts_back(
     for one in traces(answer):
         for replied in one.replies:
             assert replied.reply.thoughts is not None
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_a_stream_is_put_together(form: str, tmp_path: Path) -> None:
+    with LoopbackServer(thinking(scripted(), form)) as server:
+        flags = ("--stream", "on", "--limit", "6")
+        answer = run(tmp_path, "openai/thinker", server.base_url, *flags)
+        assert not server.errors
+    assert_all_right(answer, 6)
+    whole = [one.replies for one in traces(answer)]
+    assert {replied.reply.usage.reasoning_tokens for one in whole for replied in one} == {
+        THOUGHT_TOKENS
+    }
+
+
+STREAMED = """: a comment
+data: {"id": "1", "model": "m", "choices": [{"index": 0, "delta": {"role": "assistant", "content": ""}}]}
+data: {"choices": [{"index": 0, "delta": {"reasoning": "Why ", "reasoning_details": [{"index": 0, "type": "reasoning.text", "text": "Why "}]}}]}
+data: {"choices": [{"index": 0, "delta": {"reasoning": "not?", "reasoning_details": [{"index": 0, "type": "reasoning.text", "text": "not?", "signature": "s"}]}}]}
+data: {"choices": [{"index": 0, "delta": {"reasoning_details": [{"index": 0, "type": "reasoning.encrypted", "data": "abc"}]}}]}
+data: {"choices": [{"index": 0, "delta": {"tool_calls": [{"index": 1, "id": "b", "type": "function", "function": {"name": "g", "arguments": "{}"}}]}}]}
+data: {"choices": [{"index": 0, "delta": {"tool_calls": [{"index": 0, "id": "a", "type": "function", "function": {"name": "f", "arguments": "{\\"x\\""}}]}}]}
+data: {"choices": [{"index": 0, "delta": {"tool_calls": [{"index": 0, "function": {"arguments": ": 1}"}}]}}]}
+data: {"choices": [{"index": 0, "delta": {}, "finish_reason": "tool_calls"}]}
+data: {"choices": [], "usage": {"prompt_tokens": 3, "completion_tokens": 5, "completion_tokens_details": {"reasoning_tokens": 2}}}
+data: [DONE]
+"""  # noqa: E501 -- each event is a line
+
+
+def test_pieces_are_joined_where_they_belong() -> None:
+    reply = reply_from_wire(assembled(STREAMED))
+    assert reply.calls == (RawCall("a", "f", '{"x": 1}'), RawCall("b", "g", "{}"))
+    assert reply.thoughts == Thoughts(
+        "Why not?",
+        {
+            "reasoning": "Why not?",
+            "reasoning_details": [
+                {"index": 0, "type": "reasoning.text", "text": "Why not?", "signature": "s"},
+                {"index": 0, "type": "reasoning.encrypted", "data": "abc"},
+            ],
+        },
+    )
+    assert (reply.usage.input_tokens, reply.usage.reasoning_tokens) == (3, 2)
+    with pytest.raises(Unreadable, match="ends before"):
+        assembled(STREAMED.partition('data: {"choices": [{"index": 0, "delta": {}')[0])
 
 
 def test_responses_get_their_items_back(tmp_path: Path) -> None:

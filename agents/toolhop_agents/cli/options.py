@@ -31,7 +31,7 @@ SECTIONS: Mapping[str, tuple[str, ...]] = {
               "certified_only", "skip_broken", "last_wins"),
     "How they are asked": ("modes", "feedback", "perturbation", "call_format", "answer_malformed",
                            "single_shot", "template"),
-    "Requests to the model": ("temperature", "max_tokens", "api", "reasoning_effort",
+    "Requests to the model": ("temperature", "max_tokens", "api", "stream", "reasoning_effort",
                               "thinking_budget", "reasoning_history", "keep_thoughts",
                               "tool_choice", "parallel_tool_calls", "stop", "request_options",
                               "price", "cache", "timeout_s", "max_retries", "max_connections"),

@@ -31,7 +31,7 @@ PAIRED = frozenset(
     {"data", "limit", "sample_ids", "skip_broken", "into", "siblings", "modes", "epochs"}
 )
 """Settings that say what is played: the items themselves, modes and epochs are compared."""
-NO_RESULT = (OPERATIONAL - {"judge"}) | {"sandbox", "transport", "price", "keep_thoughts"}
+NO_RESULT = (OPERATIONAL - {"judge"}) | {"sandbox", "transport", "price", "keep_thoughts", "stream"}
 """Settings that change no result; a judge changes what a judged measure says. The sandbox
 that was used in the end is reported by `remarks`."""
 FORKED_FROM = "forked_from"

@@ -14,7 +14,7 @@ from typing import Self
 
 import openai
 
-from toolhop_agents.models import wire, wire_responses
+from toolhop_agents.models import wire, wire_responses, wire_stream
 from toolhop_agents.models.base import NoKey
 from toolhop_agents.models.exchange import (
     PLACEHOLDER_KEY,
@@ -115,7 +115,7 @@ class OpenAIModel:
             cause = error.__cause__
             raise RequestFailed(f"{error.message} {cause!r}" if cause else str(error)) from error
         try:
-            return json.loads(text)
+            return wire_stream.assembled(text) if body.get("stream") else json.loads(text)
         except (ValueError, RecursionError) as error:
             raise wire.Unreadable(f"not JSON: {text[:200]!r}") from error
 

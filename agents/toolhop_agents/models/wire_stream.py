@@ -1,4 +1,4 @@
-"""A completion as the events of a stream, in OpenAI's protocol. Pure.
+"""A completion as the events of a stream, in OpenAI's protocol, and back. Pure.
 
 The text and the arguments of calls arrive in pieces, as from a model that writes them, so that a
 client has to put them together.
@@ -10,6 +10,7 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from toolhop_agents.models.wire import Unreadable
 from toolhop_sandbox.outcome import JSON
 
 PIECE_CHARS = 16
@@ -52,6 +53,11 @@ def _choice(delta: JSON) -> dict[str, JSON]:
 
 def _deltas(message: Mapping[str, Any]) -> Iterator[dict[str, JSON]]:
     yield {"role": message["role"], "content": "" if message["content"] is not None else None}
+    for name, value in message.items():
+        if name in {"role", "content", "tool_calls"}:
+            continue
+        for piece in _pieces(value) if isinstance(value, str) else [value]:
+            yield {name: piece}
     for piece in _pieces(message["content"] or ""):
         yield {"content": piece}
     for index, call in enumerate(message.get("tool_calls", ())):
@@ -65,3 +71,79 @@ def _deltas(message: Mapping[str, Any]) -> Iterator[dict[str, JSON]]:
 def _pieces(text: str) -> Iterator[str]:
     for start in range(0, len(text), PIECE_CHARS):
         yield text[start : start + PIECE_CHARS]
+
+
+# --- reading ---------------------------------------------------------------------------------
+
+
+def assembled(text: str) -> dict[str, Any]:
+    """The body that a response would have had if it were not streamed.
+
+    Args:
+        text: the whole stream, of either protocol. Comments and unknown events are passed over.
+
+    Raises:
+        Unreadable: it holds no reply, or ends before the reply does.
+    """
+    body: dict[str, Any] = {}
+    message: dict[str, Any] = {}
+    finish_reason = None
+    for event in _events(text):
+        if event.get("error"):
+            return event
+        if str(event.get("type", "")) in _ENDS:
+            whole = event.get("response")
+            return whole if isinstance(whole, dict) else {}
+        body |= {name: part for name, part in event.items() if part and name != "choices"}
+        for choice in event.get("choices") or ():
+            finish_reason = choice.get("finish_reason") or finish_reason
+            _add(message, choice.get("delta") or {})
+    if finish_reason is None:
+        raise Unreadable(f"the stream ends before its reply does: {text[-200:]!r}")
+    if calls := message.get("tool_calls"):
+        calls.sort(key=lambda call: call.get("index") or 0)
+    return {**body, "choices": [{"message": message, "finish_reason": finish_reason}]}
+
+
+_ENDS = frozenset({"response.completed", "response.incomplete", "response.failed"})
+"""Events of the responses protocol that hold the whole response."""
+_WHOLE = frozenset({"id", "type", "role", "index", "name", "format", "signature"})
+"""Fields of a delta that come whole; the pieces of other texts are joined."""
+
+
+def _events(text: str) -> Iterator[dict[str, Any]]:
+    for line in text.splitlines():
+        data = line.removeprefix("data:").strip()
+        if line.startswith("data:") and data and data != "[DONE]":
+            event = json.loads(data)
+            if isinstance(event, dict):
+                yield event
+
+
+def _add(whole: dict[str, Any], delta: Mapping[str, Any]) -> None:
+    """Add a piece to a message, or to a part of one."""
+    for name, piece in delta.items():
+        before = whole.get(name)
+        if isinstance(piece, list):
+            _add_parts(whole.setdefault(name, before or []), piece)
+        elif isinstance(piece, dict) and isinstance(before, dict):
+            _add(before, piece)
+        elif isinstance(piece, str) and isinstance(before, str) and name not in _WHOLE:
+            whole[name] = before + piece
+        elif piece is not None:
+            whole[name] = dict(piece) if isinstance(piece, dict) else piece
+
+
+def _add_parts(parts: list[Any], pieces: list[Any]) -> None:
+    """Add pieces of a list to those that they continue: the ones of the same index."""
+    for piece in pieces:
+        at = piece.get("index") if isinstance(piece, dict) else None
+        known = [part for part in parts if isinstance(part, dict) and part.get("index") == at]
+        same = [part for part in known if part.get("type") == piece.get("type", part.get("type"))]
+        if at is None or not same:
+            parts.append({})
+            same = parts[-1:]
+        if isinstance(piece, dict):
+            _add(same[0], piece)
+        else:
+            parts[-1] = piece

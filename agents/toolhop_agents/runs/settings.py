@@ -54,8 +54,8 @@ leaves room for calls in parallel. At 20 tokens a second it takes less than `tim
 
 SET_OTHERWISE: Mapping[str, str] = {
     **{name: f"use --{name.replace('_', '-')}" for name in ("model", "temperature", "max_tokens")},
-    **{name: f"use --{name}" for name in ("seed", "stop")},
-    **dict.fromkeys(("messages", "tools", "n", "stream"), "the episode decides it"),
+    **{name: f"use --{name}" for name in ("seed", "stop", "stream")},
+    **dict.fromkeys(("messages", "tools", "n", "stream_options"), "the episode decides it"),
     **dict.fromkeys(("api_key", "authorization"), "it would stand in the manifest; use .env"),
 }
 """Parameters of a request that `--request-option` cannot set, and why."""
@@ -355,6 +355,10 @@ class RunSettings(BaseModel):
     api: Annotated[
         Api, Flag("Protocol of an openai/ model; responses is OpenAI's for reasoning models.")
     ] = Api.CHAT
+    stream: Annotated[
+        Literal["on", "off"],
+        Flag("Have replies of an openai/ model streamed, where a server cuts or refuses others."),
+    ] = "off"
     reasoning_effort: Annotated[
         str | None,
         Flag(
@@ -496,11 +500,16 @@ class RunSettings(BaseModel):
                 found[name] = json.loads(value)
             except ValueError:
                 found[name] = value
-        if self.api is Api.RESPONSES:
-            if not (self.model or "").startswith("openai/"):
-                raise ValueError(f"--api responses goes with a model openai/NAME, not {self.model}")
-            if lacking := sorted(found.keys() & NOT_TAKEN):
-                raise ValueError(f"--api responses: the protocol has no {lacking[0]}; leave it out")
+        for flag, given in (("--api responses", self.api is Api.RESPONSES),
+                            ("--stream on", self.stream == "on")):  # fmt: skip
+            if given and not (self.model or "").startswith("openai/"):
+                raise ValueError(f"{flag} goes with a model openai/NAME, not {self.model}")
+        if self.stream == "on":
+            found["stream"] = True
+        if self.api is Api.CHAT and self.stream == "on":
+            found["stream_options"] = {"include_usage": True}
+        if self.api is Api.RESPONSES and (lacking := sorted(found.keys() & NOT_TAKEN)):
+            raise ValueError(f"--api responses: the protocol has no {lacking[0]}; leave it out")
         if self.tool_choice is not None:
             found["tool_choice"] = self.tool_choice
         if self.parallel_tool_calls is not None:
