@@ -48,8 +48,8 @@ ADAPTERS = {
         "inspect",
         ("test_inspect.py", "test_inspect_served.py"),
         ("inspect_ai", "openai"),
-        # Inspect asks OpenAI-compatible servers with it; litellm, which is not used here, and so
-        # the project have a bound below.
+        # Inspect asks OpenAI-compatible servers with it; a litellm that pip chose may have a bound
+        # below, and is not used here.
         after=("openai>=3.4,<4",),
     ),
     "openenv": Adapter("openenv", ("test_openenv.py",), ("openenv", "mcp")),
@@ -70,6 +70,13 @@ ADAPTERS = {
         ("test_examples.py",),
         ("gymnasium", "skyrl-gym"),
         beside=("gymnasium>=1.4,<2", "skyrl-gym>=0.4,<0.5"),
+    ),
+    # Our own clients with the newer of the two major versions that the project takes.
+    "openai": Adapter(
+        "",
+        ("../agents/test_clients.py", "../agents/test_thoughts.py"),
+        ("openai", "litellm"),
+        after=("openai>=3.4,<4",),
     ),
     "agentlightning": Adapter(
         "",
