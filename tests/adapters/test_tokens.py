@@ -190,7 +190,7 @@ def test_a_template_that_cannot_go_on_is_refused_at_once(
         ("<think>f is it</think>yes", "yes"),
         ('<think><tool_call>{"name": "f"}</tool_call></think>no', "no"),
         ('<think><tool_call>{"name": "f"}</tool_call>', ""),
-        ("yes</think> no", " no"),
+        ("yes</think> no", "no"),
     ],
 )
 def test_thoughts_are_neither_calls_nor_answers(wrote: str, said: str) -> None:
