@@ -32,7 +32,8 @@ OFFICIAL: dict[str, dict[str, Any]] = {
     "toolhop": {
         "items": 995,
         "settings": {
-            "temperature": 0.0, "max_tokens": 256, "turn_limit": 9, "call_format": "native",
+            "temperature": 0.0, "reasoning_effort": None,
+            "max_tokens": 256, "turn_limit": 9, "call_format": "native",
             "perturbation": "as-is", "last_wins": True, "answer_malformed": False,
             "policy": "none", "tool_timeout_s": 10.0, "epochs": 1, "feedback": "detailed",
         },
@@ -41,7 +42,8 @@ OFFICIAL: dict[str, dict[str, Any]] = {
     "nestools": {
         "items": 1000,
         "settings": {
-            "temperature": 0.0, "max_tokens": 768, "epochs": 1, "modes": ["base"],
+            "temperature": 0.0, "reasoning_effort": None,
+            "max_tokens": 768, "epochs": 1, "modes": ["base"],
             "perturbation": "as-is",
         },
         "differs": set(),
@@ -49,7 +51,8 @@ OFFICIAL: dict[str, dict[str, Any]] = {
     "toolbehonest": {
         "items": 700,
         "settings": {
-            "temperature": 0.0, "max_tokens": 1024, "epochs": 1, "judge": "minilm",
+            "temperature": 0.0, "reasoning_effort": None,
+            "max_tokens": 1024, "epochs": 1, "judge": "minilm",
             "modes": ["level-1", "level-3"], "perturbation": "as-is",
         },
         "differs": set(),
@@ -57,7 +60,8 @@ OFFICIAL: dict[str, dict[str, Any]] = {
     "relytoolbench": {
         "items": 958,
         "settings": {
-            "temperature": 0.0, "max_tokens": 1024, "epochs": 1, "turn_limit": 50,
+            "temperature": 0.0, "reasoning_effort": None,
+            "max_tokens": 1024, "epochs": 1, "turn_limit": 50,
             "call_format": "text", "judge": "openai/gpt-4o", "judge_votes": 1,
             "perturbation": "as-is", "data": "relytoolbench:sets", "simulator": None,
         },

@@ -276,6 +276,7 @@ def _order(manifest: Manifest) -> str | None:
 OFFICIAL = (
     setup.prompt("paper, table 9"),
     setup.of_model("temperature", 0),
+    setup.of_model("reasoning_effort", None, why="the published code asks for no thinking"),
     setup.of_model("max_tokens", 768),
     setup.items(1000),
     setup.setting("epochs", 1),

@@ -151,6 +151,7 @@ def _replies(manifest: Manifest) -> str:
 OFFICIAL = (
     setup.prompt("ToolBench's, with the ways to give up"),
     setup.of_model("temperature", 0),
+    setup.of_model("reasoning_effort", None, why="the published code asks for no thinking"),
     setup.of_model("max_tokens", 1024),
     setup.items(958),
     setup.setting("epochs", 1),

@@ -386,6 +386,7 @@ TOTALS = (
 OFFICIAL = (
     setup.prompt("paper, appendix A.4"),
     setup.of_model("temperature", 0),
+    setup.of_model("reasoning_effort", None, why="the published code asks for no thinking"),
     setup.of_model("max_tokens", 2048, 1024, why="those of OpenAI's models and of vLLM"),
     setup.items(700, 350),
     setup.setting("epochs", 1),

@@ -221,6 +221,7 @@ MEASURES = (
 OFFICIAL = (
     setup.prompt("the evaluator's"),
     setup.of_model("temperature", 0),
+    setup.of_model("reasoning_effort", None, why="the published code asks for no thinking"),
     setup.of_model("max_tokens", 256, 1024, why="the evaluators of closed and of open models"),
     setup.items(995),
     setup.setting("epochs", 1),
