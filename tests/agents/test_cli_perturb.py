@@ -42,7 +42,7 @@ def made(certificates: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
     done = perturb(certificates, out, "--json")
     assert done.returncode == 0, done.stderr
     figures = json.loads(done.stdout)
-    assert figures["items_proven"] == 1
+    assert figures["items_executed"] == 1
     assert figures["scenarios"]["missing-tool"]["unsolvable"] == 1
     assert figures["scenarios"]["flaky-tool"] == {"unsolvable": 0, "solvable": 1, "refused": {}}
     assert figures["written"] == len(load(out).items)

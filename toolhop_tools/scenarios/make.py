@@ -64,10 +64,10 @@ class Family:
 class Yields:
     """Counts over families; no item is kept."""
 
-    proven: int = 0
+    executed: int = 0
     """Items that scenarios were made of."""
-    unproven: int = 0
-    """Items that were left out, as they are not proven to be solvable."""
+    left_out: int = 0
+    """Items that were left out, as no certificate shows that their chain runs."""
     calls: int = 0
     tried: int = 0
     """Pairs of a lost hop and a tool that was tried in its place in vain."""
@@ -79,8 +79,8 @@ class Yields:
 
     def add(self, family: Family | None) -> None:
         """Count what came of an item."""
-        self.proven += family is not None
-        self.unproven += family is None
+        self.executed += family is not None
+        self.left_out += family is None
         if family is None:
             return
         self.calls += family.calls
@@ -126,7 +126,7 @@ TRANSFORMATIONS: Mapping[Scenario, Transformation] = MappingProxyType(
 def scene_of(
     items: Sequence[Item], at: int, certificate: Certificate, pool: Nearest, offer: Offer
 ) -> Scene | None:
-    """What an item's scenarios are made of; None where it is not proven to be solvable."""
+    """What an item's scenarios are made of; None where no certificate shows that its chain runs."""
     item = items[at]
     programs = all(isinstance(hop.tool.body, Program) for hop in item.hops)
     if not certificate.executed or not programs:
@@ -260,7 +260,7 @@ class FamilyMaker:
         self._places = {item.id: at for at, item in enumerate(items)}
 
     async def family(self, identity: str) -> Family | None:
-        """The family of an item; None for one that is not proven solvable.
+        """The family of an item; None for one whose chain is not shown to run.
 
         Raises:
             SandboxFault: workers were lost in it, time after time.
@@ -288,7 +288,7 @@ async def make_all(
         chosen: the items that scenarios are made of.
         one: makes the family of an item by its id: `FamilyMaker.family`, here or elsewhere.
         at_a_time: as many families are in memory, and no more.
-        on_family: is given an item and its family; None for one that is not proven solvable.
+        on_family: is given an item and its family; None for one whose chain is not shown to run.
 
     Raises:
         Exception: what `one` and `on_family` raise.

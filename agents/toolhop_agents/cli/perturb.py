@@ -60,7 +60,7 @@ from toolhop_tools.scenarios.make import Family, Recipe, Yields
               "evaluator does.")
 @click.option("--json", "as_json", is_flag=True, help="The figures as JSON on standard output.")
 def perturb(data: str, names: str, out: Path, as_json: bool, **flags: Any) -> None:  # noqa: ANN401 -- click passes options of many types
-    """Make scenarios of the items of DATA that are proven to be solvable.
+    """Make scenarios of the items of DATA whose certified chain runs to the gold.
 
     Tools that are missing, broken, foreign or drifted, values that are hidden: each label is shown
     by running, and what cannot be shown is not made. The same items, certificates and seed give the
@@ -128,8 +128,8 @@ def print_yields(console: Console, figures: Mapping[str, Any]) -> None:
         table.add_row(kind, *map(str, counts), why)
     console.print(table)
     console.print(
-        f"Of {counted(figures['items_proven'], 'proven item')}; {figures['items_left_out']} not "
-        f"proven and left out. {figures['calls']:,} calls. On lost hops "
+        f"Of {counted(figures['items_executed'], 'item')} whose chain runs; "
+        f"{figures['items_left_out']} left out. {figures['calls']:,} calls. On lost hops "
         f"{counted(figures['tools_tried_in_vain'], 'other tool')} tried in vain; "
         f"{figures['tools_taken_out']} that did the job taken out."
     )

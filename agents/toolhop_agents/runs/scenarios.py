@@ -91,7 +91,7 @@ async def made(job: Job, on_item: Callable[[], None] = lambda: None) -> Job:
     if not items:
         raise BadChoice(
             f"--into {','.join(settings.into)}: none of the {len(job.items)} items allows it; "
-            f"{'; '.join(reasons(yields)) or 'no item is proven'}",
+            f"{'; '.join(reasons(yields)) or 'no chain is shown to run'}",
             fix="choose other items or scenarios",
         )
     return replace(
@@ -118,8 +118,8 @@ def reasons(yields: Yields) -> list[str]:
 def yields_json(yields: Yields, into: Sequence[Scenario]) -> dict[str, JSON]:
     """Counts of what was made and refused, as plain values."""
     return {
-        "items_proven": yields.proven,
-        "items_left_out": yields.unproven,
+        "items_executed": yields.executed,
+        "items_left_out": yields.left_out,
         "written": sum(yields.made.values()),
         "calls": yields.calls,
         "tools_tried_in_vain": yields.tried,
