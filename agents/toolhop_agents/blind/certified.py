@@ -19,6 +19,7 @@ from toolhop_agents.models.rate import Connections
 from toolhop_agents.models.reach import reach
 from toolhop_agents.models.wire import messages_to_wire, sendable
 from toolhop_env.messages import Message, Reply, Usage
+from toolhop_env.reading import without_thoughts
 from toolhop_env.spending import Spent, spent_on
 from toolhop_sandbox.base import Program, Sandbox
 from toolhop_sandbox.errors import SandboxFault
@@ -120,12 +121,12 @@ class KeptAsk:
         parts: list[JSON] = [key, model, *asked, wire]
         digest = hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
         if (row := self.readings.replies.get(digest)) is not None:
-            return str(row["text"])
+            return without_thoughts(str(row["text"]))
         reply = await self.models[reader].reply(messages, ())
         text = str(sendable(reply.content))
         usage = asdict(reply.usage)
         self.readings.add_reply(digest, {"item": key, "model": model, "text": text, "usage": usage})
-        return text
+        return without_thoughts(text)
 
 
 def spent(readings: Readings) -> dict[str, Spent]:

@@ -16,6 +16,7 @@ from toolhop_agents.models.wire import messages_to_wire, sendable
 from toolhop_agents.runs.ledger import Ledger as Spending
 from toolhop_agents.runs.ledger import RunLimitReached
 from toolhop_env.messages import Message, Origin, Reply, Usage
+from toolhop_env.reading import without_thoughts
 from toolhop_env.spending import Spent, spent_on
 from toolhop_sandbox.outcome import JSON
 from toolhop_tools.construct.seeds import Seed
@@ -82,7 +83,7 @@ class Asker:
                 reply = replace(reply, usage=priced(reply.usage, self.price))
             row = self.ledger.add("reply", key, _row(seed, place, number, prompt, reply))
             self.spending.add_spent(spent_on([reply]))
-        return str(row["text"])
+        return without_thoughts(str(row["text"]))
 
     async def _fresh(self, key: str, messages: Sequence[Message]) -> Reply:
         """A reply that is paid for, in the cache before it is in the ledger."""
