@@ -60,7 +60,9 @@ def _actions(text: str) -> list[tuple[str, str]]:
 _CLOSING = re.compile(r"</think(?:ing)?>", re.IGNORECASE)
 _CLOSED = re.compile(r"<think(?:ing)?>.*?</think(?:ing)?>", re.DOTALL | re.IGNORECASE)
 _ONLY_CLOSED = re.compile(r"\A.*</think(?:ing)?>", re.DOTALL | re.IGNORECASE)
-_ONLY_OPENED = re.compile(r"^[ \t]*<think(?:ing)?>.*", re.DOTALL | re.IGNORECASE | re.MULTILINE)
+_ONLY_OPENED = re.compile(
+    r"(?:^|(?<=>))[ \t]*<think(?:ing)?>.*", re.DOTALL | re.IGNORECASE | re.MULTILINE
+)
 
 
 def without_thoughts(text: str) -> str:
@@ -68,7 +70,7 @@ def without_thoughts(text: str) -> str:
 
     Where the tag is only closed, its opening stands at the end of the prompt, as chat templates
     have it: everything before is a thought. Where it is only opened, the rest of the text is one if
-    the tag begins a line; within a line it is a word like others.
+    the tag begins a line or follows another tag; elsewhere it is a word like others.
     """
     end = max((tag.end() for tag in _CLOSING.finditer(text)), default=0)
     return _ONLY_CLOSED.sub("", _CLOSED.sub("", text[:end])) + _ONLY_OPENED.sub("", text[end:])

@@ -11,6 +11,7 @@ from typing import Any, Self
 
 import httpx
 import pytest
+from pydantic import TypeAdapter
 
 from tests.agents.provider_conversations import (
     BEDROCK,
@@ -23,19 +24,31 @@ from tests.agents.provider_conversations import (
     TOOL,
     Body,
     Conversation,
+    chat,
 )
+from toolhop_agents.judge.judges import ModelJudge, Said
 from toolhop_agents.models import wire
+from toolhop_agents.models.base import ModelFault
 from toolhop_agents.models.clients import open_model
+from toolhop_agents.runs.settings import RunSettings
+from toolhop_agents.simulator import ModelWording
 from toolhop_env.messages import (
     AssistantMessage,
     Message,
     ReasoningHistory,
     Reply,
     SystemMessage,
+    Thoughts,
     ToolMessage,
     UserMessage,
+    clean,
     remembered,
 )
+from toolhop_env.questions import LlmQuestion
+from toolhop_env.reading import without_thoughts
+from toolhop_env.user import UserReply
+from toolhop_sandbox.outcome import JSON
+from toolhop_tools.model import ToolSchema
 
 pytestmark = [pytest.mark.heavy, pytest.mark.anyio]
 
@@ -68,7 +81,7 @@ class Provider:
                 reply = outer.replies[len(outer.requests)]
                 outer.requests.append((self.path.partition("?")[0], body))
                 text = json.dumps(reply).encode()
-                self.send_response(200)
+                self.send_response(400 if reply.get("error") else 200)
                 self.send_header("Content-Type", "application/json")
                 self.send_header("Content-Length", str(len(text)))
                 self.end_headers()
@@ -170,3 +183,90 @@ async def test_signatures_stand_in_no_id_of_a_call() -> None:
     assert "sig 1" not in json.dumps(requests)
     ids = [call.id for one in messages if isinstance(one, AssistantMessage) for call in one.calls]
     assert not [identity for identity in ids if "sig" in identity]
+
+
+# --- odd replies -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("A <think> is odd. <answer>4</answer>", "A <think> is odd. <answer>4</answer>"),
+        ("<think>a</think><answer>1</answer><think>cut", "<answer>1</answer>"),
+        ("Well.\n <think>cut <answer>1</answer>", "Well.\n"),
+        ("<think>a<think>b</think>c</think>d", "d"),
+        ("a</thinking>b", "b"),
+    ],
+)
+def test_what_is_a_thought_in_a_text(text: str, said: str) -> None:
+    assert without_thoughts(text) == said
+
+
+def test_thoughts_with_half_a_surrogate_pair_can_be_written() -> None:
+    details: JSON = [{"text": "\udfff", "index": 0}]
+    odd = Thoughts("a\ud800", {"reasoning_details": details}, ({"signature": "\ud800"},))
+    written = TypeAdapter(Reply).dump_json(clean(Reply(thoughts=odd)))
+    assert b"\\\\udfff" in written
+    plain = Thoughts("a", {"reasoning_details": [{"text": "b", "index": 0}]})
+    assert clean(Reply(thoughts=plain)).thoughts == plain
+
+
+# --- models that stand in --------------------------------------------------------------------
+
+
+@dataclass
+class Says:
+    """A model that says the same each time."""
+
+    text: str
+    name: str = "says"
+
+    async def reply(self, messages: Sequence[Message], tools: Sequence[ToolSchema]) -> Reply:
+        return Reply(self.text)
+
+
+async def test_thoughts_of_judges_and_stand_ins_are_not_read() -> None:
+    question = LlmQuestion("q", "Is it?", {"type": "boolean"})
+    said = await ModelJudge(Says("<think>false?</think>\ntrue")).answer(question)
+    assert isinstance(said, Said)
+    assert said.answer is True
+    worded = ModelWording(Says("<think>Which?</think>Rome."))
+    assert await worded.worded("Where?", UserReply("Rome")) == "Rome."
+
+
+@pytest.mark.usefixtures("_keys")
+@pytest.mark.parametrize("optional", [True, False])
+async def test_a_temperature_that_nobody_asked_for_is_left_out(optional: bool) -> None:
+    refused = {"error": {"message": "Unsupported value: 'temperature' does not support 0."}}
+    with Provider([refused, chat(content="fine"), chat(content="fine")]) as provider:
+        async with open_model(
+            "openai/m", base_url=provider.base_url, temperature_optional=optional, max_retries=0
+        ) as model:
+            if optional:
+                assert (await model.reply(opening(), ())).content == "fine"
+                await model.reply(opening(), ())
+            else:
+                with pytest.raises(ModelFault, match="temperature"):
+                    await model.reply(opening(), ())
+    sent = ["temperature" in body for _, body in provider.requests]
+    assert sent == ([True, False, False] if optional else [True])
+
+
+# --- settings that say two things ------------------------------------------------------------
+
+CONTRADICTIONS: list[tuple[dict[str, Any], str]] = [
+    ({"reasoning_effort": "low", "request_options": ("reasoning_effort=high",)}, "a flag of its"),
+    ({"tool_choice": "auto", "request_options": ("tool_choice=none",)}, "a flag of its own"),
+    ({"reasoning_effort": ""}, "at least 1 character"),
+    ({"tool_choice": "required", "call_format": "text"}, "no tools are sent"),
+    ({"parallel_tool_calls": "on", "call_format": "text"}, "no tools are sent"),
+    ({"thinking_budget": 1024, "reasoning_effort": "none"}, "no thoughts"),
+    ({"api": "responses", "request_options": ("reasoning=high",)}, "JSON object"),
+    ({"api": "responses", "request_options": ("include=x",)}, "JSON list"),
+]
+
+
+@pytest.mark.parametrize(("given", "why"), CONTRADICTIONS)
+def test_settings_that_contradict_each_other_are_refused(given: dict[str, Any], why: str) -> None:
+    with pytest.raises(ValueError, match=why):
+        RunSettings(model="openai/m", **given).request_parameters  # noqa: B018 -- making them checks their values

@@ -36,6 +36,11 @@ def thinking_parameters(
     if effort is not None:
         found["reasoning_effort"] = effort
     if budget is not None:
+        if effort == "none":
+            raise ValueError(
+                f"--thinking-budget {budget}: --reasoning-effort none asks for no thoughts; leave "
+                "one of them out"
+            )
         if model.startswith("openai/"):
             raise ValueError(
                 f"--thinking-budget {budget}: OpenAI's protocol has no such parameter; use "

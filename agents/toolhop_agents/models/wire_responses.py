@@ -62,6 +62,18 @@ def request(chat: Mapping[str, Any]) -> Body:
     return body
 
 
+def check_shapes(parameters: Mapping[str, JSON]) -> None:
+    """Refuse parameters that others are put beside, where they have no room for them.
+
+    Raises:
+        ValueError: one has another shape than the protocol says.
+    """
+    for name, shape, words in (("reasoning", dict, "object"), ("include", list, "list")):
+        if not isinstance(parameters.get(name, shape()), shape):
+            wrong = f"{name} is a JSON {words}, not {parameters[name]!r}"
+            raise ValueError(f"--api responses: {wrong}")  # noqa: TRY004 - the value of a flag
+
+
 def _items(message: Mapping[str, Any]) -> list[JSON]:
     """A message of a chat as items of the input."""
     if message["role"] == "tool":
