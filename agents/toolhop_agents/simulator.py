@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from toolhop_agents.models.base import Model, ModelFault
 from toolhop_env.messages import SystemMessage, UserMessage
+from toolhop_env.reading import without_thoughts
 from toolhop_env.user import UserReply
 from toolhop_sandbox.errors import SandboxFault
 from toolhop_sandbox.outcome import JSON, Outcome, Returned
@@ -43,7 +44,7 @@ class ModelSimulator:
         except ModelFault as fault:
             who = f"the simulator {self.model.name}"
             raise SandboxFault(f"{who} could not be asked: {fault}") from fault
-        return Returned(_json(reply.content))
+        return Returned(_json(without_thoughts(reply.content)))
 
 
 WORDING = """You word what the user of an assistant says. The assistant asked the user:
@@ -74,7 +75,7 @@ class ModelWording:
         except ModelFault as fault:
             who = f"the user model {self.model.name}"
             raise SandboxFault(f"{who} could not be asked: {fault}") from fault
-        return said.content.strip()
+        return without_thoughts(said.content).strip()
 
 
 def _json(text: str) -> str:

@@ -175,10 +175,35 @@ def clean(reply: Reply) -> Reply:
         reply,
         content=clean_text(reply.content),
         calls=calls,
-        thoughts=reply.thoughts and replace(reply.thoughts, text=clean_text(reply.thoughts.text)),
+        thoughts=reply.thoughts and _clean_thoughts(reply.thoughts),
         model=clean_text(reply.model),
         finish_reason=clean_text(reply.finish_reason),
     )
+
+
+def _clean_thoughts(thoughts: Thoughts) -> Thoughts:
+    return replace(
+        thoughts,
+        text=clean_text(thoughts.text),
+        fields=_clean_object(thoughts.fields),
+        of_calls=tuple(_clean_object(beside) for beside in thoughts.of_calls),
+    )
+
+
+def _clean_object(value: Mapping[str, JSON]) -> dict[str, JSON]:
+    return {clean_text(name): _clean_value(part) for name, part in value.items()}
+
+
+def _clean_value(value: JSON) -> JSON:
+    match value:
+        case str():
+            return clean_text(value)
+        case Mapping():
+            return _clean_object(value)
+        case list():
+            return [_clean_value(part) for part in value]
+        case _:
+            return value
 
 
 def clean_text(text: str) -> str:

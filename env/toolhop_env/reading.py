@@ -57,17 +57,23 @@ def _actions(text: str) -> list[tuple[str, str]]:
     return found
 
 
-_THOUGHTS = re.compile(r"<think(?:ing)?>.*?(?:</think(?:ing)?>|\Z)", re.DOTALL | re.IGNORECASE)
-_CLOSED = re.compile(r"\A.*</think(?:ing)?>", re.DOTALL | re.IGNORECASE)
+_CLOSING = re.compile(r"</think(?:ing)?>", re.IGNORECASE)
+_CLOSED = re.compile(r"<think(?:ing)?>.*?</think(?:ing)?>", re.DOTALL | re.IGNORECASE)
+_ONLY_CLOSED = re.compile(r"\A.*</think(?:ing)?>", re.DOTALL | re.IGNORECASE)
+_ONLY_OPENED = re.compile(
+    r"(?:^|(?<=>))[ \t]*<think(?:ing)?>.*", re.DOTALL | re.IGNORECASE | re.MULTILINE
+)
 
 
 def without_thoughts(text: str) -> str:
-    """The text without what stands in ``<think>``, up to the end where it is not closed.
+    """The text without what stands in ``<think>``.
 
     Where the tag is only closed, its opening stands at the end of the prompt, as chat templates
-    have it: everything before is a thought.
+    have it: everything before is a thought. Where it is only opened, the rest of the text is one if
+    the tag begins a line or follows another tag; elsewhere it is a word like others.
     """
-    return _CLOSED.sub("", _THOUGHTS.sub("", text))
+    end = max((tag.end() for tag in _CLOSING.finditer(text)), default=0)
+    return _ONLY_CLOSED.sub("", _CLOSED.sub("", text[:end])) + _ONLY_OPENED.sub("", text[end:])
 
 
 def cut_in_thought(reply: Reply) -> bool:

@@ -23,9 +23,12 @@ from inspect_ai.model import (
     ChatMessage,
     ChatMessageAssistant,
     ChatMessageTool,
+    ContentReasoning,
+    ContentText,
     GenerateConfig,
     Model,
     ModelOutput,
+    ModelUsage,
     get_model,
 )
 from inspect_ai.model._call_tools import parse_tool_call
@@ -52,6 +55,7 @@ from toolhop_env.messages import (
     ToolMessage,
     UserMessage,
 )
+from toolhop_env.reading import cut_in_thought
 from toolhop_env.score import Score
 from toolhop_env.trace import from_lines
 from toolhop_env.verdicts import ErrorCode
@@ -333,6 +337,21 @@ def test_arguments_that_inspect_cannot_parse_are_read_by_us() -> None:
     output = ModelOutput.from_content("mockllm/model", "")
     output.choices[0].message.tool_calls = [call]
     assert as_reply(output).calls == (RawCall("1", "look_up", '{"name": Paris}'),)
+
+
+def test_thoughts_are_counted_and_can_be_read() -> None:
+    output = ModelOutput.from_content(
+        "mockllm/model",
+        [ContentReasoning(reasoning="Which?"),
+         ContentReasoning(reasoning="encrypted", redacted=True, summary="Once more."),
+         ContentText(text="")],
+        stop_reason="max_tokens",
+    )  # fmt: skip
+    output.usage = ModelUsage(input_tokens=1, output_tokens=9, reasoning_tokens=7)
+    reply = as_reply(output)
+    assert reply.thoughts is not None
+    assert (reply.thoughts.text, reply.usage.reasoning_tokens) == ("Which?\nOnce more.", 7)
+    assert cut_in_thought(reply)
 
 
 def test_what_the_task_refuses() -> None:

@@ -253,8 +253,10 @@ def test_which_thoughts_go_back(history: str, sent: str) -> None:
 REFUSED = [
     ({"model": "openai/a", "thinking_budget": 100}, "no such parameter"),
     ({"model": "anthropic/a", "thinking_budget": 4000, "max_tokens": 4000}, "counts thoughts"),
+    ({"model": "anthropic/a", "thinking_budget": 9}, "no less than 1024"),
+    ({"model": "gemini/a", "thinking_budget": 9, "reasoning_effort": "low"}, "leave one"),
     ({"model": "anthropic/a", "reasoning_effort": "low", "temperature": 0.0}, "no other than 1"),
-    ({"model": "bedrock/us.anthropic.claude-x", "thinking_budget": 9, "tool_choice": "required"},
+    ({"model": "bedrock/us.anthropic.claude-x", "thinking_budget": 1024, "tool_choice": "required"},
      "cannot be forced"),
 ]  # fmt: skip
 
@@ -267,11 +269,11 @@ def test_what_a_provider_refuses_is_refused_before_the_run(given: dict[str, Any]
 
 def test_how_much_is_thought_is_sent() -> None:
     settings = RunSettings(
-        model="anthropic/a", reasoning_effort="low", thinking_budget=1024, tool_choice="auto",
+        model="anthropic/a", thinking_budget=1024, tool_choice="auto",
         parallel_tool_calls="off",
     )  # fmt: skip
     assert settings.request_parameters == {
-        "reasoning_effort": "low", "tool_choice": "auto", "parallel_tool_calls": False,
+        "tool_choice": "auto", "parallel_tool_calls": False,
         "thinking": {"type": "enabled", "budget_tokens": 1024},
     }  # fmt: skip
     assert settings.temperature is None

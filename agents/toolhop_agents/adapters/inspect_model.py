@@ -12,6 +12,7 @@ from inspect_ai.model import (
     ChatMessageSystem,
     ChatMessageTool,
     ChatMessageUser,
+    ContentReasoning,
     ModelOutput,
     get_model,
 )
@@ -27,6 +28,7 @@ from toolhop_env.messages import (
     RawCall,
     Reply,
     SystemMessage,
+    Thoughts,
     ToolMessage,
     Usage,
     UserMessage,
@@ -103,7 +105,8 @@ def as_reply(output: ModelOutput) -> Reply:
     if used is not None:
         at_hand = used.input_tokens_cache_read or 0
         sent = used.input_tokens + at_hand + (used.input_tokens_cache_write or 0)
-        usage = Usage(sent, used.output_tokens, used.total_cost, at_hand)
+        thought = used.reasoning_tokens or 0
+        usage = Usage(sent, used.output_tokens, used.total_cost, at_hand, thought)
     return Reply(
         message.text,
         tuple(calls),
@@ -111,7 +114,16 @@ def as_reply(output: ModelOutput) -> Reply:
         wall_s=output.time or 0.0,
         model=output.model,
         finish_reason="length" if output.stop_reason == "max_tokens" else output.stop_reason,
+        thoughts=_thoughts(message),
     )
+
+
+def _thoughts(message: ChatMessageAssistant) -> Thoughts | None:
+    """What can be read of its thoughts: the message itself, which goes back, is Inspect's."""
+    parts = message.content if isinstance(message.content, list) else []
+    thoughts = [part for part in parts if isinstance(part, ContentReasoning)]
+    told = (part.summary if part.redacted else part.reasoning for part in thoughts)
+    return Thoughts("\n".join(filter(None, told))) if thoughts else None
 
 
 _BEFORE, _AFTER = "call arguments:\n\n", "\n\nError details: "

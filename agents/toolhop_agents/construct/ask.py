@@ -22,6 +22,7 @@ from toolhop_agents.models.wire import messages_to_wire, sendable
 from toolhop_agents.runs.ledger import Ledger as Spending
 from toolhop_agents.runs.ledger import RunLimitReached, RunLimits
 from toolhop_env.messages import Message, Origin, Reply, Usage
+from toolhop_env.reading import without_thoughts
 from toolhop_env.spending import Spent, spent_on
 from toolhop_sandbox.outcome import JSON
 from toolhop_tools.construct.seeds import Seed
@@ -51,6 +52,7 @@ async def opened(
         max_tokens=settings.max_tokens, timeout_s=settings.timeout_s,
         max_retries=settings.max_retries, connections=Connections(settings.at_a_time),
         price=prices.parse(settings.price) if settings.price else None, json_object=json_object,
+        temperature_optional=True,
     ) as client:  # fmt: skip
         yield client
 
@@ -105,7 +107,7 @@ class Asker:
                 reply = replace(reply, usage=priced(reply.usage, self.price))
             row = self.ledger.add("reply", key, _row(seed, place, number, prompt, reply))
             self.spending.add_spent(spent_on([reply]))
-        return str(row["text"])
+        return without_thoughts(str(row["text"]))
 
     async def _fresh(self, key: str, messages: Sequence[Message]) -> Reply:
         """A reply that is paid for, in the cache before it is in the ledger."""

@@ -16,6 +16,7 @@ from toolhop_agents.construct.settings import Settings
 from toolhop_agents.models.base import Model
 from toolhop_agents.models.wire import messages_to_wire, sendable
 from toolhop_env.messages import Message, Reply, Usage
+from toolhop_env.reading import without_thoughts
 from toolhop_env.spending import Spent, spent_on
 from toolhop_sandbox.base import Program, Sandbox
 from toolhop_sandbox.errors import SandboxFault
@@ -85,14 +86,14 @@ class KeptAsk:
         # What is asked is in the messages; where it is asked is not: a server may move.
         digest = key_of(key, own.model, own.temperature, own.max_tokens, sample, version, wire)
         if (row := self.readings.replies.get(digest)) is not None:
-            return str(row["text"])
+            return without_thoughts(str(row["text"]))
         reply = await self.models[reader].reply(messages, ())
         text = str(sendable(reply.content))
         usage = asdict(reply.usage)
         self.readings.add_reply(
             digest, {"item": key, "model": own.model, "text": text, "usage": usage}
         )
-        return text
+        return without_thoughts(text)
 
 
 def spent(readings: Readings) -> dict[str, Spent]:

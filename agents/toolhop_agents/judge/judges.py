@@ -19,6 +19,7 @@ import jsonschema_rs
 from toolhop_agents.models.base import ConversationTooLong, Model, ModelFault
 from toolhop_env.messages import AssistantMessage, Message, Reply, UserMessage
 from toolhop_env.questions import LlmQuestion, Question, SimilarityQuestion, digest, verdict
+from toolhop_env.reading import without_thoughts
 from toolhop_sandbox.outcome import JSON
 from toolhop_tools.errors import why
 
@@ -180,13 +181,14 @@ class ModelJudge:
         for _ in range(TRIES):
             replies.append(await self.model.reply(messages, ()))
             try:
-                found: JSON = json.loads(_bare(replies[-1].content))
+                found: JSON = json.loads(_bare(without_thoughts(replies[-1].content)))
             except (ValueError, RecursionError):
                 pass
             else:
                 if fits(found):
                     return Said(self.name, found, tuple(replies))
-            messages += [AssistantMessage(replies[-1].content), UserMessage(REPAIR)]
+            said = AssistantMessage(replies[-1].content, thoughts=replies[-1].thoughts)
+            messages += [said, UserMessage(REPAIR)]
         return NoAnswer(self.name, replies[-1].content, tuple(replies))
 
 

@@ -49,7 +49,7 @@ async def open_judge(
     async with AsyncExitStack() as stack:
 
         async def model(name: str) -> Judge:
-            client = open_model(name, base_url=base_url, temperature=0.0)
+            client = open_model(name, base_url=base_url, temperature=0.0, temperature_optional=True)
             return _of_model(await stack.enter_async_context(client), name, base_url, votes, cache)
 
         found = [await _opened(name.strip(), model) for name in names.split(",")]

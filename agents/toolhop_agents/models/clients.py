@@ -44,6 +44,7 @@ def open_model(
     connections: Gate | None = None,
     price: Price | None = None,
     json_object: bool = False,
+    temperature_optional: bool = False,
     reasoning_history: ReasoningHistory = ReasoningHistory.AUTO,
     api: Api = Api.CHAT,
 ) -> Client:
@@ -65,6 +66,7 @@ def open_model(
         price: what tokens cost where the response does not state it; without it, litellm's
             bundled table, which knows the models of providers and none of a server of one's own.
         json_object: ask for a JSON object (``response_format``), until the server refuses that.
+        temperature_optional: ask without the temperature where the server refuses it.
         reasoning_history: which thoughts of earlier turns are sent back.
         api: the protocol that an ``openai/`` model is asked in.
 
@@ -90,6 +92,7 @@ def open_model(
         connections=connections,
         price=price,
         json_object=json_object,
+        temperature_optional=temperature_optional,
         reasoning_history=reasoning_history,
         api=api,
     )

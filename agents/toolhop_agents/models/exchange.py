@@ -67,6 +67,8 @@ class ModelOptions:
     """Bounds the requests under way at a time; None leaves that to who asks."""
     price: Price | None = None
     """What tokens cost where the response does not state it."""
+    temperature_optional: bool = False
+    """Ask without the temperature where the server refuses it, as those of reasoning models do."""
     api: Api = Api.CHAT
     """Of models that are asked through `openai`."""
     reasoning_history: ReasoningHistory = ReasoningHistory.AUTO
@@ -124,7 +126,7 @@ async def ask(
     Where a server refuses the conversation and some call in it has arguments that are not a
     JSON object, the request is sent once more with those wrapped: a slip of the model must not
     errored the episode. Such a request counts as a retry. Where it refuses to promise a JSON
-    object, the request is sent once more without asking for that.
+    object, or a temperature that nobody asked for, the request is sent once more without that.
 
     Args:
         send: sends one request.
@@ -153,6 +155,9 @@ async def ask(
                 # The parameters are the client's own: later requests go without it at once.
                 question.parameters.pop(FORMAT, None)
                 return await once()
+            if _refused_temperature(failed, body) and options.temperature_optional:
+                question.parameters.pop("temperature", None)
+                return await once()
             if failed.status in REFUSED_HISTORY and not objects_only:
                 objects_only = wire.has_unparsed(question.messages)
                 if objects_only:
@@ -172,6 +177,11 @@ async def ask(
     usage = priced(reply.usage, options.price)
     wall_s = time.perf_counter() - started
     return dataclasses.replace(reply, usage=usage, retries=retries, wall_s=wall_s)
+
+
+def _refused_temperature(failed: RequestFailed, body: Body) -> bool:
+    refused = failed.status in REFUSED_FORMAT and "temperature" in str(failed).lower()
+    return refused and "temperature" in body
 
 
 def priced(usage: Usage, price: Price | None) -> Usage:

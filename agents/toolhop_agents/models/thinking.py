@@ -6,6 +6,8 @@ from collections.abc import Mapping
 
 from toolhop_sandbox.outcome import JSON
 
+LEAST_BUDGET = 1024
+"""Tokens of thoughts that Anthropic takes at least."""
 FORCED = frozenset({"required", "any"})
 """Values of ``tool_choice`` that leave the model no choice; so does a named function."""
 
@@ -36,6 +38,11 @@ def thinking_parameters(
     if effort is not None:
         found["reasoning_effort"] = effort
     if budget is not None:
+        if effort is not None:
+            raise ValueError(
+                f"--thinking-budget {budget} and --reasoning-effort {effort} both say how much is "
+                "thought; leave one of them out"
+            )
         if model.startswith("openai/"):
             raise ValueError(
                 f"--thinking-budget {budget}: OpenAI's protocol has no such parameter; use "
@@ -45,6 +52,10 @@ def thinking_parameters(
             raise ValueError(
                 f"--thinking-budget {budget} leaves nothing of --max-tokens {max_tokens}, which "
                 "counts thoughts too; give a smaller budget or more tokens"
+            )
+        if _is_anthropics(model) and budget < LEAST_BUDGET:
+            raise ValueError(
+                f"--thinking-budget {budget}: Anthropic's models take no less than {LEAST_BUDGET}"
             )
         found["thinking"] = {"type": "enabled", "budget_tokens": budget}
     if found and effort != "none" and _is_anthropics(model):

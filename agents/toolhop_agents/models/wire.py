@@ -304,6 +304,10 @@ def _call_from_wire(entry: object) -> RawCall:
     if not isinstance(entry, Mapping):
         return RawCall("", "", _verbatim(entry))
     id_ = _text(entry.get("id"))
+    own = entry.get(_OWN)
+    if isinstance(own, Mapping) and (signature := _text(own.get("thought_signature"))):
+        # litellm writes it into the id too, where it would go back and be kept in any case.
+        id_ = id_.removesuffix(f"__thought__{signature}")
     kind = _text(entry.get("type")) or "function"
     # A custom tool's call holds `input` under `custom`; others may follow that pattern.
     inner = entry.get("function") or entry.get(kind)
@@ -325,22 +329,37 @@ THOUGHT_FIELDS = (
 CALL_FIELDS = ("provider_specific_fields", "extra_content")
 """Fields of a call that hold the signature of the thought before it; litellm puts the first of them
 also into the call's function."""
+_OWN = "provider_specific_fields"
 _TOLD_ELSEWHERE = frozenset({"refusal", *THOUGHT_FIELDS})
 
 
 def _thoughts(message: Mapping[str, object]) -> Thoughts | None:
     """The thoughts in a message; None for none."""
     fields = _present(message, THOUGHT_FIELDS)
-    own = fields.pop("provider_specific_fields", None)
+    own = fields.pop(_OWN, None)
     if isinstance(own, dict):
+        fields = _as_sent(fields, own)
         told = {name: value for name, value in own.items() if name not in _TOLD_ELSEWHERE}
         if left := _present(told, tuple(told)):
-            fields["provider_specific_fields"] = left
+            fields[_OWN] = left
     entries = message.get("tool_calls")
     calls = [_beside(entry) for entry in entries] if isinstance(entries, list) else []
     if not fields and not any(calls):
         return None
     return Thoughts(_readable(fields), fields, tuple(calls) if any(calls) else ())
+
+
+def _as_sent(fields: Mapping[str, JSON], own: Mapping[str, JSON]) -> dict[str, JSON]:
+    """The fields under the names that the provider sent them by.
+
+    litellm moves fields that it does not know, such as OpenRouter's ``reasoning_details``, into
+    ``provider_specific_fields``, and gives ``reasoning`` another name beside.
+    """
+    moved = _present(own, tuple(name for name in THOUGHT_FIELDS if name != _OWN))
+    renamed = "reasoning" in moved and moved["reasoning"] == fields.get("reasoning_content")
+    kept = {name: value for name, value in fields.items()
+            if not (renamed and name == "reasoning_content")}  # fmt: skip
+    return {**moved, **kept}
 
 
 def _beside(call: object) -> dict[str, JSON]:

@@ -20,6 +20,9 @@ NOT_TAKEN = frozenset({"seed", "stop", "n", "frequency_penalty", "presence_penal
 """Parameters that the protocol does not have."""
 RENAMED = {"max_tokens": "max_output_tokens", "max_completion_tokens": "max_output_tokens"}
 
+ENCRYPTED = ("reasoning.encrypted_content",)
+"""Asked for in every request: without a store, thoughts can come back in no other form."""
+
 Body = dict[str, JSON]
 
 
@@ -32,7 +35,7 @@ def request(chat: Mapping[str, Any]) -> Body:
     Raises:
         ValueError: a parameter has no equal.
     """
-    body: Body = {"store": False, "include": ["reasoning.encrypted_content"]}
+    body: Body = {"store": False, "include": [*ENCRYPTED]}
     for name, value in chat.items():
         match name:
             case "messages":
@@ -43,7 +46,11 @@ def request(chat: Mapping[str, Any]) -> Body:
                     dict(tool["function"], type="function", strict=False) for tool in value
                 ]
             case "reasoning_effort":
-                body["reasoning"] = {"effort": value}
+                body["reasoning"] = {**chat.get("reasoning", {}), "effort": value}
+            case "reasoning":  # such as a summary; what stands there beside an effort is kept
+                body.setdefault("reasoning", value)
+            case "include":
+                body["include"] = [*dict.fromkeys([*ENCRYPTED, *value])]
             case "response_format":
                 body["text"] = {"format": value}
             case "seed":
@@ -53,6 +60,18 @@ def request(chat: Mapping[str, Any]) -> Body:
             case _:
                 body[RENAMED.get(name, name)] = value
     return body
+
+
+def check_shapes(parameters: Mapping[str, JSON]) -> None:
+    """Refuse parameters that others are put beside, where they have no room for them.
+
+    Raises:
+        ValueError: one has another shape than the protocol says.
+    """
+    for name, shape, words in (("reasoning", dict, "object"), ("include", list, "list")):
+        if not isinstance(parameters.get(name, shape()), shape):
+            wrong = f"{name} is a JSON {words}, not {parameters[name]!r}"
+            raise ValueError(f"--api responses: {wrong}")  # noqa: TRY004 - the value of a flag
 
 
 def _items(message: Mapping[str, Any]) -> list[JSON]:

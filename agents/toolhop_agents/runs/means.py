@@ -118,10 +118,14 @@ async def open_stand_ins(
     """
     found = StandIns(described=binding.described)
     if settings.simulator is not None:
-        model = open_model(settings.simulator, base_url=settings.simulator_base_url)
+        model = open_model(
+            settings.simulator, base_url=settings.simulator_base_url, temperature_optional=True
+        )
         found = replace(found, simulator=ModelSimulator(await stack.enter_async_context(model)))
     if settings.user_model is not None:
-        model = open_model(settings.user_model, base_url=settings.user_model_base_url)
+        model = open_model(
+            settings.user_model, base_url=settings.user_model_base_url, temperature_optional=True
+        )
         found = replace(found, wording=ModelWording(await stack.enter_async_context(model)))
     return found
 

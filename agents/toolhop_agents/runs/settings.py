@@ -17,7 +17,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 from toolhop_agents.models.exchange import Api
 from toolhop_agents.models.gguf import CHATML, CONTEXT, read_chat_template
 from toolhop_agents.models.thinking import thinking_parameters
-from toolhop_agents.models.wire_responses import NOT_TAKEN
+from toolhop_agents.models.wire_responses import NOT_TAKEN, check_shapes
 from toolhop_agents.runs.ledger import RunLimits
 from toolhop_env.feedback import Level, Verbosity
 from toolhop_env.levels import level_of
@@ -360,7 +360,7 @@ class RunSettings(BaseModel):
         Flag("Have replies of an openai/ model streamed, where a server cuts or refuses others."),
     ] = "off"
     reasoning_effort: Annotated[
-        str | None,
+        Annotated[str, Field(min_length=1)] | None,
         Flag(
             "How much a reasoning model thinks, such as low, medium or high; the provider's "
             "default where not given.",
@@ -503,25 +503,41 @@ class RunSettings(BaseModel):
         for flag, given in (("--api responses", self.api is Api.RESPONSES),
                             ("--stream on", self.stream == "on")):  # fmt: skip
             if given and not (self.model or "").startswith("openai/"):
-                raise ValueError(f"{flag} goes with a model openai/NAME, not {self.model}")
+                raise ValueError(f"{flag} goes with --model openai/NAME alone")
+        if self.api is Api.RESPONSES:
+            if lacking := sorted(found.keys() & NOT_TAKEN):
+                raise ValueError(f"--api responses: the protocol has no {lacking[0]}; leave it out")
+            check_shapes(found)
         if self.stream == "on":
             found["stream"] = True
-        if self.api is Api.CHAT and self.stream == "on":
-            found["stream_options"] = {"include_usage": True}
-        if self.api is Api.RESPONSES and (lacking := sorted(found.keys() & NOT_TAKEN)):
-            raise ValueError(f"--api responses: the protocol has no {lacking[0]}; leave it out")
-        if self.tool_choice is not None:
-            found["tool_choice"] = self.tool_choice
-        if self.parallel_tool_calls is not None:
-            found["parallel_tool_calls"] = self.parallel_tool_calls == "on"
-        return found | thinking_parameters(
+            if self.api is Api.CHAT:
+                found["stream_options"] = {"include_usage": True}
+        by_flags = self._of_tools()
+        by_flags |= thinking_parameters(
             self.model or "",
             effort=self.reasoning_effort,
             budget=self.thinking_budget,
             temperature=self.temperature,
             max_tokens=self.max_tokens,
-            tool_choice=found.get("tool_choice"),
+            tool_choice=by_flags.get("tool_choice", found.get("tool_choice")),
         )
+        if twice := sorted(found.keys() & by_flags.keys()):
+            raise ValueError(
+                f"--request-option {twice[0]}: a flag of its own sets it too; leave one of them out"
+            )
+        return found | by_flags
+
+    def _of_tools(self) -> dict[str, JSON]:
+        """Parameters that say how tools are called."""
+        found: dict[str, JSON] = {}
+        if self.tool_choice is not None:
+            found["tool_choice"] = self.tool_choice
+        if self.parallel_tool_calls is not None:
+            found["parallel_tool_calls"] = self.parallel_tool_calls == "on"
+        if found and self.call_format is CallFormat.TEXT:
+            flag = f"--{next(iter(found)).replace('_', '-')}"
+            raise ValueError(f"{flag}: in the text format no tools are sent; leave it out")
+        return found
 
     @property
     def tool_limits(self) -> Limits:
