@@ -41,6 +41,7 @@ from toolhop_tools.construct.text import resolved
 from toolhop_tools.construct.verify import Verifier
 
 KEPT = Path(__file__).parent / "data" / "faults.json"
+READ = Path(__file__).parent / "data" / "plants_read.json"
 DRAWS = 400
 RATES = (0.0, 0.1, 0.3)
 READERS = 3
@@ -289,6 +290,20 @@ def _caught(row: Verdict) -> bool:
     return row.executed or row.second or row.reads != Reads.AS_MEANT
 
 
+def by_real_readers(verdicts: Sequence[Verdict]) -> Iterator[str]:
+    """What three copies of a language model, who saw requests alone, said of one item of each kind
+    that nothing executed catches. Their replies are kept.
+    """
+    rows = json.loads(READ.read_text(encoding="utf-8"))
+    expected = {row.kind: row.reads != Reads.AS_MEANT for row in verdicts}
+    for wanted, title in ((True, "players dispute"), (False, "players read as meant")):
+        own = [row for row in rows if expected[row["kind"]] is wanted]
+        disputed = [row for row in own if row["disputed"]]
+        odd = [row["kind"] for row in own if row["disputed"] is not wanted]
+        says = f"{interval(len(disputed), len(own))} disputed by real readers"
+        yield f"Kinds that {title}: {says}; otherwise than expected: {', '.join(odd) or 'none'}."
+
+
 def listed(verdicts: Sequence[Verdict]) -> Iterator[str]:
     by_kind: Mapping[str, list[Verdict]] = {
         kind: [row for row in verdicts if row.kind == kind] for kind in PLANTS
@@ -317,7 +332,7 @@ def main() -> None:
         return
     print("What is caught: an upper bound, given readers\n")
     print(table(verdicts), "\n")
-    print("\n".join(notes(verdicts)))
+    print("\n".join([*notes(verdicts), *by_real_readers(verdicts)]))
 
 
 if __name__ == "__main__":

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -133,3 +134,12 @@ def test_of_toolhops_own_rows_few_are_refused_before_a_model_is_asked() -> None:
     assert {key: len(why) for key, why in refused.items() if why} == {
         50: 1, 492: 1, 516: 1, 747: 1, 861: 1,
     }  # fmt: skip
+
+
+def test_what_real_readers_said_is_what_the_page_tells() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "construct.md").read_text(encoding="utf-8")
+    disputed, agreed = faults.by_real_readers(faults.kept())
+    assert "17 of 18" in disputed
+    assert "1 of 13" in agreed
+    assert "17 of 18" in page
+    assert "1 of 13" in page
