@@ -25,7 +25,7 @@ real = make.Yields.add
 
 def add(self, family):
     real(self, family)
-    if self.proven == {families}:
+    if self.executed == {families}:
         {after}
 
 make.Yields.add = add
