@@ -17,12 +17,14 @@ from tests.agents.thinking_servers import (
     Anthropic,
     Gemini,
     OwnProtocol,
+    Refused,
     Responses,
     thinking,
     thought,
 )
 from toolhop_agents.models.exchange import Api
 from toolhop_agents.models.loopback import LoopbackServer, Request, RequestResponder
+from toolhop_agents.models.strict_schemas import strict_problem
 from toolhop_agents.models.wire import Unreadable, reply_from_wire
 from toolhop_agents.models.wire_stream import assembled
 from toolhop_agents.runs.resume import Prefix, kept
@@ -96,9 +98,9 @@ def test_a_provider_with_a_protocol_of_its_own_gets_its_thoughts_back(
     model: str, tmp_path: Path
 ) -> None:
     with OWN[model](scripted()) as server:
-        answer = run(tmp_path, model, server.base_url, "--limit", "12")
+        answer = run(tmp_path, model, server.base_url)
         assert not server.refusals
-    assert_all_right(answer, 12)
+    assert_all_right(answer, len(load("builtin").items))
     for one in traces(answer):
         for replied in one.replies:
             assert replied.reply.thoughts is not None
@@ -339,3 +341,80 @@ def test_thoughts_that_are_not_kept_leave_a_length_and_a_digest(tmp_path: Path) 
     assert kept([played], item, played.started.messages) == Prefix()
     again = toolhop("score", answer["run"], "--json")
     assert again.returncode == 0, again.stderr
+
+
+# --- strict schemas --------------------------------------------------------------------------
+
+
+STRICT: dict[str, Any] = {
+    "type": "object", "additionalProperties": False, "required": ["a"],
+    "properties": {"a": {"type": "object", "properties": {}, "additionalProperties": False}},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("changed", "problem"),
+    [
+        ({}, ""),
+        ({"required": []}, "the parameters have 'a', which is not required"),
+        ({"additionalProperties": True}, "the parameters allow other properties"),
+        ({"properties": {"a": {"type": "object"}}}, "a allow other properties"),
+        ({"properties": {"a": {"type": "array", "uniqueItems": True}}}, "a use uniqueItems"),
+        ({"properties": {"a": {"anyOf": [{"type": "null"}, {"type": "object"}]}}}, "a[] allow"),
+    ],
+)
+def test_what_strict_mode_refuses_is_named(changed: dict[str, Any], problem: str) -> None:
+    found = strict_problem({**STRICT, **changed})
+    assert found.startswith(problem)
+    assert bool(found) is bool(problem)
+
+
+def test_strict_schemas_are_sent_or_refused_before_the_run(tmp_path: Path) -> None:
+    sent: list[Any] = []
+    play = scripted()
+
+    def answer(request: Request) -> Reply:
+        tools: Any = request.body.get("tools")
+        sent.extend(tools)
+        return play(request)
+
+    items = load("builtin").items
+    takes = [
+        item.id
+        for item in items
+        if not any(strict_problem(tool.schema.parameters) for tool in item.all_tools.values())
+    ]
+    refused = next(item.id for item in items if item.id not in takes)
+    with LoopbackServer(answer) as server:
+        flags = ("--strict-tools", "on", "--sample-id")
+        assert_all_right(run(tmp_path, "openai/a", server.base_url, *flags, takes[0]), 1)
+        assert {tool["function"]["strict"] for tool in sent} == {True}
+        done = toolhop(
+            "run", "--model", "openai/a", "--base-url", server.base_url, *flags, refused,
+            "--log-dir", str(tmp_path),
+        )  # fmt: skip
+    assert done.returncode == 2
+    assert "has no schema for strict mode" in done.stderr
+
+
+# --- killed in the middle --------------------------------------------------------------------
+
+
+def test_an_episode_that_was_cut_off_goes_on_with_its_thoughts(tmp_path: Path) -> None:
+    broken = {"at": 0}
+    play = thinking(scripted(), "openrouter")
+
+    def answer(request: Request) -> Reply:
+        broken["at"] += 1
+        if broken["at"] in {3, 8, 13}:
+            raise Refused("the server stops here")
+        return play(request)
+
+    with LoopbackServer(answer) as server:
+        flags = ("--limit", "4", "--max-samples", "1", "--retry-on-error", "3")
+        answer_ = run(tmp_path, "openai/thinker", server.base_url, *flags)
+    assert_all_right(answer_, 4)
+    resumed = [one for one in traces(answer_) if one.started.attempt > 1]
+    assert resumed
+    for one in resumed:
+        assert all(replied.reply.thoughts for replied in one.replies)

@@ -23,8 +23,8 @@ OF_THE_MODEL = frozenset(
         "agent", "api", "approve", "base_url", "cache", "chat_template", "gguf", "gguf_context",
         "gguf_threads", "keep_thoughts", "max_connections", "max_retries", "max_tokens",
         "model", "price", "parallel_tool_calls", "reasoning_effort", "reasoning_history",
-        "request_options", "stop", "stream", "temperature", "thinking_budget", "timeout_s",
-        "tool_choice",
+        "request_options", "stop", "stream", "strict_tools", "temperature", "thinking_budget",
+        "timeout_s", "tool_choice",
     }
 )  # fmt: skip
 """Settings of who plays: with an adapter the other harness does, and says how."""

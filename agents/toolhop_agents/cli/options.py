@@ -33,8 +33,9 @@ SECTIONS: Mapping[str, tuple[str, ...]] = {
                            "single_shot", "template"),
     "Requests to the model": ("temperature", "max_tokens", "api", "stream", "reasoning_effort",
                               "thinking_budget", "reasoning_history", "keep_thoughts",
-                              "tool_choice", "parallel_tool_calls", "stop", "request_options",
-                              "price", "cache", "timeout_s", "max_retries", "max_connections"),
+                              "strict_tools", "tool_choice", "parallel_tool_calls", "stop",
+                              "request_options", "price", "cache", "timeout_s", "max_retries",
+                              "max_connections"),
     "Judges, and models in place of tools and users": (
         "judge", "judge_votes", "judge_base_url", "simulator", "simulator_base_url", "user_model",
         "user_model_base_url"),

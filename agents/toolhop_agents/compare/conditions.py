@@ -20,7 +20,7 @@ DEFAULTS: Mapping[str, JSON] = RunSettings(max_tokens=None).model_dump(mode="jso
 OF_MODELS = frozenset(
     {
         "max_tokens", "temperature", "stop", "request_options", "reasoning_effort",
-        "thinking_budget", "reasoning_history", "api", "tool_choice",
+        "thinking_budget", "reasoning_history", "api", "strict_tools", "tool_choice",
         "parallel_tool_calls",
     }
 )  # fmt: skip

@@ -47,6 +47,7 @@ def open_model(
     temperature_optional: bool = False,
     reasoning_history: ReasoningHistory = ReasoningHistory.AUTO,
     api: Api = Api.CHAT,
+    strict_tools: bool = False,
 ) -> Client:
     """A model by its name, ready to reply. Nothing is sent yet.
 
@@ -69,6 +70,7 @@ def open_model(
         temperature_optional: ask without the temperature where the server refuses it.
         reasoning_history: which thoughts of earlier turns are sent back.
         api: the protocol that an ``openai/`` model is asked in.
+        strict_tools: have the provider hold calls to the tools' schemas.
 
     Raises:
         NoSuchModel: the name names no provider that is known.
@@ -95,6 +97,7 @@ def open_model(
         temperature_optional=temperature_optional,
         reasoning_history=reasoning_history,
         api=api,
+        strict_tools=strict_tools,
     )
     if provider == "openai":
         from toolhop_agents.models.openai_model import OpenAIModel  # half a second, only when used

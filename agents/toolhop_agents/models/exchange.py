@@ -73,6 +73,8 @@ class ModelOptions:
     """Of models that are asked through `openai`."""
     reasoning_history: ReasoningHistory = ReasoningHistory.AUTO
     """Which thoughts of earlier turns are sent back."""
+    strict_tools: bool = False
+    """Have the provider hold calls to the tools' schemas (`models.strict_schemas`)."""
     json_object: bool = False
     """Ask for a JSON object in each reply, until the server refuses that."""
 
@@ -97,6 +99,7 @@ class ModelRequest:
     tools: Sequence[ToolSchema]
     parameters: Body
     history: ReasoningHistory
+    strict_tools: bool = False
 
     def body(self, *, objects_only: bool) -> Body:
         """The request; see `wire.messages_to_wire` for `objects_only`."""
@@ -107,10 +110,17 @@ class ModelRequest:
         }
         given = self.parameters
         if self.tools:
-            body["tools"] = [tool.to_openai() for tool in self.tools]
+            body["tools"] = [self._tool(tool) for tool in self.tools]
         else:
             given = {name: value for name, value in given.items() if name not in OF_TOOLS}
         return {name: wire.sendable(value) for name, value in (body | given).items()}
+
+    def _tool(self, tool: ToolSchema) -> dict[str, JSON]:
+        sent = tool.to_openai()
+        function = sent["function"]
+        if self.strict_tools and isinstance(function, dict):
+            return {**sent, "function": dict(function, strict=True)}
+        return sent
 
 
 async def ask(

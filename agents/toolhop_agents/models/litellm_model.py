@@ -138,7 +138,12 @@ class LiteLLMModel:
         return await ask(
             send,
             ModelRequest(
-                self._name, messages, tools, self._parameters, self._options.reasoning_history
+                self._name,
+                messages,
+                tools,
+                self._parameters,
+                self._options.reasoning_history,
+                self._options.strict_tools,
             ),
             self._options,
             asked=f"{self._name} at {self._options.base_url or self._provider} (litellm)",

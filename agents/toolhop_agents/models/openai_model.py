@@ -96,7 +96,12 @@ class OpenAIModel:
         return await ask(
             send,
             ModelRequest(
-                self._model, messages, tools, self._parameters, self._options.reasoning_history
+                self._model,
+                messages,
+                tools,
+                self._parameters,
+                self._options.reasoning_history,
+                self._options.strict_tools,
             ),
             self._options,
             asked=f"{self.name} at {self._client.base_url}",

