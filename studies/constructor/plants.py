@@ -233,7 +233,7 @@ def promises(name: str, change: Callable[[Any], Any]) -> Change:
 
 
 def of_key(**keywords: Any) -> Change:  # noqa: ANN401 -- any JSON value
-    """Changes the schema of the first tool's key."""
+    """Change the schema of the parameter that is the first tool's key."""
 
     def change(reply: Reply, plan: Journey) -> None:
         reply["tool"]["parameters"]["properties"][plan.theme.first].update(keywords)
@@ -241,7 +241,7 @@ def of_key(**keywords: Any) -> Change:  # noqa: ANN401 -- any JSON value
     return change
 
 
-def bare_property(name: str, **schema: Any) -> Change:  # noqa: ANN401 -- JSON Schema
+def bare_property(name: str, **schema: Any) -> Change:  # noqa: ANN401 -- values of JSON Schema keywords
     """An option more in the schema."""
     own = {"type": "boolean", "description": "Whether it is wanted.", "default": False, **schema}
 
@@ -273,7 +273,7 @@ class Kinds:
     sort: Sort
     defaults: Mapping[str, Any] = field(default_factory=dict)
 
-    def add(self, name: str, fault: str, changes: Mapping[At, Change], **more: Any) -> None:  # noqa: ANN401 -- fields of `Plant`
+    def add(self, name: str, fault: str, changes: Mapping[At, Change], **more: Any) -> None:  # noqa: ANN401 -- fields of `Plant`, whose types differ
         """One kind.
 
         Raises:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -19,8 +20,8 @@ from toolhop_agents.construct import folder as folders
 from toolhop_agents.construct.ledger import NAME as LEDGER
 from toolhop_agents.construct.ledger import StepLedger
 from toolhop_agents.construct.nested import session
-from toolhop_agents.construct.nested.session import NestSettings, construct_nested
-from toolhop_agents.construct.session import Ended
+from toolhop_agents.construct.nested.session import NestSession, NestSettings
+from toolhop_agents.construct.session import Ended, construct
 from toolhop_agents.models.loopback import LoopbackServer, Request
 from toolhop_env.messages import Reply
 from toolhop_tools.construct.nested.seeds import NestSeed, written
@@ -50,7 +51,7 @@ def settings(model: str, **more: Any) -> NestSettings:  # noqa: ANN401 -- a test
 
 def made(folder: Path, wanted: NestSettings, seeds: list[NestSeed]) -> Ended:
     folders.make(folder, wanted.model_dump(mode="json"), seeds)
-    return anyio.run(construct_nested, folder, wanted)
+    return anyio.run(partial(construct, kind=NestSession), folder, wanted)
 
 
 def rows(path: Path) -> list[dict[str, Any]]:
@@ -253,7 +254,9 @@ def test_what_a_limit_or_a_kill_stopped_goes_on_and_pays_nothing_twice(tmp_path:
     assert 0 < len(paid) < len(keys(tmp_path / "whole"))
     with (tmp_path / "cut" / LEDGER).open("ab") as file:
         file.write(b'{"kind": "reply", "key": "cut')
-    again = anyio.run(construct_nested, tmp_path / "cut", settings("openai/clumsy", **more))
+    again = anyio.run(
+        partial(construct, kind=NestSession), tmp_path / "cut", settings("openai/clumsy", **more)
+    )
     assert (again.accepted, again.stopped_by, again.fault) == (8, "", None)
     assert keys(tmp_path / "cut")[: len(paid)] == paid
     assert sorted(keys(tmp_path / "cut")) == sorted(keys(tmp_path / "whole"))

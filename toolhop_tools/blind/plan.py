@@ -32,7 +32,7 @@ MOST_CHARS = 200_000
 MOST_PLAN_CHARS = 20_000
 """Of the plan in it; a question of seven hops needs a tenth."""
 SHOWN = 200
-"""Characters of a reader's own words that are shown."""
+"""Longest excerpt of a reader's remarks, in characters."""
 Words = Annotated[str, Field(max_length=2_000)]
 
 

@@ -157,7 +157,7 @@ def _is_default(leaf: Leaf) -> bool:
 
 
 def _is_in_words(task: Task, leaf: Leaf) -> bool:
-    """Whether an optional number or mark is one that the sub-question has in words: not held."""
+    """Whether an optional number or mark only restates a word of the sub-question."""
     if is_mark(leaf.value):
         return ground(task.asked, leaf) is Ground.SAID
     is_number = isinstance(leaf.value, int | float)

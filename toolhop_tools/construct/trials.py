@@ -170,7 +170,7 @@ def _error_trials(
 
 
 def _near_keys(known: Sequence[str]) -> list[str]:
-    """Keys that are almost one of a table's."""
+    """Keys that differ slightly from a key of the table."""
     first, last = known[0], known[-1]
     return [first[:-1], first[1:], first[:3], f"{first}x", f"{first} {last}"]
 

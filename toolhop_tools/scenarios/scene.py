@@ -309,7 +309,7 @@ def unsolvable(
     scene: Scene, made: Item, held: frozenset[str], lost: Sequence[int], label: Label, seed: int,
     *, expected: Iterable[Expected] = (),
 ) -> Draft:  # fmt: skip
-    """The draft of an item that lost some hops (from 0), which no other tool may solve.
+    """Draft an item without the tools of some hops (from 0), which no other tool may replace.
 
     Args:
         scene: the item as it was.

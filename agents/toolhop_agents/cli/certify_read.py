@@ -196,7 +196,7 @@ def read_blind(
     isolation: Isolation,
     basis: Basis,
 ) -> bool:
-    """Have certified items read that are not read yet; True where a signal cut it off.
+    """Ask readers about certified items that have no reading yet; True if a signal interrupted it.
 
     Raises:
         NoSuchModel, NoKey, ModelFault: a reader cannot be asked; what was read is kept.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 import sys
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -32,9 +32,8 @@ from toolhop_agents.construct import folder as folders
 from toolhop_agents.construct.ask import opened
 from toolhop_agents.construct.nested.session import DATA as NESTED_DATA
 from toolhop_agents.construct.nested.session import KIND as NESTED
-from toolhop_agents.construct.nested.session import NestSettings, construct_nested
-from toolhop_agents.construct.nested.session import read_seeds as read_nest_seeds
-from toolhop_agents.construct.session import Ended
+from toolhop_agents.construct.nested.session import NestSession, NestSettings
+from toolhop_agents.construct.session import Ended, Session
 from toolhop_agents.construct.session import construct as make
 from toolhop_agents.construct.settings import OFF, Settings, check_prices
 from toolhop_agents.models.cache import ResponseCache
@@ -74,8 +73,7 @@ class Kind(NamedTuple):
     settings: type[Settings]
     begin: Callable[..., tuple[Sequence[Seed], Settings]]
     print_plan: Callable[..., None]
-    read_seeds: Callable[[Path], Sequence[Seed]]
-    make: Callable[..., Awaitable[Ended]]
+    session: type[Session]
     data: str
     """Name of the data set in the folder."""
 
@@ -304,12 +302,15 @@ def _resumed(folder: Path, flags: dict[str, Any], given: Sequence[str]) -> tuple
 
 
 def _run(kind: Kind, folder: Path, settings: Settings, most: int | None) -> tuple[Ended, bool]:
-    total = len(kind.read_seeds(folder)[:most])
+    total = len(kind.session.seeds_of(folder)[:most])
     ended = Ended()
     with Steps(Console(stderr=True), "items", total, min(folders.finished(folder), total)) as shown:
 
         async def work() -> None:
-            await kind.make(folder, settings, ended, most=most, on_item=lambda *_: shown.step())
+            await make(
+                folder, settings, ended, most=most, on_item=lambda *_: shown.step(),
+                kind=kind.session,
+            )  # fmt: skip
 
         cut = anyio.run(partial(until_signal, work))
     return ended, cut
@@ -331,7 +332,6 @@ def _report(kind: Kind, folder: Path, ended: Ended, flags: dict[str, Any]) -> No
 
 
 MADE = {
-    "toolhop": Kind(Settings, _begin, print_plan, folders.read_seeds, make, folders.ITEMS),
-    NESTED: Kind(NestSettings, nested.begin, nested.print_plan, read_nest_seeds, construct_nested,
-                 NESTED_DATA),
+    "toolhop": Kind(Settings, _begin, print_plan, Session, folders.ITEMS),
+    NESTED: Kind(NestSettings, nested.begin, nested.print_plan, NestSession, NESTED_DATA),
 }  # fmt: skip

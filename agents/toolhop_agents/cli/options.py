@@ -54,7 +54,7 @@ _UNITS = ("_s", "_mib")
 class AnyPath(click.Path):
     """A path that is not blank: click takes a blank one for the current folder."""
 
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:  # noqa: ANN401 -- as click has it
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:  # noqa: ANN401 -- `click.ParamType.convert` is declared with Any, and an override may not narrow it
         """The path."""
         if not str(value).strip():
             self.fail("it is blank; give a path", param, ctx)

@@ -6,6 +6,7 @@ import json
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 from rich.console import RenderableType
 from rich.table import Table
@@ -128,9 +129,8 @@ def _beside(item: Item, agreeing: Ballot | None, other: Ballot) -> Table:
     return table
 
 
-def _step(step: Mapping[str, JSON]) -> str:
+def _step(step: Mapping[str, Any]) -> str:
     given = step["arguments"]
-    assert isinstance(given, dict)  # noqa: S101 -- as `StepRun.to_json` wrote it
     value = step.get("value")
     gives = f"no value: {step.get('result', '')}" if value is None else str(value)
     return f"{called(str(step['tool']), given)} → {gives}"[:500]

@@ -293,6 +293,11 @@ async def played(item: Item, sandboxes: Mapping[str, Sandbox]) -> Played:
     return Played(right, len(set(results)) == 1, tuple(lucky))
 
 
+def _saying(text: str) -> Callable[..., Reply]:
+    """An agent that gives one reply, whatever it is asked."""
+    return lambda *_: Reply(text)
+
+
 async def closed_book(
     asker: Asker, samples: int, seed: Seed, item: Item, number: Callable[[], int], sandbox: Sandbox
 ) -> tuple[bool, dict[str, JSON]]:
@@ -318,7 +323,7 @@ async def closed_book(
     right = 0
     for _ in range(samples):
         text = await asker.ask(seed, Place(Stage.ACCEPT), number(), version, messages)
-        trace = await _play(item, sandbox, lambda *_: Reply(text), "direct", setting)  # noqa: B023 -- played before the next is asked
+        trace = await _play(item, sandbox, _saying(text), "direct", setting)
         right += _right(item, trace)
     figure: dict[str, JSON] = {
         "model": asker.model.name, "asked": samples, "right": right, "share": right / samples,

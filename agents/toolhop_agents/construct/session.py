@@ -69,6 +69,7 @@ async def construct(
     *,
     most: int | None = None,
     on_item: Callable[[Seed, bool], None] = lambda seed, accepted: None,
+    kind: type[Session] | None = None,
 ) -> Ended:
     """Make the items of a folder that are not made yet.
 
@@ -78,22 +79,24 @@ async def construct(
         ended: is filled, also where a signal cuts the session off.
         most: seeds that are begun, the first ones; None for all.
         on_item: noted of each item as it is finished.
+        kind: the class of the folder's session; that of items with hops if None.
 
     Raises:
         FolderError, LedgerError, StoreError: the folder cannot be used.
         NoSuchModel, NoKey, ModelFault, SandboxUnavailable, BadChoice: before anything was asked.
     """
     folders.check_format(folder)
-    prompts = load_prompts(settings.prompts)
+    kind = kind or Session
+    prompts = kind.prompts_of(settings.prompts)
     if settings.prompts_digest not in {"", prompts.digest}:
         raise folders.FolderError(
             f"the prompts are not those that {folder} was begun with\n"
             "  fix: put them back, or begin another folder"
         )
-    seeds = folders.read_seeds(folder)
+    seeds = kind.seeds_of(folder)
     ledger = StepLedger(folder)
     try:
-        work = Session(folder, settings, prompts, ledger, seeds, on_item)
+        work = kind(folder, settings, prompts, ledger, seeds, on_item)
         return await work.run(seeds[:most], ended or Ended())
     finally:
         ledger.close()
@@ -101,8 +104,8 @@ async def construct(
 
 @dataclass
 class Session:
-    """Seeds to items, and the ledger to files. Other kinds of items have their own `key`, `maker`
-    and `write`.
+    """Seeds to items, and the ledger to files. Other kinds of items have their own prompts, seeds,
+    `key`, `maker` and `write`.
     """
 
     folder: Path
@@ -115,6 +118,16 @@ class Session:
     """By item, where they were classified."""
     asks_json: ClassVar[bool] = True
     """Whether every reply of the author is a JSON object."""
+
+    @staticmethod
+    def prompts_of(folder: Path | None) -> Prompts:
+        """The prompts of this kind, in a folder of one's own or the package's."""
+        return load_prompts(folder)
+
+    @staticmethod
+    def seeds_of(folder: Path) -> Sequence[Seed]:
+        """The seeds of a folder of this kind. Raises FolderError: they cannot be read."""
+        return folders.read_seeds(folder)
 
     async def run(self, seeds: Sequence[Seed], ended: Ended) -> Ended:
         """Make those of the seeds that are not finished, and write the files."""

@@ -22,7 +22,7 @@ first."""
 def by(check: Callable[[Any], Findings]) -> Judge:
     """A judge that runs nothing."""
 
-    async def judge(reply: Any, before: Sequence[Problem]) -> Findings:  # noqa: ANN401 -- of the stage's shape
+    async def judge(reply: Any, before: Sequence[Problem]) -> Findings:  # noqa: ANN401 -- each stage has a reply class of its own, and `Judge` stands for all of them
         return check(reply)
 
     return judge
@@ -99,7 +99,7 @@ class Talk:
         if (self.passed or self._stuck) and self._best is not None:
             reply, self._findings = self.shape.read(self._best), Findings()
             self.passed = self._stuck = False
-            assert not isinstance(reply, Problem)  # noqa: S101 -- it was read before
+            assert not isinstance(reply, Problem)  # noqa: S101 -- only a text that this shape has read is kept as `_best`
             outcome = self._judged(self._best, reply, await judge(reply, tuple(self._examples)))
             if outcome is not None:
                 return outcome

@@ -92,7 +92,7 @@ async def _open(tools: Tools) -> Any:  # noqa: ANN401 -- see `host.Opening`
 
 async def _verify(
     place: Workshop, what: tuple[str, tuple[Any, ...], dict[str, Any]], channel: Channel
-) -> Any:  # noqa: ANN401 -- what the verifier's method gives
+) -> Any:  # noqa: ANN401 -- calls a method of `Verifier` by name, and these return different types
     del channel
     method, given, named = what
     return await getattr(place.verifier, method)(*given, **named)

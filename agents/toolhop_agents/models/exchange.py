@@ -119,7 +119,7 @@ class ModelRequest:
         sent = tool.to_openai()
         function = sent["function"]
         if self.strict_tools and isinstance(function, dict):
-            return {**sent, "function": dict(function, strict=True)}
+            return {**sent, "function": {**function, "strict": True}}
         return sent
 
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from toolhop_sandbox.outcome import JSON
 
 LEAST_BUDGET = 1024
-"""Tokens of thoughts that Anthropic takes at least."""
+"""The smallest thinking budget that Anthropic accepts, in tokens."""
 FORCED = frozenset({"required", "any"})
 """Values of ``tool_choice`` that leave the model no choice; so does a named function."""
 

@@ -23,7 +23,7 @@ RENAMED = {"max_tokens": "max_output_tokens", "max_completion_tokens": "max_outp
 ENCRYPTED = ("reasoning.encrypted_content",)
 """Asked for in every request: without a store, thoughts can come back in no other form."""
 
-LOOSE: dict[str, JSON] = dict(type="function", strict=False)  # noqa: C408 -- as a text, the name of a benchmark's measure is for scorers alone
+LOOSE: dict[str, JSON] = {"type": "function", "strict": False}
 """What a tool has beside its function, unless that says otherwise."""
 Body = dict[str, JSON]
 
@@ -71,7 +71,7 @@ def check_shapes(parameters: Mapping[str, JSON]) -> None:
     for name, shape, words in (("reasoning", dict, "object"), ("include", list, "list")):
         if not isinstance(parameters.get(name, shape()), shape):
             wrong = f"{name} is a JSON {words}, not {parameters[name]!r}"
-            raise ValueError(f"--api responses: {wrong}")  # noqa: TRY004 - the value of a flag
+            raise ValueError(f"--api responses: {wrong}")  # noqa: TRY004 -- wrong text in a flag is bad input, which commands catch as ValueError
 
 
 def _items(message: Mapping[str, Any]) -> list[JSON]:

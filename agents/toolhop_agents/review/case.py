@@ -192,7 +192,7 @@ def _hop(hop: Hop, proof: HopProof | None) -> Iterator[Part]:
 
 
 def _book(material: Material, item: Item) -> Iterator[Section]:
-    """The checks that an item passed, and where it comes from."""
+    """The checks that the item passed, and its origin."""
     if book := material.books.get(item.id):
         rows = [
             (row["criterion"], "yes" if row["holds"] else "no", _json(row["figure"]))

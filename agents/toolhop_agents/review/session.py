@@ -120,7 +120,7 @@ class ReviewSession:
             raise ValueError("a rejection needs a reason")
         return self._keep(case, ruling, reason)
 
-    def _keep(self, case: Case, ruling: Ruling, reason: str = "", **answer: Any) -> Review:  # noqa: ANN401 -- fields of a review
+    def _keep(self, case: Case, ruling: Ruling, reason: str = "", **answer: Any) -> Review:  # noqa: ANN401 -- fields of `Review`, whose types differ; `replace` refuses other names
         """Write a review; an answer, or a sample that it was drawn in, stays from the last one."""
         own = Review(self.reviewer, case.item.id, case.digest, ruling, settles=self.settles)
         before = self.said.get(case.id, own)

@@ -134,7 +134,7 @@ def as_item(seed: NestSeed, calls: Sequence[Executed]) -> Item:
     question, with earlier results in place, and the first scalar of its result is the answer.
     """
     nest = seed.nest
-    assert nest is not None  # noqa: S101 -- a draft has calls
+    assert nest is not None  # noqa: S101 -- `drafted` sets the nest of every seed made from calls
     hops = []
     for call in calls:
         given = "; ".join(f"{name}: {', '.join(_texts(value))}"

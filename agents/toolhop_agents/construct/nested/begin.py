@@ -166,7 +166,7 @@ class Drafts:
     async def _distractors(self, seed: NestSeed, calls: Sequence[Executed]) -> list[Api] | None:
         """Tools of the pool of which none does what a call does; None where there are too few."""
         item, nest = as_item(seed, calls), seed.nest
-        assert nest is not None  # noqa: S101 -- a draft has calls
+        assert nest is not None  # noqa: S101 -- `drafted` sets the nest of every seed made from calls
         helpful: set[str] = set()
         while True:
             chosen = self.beside.beside(nest, self.source.distractors, helpful)

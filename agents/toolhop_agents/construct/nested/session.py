@@ -13,7 +13,7 @@ Settings, seeds and ledger are those of any folder (`toolhop_agents.construct.fo
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from pathlib import Path
@@ -25,7 +25,7 @@ from pydantic import Field
 from toolhop_agents.construct import folder as folders
 from toolhop_agents.construct.ask import Asker, paid_in
 from toolhop_agents.construct.context import Context, Models
-from toolhop_agents.construct.ledger import StepLedger, key_of
+from toolhop_agents.construct.ledger import key_of
 from toolhop_agents.construct.nested.build import NestBuilder
 from toolhop_agents.construct.session import Ended, Maker, Session
 from toolhop_agents.construct.settings import Settings
@@ -39,6 +39,7 @@ from toolhop_tools.construct.nested.distract import DistractorPool
 from toolhop_tools.construct.nested.model import Api, Nest
 from toolhop_tools.construct.nested.prompts import load as load_prompts
 from toolhop_tools.construct.nested.seeds import NestSeed, Way, seed_of
+from toolhop_tools.construct.prompts import Prompts
 from toolhop_tools.construct.seeds import Seed
 from toolhop_tools.construct.stages import VERSION
 from toolhop_tools.construct.verify import Verifier
@@ -80,31 +81,6 @@ def read_seeds(folder: Path) -> list[NestSeed]:
         ) from None
 
 
-async def construct_nested(
-    folder: Path,
-    settings: NestSettings,
-    ended: Ended | None = None,
-    *,
-    most: int | None = None,
-    on_item: Callable[[Seed, bool], None] = lambda seed, accepted: None,
-) -> Ended:
-    """Make the nested tasks of a folder that are not made yet; see `session.construct`."""
-    folders.check_format(folder)
-    prompts = load_prompts(settings.prompts)
-    if settings.prompts_digest not in {"", prompts.digest}:
-        raise folders.FolderError(
-            f"the prompts are not those that {folder} was begun with\n"
-            "  fix: put them back, or begin another folder"
-        )
-    seeds = read_seeds(folder)
-    ledger = StepLedger(folder)
-    try:
-        work = NestSession(folder, settings, prompts, ledger, seeds, on_item)
-        return await work.run(seeds[:most], ended or Ended())
-    finally:
-        ledger.close()
-
-
 @dataclass(frozen=True)
 class _Nobody:
     """The model of a folder that asks none."""
@@ -120,6 +96,16 @@ class NestSession(Session):
 
     settings: NestSettings
     asks_json = False
+
+    @staticmethod
+    def prompts_of(folder: Path | None) -> Prompts:
+        """The prompts for nested tasks."""
+        return load_prompts(folder)
+
+    @staticmethod
+    def seeds_of(folder: Path) -> Sequence[Seed]:
+        """The seeds of a folder of nested tasks."""
+        return read_seeds(folder)
 
     def key(self, seed: Seed) -> str:
         """Of a finished task in the ledger."""
