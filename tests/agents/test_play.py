@@ -206,16 +206,35 @@ def test_a_retry_reports_the_first_failure_at_another_level(agent: Agent, tmp_pa
     assert isinstance(score(ended), Score)
 
 
-def test_gold_is_shown_only_if_asked_for(agent: Agent, tmp_path: Path) -> None:
+def test_hops_and_gold_are_shown_only_if_asked_for(agent: Agent, tmp_path: Path) -> None:
     lines = "capital country=Norway\n:score\n:answer 3\n"
-    hidden, shown = (agent(lines, "small-1", *flag).stdout for flag in ([], ["--show-gold"]))
-    assert "hops reached: 1 of 3" in hidden
+    flags: list[list[str]] = [[], ["--show-hops"], ["--show-gold"]]
+    hidden, hops, shown = (agent(lines, "small-1", *flag).stdout for flag in flags)
+    # The trace's path has the time of day in it, and the result is told when the game is over.
+    during = hidden.partition("turn 1/9>")[2].partition("strict")[0]
+    assert "calls: 1, failed: 0; turn 2/9 is next" in during
+    assert "hops" not in during
+    assert "16" not in during
+    assert "hops reached: 1 of 3" in hops
+    assert "power → 16" not in hops
     assert "strict                    wrong" in hidden
-    # The trace's path has the time of day in it.
-    after = hidden.partition("turn 1/9>")[2].splitlines()
-    assert "16" not in "".join(line for line in after if "episodes" not in line)
     assert "power → 16" in shown
     assert "gold answer               16" in shown
+    names = [trace.started.agent for trace in traces(tmp_path)]
+    assert sorted(names) == ["person", "person:gold", "person:hops"]
+
+
+def test_a_game_that_goes_on_says_what_was_shown_in_either_part(
+    agent: Agent, tmp_path: Path
+) -> None:
+    agent("capital country=Norway\n", "small-1", "--show-gold")
+    (left,) = (tmp_path / "logs").iterdir()
+    again = ["--resume", str(left), "--show-hops", "--log-dir", str(tmp_path / "logs")]
+    assert CliRunner().invoke(play, again, input=":answer 16\n").exit_code == 0
+    assert sorted(trace.started.agent for trace in traces(tmp_path)) == [
+        "person:gold",
+        "person:gold+hops",
+    ]
 
 
 def test_a_check_says_what_is_wrong_and_takes_no_turn(agent: Agent, tmp_path: Path) -> None:

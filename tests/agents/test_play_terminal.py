@@ -76,14 +76,14 @@ def terminal(tmp_path: Path) -> Iterator[Terminal]:
 
 def test_a_game_in_a_terminal(terminal: Terminal, tmp_path: Path) -> None:
     terminal.sees("squared length", "Tools: ", "capital", "length", "power")
-    terminal.sees("hops 0/3 · turn 1/9 · calls 0, failed 0", "turn 1/9>")
+    terminal.sees("turn 1/9 · calls 0, failed 0", "turn 1/9>")
     # Only letters that change are drawn: a completion may come as its last letters alone.
     # The name is completed, and the form asks for what the schema lists.
     terminal.type("cap" + TAB).sees("ital").type(ENTER).sees("country:")
     terminal.type(ENTER).sees("country is required").type("Norway" + ENTER)
     terminal.sees("style:").type(":back" + ENTER).sees("country:").type("Norway" + ENTER)
     terminal.sees("style:").type("u" + TAB).sees("pper").type(ENTER).sees('"OSLO"')
-    terminal.sees("hops 1/3 · turn 2/9", "turn 2/9>").type(":tool capital" + ENTER).sees(
+    terminal.sees("turn 2/9 · calls 1, failed 0", "turn 2/9>").type(":tool capital" + ENTER).sees(
         "country", "required"
     )
     terminal.type(":check power x=1" + ENTER).sees("needs the argument `base`").sees("turn 2/9>")
@@ -97,9 +97,9 @@ def test_a_game_in_a_terminal(terminal: Terminal, tmp_path: Path) -> None:
     terminal.sees("Back before turn 2", "turn 2/9>").type(CTRL_C).sees(":quit leaves")
     terminal.type("length text=Oslo" + ENTER).sees("ok", "4").sees("turn 3/9>")
     terminal.type(":answer 16" + ENTER).sees("strict", "right", "trace").ends()
-    opening = re.sub(r"\x1b\[[0-9;?]*[a-zA-Z]", "", terminal.seen.getvalue()).partition("hops 0/3")[
-        0
-    ]
+    opening = re.sub(r"\x1b\[[0-9;?]*[a-zA-Z]", "", terminal.seen.getvalue()).partition(
+        "turn 1/9 ·"
+    )[0]
     assert max(map(len, opening.splitlines())) <= 80
     left, ended = map(read_trace, sorted((tmp_path / "logs").glob("*/episodes/*.jsonl")))
     assert len(left.replies) == 2
@@ -118,7 +118,7 @@ def test_lines_of_the_last_game_come_back_and_ctrl_d_leaves(
         open_history(history_file()).append_string(line)
     terminal = Terminal(tmp_path, columns=30)
     terminal.sees("turn 1/9>").type(UP + UP + ENTER).sees("ok", "25").sees("turn 2/9>")
-    terminal.type(":score" + ENTER).sees("hops reached: 0").sees("turn 2/9>")
+    terminal.type(":score" + ENTER).sees("calls: 1, failed: 0").sees("turn 2/9>")
     terminal.type(CTRL_D).sees("You left without an answer.", "--resume").ends()
     (left,) = (tmp_path / "logs").iterdir()
     again = ("--resume", str(left), "--log-dir", str(tmp_path / "again"))

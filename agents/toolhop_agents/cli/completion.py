@@ -18,17 +18,25 @@ ZSH_NEEDS = "(( $+functions[compdef] )) || { autoload -Uz compinit && compinit; 
 
 @click.command()
 @click.argument("shell", type=click.Choice(SHELLS), required=False)
-@click.option("--show", is_flag=True, help="Print the script, and install nothing.")
+@click.option(
+    "--install",
+    "write",
+    is_flag=True,
+    help="Write the script where the user's own are kept; for bash and zsh add a line that loads "
+    "it to ~/.bashrc or ~/.zshrc, once.",
+)
 @click.pass_context
-def completion(ctx: click.Context, /, shell: str | None, show: bool) -> None:
-    """Install completion for SHELL, or for the one that $SHELL names.
+def completion(ctx: click.Context, /, shell: str | None, write: bool) -> None:
+    """Print what completes commands, flags and paths in SHELL, or in the one that $SHELL names.
 
-    The script goes where the user's own are kept. For bash and zsh a line that loads it is added
-    to ~/.bashrc or ~/.zshrc, once. New shells have it.
-    """
+    \b
+        eval "$(toolhop completion bash)"     # in this shell; the same line serves zsh
+        toolhop completion fish | source
+        toolhop completion --install          # in every new one
+    """  # noqa: D301 -- a real backspace character tells click to keep the lines below it
     shell = shell or _own_shell(os.environ)
     script = script_of(ctx.find_root().command, shell)
-    if show:
+    if not write:
         click.echo(script, nl=False)
         return
     try:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from functools import partial
 from io import TextIOWrapper
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from toolhop_agents.play.screen import Screen
 
 RANDOM = "random"
-AGENT = "person"
+AGENT, HOPS, GOLD = "person", "hops", "gold"
 
 
 @click.command(context_settings={"show_default": True})
@@ -65,6 +65,9 @@ AGENT = "person"
     help="Turns, the answer included.  [default: the benchmark's, mostly 9]",
 )
 @click.option("--seed", type=int, default=None, help="Picks the same random item again.")
+@click.option(
+    "--show-hops", is_flag=True, help="Say how many hops are solved, which no model sees."
+)
 @click.option("--show-gold", is_flag=True, help="Let :score and the end tell the gold answers.")
 @click.option(
     "--resume",
@@ -86,6 +89,7 @@ def play(
     policy: Literal["restricted", "none"],
     turn_limit: int | None,
     seed: int | None,
+    show_hops: bool,
     show_gold: bool,
     resume: Path | None,
     log_dir: Path,
@@ -94,14 +98,15 @@ def play(
 
     ITEM is an id, a pattern such as geography-*, or nothing for a random item; `toolhop data list`
     shows them all. Everything is traced while you play, as if a model did; but at a terminal you
-    are asked first where a call would be rejected, which takes no turn. Lines can also be piped in:
+    are asked first where a call would be rejected, which takes no turn. What --show-hops and
+    --show-gold tell is part of the player's name in the trace. Lines can also be piped in:
 
     \b
         printf 'a_tool {"a": 1}\\n:answer 4\\n' | toolhop play ITEM
     """  # noqa: D301 -- a real backspace character tells click to keep the lines below it
     if resume is not None:
-        _only(ctx, {"resume", "show_gold", "log_dir"})
-        run(*left_game(resume, log_dir), show_gold=show_gold)
+        _only(ctx, {"resume", "show_hops", "show_gold", "log_dir"})
+        run(*left_game(resume, log_dir, told(show_hops, show_gold)))
         return
     drawn = random.randrange(10_000) if seed is None else seed
     dataset = load(data)
@@ -109,7 +114,7 @@ def play(
     usual = binding_of(chosen.benchmark).turn_limit or RunSettings().turn_limit
     settings = RunSettings(
         data=data,
-        agent=AGENT,
+        agent=player(told(show_hops, show_gold)),
         modes=(mode_of(chosen, mode),),
         feedback=Level(feedback),
         sample_ids=(chosen.id,),
@@ -121,7 +126,22 @@ def play(
     )
     if chosen.id != item:
         click.echo(f"{chosen.id}, picked at random; --seed {drawn} picks it again", err=True)
-    run(settings, dataset, chosen, None, show_gold=show_gold)
+    run(settings, dataset, chosen, None)
+
+
+def told(hops: bool, gold: bool) -> frozenset[str]:
+    """What a person is told that no model sees."""
+    return frozenset(name for name, on in ((HOPS, hops), (GOLD, gold)) if on)
+
+
+def player(shown: Iterable[str]) -> str:
+    """The agent's name, such as ``person`` or ``person:gold+hops``."""
+    return ":".join(filter(None, (AGENT, "+".join(sorted(shown)))))
+
+
+def shown_to(agent: str) -> frozenset[str]:
+    """What `player` put into a name."""
+    return frozenset(filter(None, agent.partition(":")[2].split("+")))
 
 
 def _only(ctx: click.Context, allowed: set[str]) -> None:
@@ -137,8 +157,12 @@ def _only(ctx: click.Context, allowed: set[str]) -> None:
             raise click.UsageError(f"leave {given} out: the game of --resume has its own")
 
 
-def left_game(folder: Path, log_dir: Path) -> tuple[RunSettings, DataSet, Item, Trace | None]:
+def left_game(
+    folder: Path, log_dir: Path, shown: frozenset[str] = frozenset()
+) -> tuple[RunSettings, DataSet, Item, Trace | None]:
     """A game that was left: its settings, data and item, and its turns so far.
+
+    The name has what was told before and what is `shown` from here on.
 
     Raises:
         StoreError: the folder holds none, or it is over.
@@ -148,7 +172,7 @@ def left_game(folder: Path, log_dir: Path) -> tuple[RunSettings, DataSet, Item, 
         settings = RunSettings.model_validate(store.manifest["settings"])
     except (ValidationError, KeyError) as error:
         raise StoreError(f"the settings of {folder} cannot be read: {error}") from error
-    if settings.agent != AGENT:
+    if (settings.agent or "").partition(":")[0] != AGENT:
         raise StoreError(
             f"{folder} was played by {settings.agent_name} and not by a person: "
             f"toolhop run --resume {folder}"
@@ -159,7 +183,8 @@ def left_game(folder: Path, log_dir: Path) -> tuple[RunSettings, DataSet, Item, 
         raise StoreError(f"the game in {folder} is over; play another one")
     item = data.items[0]
     messages = setting(settings, WorkUnit(item, settings.modes[0], 1)).messages
-    own = settings.model_copy(update={"log_dir": log_dir, "feedback": last.level})
+    agent = player(shown | shown_to(settings.agent or ""))
+    own = settings.model_copy(update={"log_dir": log_dir, "feedback": last.level, "agent": agent})
     return own, data, item, kept([last], item, messages).turns
 
 
@@ -194,9 +219,7 @@ def mode_of(item: Item, wanted: str | None) -> str:
     return wanted
 
 
-def run(
-    settings: RunSettings, dataset: DataSet, item: Item, begun: Trace | None, *, show_gold: bool
-) -> None:
+def run(settings: RunSettings, dataset: DataSet, item: Item, begun: Trace | None) -> None:
     """Play `item`, after the turns `begun`, to its end over a sandbox and a run folder of its own.
 
     Raises:
@@ -243,7 +266,7 @@ def run(
             with portal.wrap_async_context_manager(seat):
                 branches = Branches(seat, portal, store, typist)
                 lines = _lines(screen, lambda: branches.episode.tools)
-                Game(branches, screen, lines, show_gold=show_gold).play()
+                Game(branches, screen, lines, shown_to(settings.agent or "")).play()
             end = ended(
                 facts, status="success", fault="", stopped_by="", spent=Spent(), rates=None,
                 sandbox=opened.description,

@@ -30,14 +30,22 @@ class Game:
     """One item, played by whoever types."""
 
     def __init__(
-        self, branches: Branches, screen: Screen, lines: Lines, *, show_gold: bool = False
+        self,
+        branches: Branches,
+        screen: Screen,
+        lines: Lines,
+        shown: frozenset[str] = frozenset(),
     ) -> None:
-        """Over open branches; `show_gold` lets `:score` and the end tell the gold answers."""
+        """Over open branches.
+
+        Of `shown`, ``hops`` lets each prompt and `:score` say how far the chain is, and ``gold``
+        lets `:score` and the end tell the gold answers. No model sees either.
+        """
         self._branches = branches
         self._seat = branches.seat
         self._screen = screen
         self._lines = lines
-        self._show_gold = show_gold
+        self._shown = shown
         self._asked_at = 0.0
         self._commands: dict[str, Callable[[str], None]] = {
             "answer": self._answer,
@@ -64,13 +72,17 @@ class Game:
         return named(self._episode.item.benchmark)
 
     @property
+    def _milestone(self) -> str | None:
+        return self._benchmark.milestone if self._shown else None
+
+    @property
     def _tools(self) -> dict[str, ToolSchema]:
         return {tool.name: tool.schema for tool in self._episode.tools}
 
     @property
     def _gold(self) -> str | None:
         started = self._episode.trace.started
-        return self._benchmark.expected(started.gold) if self._show_gold else None
+        return self._benchmark.expected(started.gold) if "gold" in self._shown else None
 
     def play(self) -> None:
         """Until an answer, a limit, `:quit` or the end of the input.
@@ -104,7 +116,7 @@ class Game:
             self._screen.note("This is the last turn: only an answer can end the game well.")
         self._asked_at = time.monotonic()
         try:
-            line = self._lines.line(f"turn {now.place}> ", now.status(self._benchmark.milestone))
+            line = self._lines.line(f"turn {now.place}> ", now.status(self._milestone))
         except KeyboardInterrupt:
             self._screen.note(":quit leaves, and so does Ctrl-D.")
         except EOFError:
@@ -227,7 +239,7 @@ class Game:
             self._screen.note(f"name a tool after :tool; the tools are: {names}")
 
     def _score(self) -> None:
-        self._screen.progress(self._seat.progress, self._benchmark.milestone, self._gold)
+        self._screen.progress(self._seat.progress, self._milestone, self._gold)
 
     def _feedback(self, text: str) -> None:
         if text in list(Level):

@@ -177,9 +177,9 @@ class Screen:
         if not turns:
             self.note("No turn has been taken yet.")
 
-    def progress(self, now: EpisodeProgress, milestone: str, gold: str | None) -> None:
-        """How far the agent is; with `gold`, the answers too."""
-        if now.milestones:
+    def progress(self, now: EpisodeProgress, milestone: str | None, gold: str | None) -> None:
+        """How far the agent is; by milestones where they have a name; with `gold`, the answers."""
+        if milestone and now.milestones:
             self.write(Text(f"{milestone}s reached: {now.reached} of {len(now.milestones)}"))
         self.write(Text(f"calls: {now.calls}, failed: {now.failed}; turn {now.place} is next"))
         if gold is None:

@@ -41,9 +41,13 @@ class EpisodeProgress:
         """The turn in a few letters, such as ``2/9``."""
         return str(self.turn) if self.turn_limit is None else f"{self.turn}/{self.turn_limit}"
 
-    def status(self, milestone: str) -> str:
-        """The same in a line, such as ``hops 1/3 · turn 2/9 · calls 4, failed 1``."""
-        way = f"{milestone}s {self.reached}/{len(self.milestones)} · " if self.milestones else ""
+    def status(self, milestone: str | None) -> str:
+        """The same in a line, such as ``hops 1/3 · turn 2/9 · calls 4, failed 1``.
+
+        Without the name of a milestone it does not say how many are reached.
+        """
+        tells = milestone and self.milestones
+        way = f"{milestone}s {self.reached}/{len(self.milestones)} · " if tells else ""
         return f"{way}turn {self.place} · calls {self.calls}, failed {self.failed}"
 
 
