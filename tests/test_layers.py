@@ -47,6 +47,7 @@ WITHIN_AGENTS = (
         "report",
         "review",
         "stacked",
+        "table_forms",
         "table",
         "plain_summary",
         "terminal",
@@ -59,7 +60,7 @@ WITHIN_AGENTS = (
 )
 """Parts of `toolhop_agents`, each importing none of a later group. What shows figures (`table`,
 `terminal`, `trace_view`) is imported by whatever shows some: it is bound by what it imports."""
-SHOWS = {"stacked", "table", "plain_summary", "terminal", "trace_view", "data_view"}
+SHOWS = {"stacked", "table_forms", "table", "plain_summary", "terminal", "trace_view", "data_view"}
 WORKER_MAY = {"RestrictedPython", "toolhop_sandbox", *sys.stdlib_module_names}
 
 

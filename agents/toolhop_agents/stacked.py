@@ -93,6 +93,32 @@ class StackedTable:
         self._styles.append(style)
 
     @property
+    def title(self) -> str:
+        """What stands above; empty for nothing."""
+        return self._title
+
+    @property
+    def headers(self) -> list[str]:
+        """The columns' headers; empty where they are not shown."""
+        return [one.header for one in self._columns] if self._with_header else []
+
+    @property
+    def numbers(self) -> list[bool]:
+        """Whether each column stands to the right, as numbers do."""
+        return [one.right for one in self._columns]
+
+    @property
+    def rows(self) -> list[list[str]]:
+        """All cells, without style. A key that is left out as in the row above stands in each."""
+        rows: list[list[str]] = []
+        for number in range(self.row_count):
+            row = [one.cells[number].plain for one in self._columns]
+            for key in range(self._keys if rows else 0):
+                row[key] = row[key] or rows[-1][key]
+            rows.append(row)
+        return rows
+
+    @property
     def row_count(self) -> int:
         """Rows so far."""
         return len(self._styles)

@@ -6,9 +6,11 @@ import os
 from collections.abc import Mapping, Sequence
 from typing import TypeAlias
 
+import click
 from rich.console import Console
 
 from toolhop_agents.stacked import StackedTable
+from toolhop_agents.table_forms import FORMAT, Form, TableConsole
 from toolhop_env.benchmark import Benchmark
 from toolhop_env.estimates import Estimate
 from toolhop_env.measures import CONDUCT, INSTANCE_ERROR, QUERY_ERROR, Measure, Scorer, Unit
@@ -57,11 +59,16 @@ def value_text(measure: Measure, score: Score) -> str:
     return f"{parts[0] / parts[1]:.2f}" if parts[1] else "-"
 
 
-def table_console() -> Console:
-    """Standard output; where it is not a terminal as wide as COLUMNS says, or `FILE_WIDTH`."""
-    console = Console()
+def table_console() -> TableConsole:
+    """Standard output, with tables in the form that the command's ``--format`` says.
+
+    Where it is not a terminal it is as wide as COLUMNS says, or `FILE_WIDTH`.
+    """
+    ctx = click.get_current_context(silent=True)
+    form = ctx.meta.get(FORMAT, Form.TABLE) if ctx else Form.TABLE
+    console = TableConsole(form)
     given = console.is_terminal or os.environ.get("COLUMNS", "").isdigit()
-    return console if given else Console(width=FILE_WIDTH)
+    return console if given else TableConsole(form, width=FILE_WIDTH)
 
 
 def labelled(summaries: Sequence[Summary]) -> RowLabels:

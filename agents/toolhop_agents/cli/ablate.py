@@ -31,6 +31,7 @@ from toolhop_agents.ablate.result import result
 from toolhop_agents.ablate.table import print_result
 from toolhop_agents.cli import EXIT_EPISODES, INTERRUPTED
 from toolhop_agents.cli.errored import report_errored
+from toolhop_agents.cli.json_output import table_format
 from toolhop_agents.cli.options import (
     Sectioned,
     checked,
@@ -76,6 +77,7 @@ def _templates(_: click.Context, __: click.Parameter, given: Sequence[str]) -> l
               help="All tables: other episodes and designs, error codes, hops, savings, pairs.")
 @click.option("--discordant", "--flips", type=click.IntRange(min=0), default=10,
               help="Discordant pairs that --full lists for a comparison; --json has all.")
+@table_format
 @click.option("--json", "as_json", is_flag=True, help="Figures as JSON on standard output.")
 @click.option("--config", type=click.Path(path_type=Path), callback=config, is_eager=True,
               expose_value=False, help="TOML file with flags as keys; the command line wins.")

@@ -18,6 +18,7 @@ from rich.console import Console
 from toolhop_agents.cli import INTERRUPTED
 from toolhop_agents.cli.certify_read import check_readers, read_blind, reader_options, settings_of
 from toolhop_agents.cli.certify_view import Tally, page, print_tally, to_json
+from toolhop_agents.cli.json_output import table_format
 from toolhop_agents.cli.options import cluster_of, cluster_options
 from toolhop_agents.cli.progress import Steps
 from toolhop_agents.runs.certified import current
@@ -66,6 +67,7 @@ PRINTED = 20
 @click.option("--last-wins", is_flag=True,
               help="Of tools that share a name run the last one's code, as the official "
               "evaluator does.")
+@table_format
 @click.option("--json", "as_json", is_flag=True, help="The figures as JSON on standard output.")
 @click.pass_context
 def certify(

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import click
 
+from toolhop_agents.cli.json_output import table_format
 from toolhop_agents.compare.plain import to_json
 from toolhop_agents.compare.published import beside
 from toolhop_agents.compare.report import ComparisonRequest, read_and_compare
@@ -66,6 +67,7 @@ def _ks(_: click.Context, __: click.Parameter, value: str | None) -> tuple[int, 
     help="Of the bootstrap, and of permutation tests that cannot be counted out.",
 )
 @click.option("--seed", type=click.IntRange(min=0), default=0, help="Of both.")
+@table_format
 @click.option("--json", "as_json", is_flag=True, help="Everything as JSON on standard output.")
 def compare(
     runs: Sequence[Path],

@@ -9,8 +9,9 @@ import click
 from rich.text import Text
 
 from toolhop_agents.ablate.folder import opened
-from toolhop_agents.cli.json_output import json_option, write_json
+from toolhop_agents.cli.json_output import json_option, table_format, write_json
 from toolhop_agents.compare.conditions import DEFAULTS
+from toolhop_agents.compare.methods import methods
 from toolhop_agents.stacked import StackedTable
 from toolhop_agents.table import table_console
 from toolhop_agents.terminal import plain
@@ -24,13 +25,29 @@ from toolhop_sandbox.outcome import JSON
 
 @click.command()
 @click.argument("runs", nargs=-1, required=True, type=click.Path(path_type=Path))
+@click.option(
+    "--methods",
+    "as_methods",
+    is_flag=True,
+    help="Instead, how each run was made, in sentences for a paper's methods section.",
+)
+@table_format
 @json_option
-def explain(runs: Sequence[Path], as_json: bool) -> None:
+def explain(runs: Sequence[Path], as_methods: bool, as_json: bool) -> None:
     """List what in RUNS differs from the official set-up of their benchmark.
 
     Prompt, sampling, tools, replies, judge and the like, from each run's manifest alone: why its
     figures are not those of a paper, whatever the model. The last line has what is the same.
     """
+    if as_methods:
+        told = [methods(opened([folder])) for folder in runs]
+        if as_json:
+            write_json(
+                [{"run": str(run), "methods": text} for run, text in zip(runs, told, strict=True)]
+            )
+        else:
+            click.echo("\n\n".join(told))
+        return
     found = [(store, _benchmark(store)) for _, store in opened(runs)]
     each = [(store, of, reported(of.official, _manifest(store))) for store, of in found]
     if as_json:
@@ -72,7 +89,7 @@ def _benchmark(store: RunStore) -> Benchmark:
 
 
 def _table(rows: Sequence[Reported]) -> StackedTable:
-    table = StackedTable("", keys=2)
+    table = StackedTable("state", keys=2)
     for name in ("condition", "this run", "officially", "note"):
         table.add_column(name, prose=True, least=16)
     for one in rows:

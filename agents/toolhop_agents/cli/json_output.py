@@ -1,12 +1,16 @@
-"""Results as JSON on standard output."""
+"""Results for programs and papers on standard output."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from typing import Any, TypeVar
+from functools import wraps
+from typing import Any, TypeVar, cast
 
 import click
+
+from toolhop_agents.table import table_console
+from toolhop_agents.table_forms import FORMAT, Form
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -20,3 +24,26 @@ def write_json(value: object) -> None:
     """Write a value to standard output."""
     # Bytes: JSON is UTF-8 whatever the terminal's encoding.
     click.echo(json.dumps(value, ensure_ascii=False, indent=2).encode())
+
+
+def table_format(function: F) -> F:
+    """``--format``: `toolhop_agents.table.table_console` prints tables in it."""
+
+    @wraps(function)
+    def command(*args: object, **flags: object) -> object:
+        if flags.get("as_json") and table_console().form is not Form.TABLE:
+            raise click.UsageError("--json writes no table: leave out --json or --format")
+        return function(*args, **flags)
+
+    def keep(ctx: click.Context, _: click.Parameter, value: str) -> None:
+        ctx.meta[FORMAT] = Form(value)
+
+    option = click.option(
+        "--format",
+        type=click.Choice([form.value for form in Form]),
+        default=Form.TABLE.value,
+        callback=keep,
+        expose_value=False,
+        help="How tables are written: for the terminal, or as CSV, Markdown or LaTeX (booktabs).",
+    )
+    return cast("F", option(command))

@@ -10,7 +10,7 @@ from pathlib import Path
 import click
 
 from toolhop_agents.ablate.folder import opened
-from toolhop_agents.cli.json_output import json_option, write_json
+from toolhop_agents.cli.json_output import json_option, table_format, write_json
 from toolhop_agents.judge.agreement import EVERY, Compared, Verdicts
 from toolhop_agents.judge.judges import labels as read_labels
 from toolhop_agents.stacked import StackedTable
@@ -32,6 +32,7 @@ from toolhop_sandbox.outcome import JSON
 @click.option(
     "--seed", type=click.IntRange(min=0), default=0, help="Of the resamples, and of --sample."
 )
+@table_format
 @json_option
 def judge_check(
     runs: Sequence[Path],

@@ -14,6 +14,7 @@ import click
 from rich.console import Console
 
 from toolhop_agents.cli import INTERRUPTED
+from toolhop_agents.cli.json_output import table_format
 from toolhop_agents.cli.options import cluster_of, cluster_options
 from toolhop_agents.cli.progress import Steps
 from toolhop_agents.runs.certified import certificates_of
@@ -58,6 +59,7 @@ from toolhop_tools.scenarios.make import Family, Recipe, Yields
 @click.option("--last-wins", is_flag=True,
               help="Of tools that share a name run the last one's code, as the official "
               "evaluator does.")
+@table_format
 @click.option("--json", "as_json", is_flag=True, help="The figures as JSON on standard output.")
 def perturb(data: str, names: str, out: Path, as_json: bool, **flags: Any) -> None:  # noqa: ANN401 -- click passes options of many types
     """Make scenarios of the items of DATA whose certified chain runs to the gold.

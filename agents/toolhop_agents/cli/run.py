@@ -20,6 +20,7 @@ from rich.console import Console
 from toolhop_agents.cli import EXIT_EPISODES, INTERRUPTED
 from toolhop_agents.cli.diagnose import print_headlines
 from toolhop_agents.cli.errored import report_errored
+from toolhop_agents.cli.json_output import table_format
 from toolhop_agents.cli.options import (
     Sectioned,
     checked,
@@ -61,6 +62,7 @@ AMOUNT = click.FloatRange(min=0, min_open=True, max=math.inf, max_open=True)
 @click.option("--dry-run", is_flag=True, help="Say what would be played; ask and play nothing.")
 @click.option("--estimate", type=click.IntRange(min=2), is_flag=False, flag_value=10, default=None,
               metavar="[N]", help="With --dry-run: play N items (10) and say what the rest costs.")
+@table_format
 @click.option("--json", "as_json", is_flag=True, help="Figures as JSON on standard output.")
 @click.pass_context
 def run(

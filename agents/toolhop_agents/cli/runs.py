@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from toolhop_agents.cli.json_output import json_option, write_json
+from toolhop_agents.cli.json_output import json_option, table_format, write_json
 from toolhop_agents.plain_summary import to_json
 from toolhop_agents.stacked import StackedTable
 from toolhop_agents.table import shown, table_console
@@ -54,6 +54,7 @@ class _Listed:
 @click.argument("folder", default="logs", type=click.Path(path_type=Path))
 @click.option("--limit", type=click.IntRange(min=1), default=20, show_default=True,
               help="Runs listed.")  # fmt: skip
+@table_format
 @json_option
 def runs(folder: Path, limit: int, as_json: bool) -> None:
     """List the runs in FOLDER (logs), newest first, with their settings and leading figures.

@@ -1,0 +1,113 @@
+"""How runs were made, in sentences for the methods section of a paper, from their manifests."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import TypeAlias
+
+from toolhop_agents.compare.conditions import DEFAULTS, NO_RESULT, OF_MODELS, PAIRED
+from toolhop_env.attempt import counting
+from toolhop_env.benchmarks import named
+from toolhop_env.official import Manifest, settings_of, text_of
+from toolhop_env.runs.store import RunStore
+from toolhop_sandbox.outcome import JSON
+from toolhop_tools.errors import counted
+
+TOLD = frozenset(
+    {
+        "agent", "model", "base_url", "feedback", "call_format", "turn_limit", "seed", "policy",
+        "tool_timeout_s", "tool_memory_mib", "perturbation", "forked_from",
+    }
+)  # fmt: skip
+"""Settings that a sentence of their own tells, whatever they are."""
+COMPARED = (
+    "Runs are compared in pairs of episodes of one item. Shares with one pair an item are tested "
+    "by the exact McNemar test, with Tango's score interval; other figures by permutation of whole "
+    "items, with a bootstrap over items. P-values are two-sided and corrected by Holm's procedure."
+)
+"""What `toolhop compare` and `toolhop ablate` do (docs/comparing.md)."""
+
+Value: TypeAlias = Callable[[Manifest], JSON]
+
+
+def methods(runs: Sequence[tuple[str, RunStore]]) -> str:
+    """One paragraph about a run, or about the arms of an ablation, each with its name."""
+    return " ".join(_sentences(runs))
+
+
+def _sentences(runs: Sequence[tuple[str, RunStore]]) -> Iterator[str]:
+    stores = [store for _, store in runs]
+    manifests: list[Manifest] = [store.manifest for store in stores]
+
+    def of(value: Value) -> str:
+        """A value in words; where the arms differ, those of all."""
+        return " or ".join(dict.fromkeys(text_of(value(manifest)) for manifest in manifests))
+
+    def setting(name: str) -> str:
+        return of(lambda manifest: {**DEFAULTS, **settings_of(manifest)}.get(name))
+
+    def part(group: str, name: str) -> str:
+        return of(lambda manifest: (manifest.get(group) or {}).get(name))
+
+    first = {**DEFAULTS, **settings_of(manifests[0])}
+    data = manifests[0]["data"]
+    kinds = dict.fromkeys(str(manifest["benchmark"]) for manifest in manifests)
+    benchmark = " and ".join(named(kind).title for kind in kinds)
+    epochs = f", {setting('epochs')} times each" if setting("epochs") != "1" else ""
+    played = of(lambda manifest: len(manifest["data"]["played"]))
+    yield (
+        f"{played} of the {data['items']} items of {data['name']} ({benchmark}; SHA-256 of the "
+        f"data {data['digest'][:16]}) were played with toolhop-env "
+        f"{part('versions', 'toolhop-env')}{epochs}."
+    )
+    modes = of(lambda manifest: " and ".join(settings_of(manifest)["modes"]))
+    yield (
+        f"{_player(first, setting)} in mode {modes}, with {part('data', 'tool_order')} tool order, "
+        f"{setting('call_format')} calls and at most {setting('turn_limit')} turns, seed "
+        f"{setting('seed')}."
+    )
+    if first.get("model"):
+        clients = " and ".join(f"{name} {part('versions', name)}" for name in ("openai", "litellm"))
+        yield (
+            f"Temperature: {_left(setting('temperature'))}; tokens a reply: "
+            f"{_left(setting('max_tokens'))}; reasoning effort: "
+            f"{_left(setting('reasoning_effort'))}; prompts: {of(lambda one: one.get('prompt'))}; "
+            f"clients {clients}."
+        )
+    yield f"Failed calls were answered with {setting('feedback')} feedback."
+    yield (
+        f"Tools ran in a sandbox ({part('sandbox', 'kind')}, Python {part('sandbox', 'python')}, "
+        f"policy {setting('policy')}) with at most {setting('tool_timeout_s')} s and "
+        f"{setting('tool_memory_mib')} MiB a call."
+    )
+    others = [
+        f"{name} {setting(name)}"
+        for name in first
+        if name
+        not in TOLD | NO_RESULT | PAIRED | (frozenset() if first.get("model") else OF_MODELS)
+        and setting(name) != text_of(DEFAULTS.get(name))
+    ]
+    if others:
+        yield f"Other settings that are not the defaults: {'; '.join(others)}."
+    finished, errored = 0, 0
+    for store in stores:
+        for attempt in counting(store.attempts()):
+            finished += attempt.score is not None
+            errored += attempt.score is None
+    yield (
+        f"{counted(finished, 'episode')} were finished; {errored} ended in a fault of the harness "
+        "and are in no figure."
+    )
+    if len(stores) > 1:
+        yield f"The arms are {', '.join(arm for arm, _ in runs)}. {COMPARED}"
+
+
+def _player(settings: Mapping[str, JSON], setting: Callable[[str], str]) -> str:
+    if settings.get("model"):
+        place = f" at {setting('base_url')}" if settings.get("base_url") else ""
+        return f"The model {setting('model')}{place} played"
+    return f"The scripted agent {setting('agent')}, which asks no model, played"
+
+
+def _left(value: str) -> str:
+    return "left to the provider" if value == "none" else value

@@ -1,0 +1,97 @@
+"""Tables in forms that other programs read: CSV, Markdown and LaTeX."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Sequence
+from enum import StrEnum
+from typing import Any
+
+import click
+from rich.console import Console
+
+from toolhop_agents.stacked import StackedTable
+
+FORMAT = "toolhop.format"
+"""Key of a command's form in click's context."""
+COMMENT = {"csv": "# ", "markdown": "", "latex": "% "}
+"""What a line that is no table begins with."""
+LATEX = str.maketrans(
+    {
+        "\\": r"\textbackslash{}", "&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_",
+        "{": r"\{", "}": r"\}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}",
+        "±": r"$\pm$", "<": "$<$", ">": "$>$", "→": r"$\rightarrow$", "≤": r"$\le$", "≥": r"$\ge$",
+    }
+)  # fmt: skip
+
+
+class Form(StrEnum):
+    """What tables are written in."""
+
+    TABLE = "table"
+    CSV = "csv"
+    MARKDOWN = "markdown"
+    LATEX = "latex"
+
+
+class TableConsole(Console):
+    """Writes each table in a form, and what else is printed as comments or paragraphs beside it."""
+
+    def __init__(self, form: Form = Form.TABLE, **options: Any) -> None:  # noqa: ANN401 -- rich's own
+        """On standard output; `options` are those of rich's console."""
+        super().__init__(**options)
+        self.form = form
+
+    def print(self, *objects: Any, **options: Any) -> None:  # noqa: ANN401 -- rich's own
+        """Print as rich does, or in the form."""
+        if self.form is Form.TABLE:
+            super().print(*objects, **options)
+            return
+        for one in objects or ("",):
+            if isinstance(one, StackedTable):
+                click.echo(written(one, self.form))
+                continue
+            with self.capture() as text:
+                super().print(one, **{**options, "soft_wrap": True})
+            for line in text.get().splitlines():
+                click.echo(f"{COMMENT[self.form]}{line}" if line.strip() else "")
+
+
+def written(table: StackedTable, form: Form) -> str:
+    """A table in CSV (RFC 4180), Markdown (GitHub's pipes) or LaTeX (booktabs), its title above."""
+    rows = [[" ".join(cell.split()) for cell in row] for row in table.rows]
+    title = f"{COMMENT[form]}{table.title}\n" if table.title else ""
+    match form:
+        case Form.CSV:
+            text = io.StringIO()
+            csv.writer(text, lineterminator="\n").writerows(filter(None, [table.headers, *rows]))
+            return title + text.getvalue()
+        case Form.MARKDOWN:
+            # Without an empty line before it a table is part of the paragraph.
+            return f"{title}\n{_markdown(table, rows)}"
+        case _:
+            return title + _latex(table, rows)
+
+
+def _markdown(table: StackedTable, rows: Sequence[Sequence[str]]) -> str:
+    # A table of Markdown has a head.
+    head = table.headers or [""] * len(table.numbers)
+    lines = [head, ["--:" if right else ":--" for right in table.numbers], *rows]
+    return "".join(
+        f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in line)} |\n" for line in lines
+    )
+
+
+def _latex(table: StackedTable, rows: Sequence[Sequence[str]]) -> str:
+    columns = "".join("r" if right else "l" for right in table.numbers)
+    head = [_cells(table.headers), r"\midrule"] if table.headers else []
+    lines = [
+        rf"\begin{{tabular}}{{{columns}}}", r"\toprule", *head, *map(_cells, rows), r"\bottomrule",
+        r"\end{tabular}",
+    ]  # fmt: skip
+    return "\n".join(lines) + "\n"
+
+
+def _cells(cells: Sequence[str]) -> str:
+    return " & ".join(cell.translate(LATEX) for cell in cells) + r" \\"
