@@ -1,4 +1,4 @@
-"""How often `toolhop run --dry-run --estimate` holds what the rest of a run costs.
+"""How often `toolhop run --estimate` holds what the rest of a run costs.
 
     python -m benchmarks.estimates [--write]
 

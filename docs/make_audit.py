@@ -1,7 +1,7 @@
 """Writes docs/toolhop-audit.md, the page on what fails in ToolHop, from a report as JSON.
 
-    toolhop certify DATA --out C.jsonl
-    toolhop check DATA --certificates C.jsonl --json > REPORT
+    toolhop certify --data DATA --out C.jsonl
+    toolhop check --data DATA --certificates C.jsonl --json > REPORT
     python docs/make_audit.py REPORT > docs/toolhop-audit.md
 
 The page names items, tools, parameters and values that were drawn; it copies neither source text
@@ -43,7 +43,7 @@ def page(report: dict[str, Any]) -> Iterator[str]:
     failing = sum(any("found" in one for one in tool["verdicts"].values()) for tool in tools)
     examples = sum(count.get("executed", 0) for count in counts.values())
     yield f"# What fails in {name}\n"
-    yield f"Written by docs/make_audit.py from `toolhop check {name} {flags} --json`."
+    yield f"Written by docs/make_audit.py from `toolhop check --data {name} {flags} --json`."
     yield "[properties.md](properties.md) explains each property and how it is judged.\n"
     yield (
         f"{len(tools)} tools, {examples:,} executed examples: {failing} tools fail at least one "

@@ -56,9 +56,9 @@ def sixty(out: Path, sandbox: str, items: int, *, readers: bool) -> Lines:
     yield from (f"  {row['item']}: {row['why']}" for row in finished if not row["accepted"])
     data, again = str(folder / "items.jsonl"), folder / "again.jsonl"
     for arguments in (
-        ["data", "validate", data],
-        ["certify", data, "--out", str(again), "--json", "--sandbox", sandbox],
-        ["check", data, "--sandbox", sandbox, "--store", str(folder / "store")],
+        ["data", "validate", "--data", data],
+        ["certify", "--data", data, "--out", str(again), "--json", "--sandbox", sandbox],
+        ["check", "--data", data, "--sandbox", sandbox, "--store", str(folder / "store")],
     ):
         done = run(*arguments, check=False)
         said = (done.stderr or done.stdout).strip().splitlines()[-1:]

@@ -23,7 +23,7 @@ def plants(folder: Path) -> Iterator[str]:
     with scripts() as address:
         run("construct", "--kind", "nestools", "--domain", "Harbour", "--items", str(2 * len(ALL)),
             "--depth", "3", "--width", "2", "--model", "openai/faulty", "--base-url", address,
-            "--least-yield", "0", "--at-a-time", "4", "--out", str(fresh(folder)))  # fmt: skip
+            "--least-yield", "0", "--max-samples", "4", "--out", str(fresh(folder)))  # fmt: skip
     accepted: dict[tuple[str, bool], bool] = {}
     for row in rows(folder, "item"):
         accepted[nest_plant_of(row["item"])] = row["accepted"]

@@ -50,7 +50,7 @@ def constructs(model: str, address: str, items: int, out: Path) -> Iterator[str]
     done = run(
         "construct", "--domain", "Geography", "--items", str(items), "--model", model,
         "--base-url", address, "--max-tokens", str(MOST_TOKENS), "--timeout", str(TIMEOUT_S),
-        "--repairs", "2", "--at-a-time", "1", "--least-yield", "0", "--sandbox", "process",
+        "--repairs", "2", "--max-samples", "1", "--least-yield", "0", "--sandbox", "process",
         "--out", str(fresh(out)), check=False,
     )  # fmt: skip
     finished, replies = rows(out, "item"), rows(out, "reply")

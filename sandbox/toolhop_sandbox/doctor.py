@@ -223,7 +223,7 @@ def _user_namespaces() -> Check:
 def _memory() -> Check:
     lines = dict(line.partition(":")[::2] for line in _read("/proc/meminfo").splitlines())
     free = int(lines.get("MemAvailable", "0 kB").split()[0]) * 1024
-    fix = "" if free >= LEAST_MEMORY_BYTES else "close something, or run with --max-sandboxes 1"
+    fix = "" if free >= LEAST_MEMORY_BYTES else "close something, or run with --max-samples 1"
     return Check("memory", ok=not fix, detail=f"{_size(free)} available", fix=fix)
 
 

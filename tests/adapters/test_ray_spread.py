@@ -71,14 +71,24 @@ def certificates(path: Path) -> list[Any]:
 def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder of what one machine makes."""
     folder = tmp_path_factory.mktemp("made")
-    called(folder, "certify", "builtin", "--limit", LIMIT, "--out", "c.jsonl")
+    called(folder, "certify", "--data", "builtin", "--limit", LIMIT, "--out", "c.jsonl")
     return folder
 
 
 def test_certificates(nodes: Nodes, made: Path, tmp_path: Path) -> None:
     """One node is lost in between, and what it was at is done again."""
     nodes.have(2)
-    flags = ("certify", "builtin", "--limit", LIMIT, "--out", "c.jsonl", "--max-sandboxes", "2")
+    flags = (
+        "certify",
+        "--data",
+        "builtin",
+        "--limit",
+        LIMIT,
+        "--out",
+        "c.jsonl",
+        "--max-samples",
+        "2",
+    )
     run = started(tmp_path, *flags, *there(nodes))
     until(lambda: (tmp_path / "c.jsonl").exists() and (tmp_path / "c.jsonl").stat().st_size, "one")
     nodes.lose(nodes.nodes[0])
@@ -89,10 +99,10 @@ def test_certificates(nodes: Nodes, made: Path, tmp_path: Path) -> None:
 
 def test_scenarios(nodes: Nodes, made: Path, tmp_path: Path) -> None:
     nodes.have(2)
-    own = f"perturb builtin --limit {LIMIT} --into missing-parameter,flaky-tool --json"
+    own = f"perturb --data builtin --limit {LIMIT} --into missing-parameter,flaky-tool --json"
     flags = (*own.split(), "--certificates", str(made / "c.jsonl"), "--out", "p.jsonl")
-    here = called(made, *flags, "--force")
-    spread = called(tmp_path, *flags, "--max-sandboxes", "2", *there(nodes))
+    here = called(made, *flags, "--overwrite")
+    spread = called(tmp_path, *flags, "--max-samples", "2", *there(nodes))
     assert (tmp_path / "p.jsonl").read_bytes() == (made / "p.jsonl").read_bytes()
     assert timeless(json.loads(spread)) == timeless(json.loads(here))
     assert not processes("ray::Host")
@@ -103,8 +113,8 @@ def test_checks(nodes: Nodes, tmp_path: Path) -> None:
     nodes.have(2)
     data = tmp_path / "items.json"
     data.write_text(json.dumps(to_rows(DataSet("small", str(data), (small_item(),)))))
-    flags = ("check", str(data), "--examples", "40", "--json", "--store", "kept")
-    again = ("check", str(data), "--examples", "1", "--json", "--store", "kept")
+    flags = ("check", "--data", str(data), "--examples", "40", "--json", "--store", "kept")
+    again = ("check", "--data", str(data), "--examples", "1", "--json", "--store", "kept")
     found: list[Any] = []
     kept: list[dict[str, bytes]] = []
     for name in ("here", "there"):
@@ -123,7 +133,7 @@ def test_checks(nodes: Nodes, tmp_path: Path) -> None:
 def test_items_by_a_model(nodes: Nodes, tmp_path: Path) -> None:
     """Files are the same byte by byte; a node is lost in between."""
     nodes.have(2)
-    own = "--model scripted/clumsy --checker scripted/honest --domain Geography --items 3"
+    own = "--model scripted/clumsy --readers scripted/honest --domain Geography --items 3"
     own += " --least-yield 0 --seed 1"
     flags = ("construct", *own.split(), "--out", "made")
     ended(started(tmp_path / "here", *flags))
@@ -140,7 +150,7 @@ def test_items_by_a_model(nodes: Nodes, tmp_path: Path) -> None:
 
 def test_a_signal_ends_it(nodes: Nodes, tmp_path: Path) -> None:
     nodes.have(2)
-    run = started(tmp_path, "check", "builtin", "--examples", "400", *there(nodes))
+    run = started(tmp_path, "check", "--data", "builtin", "--examples", "400", *there(nodes))
     until(lambda: len(processes("ray::Host")) == 2, "actors")
     time.sleep(3)
     run.terminate()

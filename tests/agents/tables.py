@@ -49,9 +49,10 @@ COMMANDS = (
     "data list --data builtin --limit 3",
     "ablate --show runs/ablation",
     "ablate --show runs/ablation --full --discordant 1",
-    "certify builtin --limit 1 --sandbox process",
-    "perturb builtin --limit 1 --into limited-steps,call-limit --out made.jsonl --sandbox process",
-    "check builtin --limit 1 --examples 3 --sandbox process",
+    "certify --data builtin --limit 1 --sandbox process",
+    "perturb --data builtin --limit 1 --into limited-steps,call-limit --out made.jsonl "
+    "--sandbox process",
+    "check --data builtin --limit 1 --examples 3 --sandbox process",
 )
 
 

@@ -173,7 +173,7 @@ def test_figures_are_computed_again_from_the_folder_alone(inside: dict[str, Any]
     done = told("--show", inside["folder"], "--json")
     assert done.returncode == 0
     assert json.loads(done.stdout) == inside
-    shown = told("--show", inside["folder"], "--full", "--flips", "1")
+    shown = told("--show", inside["folder"], "--full", "--discordant", "1")
     assert shown.stdout.startswith("Feedback detailed → minimal: strict goes from 100.0 to ")
     assert "feedback, forked, all episodes, each with a failed call" in shown.stdout
     for flip in inside["flips"]:
@@ -444,7 +444,9 @@ def test_a_whole_ablation_is_scored_exported_and_diagnosed_arm_by_arm(
     both = json.loads(run_command("score", folder, folder / "minimal", "--json").stdout)
     assert [one.get("arm") for one in both] == [*(f"{folder.name}/{a}" for a in scored), None]
     assert run_command("diagnose", folder).returncode == 0
-    done = run_command("export", folder, "--to", "chat", "--all", "--out", tmp_path / "chats")
+    done = run_command(
+        "export", folder, "--to", "chat", "--include-wrong", "--out", tmp_path / "chats"
+    )
     assert done.returncode == 0, done.stderr
     assert len((tmp_path / "chats").read_text(encoding="utf-8").splitlines()) == len(episodes)
 

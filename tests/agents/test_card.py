@@ -228,8 +228,11 @@ def test_licences_have_the_names_of_the_hub(given: list[str], head: dict[str, JS
 
 def test_the_command_writes_a_file_once(tmp_path: Path) -> None:
     out = str(tmp_path / "README.md")
-    assert command.toolhop("data", "card", "builtin", "-o", out).returncode == 0
+    assert command.toolhop("data", "card", "--data", "builtin", "--out", out).returncode == 0
     assert Path(out).read_text(encoding="utf-8").startswith("---\npretty_name: ")
-    again = command.toolhop("data", "card", "builtin", "-o", out)
-    assert (again.returncode, "--force replaces it" in again.stderr) == (2, True)
-    assert command.toolhop("data", "card", "builtin", "-o", out, "--force").returncode == 0
+    again = command.toolhop("data", "card", "--data", "builtin", "--out", out)
+    assert (again.returncode, "--overwrite" in again.stderr) == (2, True)
+    assert (
+        command.toolhop("data", "card", "--data", "builtin", "--out", out, "--overwrite").returncode
+        == 0
+    )

@@ -70,7 +70,7 @@ def toolhop(*arguments: str, folder: Path, code: int = 0) -> subprocess.Complete
 
 def certify(rows: str, folder: Path, *more: str, code: int = 0) -> dict[str, Any]:
     done = toolhop(
-        "certify", rows, "--sandbox", "process", "--json", *more, folder=folder, code=code
+        "certify", "--data", rows, "--sandbox", "process", "--json", *more, folder=folder, code=code
     )
     told: dict[str, Any] = json.loads(done.stdout)
     return told
@@ -116,16 +116,24 @@ def test_a_run_without_certificates_shows_no_line_for_them(rows: str, tmp_path: 
 
 
 def test_tables_and_one_certificate(rows: str, tmp_path: Path) -> None:
-    done = toolhop("certify", rows, "--sandbox", "process", "--out", "c.jsonl", folder=tmp_path)
+    done = toolhop(
+        "certify", "--data", rows, "--sandbox", "process", "--out", "c.jsonl", folder=tmp_path
+    )
     assert "code returns another value" in done.stdout
     assert "other values" in done.stdout
     assert "c.jsonl" in done.stderr
-    page = toolhop("certify", rows, "--out", "c.jsonl", "--show", "3", folder=tmp_path).stdout
+    page = toolhop(
+        "certify", "--data", rows, "--out", "c.jsonl", "--item", "3", folder=tmp_path
+    ).stdout
     assert 'word_length(word="Oslo")' in page
     assert "number is the answer of hop 1" in page
-    page = toolhop("certify", rows, "--out", "c.jsonl", "--show", "2", folder=tmp_path).stdout
+    page = toolhop(
+        "certify", "--data", rows, "--out", "c.jsonl", "--item", "2", folder=tmp_path
+    ).stdout
     assert "seen:    square(number=4)" in page
-    shown = toolhop("certify", rows, "--out", "c.jsonl", "--show", "3", "--json", folder=tmp_path)
+    shown = toolhop(
+        "certify", "--data", rows, "--out", "c.jsonl", "--item", "3", "--json", folder=tmp_path
+    )
     assert json.loads(shown.stdout)["hops"][1]["arguments"] == {"number": 4}
 
 
@@ -136,7 +144,7 @@ def test_stale_certificates_are_refused_and_made_anew(rows: str, tmp_path: Path)
     refused = toolhop(*play, folder=tmp_path, code=2)
     assert "id 2: the item has changed" in refused.stderr
     assert "toolhop certify" in refused.stderr
-    shown = toolhop("certify", rows, "--show", "2", folder=tmp_path, code=2)
+    shown = toolhop("certify", "--data", rows, "--item", "2", folder=tmp_path, code=2)
     assert "the item has changed" in shown.stderr
     assert certify(rows, tmp_path)["verdicts"]["proven"] == 3
     toolhop(*play, folder=tmp_path)
@@ -146,7 +154,7 @@ def test_rows_that_cannot_be_used_are_told(tmp_path: Path) -> None:
     broken = made(2)
     broken["sub_task"] = {}
     rows = str(write(tmp_path, [made(1), broken, "no row"]))
-    done = toolhop("certify", rows, "--sandbox", "process", folder=tmp_path)
+    done = toolhop("certify", "--data", rows, "--sandbox", "process", folder=tmp_path)
     assert "2 rows cannot be used" in done.stderr
     assert "id 2: sub_task" in done.stderr
     told = certify(rows, tmp_path)
@@ -155,13 +163,13 @@ def test_rows_that_cannot_be_used_are_told(tmp_path: Path) -> None:
 
 
 BAD: dict[str, tuple[str, ...]] = {
-    "no data": ("certify", "nowhere.json"),
-    "no item": ("certify", "builtin", "--sample-id", "nothing"),
+    "no data": ("certify", "--data", "nowhere.json"),
+    "no item": ("certify", "--data", "builtin", "--sample-id", "nothing"),
     "no certificates": ("run", "--certified-only"),
     "no such file": ("run", "--certificates", "nowhere.jsonl"),
-    "no certificate of it": ("certify", "builtin", "--show", "film-1"),
+    "no certificate of it": ("certify", "--data", "builtin", "--item", "film-1"),
     "no such claim": ("run", "--certified-only", "sure"),
-    "a limit of none": ("certify", "builtin", "--executions", "0"),
+    "a limit of none": ("certify", "--data", "builtin", "--executions", "0"),
 }
 
 
@@ -178,7 +186,7 @@ def test_a_kill_loses_no_finished_certificate(tmp_path: Path) -> None:
     rows = str(write(tmp_path, many))
     path = tmp_path / "c.jsonl"
     flags = ("--sandbox", "process", "--out", str(path))
-    process = Launched("certify", rows, *flags, cwd=tmp_path)
+    process = Launched("certify", "--data", rows, *flags, cwd=tmp_path)
     deadline = time.monotonic() + 120
     while time.monotonic() < deadline and (not path.exists() or not path.stat().st_size):
         time.sleep(0.05)
@@ -201,7 +209,7 @@ def test_the_oracle_solves_every_proven_real_item(
     docker_engine: None, toolhop_60: Path, tmp_path: Path
 ) -> None:
     some = ("--limit", "16-22", "--sandbox", "docker", "--json")
-    told = json.loads(toolhop("certify", str(toolhop_60), *some, folder=tmp_path).stdout)
+    told = json.loads(toolhop("certify", "--data", str(toolhop_60), *some, folder=tmp_path).stdout)
     assert told["verdicts"]["proven"] >= 1
     done = toolhop(
         *("run", "--data", str(toolhop_60), "--certified-only", "--mode", "mandatory", *some),

@@ -23,7 +23,7 @@ from toolhop_tools.properties.model import NOT_ASKED, PROPERTIES
 ROOT = Path(__file__).parents[2]
 GOOD = subject("def f(n):\n    return 2 * n\n")
 BAD = subject("def g(n):\n    return [1][n // 40]\n", name="g")
-PROCESS = ("--sandbox", "process", "--examples", "12", "--max-sandboxes", "1")
+PROCESS = ("--sandbox", "process", "--examples", "12", "--max-samples", "1")
 
 
 def toolhop(
@@ -43,14 +43,14 @@ def data(tmp_path: Path) -> Path:
 
 
 def checked(folder: Path, *arguments: str) -> dict[str, Any]:
-    done = toolhop(folder, "check", *arguments, *PROCESS, "--json")
+    done = toolhop(folder, "check", "--data", *arguments, *PROCESS, "--json")
     report: dict[str, Any] = json.loads(done.stdout)
     assert (done.returncode == 0) is report["holds"]
     return report
 
 
 def test_a_failing_tool_is_told_with_a_call_that_shows_it(data: Path) -> None:
-    done = toolhop(data.parent, "check", "tools.json", *PROCESS, check=(1,))
+    done = toolhop(data.parent, "check", "--data", "tools.json", *PROCESS, check=(1,))
     assert "2::g  valid-input: raises IndexError" in done.stdout
     assert "2 tools, 1 with failures" in done.stderr
     (line,) = [text.strip() for text in done.stdout.splitlines() if "toolhop call" in text]
@@ -127,18 +127,18 @@ def test_broken_rows_are_findings_and_the_others_are_checked(tmp_path: Path) -> 
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
-        (("check", "nowhere.json"), "no file or folder"),
-        (("check", "tools.json", "--tool", "h"), "no tool 'h'"),
-        (("check", "tools.json", "--property", "beauty"), "'beauty'"),
-        (("check", "tools.json", "--sample-id", "9"), "no item '9'"),
-        (("check", "tools.json", "--examples", "0"), "--examples"),
-        (("check", "empty.json"), "empty.json"),
-        (("check", "tools.json", "--store", "tools.json/x", *PROCESS), "--store"),
-        (("call", "tools.json", "h", "{}"), "no tool 'h'"),
-        (("call", "tools.json", "f", "[1]"), "not a JSON object"),
-        (("call", "tools.json", "f", "{"), "is not JSON"),
-        (("call", "tools.json", "f"), "ARGUMENTS"),
-        (("call", "tools.json", "f", "{}", "{}", "--after"), "--after"),
+        (("check", "--data", "nowhere.json"), "no file or folder"),
+        (("check", "--data", "tools.json", "--tool", "h"), "no tool 'h'"),
+        (("check", "--data", "tools.json", "--property", "beauty"), "'beauty'"),
+        (("check", "--data", "tools.json", "--sample-id", "9"), "no item '9'"),
+        (("check", "--data", "tools.json", "--examples", "0"), "--examples"),
+        (("check", "--data", "empty.json"), "empty.json"),
+        (("check", "--data", "tools.json", "--store", "tools.json/x", *PROCESS), "--store"),
+        (("call", "--data", "tools.json", "h", "{}"), "no tool 'h'"),
+        (("call", "--data", "tools.json", "f", "[1]"), "not a JSON object"),
+        (("call", "--data", "tools.json", "f", "{"), "is not JSON"),
+        (("call", "--data", "tools.json", "f"), "ARGUMENTS"),
+        (("call", "--data", "tools.json", "f", "{}", "{}", "--after"), "--after"),
     ],
 )
 def test_bad_input_gets_a_message_and_exit_code_2(
@@ -153,7 +153,7 @@ def test_audit_page_names_tools_and_copies_no_text(tmp_path: Path) -> None:
     source = "def f(word):\n    if word == 'Rumpelstiltskin': raise ValueError('Rumpelstiltskin')\n"
     one = subject(source + "    return 1\n", {"word": {"type": "string"}})
     (tmp_path / "t.json").write_text(rows_text(one, BAD))
-    report = toolhop(tmp_path, "check", "t.json", *PROCESS, "--json", check=(1,)).stdout
+    report = toolhop(tmp_path, "check", "--data", "t.json", *PROCESS, "--json", check=(1,)).stdout
     (tmp_path / "report.json").write_text(report)
     script = [sys.executable, "docs/make_audit.py", str(tmp_path / "report.json")]
     page = subprocess.run(script, capture_output=True, text=True, cwd=ROOT, check=True).stdout
@@ -171,7 +171,7 @@ def test_a_call_shows_what_a_counter_example_needs(tmp_path: Path) -> None:
     )
     items = {"items": {"type": "array", "items": {"type": "integer"}}}
     (tmp_path / "t.json").write_text(rows_text(subject(source, items)))
-    call = ("call", "t.json", "1::f", '{"items": [2, 1]}')
+    call = ("call", "--data", "t.json", "1::f", '{"items": [2, 1]}')
     flags = ("--sandbox", "process")
 
     def value(*more: str) -> object:
@@ -180,7 +180,7 @@ def test_a_call_shows_what_a_counter_example_needs(tmp_path: Path) -> None:
     assert value() == 1
     assert value('{"items": []}') == 2
     assert value("--after") == {"items": [1, 2]}
-    bad = ("call", "t.json", "1::f", '{"items": 3}', "--as-model", *flags)
+    bad = ("call", "--data", "t.json", "1::f", '{"items": 3}', "--as-model", *flags)
     assert "`items` must be of type array" in toolhop(tmp_path, *bad, check=(1,)).stdout
 
 
@@ -193,7 +193,7 @@ def lanes_of(parent: int) -> set[int]:
 
 @pytest.mark.parametrize("sent", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
 def test_no_process_is_left_when_it_is_ended(tmp_path: Path, sent: signal.Signals) -> None:
-    command = [*TOOLHOP, "check", "builtin", "--sandbox", "process", "--max-sandboxes", "2"]
+    command = [*TOOLHOP, "check", "--data", "builtin", "--sandbox", "process", "--max-samples", "2"]
     with subprocess.Popen(
         command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, cwd=tmp_path
     ) as running:
@@ -225,14 +225,22 @@ def without_calls(report: dict[str, Any]) -> dict[str, Any]:
 @pytest.mark.usefixtures("docker_engine")
 def test_the_same_verdicts_in_docker(data: Path, report: dict[str, Any]) -> None:
     inside = toolhop(
-        data.parent, "check", "tools.json", "--sandbox", "docker", "--examples", "12", "--json"
+        data.parent,
+        "check",
+        "--data",
+        "tools.json",
+        "--sandbox",
+        "docker",
+        "--examples",
+        "12",
+        "--json",
     )
     told = json.loads(inside.stdout)
     assert without_calls(told) == without_calls(report)
 
 
 def test_built_in_tools_have_every_property(tmp_path: Path) -> None:
-    """Some of them, with few examples: `toolhop check builtin` is for all."""
+    """Some of them, with few examples: `toolhop check --data builtin` is for all."""
     report = checked(tmp_path, "builtin", "--sample-id", "*-1", "--limit", "1")
     assert report["holds"]
     assert len(report["tools"]) > 2
@@ -270,7 +278,7 @@ def asked(tmp_path: Path) -> Path:
 
 def test_certified_calls_are_run_and_the_others_are_told_of(asked: Path) -> None:
     folder = asked.parent
-    certify = ("certify", "asked.json", "--out", "c.jsonl", "--sandbox", "process")
+    certify = ("certify", "--data", "asked.json", "--out", "c.jsonl", "--sandbox", "process")
     toolhop(folder, *certify, check=(0,))
     only = ("--property", "gold-call")
     report = checked(folder, "asked.json", *only, "--certificates", "c.jsonl")
@@ -281,7 +289,7 @@ def test_certified_calls_are_run_and_the_others_are_told_of(asked: Path) -> None
 
 
 def test_a_gold_call_that_nobody_knows_is_not_asked(asked: Path) -> None:
-    done = toolhop(asked.parent, "check", "asked.json", *PROCESS, "--json", check=(0,))
+    done = toolhop(asked.parent, "check", "--data", "asked.json", *PROCESS, "--json", check=(0,))
     reasons = {tool["verdicts"]["gold-call"]["reason"] for tool in json.loads(done.stdout)["tools"]}
     assert reasons == {NOT_ASKED}
     assert "gold-call was not asked of 2 tools" in done.stderr
@@ -289,12 +297,24 @@ def test_a_gold_call_that_nobody_knows_is_not_asked(asked: Path) -> None:
 
 def test_certificates_of_other_data_are_bad_input(asked: Path) -> None:
     folder = asked.parent
-    toolhop(folder, "certify", "asked.json", "--out", "c.jsonl", "--sandbox", "process", check=(0,))
+    toolhop(
+        folder,
+        "certify",
+        "--data",
+        "asked.json",
+        "--out",
+        "c.jsonl",
+        "--sandbox",
+        "process",
+        check=(0,),
+    )
     asked.write_text(asked.read_text().replace("Hello", "Howdy"))
     flags = ("--certificates", "c.jsonl")
-    stale = toolhop(folder, "check", "asked.json", *flags, *PROCESS, check=(2,))
+    stale = toolhop(folder, "check", "--data", "asked.json", *flags, *PROCESS, check=(2,))
     assert "no longer hold" in stale.stderr
-    missing = toolhop(folder, "check", "asked.json", "--certificates", "d.jsonl", check=(2,))
+    missing = toolhop(
+        folder, "check", "--data", "asked.json", "--certificates", "d.jsonl", check=(2,)
+    )
     assert "there are no certificates at d.jsonl" in missing.stderr
 
 
@@ -350,7 +370,7 @@ def test_plugin_stands_beside_other_tests_and_is_chosen_by_mark_and_name(data: P
 
 def test_plugin_takes_certificates(asked: Path) -> None:
     folder = asked.parent
-    certify = ("certify", "asked.json", "--out", "c.jsonl", "--sandbox", "process")
+    certify = ("certify", "--data", "asked.json", "--out", "c.jsonl", "--sandbox", "process")
     toolhop(folder, *certify, check=(0,))
     data = ("--toolhop-data", "asked.json", "--toolhop-sandbox", "process", "-k", "gold-call")
     done = pytest_run(folder, *data, "-rs", "--toolhop-certificates", "c.jsonl")

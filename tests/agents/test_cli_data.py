@@ -144,19 +144,19 @@ def test_show_says_what_is_wrong(rows: str) -> None:
 
 
 def test_validate_passes_findings_unless_strict(rows: str) -> None:
-    result = toolhop("validate", rows)
+    result = toolhop("validate", "--data", rows)
     assert result.stdout.startswith("finding shared-name: id b: hop 3 (ask_3)")
     assert "2 usable items, 0 errors, 1 finding" in result.stderr
-    assert toolhop("validate", rows, "--strict", code=1).stdout == result.stdout
+    assert toolhop("validate", "--data", rows, "--strict", code=1).stdout == result.stdout
 
 
 def test_validate_lists_errors_and_findings(tmp_path: Path) -> None:
     path = str(write(tmp_path, [row(question=5), row(id=8, answer=36)]))
-    report = json.loads(toolhop("validate", path, "--json", code=1).stdout)
+    report = json.loads(toolhop("validate", "--data", path, "--json", code=1).stdout)
     assert report["usable_items"] == 1
     assert [(one["where"], one["field"]) for one in report["errors"]] == [("id 7", "question")]
     assert [one["rule"] for one in report["findings"]] == ["number-answer"]
-    out = toolhop("validate", path, code=1).stdout
+    out = toolhop("validate", "--data", path, code=1).stdout
     assert out.splitlines() == [
         "error   wrong-type: id 7: question: expected text that is not blank; given the number 5",
         "finding number-answer: id 8: answer: expected an answer as text; "
@@ -170,15 +170,17 @@ def test_validate_lists_errors_and_findings(tmp_path: Path) -> None:
 def test_validate_tells_what_is_no_data_file(tmp_path: Path, text: str, rule: str) -> None:
     path = tmp_path / "rows.json"
     path.write_text(text)
-    report = json.loads(toolhop("validate", str(path), "--json", code=1).stdout)
+    report = json.loads(toolhop("validate", "--data", str(path), "--json", code=1).stdout)
     assert [one["rule"] for one in report["errors"]] == [rule]
 
 
 def test_validate_of_nothing_is_a_fault_of_usage(tmp_path: Path) -> None:
-    assert "no file or folder" in toolhop("validate", str(tmp_path / "none"), code=2).stderr
+    assert (
+        "no file or folder" in toolhop("validate", "--data", str(tmp_path / "none"), code=2).stderr
+    )
     (tmp_path / "folder").mkdir()
-    assert "items.json" in toolhop("validate", str(tmp_path / "folder"), code=1).stdout
-    toolhop("validate", "toolhop", code=3)
+    assert "items.json" in toolhop("validate", "--data", str(tmp_path / "folder"), code=1).stdout
+    toolhop("validate", "--data", "toolhop", code=3)
 
 
 # --- fetch
@@ -186,17 +188,17 @@ def test_validate_of_nothing_is_a_fault_of_usage(tmp_path: Path) -> None:
 
 def test_fetch_prints_where_the_file_is(rows: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(fetch, "adopt", lambda file, *, target, pin: target)
-    assert toolhop("fetch", "--from", rows).stdout == f"{fetch.cached_file()}\n"
+    assert toolhop("fetch", "--copy", rows).stdout == f"{fetch.cached_file()}\n"
     monkeypatch.setattr(fetch, "fetch", lambda *, progress, **_: progress(1, 2))
     assert toolhop("fetch", "--url", "x").stdout == f"{fetch.cached_file()}\n"
 
 
 def test_fetch_says_what_to_do_without_a_network(rows: str) -> None:
     failed = toolhop("fetch", "--url", "http://127.0.0.1:1/x", code=3)
-    assert "--from FILE" in failed.stderr
+    assert "--copy FILE" in failed.stderr
     assert failed.stdout == ""
-    assert "not 19,720,396" in toolhop("fetch", "--from", rows, code=3).stderr
-    assert "not both" in toolhop("fetch", "--from", rows, "--url", "x", code=2).stderr
+    assert "not 19,720,396" in toolhop("fetch", "--copy", rows, code=3).stderr
+    assert "not both" in toolhop("fetch", "--copy", rows, "--url", "x", code=2).stderr
 
 
 FILES = {name: {pin.name for pin in one.pins} for name, one in fetch.SOURCES.items()}
@@ -256,11 +258,11 @@ def mirror(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
 def test_data_without_a_published_digest_is_recorded_and_then_checked(
     name: str, mirror: str, tmp_path: Path
 ) -> None:
-    assert f"data fetch {name}" in toolhop("validate", name, code=3).stderr
+    assert f"data fetch {name}" in toolhop("validate", "--data", name, code=3).stderr
     first = toolhop("fetch", name, "--url", mirror)
     assert first.stderr.count("no published digest is known") == len(FILES[name])
     assert Path(first.stdout.strip()).exists()
-    assert toolhop("validate", name).stderr.startswith(f"{name}: ")
+    assert toolhop("validate", "--data", name).stderr.startswith(f"{name}: ")
     items = told("list", "--data", name)
     assert isinstance(items, list)
     one = told("show", items[0]["id"], "--data", name)
@@ -272,7 +274,7 @@ def test_data_without_a_published_digest_is_recorded_and_then_checked(
     damaged = fetch.SOURCES[name].file(fetch.SOURCES[name].pins[-1])
     whole = damaged.read_bytes()
     damaged.write_bytes(whole[:-1] + b" ")
-    assert "its SHA-256 differs" in toolhop("validate", name, code=3).stderr
+    assert "its SHA-256 differs" in toolhop("validate", "--data", name, code=3).stderr
     (tmp_path / "mirror" / damaged.name).write_bytes(b"[" + b" " * (len(whole) - 2) + b"]")
     other = toolhop("fetch", name, "--url", mirror, code=3)
     assert "which holds the digest of the first" in other.stderr
@@ -289,16 +291,16 @@ def test_a_page_in_the_place_of_data_is_not_kept(mirror: str, tmp_path: Path) ->
 
 
 def test_a_folder_of_copies_is_imported(mirror: str, tmp_path: Path) -> None:
-    toolhop("fetch", "relytoolbench", "--from", str(tmp_path / "mirror"))
+    toolhop("fetch", "relytoolbench", "--copy", str(tmp_path / "mirror"))
     items = told("list", "--data", "relytoolbench")
     assert isinstance(items, list)
     assert len({one["id"].rpartition("-")[0] for one in items}) == 9
     one = tmp_path / "mirror" / "G1_instruction.json"
-    assert "give the folder" in toolhop("fetch", "relytoolbench", "--from", str(one), code=2).stderr
+    assert "give the folder" in toolhop("fetch", "relytoolbench", "--copy", str(one), code=2).stderr
     one.unlink()
     assert (
         "G1_instruction.json"
-        in toolhop("fetch", "relytoolbench", "--from", str(tmp_path / "mirror"), code=3).stderr
+        in toolhop("fetch", "relytoolbench", "--copy", str(tmp_path / "mirror"), code=3).stderr
     )
 
 
@@ -343,14 +345,14 @@ def test_a_file_of_another_kind_is_named(
     path = Path(source.partition(":")[2])
     lines = path.suffix == ".jsonl"
     path.write_text("\n".join(map(json.dumps, content)) if lines else json.dumps(content))
-    assert said in toolhop("validate", source, code=1).stdout
+    assert said in toolhop("validate", "--data", source, code=1).stdout
 
 
 def test_a_part_of_the_data_and_another_language_are_findings(tmp_path: Path) -> None:
     rows = json.loads((GOLDEN / "toolbehonest_own.json").read_text())["rows"]
     path = tmp_path / "test_zh.json"
     path.write_text(json.dumps(rows))
-    found = toolhop("validate", f"toolbehonest:{path}").stdout
+    found = toolhop("validate", "--data", f"toolbehonest:{path}").stdout
     assert "other-language" in found
     assert "not-the-whole" in found
     assert "50 pairs of each subtask" in found
@@ -360,17 +362,17 @@ def test_ids_of_another_part_of_the_data_are_told_at_once(tmp_path: Path) -> Non
     official_copies(tmp_path)
     ids = tmp_path / "test_api_ids.jsonl"
     ids.write_text(ids.read_text().splitlines()[0])
-    found = toolhop("validate", f"nestools:{tmp_path / 'test_data.jsonl'}", code=1).stdout
+    found = toolhop("validate", "--data", f"nestools:{tmp_path / 'test_data.jsonl'}", code=1).stdout
     assert "no ids of 1 row of 2, such as test_id 2" in found
 
 
 def test_a_set_that_is_none_is_refused_or_a_finding(tmp_path: Path) -> None:
     official_copies(tmp_path)
     path = tmp_path / "G1_instruction.json"
-    refused = toolhop("validate", f"relytoolbench:{path}?set=xyz", code=1)
+    refused = toolhop("validate", "--data", f"relytoolbench:{path}?set=xyz", code=1)
     assert "?set=xyz is not a set" in refused.stdout
     path.rename(tmp_path / "mine.json")
-    found = toolhop("validate", f"relytoolbench:{tmp_path / 'mine.json'}").stdout
+    found = toolhop("validate", "--data", f"relytoolbench:{tmp_path / 'mine.json'}").stdout
     assert "mine: its tasks are taken for solvable" in found
 
 
@@ -379,26 +381,26 @@ def test_a_set_that_is_none_is_refused_or_a_finding(tmp_path: Path) -> None:
 
 def test_export_writes_what_can_be_read_again(rows: str, tmp_path: Path) -> None:
     out = tmp_path / "out.json"
-    result = toolhop("export", rows, "-o", str(out))
+    result = toolhop("export", "--data", rows, "--out", str(out))
     assert result.stdout == ""
     assert "wrote 2 items" in result.stderr
     assert read(out).items == read(Path(rows)).items
-    assert toolhop("export", rows, "-o", "-").stdout == out.read_text(encoding="utf-8")
+    assert toolhop("export", "--data", rows, "--out", "-").stdout == out.read_text(encoding="utf-8")
 
 
 def test_export_replaces_a_file_only_if_forced(rows: str, tmp_path: Path) -> None:
     out = tmp_path / "out.json"
     out.write_text("mine")
-    assert "--force replaces it" in toolhop("export", rows, "-o", str(out), code=2).stderr
+    assert "--overwrite" in toolhop("export", "--data", rows, "--out", str(out), code=2).stderr
     assert out.read_text() == "mine"
-    toolhop("export", rows, "-o", str(out), "--force")
+    toolhop("export", "--data", rows, "--out", str(out), "--overwrite")
     assert len(read(out).items) == 2
     assert sorted(path.name for path in tmp_path.iterdir()) == ["out.json", "rows.json"]
 
 
-@pytest.mark.parametrize("out", [".", "none/out.json"])
+@pytest.mark.parametrize("out", [".", "rows.json/out.json"])
 def test_export_says_where_it_cannot_write(rows: str, tmp_path: Path, out: str) -> None:
-    toolhop("export", rows, "-o", str(tmp_path / out), code=2)
+    toolhop("export", "--data", rows, "--out", str(tmp_path / out), code=2)
 
 
 # --- views
@@ -435,8 +437,8 @@ def test_control_characters_are_shown() -> None:
 def test_a_new_data_set_works_as_it_is_and_says_how_to_go_on(tmp_path: Path) -> None:
     mine = tmp_path / "mine"
     said = toolhop("new", str(mine)).stdout
-    assert f"toolhop certify {mine}" in said
-    assert toolhop("validate", str(mine), "--strict").stdout == ""
+    assert f"toolhop certify --data {mine}" in said
+    assert toolhop("validate", "--data", str(mine), "--strict").stdout == ""
     assert "is there already" in toolhop("new", str(mine), code=2).stderr
     played = command.toolhop(
         *("run", "--data", str(mine), "--sandbox", "process", "--json"), cwd=tmp_path
@@ -452,7 +454,7 @@ def test_a_schema_is_written_from_a_source(tmp_path: Path) -> None:
     assert done.stdout == ""
     assert json.loads(out.read_text()) == json.loads(toolhop("schema", str(source)).stdout)
     assert "still to say: the parameter day has no line" in done.stderr
-    assert "--force" in toolhop("schema", str(source), "--out", str(out), code=2).stderr
-    toolhop("schema", str(source), "--out", str(out), "--force")
+    assert "--overwrite" in toolhop("schema", str(source), "--out", str(out), code=2).stderr
+    toolhop("schema", str(source), "--out", str(out), "--overwrite")
     source.write_text("def f(day): ...")
     assert "f.py: line 1: the parameter day" in toolhop("schema", str(source), code=2).stderr

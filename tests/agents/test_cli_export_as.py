@@ -1,4 +1,4 @@
-"""`toolhop data export --as`: written, read, played and scored by the benchmarks' own commands."""
+"""`toolhop data export --to`: written, read, played and scored by the benchmarks' own commands."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ def source(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def export(source: Path, form: str, folder: Path, *more: str, code: int = 0) -> str:
     done = toolhop(
-        "data", "export", str(source), "--as", form, "-o", str(folder), "--sandbox", "process",
-        *more,
+        "data", "export", "--data", str(source), "--to", form, "--out", str(folder), "--sandbox",
+        "process", *more,
     )  # fmt: skip
     assert done.returncode == code, done.stderr
     return done.stdout + done.stderr
@@ -66,7 +66,7 @@ LEVELS = ("--mode", "level-1,level-2,level-3,level-3-fixed", "--judge", "overlap
 
 def test_the_readers_have_no_finding(written: Path) -> None:
     for form in ("toolbehonest", "relytoolbench"):
-        done = toolhop("data", "validate", "--strict", data(written, form))
+        done = toolhop("data", "validate", "--strict", "--data", data(written, form))
         assert done.returncode == 0, done.stdout
 
 
@@ -111,13 +111,13 @@ def test_a_folder_is_replaced_only_if_it_is_ours_and_forced(source: Path, tmp_pa
     other = tmp_path / "other"
     other.mkdir()
     (other / "mine.txt").write_text("mine")
-    assert "is there already" in export(source, "toolbehonest", other, "--force", code=2)
+    assert "is there already" in export(source, "toolbehonest", other, "--overwrite", code=2)
     assert (other / "mine.txt").read_text() == "mine"
     made = tmp_path / "made"
     export(source, "toolbehonest", made)
-    assert "--force replaces" in export(source, "relytoolbench", made, code=2)
+    assert "--overwrite" in export(source, "relytoolbench", made, code=2)
     assert (made / "made_en.json").exists()
-    export(source, "relytoolbench", made, "--force")
+    export(source, "relytoolbench", made, "--overwrite")
     assert not (made / "made_en.json").exists()
     assert sorted(path.name for path in tmp_path.iterdir()) == ["made", "other"]
 
@@ -149,7 +149,7 @@ def test_of_each_subtask_the_most_varied_rows_are_kept(
     assert kept == [*dict.fromkeys(rows)]
     assert len(rows) > len(kept)
     said = export(source, "relytoolbench", tmp_path / "x", "--most-varied", "1", code=2)
-    assert "goes with --as toolbehonest" in said
+    assert "goes with --to toolbehonest" in said
 
 
 def test_items_that_give_no_row_are_refused(source: Path, tmp_path: Path) -> None:

@@ -22,8 +22,8 @@ INTO = "missing-tool,broken-tool,flaky-tool"
 def certificates(tmp_path_factory: pytest.TempPathFactory) -> str:
     path = tmp_path_factory.mktemp("certificates") / "c.jsonl"
     done = command.toolhop(
-        "certify", "builtin", "--sandbox", "process", "--sample-id", "film-1", "--sample-id",
-        "zoology-1", "--out", str(path),
+        "certify", "--data", "builtin", "--sandbox", "process", "--sample-id", "film-1",
+        "--sample-id", "zoology-1", "--out", str(path),
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     return str(path)
@@ -31,7 +31,7 @@ def certificates(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 def perturb(certificates: str, out: Path, *more: str, into: str = INTO) -> Any:  # noqa: ANN401
     return command.toolhop(
-        "perturb", "builtin", "--sandbox", "process", "--sample-id", "film-1",
+        "perturb", "--data", "builtin", "--sandbox", "process", "--sample-id", "film-1",
         "--certificates", certificates, "--into", into, "--out", str(out), *more,
     )  # fmt: skip
 
@@ -63,7 +63,7 @@ def test_the_same_command_writes_the_same_bytes(
     made: Path, certificates: str, tmp_path: Path
 ) -> None:
     again, other = tmp_path / "again.jsonl", tmp_path / "other.jsonl"
-    assert perturb(certificates, again, "--max-sandboxes", "1").returncode == 0
+    assert perturb(certificates, again, "--max-samples", "1").returncode == 0
     assert again.read_bytes() == made.read_bytes()
     assert perturb(certificates, other, "--seed", "5").returncode == 0
     assert other.read_bytes() != made.read_bytes()
@@ -85,7 +85,7 @@ def test_the_data_commands_read_the_file(made: Path) -> None:
     shown = command.toolhop("data", "show", "film-1~missing-tool", "--data", str(made))
     assert shown.returncode == 0
     assert "missing-tool" in shown.stdout
-    checked = command.toolhop("data", "validate", str(made), "--strict")
+    checked = command.toolhop("data", "validate", "--data", str(made), "--strict")
     assert (checked.returncode, checked.stdout) == (0, "")
 
 
@@ -93,7 +93,7 @@ def test_a_file_that_is_there_is_not_replaced_unasked(made: Path, certificates: 
     before = made.read_bytes()
     done = perturb(certificates, made)
     assert done.returncode == 2
-    assert "--force" in done.stderr
+    assert "--overwrite" in done.stderr
     assert made.read_bytes() == before
 
 
@@ -108,7 +108,7 @@ def test_an_item_without_a_certificate_is_named_as_the_reason(
     certificates: str, tmp_path: Path
 ) -> None:
     done = command.toolhop(
-        "perturb", "builtin", "--sample-id", "music-1", "--certificates", certificates,
+        "perturb", "--data", "builtin", "--sample-id", "music-1", "--certificates", certificates,
         "--into", INTO, "--out", str(tmp_path / "made.jsonl"),
     )  # fmt: skip
     assert done.returncode == 2

@@ -35,7 +35,7 @@ def test_runs_are_listed_newest_first_with_their_figures(logs: Path) -> None:
 
 
 def test_the_limit_says_how_many_are_left(logs: Path) -> None:
-    said = toolhop("runs", str(logs), "--limit", "1").stdout
+    said = toolhop("runs", str(logs), "--last", "1").stdout
     assert "repairing:0.7" not in said
     assert "1 older run is not listed" in said
 

@@ -121,7 +121,7 @@ def test_build_makes_the_image_again_if_forced(
     monkeypatch.setattr(image, "tag", lambda base=None: name)
     made = []
     try:
-        for arguments in (["build"], ["build"], ["build", "--force"]):
+        for arguments in (["build"], ["build"], ["build", "--rebuild"]):
             assert toolhop(*arguments).stdout == f"{name}\n"
             made.append(containers.image_id(client, name))
         assert made[0] == made[1] != made[2]

@@ -353,7 +353,7 @@ def test_replies_that_are_under_way_when_a_limit_is_reached_are_kept(tmp_path: P
 
     seeds = proposed("Music", 3, (2, 7), World.CLOSED)
     with LoopbackServer(together) as server:
-        wanted = settings(server.base_url, at_a_time=3, run_token_limit=10)
+        wanted = settings(server.base_url, max_samples=3, run_token_limit=10)
         ended = made(tmp_path / "made", wanted, seeds)
         assert (ended.fault, ended.left) == (None, 3)
         assert len(replies(tmp_path / "made")) == server.requests == 3
@@ -460,10 +460,10 @@ def test_the_command_makes_shows_and_goes_on(tmp_path: Path, address: str) -> No
     assert "def look_up_stadium" in item.stdout
     assert "every-hop-needed" in item.stdout
     data = f"{out}/{folders.ITEMS}"
-    valid = command.toolhop("data", "validate", data)
+    valid = command.toolhop("data", "validate", "--data", data)
     assert valid.returncode == 0, valid.stdout
     kept = command.toolhop(
-        "certify", data, "--out", f"{out}/{folders.CERTIFICATES}", "--sandbox", "process"
+        "certify", "--data", data, "--out", f"{out}/{folders.CERTIFICATES}", "--sandbox", "process"
     )
     assert "2 certificates of" in kept.stderr
     assert "still hold" in kept.stderr
@@ -514,8 +514,6 @@ PAID = (*BEGUN, "--run-cost-limit", "1")
         ((*BEGUN, "--base-url", "http://[x"), "--base-url: 'http://[x' is not an address"),
         ((*BEGUN, "--second", "off", "--second-base-url", "http://h/v1"),
          "--second-base-url goes with --second NAME"),
-        ((*BEGUN, "--checker", "c/d"), "--checker is now --readers; give that"),
-        ((*BEGUN, "--direct-model", "c/d"), "--direct-model is now --closed-book; give that"),
         ((*BEGUN, "--readers", "a/b,,c/d"), "--readers"),
         ((*BEGUN, "--readers", "a/b,a/b"), "--readers"),
         ((*BEGUN, "--readers", "a/b,c/d", "--votes", "1"), "--votes"),
@@ -602,7 +600,7 @@ def test_a_session_stops_where_hardly_an_item_passes_at_first(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, address: str
 ) -> None:
     monkeypatch.setattr("toolhop_agents.construct.session.YIELD_ITEMS", 1)
-    wanted = settings(address, "clumsy", least_yield=0.5, at_a_time=1)
+    wanted = settings(address, "clumsy", least_yield=0.5, max_samples=1)
     ended = made(tmp_path / "made", wanted, two())
     assert "--least-yield is not reached: 0 of 1" in ended.stopped_by
     assert (ended.accepted, ended.left) == (1, 1)

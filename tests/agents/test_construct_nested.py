@@ -108,7 +108,7 @@ SOME = ["nest-broken-code", "nest-wrong-edge-type", "nest-unknown-keyword", "nes
 @pytest.mark.parametrize("stubborn", [False, True])
 def test_every_planted_fault_is_repaired_or_rejected(tmp_path: Path, stubborn: bool) -> None:
     kinds = [kind for kind in ALL if kind not in READ]
-    wanted = settings("openai/faulty", at_a_time=4)
+    wanted = settings("openai/faulty", max_samples=4)
     made(tmp_path / "made", wanted, faulty(kinds, stubborn=stubborn))
     books = rows(tmp_path / "made" / folders.BOOKS)
     assert len(books) == len(kinds) > len(LATER)
@@ -175,7 +175,7 @@ def read_by(tmp_path: Path, name: str, readers: str, votes: int = 0) -> tuple[En
     with LoopbackServer(voices) as server:
         wanted = settings(
             "openai/honest", readers=names, votes=votes or len(names), repairs=1,
-            reader_base_url=(server.base_url,) * len(names), at_a_time=1,
+            reader_base_url=(server.base_url,) * len(names), max_samples=1,
         )  # fmt: skip
         ended = made(tmp_path / name, wanted, seeds)
     assert server.errors == []
@@ -245,7 +245,7 @@ def keys(folder: Path) -> list[str]:
 
 def test_what_a_limit_or_a_kill_stopped_goes_on_and_pays_nothing_twice(tmp_path: Path) -> None:
     seeds = written("Harbour", 8, [2, 3], [1, 2])
-    more = {"distractors": 1, "at_a_time": 1}
+    more = {"distractors": 1, "max_samples": 1}
     assert made(tmp_path / "whole", settings("openai/clumsy", **more), seeds).accepted == 8
     limited = settings("openai/clumsy", run_token_limit=15_000, **more)
     ended = made(tmp_path / "cut", limited, seeds)
@@ -267,7 +267,7 @@ def test_what_a_limit_or_a_kill_stopped_goes_on_and_pays_nothing_twice(tmp_path:
 @pytest.fixture(scope="module")
 def certificates(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("certificates") / "builtin.jsonl"
-    done = command.toolhop("certify", "builtin", "--limit", "6", "--sandbox", "process",
+    done = command.toolhop("certify", "--data", "builtin", "--limit", "6", "--sandbox", "process",
                            "--out", str(path))  # fmt: skip
     assert done.returncode == 0, done.stderr
     return path

@@ -588,7 +588,7 @@ def test_chats_are_the_right_episodes_with_their_tools(store: RunStore, tmp_path
     }
     assert [one["tool_call_id"] for one in told] == ["a", "b", "c", "d"]
     assert answer == {"role": "assistant", "content": "<answer>16</answer>"}
-    command(store.folder, "--to", "chat", "--out", out, "--all", "--overwrite")
+    command(store.folder, "--to", "chat", "--out", out, "--include-wrong", "--overwrite")
     assert len(chats(out)) == 3
 
 
@@ -692,7 +692,7 @@ def test_what_is_there_is_not_replaced_unasked(store: RunStore, tmp_path: Path) 
     [
         (("--to", "parquet", "--out", "/dev/null/x"), "/dev/null/x"),
         (("--to", "chat", "--out", "/dev/null/x"), "give another --out"),
-        (("--to", "parquet", "--out", "x", "--all"), "--to chat"),
+        (("--to", "parquet", "--out", "x", "--include-wrong"), "--to chat"),
         (("--to", "csv", "--out", "x"), "csv"),
     ],
 )

@@ -99,7 +99,7 @@ def test_a_table_is_replaced_where_it_stands() -> None:
 
 
 def export(folder: Path, *flags: str) -> subprocess.CompletedProcess[str]:
-    return command.toolhop("data", "export", str(folder), *flags)
+    return command.toolhop("data", "export", "--data", str(folder), *flags)
 
 
 PLAIN = ("--without", "sibling", "--without", "unsolvable", "--without", "missing")
@@ -113,14 +113,14 @@ def test_what_reviewers_reject_is_left_out(tmp_path: Path) -> None:
         add(tmp_path / "made", Review(name, items[one].id, items[one].digest, ruling, "why"))
 
     def exported(*flags: str) -> list[str]:
-        done = export(tmp_path / "made", "-o", "-", *PLAIN, *flags)
+        done = export(tmp_path / "made", "--out", "-", *PLAIN, *flags)
         assert done.returncode == 0, done.stderr
         return [row["id"] for row in json.loads(done.stdout)]
 
     assert exported() == [NAMES[0], NAMES[2]]
     assert exported("--accepted-by", "2") == [NAMES[0]]
     assert exported("--ignore-reviews") == [*NAMES]
-    done = export(tmp_path / "made", "-o", "-", *PLAIN, "--accepted-by", "3")
+    done = export(tmp_path / "made", "--out", "-", *PLAIN, "--accepted-by", "3")
     assert (done.returncode, "1 rejected, 2 not accepted" in done.stderr) == (2, True)
 
 
@@ -133,7 +133,7 @@ def test_items_whose_ledger_has_no_plan_have_no_sibling(tmp_path: Path) -> None:
 def test_without_certificates_that_hold_nothing_is_run(tmp_path: Path) -> None:
     items = write_folder(tmp_path / "made")
     (tmp_path / "made" / folders.CERTIFICATES).write_text("", encoding="utf-8")
-    done = export(tmp_path / "made", "-o", str(tmp_path / "x.json"))
+    done = export(tmp_path / "made", "--out", str(tmp_path / "x.json"))
     assert done.returncode == 2
     assert f"no certificate of {items[0].id} that holds still" in done.stderr
     assert [one.name for one in tmp_path.iterdir()] == ["made"]
@@ -142,16 +142,20 @@ def test_without_certificates_that_hold_nothing_is_run(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("source", "flags", "message"),
     [
-        ("made", ("-o", "-"), "twins go to a file beside --output"),
-        ("made", ("-o", "there.json", *PLAIN), "is there already; --force"),
-        ("builtin", ("-o", "x.json", "--without", "sibling"), "--without goes with a folder"),
-        ("made", ("-o", "x.json", "--without", "cousin"), "'cousin' is not one of"),
+        ("made", ("--out", "-"), "twins go to a file beside --out"),
+        (
+            "made",
+            ("--out", "there.json", *PLAIN),
+            "is there already; give another --out, or pass --overwrite",
+        ),
+        ("builtin", ("--out", "x.json", "--without", "sibling"), "--without goes with a folder"),
+        ("made", ("--out", "x.json", "--without", "cousin"), "'cousin' is not one of"),
     ],
 )
 def test_wrong_use(tmp_path: Path, source: str, flags: tuple[str, ...], message: str) -> None:
     write_folder(tmp_path / "made")
     (tmp_path / "there.json").write_text("", encoding="utf-8")
-    done = command.toolhop("data", "export", source, *flags, cwd=tmp_path)
+    done = command.toolhop("data", "export", "--data", source, *flags, cwd=tmp_path)
     assert done.returncode == 2
     assert message in done.stderr
 
@@ -174,7 +178,7 @@ def test_siblings_and_twins_are_of_the_family_and_their_labels_are_shown(
     made: Path, tmp_path: Path
 ) -> None:
     out, proofs = tmp_path / "mine.json", tmp_path / "proofs.jsonl"
-    flags = ("-o", str(out), "--sandbox", "process", "--certificates", str(proofs))
+    flags = ("--out", str(out), "--sandbox", "process", "--certificates-out", str(proofs))
     done = export(made, *flags)
     assert done.returncode == 0, done.stderr
     own, other = load(out).items
@@ -197,7 +201,7 @@ def test_siblings_and_twins_are_of_the_family_and_their_labels_are_shown(
     assert families == {own.id}
     before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
     assert export(made, *flags).returncode == 2
-    assert export(made, *flags, "--force").returncode == 0
+    assert export(made, *flags, "--overwrite").returncode == 0
     assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before
 
 

@@ -32,7 +32,7 @@ INTO = "missing-tool,missing-parameter,hidden-option"
 @pytest.fixture(scope="module")
 def certificates(tmp_path_factory: pytest.TempPathFactory) -> str:
     path = str(tmp_path_factory.mktemp("certificates") / "c.jsonl")
-    done = toolhop("certify", "builtin", "--sandbox", "process", *CHOSEN, "--out", path)
+    done = toolhop("certify", "--data", "builtin", "--sandbox", "process", *CHOSEN, "--out", path)
     assert done.returncode == 0, done.stderr
     return path
 
@@ -60,7 +60,7 @@ def made(certificates: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The items as `toolhop perturb` writes them."""
     out = tmp_path_factory.mktemp("made") / "made.jsonl"
     own = (*CHOSEN, "--certificates", certificates, "--sandbox", "process")
-    answer("perturb", "builtin", *own, "--into", INTO, "--out", str(out), "--json")
+    answer("perturb", "--data", "builtin", *own, "--into", INTO, "--out", str(out), "--json")
     return out
 
 

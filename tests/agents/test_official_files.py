@@ -264,7 +264,7 @@ def test_half_a_surrogate_pair_in_arguments_stops_nothing(
         Path(path).write_text(text)
     again, _ = played(relytoolbench, tmp_path, f"predictions:{tmp_path / 'out'}")
     chats = tmp_path / "chats.jsonl"
-    done = toolhop("export", again, "--to", "chat", "--all", "--out", str(chats))
+    done = toolhop("export", again, "--to", "chat", "--include-wrong", "--out", str(chats))
     assert done.returncode == 0, done.stderr
     assert "\\ud83d" in chats.read_text()
     assert all(json.loads(line) for line in chats.read_text().splitlines())

@@ -98,7 +98,7 @@ def certify(rows: str, tmp_path: Path, server: tuple[Server, str]) -> Certify:
     def run(*more: str, readers: str = "", code: int = 0) -> subprocess.CompletedProcess[str]:
         given = ("--readers", readers, "--reader-base-url", server[1]) if readers else ()
         done = command.toolhop(
-            *("certify", rows, "--sandbox", "process", "--out", "c.jsonl", *given, *more),
+            *("certify", "--data", rows, "--sandbox", "process", "--out", "c.jsonl", *given, *more),
             cwd=tmp_path, env={**os.environ, "COLUMNS": "150"},
         )  # fmt: skip
         assert done.returncode == code, done.stdout + done.stderr
@@ -153,20 +153,20 @@ def test_claims_stand_apart(certify: Certify, tmp_path: Path, rows: str) -> None
     alone = json.loads(certify("--json").stdout)
     assert alone["readings"]["unread"] == 2
     assert "unread" in certify().stdout
-    assert "claims: executed, determined, unread\n" in certify("--show", "1").stdout
+    assert "claims: executed, determined, unread\n" in certify("--item", "1").stdout
     figures = json.loads(certify("--json", readers="openai/right,openai/lucky").stdout)
     assert {claim: row["items"] for claim, row in figures["claims"].items()} == {
         "executed": 2, "determined": 2, "read": 2,
     }  # fmt: skip
     assert figures["readings"]["effective_readers"]["number"] is None  # no vote varies
     assert figures["claims"]["read"]["hops"] == 4
-    shown = certify("--show", "1").stdout
+    shown = certify("--item", "1").stdout
     assert "read, 3 votes" in shown
     assert "claims: executed, determined, read\n" in shown
     assert "claims:  executed, determined, read (100% of plans come to it)" in shown
     assert "openai/lucky #1: luck" in shown
     assert 'word_length(word="Rome")' in shown
-    assert json.loads(certify("--show", "1", "--json").stdout)["reading"]["status"] == "read"
+    assert json.loads(certify("--item", "1", "--json").stdout)["reading"]["status"] == "read"
     # Another reader differs: disputed, and nothing to play.
     figures = json.loads(certify("--json", readers="openai/right,openai/wrong").stdout)
     assert (figures["readings"]["disputed"], figures["claims"]["read"]["items"]) == (2, 0)
@@ -182,7 +182,7 @@ def test_claims_stand_apart(certify: Certify, tmp_path: Path, rows: str) -> None
 def test_certified_calls_are_read_as_agreeing(tmp_path: Path) -> None:
     """A reader who plans the certified calls, and leaves the places of values open, agrees."""
     certificates = tmp_path / "c.jsonl"
-    flags = ("certify", "builtin", "--sandbox", "process", "--out", str(certificates))
+    flags = ("certify", "--data", "builtin", "--sandbox", "process", "--out", str(certificates))
     command.toolhop(*flags, "--limit", "12", cwd=tmp_path)
     items = load("builtin").by_id
     plans = {
@@ -232,7 +232,16 @@ def test_a_kill_asks_for_nothing_twice(
     write(tmp_path, [made(number) for number in range(1, 7)])
     server[0].wait_s = 0.1
     more = ("--readers", "openai/right", "--reader-base-url", server[1], "--max-samples", "2")
-    flags = ("certify", rows, "--sandbox", "process", "--out", str(tmp_path / "c.jsonl"), *more)
+    flags = (
+        "certify",
+        "--data",
+        rows,
+        "--sandbox",
+        "process",
+        "--out",
+        str(tmp_path / "c.jsonl"),
+        *more,
+    )
     path = tmp_path / "c.readings.jsonl"
     process = Launched(*flags, cwd=tmp_path)
     deadline = time.monotonic() + 120

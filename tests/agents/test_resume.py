@@ -258,7 +258,7 @@ def test_a_run_stands_alone_and_its_items_may_not_change(data: DataSet, tmp_path
     own = tmp_path / "items.json"
     shutil.copy(data.origin, own)
     copy = DataSet("own", str(own), data.items)
-    _, answer = run(copy, tmp_path / "logs", "--dry-run", "--estimate", "2")
+    _, answer = run(copy, tmp_path / "logs", "--estimate", "2")
     own.unlink()
     folder = Path(answer["run"])
     code, answer = resume(folder)
@@ -339,7 +339,7 @@ def test_a_dry_run_says_what_would_be_played_and_leaves_nothing(
 def test_an_estimate_is_part_of_the_run_and_paid_for_once(data: DataSet, tmp_path: Path) -> None:
     talker = Talker(data)
     with LoopbackServer(talker) as server:
-        flags = (*asked(server), *PRICED, "--epochs", "2", "--dry-run", "--estimate", "3")
+        flags = (*asked(server), *PRICED, "--epochs", "2", "--estimate", "3")
         code, answer = run(data, tmp_path, *flags)
         assert (code, answer["status"]) == (0, "sampled")
         assert len(talker.asked) == 12
@@ -357,24 +357,16 @@ def test_an_estimate_is_part_of_the_run_and_paid_for_once(data: DataSet, tmp_pat
 
 def test_an_estimate_of_nothing_says_so(data: DataSet, tmp_path: Path) -> None:
     flags = ("--data", data.origin, "--log-dir", str(tmp_path), "--sandbox", "process")
-    done = toolhop(
-        "run", "--agent", "do-nothing", *flags, "--limit", "2", "--dry-run", "--estimate"
-    )
+    done = toolhop("run", "--agent", "do-nothing", *flags, "--limit", "2", "--estimate")
     assert done.returncode == 0
     assert "No episode is left to play" in done.stdout
     assert "estimated from" not in done.stdout
 
 
-def test_an_estimate_needs_a_dry_run(data: DataSet, tmp_path: Path) -> None:
-    code, answer = run(data, tmp_path, "--estimate")
-    assert code == 2
-    assert "--estimate goes with --dry-run" in answer["said"]
-
-
 def test_a_sample_that_only_met_faults_says_so(data: DataSet, tmp_path: Path) -> None:
     faults = FaultPlan(1.0, (RequestFault.BAD_REQUEST,), consecutive_max=10**6)
     with LoopbackServer(Talker(data), faults=faults) as server:
-        code, answer = run(data, tmp_path, *asked(server), "--dry-run", "--estimate", "2")
+        code, answer = run(data, tmp_path, *asked(server), "--estimate", "2")
     assert code == 1
     assert "none of the items played has a score" in answer["said"]
 
@@ -461,7 +453,7 @@ def test_every_epoch_is_asked_with_a_seed_of_its_own(data: DataSet, tmp_path: Pa
 
 
 def test_two_processes_do_not_play_one_run(data: DataSet, tmp_path: Path) -> None:
-    _, answer = run(data, tmp_path, "--dry-run", "--estimate", "2")
+    _, answer = run(data, tmp_path, "--estimate", "2")
     with RunStore.open(Path(answer["run"])).held():
         code, said = resume(answer["run"])
     assert code == 2

@@ -348,7 +348,7 @@ def test_a_run_of_before_there_was_a_limit_of_a_reply_is_resumed_without(
 ) -> None:
     with LoopbackServer(responder(data, choose("oracle"), 0)) as server:
         flags = ("--model", "openai/x", "--base-url", server.base_url)
-        _, begun = run(data, tmp_path, *flags, "--dry-run", "--estimate", "2")
+        _, begun = run(data, tmp_path, *flags, "--estimate", "2")
     folder = Path(begun["run"])
     manifest = json.loads((folder / "manifest.json").read_text())
     del manifest["settings"]["max_tokens"]

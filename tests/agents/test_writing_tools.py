@@ -85,7 +85,9 @@ def test_a_mistake_is_found_as_the_page_says(
     changed = tmp_path / "ferries" / file
     source = changed.read_text("utf-8").replace(old, new)
     changed.write_text(source.replace("leaves Brindle Quay at", "leaves at"), encoding="utf-8")
-    done = toolhop("certify", ".", "--out", "found.jsonl", "--sandbox", "process", cwd=tmp_path)
+    done = toolhop(
+        "certify", "--data", ".", "--out", "found.jsonl", "--sandbox", "process", cwd=tmp_path
+    )
     assert done.returncode == 0, done.stderr
     found = json.loads((tmp_path / "found.jsonl").read_text("utf-8").splitlines()[-1])
     assert found["verdict"] == verdict

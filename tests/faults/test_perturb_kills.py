@@ -42,13 +42,23 @@ def given(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
     """The items and their certificates, as flags."""
     chosen = [part for name in ITEMS for part in ("--sample-id", name)]
     path = str(tmp_path_factory.mktemp("certificates") / "c.jsonl")
-    done = toolhop("certify", "builtin", "--sandbox", "process", *chosen, "--out", path)
+    done = toolhop("certify", "--data", "builtin", "--sandbox", "process", *chosen, "--out", path)
     assert done.returncode == 0, done.stderr
     return [*chosen, "--certificates", path, "--into", "missing-tool,flaky-tool"]
 
 
 def perturb(given: list[str], out: Path, *more: str, patch: str = "") -> Launched:
-    flags = ("perturb", "builtin", *given, "--max-sandboxes", "1", "--out", str(out), "--json")
+    flags = (
+        "perturb",
+        "--data",
+        "builtin",
+        *given,
+        "--max-samples",
+        "1",
+        "--out",
+        str(out),
+        "--json",
+    )
     return Launched(*flags, *more, env={**os.environ}, patch=patch, imports=IMPORTED)
 
 

@@ -50,7 +50,7 @@ def test_a_run_under_way_is_shown_as_far_as_it_is_and_again_later(tmp_path: Path
     assert data_of(out)["runs"][0]["status"] == "started"
     with (folder / EPISODES / "b_mandatory_e1_a1.jsonl").open("ab") as file:
         file.write(b'{"ending": "stopped", "wall_s": 1.0, "reason": "", "kind": "ended"}\n')
-    assert "unfinished" not in report(folder, "--out", out).stdout
+    assert "unfinished" not in report(folder, "--out", out, "--overwrite").stdout
     assert [row["verdict"] for row in data_of(out)["rows"]] == ["right", "wrong"]
 
 
@@ -62,11 +62,20 @@ def test_no_run_is_a_usage_error(tmp_path: Path, place: str, said: str) -> None:
     assert report().returncode == 2
 
 
-def test_no_folder_for_the_page_is_a_usage_error(tmp_path: Path) -> None:
+def test_a_page_that_cannot_be_written_is_a_usage_error(tmp_path: Path) -> None:
     folder = write_run(tmp_path, [Script("a")])
-    done = report(folder, "--out", tmp_path / "no" / "page.html")
+    (tmp_path / "file").write_text("")
+    done = report(folder, "--out", tmp_path / "file" / "page.html")
     assert done.returncode == 2
     assert "--out" in done.stderr
+
+
+def test_a_file_that_is_there_is_replaced_only_where_asked(tmp_path: Path) -> None:
+    folder, own = write_run(tmp_path, [Script("a")]), tmp_path / "mine.json"
+    own.write_text("mine")
+    done = report(folder, "--out", own)
+    assert (done.returncode, own.read_text()) == (2, "mine")
+    assert "--overwrite" in done.stderr
 
 
 def test_a_trace_that_cannot_be_read_is_left_out_and_named(tmp_path: Path) -> None:

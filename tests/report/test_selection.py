@@ -138,17 +138,17 @@ def test_pairs_of_levels_are_counted_in_all_and_linked_where_they_can_be_read(
 
 def test_the_command_says_how_many_can_be_read(tmp_path: Path) -> None:
     folder = write_run(tmp_path, scripts())
-    done = report(folder, "--episodes", "10")
+    done = report(folder, "--max-episodes", "10")
     assert "91 episodes, 1 unfinished, 10 of them to read" in done.stdout
     assert len(data_of(folder / "report.html")["rows"]) == 10
     assert "to read" not in report(folder).stdout
-    assert toolhop("report", str(folder), "--episodes", "-1").returncode == 2
+    assert toolhop("report", str(folder), "--max-episodes", "-1").returncode == 2
 
 
 def test_a_page_says_what_it_holds_and_how_the_rest_is_read(driver: Chrome, tmp_path: Path) -> None:
     folder = write_run(tmp_path, scripts())
     out = tmp_path / "page.html"
-    assert report(folder, "--episodes", "12", "--out", out).returncode == 0
+    assert report(folder, "--max-episodes", "12", "--out", out).returncode == 0
     page = fresh(driver, out)
     page.open()
     said = page.texts("#selected")[0]

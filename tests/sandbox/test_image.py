@@ -98,14 +98,14 @@ def test_other_systems_are_told_to_use_a_base(
     monkeypatch.setattr(sys, "platform", "darwin")
     with pytest.raises(SandboxUnavailable, match="on Linux only, not darwin") as caught:
         image.build_from_host(tmp_path / "image.tar")
-    assert "--base python:" in caught.value.fix
+    assert "--sandbox-base python:" in caught.value.fix
 
 
 def test_without_ldd_a_base_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("shutil.which", lambda _: None)
     with pytest.raises(SandboxUnavailable, match="ldd is missing") as caught:
         image._linked({"/bin/true"})
-    assert "--base python:" in caught.value.fix
+    assert "--sandbox-base python:" in caught.value.fix
 
 
 @pytest.mark.docker

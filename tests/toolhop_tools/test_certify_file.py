@@ -161,7 +161,7 @@ def test_items_take_the_proven_calls(path: Path) -> None:
 
 
 def test_no_file_and_no_certificate(path: Path) -> None:
-    with pytest.raises(CertificateError, match="toolhop certify DATA"):
+    with pytest.raises(CertificateError, match="toolhop certify --data DATA"):
         list(read(path))
     assert progress(path, {}, BASIS) == set()
     path.parent.mkdir()

@@ -120,7 +120,7 @@ def test_nothing_is_kept_of_another_answer(
     with pytest.raises(FetchError) as caught:
         fetch(url=f"{server}{path}", target=target, pin=PIN)
     assert message in str(caught.value)
-    assert "--from FILE" in caught.value.fix
+    assert "--copy FILE" in caught.value.fix
     assert PIN.url("https://huggingface.co") in caught.value.fix
     assert target.read_bytes() == b"before"
     assert list(tmp_path.iterdir()) == [target]

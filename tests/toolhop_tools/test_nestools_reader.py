@@ -77,7 +77,7 @@ def test_a_fault_is_named_by_row_and_field(
     found = survey(str(path))
     assert ("id 1", field) in [(one.where, one.field) for one in found.errors]
     assert [item.id for item in found.dataset.items] == ["2"]
-    done = toolhop("data", "validate", str(path))
+    done = toolhop("data", "validate", "--data", str(path))
     assert (done.returncode, field in done.stdout) == (1, True)
 
 
@@ -91,7 +91,7 @@ def test_ids_that_do_not_fit_are_errors(tmp_path: Path) -> None:
 def test_a_wrong_file_is_refused(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="data fetch nestools"):
         survey("nestools:")
-    done = toolhop("data", "validate", f"nestools:{tmp_path / 'absent.jsonl'}")
+    done = toolhop("data", "validate", "--data", f"nestools:{tmp_path / 'absent.jsonl'}")
     assert done.returncode == 2
 
 

@@ -90,14 +90,14 @@ def test_a_reader_of_another_package_is_used_by_name(quiz: Path, tmp_path: Path)
     )
     done = python(quiz, code, tmp_path)
     assert (done.stdout, done.stderr) == ("quiz {'answer': 'A'} ['look_up'] ()\n", "")
-    checked = cli(quiz, tmp_path, "data", "validate", "quiz:rows.jsonl")
+    checked = cli(quiz, tmp_path, "data", "validate", "--data", "quiz:rows.jsonl")
     assert "id 2: answer: expected an answer as text; given nothing" in checked.stdout
     shown = cli(quiz, tmp_path, "data", "show", "1", "--data", "quiz:rows.jsonl", "--code")
     assert shown.returncode == 2  # the set has an error, and every command but validate says so
-    certified = cli(quiz, tmp_path, "certify", "quiz:rows.jsonl")
+    certified = cli(quiz, tmp_path, "certify", "--data", "quiz:rows.jsonl")
     assert certified.returncode == 2
     assert "1 item cannot be certified, 1 first" in certified.stderr
-    checked = cli(quiz, tmp_path, "check", "quiz:rows.jsonl")  # no tool is a program
+    checked = cli(quiz, tmp_path, "check", "--data", "quiz:rows.jsonl")  # no tool is a program
     assert "0 tools, 0 with failures, 1 error in the data" in checked.stderr
     assert "quiz:PATH" in cli(quiz, tmp_path, "data", "list").stderr
 

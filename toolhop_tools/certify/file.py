@@ -59,8 +59,8 @@ def read(path: Path) -> Iterator[Certificate]:
                     yield _certificate(path, number, line)
     except FileNotFoundError:
         raise CertificateError(
-            f"there are no certificates at {path}\n  fix: make them with `toolhop certify DATA "
-            f"--out {path}`, or name another file with --certificates"
+            f"there are no certificates at {path}\n  fix: make them with `toolhop certify --data "
+            f"DATA --out {path}`, or name another file with --certificates"
         ) from None
     except OSError as error:
         raise CertificateError(f"{path} cannot be read: {error.strerror}") from None
@@ -218,7 +218,9 @@ def _reported(path: Path, stale: dict[str, str]) -> str:
     lines += [f"  id {name}: {why}" for name, why in list(stale.items())[:TOLD]]
     if len(stale) > TOLD:
         lines.append(f"  and {len(stale) - TOLD} more")
-    lines.append(f"  fix: run `toolhop certify DATA --out {path}` again; it renews only these")
+    lines.append(
+        f"  fix: run `toolhop certify --data DATA --out {path}` again; it renews only these"
+    )
     return "\n".join(lines)
 
 
@@ -253,6 +255,6 @@ def proven_only(items: Sequence[Item], path: Path) -> tuple[Item, ...]:
         raise CertificateError(
             f"{path} proves none of the {counted(len(items), 'chosen item')}, "
             f"and has nothing on {without} of them\n"
-            f"  fix: run `toolhop certify DATA --out {path}`, or leave out --certified-only"
+            f"  fix: run `toolhop certify --data DATA --out {path}`, or leave out --certified-only"
         )
     return proven

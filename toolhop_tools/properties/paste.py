@@ -19,7 +19,7 @@ def lines(
     """Command lines, one for each setting that matters; none where nothing is called."""
     if found.arguments is None:
         return
-    head = ["toolhop", "call", data, subject.id]
+    head = ["toolhop", "call", "--data", data, subject.id]
     if found.property in ("bad-input", "gold-call", "examples"):
         head.append("--as-model")
     if found.property == "arguments-kept":
@@ -27,9 +27,9 @@ def lines(
     if sandbox != "auto":
         head += ["--sandbox", sandbox]
     if limits.wall_s != DEFAULT.wall_s:
-        head += ["--timeout", f"{limits.wall_s:g}"]
+        head += ["--tool-timeout", f"{limits.wall_s:g}"]
     if limits.memory_mib != DEFAULT.memory_mib:
-        head += ["--memory", str(limits.memory_mib)]
+        head += ["--tool-memory", str(limits.memory_mib)]
     sets = [json.dumps(dict(one)) for one in (*found.earlier, found.arguments)]
     if found.property == "independent":
         yield shlex.join([*head, sets[-1]])

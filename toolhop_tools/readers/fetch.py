@@ -107,7 +107,7 @@ class Source:
             raise DataNotFetched(
                 other if path.exists() else missing,
                 origin=str(path),
-                fix=f"run `toolhop data fetch {self.name}` (--from PATH imports a copy), or read a "
+                fix=f"run `toolhop data fetch {self.name}` (--copy PATH imports a copy), or read a "
                 f"file of your own by {self.name}:PATH",
             )
         return self.path
@@ -278,7 +278,7 @@ def _unwritable(target: Path, error: OSError) -> FetchError:
 def _by_hand(pin: Pin) -> str:
     return (
         f"download {pin.url()} in a browser or on another machine and run `toolhop data fetch "
-        "NAME --from FILE` (of several files their folder); or set HTTPS_PROXY; or name a mirror "
+        "NAME --copy FILE` (of several files their folder); or set HTTPS_PROXY; or name a mirror "
         "by --url URL or HF_ENDPOINT"
     )
 

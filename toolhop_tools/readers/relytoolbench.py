@@ -367,7 +367,7 @@ def _known_gold(path: Path) -> dict[str, Mapping[str, JSON]]:
             first = error.errors()[0]
             place = ".".join(map(str, first["loc"])) or "the line"
             message = f"line {number} is no known answer: {place}: {first['msg']}"
-            fix = "give the gold.jsonl that `toolhop data export --as relytoolbench` wrote"
+            fix = "give the gold.jsonl that `toolhop data export --to relytoolbench` wrote"
             raise DataError(message, origin=str(path), fix=fix) from None
         found[one.row] = one.model_dump(mode="json", exclude={"row"})
     return found

@@ -143,9 +143,9 @@ def _limits(material: Material, proofs: Sequence[Certificate] | None) -> Iterato
 def _use(path: str, items: Sequence[Item], proofs: Sequence[Certificate] | None) -> Section:
     file = Path(path)
     name = file.name if file.exists() else path
-    lines = [f"toolhop data validate {name}", f"toolhop data list --data {name}"]
+    lines = [f"toolhop data validate --data {name}", f"toolhop data list --data {name}"]
     if all(item.hops for item in items):
-        lines += [f"toolhop certify {name}", f"toolhop check {name}"]
+        lines += [f"toolhop certify --data {name}", f"toolhop check --data {name}"]
     own = proofs and file.name == folders.ITEMS
     more = f" --certificates {folders.CERTIFICATES}" if own else ""
     lines += [

@@ -75,7 +75,7 @@ def _templates(_: click.Context, __: click.Parameter, given: Sequence[str]) -> l
               help="Resume an ablation that was cut off.")
 @click.option("--full", is_flag=True,
               help="All tables: other episodes and designs, error codes, hops, savings, pairs.")
-@click.option("--discordant", "--flips", type=click.IntRange(min=0), default=10,
+@click.option("--discordant", type=click.IntRange(min=0), default=10,
               help="Discordant pairs that --full lists for a comparison; --json has all.")
 @table_format
 @click.option("--json", "as_json", is_flag=True, help="Figures as JSON on standard output.")

@@ -9,6 +9,7 @@ import anyio
 import click
 
 from toolhop_agents.cli import EXIT_EPISODES
+from toolhop_agents.cli.flags import data_option
 from toolhop_agents.terminal import visible
 from toolhop_env.rejection import Rejections
 from toolhop_env.validation import strict_json
@@ -25,7 +26,7 @@ from toolhop_tools.properties.model import SandboxSetting, Subject, subjects
 
 # fmt: off
 @click.command(context_settings={"show_default": True})
-@click.argument("data")
+@data_option
 @click.argument("tool")
 @click.argument("arguments", nargs=-1, required=True)
 @click.option("--as-model", is_flag=True, help="Refuse what the simulator would refuse.")
@@ -35,9 +36,10 @@ from toolhop_tools.properties.model import SandboxSetting, Subject, subjects
 @click.option("--policy", type=click.Choice(["restricted", "none"]), default="restricted")
 @click.option("--sandbox", "kind", type=click.Choice(KINDS), default="auto",
               help="What isolates the tool.")
-@click.option("--timeout", "timeout_s", type=click.FloatRange(0.01, 3600), default=2.0,
-              help="Seconds.")
-@click.option("--memory", "memory_mib", type=click.IntRange(16, 65536), default=256, help="MiB.")
+@click.option("--tool-timeout", "timeout_s", type=click.FloatRange(0.01, 3600), default=2.0,
+              help="Seconds per call.")
+@click.option("--tool-memory", "memory_mib", type=click.IntRange(16, 65536), default=256,
+              help="MiB per call.")
 def call(data: str, tool: str, arguments: tuple[str, ...], as_model: bool, after: bool,
          **flags: Any) -> None:  # noqa: ANN401 -- click passes options of many types
     """Call one TOOL of DATA with ARGUMENTS, a JSON object, and print what comes of it.

@@ -18,6 +18,7 @@ from rich.console import Console
 from toolhop_agents.cli import INTERRUPTED
 from toolhop_agents.cli.certify_read import check_readers, read_blind, reader_options, settings_of
 from toolhop_agents.cli.certify_view import Tally, page, print_tally, to_json
+from toolhop_agents.cli.flags import data_option
 from toolhop_agents.cli.json_output import table_format
 from toolhop_agents.cli.options import cluster_of, cluster_options
 from toolhop_agents.cli.progress import Steps
@@ -45,23 +46,23 @@ PRINTED = 20
 @reader_options
 @cluster_options
 @click.command(context_settings={"show_default": True})
-@click.argument("data")
+@data_option
 @click.option("--out", type=click.Path(dir_okay=False, path_type=Path), default=None,
               help="The file of certificates.  [default: certificates/DATA.jsonl]")
 @click.option("--limit", default=None, help="10 for the first ten items, 10-20 for a range.")
 @click.option("--sample-id", "sample_ids", multiple=True, help="Items by id; may be repeated.")
-@click.option("--show", default=None, metavar="ID", help="Show the certificate of one item.")
+@click.option("--item", default=None, metavar="ID", help="Show the certificate of one item.")
 @click.option("--seed", type=int, default=0, help="Of the other values that calls are tried with.")
 @click.option("--executions", type=click.IntRange(1, 100_000), default=300,
               help="Made-up calls that a hop may take.")
 @click.option("--audit", type=click.IntRange(0, 10_000), default=20,
               help="Calls with other values that each gold call is compared with.")
-@click.option("--timeout", "wall_s", type=click.FloatRange(0.01, 3600), default=2.0,
+@click.option("--tool-timeout", "wall_s", type=click.FloatRange(0.01, 3600), default=2.0,
               help="Seconds per call.")
-@click.option("--memory", "memory_mib", type=click.IntRange(16, 65536), default=256,
+@click.option("--tool-memory", "memory_mib", type=click.IntRange(16, 65536), default=256,
               help="MiB per call.")
-@click.option("--max-sandboxes", "at_a_time", type=click.IntRange(1, 64), default=None,
-              help="Items at a time, on each node.  [default: one per processor]")
+@click.option("--max-samples", type=click.IntRange(1, 256), default=None,
+              help="Items at a time, on each node.  [default: one per processor; 4 to be read]")
 @click.option("--sandbox", type=click.Choice(KINDS), default="auto", help="What isolates tools.")
 @click.option("--policy", type=click.Choice(["restricted", "none"]), default="restricted")
 @click.option("--last-wins", is_flag=True,
@@ -71,14 +72,14 @@ PRINTED = 20
 @click.option("--json", "as_json", is_flag=True, help="The figures as JSON on standard output.")
 @click.pass_context
 def certify(
-    ctx: click.Context, /, data: str, out: Path | None, show: str | None, as_json: bool,
+    ctx: click.Context, /, data: str, out: Path | None, item: str | None, as_json: bool,
     **flags: Any,  # noqa: ANN401 -- click passes options of many types
 ) -> None:
     """Show for each item of DATA that its own chain of calls gives its answer, or why not.
 
     A search looks for a call of each hop (executed), and for other calls that could be meant
     (determined); with --readers, models that see neither chain nor answer plan the calls (read).
-    DATA is builtin, toolhop, or a file or folder. Certificates are appended to the file as they
+    Certificates are appended to the file as they
     are made, readings to FILE.readings.jsonl; those that still hold are kept, so that a run which
     was stopped resumes. docs/certificates.md and docs/readers.md explain them.
 
@@ -86,12 +87,13 @@ def certify(
     """
     load_dotenv(Path(".env"))
     readers = settings_of(ctx, flags)
+    cluster_of(flags)  # refuses what cannot be
     seen = survey(data, last_wins=flags["last_wins"])
     if not seen.dataset.items and not seen.errors:
         raise DataError("it has no items", origin=data)
     path = out or default_path(seen.dataset.name)
-    if show is not None:
-        _show(seen, path, show, as_json=as_json)
+    if item is not None:
+        _show(seen, path, item, as_json=as_json)
         return
     items = select(
         seen.dataset, limit=flags["limit"], sample_ids=flags["sample_ids"]
@@ -112,7 +114,7 @@ def certify(
     cut = _make(items, path, basis, flags)
     if readers is not None and not cut and path.exists():
         certificates = {one.item: one for one in _held(path, items, basis)}
-        isolation = Isolation(flags["sandbox"], readers.readers[0].at_a_time)
+        isolation = Isolation(flags["sandbox"], readers.readers[0].max_samples)
         cut = read_blind(items, certificates, path, readers, isolation, basis)
     tally = _tally(path, items, basis, seen.errors)
     if as_json:
@@ -151,7 +153,7 @@ def _make(items: Sequence[Item], path: Path, basis: Basis, flags: dict[str, Any]
 async def _search(
     work: Sequence[Item], total: int, writer: Writer, basis: Basis, flags: dict[str, Any]
 ) -> bool:
-    at_a_time = flags["at_a_time"] or max(2, os.cpu_count() or 1)
+    at_a_time = flags["max_samples"] or max(2, os.cpu_count() or 1)
     shown = Steps(Console(stderr=True), "certify", total, total - len(work))
 
     def add(certificate: Certificate) -> None:
@@ -218,7 +220,7 @@ def _show(seen: Survey, path: Path, wanted: str, *, as_json: bool) -> None:
     if shown is None or why:
         raise CertificateError(
             f"{path} has no certificate of item {item.id} that holds: {why}\n"
-            f"  fix: run `toolhop certify DATA --sample-id {item.id} --out {path}`"
+            f"  fix: run `toolhop certify --data DATA --sample-id {item.id} --out {path}`"
         )
     reading = current(Readings(path_beside(path)), shown)
     if as_json:

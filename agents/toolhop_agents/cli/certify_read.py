@@ -30,11 +30,12 @@ from toolhop_tools.errors import counted
 from toolhop_tools.model import Item
 
 VOTES = 3
+READ_AT_A_TIME = 4
 FLAGS: Mapping[str, str] = {
     "votes": "--votes", "reader_base_urls": "--reader-base-url", "reader_prices": "--reader-price",
     "reader_temperature": "--reader-temperature", "reader_max_tokens": "--reader-max-tokens",
     "reader_timeout_s": "--reader-timeout",
-    "max_retries": "--max-retries", "max_samples": "--max-samples",
+    "max_retries": "--max-retries",
 }  # fmt: skip
 """Flags that mean nothing without ``--readers``."""
 
@@ -71,8 +72,6 @@ _OPTIONS = (
                  type=click.FloatRange(0, min_open=True), help="Seconds per request to a reader."),
     click.option("--max-retries", type=click.IntRange(0), default=5,
                  help="Retries of a failed request to a reader."),
-    click.option("--max-samples", type=click.IntRange(1, 256), default=4,
-                 help="Items that are read at once."),
 )
 # fmt: on
 
@@ -155,7 +154,7 @@ def settings_of(ctx: click.Context, flags: Mapping[str, Any]) -> ReaderSettings 
     shared = Settings(model="").model_copy(update={
         "temperature": flags["reader_temperature"], "max_tokens": flags["reader_max_tokens"],
         "timeout_s": flags["reader_timeout_s"], "max_retries": flags["max_retries"],
-        "at_a_time": flags["max_samples"],
+        "max_samples": flags["max_samples"] or READ_AT_A_TIME,
     })  # fmt: skip
     readers = tuple(
         shared.model_copy(update={"model": name, "base_url": url, "price": price})

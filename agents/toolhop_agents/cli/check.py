@@ -20,6 +20,7 @@ from rich.console import Console
 from toolhop_agents.cli import EXIT_EPISODES, INTERRUPTED
 from toolhop_agents.cli.check_progress import Tools
 from toolhop_agents.cli.check_view import Checked, not_asked, print_report, summary, to_json
+from toolhop_agents.cli.flags import data_option
 from toolhop_agents.cli.options import cluster_of, cluster_options
 from toolhop_agents.runs.signals import until_signal
 from toolhop_agents.runs.spread import Cluster, check_on_nodes
@@ -43,7 +44,7 @@ from toolhop_tools.readers.record import Survey
 # fmt: off
 @cluster_options
 @click.command(context_settings={"show_default": True})
-@click.argument("data")
+@data_option
 @click.option("--examples", "count", type=click.IntRange(1, 100_000), default=EXAMPLES,
               help="Examples per property and tool.")
 @click.option("--seed", type=int, default=0, help="Of what is drawn.")
@@ -58,11 +59,11 @@ from toolhop_tools.readers.record import Survey
 @click.option("--formats", is_flag=True,
               help="Texts that are not of their parameter's `format` are bad input too.")
 @click.option("--sandbox", type=click.Choice(KINDS), default="auto", help="What isolates tools.")
-@click.option("--timeout", "timeout_s", type=click.FloatRange(0.01, 3600), default=2.0,
+@click.option("--tool-timeout", "timeout_s", type=click.FloatRange(0.01, 3600), default=2.0,
               help="Seconds per call.")
-@click.option("--memory", "memory_mib", type=click.IntRange(16, 65536), default=256,
+@click.option("--tool-memory", "memory_mib", type=click.IntRange(16, 65536), default=256,
               help="MiB per call.")
-@click.option("--max-sandboxes", "lanes", type=click.IntRange(1, 64), default=None,
+@click.option("--max-samples", "lanes", type=click.IntRange(1, 64), default=None,
               help="Tools at a time, on each node.  [default: one per processor]")
 @click.option("--store", type=click.Path(file_okay=False, path_type=Path), default=stores.FOLDER,
               help="Folder of counter-examples, which are called first the next time.")
@@ -71,7 +72,7 @@ def check(data: str, tools: tuple[str, ...], properties: tuple[str, ...], as_jso
           **flags: Any) -> None:  # noqa: ANN401 -- click passes options of many types
     """Test every tool of DATA by its properties: thousands of generated calls in the sandbox.
 
-    DATA is builtin, toolhop, or a file or folder. docs/properties.md explains each property.
+    docs/properties.md explains each property.
 
     Exit code 0: all hold. 1: some do not, or rows of the data cannot be used. 2: bad input.
     """

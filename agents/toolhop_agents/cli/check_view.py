@@ -202,7 +202,7 @@ def not_asked(checked: Checked) -> str:
         return ""
     return (
         f"gold-call was not asked of {counted(number, 'tool')}: the data has no gold calls of "
-        "them; `toolhop certify DATA` finds some, for --certificates FILE"
+        "them; `toolhop certify --data DATA` finds some, for --certificates FILE"
     )
 
 

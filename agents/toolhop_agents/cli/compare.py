@@ -54,7 +54,6 @@ def _ks(_: click.Context, __: click.Parameter, value: str | None) -> tuple[int, 
 @click.option("--published", is_flag=True, help="Add the benchmark's published table.")
 @click.option(
     "--discordant",
-    "--flips",
     type=click.IntRange(min=0),
     default=20,
     help="Discordant pairs listed a comparison; --json has all.",

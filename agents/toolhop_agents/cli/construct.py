@@ -59,11 +59,11 @@ BLANK = {
     "reviewer": "a name, or leave it out for the account's",
 }
 """What to give in place of a blank text."""
-RENAMED = {"--checker": "--readers", "--direct-model": "--closed-book"}
 ALONE = {"review": (*FLAGS, *SHARED), "show": ("item",)}
 """Flags that go with no others but these, and --json."""
 LIMITS = ("token_limit", "cost_limit", "run_token_limit", "run_cost_limit", "least_yield",
-          "at_a_time", "cache", "executor", "ray_address", "timeout_s", "max_retries")  # fmt: skip
+          "max_samples", "cache", "executor", "ray_address", "timeout_s",
+          "max_retries")  # fmt: skip
 """What a session that resumes may change."""
 
 
@@ -82,18 +82,7 @@ def _with_settings(command: click.Command) -> click.Command:
     """Give the command the flags of `Settings`, before ``--dry-run``."""
     at = next(at for at, param in enumerate(command.params) if param.name == "dry_run")
     command.params[at:at] = options_of(Settings)
-    for former in RENAMED:
-        command.params.append(
-            click.Option([former], hidden=True, expose_value=False, callback=_refuse_former)
-        )
     return command
-
-
-def _refuse_former(_: click.Context, option: click.Parameter, value: str | None) -> None:
-    """Say what a flag is called today; raises `UsageError` where it is given."""
-    if value is not None:
-        [former] = option.opts
-        raise click.UsageError(f"{former} is now {RENAMED[former]}; give that")
 
 
 # fmt: off

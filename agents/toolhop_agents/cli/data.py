@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from importlib.resources import as_file, files
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import click
 from rich.console import Console
@@ -20,13 +20,14 @@ from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, Trans
 from toolhop_agents import data_view
 from toolhop_agents.cli.data_card import card
 from toolhop_agents.cli.data_made import export_made
+from toolhop_agents.cli.flags import data_option, overwrite_option
 from toolhop_agents.cli.json_output import json_option, write_json
 from toolhop_agents.construct.family import Kin
 from toolhop_agents.construct.folder import is_made
+from toolhop_agents.export.files import write_text
 from toolhop_agents.terminal import visible
 from toolhop_sandbox.choose import KINDS
 from toolhop_sandbox.outcome import JSON
-from toolhop_tools.atomic import atomic
 from toolhop_tools.draft import CannotDraft, draft
 from toolhop_tools.errors import (
     BadChoice,
@@ -43,17 +44,7 @@ from toolhop_tools.readers import fetch as fetching
 from toolhop_tools.readers.toolhop import to_rows
 from toolhop_tools.review import findings
 
-F = TypeVar("F", bound=Callable[..., Any])
-
 BAD_DATA = 1
-
-
-def data_option(function: F) -> F:
-    """``--data``, with the built-in set as default."""
-    text = "Data set: builtin, toolhop, a path to a file or folder, or READER:PATH."
-    return click.option("--data", "source", default="builtin", show_default=True, help=text)(
-        function
-    )
 
 
 @click.group()
@@ -121,9 +112,9 @@ def _list_sets(as_json: bool) -> None:
 @data_option
 @click.option("--code", is_flag=True, help="Show the tools' source too.")
 @json_option
-def show(item: str, source: str, code: bool, as_json: bool) -> None:
+def show(item: str, data: str, code: bool, as_json: bool) -> None:
     """Show one item: its question, hops, tools and gold calls."""
-    chosen = select(load(source), sample_ids=[item])
+    chosen = select(load(data), sample_ids=[item])
     if len(chosen) > 1:
         ids = ", ".join(one.id for one in chosen[:5])
         raise BadChoice(f"{item!r} fits {len(chosen)} items ({ids} …); name one")
@@ -136,21 +127,21 @@ def show(item: str, source: str, code: bool, as_json: bool) -> None:
 
 
 @data.command()
-@click.argument("source", metavar="PATH|NAME")
+@data_option
 @click.option("--strict", is_flag=True, help="Findings fail too.")
 @json_option
-def validate(source: str, strict: bool, as_json: bool) -> None:
+def validate(data: str, strict: bool, as_json: bool) -> None:
     """List every error and every finding in a data set.
 
     An error makes a row unusable; a finding is suspicious, and the row is used. Exit code 0: no
     errors. 1: errors, or findings with --strict. 2: nothing there.
     """
-    items, problems = _examine(source)
+    items, problems = _examine(data)
     errors = [problem for problem in problems if problem.level == "error"]
     found = [problem for problem in problems if problem.level == "finding"]
     if as_json:
         report: dict[str, JSON] = {
-            "data": source,
+            "data": data,
             "usable_items": len(items),
             "errors": [problem.to_json() for problem in errors],
             "findings": [problem.to_json() for problem in found],
@@ -160,7 +151,7 @@ def validate(source: str, strict: bool, as_json: bool) -> None:
         for problem in problems:
             click.echo(visible(f"{problem.level:<7} {problem.rule}: {problem}"))
     click.echo(
-        f"{source}: {counted(len(items), 'usable item')}, {counted(len(errors), 'error')}, "
+        f"{data}: {counted(len(items), 'usable item')}, {counted(len(errors), 'error')}, "
         f"{counted(len(found), 'finding')}",
         err=True,
     )
@@ -182,7 +173,7 @@ def _examine(source: str) -> tuple[Sequence[Item], list[DataProblem]]:
 @data.command()
 @click.argument("name", type=click.Choice([*fetching.SOURCES]), default="toolhop")
 @click.option(
-    "--from",
+    "--copy",
     "place",
     type=click.Path(exists=True, path_type=Path),
     help="Import this copy instead of downloading: the file, or the folder of several.",
@@ -198,7 +189,7 @@ def fetch(name: str, place: Path | None, url: str | None) -> None:
     HTTPS_PROXY and so on. Prints the path; `--data NAME` reads it.
     """
     if place and url:
-        raise click.UsageError("give --from or --url, not both")
+        raise click.UsageError("give --copy or --url, not both")
     source = fetching.SOURCES[name]
     if len(source.pins) > 1 and place and not place.is_dir():
         files = ", ".join(pin.name for pin in source.pins)
@@ -238,11 +229,9 @@ def _download(pin: fetching.Pin, target: Path, url: str | None) -> Path:
 
 
 @data.command()
-@click.argument("source", metavar="NAME|PATH")
-@click.option(
-    "-o", "--output", required=True, help="The file to write; - for stdout. With --as the folder."
-)
-@click.option("--force", is_flag=True, help="Replace the file if it is there.")
+@data_option
+@click.option("--out", required=True, help="The file to write; - for stdout. With --to the folder.")
+@overwrite_option
 @click.option(
     "--without",
     type=click.Choice([one.value for one in Kin]),
@@ -258,13 +247,13 @@ def _download(pin: fetching.Pin, target: Path, url: str | None) -> Path:
     help="Of such a folder: only what so many reviewers accept.",
 )
 @click.option(
-    "--certificates",
+    "--certificates-out",
     type=click.Path(dir_okay=False, path_type=Path),
     help="Of such a folder: write the certificates of items and siblings here.",
 )
 @click.option("--seed", type=int, default=0, help="Of such a folder: of what is drawn.")
 @click.option(
-    "--as",
+    "--to",
     "form",
     type=click.Choice(("toolbehonest", "relytoolbench")),
     help="Write scenario items (`toolhop perturb`) as another benchmark's files instead.",
@@ -273,21 +262,21 @@ def _download(pin: fetching.Pin, target: Path, url: str | None) -> Path:
     "--most-varied",
     type=click.IntRange(1),
     metavar="N",
-    help="With --as toolbehonest: of each subtask the N rows that differ most.",
+    help="With --to toolbehonest: of each subtask the N rows that differ most.",
 )
 @click.option(
     "--sandbox",
     type=click.Choice(KINDS),
     default="auto",
-    help="What isolates tools, with --as and for siblings and twins.",
+    help="What isolates tools, with --to and for siblings and twins.",
 )
 @click.pass_context
 def export(
     ctx: click.Context,
     /,
-    source: str,
-    output: str,
-    force: bool,
+    data: str,
+    out: str,
+    overwrite: bool,
     form: str | None,
     **flags: Any,  # noqa: ANN401 -- click passes options of many types
 ) -> None:
@@ -299,57 +288,42 @@ def export(
     question), with their solvable counterparts, as `toolhop perturb` makes them. All of one item
     have its `family`.
 
-    With --as: the rows that scenario items give in the benchmark's own format, each from items
+    With --to: the rows that scenario items give in the benchmark's own format, each from items
     whose labels are shown again by running their gold calls.
     """
-    of_made = ("without", "ignore_reviews", "accepted_by", "certificates", "seed")
+    of_made = ("without", "ignore_reviews", "accepted_by", "certificates_out", "seed")
     given = [
         f"--{name.replace('_', '-')}" for name in of_made
         if ctx.get_parameter_source(name) is click.core.ParameterSource.COMMANDLINE
     ]  # fmt: skip
-    if given and (form is not None or not is_made(Path(source))):
+    if given and (form is not None or not is_made(Path(data))):
         raise click.UsageError(f"{given[0]} goes with a folder that `toolhop construct` made")
     most = flags.pop("most_varied")
     if most and form != "toolbehonest":
-        raise click.UsageError("--most-varied goes with --as toolbehonest")
+        raise click.UsageError("--most-varied goes with --to toolbehonest")
     if form is not None:
         from toolhop_agents.cli.export_as import export_as  # starts a sandbox: not for the others
 
-        export_as(source, form, Path(output), force=force, sandbox=flags["sandbox"], most=most)
+        export_as(data, form, Path(out), overwrite=overwrite, sandbox=flags["sandbox"], most=most)
         return
-    if is_made(Path(source)):
-        export_made(Path(source), output, {**flags, "force": force})
+    if is_made(Path(data)):
+        export_made(Path(data), out, {**flags, "overwrite": overwrite})
         return
-    rows = to_rows(load(source))
+    rows = to_rows(load(data))
     text = json.dumps(rows, ensure_ascii=False, indent=2) + "\n"
-    if output == "-":
+    if out == "-":
         click.echo(text.encode(), nl=False)
         return
-    _write_file(Path(output), text, force=force)
-    click.echo(f"wrote {counted(len(rows), 'item')} to {output}", err=True)
-
-
-def _write_file(path: Path, text: str, *, force: bool) -> None:
-    """Atomic: written beside and renamed, so that the file is never half there."""
-    if path.is_dir():
-        raise click.UsageError(f"{path} is a folder; name a file")
-    if path.exists() and not force:
-        raise click.UsageError(f"{path} is there already; --force replaces it")
-    try:
-        with atomic(path) as beside:
-            beside.write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise click.UsageError(f"{path} cannot be written: {error.strerror}") from None
+    write_text(Path(out), text, overwrite=overwrite)
+    click.echo(f"wrote {counted(len(rows), 'item')} to {out}", err=True)
 
 
 @data.command()
 @click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
 @click.option("--function", help="Of the tool; else the first public one.")
-@click.option(
-    "-o", "--out", type=click.Path(path_type=Path), help="The file to write; else stdout."
-)
-@click.option("--force", is_flag=True, help="Replace the file if it is there.")
-def schema(file: Path, function: str | None, out: Path | None, force: bool) -> None:
+@click.option("--out", type=click.Path(path_type=Path), help="The file to write; else stdout.")
+@overwrite_option
+def schema(file: Path, function: str | None, out: Path | None, overwrite: bool) -> None:
     """Write the tool schema of FILE, a Python source: from signature, type hints and docstring.
 
     The source is read and not run. What the docstring leaves open is printed to stderr.
@@ -364,7 +338,7 @@ def schema(file: Path, function: str | None, out: Path | None, force: bool) -> N
     if out is None:
         click.echo(text.encode(), nl=False)
     else:
-        _write_file(out, text, force=force)
+        write_text(out, text, overwrite=overwrite)
         click.echo(f"wrote {out}", err=True)
     for one in found.missing:
         click.echo(f"still to say: {one}", err=True)
@@ -385,5 +359,5 @@ def new(folder: Path) -> None:
     except OSError as error:
         raise click.UsageError(f"{folder} cannot be written: {why(error)}") from None
     click.echo(f"wrote {folder}: read {folder / 'README.md'}, then try")
-    click.echo(f"  toolhop certify {folder}")
+    click.echo(f"  toolhop certify --data {folder}")
     click.echo(f"  toolhop play moons-1 --data {folder}")

@@ -10,14 +10,15 @@ import click
 
 from toolhop_agents.card.collect import collect
 from toolhop_agents.card.page import markdown
-from toolhop_tools.atomic import atomic
+from toolhop_agents.cli.flags import data_option, overwrite_option
+from toolhop_agents.export.files import check_free, write_text
 
 
 @click.command()
-@click.argument("source", metavar="NAME|PATH")
-@click.option("-o", "--output", type=click.Path(dir_okay=False, path_type=Path),
+@data_option
+@click.option("--out", type=click.Path(dir_okay=False, path_type=Path),
               help="The file to write, such as README.md; else stdout.")  # fmt: skip
-@click.option("--force", is_flag=True, help="Replace the file if it is there.")
+@overwrite_option
 @click.option(
     "--certificates",
     type=click.Path(dir_okay=False, path_type=Path),
@@ -25,7 +26,7 @@ from toolhop_tools.atomic import atomic
 )
 @click.option("--json", "as_json", is_flag=True, help="The card's tables and texts as JSON.")
 def card(
-    source: str, output: Path | None, force: bool, certificates: Path | None, as_json: bool
+    data: str, out: Path | None, overwrite: bool, certificates: Path | None, as_json: bool
 ) -> None:  # fmt: skip
     """Write a data card in Markdown, with the head in YAML that data hubs read.
 
@@ -34,16 +35,11 @@ def card(
     refinement, criteria, overlap and reviews. Every figure is counted; what nobody noted is "not
     known".
     """
-    if output and output.exists() and not force:
-        raise click.UsageError(f"{output} is there already; --force replaces it")
-    found = collect(source, certificates)
+    check_free([out] if out else [], overwrite)
+    found = collect(data, certificates)
     text = json.dumps(asdict(found), ensure_ascii=False) + "\n" if as_json else markdown(found)
-    if output is None:
+    if out is None:
         click.echo(text.encode(), nl=False)
         return
-    try:
-        with atomic(output) as beside:
-            beside.write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise click.UsageError(f"{output} cannot be written: {error.strerror}") from None
-    click.echo(f"wrote {output}", err=True)
+    write_text(out, text, overwrite=overwrite)
+    click.echo(f"wrote {out}", err=True)

@@ -26,6 +26,7 @@ from toolhop_agents.construct.family import (
     siblings,
 )
 from toolhop_agents.construct.reviews import Material
+from toolhop_agents.export.files import check_free
 from toolhop_agents.runs.scenarios import Work, make
 from toolhop_agents.runs.signals import until_signal
 from toolhop_tools.certify.model import to_json as certificate_json
@@ -49,21 +50,18 @@ def _targets(output: str, flags: Mapping[str, Any], kin: Sequence[Kin]) -> Targe
     """The files to write.
 
     Raises:
-        UsageError: twins have no place beside standard output, or a file is there already.
+        UsageError: twins have no place beside standard output.
+        ExportError: a file is there already.
     """
     rows, twins = None if output == "-" else Path(output), any(one in SCENARIO for one in kin)
     if rows is None and twins:
         raise click.UsageError(
-            "twins go to a file beside --output, which is - here; name a file, or leave them "
+            "twins go to a file beside --out, which is - here; name a file, or leave them "
             "out: --without unsolvable --without missing"
         )
     beside = rows.with_name(f"{rows.stem}.scenarios.jsonl") if rows and twins else None
-    targets = Targets(rows, beside, flags["certificates"])
-    for path in filter(None, targets):
-        if path.is_dir():
-            raise click.UsageError(f"{path} is a folder; name a file")
-        if path.exists() and not flags["force"]:
-            raise click.UsageError(f"{path} is there already; --force replaces it")
+    targets = Targets(rows, beside, flags["certificates_out"])
+    check_free(filter(None, targets), flags["overwrite"])
     return targets
 
 

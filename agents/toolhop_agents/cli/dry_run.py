@@ -1,4 +1,4 @@
-"""`toolhop run --dry-run`: what would be played, and with `--estimate` what it will cost."""
+"""`toolhop run --dry-run`: what would be played; `--estimate`: what it will cost."""
 
 from __future__ import annotations
 

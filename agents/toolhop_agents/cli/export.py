@@ -9,6 +9,7 @@ from pathlib import Path
 import click
 
 from toolhop_agents.ablate.folder import opened
+from toolhop_agents.cli.flags import overwrite_option
 from toolhop_agents.export.chat import Arguments, ChatStyle, ToolOrder
 from toolhop_agents.export.formats import FORMATS, Order, write
 
@@ -20,13 +21,13 @@ from toolhop_agents.export.formats import FORMATS, Order, write
               help="What to write; NAME is a format that an installed package adds.")
 @click.option("--out", type=click.Path(path_type=Path), required=True,
               help="Where to: a folder; for chat a file, for predictions either.")
-@click.option("--all", "include_wrong", is_flag=True,
+@click.option("--include-wrong", is_flag=True,
               help="chat: wrong episodes as well.")
 @click.option("--tool-order", type=click.Choice([one.value for one in ToolOrder]), default=None,
               help="chat: order in which tools are listed.  [default: shuffled]")
 @click.option("--arguments", type=click.Choice([one.value for one in Arguments]), default=None,
               help="chat: a call's arguments as objects, or as JSON texts.  [default: object]")
-@click.option("--overwrite", is_flag=True, help="Replace files that are there.")
+@overwrite_option
 @click.option("--json", "as_json", is_flag=True, help="What was written as JSON.")
 def export(
     runs: Sequence[Path],
@@ -56,7 +57,9 @@ def export(
     a package of one's own adds a format.
     """  # noqa: D301 -- a real backspace character tells click to keep the lines below it
     if include_wrong and kind != "chat":
-        raise click.UsageError("--all goes with --to chat; the other formats have every episode")
+        raise click.UsageError(
+            "--include-wrong goes with --to chat; the other formats have every episode"
+        )
     if (tool_order or arguments) and kind != "chat":
         raise click.UsageError("--tool-order and --arguments go with --to chat")
     style = ChatStyle(

@@ -1,4 +1,4 @@
-"""``toolhop data export SCENARIOS --as FORMAT``: scenario items in another benchmark's files."""
+"""``toolhop data export --to FORMAT``: scenario items in another benchmark's files."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ import anyio
 import click
 from rich.console import Console
 
+from toolhop_agents.export.files import ExportError
 from toolhop_agents.runs.spread import PATIENT_S
 from toolhop_agents.stacked import StackedTable
 from toolhop_agents.table import table_console
@@ -29,7 +30,7 @@ MEMORY_MIB = 256
 
 
 def export_as(
-    source: str, form: str, folder: Path, *, force: bool, sandbox: Kind, most: int | None = None
+    source: str, form: str, folder: Path, *, overwrite: bool, sandbox: Kind, most: int | None = None
 ) -> None:
     """Write the folder, and say what is in it.
 
@@ -37,18 +38,21 @@ def export_as(
         source: the scenario items.
         form: the benchmark's name.
         folder: where its files go.
-        force: whether a folder that this command wrote is replaced.
+        overwrite: whether a folder that this command wrote is replaced.
         sandbox: what isolates tools.
         most: rows to keep of each of ToolBeHonest's subtasks; all where None.
 
     Raises:
         DataError: the items are no scenarios, or a label does not hold.
-        click.UsageError: the folder is there, or cannot be written.
+        ExportError: the folder is there.
+        click.UsageError: it cannot be written.
         SandboxFault, SandboxUnavailable: as `Session.call`.
     """
-    if folder.exists() and not (force and (folder / ORIGINS).is_file()):
-        fix = f"--force replaces a folder that this command wrote ({ORIGINS} is in it)"
-        raise click.UsageError(f"{folder} is there already; {fix}")
+    if folder.exists() and not (overwrite and (folder / ORIGINS).is_file()):
+        raise ExportError(
+            f"{folder} is there already; give another --out, or pass --overwrite, which replaces "
+            f"a folder that this command wrote ({ORIGINS} is in it)"
+        )
     found = families(load(source).items, origin=source)
     files = anyio.run(partial(_made, found, form, sandbox, source, most))
     if not files.data or not files.rows.total():

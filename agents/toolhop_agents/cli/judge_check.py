@@ -10,7 +10,9 @@ from pathlib import Path
 import click
 
 from toolhop_agents.ablate.folder import opened
+from toolhop_agents.cli.flags import overwrite_option
 from toolhop_agents.cli.json_output import json_option, table_format, write_json
+from toolhop_agents.export.files import write_text
 from toolhop_agents.judge.agreement import EVERY, Compared, Verdicts
 from toolhop_agents.judge.judges import labels as read_labels
 from toolhop_agents.stacked import StackedTable
@@ -25,7 +27,8 @@ from toolhop_sandbox.outcome import JSON
               help="What people say: the rows of --questions with their answers.")  # fmt: skip
 @click.option("--questions", metavar="FILE", type=click.Path(path_type=Path), default=None,
               help="Write the questions for people to answer, and end.")  # fmt: skip
-@click.option("--sample", metavar="NUMBER", type=click.IntRange(min=1), default=None,
+@overwrite_option
+@click.option("--sample", metavar="N", type=click.IntRange(min=1), default=None,
               help="Write so many, drawn as evenly by kind as can be.")  # fmt: skip
 @click.option("--confidence", type=click.FloatRange(0.5, 0.9999), default=0.95)
 @click.option("--resamples", type=click.IntRange(100, 1_000_000), default=10_000)
@@ -38,6 +41,7 @@ def judge_check(
     runs: Sequence[Path],
     labels: Path | None,
     questions: Path | None,
+    overwrite: bool,
     sample: int | None,
     confidence: float,
     resamples: int,
@@ -54,7 +58,7 @@ def judge_check(
     if not found.questions:
         raise click.UsageError("these runs asked no judge a question in words")
     if questions is not None:
-        _write(questions, found.to_label(sample, seed))
+        _write(questions, found.to_label(sample, seed), overwrite=overwrite)
         return
     if labels is not None:
         found.add_labels(read_labels(labels))
@@ -77,12 +81,9 @@ def judge_check(
             console.print(_confusion(one))
 
 
-def _write(path: Path, rows: Sequence[JSON]) -> None:
-    try:
-        with path.open("x", encoding="utf-8") as file:
-            file.write(json.dumps(list(rows), ensure_ascii=False, indent=1) + "\n")
-    except OSError as error:
-        raise click.UsageError(f"{path} cannot be written: {error.strerror}") from error
+def _write(path: Path, rows: Sequence[JSON], *, overwrite: bool) -> None:
+    text = json.dumps(list(rows), ensure_ascii=False, indent=1) + "\n"
+    write_text(path, text, overwrite=overwrite)
     click.echo(f"{len(rows)} questions: {path}")
 
 

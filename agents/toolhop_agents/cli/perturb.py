@@ -14,16 +14,17 @@ import click
 from rich.console import Console
 
 from toolhop_agents.cli import INTERRUPTED
+from toolhop_agents.cli.flags import data_option, overwrite_option
 from toolhop_agents.cli.json_output import table_format
 from toolhop_agents.cli.options import cluster_of, cluster_options
 from toolhop_agents.cli.progress import Steps
+from toolhop_agents.export.files import atomic, check_free
 from toolhop_agents.runs.certified import certificates_of
 from toolhop_agents.runs.scenarios import Work, make, yields_json
 from toolhop_agents.runs.signals import until_signal
 from toolhop_agents.stacked import StackedTable
 from toolhop_agents.table import table_console
 from toolhop_sandbox.choose import KINDS
-from toolhop_tools.atomic import atomic
 from toolhop_tools.certify.file import default_path
 from toolhop_tools.errors import counted
 from toolhop_tools.load import load, select
@@ -37,12 +38,12 @@ from toolhop_tools.scenarios.make import Family, Recipe, Yields
 # fmt: off
 @cluster_options
 @click.command(context_settings={"show_default": True})
-@click.argument("data")
+@data_option
 @click.option("--into", "names", required=True, metavar="NAME[,NAME]",
               help=f"Scenarios: {ALL}, or some of {', '.join(Scenario)}.")
 @click.option("--out", required=True, type=click.Path(dir_okay=False, path_type=Path),
               help="The file to write, an item a line.")
-@click.option("--force", is_flag=True, help="Replace the file if it is there.")
+@overwrite_option
 @click.option("--certificates", type=click.Path(dir_okay=False, path_type=Path), default=None,
               help="Of DATA.  [default: certificates/DATA.jsonl]")
 @click.option("--limit", default=None, help="10 for the first ten items, 10-20 for a range.")
@@ -53,7 +54,7 @@ from toolhop_tools.scenarios.make import Family, Recipe, Yields
 @click.option("--actions", "offer", type=click.Choice([one.value for one in Offer]),
               default=Offer.ACTIONS.value, help="Tools that act on the episode: talk_to_user, "
               "change_tools and give_up; RelyToolBench's Finish; or none.")
-@click.option("--max-sandboxes", "at_a_time", type=click.IntRange(1, 64), default=None,
+@click.option("--max-samples", "at_a_time", type=click.IntRange(1, 64), default=None,
               help="Items at a time, on each node.  [default: one per processor]")
 @click.option("--sandbox", type=click.Choice(KINDS), default="auto", help="What isolates tools.")
 @click.option("--last-wins", is_flag=True,
@@ -70,8 +71,7 @@ def perturb(data: str, names: str, out: Path, as_json: bool, **flags: Any) -> No
 
     Exit code 0: done, whatever could be made. 2: bad input, or certificates are missing.
     """
-    if out.exists() and not flags["force"]:
-        raise click.UsageError(f"{out} is there already; --force replaces it")
+    check_free([out], flags["overwrite"])
     cluster = cluster_of(flags)
     recipe = Recipe(scenarios_of(names), flags["seed"], Offer(flags["offer"]), flags["balanced"])
     dataset = load(data, last_wins=flags["last_wins"])
@@ -81,15 +81,12 @@ def perturb(data: str, names: str, out: Path, as_json: bool, **flags: Any) -> No
     work = Work(dataset, chosen, certificates, recipe, flags["sandbox"], flags["at_a_time"],
                 cluster=cluster)
     yields = Yields()
-    try:
-        with atomic(out) as beside:
-            with beside.open("wb") as file:
-                cut = anyio.run(partial(_make, work, file, yields))
-            if cut:
-                click.echo("stopped; nothing is written", err=True)
-                sys.exit(INTERRUPTED)
-    except OSError as error:
-        raise click.UsageError(f"{out} cannot be written: {error.strerror}") from None
+    with atomic(out) as beside:
+        with beside.open("wb") as file:
+            cut = anyio.run(partial(_make, work, file, yields))
+        if cut:
+            click.echo("stopped; nothing is written", err=True)
+            sys.exit(INTERRUPTED)
     figures = yields_json(yields, recipe.into)
     if as_json:
         click.echo(json.dumps({"file": str(out), **figures}, ensure_ascii=False))

@@ -7,12 +7,12 @@ from pathlib import Path
 
 import click
 
+from toolhop_agents.cli.flags import overwrite_option
+from toolhop_agents.export.files import atomic, check_free
 from toolhop_agents.report.collect import collect
 from toolhop_agents.report.page import render
 from toolhop_agents.report.runs import open_sources
 from toolhop_agents.report.selection import EPISODES
-from toolhop_env.runs.files import StoreError
-from toolhop_tools.atomic import atomic
 
 NAME = "report.html"
 
@@ -25,16 +25,19 @@ NAME = "report.html"
     default=None,
     help=f"Where the page goes.  [default: {NAME} in the first run's folder]",
 )
+@overwrite_option
 @click.option("--title", default=None, help="The page's title; else the run's name.")
-@click.option("--episodes", "most", type=click.IntRange(min=0), default=EPISODES, metavar="N",
+@click.option("--max-episodes", "most", type=click.IntRange(min=0), default=EPISODES, metavar="N",
               show_default=True, help="Episodes that the page holds to read, at most.")  # fmt: skip
-def report(runs: Sequence[Path], out: Path | None, title: str | None, most: int) -> None:
+def report(
+    runs: Sequence[Path], out: Path | None, title: str | None, most: int, overwrite: bool
+) -> None:
     """Write one HTML file about RUNS that opens offline, and print its path and size.
 
     RUNS are folders of runs or of ablations. The page has the tables and charts, and every
     episode as a conversation, to filter, search and compare. Runs that are under way are shown
-    as far as they are; the file is replaced in one step, so it can be written again and again.
-    No model is asked and no tool is run.
+    as far as they are; --overwrite replaces a page in one step. No model is asked and no tool is
+    run.
 
     Of more than N episodes the page holds a selection, the same whenever it is made, and says so:
     errored ones, those on which scorers differ, a right and a wrong one of items that have both,
@@ -42,20 +45,14 @@ def report(runs: Sequence[Path], out: Path | None, title: str | None, most: int)
     """
     sources = open_sources(runs)
     target = out or sources.folder / NAME
-    if not target.parent.is_dir():
-        raise StoreError(f"{target.parent} is not a folder; make it, or pass another --out")
+    check_free([target], overwrite)
     content = collect(sources, most)
     labels = [run.ablation or run.label for run in sources.runs]
     name = title or (labels[0] if len(set(labels)) == 1 else f"{len(labels)} runs")
-    try:
-        with atomic(target) as beside, beside.open("wb") as page:
-            for part in render(content, title=name):
-                page.write(part.encode())
-            size = page.tell()
-    except OSError as error:
-        raise StoreError(
-            f"{target} cannot be written: {error.strerror or error}; pass another --out"
-        ) from error
+    with atomic(target) as beside, beside.open("wb") as page:
+        for part in render(content, title=name):
+            page.write(part.encode())
+        size = page.tell()
     for run in sources.runs:
         for fault in run.unreadable:
             click.echo(f"toolhop: left out: {fault}", err=True)

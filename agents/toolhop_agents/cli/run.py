@@ -61,7 +61,7 @@ AMOUNT = click.FloatRange(min=0, min_open=True, max=math.inf, max_open=True)
               help="Resume a run that was stopped; its settings hold.")
 @click.option("--dry-run", is_flag=True, help="Say what would be played; ask and play nothing.")
 @click.option("--estimate", type=click.IntRange(min=2), is_flag=False, flag_value=10, default=None,
-              metavar="[N]", help="With --dry-run: play N items (10) and say what the rest costs.")
+              metavar="[N]", help="Play N items (10), and say what the rest will take.")
 @table_format
 @click.option("--json", "as_json", is_flag=True, help="Figures as JSON on standard output.")
 @click.pass_context
@@ -75,8 +75,10 @@ def run(
     --resume resumes it.
     """
     load_dotenv(Path(".env"))
-    if estimate and not dry_run:
-        raise click.UsageError("--estimate goes with --dry-run")
+    if estimate and dry_run:
+        raise click.UsageError(
+            "--dry-run plays nothing and --estimate plays items: give one of them"
+        )
     if ctx.get_parameter_source("turn_limit") is ParameterSource.DEFAULT:
         del flags["turn_limit"]  # a benchmark may have a limit of its own
     job = _resumed(ctx, resume, flags) if resume else prepare(settings_of(flags))
@@ -84,17 +86,18 @@ def run(
     if job.left_out:
         _print_left_out(errors, job)
     if dry_run:
-        from toolhop_agents.cli.dry_run import print_estimate, print_plan  # numpy, only when used
+        from toolhop_agents.cli.dry_run import print_plan  # numpy, only when used
 
-        if not estimate:
-            print_plan(job, as_json=as_json)
-            return
+        print_plan(job, as_json=as_json)
+        return
     job = _made(job, errors)
     if estimate:
         job = sampled(job, estimate)
     ended = _play(job, errors)
     _print_faults(errors, ended)
     if estimate:
+        from toolhop_agents.cli.dry_run import print_estimate  # numpy, only when used
+
         print_estimate(job, ended, as_json=as_json, console=table_console())
         whole = _Whole(job, ended)
     else:

@@ -52,7 +52,7 @@ class _Listed:
 
 @click.command()
 @click.argument("folder", default="logs", type=click.Path(path_type=Path))
-@click.option("--limit", type=click.IntRange(min=1), default=20, show_default=True,
+@click.option("--last", "limit", type=click.IntRange(min=1), default=20, show_default=True,
               help="Runs listed.")  # fmt: skip
 @table_format
 @json_option
@@ -84,7 +84,7 @@ def runs(folder: Path, limit: int, as_json: bool) -> None:
     console.print(table)
     if (left := len(listed) - limit) > 0:
         which = "1 older run is" if left == 1 else f"{left} older runs are"
-        console.print(f"{which} not listed; see --limit")
+        console.print(f"{which} not listed; see --last")
 
 
 def _stores(folder: Path) -> Iterator[RunStore]:

@@ -53,26 +53,28 @@ def sandbox() -> None:
 
 
 @sandbox.command()
-@click.option("--base", metavar="IMAGE", help="Lay the worker over this image with python3.")
-@click.option("--force", is_flag=True, help="Make it even if it is there.")
-def build(base: str | None, force: bool) -> None:
+@click.option(
+    "--sandbox-base", "base", metavar="IMAGE", help="Lay the worker over this image with python3."
+)
+@click.option("--rebuild", is_flag=True, help="Make it even if it is there.")
+def build(base: str | None, rebuild: bool) -> None:
     """Make the sandbox's image and print its name.
 
-    Runs make it by themselves; this makes it ahead. Without --base it is made of this machine's
-    Python alone, and nothing is downloaded.
+    Runs make it by themselves; this makes it ahead. Without --sandbox-base it is made of this
+    machine's Python alone, and nothing is downloaded.
     """
     started = time.monotonic()
-    name = anyio.run(_build, base, force)
+    name = anyio.run(_build, base, rebuild)
     with connected() as client:
         size_mb = upkeep.size_bytes(client, name) / 1e6
     click.echo(f"{size_mb:.0f} MB, ready in {time.monotonic() - started:.1f} s", err=True)
     click.echo(name)
 
 
-async def _build(base: str | None, force: bool) -> str:
+async def _build(base: str | None, rebuild: bool) -> str:
     launcher = DockerEngine(base=base)
     try:
-        return await launcher.build(only_if_missing=not force)
+        return await launcher.build(only_if_missing=not rebuild)
     finally:
         await launcher.close()
 

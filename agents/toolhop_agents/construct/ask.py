@@ -50,7 +50,7 @@ async def opened(
     async with open_model(
         settings.model, base_url=settings.base_url, temperature=settings.temperature,
         max_tokens=settings.max_tokens, timeout_s=settings.timeout_s,
-        max_retries=settings.max_retries, connections=Connections(settings.at_a_time),
+        max_retries=settings.max_retries, connections=Connections(settings.max_samples),
         price=prices.parse(settings.price) if settings.price else None, json_object=json_object,
         temperature_optional=True,
     ) as client:  # fmt: skip

@@ -159,7 +159,7 @@ async def read_all(
         readers = Readers(names, settings.votes, ask, settings.seed)
         try:
             async with anyio.create_task_group() as group:
-                for _ in range(min(settings.readers[0].at_a_time, len(items))):
+                for _ in range(min(settings.readers[0].max_samples, len(items))):
                     group.start_soon(take, readers)
         except ExceptionGroup as faults:
             raise faults.exceptions[0] from None

@@ -140,7 +140,7 @@ def certified(material: Material, items: Sequence[Item]) -> dict[str, Certificat
         path = material.folder / CERTIFICATES
         raise CertificateError(
             f"{path} has no certificate of {lacking[0]} that holds still\n"
-            f"  fix: toolhop certify {material.folder / ITEMS} --out {path}"
+            f"  fix: toolhop certify --data {material.folder / ITEMS} --out {path}"
         )
     return {item.id: material.certificates[item.id] for item in items}
 

@@ -205,7 +205,7 @@ class Session:
                         return
 
             async with anyio.create_task_group() as group:
-                for _ in range(min(self.settings.at_a_time, len(left))):
+                for _ in range(min(self.settings.max_samples, len(left))):
                     group.start_soon(take)
         if isinstance(ended.fault, RunLimitReached):
             ended.stopped_by = str(ended.fault)
@@ -266,7 +266,7 @@ class Session:
         settings = self.settings
         tools = Tools(
             settings.sandbox, basis_of(settings), settings.examples, settings.seed,
-            settings.at_a_time,
+            settings.max_samples,
         )  # fmt: skip
         opening = workshop(tools, settings.executor, settings.ray_address)
         return await stack.enter_async_context(opening)

@@ -89,7 +89,7 @@ class Settings(BaseModel):
     run_cost_limit: Annotated[Amount, Flag("USD in all.")] = None
     least_yield: Annotated[float, Field(ge=0, le=1), Flag(
         "Stop after 20 items if fewer passed every stage at the first reply; 0: never.")] = 0.1
-    at_a_time: Annotated[int, Field(ge=1, le=64), Flag("Items at a time.")] = 2
+    max_samples: Annotated[int, Field(ge=1, le=64), Flag("Items at a time.")] = 2
     seed: Annotated[int, Flag("Of the examples that tools are checked with.")] = 0
     """No model is shown it."""
     examples: int = EXAMPLES

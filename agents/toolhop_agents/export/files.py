@@ -1,4 +1,4 @@
-"""Files that are there whole or not at all."""
+"""Files that are there whole or not at all, and replace nothing unless that is asked for."""
 
 from __future__ import annotations
 
@@ -22,6 +22,17 @@ def check_free(paths: Iterable[Path], overwrite: bool) -> None:
     there = [path for path in paths if path.exists()]
     if there and not overwrite:
         raise ExportError(f"{there[0]} is there already; give another --out, or pass --overwrite")
+
+
+def write_text(path: Path, text: str, *, overwrite: bool) -> None:
+    """Write a file by that rule, in one step.
+
+    Raises:
+        ExportError: it is there already, or cannot be written.
+    """
+    check_free([path], overwrite)
+    with atomic(path) as beside:
+        beside.write_text(text, encoding="utf-8")
 
 
 @contextmanager

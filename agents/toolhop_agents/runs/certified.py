@@ -61,7 +61,7 @@ def chosen(
         option = " --readers MODEL" if claim is Claim.READ else ""
         raise CertificateError(
             f"none of the {counted(len(items), 'chosen item')} is {claim} by {path}\n"
-            f"  fix: run `toolhop certify DATA{option} --out {path}`, or leave out "
+            f"  fix: run `toolhop certify --data DATA{option} --out {path}`, or leave out "
             f"--certified-only {claim}"
         )
     return shown
@@ -86,7 +86,7 @@ def certificates_of(items: Sequence[Item], path: Path) -> dict[str, Certificate]
         raise CertificateError(
             f"{path} proves none of the {counted(len(items), 'chosen item')}, and has nothing on "
             f"{len(items) - len(found)} of them\n"
-            f"  fix: run `toolhop certify DATA --out {path}`, or choose other items"
+            f"  fix: run `toolhop certify --data DATA --out {path}`, or choose other items"
         )
     return found
 

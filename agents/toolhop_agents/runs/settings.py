@@ -182,9 +182,9 @@ class RunSettings(BaseModel):
         ),
     ] = None
     """The template's text."""
-    data: Annotated[str, Flag("A data set of `toolhop data list`, or a file or folder.")] = (
-        "builtin"
-    )
+    data: Annotated[
+        str, Flag("A data set of `toolhop data list`, a file or folder, or READER:PATH.")
+    ] = "builtin"
     modes: Annotated[
         tuple[str, ...],
         Flag(
@@ -232,8 +232,7 @@ class RunSettings(BaseModel):
     call_format: Annotated[
         CallFormat,
         Flag(
-            "How calls are written; --dialect is the former name.",
-            names=("--call-format", "--dialect"),
+            "How calls are written.",
         ),
     ] = CallFormat.NATIVE
     answer_malformed: Annotated[

@@ -91,7 +91,7 @@ def build_from_host(output: Path) -> None:
     if not sys.platform.startswith("linux"):
         raise SandboxUnavailable(
             f"an image can be made from the host's interpreter on Linux only, not {sys.platform}",
-            fix="toolhop sandbox build --base python:3.12-slim",
+            fix="toolhop sandbox build --sandbox-base python:3.12-slim",
         )
     python = Path(getattr(sys, "_base_executable", sys.executable)).resolve()
     with tempfile.TemporaryDirectory(prefix=folders.prefix()) as folder:
@@ -173,7 +173,8 @@ def _linked(binaries: set[str]) -> set[str]:
     if ldd is None:
         raise SandboxUnavailable(
             "ldd is missing, so the interpreter's shared libraries cannot be found",
-            fix="install the C library's tools, or: toolhop sandbox build --base python:3.12-slim",
+            fix="install the C library's tools, or: "
+            "toolhop sandbox build --sandbox-base python:3.12-slim",
         )
     # A statically linked extension makes ldd exit with 1; what it lists is what there is.
     listing = subprocess.run(  # noqa: S603 -- the system's own ldd on the interpreter's files
