@@ -11,7 +11,7 @@ import click
 from click.core import ParameterSource
 
 from toolhop_agents.adapters.options import TAKEN
-from toolhop_agents.cli.options import Sectioned, checked, options_of, values_of
+from toolhop_agents.cli.options import Sectioned, checked, options_of, refuse_unused, values_of
 from toolhop_agents.environment.plain import PlainEnvironments
 from toolhop_agents.extras import require
 from toolhop_agents.runs.settings import RunSettings
@@ -67,6 +67,7 @@ def openenv(
 
     if ctx.get_parameter_source("turn_limit") is ParameterSource.DEFAULT:
         del flags["turn_limit"]  # a benchmark may have a limit of its own
+    refuse_unused(ctx, flags)
     settings = checked(values_of(flags))
     # uvicorn raises what ended it once more: by default SIGTERM would leave containers behind.
     signal.signal(signal.SIGTERM, _end)
