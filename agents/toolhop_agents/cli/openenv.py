@@ -60,6 +60,7 @@ def openenv(
     Prints the address; docs/integrations.md has a client. Each session resets to an item, by its
     id or its number, with settings of its own; all share one sandbox.
     """
+    refuse_unused(ctx, flags)
     require("openenv", extra="openenv", what="`toolhop openenv`")
     import uvicorn
 
@@ -67,7 +68,6 @@ def openenv(
 
     if ctx.get_parameter_source("turn_limit") is ParameterSource.DEFAULT:
         del flags["turn_limit"]  # a benchmark may have a limit of its own
-    refuse_unused(ctx, flags)
     settings = checked(values_of(flags))
     # uvicorn raises what ended it once more: by default SIGTERM would leave containers behind.
     signal.signal(signal.SIGTERM, _end)
