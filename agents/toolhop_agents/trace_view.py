@@ -14,6 +14,7 @@ from toolhop_agents.terminal import plain
 from toolhop_env.benchmarks import named, score
 from toolhop_env.messages import Thoughts
 from toolhop_env.questions import NO_ANSWERS, Answers
+from toolhop_env.reading import thoughts_apart
 from toolhop_env.score import Errored
 from toolhop_env.trace import Called, Ended, FeedbackSet, Replied, Started, ToolsChanged, Trace
 from toolhop_env.verdicts import Rejected
@@ -67,10 +68,11 @@ def _reply(event: Replied) -> Iterator[RenderableType]:
     cost = f", {tokens} tokens" if tokens else ""
     cost += f", {usage.reasoning_tokens} of thoughts" if usage.reasoning_tokens else ""
     yield Text(f"turn {event.turn} ({event.reply.wall_s:.3f} s{cost}):", style="bold cyan")
-    if event.reply.thoughts is not None:
-        yield Padding(_folded(event.reply.thoughts), (0, 0, 0, 4))
-    if event.reply.content:
-        yield Padding(plain(event.reply.content), (0, 0, 0, 4))
+    thoughts, said = thoughts_apart(event.reply)
+    if thoughts is not None:
+        yield Padding(_folded(thoughts), (0, 0, 0, 4))
+    if said:
+        yield Padding(plain(said), (0, 0, 0, 4))
 
 
 def _folded(thoughts: Thoughts) -> RenderableType:

@@ -8,9 +8,10 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from enum import StrEnum
 
-from toolhop_env.messages import RawCall, Reply
+from toolhop_env.messages import RawCall, Reply, Thoughts
 
 
 class CallFormat(StrEnum):
@@ -74,6 +75,26 @@ def without_thoughts(text: str) -> str:
     """
     end = max((tag.end() for tag in _CLOSING.finditer(text)), default=0)
     return _ONLY_CLOSED.sub("", _CLOSED.sub("", text[:end])) + _ONLY_OPENED.sub("", text[end:])
+
+
+def thoughts_apart(reply: Reply) -> tuple[Thoughts | None, str]:
+    """What the model thought, in fields of its own or within the text, and the rest of the text."""
+    said, thoughts = without_thoughts(reply.content), reply.thoughts or Thoughts()
+    within = reply.content.removesuffix(said)
+    if not within or thoughts.digest:
+        return reply.thoughts, said
+    return replace(thoughts, text="\n".join(filter(None, (thoughts.text, within)))), said
+
+
+def thoughts_forgotten(reply: Reply) -> Reply:
+    """The reply with length and digest in place of its thoughts; an empty ``<think>`` stands where
+    the text had one, so that the rest is read as before.
+    """
+    thoughts, said = thoughts_apart(reply)
+    if thoughts is None:
+        return reply
+    content = said if said == reply.content else f"<think></think>{said}"
+    return replace(reply, content=content, thoughts=thoughts.forgotten())
 
 
 def cut_in_thought(reply: Reply) -> bool:

@@ -26,7 +26,7 @@ from toolhop_env.messages import (
     ToolMessage,
     UserMessage,
 )
-from toolhop_env.reading import CallFormat
+from toolhop_env.reading import CallFormat, thoughts_forgotten
 from toolhop_env.trace_formats import STEPS
 from toolhop_env.verdicts import Call, ErrorCode, Rejected
 from toolhop_sandbox.outcome import JSON, Outcome
@@ -306,9 +306,9 @@ class Trace:
 
 def without_thoughts(event: Event) -> Event:
     """The event with a digest in place of thoughts."""
-    if not isinstance(event, Replied) or event.reply.thoughts is None:
+    if not isinstance(event, Replied):
         return event
-    return replace(event, reply=replace(event.reply, thoughts=event.reply.thoughts.forgotten()))
+    return replace(event, reply=thoughts_forgotten(event.reply))
 
 
 def messages_of(event: Event, call_format: CallFormat) -> tuple[Message, ...]:

@@ -255,8 +255,8 @@ async def test_a_temperature_that_nobody_asked_for_is_left_out(optional: bool) -
 # --- settings that say two things ------------------------------------------------------------
 
 CONTRADICTIONS: list[tuple[dict[str, Any], str]] = [
-    ({"reasoning_effort": "low", "request_options": ("reasoning_effort=high",)}, "a flag of its"),
-    ({"tool_choice": "auto", "request_options": ("tool_choice=none",)}, "a flag of its own"),
+    ({"reasoning_effort": "low", "request_options": ("reasoning_effort=high",)}, "use --reason"),
+    ({"tool_choice": "auto", "request_options": ("tool_choice=none",)}, "use --tool-choice"),
     ({"reasoning_effort": ""}, "at least 1 character"),
     ({"tool_choice": "required", "call_format": "text"}, "no tools are sent"),
     ({"parallel_tool_calls": "on", "call_format": "text"}, "no tools are sent"),

@@ -178,7 +178,9 @@ def test_a_run_with_errored_episodes_says_why_and_how_to_go_on(
 def test_the_temperature_may_be_left_to_the_provider(
     given: str, kept: float | None, data: DataSet, tmp_path: Path
 ) -> None:
-    _, answer = run(data, tmp_path, "--limit", "1", "--temperature", given)
+    with LoopbackServer(responder(data, choose("oracle"), 0)) as server:
+        flags = ("--model", "openai/x", "--base-url", server.base_url, "--limit", "1")
+        _, answer = run(data, tmp_path, *flags, "--temperature", given)
     manifest = RunStore.open(Path(answer["run"])).manifest
     assert manifest["settings"]["temperature"] == kept
     done = toolhop(*flags_for(data, tmp_path, "--temperature", "nan"))
@@ -339,7 +341,9 @@ def test_runs_of_two_orders_are_rows_of_their_own(data: DataSet, tmp_path: Path)
 def test_the_limit_of_a_reply_is_in_the_manifest(
     given: tuple[str, ...], kept: int | None, data: DataSet, tmp_path: Path
 ) -> None:
-    _, answer = run(data, tmp_path, "--limit", "1", *given)
+    with LoopbackServer(responder(data, choose("oracle"), 0)) as server:
+        flags = ("--model", "openai/x", "--base-url", server.base_url, "--limit", "1")
+        _, answer = run(data, tmp_path, *flags, *given)
     assert RunStore.open(Path(answer["run"])).manifest["settings"]["max_tokens"] == kept
 
 
@@ -464,12 +468,12 @@ def finished(folder: Path) -> int:
         (["--turn-limit", "0"], "not in the range"),
         (["--tool-timeout", "-1"], "not in the range"),
         (["--timeout", "0"], "not in the range"),
-        (["--timeout", "inf"], "finite number"),
-        (["--timeout", "nan"], "finite number"),
+        (["--model", "openai/x", "--timeout", "inf"], "finite number"),
+        (["--model", "openai/x", "--timeout", "nan"], "finite number"),
         (["--max-retries", "-1"], "not in the range"),
         (["--max-tokens", "0"], "not in the range"),
         (["--run-cost-limit", "nan"], "finite number"),
-        (["--base-url", "localhost"], "is not an address; give one such as http://"),
+        (["--model", "openai/x", "--base-url", "localhost"], "is not an address; give one such as http://"),
         (["--template", "/dev/null"], "no {question}"),
         (["--config", "/dev/null/x"], "cannot be read"),
         (["--log-dir", "/dev/null/x"], "pass another --log-dir"),
@@ -500,13 +504,13 @@ def test_flags_come_from_a_file_and_the_environment_in_order(data: DataSet, tmp_
 @pytest.mark.parametrize(
     ("line", "setting", "value"),
     [
-        ("timeout = 60", "timeout_s", 60.0),
+        ("time-limit = 60", "time_limit_s", 60.0),
         ("tool-timeout = 3", "tool_timeout_s", 3.0),
         ('sample-id = ["small-1", "small-2"]', "sample_ids", ["small-1", "small-2"]),
         ('sample_id = "small-1"', "sample_ids", ["small-1"]),
         ('mode = "free"', "modes", ["free"]),
         ('tools = "order=shuffled"', "perturbation", "order=shuffled"),
-        ("temperature = 0.5", "temperature", 0.5),
+        ("cost-limit = 0.5", "cost_limit", 0.5),
     ],
 )
 def test_the_keys_of_a_file_are_the_flags_names(
@@ -534,11 +538,11 @@ def test_no_mode_at_all_is_refused(mode: str) -> None:
 
 def test_a_variable_has_its_flags_name(data: DataSet, tmp_path: Path) -> None:
     _, answer = run(
-        data, tmp_path, TOOLHOP_RUN_TIMEOUT="60", TOOLHOP_RUN_SAMPLE_ID="small-1 small-2",
+        data, tmp_path, TOOLHOP_RUN_TIME_LIMIT="60", TOOLHOP_RUN_SAMPLE_ID="small-1 small-2",
         TOOLHOP_RUN_TOOL_MEMORY="64",
     )  # fmt: skip
     settings = RunStore.open(Path(answer["run"])).manifest["settings"]
-    assert settings["timeout_s"] == 60
+    assert settings["time_limit_s"] == 60
     assert settings["sample_ids"] == ["small-1", "small-2"]
     assert settings["tool_memory_mib"] == 64
     code, answer = run(data, tmp_path, TOOLHOP_RUN_TIMEOUT="soon")

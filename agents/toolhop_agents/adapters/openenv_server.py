@@ -25,7 +25,7 @@ from toolhop_agents.environment.core import EpisodeLost, NothingInPlay, Unscored
 from toolhop_agents.environment.core import Observation as Seen
 from toolhop_agents.environment.plain import PlainEnvironment, PlainEnvironments
 from toolhop_agents.models import wire
-from toolhop_env.messages import RawCall, Reply
+from toolhop_env.messages import RawCall, Reply, Thoughts
 from toolhop_sandbox.errors import SandboxUnavailable
 from toolhop_sandbox.outcome import JSON
 from toolhop_tools.errors import BadChoice
@@ -52,6 +52,9 @@ class TurnAction(Action):
 
     text: str = ""
     calls: list[CallIn] = Field(default_factory=list)
+    reasoning_content: str = Field(
+        default="", description="What the model thought before: kept, and never read."
+    )
 
 
 class TurnObservation(Observation):
@@ -137,7 +140,8 @@ class ToolHopEnvironment(Environment[TurnAction, TurnObservation, EpisodeState])
         """
         number = self._state.step_count + 1
         calls = tuple(_raw(one, f"call_{number}_{place}") for place, one in enumerate(action.calls))
-        step = self._seat.step(Reply(action.text, calls))
+        thoughts = Thoughts(action.reasoning_content) if action.reasoning_content else None
+        step = self._seat.step(Reply(action.text, calls, thoughts=thoughts))
         self._state.step_count = number
         found = _observation(step.observation)
         found.reward, found.done = step.reward, step.done

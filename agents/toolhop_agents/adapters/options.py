@@ -15,18 +15,10 @@ from pydantic import ValidationError
 from pydantic.fields import FieldInfo
 
 from toolhop_agents.prompts import read_template
-from toolhop_agents.runs.settings import Flag, RunSettings
+from toolhop_agents.runs.settings import OF_REQUESTS, WHO_PLAYS, Flag, RunSettings
 from toolhop_tools.errors import BadChoice
 
-OF_THE_MODEL = frozenset(
-    {
-        "agent", "api", "approve", "base_url", "cache", "chat_template", "gguf", "gguf_context",
-        "gguf_threads", "keep_thoughts", "max_connections", "max_retries", "max_tokens",
-        "model", "price", "parallel_tool_calls", "reasoning_effort", "reasoning_history",
-        "request_options", "stop", "stream", "strict_tools", "temperature", "thinking_budget",
-        "timeout_s", "tool_choice",
-    }
-)  # fmt: skip
+OF_THE_MODEL = frozenset((*WHO_PLAYS, *OF_REQUESTS))
 """Settings of who plays: with an adapter the other harness does, and says how."""
 OF_A_RUN = frozenset(
     {

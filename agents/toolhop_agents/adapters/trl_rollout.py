@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
 from toolhop_agents.environment.core import EpisodeLost
@@ -81,7 +81,7 @@ class _Seat:
         ids, logprobs = written
         reply = self.tokens.wrote(ids, logprobs)
         try:
-            read = self._read(reply) if self._native else reply
+            read = replace(self._read(reply), thoughts=reply.thoughts) if self._native else reply
         except Exception as error:  # noqa: BLE001 -- whatever a trainer's own function raises
             self._environment.give_up(f"the calls of a reply cannot be read: {error!r}")
             self.over = True

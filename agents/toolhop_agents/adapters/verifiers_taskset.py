@@ -29,7 +29,7 @@ from toolhop_env import benchmarks
 from toolhop_env.benchmarks import UnknownBenchmark
 from toolhop_env.episode import Episode
 from toolhop_env.guarded import BenchmarkFault
-from toolhop_env.messages import RawCall, Reply, SystemMessage, Usage, UserMessage
+from toolhop_env.messages import RawCall, Reply, SystemMessage, Thoughts, Usage, UserMessage
 from toolhop_env.reading import CallFormat
 from toolhop_env.score import Errored
 from toolhop_env.trace import Ending, Trace, from_lines, to_line
@@ -307,13 +307,16 @@ def as_reply(response: vf.Response) -> Reply:
     usage = Usage()
     if used is not None:
         at_hand = used.cached_input_tokens or 0
-        usage = Usage(used.input_tokens, used.completion_tokens, used.cost, at_hand)
+        thought = used.reasoning_tokens or 0
+        usage = Usage(used.input_tokens, used.completion_tokens, used.cost, at_hand, thought)
     return Reply(
         message.content or "",
         tuple(RawCall(one.id, one.name, one.arguments) for one in message.tool_calls or []),
         usage,
         model=response.model,
         finish_reason=response.finish_reason or "",
+        # For readers: what goes back to the model is the harness's own message.
+        thoughts=Thoughts(message.reasoning_content) if message.reasoning_content else None,
     )
 
 

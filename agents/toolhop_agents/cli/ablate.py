@@ -34,6 +34,7 @@ from toolhop_agents.cli.errored import report_errored
 from toolhop_agents.cli.json_output import table_format
 from toolhop_agents.cli.options import (
     Sectioned,
+    announce_default,
     checked,
     config,
     options_of,
@@ -106,6 +107,7 @@ def ablate(ctx: click.Context, /, show: Path | None, resume: Path | None, as_jso
         folder = _resumed(ctx, AblationFolder.open(resume), flags)
     else:
         folder = AblationFolder.create(check(_ablation(ctx, flags)))
+        announce_default(flags)
     errors = Console(stderr=True)
     errors.print(f"ablation: {folder.path}", markup=False, highlight=False, soft_wrap=True)
     ended = _played(folder, errors)
@@ -210,7 +212,7 @@ def _ablation(ctx: click.Context, flags: dict[str, Any]) -> Ablation:
         own |= {"factor": Factor.SCENARIO, "levels": _beside_plain(into)}
     factor = Factor(own["factor"])
     _refuse_what_has_no_meaning(ctx, factor)
-    base = settings_of(flags)
+    base = settings_of(ctx, flags)
     if factor is Factor.MODE and not _is_given(ctx, "levels"):
         own["levels"] = usual_modes(base)
     own["levels"] = _with(own["levels"], own["templates"])

@@ -11,7 +11,7 @@ import click
 from click.core import ParameterSource
 
 from toolhop_agents.adapters.options import TAKEN
-from toolhop_agents.cli.options import Sectioned, checked, options_of, values_of
+from toolhop_agents.cli.options import Sectioned, checked, options_of, refuse_unused, values_of
 from toolhop_agents.environment.plain import PlainEnvironments
 from toolhop_agents.extras import require
 from toolhop_agents.runs.settings import RunSettings
@@ -60,6 +60,7 @@ def openenv(
     Prints the address; docs/integrations.md has a client. Each session resets to an item, by its
     id or its number, with settings of its own; all share one sandbox.
     """
+    refuse_unused(ctx, flags)
     require("openenv", extra="openenv", what="`toolhop openenv`")
     import uvicorn
 

@@ -20,22 +20,25 @@ from toolhop_agents.extras import require
 from toolhop_agents.models import gguf
 from toolhop_agents.models.prices import parse
 from toolhop_agents.prompts import read_template
-from toolhop_agents.runs.settings import OPERATIONAL, Flag, RunSettings
+from toolhop_agents.runs.settings import (
+    GOES_WITH,
+    OF_REQUESTS,
+    OPERATIONAL,
+    WHO_PLAYS,
+    Flag,
+    RunSettings,
+    flag_name,
+)
 from toolhop_agents.runs.spread import Cluster
 from toolhop_env.levels import Template
 
 SECTIONS: Mapping[str, tuple[str, ...]] = {
-    "Who plays": ("agent", "model", "base_url", "gguf", "gguf_context", "gguf_threads",
-                  "chat_template", "approve"),
+    "Who plays": WHO_PLAYS,
     "Items": ("data", "limit", "sample_ids", "into", "epochs", "shard", "seed", "certificates",
               "certified_only", "skip_broken", "last_wins"),
     "How they are asked": ("modes", "feedback", "perturbation", "call_format", "answer_malformed",
                            "single_shot", "template"),
-    "Requests to the model": ("temperature", "max_tokens", "api", "stream", "reasoning_effort",
-                              "thinking_budget", "reasoning_history", "keep_thoughts",
-                              "strict_tools", "tool_choice", "parallel_tool_calls", "stop",
-                              "request_options", "price", "cache", "timeout_s", "max_retries",
-                              "max_connections"),
+    "Requests to the model": OF_REQUESTS,
     "Judges, and models in place of tools and users": (
         "judge", "judge_votes", "judge_base_url", "simulator", "simulator_base_url", "user_model",
         "user_model_base_url"),
@@ -47,8 +50,10 @@ SECTIONS: Mapping[str, tuple[str, ...]] = {
     "Keeping and watching": ("max_samples", "retry_on_error", "log_dir", "segments_to", "otel"),
 }  # fmt: skip
 """Settings of a run by the heading of their flags in help texts."""
-_UNITS = ("_s", "_mib")
-"""Endings that name a unit and do not belong to the flag."""
+
+
+DEFAULT_AGENT = str(RunSettings().agent)
+"""Who plays where nobody is named."""
 
 
 class AnyPath(click.Path):
@@ -88,13 +93,6 @@ def options_of(model: type[BaseModel], leave_out: Container[str] = ()) -> list[c
 
 def _flag(field: FieldInfo) -> Flag | None:
     return next((one for one in field.metadata if isinstance(one, Flag)), None)
-
-
-def flag_name(name: str) -> str:
-    """The usual flag of a setting, such as ``--timeout`` for ``timeout_s``."""
-    for unit in _UNITS:
-        name = name.removesuffix(unit)
-    return "--" + name.replace("_", "-")
 
 
 def _option(name: str, field: FieldInfo, flag: Flag) -> click.Option:
@@ -250,7 +248,7 @@ def values_of(flags: Mapping[str, Any]) -> dict[str, Any]:
     return values
 
 
-def settings_of(flags: Mapping[str, Any]) -> RunSettings:
+def settings_of(ctx: click.Context, flags: Mapping[str, Any]) -> RunSettings:
     """The flags as settings.
 
     Raises:
@@ -259,17 +257,41 @@ def settings_of(flags: Mapping[str, Any]) -> RunSettings:
     if flags["agent"] is not None and flags["model"]:
         raise click.UsageError("give --agent or --model, not both")
     _check_address_has_use(flags)
+    refuse_unused(ctx, flags)
     values = values_of(flags)
     if flags["gguf"] is not None:
         beside = [flag_name(name) for name in ("agent", "model", "base_url") if flags[name]]
         if beside:
             raise click.UsageError(f"--gguf gives the model: leave out {' and '.join(beside)}")
         values["model"] = gguf.model_name(flags["gguf"])
-    elif flags["chat_template"] is not None:
-        raise click.UsageError("--chat-template goes with --gguf: other servers have their own")
     elif flags["agent"] is None and not flags["model"]:
-        values["agent"] = "oracle"
+        values["agent"] = DEFAULT_AGENT
     return checked(values)
+
+
+def refuse_unused(ctx: click.Context, settings: Mapping[str, Any]) -> None:
+    """See that no flag was given, anywhere, that means nothing with these settings.
+
+    Raises:
+        click.UsageError: one was.
+    """
+    asked = {"model": "gguf", "cache": "judge"}  # a file is a model, and judges' replies are kept
+    for name, owner in GOES_WITH.items():
+        given = ctx.get_parameter_source(name) not in (None, ParameterSource.DEFAULT)
+        used = {owner, asked.get(owner), asked.get(name)} - {None}
+        if given and not any(settings.get(one) for one in used):
+            flag = next(one.opts[0] for one in ctx.command.params if one.name == name)
+            agent = settings.get("agent") or DEFAULT_AGENT
+            why = f" (the agent {agent} is scripted)" if owner == "model" else ""
+            raise click.UsageError(
+                f"{flag} goes with {flag_name(owner)}: add it, or leave this out{why}"
+            )
+
+
+def announce_default(settings: Mapping[str, Any]) -> None:
+    """Say who plays where nobody was named."""
+    if not any(settings.get(one) for one in ("agent", "model", "gguf")):
+        click.echo(f"agent: {DEFAULT_AGENT}, which is scripted; --model gives a model", err=True)
 
 
 def checked(values: Mapping[str, Any]) -> RunSettings:
@@ -300,6 +322,10 @@ def checked(values: Mapping[str, Any]) -> RunSettings:
         raise click.UsageError(f"{flag_name(name)}: {first['msg']}") from error
     except ValueError as error:
         raise click.UsageError(str(error)) from error
+    if settings.cache is not None and settings.keep_thoughts == "off":
+        raise click.UsageError(
+            "--cache keeps whole replies, thoughts included: leave it out, or --keep-thoughts off"
+        )
     if settings.executor == "ray":
         _check_cluster(settings)
     if settings.approve and settings.max_samples not in (None, 1):
@@ -371,6 +397,7 @@ def refuse_other(ctx: click.Context, folder: Path, own: RunSettings, wanted: Run
         lines.insert(0, f"{folder} was begun with other settings:")
         lines.append(f"leave them out, or start anew; on resuming one may change {free}")
         raise click.UsageError("\n".join(lines))
+    refuse_unused(ctx, dict(wanted))
 
 
 def differs(one: RunSettings, other: RunSettings, name: str) -> bool:

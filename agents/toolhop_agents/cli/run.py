@@ -23,6 +23,7 @@ from toolhop_agents.cli.errored import report_errored
 from toolhop_agents.cli.json_output import table_format
 from toolhop_agents.cli.options import (
     Sectioned,
+    announce_default,
     checked,
     config,
     differs,
@@ -81,19 +82,21 @@ def run(
         )
     if ctx.get_parameter_source("turn_limit") is ParameterSource.DEFAULT:
         del flags["turn_limit"]  # a benchmark may have a limit of its own
-    job = _resumed(ctx, resume, flags) if resume else prepare(settings_of(flags))
+    job = _resumed(ctx, resume, flags) if resume else prepare(settings_of(ctx, flags))
+    named = dict(job.settings) if resume else flags
     errors = Console(stderr=True)
     if job.left_out:
         _print_left_out(errors, job)
     if dry_run:
         from toolhop_agents.cli.dry_run import print_plan  # numpy, only when used
 
+        announce_default(named)
         print_plan(job, as_json=as_json)
         return
     job = _made(job, errors)
     if estimate:
         job = sampled(job, estimate)
-    ended = _play(job, errors)
+    ended = _play(job, errors, named)
     _print_faults(errors, ended)
     if estimate:
         from toolhop_agents.cli.dry_run import print_estimate  # numpy, only when used
@@ -131,7 +134,7 @@ def _made(job: Job, errors: Console) -> Job:
     return job
 
 
-def _play(job: Job, errors: Console) -> Run:
+def _play(job: Job, errors: Console, named: Mapping[str, Any]) -> Run:
     if job.settings.approve and not (sys.stdin.isatty() and sys.stderr.isatty()):
         raise click.UsageError("--approve asks a person, and this is not a terminal: leave it out")
     # A line that moves would overwrite what a person is asked.
@@ -139,6 +142,7 @@ def _play(job: Job, errors: Console) -> Run:
     progress = Episodes(shown, job.settings.agent_name)
 
     def started(plan: Plan) -> None:
+        announce_default(named)
         errors.print(f"run: {plan.folder}", markup=False, highlight=False, soft_wrap=True)
         progress.start(plan.episodes)
 

@@ -10,7 +10,7 @@ import click
 from click.core import ParameterSource
 
 from toolhop_agents.benchmarks import binding_of
-from toolhop_agents.cli.options import options_of
+from toolhop_agents.cli.options import announce_default, options_of, refuse_unused
 from toolhop_agents.models.gguf import model_name, serving
 from toolhop_agents.models.loopback import FaultPlan, LoopbackServer
 from toolhop_agents.runs.settings import RunSettings
@@ -63,11 +63,14 @@ def serve(
         _leave_out_what_is_scripted(ctx)
         anyio.run(_serve_model, gguf, gguf_context, gguf_threads, chat_template)
         return
+    refuse_unused(ctx, {})
     items = load(data)
     own = binding_of(items.items[0].benchmark).agents
     called = CallFormat(call_format) if call_format else None
     answer = metered(responder(items, choose(agent, own), seed, called))
     faults = FaultPlan(fault_rate, seed=seed) if fault_rate else None
+    if ctx.get_parameter_source("agent") is ParameterSource.DEFAULT:
+        announce_default({})
     with LoopbackServer(answer, faults=faults, capacity=capacity) as server:
         click.echo(server.base_url)
         try:

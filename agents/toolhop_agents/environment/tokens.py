@@ -22,7 +22,7 @@ from toolhop_env.messages import (
     ToolMessage,
     UserMessage,
 )
-from toolhop_env.reading import without_thoughts
+from toolhop_env.reading import thoughts_apart
 from toolhop_tools.errors import BadChoice
 from toolhop_tools.model import ToolSchema
 
@@ -104,7 +104,7 @@ class TokenizedEpisode:
 
         Returns:
             What it said as a reply without calls, and whether it was cut. Thoughts (within
-            ``<think>``) are left out: what stands in them is neither a call nor an answer.
+            ``<think>``) stand apart: what is in them is neither a call nor an answer.
         """
         # Plain numbers: an array of NumPy's would be added, and not appended.
         ids = [int(one) for one in ids]
@@ -120,9 +120,9 @@ class TokenizedEpisode:
         self._end = ids[-1] if ids and ids[-1] in self._ends else None
         said = ids if self._end is None else ids[:-1]
         text = self._begun + self._text(said)
-        return Reply(
-            without_thoughts(text), finish_reason="length" if self._end is None else "stop"
-        )
+        thoughts, content = thoughts_apart(Reply(text))
+        reason = "length" if self._end is None else "stop"
+        return Reply(content, finish_reason=reason, thoughts=thoughts)
 
     def heard(self, reply: AssistantMessage, messages: Sequence[Message]) -> list[int]:
         """The tokens between the model's last turn, which was `reply`, and its next; see `add`.

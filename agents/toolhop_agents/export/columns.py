@@ -43,8 +43,9 @@ class ColumnKind(StrEnum):
     """A list of chat messages (`MESSAGE`)."""
 
 
-MESSAGE = ("role", "content", "name", "call_id", "calls")
-"""Fields of a message: `name` and `call_id` are a tool message's, `calls` an assistant's."""
+MESSAGE = ("role", "content", "name", "call_id", "calls", "thoughts")
+"""Fields of a message: `name` and `call_id` are a tool message's; `calls` and `thoughts`, null where
+none can be read, an assistant's."""
 CALL = ("id", "name", "arguments")
 """Fields of a call in a message, all text."""
 
@@ -99,13 +100,16 @@ def _messages(one: Exported) -> list[dict[str, object]]:
 
 def _message(message: Message) -> dict[str, object]:
     tool = message if isinstance(message, ToolMessage) else None
-    calls = message.calls if isinstance(message, AssistantMessage) else ()
+    said = message if isinstance(message, AssistantMessage) else None
+    calls = said.calls if said else ()
+    thoughts = said.thoughts if said else None
     return {
         "role": message.role,
         "content": message.content,
         "name": tool.name if tool else None,
         "call_id": tool.call_id if tool else None,
         "calls": [{"id": c.id, "name": c.name, "arguments": c.arguments} for c in calls],
+        "thoughts": (thoughts.text or None) if thoughts else None,
     }
 
 

@@ -47,6 +47,8 @@ def session(one: Exported, name: str, version: str) -> Iterator[Plain]:
     for turn in turns(trace):
         reply = turn.replied.reply
         more: Plain = {"toolCalls": [_call(call) for call in turn.calls]} if turn.calls else {}
+        if reply.thoughts is not None and reply.thoughts.text:
+            more["reasoningContent"] = reply.thoughts.text
         yield _message("assistant", reply.content, model=reply.model or start.agent, **more)
         for call in turn.calls:
             if call.called is not None:

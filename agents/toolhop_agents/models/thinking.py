@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 from toolhop_sandbox.outcome import JSON
 
 LEAST_BUDGET = 1024
 """The smallest thinking budget that Anthropic accepts, in tokens."""
-FORCED = frozenset({"required", "any"})
-"""Values of ``tool_choice`` that leave the model no choice; so does a named function."""
 
 
 def thinking_parameters(
@@ -19,7 +15,7 @@ def thinking_parameters(
     budget: int | None,
     temperature: float | None,
     max_tokens: int | None,
-    tool_choice: JSON,
+    tool_choice: str | None,
 ) -> dict[str, JSON]:
     """The request's parameters for thinking.
 
@@ -29,7 +25,7 @@ def thinking_parameters(
         budget: of `--thinking-budget`, in tokens.
         temperature: that is sent; None for none.
         max_tokens: of a reply, thoughts included; None for none.
-        tool_choice: that is sent.
+        tool_choice: of `--tool-choice`; None leaves it to the provider.
 
     Raises:
         ValueError: the provider refuses this together, or has no such parameter.
@@ -64,9 +60,9 @@ def thinking_parameters(
                 f"--temperature {temperature}: Anthropic's models take no other than 1 while they "
                 "think; leave --temperature out"
             )
-        if tool_choice in FORCED or isinstance(tool_choice, Mapping):
+        if tool_choice == "required":
             raise ValueError(
-                f"tool_choice {tool_choice!r}: Anthropic's models cannot be forced to call while "
+                "--tool-choice required: Anthropic's models cannot be forced to call while "
                 "they think; leave it out, or leave --reasoning-effort and --thinking-budget out"
             )
     return found

@@ -17,7 +17,7 @@ from toolhop_env.questions import (
     SimilarityQuestion,
     verdict,
 )
-from toolhop_env.reading import CallFormat
+from toolhop_env.reading import CallFormat, thoughts_apart
 from toolhop_env.runs.judgements import Judgement, holding
 from toolhop_env.score import Score
 from toolhop_env.spending import spent
@@ -100,7 +100,7 @@ def _events(trace: Trace) -> Iterator[JSON]:
 
 
 def _reply(event: Replied, trace: Trace) -> JSON:
-    reply = event.reply
+    reply, (thoughts, said) = event.reply, thoughts_apart(event.reply)
     run = sum(call.turn == event.turn for call in trace.calls)
     left: list[JSON] = []
     if trace.started.call_format is CallFormat.NATIVE:
@@ -108,8 +108,8 @@ def _reply(event: Replied, trace: Trace) -> JSON:
     return {
         "kind": "reply",
         "turn": event.turn,
-        "text": reply.content,
-        "thoughts": reply.thoughts.text if reply.thoughts else "",
+        "text": said,
+        "thoughts": thoughts.text if thoughts else "",
         "wall": reply.wall_s,
         "in": reply.usage.input_tokens,
         "out": reply.usage.output_tokens,

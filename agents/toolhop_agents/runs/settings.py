@@ -52,13 +52,21 @@ MAX_TOKENS = 2048
 leaves room for calls in parallel. At 20 tokens a second it takes less than `timeout_s`."""
 
 
-SET_OTHERWISE: Mapping[str, str] = {
-    **{name: f"use --{name.replace('_', '-')}" for name in ("model", "temperature", "max_tokens")},
-    **{name: f"use --{name}" for name in ("seed", "stop", "stream")},
-    **dict.fromkeys(("messages", "tools", "n", "stream_options"), "the episode decides it"),
-    **dict.fromkeys(("api_key", "authorization"), "it would stand in the manifest; use .env"),
+WHO_PLAYS = ("agent", "model", "base_url", "gguf", "gguf_context", "gguf_threads", "chat_template",
+             "approve")  # fmt: skip
+OF_REQUESTS = ("temperature", "max_tokens", "api", "stream", "reasoning_effort", "thinking_budget",
+               "reasoning_history", "keep_thoughts", "strict_tools", "tool_choice",
+               "parallel_tool_calls", "stop", "request_options", "price", "cache", "timeout_s",
+               "max_retries", "max_connections")  # fmt: skip
+"""Settings of requests to the model, in the order of help texts."""
+GOES_WITH: Mapping[str, str] = {
+    **dict.fromkeys(("base_url", *OF_REQUESTS), "model"),
+    **dict.fromkeys(("gguf_context", "gguf_threads", "chat_template"), "gguf"),
+    **dict.fromkeys(("judge_base_url", "judge_votes"), "judge"),
+    "simulator_base_url": "simulator",
+    "user_model_base_url": "user_model",
 }
-"""Parameters of a request that `--request-option` cannot set, and why."""
+"""Settings that mean nothing without another one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +83,36 @@ class Flag:
     """From the text to the value; raises ValueError where it is none."""
     alone: str | None = None
     """The value of a flag that is given without one; None if it needs one."""
+
+
+_UNITS = ("_s", "_mib")
+"""Endings that name a unit and do not belong to the flag."""
+
+
+def flag_name(name: str) -> str:
+    """The usual flag of a setting, such as ``--timeout`` for ``timeout_s``."""
+    for unit in _UNITS:
+        name = name.removesuffix(unit)
+    return "--" + name.replace("_", "-")
+
+
+SET_OTHERWISE: Mapping[str, str] = {
+    **{name: f"use {flag_name(setting)}"
+       for setting in ("model", "base_url", "seed", *OF_REQUESTS)
+       for name in (setting, flag_name(setting).lstrip("-").replace("-", "_"))},
+    **dict.fromkeys(("max_completion_tokens", "max_output_tokens"), "use --max-tokens"),
+    "api_base": "use --base-url",
+    "num_retries": "use --max-retries",
+    "thinking": "use --thinking-budget or --reasoning-effort",
+    **dict.fromkeys(
+        ("messages", "input", "tools", "functions", "function_call", "n", "stream_options",
+         "previous_response_id", "conversation"),
+        "the episode decides it",
+    ),
+    **dict.fromkeys(("api_key", "authorization"), "it would stand in the manifest; use .env"),
+}  # fmt: skip
+"""Parameters of a request that `--request-option` cannot set, and why. At servers that speak
+OpenAI's protocol ``thinking`` is their own, and has no flag."""
 
 
 def modes_of(text: str) -> tuple[str, ...]:
@@ -497,7 +535,8 @@ class RunSettings(BaseModel):
                 raise ValueError(
                     f"--request-option {text!r} is not a NAME=VALUE, such as top_p=0.9"
                 )
-            if name in SET_OTHERWISE:
+            own = name == "thinking" and (self.model or "").startswith("openai/")
+            if name in SET_OTHERWISE and not own:
                 raise ValueError(f"--request-option {name}: {SET_OTHERWISE[name]}")
             try:
                 found[name] = json.loads(value)
@@ -522,12 +561,8 @@ class RunSettings(BaseModel):
             budget=self.thinking_budget,
             temperature=self.temperature,
             max_tokens=self.max_tokens,
-            tool_choice=by_flags.get("tool_choice", found.get("tool_choice")),
+            tool_choice=self.tool_choice,
         )
-        if twice := sorted(found.keys() & by_flags.keys()):
-            raise ValueError(
-                f"--request-option {twice[0]}: a flag of its own sets it too; leave one of them out"
-            )
         return found | by_flags
 
     def _of_tools(self) -> dict[str, JSON]:

@@ -1,0 +1,180 @@
+"""Where thoughts are found once a run is over: everywhere, or with ``--keep-thoughts off`` nowhere."""
+
+from __future__ import annotations
+
+import base64
+import gzip
+import io
+import re
+import zipfile
+import zlib
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.agents.command import toolhop
+from tests.agents.test_thoughts import OWN, assert_all_right, run, scripted, told, traces
+from tests.agents.thinking_servers import FORMS, OwnProtocol, Responses, signature, thinking, thought
+from toolhop_agents.export.formats import FORMATS
+from toolhop_agents.models.loopback import LoopbackServer, Request, RequestResponder
+from toolhop_env.messages import Reply, Thoughts
+from toolhop_env.reading import thoughts_apart, thoughts_forgotten
+from toolhop_env.runs.store import RunStore
+
+pytestmark = [pytest.mark.heavy, pytest.mark.usefixtures("inline_module")]
+
+HOLDS = FORMATS.keys() - {"predictions"}
+"""Formats that hold thoughts. An official file of answers has no place for any (docs/export.md), and
+ToolHop has no such file."""
+
+
+def secrets(turn: int) -> tuple[str, ...]:
+    """What no file may hold of a thought."""
+    return f"turn {turn}: should I answer", signature(thought(turn))
+
+
+def in_text(begin: str, end: str) -> RequestResponder:
+    """An agent that thinks within its text."""
+    play = scripted()
+
+    def answer(request: Request) -> Reply:
+        turn = sum(message["role"] == "assistant" for message in request.body["messages"])
+        reply = play(request)
+        return Reply(f"{begin}{thought(turn)}{end}{reply.content}", reply.calls)
+
+    return answer
+
+
+def cut_in_text(_: Request) -> Reply:
+    return Reply(f"<think>{thought(0)}", finish_reason="length")
+
+
+Server = LoopbackServer | OwnProtocol
+KINDS: dict[str, tuple[str, Callable[[], AbstractContextManager[Any]], tuple[str, ...]]] = {
+    **{
+        form: ("openai/m", lambda form=form: LoopbackServer(thinking(scripted(), form)), ())
+        for form in FORMS
+    },
+    **{model: (model, lambda kind=kind: kind(scripted()), ()) for model, kind in OWN.items()},
+    "responses": ("openai/m", lambda: Responses(scripted()), ("--api", "responses")),
+    "block": ("openai/m", lambda: LoopbackServer(in_text("<think>", "</think>")), ()),
+    "thinking": ("openai/m", lambda: LoopbackServer(in_text("<thinking>", "</thinking>\n\n")), ()),
+    "closed": ("openai/m", lambda: LoopbackServer(in_text("", "</think>")), ()),
+    "text": (
+        "openai/m", lambda: LoopbackServer(in_text("<think>", "</think>")),
+        ("--call-format", "text"),
+    ),
+    "cut": ("openai/m", lambda: LoopbackServer(cut_in_text), ()),
+}  # fmt: skip
+"""Each form of thoughts: model, its server, flags."""
+
+
+def texts(place: Path) -> Iterator[bytes]:
+    """All that can be read in a file or in the files of a folder, however packed."""
+    for path in sorted(place.rglob("*")) if place.is_dir() else [place]:
+        if path.is_file():
+            yield from unpacked(path.read_bytes())
+
+
+def unpacked(data: bytes) -> Iterator[bytes]:
+    yield data
+    if data.startswith(b"PAR1"):
+        parquet = pytest.importorskip("pyarrow.parquet")
+        yield repr(parquet.read_table(io.BytesIO(data)).to_pylist()).encode()
+    elif data.startswith(b"PK"):
+        with zipfile.ZipFile(io.BytesIO(data)) as archive:
+            for name in archive.namelist():
+                yield archive.read(name)
+    elif data.startswith(b"\x1f\x8b"):
+        yield gzip.decompress(data)
+    for packed in re.findall(rb"[A-Za-z0-9+/]{200,}={0,2}", data):  # what the report's page holds
+        try:
+            yield zlib.decompress(base64.b64decode(packed))
+        except (ValueError, zlib.error):
+            continue
+
+
+def found(place: Path, turn: int = 0) -> list[str]:
+    """Which secrets are there."""
+    every = list(texts(place))
+    assert every
+    return [one for one in secrets(turn) if any(one.encode() in text for text in every)]
+
+
+def made(run_folder: str, to: Path) -> dict[str, Path]:
+    """The run in all formats, as a page and as it is shown."""
+    places = {}
+    for kind in HOLDS:
+        places[kind] = to / kind
+        more = ("--all",) if kind == "chat" else ()
+        done = toolhop("export", run_folder, "--to", kind, "--out", str(places[kind]), *more)
+        assert done.returncode == 0, done.stderr
+    places["report"] = to / "report.html"
+    done = toolhop("report", run_folder, "--out", str(places["report"]))
+    assert done.returncode == 0, done.stderr
+    (one,) = RunStore.open(Path(run_folder)).traces()
+    places["show"] = to / "shown.txt"
+    places["show"].write_text(toolhop("show", run_folder, one.started.episode).stdout)
+    return places
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_thoughts_that_are_not_kept_are_nowhere(kind: str, tmp_path: Path) -> None:
+    model, server, flags = KINDS[kind]
+    with server() as at:
+        flags = (*flags, "--limit", "1", "--keep-thoughts", "off")
+        answer = run(tmp_path / "logs", model, at.base_url, *flags)
+    if kind != "cut":
+        assert_all_right(answer, 1)
+    (played,) = traces(answer)
+    kept = [one for one in told(played) if one is not None]
+    assert kept
+    assert all(len(one.digest) == 64 and not (one.text or one.fields) for one in kept)
+    assert any(one.chars >= len(thought(0)) for one in kept) or kind == "google"
+    assert played.lacks_thoughts
+    places = {"run": Path(answer["run"]), **made(answer["run"], tmp_path / "made")}
+    assert {name: found(place) for name, place in places.items()} == dict.fromkeys(places, [])
+    again = toolhop("score", answer["run"], "--json")
+    assert again.returncode == 0, again.stderr
+
+
+def test_thoughts_that_are_kept_are_in_every_format(tmp_path: Path) -> None:
+    with LoopbackServer(thinking(scripted(), "deepseek")) as server:
+        answer = run(tmp_path / "logs", "openai/m", server.base_url, "--limit", "1")
+    places = made(answer["run"], tmp_path / "made")
+    assert [kind for kind, place in places.items() if not found(place)] == []
+
+
+def test_a_cache_keeps_whole_replies_and_goes_with_no_thoughts_forgotten(tmp_path: Path) -> None:
+    flags = ("--model", "openai/m", "--keep-thoughts", "off", "--cache", str(tmp_path / "cache"))
+    done = toolhop("run", *flags, cwd=tmp_path)
+    assert done.returncode == 2
+    assert "--cache keeps whole replies" in done.stderr
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("content", ["<think>why</think>said", "why</think>said", "<think>why"])
+def test_what_is_said_stays_when_thoughts_are_forgotten(content: str) -> None:
+    reply = Reply(content, thoughts=Thoughts("field", {"reasoning": "field"}))
+    thoughts, said = thoughts_apart(reply)
+    assert thoughts is not None
+    assert thoughts.text.startswith("field\n")
+    assert "why" in thoughts.text
+    forgotten = thoughts_forgotten(reply)
+    left, still_said = thoughts_apart(forgotten)
+    assert (still_said, left) == (said, forgotten.thoughts)
+    assert left is not None
+    assert (left.text, left.chars) == ("", len(thoughts.text))
+    assert thoughts_forgotten(Reply("said")) == Reply("said")
+
+
+def test_a_thought_within_the_text_is_folded(tmp_path: Path) -> None:
+    with LoopbackServer(in_text("<think>", "</think>")) as server:
+        answer = run(tmp_path / "logs", "openai/m", server.base_url, "--limit", "1")
+    (played,) = traces(answer)
+    shown = toolhop("show", answer["run"], played.started.episode)
+    assert "thought: <think>turn 0: should I answer" in shown.stdout
+    assert thought(0) not in shown.stdout.replace("\n    ", " ")
