@@ -535,7 +535,7 @@ def test_a_benchmark_with_measures_of_its_own_stands_beside_another(
     assert "strict %" in heads
     rows = page.texts("[aria-labelledby=h-answers] > .scroll:first-of-type table tbody tr")
     (detailed,) = (row for row in rows if "points · detailed" in row)
-    assert "2.25 ± 2.25100.0" in detailed, "a mean over the two that have a figure"
+    assert "2.25 ± 2.25100.0 [43.9, 100.0]" in detailed, "a mean over the two that have a figure"
     assert page.texts("[aria-labelledby=h-answers] figcaption")[0].startswith("Points: Right")
     assert "Points: calls by stage" in page.texts("h2")
     assert "depth reached" in page.texts("[aria-labelledby=h-levels] td")

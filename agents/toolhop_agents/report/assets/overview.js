@@ -180,26 +180,26 @@ const answerCharts = (name, benchmark) => {
 
 // The first measure is filled, the others are rings.
 const answerChart = (title, measures, groups, factor) => {
-  const marks = measures.flatMap(({ name }, place) =>
+  const marks = measures.flatMap((measure, place) =>
     groups
-      .filter((group) => group.figures[name])
+      .filter((group) => group.figures[measure.name])
       .map((group) => {
-        const [value, error] = group.figures[name];
-        return { tag: group.tag, first: !place, value: factor * value, error: 1.96 * factor * (error ?? 0) };
+        const estimate = group.figures[measure.name];
+        const limits = limitsOf(measure, estimate)?.map((limit) => factor * limit);
+        return { tag: group.tag, first: !place, value: factor * estimate[0], limits };
       }),
   );
-  const [low, high] = factor === 100 ? [0, 100] : [-Infinity, Infinity];
   const others = measures.slice(1).map(({ heading }) => heading);
   const note = [`filled: ${measures[0].heading}`, others.length && `ring: ${others.join(", ")}`, "lines: 95 % intervals"];
   const line = (Plot, first) =>
     Plot.ruleY(marks, {
       y: "tag",
-      x1: (d) => Math.max(low, d.value - d.error),
-      x2: (d) => Math.min(high, d.value + d.error),
+      x1: (d) => d.limits[0],
+      x2: (d) => d.limits[1],
       stroke: "tag",
       strokeWidth: first ? 3 : 1.5,
       strokeOpacity: 0.45,
-      filter: (d) => d.first === first && d.error,
+      filter: (d) => d.first === first && d.limits,
     });
   const dot = (Plot, first) =>
     Plot.dot(marks, {
