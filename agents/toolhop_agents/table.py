@@ -111,7 +111,7 @@ def answer_table(
     for column in ("arm" if labels else "agent", "scorer"):
         table.add_column(column, prose=True)
     for mode in benchmark.modes:
-        table.add_column(mode.capitalize(), right=True)
+        table.add_column(mode, right=True)
     called = any(one.figures[INSTANCE_ERROR.name] is not None for one in summaries)
     for column in ("Query", "Instance") if called else ():
         table.add_column(column, right=True)

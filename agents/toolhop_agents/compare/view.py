@@ -300,7 +300,7 @@ def _published(report: ComparisonReport, reference: Reference) -> StackedTable:
     of = f"{report.benchmark.title}, {table.rule} scorer{judged}, {table.unit}"
     title = f"{of}; {_order(report.sides)}"
     wide = len(columns) > ROOM_FOR_ERRORS
-    found = _table(title, ("", "agent"), [name if wide else name.capitalize() for name in columns])
+    found = _table(title, ("", "agent"), [*columns])
     for side in report.sides:
         for agent, figures in reference.own(side.episodes.values()).items():
             cells = [
