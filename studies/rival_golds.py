@@ -21,7 +21,7 @@ from pathlib import Path
 
 import anyio
 
-from toolhop_env.statistics.agreement import wilson
+from toolhop_env.statistics.wilson import wilson
 from toolhop_sandbox.base import Limits, Session
 from toolhop_sandbox.choose import KINDS, Kind, open_sandbox
 from toolhop_tools.certify.answering import Answer, values

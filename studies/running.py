@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from toolhop_env.statistics.agreement import wilson
+from toolhop_env.statistics.wilson import wilson
 
 ENVIRONMENT = {**os.environ, "OPENAI_API_KEY": "a server on loopback needs none"}
 TOOLHOP = [sys.executable, "-c", "from toolhop_agents.cli import main; main()"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import asdict
 
 from toolhop_env.estimates import Estimate
 from toolhop_env.statistics.passing import PassRate
@@ -58,10 +59,8 @@ def _plain(one: Summary) -> dict[str, JSON]:
 
 
 def _rate(rate: PassRate) -> JSON:
-    return {"value": rate.value, "stderr": rate.stderr, "items": rate.items}
+    return {name: value for name, value in asdict(rate).items() if name != "k"}
 
 
 def _estimate(figure: Estimate | None) -> JSON:
-    if figure is None:
-        return None
-    return {"value": figure.value, "stderr": figure.stderr, "count": figure.count}
+    return None if figure is None else asdict(figure)

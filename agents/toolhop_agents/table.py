@@ -21,6 +21,8 @@ from toolhop_tools.perturb.order import tool_orders
 
 FILE_WIDTH = 120
 """Columns of a table that goes to a file or a pipe."""
+PER_CENT = "per cent [95 % interval]"
+"""What titles say of shares."""
 INVOCATION_ERRORS = "Query, Instance: invocation error rate by question, by call."
 """Of two columns that are called as in ToolHop's table 4."""
 RowName: TypeAlias = tuple[str, ...]
@@ -29,12 +31,14 @@ RowLabels: TypeAlias = Mapping[RowName, str]
 """What a row is called."""
 
 
-def percent(estimate: Estimate | None, digits: int = 2) -> str:
-    """Per cent with its standard error, such as ``87.50 ± 2.10``; a dash for none."""
-    if estimate is None:
+def percent(found: Estimate | PassRate | None, digits: int = 2) -> str:
+    """Per cent with its interval, such as ``87.50 [82.9, 91.0]``; a dash for none."""
+    if found is None:
         return "-"
-    value = f"{100 * estimate.value:.{digits}f}"
-    return value if estimate.stderr is None else f"{value} ± {100 * estimate.stderr:.{digits}f}"
+    value = f"{100 * found.value:.{digits}f}"
+    if found.low is None or found.high is None:
+        return value
+    return f"{value} [{100 * found.low:.1f}, {100 * found.high:.1f}]"
 
 
 def mean(estimate: Estimate | None, digits: int = 2) -> str:
@@ -108,13 +112,13 @@ def answer_table(
     Query and Instance (ToolHop, table 4) are those of the first mode played with calls: an
     invocation error needs invocations. Where nothing was called they are left out.
     """
-    scale = "per cent ± standard error" if benchmark.lead.unit is Unit.SHARE else "means"
+    scale = PER_CENT if benchmark.lead.unit is Unit.SHARE else "means"
     title = f"{benchmark.title}, {scale}; {_order(summaries)}"
     table = StackedTable(title=title, keys=2)
     for column in ("arm" if labels else "agent", "scorer"):
         table.add_column(column, prose=True)
     for mode in benchmark.modes:
-        table.add_column(mode.capitalize(), right=True)
+        table.add_column(mode, right=True)
     called = any(one.figures[INSTANCE_ERROR.name] is not None for one in summaries)
     for column in ("Query", "Instance") if called else ():
         table.add_column(column, right=True)
@@ -243,7 +247,7 @@ def scorer_table(
 def _scorer_columns(title: str, head: Sequence[str], measures: Sequence[Measure]) -> StackedTable:
     units = {one.topic or one.heading: one.unit for one in measures}
     others = [f"{name} in {unit}" for name, unit in units.items() if unit is not Unit.SHARE]
-    title = ", ".join([title, "; ".join(["per cent ± standard error", *others])])
+    title = ", ".join([title, "; ".join([PER_CENT, *others])])
     names = [*head, "scorer"] if any(one.topic for one in measures) else head
     table = StackedTable(title=title, keys=len(names), framed=False)
     for column in names:
@@ -296,7 +300,7 @@ def total_table(
 
 PASSES = (
     "pass@2: the chance that at least one of 2 tries at an item is right; pass^2: that both are. "
-    "Unbiased, from all tries; standard errors over items."
+    "Unbiased, from all tries; intervals over items."
 )
 
 
@@ -309,7 +313,7 @@ def pass_table(
     if not rates:
         return None
     columns = [(kind, k) for k in sorted({rate.k for rate in rates} - {1}) for kind in KINDS]
-    title = f"{benchmark.title}, tries, per cent ± standard error"
+    title = f"{benchmark.title}, tries, {PER_CENT}"
     table = StackedTable(title=title, keys=3)
     for column in ("arm" if labels else "agent", "mode", "scorer"):
         table.add_column(column, prose=column != "mode")
@@ -320,13 +324,9 @@ def pass_table(
     for one in summaries:
         for name, kinds in one.passes.items():
             found = {(kind, rate.k): rate for kind, rates in kinds.items() for rate in rates}
-            cells = [_pass_rate(found.get(column)) for column in columns]
+            cells = [percent(found.get(column)) for column in columns]
             table.add_row(labels[_name(one)], one.group.mode, headings[name], *cells)
     return table
-
-
-def _pass_rate(rate: PassRate | None) -> str:
-    return percent(Estimate(rate.value, rate.stderr, rate.items) if rate else None)
 
 
 def error_table(

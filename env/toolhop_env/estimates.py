@@ -1,10 +1,11 @@
-"""Figures over many scores, with standard errors.
+"""Figures over many scores, with standard errors, and of shares 95 % intervals.
 
 Episodes of one item (its epochs, its modes) are not independent, nor are items of one family, so
 errors are clustered by item or family (`Attempt.cluster`): with m of them, the standard error of a
 ratio of sums R = sum(y) / sum(x) is sqrt(m / (m - 1) * sum((y_i - R x_i)^2)) / sum(x), where i runs
 over clusters. For one episode an item
-and x = 1 this is the usual standard error of a mean.
+and x = 1 this is the usual standard error of a mean. The interval of a share is Wilson's
+(`toolhop_env.statistics.wilson`): it has a width at 0 and 100 % too.
 """
 
 from __future__ import annotations
@@ -17,8 +18,9 @@ from typing import TypeAlias
 
 from toolhop_env.attempt import Attempt
 from toolhop_env.benchmark import Benchmark
-from toolhop_env.measures import Measure, Total
+from toolhop_env.measures import Measure, Total, Unit
 from toolhop_env.score import Parts, Score
+from toolhop_env.statistics import wilson
 from toolhop_env.sums import ItemSums, sums_of
 
 
@@ -31,6 +33,9 @@ class Estimate:
     """None where a single item gives none."""
     count: int
     """What was averaged over: episodes, calls or hops."""
+    low: float | None = None
+    """Limits of the 95 % interval of a share; None for other figures."""
+    high: float | None = None
 
 
 Sums: TypeAlias = Mapping[str, Parts]
@@ -46,11 +51,18 @@ class Linear:
     value: float
     shares: Mapping[str, float]
     count: int
+    least: float
+    """The trials that it stands for if all of an item agree."""
+    most: float
+    """And if all are independent."""
 
-    @property
-    def estimate(self) -> Estimate:
-        """With its standard error."""
-        return Estimate(self.value, standard_error(self.shares.values()), self.count)
+    def estimate(self, measure: Measure) -> Estimate:
+        """With its standard error, and the interval of a share."""
+        error = standard_error(self.shares.values())
+        if measure.unit is not Unit.SHARE:
+            return Estimate(self.value, error, self.count)
+        limits = wilson.clustered(self.value, error, least=self.least, most=self.most)
+        return Estimate(self.value, error, self.count, *limits)
 
 
 def standard_error(shares: Iterable[float]) -> float | None:
@@ -86,7 +98,7 @@ def _figures(
     found: dict[str, Estimate | None] = {}
     for one in measures:  # one after the other: of many items the sums of all would weigh
         mean = _mean([sums(named[name]) for name in one.mean_of or (one.name,)])
-        found[one.name] = mean.estimate if mean else None
+        found[one.name] = mean.estimate(one) if mean else None
     return found
 
 
@@ -104,7 +116,7 @@ def totals_of(benchmark: Benchmark, items: Sequence[ItemSums]) -> Totals:
     """The same over the sums of items."""
     found = {
         total.name: {
-            name: linear.estimate if linear else None
+            name: linear.estimate(benchmark.measure(name)) if linear else None
             for name, linear in _linear_total(benchmark, total, items)
         }
         for total in benchmark.totals
@@ -183,4 +195,15 @@ def _mean(ratios: Sequence[Sums]) -> Linear | None:
         / len(ratios)
         for item in dict.fromkeys(item for sums in ratios for item in sums)
     }
-    return Linear(math.fsum(values) / len(values), shares, round(min(totals)))
+    weights = (
+        math.fsum(sums[item][1] / total for sums, total in zip(ratios, totals, strict=True)
+                  if item in sums) / len(ratios)
+        for item in shares
+    )  # fmt: skip
+    return Linear(
+        math.fsum(values) / len(values),
+        shares,
+        round(min(totals)),
+        least=1 / math.fsum(one**2 for one in weights),
+        most=len(ratios) ** 2 / math.fsum(1 / total for total in totals),
+    )

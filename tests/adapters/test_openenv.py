@@ -279,7 +279,7 @@ def raising(fault: Exception) -> Callable[..., Any]:
         (["--reward", "strict=nan"], "weight of 'strict' cannot be nan"),
         (["--reward", "failed_call=-inf"], "weight of 'failed_call' cannot be -inf"),
         (["--reward", "strict=1", "--reward", "strict=2"], "strict was given twice"),
-        (["--judge", "overlap"], "no such option '--judge'"),
+        (["--judge", "overlap"], "No such option '--judge'"),
     ],
 )
 def test_what_the_command_refuses_before_it_starts(

@@ -106,7 +106,7 @@ def test_certify_then_play_what_is_proven(rows: str, tmp_path: Path) -> None:
     path.unlink()
     table = toolhop("score", everything["run"], folder=tmp_path).stdout
     assert "strict, proven items" in table
-    assert "100.00 ± 0.00 (n=2)" in table
+    assert "100.00 [34.2, 100.0] (n=2)" in table
     assert "Selected (determined): 2 of 3 items" in table
 
 

@@ -505,7 +505,7 @@ PAID = (*BEGUN, "--run-cost-limit", "1")
         ),
         ((*BEGUN, "--second", ""), "--second is blank; give PROVIDER/MODEL"),
         ((*BEGUN, "--closed-book", " "), "--closed-book is blank"),
-        *(((flag, ""), f"invalid value for '{flag}': it is blank")
+        *(((flag, ""), f"Invalid value for '{flag}': it is blank")
           for flag in ("--out", "--show", "--resume", "--review", "--cache", "--prompts")),
         (("--review", "x", "--reviewer", ""), "--reviewer is blank; give a name"),
         *(((*BEGUN, flag, "c/d", f"{flag.rstrip('s')}-base-url", "notaurl"),

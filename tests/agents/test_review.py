@@ -26,7 +26,7 @@ from toolhop_agents.review.figures import pairs
 from toolhop_agents.review.page import page
 from toolhop_agents.review.server import ReviewServer
 from toolhop_agents.review.session import ReviewSession
-from toolhop_env.statistics.agreement import wilson_upper
+from toolhop_env.statistics.wilson import wilson_upper
 from toolhop_tools.construct.reviews import (
     Review,
     Ruling,

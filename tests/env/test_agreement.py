@@ -6,8 +6,9 @@ import random
 
 import pytest
 
-from toolhop_env.statistics.agreement import agreement, wilson, wilson_upper
+from toolhop_env.statistics.agreement import agreement
 from toolhop_env.statistics.effective import effective
+from toolhop_env.statistics.wilson import wilson, wilson_upper
 
 
 def spread(counts: dict[tuple[str, str], int], items: int) -> dict[str, list[tuple[str, str]]]:

@@ -20,6 +20,7 @@ from toolhop_env.feedback import Level
 from toolhop_env.measures import Measure
 from toolhop_env.reading import CallFormat
 from toolhop_env.score import Conduct, Errored, Parts, Score, Verdict
+from toolhop_env.statistics.wilson import wilson
 from toolhop_env.summary import Summary, summarize
 from toolhop_env.trace import Ended, Ending, Trace
 from toolhop_env.verdicts import ErrorCode
@@ -281,3 +282,46 @@ def test_tries_at_an_item_give_pass_at_k_and_pass_hat_k() -> None:
 
 def test_one_try_an_item_gives_none() -> None:
     assert summary(one("a"), one("b")).passes == {}
+
+
+def test_a_share_of_all_or_none_has_an_interval_with_a_width() -> None:
+    for right, limits in ((True, (0.918, 1.0)), (False, (0.0, 0.082))):
+        found = figure("strict", *(one(str(n), strict=right) for n in range(43)))
+        assert (found.low, found.high) == pytest.approx(limits, abs=0.0005), "Wilson's for 43"
+    again = [one(str(n), epoch=epoch, strict=True) for n in range(43) for epoch in (1, 2, 3)]
+    assert figure("strict", *again).low == pytest.approx(0.918, abs=0.0005), "items are the trials"
+    alone = figure("strict", *(one("i", epoch=n, strict=True) for n in (1, 2)))
+    assert (alone.low, alone.high) == pytest.approx((0.207, 1.0), abs=0.0005), "one item's"
+
+
+@given(EPOCHS)
+def test_the_interval_of_a_share_lies_between_those_of_items_and_of_episodes(
+    items: list[list[bool]],
+) -> None:
+    judged = [
+        one(str(n), epoch=epoch, strict=value)
+        for n, values in enumerate(items)
+        for epoch, value in enumerate(values, start=1)
+    ]
+    found = figure("strict", *judged)
+    assert found.low is not None
+    assert found.high is not None
+    wide, narrow = (wilson(found.value, n) for n in (len(items), len(judged)))
+    assert wide[0] - 1e-9 <= found.low <= narrow[0] + 1e-9
+    assert narrow[1] - 1e-9 <= found.high <= wide[1] + 1e-9
+
+
+def test_the_interval_of_a_share_covers_it_where_epochs_of_an_item_agree() -> None:
+    """By counting: of 600 studies with 20 items of 5 epochs, each item's own chance drawn."""
+    assert isinstance(SCORE, Score)
+    rng, covered = random.Random(5), 0
+    for _ in range(600):
+        chances = [rng.betavariate(1.8, 0.2) for _ in range(20)]
+        items = {str(n): (float(sum(rng.random() < c for _ in range(5))), 5.0)
+                 for n, c in enumerate(chances)}  # fmt: skip
+        measure = Measure("m", "", parts=lambda score: score.values["m"])
+        scores = [(n, Score(SCORE.conduct, {"m": parts})) for n, parts in items.items()]
+        found = figures([measure], scores)["m"]
+        assert found is not None
+        covered += (found.low or 0.0) <= 0.9 <= (found.high or 0.0)
+    assert covered >= 0.92 * 600

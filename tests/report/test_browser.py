@@ -292,6 +292,29 @@ def contrast(page: Page, selector: str) -> float:
     )
 
 
+def test_no_explanation_is_for_the_mouse_alone(page: Page) -> None:
+    for place in ("", "#view=episodes", f"#episode=fork{EPISODE}"):
+        page.open(place)
+        assert page.count("main [title], main svg title") == 0, place
+    page.js("document.querySelector('.timeline a').focus()")
+    assert page.one("#part-said").text == page.js("return document.activeElement.ariaLabel")
+    page.open()
+    legend = "[aria-labelledby=h-answers] details.legend"
+    page.js(f"document.querySelector('{legend} summary').focus()")
+    page.press(Keys.ENTER)
+    page.until(f"return document.querySelector('{legend}').open")
+    assert named("toolhop").lead.says in page.one(f"{legend} dl").text
+
+
+def test_a_setting_that_one_run_lacks_says_so(driver: Chrome, tmp_path: Path) -> None:
+    folders = [write_run(tmp_path, [Script("alpha", turns=SOLVED)], name=n) for n in ("a", "b")]
+    manifest = json.loads((folders[0] / "manifest.json").read_text())
+    manifest["settings"]["limit"] = "6"
+    (folders[0] / "manifest.json").write_text(json.dumps(manifest))
+    page = fresh(driver, written(collect(open_sources(folders)), tmp_path / "page.html")).open()
+    assert "limit6 / none" in page.texts(".heading .settings div")
+
+
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_colours_follow_the_system_and_can_be_read(page: Page, scheme: str) -> None:
     page.prefer(scheme)
@@ -473,6 +496,7 @@ def test_an_ablation_is_drawn(driver: Chrome, ablation: Path, tmp_path: Path) ->
     assert page.texts(".heading .effect") == said
     assert said[0].startswith("Feedback detailed → minimal: strict goes from 100.0 to 0.0 per cent")
     assert "agentscript" in page.texts(".heading .settings div")
+    assert page.texts(f"{section} table:first-of-type thead th")[4:6] == ["detailed", "minimal"]
     heads = page.texts("th[scope=col]")
     assert not any(head.startswith(("tokens", "cost")) for head in heads), "none were counted"
     summaries = page.texts(f"{section} summary")
@@ -535,8 +559,10 @@ def test_a_benchmark_with_measures_of_its_own_stands_beside_another(
     assert "strict %" in heads
     rows = page.texts("[aria-labelledby=h-answers] > .scroll:first-of-type table tbody tr")
     (detailed,) = (row for row in rows if "points · detailed" in row)
-    assert "2.25 ± 2.25100.0" in detailed, "a mean over the two that have a figure"
-    assert page.texts("[aria-labelledby=h-answers] figcaption")[0].startswith("Points: Right")
+    assert "2.25 ± 2.25100.0 [43.9, 100.0]" in detailed, "a mean over the two that have a figure"
+    assert page.texts("[aria-labelledby=h-answers] figcaption")[0].startswith(
+        "Points: polite, terse, per cent"
+    )
     assert "Points: calls by stage" in page.texts("h2")
     assert "depth reached" in page.texts("[aria-labelledby=h-levels] td")
     page.read(f"deep{EPISODE}", "deep")

@@ -86,7 +86,9 @@ def test_figures_are_those_of_score(tmp_path: Path) -> None:
         assert set(group["figures"]) == set(one.figures) >= {"strict", "hops_solved", "turns"}
         for name, found in one.figures.items():
             assert group["figures"][name] == (
-                None if found is None else [found.value, found.stderr, found.count]
+                None
+                if found is None
+                else [found.value, found.stderr, found.count, found.low, found.high]
             )
         assert (group["episodes"], group["errored"]) == (one.episodes, one.errored)
         assert group["errors"] == {str(code): n for code, n in one.errors.items()}

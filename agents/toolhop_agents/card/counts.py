@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from toolhop_agents.card.page import NOT_KNOWN, Part, Section, Table
-from toolhop_env.statistics.agreement import wilson
+from toolhop_env.statistics.wilson import wilson
 from toolhop_tools.certify.model import Certificate, HopVerdict
 from toolhop_tools.construct.duplicates import templates
 from toolhop_tools.errors import counted

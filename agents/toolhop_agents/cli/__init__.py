@@ -138,7 +138,9 @@ def main() -> None:
         sys.exit(EXIT_USAGE)
     except click.UsageError as error:
         path = error.ctx.command_path if error.ctx else "toolhop"
-        click.echo(f"toolhop: {_sentence(error)}\n  fix: see {path} --help", err=True)
+        # As it stands: its first word may be a name, whose letters matter.
+        text = error.format_message().removesuffix(".")
+        click.echo(f"toolhop: {text}\n  fix: see {path} --help", err=True)
         sys.exit(error.exit_code)
     except click.ClickException as error:
         click.echo(f"toolhop: {error.format_message()}", err=True)
@@ -155,9 +157,3 @@ def main() -> None:
             raise
         click.echo(f"toolhop: {error}", err=True)
         sys.exit(code)
-
-
-def _sentence(error: click.UsageError) -> str:
-    """A usage error as all other messages: small letter first, no full stop."""
-    text = error.format_message().removesuffix(".")
-    return text[:1].lower() + text[1:]

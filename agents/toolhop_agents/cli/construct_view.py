@@ -18,7 +18,7 @@ from toolhop_agents.construct.settings import Settings
 from toolhop_agents.runs.estimate import LEVEL, REPLICATES
 from toolhop_agents.terminal import visible
 from toolhop_env.statistics import totals
-from toolhop_env.statistics.agreement import wilson
+from toolhop_env.statistics.wilson import wilson
 from toolhop_sandbox.outcome import JSON
 from toolhop_tools.construct.funnel import Row, Taken, counts, funnel, lost
 from toolhop_tools.construct.seeds import Seed

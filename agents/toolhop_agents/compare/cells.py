@@ -34,7 +34,7 @@ def p_value(value: float | None) -> str:
     """To four digits; nothing for none."""
     if value is None:
         return ""
-    return "<0.0001" if value < 0.0001 else f"{value:.4f}"
+    return "< 0.0001" if value < 0.0001 else f"{value:.4f}"
 
 
 def change(sides: tuple[bool, bool]) -> str:

@@ -58,7 +58,7 @@ class PublishedColumn(BaseModel):
             return None
         total = Total("", "", (self.measure,), over=facet)
         ((_, found),) = linear_total(benchmark, total, chosen)
-        return found.estimate if found else None
+        return found.estimate(benchmark.measure(self.measure)) if found else None
 
     def of_one(self, benchmark: Benchmark) -> Measure:
         """The measure itself."""

@@ -22,7 +22,7 @@ from toolhop_agents.compare.pairing import Pairing
 from toolhop_agents.compare.published import Reference
 from toolhop_agents.compare.report import ALL, Comparison, ComparisonReport, Passing, Stratum
 from toolhop_agents.stacked import StackedTable
-from toolhop_agents.table import shown
+from toolhop_agents.table import PER_CENT, percent, shown
 from toolhop_agents.terminal import plain, visible
 from toolhop_env.estimates import Estimate
 from toolhop_env.measures import Measure, Unit
@@ -31,7 +31,6 @@ from toolhop_env.pairs.pair import Pair
 from toolhop_env.pairs.totals import TotalLine
 from toolhop_env.runs.sides import Side
 from toolhop_env.statistics.bootstrap import LEAST_CLUSTERS
-from toolhop_env.statistics.passing import PassRate
 from toolhop_tools.errors import counted
 from toolhop_tools.perturb.order import tool_orders
 
@@ -229,23 +228,18 @@ def _counts(comparison: Comparison, report: ComparisonReport) -> Iterator[Text]:
 
 def _passes(passes: Sequence[Passing], pairing: Pairing, report: ComparisonReport) -> StackedTable:
     numbers = ("items", *_columns(pairing, report))
-    table = _table("Tries, per cent ± standard error", ("mode", "measure", ""), numbers)
+    table = _table(f"Tries, {PER_CENT}", ("mode", "measure", ""), numbers)
     for one in passes:
         table.add_row(
             plain(one.mode),
             one.measure.heading,
             one.kind.replace("k", str(one.k)),
             str(one.before.items),
-            *(_rate(rate) for rate in (one.before, one.after)),
+            *(percent(rate) for rate in (one.before, one.after)),
             amount(Unit.SHARE, one.difference, sign=True),
             interval(Unit.SHARE, one.low, one.high),
         )
     return table
-
-
-def _rate(rate: PassRate) -> str:
-    error = "" if rate.stderr is None else f" ± {100 * rate.stderr:.2f}"
-    return f"{100 * rate.value:.2f}{error}"
 
 
 def _discordant(comparison: Comparison, report: ComparisonReport, most: int) -> Iterator[Text]:
@@ -306,7 +300,7 @@ def _published(report: ComparisonReport, reference: Reference) -> StackedTable:
     of = f"{report.benchmark.title}, {table.rule} scorer{judged}, {table.unit}"
     title = f"{of}; {_order(report.sides)}"
     wide = len(columns) > ROOM_FOR_ERRORS
-    found = _table(title, ("", "agent"), [name if wide else name.capitalize() for name in columns])
+    found = _table(title, ("", "agent"), [*columns])
     for side in report.sides:
         for agent, figures in reference.own(side.episodes.values()).items():
             cells = [
@@ -326,7 +320,7 @@ def _published(report: ComparisonReport, reference: Reference) -> StackedTable:
 
 
 ROOM_FOR_ERRORS = 6
-"""Columns beside which there is room for frames and standard errors."""
+"""Columns beside which there is room for frames and intervals."""
 
 
 def _who(side: Side, agent: str) -> str:
@@ -335,7 +329,7 @@ def _who(side: Side, agent: str) -> str:
 
 
 def _own(measure: Measure, estimate: Estimate | None, digits: int, *, wide: bool) -> str:
-    bare = replace(estimate, stderr=None) if estimate and wide else estimate
+    bare = replace(estimate, low=None, high=None) if estimate and wide else estimate
     return shown(measure, bare, digits)
 
 

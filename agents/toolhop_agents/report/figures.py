@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from dataclasses import dataclass, field
+from dataclasses import astuple, dataclass, field
 
 from toolhop_env.attempt import Attempt
 from toolhop_env.benchmark import Benchmark
@@ -172,5 +172,5 @@ def _totals(one: Summary | None) -> JSON:
 
 
 def estimate(value: Estimate | None) -> JSON:
-    """An estimate as [value, standard error or null, count]."""
-    return None if value is None else [value.value, value.stderr, value.count]
+    """An estimate as [value, standard error, count, low, high]: the limits are of a share."""
+    return None if value is None else list(astuple(value))

@@ -7,7 +7,8 @@ from typing import Any
 
 from toolhop_agents.card.page import NOT_KNOWN, Part, Table
 from toolhop_agents.construct.reviews import Material
-from toolhop_env.statistics.agreement import agreement, wilson, wilson_upper
+from toolhop_env.statistics.agreement import agreement
+from toolhop_env.statistics.wilson import wilson, wilson_upper
 from toolhop_tools.construct.reviews import (
     Ruling,
     Standing,

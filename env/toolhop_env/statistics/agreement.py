@@ -12,13 +12,13 @@ import math
 from collections import Counter
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
-from statistics import NormalDist
 from typing import TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from toolhop_env.statistics import bootstrap
+from toolhop_env.statistics.wilson import wilson
 
 Item = TypeVar("Item", bound=Hashable)
 Floats: TypeAlias = NDArray[np.float64]
@@ -76,26 +76,6 @@ def agreement(
         kappa=None if math.isnan(kappa) else kappa,
         kappa_limits=None if math.isnan(kappa) else shares[1],
     )
-
-
-def wilson(share: float, trials: int, *, confidence: float = 0.95) -> tuple[float, float]:
-    """Wilson's score interval of a share of independent trials."""
-    z = NormalDist().inv_cdf((1 + confidence) / 2)
-    middle = share + z**2 / (2 * trials)
-    spread = z * math.sqrt(share * (1 - share) / trials + z**2 / (4 * trials**2))
-    scale = 1 + z**2 / trials
-    return max(0.0, (middle - spread) / scale), min(1.0, (middle + spread) / scale)
-
-
-def wilson_upper(count: int, trials: int, *, confidence: float = 0.95) -> float:
-    """Wilson's one-sided upper bound of a share: 0 of 60 bounds it by 4.3 % at 95 %.
-
-    Raises:
-        ValueError: no trials, or a count that is not of them.
-    """
-    if not 0 <= count <= trials or trials == 0:
-        raise ValueError(f"{count} of {trials}: give at least one trial, and a count among them")
-    return wilson(count / trials, trials, confidence=2 * confidence - 1)[1]
 
 
 def _accuracy(sums: Floats) -> Floats:

@@ -11,16 +11,20 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
+from toolhop_env.statistics import wilson
+
 
 @dataclass(frozen=True, slots=True)
 class PassRate:
-    """A mean over items with its standard error."""
+    """A mean over items with its standard error and 95 % interval (`statistics.wilson`)."""
 
     k: int
     value: float
     stderr: float | None
     """Over items, drawn as they were; None for a single item."""
     items: int
+    low: float
+    high: float
 
 
 def pass_at_k(n: int, c: int, k: int) -> float:
@@ -61,14 +65,16 @@ def over_items(
 
     Items with fewer than k tries are left out: `items` says how many were used.
     """
-    found = [estimate(n, c, k) for n, c in tries if n >= k]
-    if not found:
+    used = [(n, c) for n, c in tries if n >= k]
+    if not used:
         return None
-    mean = math.fsum(found) / len(found)
-    if len(found) == 1:
-        return PassRate(k, mean, None, 1)
-    spread = math.fsum((one - mean) ** 2 for one in found) / (len(found) - 1)
-    return PassRate(k, mean, math.sqrt(spread / len(found)), len(found))
+    found = [estimate(n, c, k) for n, c in used]
+    mean, error = math.fsum(found) / len(found), None
+    if len(found) > 1:
+        spread = math.fsum((one - mean) ** 2 for one in found) / (len(found) - 1)
+        error = math.sqrt(spread / len(found))
+    limits = wilson.clustered(mean, error, least=len(used), most=sum(n // k for n, _ in used))
+    return PassRate(k, mean, error, len(used), *limits)
 
 
 def _check(n: int, c: int, k: int) -> None:

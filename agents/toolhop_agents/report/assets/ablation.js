@@ -90,14 +90,17 @@ const others = (one, main) => {
 };
 
 // Columns of any table of effects, and what stands in them.
-const EFFECT = [
+const EFFECT = (levels) => [
   { name: "measure" },
   { name: "pairs", number: true },
-  { name: "first", number: true },
-  { name: "second", number: true },
+  ...levelNames(levels).map((name) => ({ name, number: true })),
   { name: "right → wrong", number: true },
   { name: "wrong → right", number: true },
 ];
+
+// Two levels by name where all rows compare the same two.
+const levelNames = (levels) =>
+  new Set(levels.map((two) => JSON.stringify(two))).size === 1 ? levels[0] : ["first level", "second level"];
 
 const effectCells = (one, row, e) => [
   headingOf(scorerOf(one, row)),
@@ -117,11 +120,11 @@ const effectTable = (one, rows) => {
   ].filter(([, , shown]) => shown);
   const columns = [
     ...keys.map(([column]) => column),
-    ...EFFECT,
+    ...EFFECT(rows.map(({ first, second }) => [first, second])),
     { name: "difference", number: true },
-    { name: "p", number: true, title: "Exact test" },
-    { name: "p (Holm)", number: true, title: "Corrected for the tests of one table" },
-    { name: "minimum detectable", number: true, title: "Minimum detectable difference (80 % power)" },
+    { name: "p", number: true },
+    { name: "p (Holm)", number: true },
+    { name: "minimum detectable", number: true },
   ];
   const cells = (row) => [
     ...keys.map(([, cell]) => cell(row)),
@@ -147,7 +150,8 @@ const withInterval = (measure, e) => [
     : el("span", { class: "error-of" }, ` ${signed(measure, e.low)} to ${signed(measure, e.high)}`),
 ];
 
-const chance = (p) => (p === null ? "–" : p < 0.001 ? "< 0.001" : p.toFixed(3));
+// As in the terminal.
+const chance = (p) => (p === null ? "–" : p < 0.0001 ? "< 0.0001" : p.toFixed(4));
 
 const breakdown = (one, kind, word) => {
   const rows = one.rows.filter(({ design }) => design === one.design).flatMap((row) =>
@@ -162,7 +166,7 @@ const breakdown = (one, kind, word) => {
         "details",
         { class: "further" },
         el("summary", {}, `By the ${word} of the first failed call`),
-        table(null, [{ name: word }, { name: "levels" }, ...EFFECT], rows),
+        table(null, [{ name: word }, { name: "levels" }, ...EFFECT(one.rows.map(({ first, second }) => [first, second]))], rows),
       )
     : null;
 };

@@ -127,7 +127,7 @@ const milestoneSection = (name, { milestone, title }) => {
         marks.filter((d) => d.episodes).map((d) => [groupCell(d.group), ...line(d)]),
       ),
     );
-  const shares = reachedChart(`${milestone[0].toUpperCase()}${milestone.slice(1)}s reached, per cent`, groups, marks, places);
+  const shares = reachedChart(`Reached ${milestone}s, per cent`, groups, marks, places);
   const calls = placeCalls(`Calls by ${milestone}, an episode`, totals);
   return section(...head, null, pair(el("div", {}, shares, calls), table(null, columns, rows)), details || null);
 };

@@ -123,7 +123,7 @@ const tagOf = (index) =>
   (index < 26 ? "" : tagOf(Math.floor(index / 26) - 1)) + String.fromCharCode(65 + (index % 26));
 
 const groupChip = (group) =>
-  el("span", { class: "chip", style: `--color: ${group.color}`, title: group.name }, group.tag);
+  el("span", { class: "chip", style: `--color: ${group.color}` }, group.tag);
 
 // The letter with the name: what was played differently, wherever one of several is shown.
 const groupBadge = (group) =>

@@ -83,14 +83,24 @@ const table = (caption, columns, rows) => {
     draw(inParts(columns, [...made.tHead.rows[0].cells].map((cell) => cell.offsetWidth), place.clientWidth));
     if (over()) place.tabIndex = 0;
   }).observe(place);
-  return place;
+  const said = columns.filter(({ says }) => says).map(({ name, says }) => [name, says]);
+  return said.length ? [place, legend("What the columns say", said)] : place;
 };
+
+// What names mean, to open with a key as well as with a pointer.
+const legend = (title, said) =>
+  el(
+    "details",
+    { class: "legend note" },
+    el("summary", {}, title),
+    el("dl", {}, said.map(([name, text]) => el("div", {}, el("dt", {}, name), el("dd", {}, text)))),
+  );
 
 // One part of a table: some of its columns. Nodes of a row's head can stand in one place alone, so
 // that further parts have copies.
 const tablePart = (caption, columns, rows, part, copied) => {
-  const head = ({ number, title, name }) =>
-    el("th", { scope: "col", role: "columnheader", class: number && "number", title }, nodesOf(name, copied));
+  const head = ({ number, name }) =>
+    el("th", { scope: "col", role: "columnheader", class: number && "number" }, nodesOf(name, copied));
   const cell = (content, index) => {
     const { number, label, name } = columns[index];
     if (index === 0) return el("th", { scope: "row", role: "rowheader" }, nodesOf(content, copied));

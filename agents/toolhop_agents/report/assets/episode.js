@@ -29,10 +29,9 @@ const episodeView = (row, body, { previous, next, back, filters }) => {
           class: "quiet",
           id: "raw",
           "aria-pressed": String(rawText),
-          title: "Show texts exactly as they were sent",
           onclick: toggleRaw,
         },
-        "Raw text",
+        "Texts exactly as sent",
       ),
       comparePicker(row),
     ),
@@ -310,14 +309,13 @@ const timeline = (row, body, turns, here) => {
     { class: "timeline", "aria-label": "Time line of turns and calls" },
     el(
       "div",
-      { class: "line", onkeydown: moveAlong },
+      { class: "line", onkeydown: moveAlong, onfocusin: sayPart, onpointerover: sayPart },
       parts.map((part, index) =>
         el("a", {
           class: `part ${part.kind}`,
           tabindex: index ? -1 : 0,
           href: part.href,
           style: `flex-grow: ${((1000 * part.wall) / total).toFixed(3)}`,
-          title: [oneLine(part.label), took(part.wall, seconds)].filter(Boolean).join(": "),
           "aria-label": [oneLine(part.label), took(part.wall, seconds)].filter(Boolean).join(", "),
         }),
       ),
@@ -333,8 +331,13 @@ const timeline = (row, body, turns, here) => {
         el("span", { class: "key bad" }),
         "failed",
       ],
+      el("span", { id: "part-said", "aria-hidden": "true" }),
     ),
   );
+};
+
+const sayPart = ({ target }) => {
+  byId("part-said").textContent = target.ariaLabel ?? "";
 };
 
 // One stop for Tab, however many parts there are; arrow keys go along them.

@@ -7,12 +7,11 @@ const levelsSection = () => {
     { name: "episodes" },
     { name: "measure" },
     { name: "pairs", number: true },
-    { name: "first", number: true },
-    { name: "second", number: true },
+    ...levelNames(report.pairs.map(({ before, after }) => [before, after])).map((name) => ({ name, number: true })),
     { name: "right → wrong", number: true },
     { name: "wrong → right", number: true },
-    { name: "difference", number: true, title: "Second level minus first, with its 95 % interval" },
-    { name: "p", number: true, title: "Exact test over items" },
+    { name: "difference", number: true, says: "Second level minus first, with its 95 % interval." },
+    { name: "p", number: true, says: "Exact test over items." },
   ];
   const line = (one, figures, which) => {
     const lead = leadOf(benchmarkOf(one));

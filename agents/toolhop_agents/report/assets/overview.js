@@ -120,9 +120,11 @@ const settings = () => {
   };
   const entries = Object.entries(SHOWN).map(([name, heading]) => [
     heading,
-    [...new Set(report.runs.map((run) => String(valueIn(run, name))))].filter(Boolean).join(" / "),
+    [...new Set(report.runs.map((run) => String(valueIn(run, name))))],
   ]);
-  return facts(Object.fromEntries(entries));
+  // Runs without a setting that another has are named too.
+  const said = entries.map(([heading, values]) => [heading, values.some(Boolean) ? values.map((one) => one || "none").join(" / ") : ""]);
+  return facts(Object.fromEntries(said));
 };
 
 const underWay = () => {
@@ -173,33 +175,33 @@ const answerCharts = (name, benchmark) => {
   const others = answersOf(benchmark).filter((measure) => measure.unit !== "share");
   const of = Object.keys(report.benchmarks).length > 1 ? `${benchmark.title}: ` : "";
   return [
-    shares.length && answerChart(`${of}Right answers, per cent`, shares, groups, 100),
+    shares.length && answerChart(`${of}${shares.map(({ heading }) => heading).join(", ")}, per cent`, shares, groups, 100),
     ...others.map((measure) => answerChart(of + measure.heading, [measure], groups, 1)),
   ].filter(Boolean);
 };
 
 // The first measure is filled, the others are rings.
 const answerChart = (title, measures, groups, factor) => {
-  const marks = measures.flatMap(({ name }, place) =>
+  const marks = measures.flatMap((measure, place) =>
     groups
-      .filter((group) => group.figures[name])
+      .filter((group) => group.figures[measure.name])
       .map((group) => {
-        const [value, error] = group.figures[name];
-        return { tag: group.tag, first: !place, value: factor * value, error: 1.96 * factor * (error ?? 0) };
+        const estimate = group.figures[measure.name];
+        const limits = (limitsOf(measure, estimate) ?? []).map((limit) => factor * limit);
+        return { tag: group.tag, first: !place, value: factor * estimate[0], limits };
       }),
   );
-  const [low, high] = factor === 100 ? [0, 100] : [-Infinity, Infinity];
   const others = measures.slice(1).map(({ heading }) => heading);
   const note = [`filled: ${measures[0].heading}`, others.length && `ring: ${others.join(", ")}`, "lines: 95 % intervals"];
   const line = (Plot, first) =>
     Plot.ruleY(marks, {
       y: "tag",
-      x1: (d) => Math.max(low, d.value - d.error),
-      x2: (d) => Math.min(high, d.value + d.error),
+      x1: (d) => d.limits[0],
+      x2: (d) => d.limits[1],
       stroke: "tag",
       strokeWidth: first ? 3 : 1.5,
       strokeOpacity: 0.45,
-      filter: (d) => d.first === first && d.error,
+      filter: (d) => d.first === first && d.limits.length,
     });
   const dot = (Plot, first) =>
     Plot.dot(marks, {
@@ -237,7 +239,7 @@ const measureTable = (all, counted = false) => {
   const columns = [
     groupColumn,
     counted && { name: "episodes", number: true },
-    ...measures.map((measure) => ({ name: headingOf(measure), number: true, title: measure.says })),
+    ...measures.map((measure) => ({ name: headingOf(measure), number: true, says: measure.says })),
   ].filter(Boolean);
   const rows = report.groups.map((group) =>
     [
@@ -261,7 +263,7 @@ const totalsSection = () => {
   );
   const rows = groups.flatMap((group) =>
     Object.entries(group.totals).map(([total, figures]) => [
-      el("span", { title: benchmarkOf(group).totals[total] }, total),
+      total,
       oneLine(group.agent),
       ...(report.runs.length > 1 ? [oneLine(report.runs[group.run].label)] : []),
       ...measures.map((measure) => figureOf(measure, figures[measure.name])),
@@ -271,9 +273,10 @@ const totalsSection = () => {
     { name: "total" },
     { name: "agent" },
     ...(report.runs.length > 1 ? [{ name: "run" }] : []),
-    ...measures.map((one) => ({ name: headingOf(one), number: true, title: one.says })),
+    ...measures.map((one) => ({ name: headingOf(one), number: true })),
   ];
-  return section("totals", "Totals", null, table(null, columns, rows));
+  const said = Object.assign({}, ...groups.map((group) => benchmarkOf(group).totals));
+  return section("totals", "Totals", null, table(null, columns, rows), legend("What the totals say", Object.entries(said)));
 };
 
 // More rows than these are folded.
@@ -306,7 +309,7 @@ const facetSections = () => {
       { name: words(facet) },
       ...(several ? [groupColumn] : []),
       { name: "episodes", number: true },
-      ...measures.map((one) => ({ name: headingOf(one), number: true, title: one.says })),
+      ...measures.map((one) => ({ name: headingOf(one), number: true })),
     ];
     const shown = table(null, columns, rows);
     const folded = rows.length > MANY_ROWS;
@@ -422,6 +425,7 @@ const differencesSection = () => {
     "Where they differ",
     `${plural(number, "item")} of ${count(report.selection?.judged ?? items.size)} with right and wrong answers (${leadNames()}).` +
       (report.selection ? ` Of ${count(differing.length)} of them this page holds both, and some episodes of each.` : ""),
+    report.groups.length > 1 && el("p", { class: "note" }, report.groups.map((group) => [groupBadge(group), " "])),
     place,
     more,
   );

@@ -138,16 +138,20 @@ const inUnit = ({ unit }, value) => (UNITS[unit] ?? ((mean) => mean.toFixed(1)))
 
 const headingOf = ({ heading, unit }) => (unit === "share" ? `${heading} %` : heading);
 
-// A figure over episodes; where it says how good answers are, with its standard error.
+// The limits of an estimate: of a share its interval, of points those of its standard error.
+const limitsOf = ({ unit }, [value, error, , low, high]) =>
+  unit === "share" ? [low, high] : unit === "points" && error ? [value - 1.96 * error, value + 1.96 * error] : null;
+
+// A figure over episodes; a share with its interval, points with their standard error.
 const figureOf = (measure, estimate) => {
   if (estimate === undefined) return "";
   if (estimate === null) return "–";
-  const [value, error] = estimate;
-  const spread = error !== null && (measure.unit === "share" || measure.unit === "points");
-  return [
-    inUnit(measure, value),
-    spread && el("span", { class: "error-of" }, ` ± ${inUnit(measure, error)}`),
-  ].filter(Boolean);
+  const [value, error, , ...limits] = estimate;
+  const spread =
+    measure.unit === "share"
+      ? ` [${limits.map((limit) => inUnit(measure, limit)).join(", ")}]`
+      : measure.unit === "points" && error && ` ± ${inUnit(measure, error)}`;
+  return [inUnit(measure, value), spread && el("span", { class: "error-of" }, spread)].filter(Boolean);
 };
 
 // The value of one episode: a number, or how much of how much.
