@@ -84,6 +84,36 @@ def test_wheel_names_its_commands_plugin_and_licences(wheel: dict[str, bytes]) -
     )
 
 
+MARKERS = {"py.typed", "__init__.py", "lock"}
+"""Names of files that say all by being there."""
+
+
+def test_no_tracked_file_is_empty_by_accident() -> None:
+    if not (ROOT / ".git").exists():
+        pytest.skip("not a checkout")
+    done = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True)
+    files = [ROOT / name for name in done.stdout.splitlines()]
+    empty = [path for path in files if path.is_file() and not path.stat().st_size]
+    assert [path for path in empty if path.name not in MARKERS] == []
+
+
+def test_certificates_of_the_built_in_set_are_used_from_the_wheel(
+    built: Path, tmp_path: Path
+) -> None:
+    (path,) = built.glob("*.whl")
+    with zipfile.ZipFile(path) as archive:
+        archive.extractall(tmp_path / "site")
+    done = subprocess.run(
+        [sys.executable, "-c", "from toolhop_agents.cli import main; main()", "perturb", "builtin",
+         "--sample-id", "film-1", "--into", "missing-tool", "--sandbox", "process",
+         "--out", "made.jsonl"],
+        cwd=tmp_path, env={**os.environ, "PYTHONPATH": str(tmp_path / "site")},
+        capture_output=True, text=True,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "made.jsonl").read_text(encoding="utf-8").count("\n") > 1
+
+
 def test_source_archive_can_be_built_tested_and_read(built: Path) -> None:
     (path,) = built.glob("*.tar.gz")
     with tarfile.open(path) as archive:
