@@ -172,7 +172,9 @@ def test_certificates_come_with_the_built_in_set_and_making_them_anew_gives_the_
     shipped = Path(load("builtin").origin) / SHIPPED
     toolhop("certify", "builtin", "--out", "c.jsonl", "--sandbox", "process", folder=tmp_path)
     made = sorted((tmp_path / "c.jsonl").read_bytes().splitlines(keepends=True))
-    assert b"".join(made) == shipped.read_bytes(), "copy what `toolhop certify builtin` makes, sorted"
+    assert b"".join(made) == shipped.read_bytes(), (
+        "copy what `toolhop certify builtin` makes, sorted"
+    )
     assert len(made) == len(load("builtin").items)
 
 

@@ -30,11 +30,11 @@ from toolhop_agents.export.formats import GROUP
 from toolhop_agents.export.huggingface import write_dataset
 from toolhop_agents.export.inspect_log import logs
 from toolhop_agents.export.parquet import GROUP_ROWS, schema, write_tables
-from toolhop_agents.extras import MissingExtra, require
 from toolhop_env.attempt import attempt_of
 from toolhop_env.benchmark import Benchmark
 from toolhop_env.benchmarks import score
 from toolhop_env.episode import Episode
+from toolhop_env.extras import MissingExtra, install_command, require
 from toolhop_env.messages import RawCall, Reply, Usage
 from toolhop_env.reading import CallFormat
 from toolhop_env.runs.store import RunStore
@@ -697,8 +697,8 @@ def test_missing_extras_are_exit_code_3_with_the_command_and_a_package_adds_a_fo
         (store.folder, "--to", name, "--out", tmp_path / "mine"),
     )
     assert (again[0], "pass --overwrite" in again[1]) == (2, True)
-    assert (tables[0], "pip install 'toolhop-env[export]'" in tables[1]) == (3, True)
-    assert (inspect[0], "pip install 'toolhop-env[inspect]'" in inspect[1]) == (3, True)
+    assert (tables[0], install_command("export") in tables[1]) == (3, True)
+    assert (inspect[0], install_command("inspect") in inspect[1]) == (3, True)
     assert not (tmp_path / "hf").exists()
     assert mine == (0, f"{tmp_path / 'mine' / 'answers.tsv'}\n1 files\n")
     lines = (tmp_path / "mine" / "answers.tsv").read_text().splitlines()

@@ -15,7 +15,7 @@ from toolhop_tools.model import DataSet, Item, canonical
 from toolhop_tools.readers.toolbehonest import NAME as TOOLBEHONEST
 from toolhop_tools.readers.toolbehonest import SCENARIOS as SUBTASKS
 from toolhop_tools.readers.toolbehonest import UNSOLVABLE
-from toolhop_tools.scenarios.label import BENCHMARK, family_of
+from toolhop_tools.scenarios.label import BENCHMARK, family_of, label_of
 
 MOST_ROWS = 60
 """Rows of a table; the rest is summed."""

@@ -28,7 +28,14 @@ from toolhop_agents.terminal import visible
 from toolhop_sandbox.base import Program
 from toolhop_sandbox.choose import KINDS
 from toolhop_tools.blind.file import Readings, path_beside, reading_to_json
-from toolhop_tools.certify.file import CertificateError, Writer, default_path, path_for, progress, read
+from toolhop_tools.certify.file import (
+    CertificateError,
+    Writer,
+    default_path,
+    path_for,
+    progress,
+    read,
+)
 from toolhop_tools.certify.model import VERSION, Basis, Certificate
 from toolhop_tools.certify.prove import certify_all
 from toolhop_tools.errors import DataError, DataProblem, counted
@@ -187,7 +194,11 @@ def _held(path: Path, items: Sequence[Item], basis: Basis) -> Iterator[Certifica
         if held and not certificate.stale(digests[certificate.item], basis):
             last[certificate.item] = number
     wanted = set(last.values())
-    return (certificate for number, certificate in enumerate(read(path, growing=True)) if number in wanted)
+    return (
+        certificate
+        for number, certificate in enumerate(read(path, growing=True))
+        if number in wanted
+    )
 
 
 def _tally(path: Path, items: Sequence[Item], basis: Basis, errors: Sequence[DataProblem]) -> Tally:

@@ -16,12 +16,12 @@ from pydantic import BaseModel, ValidationError
 from pydantic.fields import FieldInfo
 
 from toolhop_agents.cli import nearest
-from toolhop_agents.extras import require
 from toolhop_agents.models import gguf
 from toolhop_agents.models.prices import parse
 from toolhop_agents.prompts import read_template
 from toolhop_agents.runs.settings import OPERATIONAL, Flag, RunSettings
 from toolhop_agents.runs.spread import Cluster
+from toolhop_env.extras import require
 from toolhop_env.levels import Template
 
 SECTIONS: Mapping[str, tuple[str, ...]] = {
