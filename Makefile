@@ -8,7 +8,7 @@ unexport PYTHONDONTWRITEBYTECODE
 
 PIP := $(BIN)/python -m pip --quiet --disable-pip-version-check
 
-.PHONY: setup run test test-pure test-install test-adapters check bench docs clean
+.PHONY: setup run test test-pure test-install test-install-lines test-adapters check bench docs clean
 
 # Everything for work on the project; `make run` needs less.
 setup: $(BIN)/.installed-dev
@@ -36,9 +36,15 @@ test: setup
 test-pure: setup
 	$(BIN)/python -m pytest -n 0 --pure $(ARGS)
 
-# In an environment of its own, beside openai-agents, inspect_ai and gymnasium; takes minutes.
+# In an environment of its own, beside openai-agents, inspect_ai and gymnasium; what is built for an
+# index is checked; every install line of the pages is run. Takes minutes and the network.
 test-install:
 	$(PYTHON) -m tests.installed
+	$(PYTHON) -m tests.install_lines --all
+
+# The light install lines alone.
+test-install-lines:
+	$(PYTHON) -m tests.install_lines
 
 # Each adapter in an environment of its own (.adapters/): their versions exclude each other. Takes
 # minutes and the network; ADAPTERS="openenv" tries that one.

@@ -1,4 +1,4 @@
-"""Items as rollouts of Agent Lightning 1.0 (Python 3.12). Needs `pip install toolhop-env
+"""Items as rollouts of Agent Lightning 1.0 (Python 3.12). Needs `pip install .
 agentlightning`.
 
 Its gateway stands between agent and model and captures what is said, so the agent is a plain run of

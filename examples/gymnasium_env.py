@@ -1,4 +1,4 @@
-"""Items as a Gymnasium environment. Needs `pip install toolhop-env gymnasium`.
+"""Items as a Gymnasium environment. Needs `pip install . gymnasium`.
 
 An action is a whole reply in the text tool-call format; an observation is what was said since.
 

@@ -1,4 +1,4 @@
-"""Items as an environment of SkyRL's gym. Needs `pip install toolhop-env skyrl-gym`.
+"""Items as an environment of SkyRL's gym. Needs `pip install . skyrl-gym`.
 
 A row of the training set names an item and holds its prompt; an action is a whole reply in the
 text tool-call format.

@@ -4,8 +4,8 @@
 
 Makes a fresh environment with openai-agents (whose package is called `agents`), inspect_ai and
 gymnasium, installs into it first the wheel and then the project in editable form, and each time
-imports theirs, runs `toolhop run`, and checks code of a user's own with mypy. Takes minutes and
-the network: `make test-install`.
+imports theirs, runs `toolhop run`, and checks code of a user's own with mypy; wheel and source
+archive are checked as an index does. Takes minutes and the network: `make test-install`.
 """
 
 from __future__ import annotations
@@ -49,6 +49,7 @@ def main() -> None:
         pip = (str(python), "-m", "pip", "--disable-pip-version-check", "--quiet")
         _step(folder, "build", *pip, "wheel", str(ROOT), "--no-deps", "-w", str(folder))
         (wheel,) = folder.glob("*.whl")
+        _check_for_index(folder)
         # All in one command: only so does pip look for versions that agree with each other.
         _step(folder, "install", *pip, "install", *BESIDE, "mypy", str(wheel))
         for way, what in (("wheel", (str(wheel),)), ("editable", ("-e", str(ROOT)))):
@@ -57,6 +58,26 @@ def main() -> None:
             _try(folder, way, python)
             _step(folder, f"{way}: uninstall", *pip, "uninstall", "-y", "toolhop-env")
             _step(folder, f"{way}: theirs stay", str(python), "-c", "from agents import Agent")
+
+
+def _check_for_index(folder: Path) -> None:
+    """Build both archives and have an index's own checks read them, the description rendered."""
+    python = folder / "index" / "bin" / "python"
+    venv.create(folder / "index", with_pip=True)
+    _step(
+        folder,
+        "install build and twine",
+        str(python),
+        "-m",
+        "pip",
+        "-q",
+        "install",
+        "build",
+        "twine",
+    )
+    _step(folder, "build both", str(python), "-m", "build", "-o", str(folder / "dist"), str(ROOT))
+    archives = [str(path) for path in (folder / "dist").iterdir()]
+    _step(folder, "twine check", str(python), "-m", "twine", "check", "--strict", *archives)
 
 
 def _try(folder: Path, way: str, python: Path) -> None:

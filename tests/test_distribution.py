@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import configparser
 import os
+import re
+import shutil
 import subprocess
 import sys
 import tarfile
@@ -11,8 +13,12 @@ import tomllib
 import zipfile
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 import pytest
+
+from tests.install_lines import install_lines
+from toolhop_env.extras import command_from
 
 ROOT = Path(__file__).parents[1]
 ROOMS = {
@@ -82,6 +88,65 @@ def test_wheel_names_its_commands_plugin_and_licences(wheel: dict[str, bytes]) -
     assert sum(name.endswith(".LICENSE") for name in licences) == len(
         list((ROOT / "agents/toolhop_agents/report/vendor").glob("*.LICENSE"))
     )
+
+
+MARKERS = {"py.typed", "__init__.py", "lock"}
+"""Names of files that say all by being there."""
+
+
+def test_no_tracked_file_is_empty_by_accident() -> None:
+    if not (ROOT / ".git").exists():
+        pytest.skip("not a checkout")
+    done = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True)
+    files = [ROOT / name for name in done.stdout.splitlines()]
+    empty = [path for path in files if path.is_file() and not path.stat().st_size]
+    assert [path for path in empty if path.name not in MARKERS] == []
+
+
+def test_certificates_of_the_built_in_set_are_used_from_the_wheel(
+    built: Path, tmp_path: Path
+) -> None:
+    (path,) = built.glob("*.whl")
+    shutil.unpack_archive(path, tmp_path / "site", "zip")
+    done = subprocess.run(
+        [sys.executable, "-c", "from toolhop_agents.cli import main; main()", "perturb", "builtin",
+         "--sample-id", "film-1", "--into", "missing-tool", "--sandbox", "process",
+         "--out", "made.jsonl"],
+        cwd=tmp_path, env={**os.environ, "PYTHONPATH": str(tmp_path / "site")},
+        capture_output=True, text=True,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "made.jsonl").read_text(encoding="utf-8").count("\n") > 1
+
+
+def test_extras_are_installed_from_where_the_package_came() -> None:
+    assert command_from("otel", None) == "pip install 'toolhop-env[otel]'"
+    cases: dict[str, dict[str, Any]] = {
+        "pip install -e '/a b/toolhop[otel]'": {
+            "url": "file:///a%20b/toolhop", "dir_info": {"editable": True}},
+        "pip install 'toolhop-env[otel] @ file:///a/toolhop'": {
+            "url": "file:///a/toolhop", "dir_info": {}},
+        "pip install 'toolhop-env[otel] @ git+https://host/toolhop@c0ffee'": {
+            "url": "https://host/toolhop",
+            "vcs_info": {"vcs": "git", "commit_id": "c0ffee", "requested_revision": "main"}},
+        "pip install 'toolhop-env[otel] @ file:///a/toolhop_env-1-py3-none-any.whl'": {
+            "url": "file:///a/toolhop_env-1-py3-none-any.whl", "archive_info": {}},
+    }  # fmt: skip
+    for command, direct in cases.items():
+        assert command_from("otel", direct) == command
+
+
+def test_pages_and_code_name_no_install_that_an_index_would_have_to_serve() -> None:
+    lines = install_lines()
+    assert "'.[otel]'" in lines
+    named = {name for line in lines for name in re.findall(r"\.\[([\w-]+)\]", line)} - {"EXTRA"}
+    assert named <= PROJECT["optional-dependencies"].keys()
+    assert [line for line in lines if "toolhop-env" in line and " @ " not in line] == []
+    for room, root in ROOMS.items():
+        for path in (root / room).rglob("*.py"):
+            if path.name != "extras.py":
+                assert "pip install 'toolhop-env" not in path.read_text(encoding="utf-8"), path
+                assert "pip install toolhop" not in path.read_text(encoding="utf-8"), path
 
 
 def test_source_archive_can_be_built_tested_and_read(built: Path) -> None:

@@ -34,7 +34,7 @@ PEERS = {
 }
 """Adapters that import a harness: nothing does but that harness, or a command for it."""
 WITHIN_AGENTS = (
-    {"models", "call_formats", "prompts", "extras"},
+    {"models", "call_formats", "prompts"},
     {"cluster"},
     {"scripted"},
     {"react"},

@@ -15,6 +15,8 @@ import pytest
 from tests.agents import command
 from tests.launcher import Launched
 from tests.toolhop_tools.rows import write
+from toolhop_tools.certify.file import SHIPPED
+from toolhop_tools.load import load
 
 pytestmark = [pytest.mark.heavy, pytest.mark.usefixtures("inline_module")]
 
@@ -165,12 +167,57 @@ def test_rows_that_cannot_be_used_are_told(tmp_path: Path) -> None:
 BAD: dict[str, tuple[str, ...]] = {
     "no data": ("certify", "--data", "nowhere.json"),
     "no item": ("certify", "--data", "builtin", "--sample-id", "nothing"),
-    "no certificates": ("run", "--certified-only"),
     "no such file": ("run", "--certificates", "nowhere.jsonl"),
-    "no certificate of it": ("certify", "--data", "builtin", "--item", "film-1"),
+    "no certificate of it": (
+        "certify",
+        "--data",
+        "builtin",
+        "--item",
+        "film-1",
+        "--out",
+        "nowhere.jsonl",
+    ),
     "no such claim": ("run", "--certified-only", "sure"),
     "a limit of none": ("certify", "--data", "builtin", "--executions", "0"),
 }
+
+
+def test_certificates_come_with_the_built_in_set_and_making_them_anew_gives_the_same(
+    tmp_path: Path,
+) -> None:
+    shipped = Path(load("builtin").origin) / SHIPPED
+    toolhop("certify", "builtin", "--out", "c.jsonl", "--sandbox", "process", folder=tmp_path)
+    made = sorted((tmp_path / "c.jsonl").read_bytes().splitlines(keepends=True))
+    assert b"".join(made) == shipped.read_bytes(), (
+        "copy what `toolhop certify builtin` makes, sorted"
+    )
+    assert len(made) == len(load("builtin").items)
+
+
+@pytest.mark.parametrize(
+    "use",
+    [
+        ("run", "--certified-only", "--sandbox", "process", "--sample-id", "film-1"),
+        ("certify", "builtin", "--show", "film-1"),
+        ("perturb", "builtin", "--sandbox", "process", "--sample-id", "film-1",
+         "--into", "missing-tool", "--out", "out.jsonl"),
+    ],
+    ids=lambda use: use[0],
+)  # fmt: skip
+def test_certificates_of_the_built_in_set_are_used_at_once(
+    use: tuple[str, ...], tmp_path: Path
+) -> None:
+    toolhop(*use, folder=tmp_path)
+    kept = tmp_path / "certificates" / "builtin.jsonl"
+    kept.parent.mkdir()
+    for left, what in ((b"", "is empty"), (b'{"item": "film-1", "dig', "it was cut off")):
+        kept.write_bytes(left)
+        assert what in toolhop(*use, *again(use), folder=tmp_path, code=2).stderr
+        assert kept.read_bytes() == left
+
+
+def again(use: tuple[str, ...]) -> tuple[str, ...]:
+    return ("--force",) if use[0] == "perturb" else ()
 
 
 @pytest.mark.parametrize("name", BAD)

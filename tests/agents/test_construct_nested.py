@@ -351,7 +351,10 @@ CODE = ("--kind", "nestools", "--domain", "A", "--items", "1", "--out", "x", "--
             ("--kind", "nestools", "--from", "builtin", "--out", "x", "--depth", "3"),
             "--depth is for --domain and --pool",
         ),
-        (("--kind", "nestools", "--from", "builtin", "--out", "x"), "there are no certificates"),
+        (
+            ("--kind", "nestools", "--from", "builtin", "--out", "x", "--certificates", "none"),
+            "there are no certificates",
+        ),
         (("--kind", "nestools", "--domain", "A", "--hops", "3", "--out", "x"), "--hops is for"),
         ((*CODE, "--votes", "2"), "--votes goes with --readers"),
         ((*CODE, "--readers", "a/b,"), "has a blank name"),

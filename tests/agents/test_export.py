@@ -9,6 +9,7 @@ import shutil
 import subprocess
 import sys
 import zipfile
+from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -29,17 +30,18 @@ from toolhop_agents.export.formats import GROUP
 from toolhop_agents.export.huggingface import write_dataset
 from toolhop_agents.export.inspect_log import logs
 from toolhop_agents.export.parquet import GROUP_ROWS, schema, write_tables
-from toolhop_agents.extras import MissingExtra, require
 from toolhop_env.attempt import attempt_of
 from toolhop_env.benchmark import Benchmark
 from toolhop_env.benchmarks import score
 from toolhop_env.episode import Episode
+from toolhop_env.extras import MissingExtra, install_command, require
 from toolhop_env.messages import RawCall, Reply, Usage
 from toolhop_env.reading import CallFormat
 from toolhop_env.runs.store import RunStore
 from toolhop_env.score import Errored
 from toolhop_env.scorers.toolhop import TOOLHOP
 from toolhop_env.trace import Ended, Ending, Event, Replied, ToolsChanged, Trace
+from toolhop_tools.scenarios.label import Label, Scenario, family_of, labelled
 
 __all__ = ["graded"]  # a fixture, found by its name
 ROOT = Path(__file__).parents[2]
@@ -652,6 +654,29 @@ def test_an_item_is_in_one_split_whatever_is_done_to_it() -> None:
     assert split(marked.id, marked) == "test"
 
 
+def test_siblings_and_twins_are_in_one_split() -> None:
+    made = [
+        replace(small_item(f"{name}-{kind}"), extra={"family": name})
+        for name in map(str, range(40))
+        for kind in ("item", "sibling", "twin")
+    ]
+    twins = [
+        labelled(small_item(), Label(Scenario.MISSING_TOOL, solvable=False, family=name), name=twin)
+        for name in map(str, range(40))
+        for twin in (f"{name}-missing-tool", f"{name}-plain")
+    ]
+    sets = [f"{part}-{number}" for number in range(40) for part in ("solvable", "unsolvable")]
+    told = [replace(small_item(n), gold={"family": n.rpartition("-")[2]}) for n in sets]
+    for items in (made, twins, told):
+        sides = defaultdict(set)
+        for item in items:
+            sides[family_of(item)].add(split(item.id, item))
+        assert {len(side) for side in sides.values()} == {1}
+        assert {one for side in sides.values() for one in side} == {"train", "validation"}
+    # Without the items, as the trace has it.
+    assert split("7", None) == split(twins[14].id, twins[14]) == split(twins[15].id, twins[15])
+
+
 def test_missing_extras_are_exit_code_3_with_the_command_and_a_package_adds_a_format(
     store: RunStore, tmp_path: Path
 ) -> None:
@@ -672,8 +697,8 @@ def test_missing_extras_are_exit_code_3_with_the_command_and_a_package_adds_a_fo
         (store.folder, "--to", name, "--out", tmp_path / "mine"),
     )
     assert (again[0], "pass --overwrite" in again[1]) == (2, True)
-    assert (tables[0], "pip install 'toolhop-env[export]'" in tables[1]) == (3, True)
-    assert (inspect[0], "pip install 'toolhop-env[inspect]'" in inspect[1]) == (3, True)
+    assert (tables[0], install_command("export") in tables[1]) == (3, True)
+    assert (inspect[0], install_command("inspect") in inspect[1]) == (3, True)
     assert not (tmp_path / "hf").exists()
     assert mine == (0, f"{tmp_path / 'mine' / 'answers.tsv'}\n1 files\n")
     lines = (tmp_path / "mine" / "answers.tsv").read_text().splitlines()

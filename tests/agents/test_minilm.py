@@ -124,7 +124,7 @@ def test_without_sentence_transformers_the_judge_says_what_to_install() -> None:
         async with open_judge("sentence-transformers"):
             raise AssertionError("it was opened")
 
-    with pytest.raises(JudgeError, match=r"toolhop-env\[sentence-transformers\].*minilm"):
+    with pytest.raises(JudgeError, match=r"\[sentence-transformers\].*minilm"):
         anyio.run(opened)
 
 

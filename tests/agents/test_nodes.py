@@ -34,6 +34,7 @@ from toolhop_agents.runs.executors.cluster import _Given, _shared, _stage
 from toolhop_agents.runs.ledger import RunLimitReached
 from toolhop_agents.runs.means import Given
 from toolhop_agents.runs.settings import RunSettings
+from toolhop_env.extras import install_command
 from toolhop_sandbox.base import Program
 from toolhop_sandbox.errors import SandboxFault, SandboxUnavailable
 from toolhop_sandbox.outcome import Returned
@@ -55,16 +56,16 @@ def test_without_ray_the_command_says_how_to_install_it(
 ) -> None:
     find = importlib.util.find_spec
     monkeypatch.setattr(
-        "toolhop_agents.extras.find_spec", lambda one: None if one == "ray" else find(one)
+        "toolhop_env.extras.find_spec", lambda one: None if one == "ray" else find(one)
     )
     done = toolhop(name, *GIVEN[name], "--executor", "ray")
     assert done.returncode == 3
     assert "--executor ray needs the package ray, which is not installed" in done.stderr
-    assert "pip install 'toolhop-env[ray]'" in done.stderr
+    assert install_command("ray") in done.stderr
 
 
 def test_nested_tasks_are_not_spread(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("toolhop_agents.extras.find_spec", lambda _: True)
+    monkeypatch.setattr("toolhop_env.extras.find_spec", lambda _: True)
     own = "--kind nestools --domain A --items 1 --model scripted/honest --out x --executor ray"
     done = CliRunner().invoke(construct, own.split())
     assert done.exit_code == 2

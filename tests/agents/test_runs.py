@@ -473,7 +473,10 @@ def finished(folder: Path) -> int:
         (["--max-retries", "-1"], "not in the range"),
         (["--max-tokens", "0"], "not in the range"),
         (["--run-cost-limit", "nan"], "finite number"),
-        (["--model", "openai/x", "--base-url", "localhost"], "is not an address; give one such as http://"),
+        (
+            ["--model", "openai/x", "--base-url", "localhost"],
+            "is not an address; give one such as http://",
+        ),
         (["--template", "/dev/null"], "no {question}"),
         (["--config", "/dev/null/x"], "cannot be read"),
         (["--log-dir", "/dev/null/x"], "pass another --log-dir"),

@@ -17,7 +17,14 @@ import pytest
 
 from tests.agents.command import toolhop
 from tests.agents.test_thoughts import OWN, assert_all_right, run, scripted, told, traces
-from tests.agents.thinking_servers import FORMS, OwnProtocol, Responses, signature, thinking, thought
+from tests.agents.thinking_servers import (
+    FORMS,
+    OwnProtocol,
+    Responses,
+    signature,
+    thinking,
+    thought,
+)
 from toolhop_agents.export.formats import FORMATS
 from toolhop_agents.models.loopback import LoopbackServer, Request, RequestResponder
 from toolhop_env.messages import Reply, Thoughts

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 import threading
 from collections.abc import Callable, Iterator
@@ -23,6 +24,7 @@ from tests.env.test_packing import (
     names,
     state,
 )
+from toolhop_env.extras import install_command
 from toolhop_env.runs import elsewhere
 from toolhop_env.runs.elsewhere import Elsewhere, checked_url
 from toolhop_env.runs.files import StoreError
@@ -292,7 +294,7 @@ def test_without_fsspec_the_package_is_named(
 ) -> None:
     move(store, "memory://far")
     monkeypatch.setitem(sys.modules, "fsspec.core", None)
-    with pytest.raises(StoreError, match=r"not installed: pip install 'toolhop-env\[fsspec\]'"):
+    with pytest.raises(StoreError, match=re.escape(f"not installed: {install_command('fsspec')}")):
         list(store.traces())
     assert len(list(store.attempts())) == 12
 

@@ -24,10 +24,12 @@ from toolhop_tools.certify.model import (
 )
 from toolhop_tools.errors import ToolsError, counted
 from toolhop_tools.growing import append, locked
-from toolhop_tools.model import GoldCall, Hop, Item
+from toolhop_tools.model import DataSet, GoldCall, Hop, Item
 
 FOLDER = Path("certificates")
 """Where certificates go, and are looked for, unless another file is named."""
+SHIPPED = "certificates.jsonl"
+"""Name of a file of certificates that comes with the data, in its folder."""
 FIELD = "certificate"
 """Field of a data row that holds the item's verdict, in runs played with certificates."""
 TOLD = 5
@@ -44,17 +46,30 @@ def default_path(data_name: str) -> Path:
     return FOLDER / f"{plain or 'data'}.jsonl"
 
 
-def read(path: Path) -> Iterator[Certificate]:
+def path_for(data: DataSet) -> Path:
+    """Where a data set's certificates are looked for: `default_path`; if nothing is there, in the
+    data's own folder, as the built-in set has them.
+    """
+    usual, shipped = default_path(data.name), Path(data.origin) / SHIPPED
+    return shipped if shipped.is_file() and not usual.exists() else usual
+
+
+def read(path: Path, *, growing: bool = False) -> Iterator[Certificate]:
     """Every certificate in a file, in order, the ones that no longer hold included.
 
+    Args:
+        path: the file.
+        growing: whether `Writer` goes on with it: it may be empty, and end in a piece of a line.
+
     Raises:
-        CertificateError: it cannot be read, or a line is not a certificate.
+        CertificateError: it cannot be read, is empty or cut off, or a line is not a certificate.
     """
+    line = b""
     try:
         with path.open("rb") as file:
             for number, line in enumerate(file, 1):
                 if not line.endswith(b"\n"):
-                    return
+                    break
                 if line.strip():
                     yield _certificate(path, number, line)
     except FileNotFoundError:
@@ -64,6 +79,11 @@ def read(path: Path) -> Iterator[Certificate]:
         ) from None
     except OSError as error:
         raise CertificateError(f"{path} cannot be read: {error.strerror}") from None
+    if not growing and not line.endswith(b"\n"):
+        what = "ends in the middle of a certificate: it was cut off" if line else "is empty"
+        raise CertificateError(
+            f"{path} {what}\n  fix: run `toolhop certify DATA --out {path}`; it makes the rest"
+        )
 
 
 def _certificate(path: Path, number: int, line: bytes) -> Certificate:
@@ -98,7 +118,7 @@ def progress(path: Path, digests: Mapping[str, str], basis: Basis) -> set[str]:
         CertificateError: as `read`.
     """
     held: set[str] = set()
-    for certificate in read(path) if path.exists() else ():
+    for certificate in read(path, growing=True) if path.exists() else ():
         item = certificate.item
         if item in digests and not certificate.stale(digests[item], basis):
             held.add(item)

@@ -230,6 +230,7 @@ def _item(identity: str, row: Record, name: str, options: Options) -> Item | Non
         **known,
     }
     extra = {key: row.value[key] for key in ("orig_query",) if key in row.value}
+    extra["family"] = f"{group_of(name)}-{identity}"  # in all sets of a group the same query
     return Item(
         f"{name}-{identity}", query, "", (), group_of(name), kind, extra=extra,
         others=(*tools.values(), FINISH), benchmark=NAME, gold=gold,

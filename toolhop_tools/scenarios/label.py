@@ -161,6 +161,14 @@ def label_of(gold: Mapping[str, JSON]) -> Label:
     return _LABEL.validate_python(gold[FIELD])
 
 
+def family_of(item: Item) -> str:
+    """The family that no split may cut: siblings and twins share it; empty where none is named."""
+    named = item.extra.get("family") or item.gold.get("family")
+    if named is None and item.benchmark == BENCHMARK:
+        named = label_of(item.gold).family
+    return named if isinstance(named, str) else ""
+
+
 def is_answer(item: Item, value: JSON) -> bool:
     """Whether a value is the answer of a hop or the final one, also as a date in other notation or
     with an article: the user never tells it.

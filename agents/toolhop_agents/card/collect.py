@@ -156,6 +156,6 @@ def _use(path: str, items: Sequence[Item], proofs: Sequence[Certificate] | None)
     python = f'from toolhop_tools.load import load\nitems = load("{name}").items'
     return Section(
         "Loading, playing and scoring",
-        ("With toolhop-env (`pip install toolhop-env`):", Code("\n".join(lines)), "From Python:",
+        ("With toolhop-env:", Code("\n".join(lines)), "From Python:",
          Code(python)),
     )  # fmt: skip

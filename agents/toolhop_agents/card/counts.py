@@ -15,7 +15,7 @@ from toolhop_tools.model import DataSet, Item, canonical
 from toolhop_tools.readers.toolbehonest import NAME as TOOLBEHONEST
 from toolhop_tools.readers.toolbehonest import SCENARIOS as SUBTASKS
 from toolhop_tools.readers.toolbehonest import UNSOLVABLE
-from toolhop_tools.scenarios.label import BENCHMARK, label_of
+from toolhop_tools.scenarios.label import BENCHMARK, family_of, label_of
 
 MOST_ROWS = 60
 """Rows of a table; the rest is summed."""
@@ -50,12 +50,6 @@ def field(item: Item, name: str) -> str:
     """A text field of the item's row; empty where it has none."""
     value = item.extra.get(name)
     return value if isinstance(value, str) else ""
-
-
-def family(item: Item) -> str:
-    """The family that a split must not cut; empty where it is not named."""
-    named = field(item, "family")
-    return named or (label_of(item.gold).family if item.benchmark == BENCHMARK else "")
 
 
 def sizes(data: DataSet) -> Section:
@@ -140,7 +134,7 @@ def patterns(items: Sequence[Item]) -> str:
 
 def families(items: Sequence[Item]) -> Section:
     """The families, and the rule that goes with them."""
-    known = Counter(name for item in items if (name := family(item)))
+    known = Counter(name for item in items if (name := family_of(item)))
     if not known:
         return Section("Families", (f"Families are {NOT_KNOWN}: no item names its own.",))
     rule = (

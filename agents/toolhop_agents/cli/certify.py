@@ -30,7 +30,14 @@ from toolhop_agents.terminal import visible
 from toolhop_sandbox.base import Program
 from toolhop_sandbox.choose import KINDS
 from toolhop_tools.blind.file import Readings, path_beside, reading_to_json
-from toolhop_tools.certify.file import CertificateError, Writer, default_path, progress, read
+from toolhop_tools.certify.file import (
+    CertificateError,
+    Writer,
+    default_path,
+    path_for,
+    progress,
+    read,
+)
 from toolhop_tools.certify.model import VERSION, Basis, Certificate
 from toolhop_tools.certify.prove import certify_all
 from toolhop_tools.errors import DataError, DataProblem, counted
@@ -91,10 +98,10 @@ def certify(
     seen = survey(data, last_wins=flags["last_wins"])
     if not seen.dataset.items and not seen.errors:
         raise DataError("it has no items", origin=data)
-    path = out or default_path(seen.dataset.name)
     if item is not None:
-        _show(seen, path, item, as_json=as_json)
+        _show(seen, out or path_for(seen.dataset), item, as_json=as_json)
         return
+    path = out or default_path(seen.dataset.name)
     items = select(
         seen.dataset, limit=flags["limit"], sample_ids=flags["sample_ids"]
     ) if seen.dataset.items else ()
@@ -186,12 +193,16 @@ def _held(path: Path, items: Sequence[Item], basis: Basis) -> Iterator[Certifica
     """The certificates that hold, one at a time."""
     digests = {item.id: item.digest for item in items}
     last: dict[str, int] = {}
-    for number, certificate in enumerate(read(path)):
+    for number, certificate in enumerate(read(path, growing=True)):
         held = certificate.item in digests
         if held and not certificate.stale(digests[certificate.item], basis):
             last[certificate.item] = number
     wanted = set(last.values())
-    return (certificate for number, certificate in enumerate(read(path)) if number in wanted)
+    return (
+        certificate
+        for number, certificate in enumerate(read(path, growing=True))
+        if number in wanted
+    )
 
 
 def _tally(path: Path, items: Sequence[Item], basis: Basis, errors: Sequence[DataProblem]) -> Tally:

@@ -20,7 +20,7 @@ from toolhop_agents.cli.progress import Steps
 from toolhop_agents.construct.nested.begin import Source, from_items, from_pool
 from toolhop_agents.construct.nested.session import KIND, NestSettings
 from toolhop_agents.construct.settings import Settings, check_prices
-from toolhop_tools.certify.file import default_path, of_items
+from toolhop_tools.certify.file import of_items, path_for
 from toolhop_tools.construct.nested.kinds import Kinds
 from toolhop_tools.construct.nested.kinds import load as load_kinds
 from toolhop_tools.construct.nested.pool import Meaning
@@ -64,7 +64,7 @@ _OPTIONS = (
     click.option("--pool", metavar="DATA",
                  help="Nested tasks out of tools that run, searched for by their results."),
     click.option("--certificates", type=click.Path(dir_okay=False, path_type=Path),
-                 help="Of --from (default certificates/DATA.jsonl) or --pool (default none)."),
+                 help="Of --from (default as `toolhop perturb`'s) or --pool (default none)."),
     click.option("--kinds", type=click.Path(dir_okay=False, exists=True, path_type=Path),
                  help="What kind of thing the tools of DATA take and give; those of the built-in "
                  "tools are known."),
@@ -184,7 +184,7 @@ def _seeds(way: Way, flags: Mapping[str, Any]) -> list[NestSeed]:
         )
     dataset = load(flags["pool"] or flags["from_items"])
     items = select(dataset, limit=None, sample_ids=())
-    path = flags["certificates"] or (default_path(dataset.name) if way is Way.ITEM else None)
+    path = flags["certificates"] or (path_for(dataset) if way is Way.ITEM else None)
     kinds = Kinds()
     if flags["kinds"] or dataset.origin == builtin().origin:
         kinds = load_kinds(flags["kinds"], (t for item in items for t in item.all_tools.values()))

@@ -6,7 +6,6 @@ from toolhop_agents.ablate.design import DesignError
 from toolhop_agents.cli import EXIT_EPISODES, EXIT_MISSING, EXIT_USAGE
 from toolhop_agents.cluster.connect import ClusterFault
 from toolhop_agents.export.files import ExportError
-from toolhop_agents.extras import MissingExtra
 from toolhop_agents.judge.judges import JudgeError
 from toolhop_agents.models.base import ModelFault, NoKey, NoSuchModel
 from toolhop_agents.models.cache import CacheUnusable
@@ -17,6 +16,7 @@ from toolhop_agents.runs.replay import NotReplayable
 from toolhop_agents.runs.spans import TelemetryMissing
 from toolhop_agents.scripted.choose import UnknownAgent
 from toolhop_env.benchmarks import UnknownBenchmark
+from toolhop_env.extras import MissingExtra
 from toolhop_env.facets import UnknownFacet
 from toolhop_env.guarded import BenchmarkFault
 from toolhop_env.levels import LevelError

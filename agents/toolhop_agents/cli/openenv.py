@@ -13,9 +13,9 @@ from click.core import ParameterSource
 from toolhop_agents.adapters.options import TAKEN
 from toolhop_agents.cli.options import Sectioned, checked, options_of, refuse_unused, values_of
 from toolhop_agents.environment.plain import PlainEnvironments
-from toolhop_agents.extras import require
 from toolhop_agents.runs.settings import RunSettings
 from toolhop_agents.runs.signals import Interrupted
+from toolhop_env.extras import require
 
 
 def _weights(_: click.Context, __: click.Parameter, given: tuple[str, ...]) -> dict[str, float]:

@@ -16,7 +16,6 @@ from pydantic import BaseModel, ValidationError
 from pydantic.fields import FieldInfo
 
 from toolhop_agents.cli import nearest
-from toolhop_agents.extras import require
 from toolhop_agents.models import gguf
 from toolhop_agents.models.prices import parse
 from toolhop_agents.prompts import read_template
@@ -30,6 +29,7 @@ from toolhop_agents.runs.settings import (
     flag_name,
 )
 from toolhop_agents.runs.spread import Cluster
+from toolhop_env.extras import require
 from toolhop_env.levels import Template
 
 SECTIONS: Mapping[str, tuple[str, ...]] = {

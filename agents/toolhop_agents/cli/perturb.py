@@ -25,7 +25,7 @@ from toolhop_agents.runs.signals import until_signal
 from toolhop_agents.stacked import StackedTable
 from toolhop_agents.table import table_console
 from toolhop_sandbox.choose import KINDS
-from toolhop_tools.certify.file import default_path
+from toolhop_tools.certify.file import path_for
 from toolhop_tools.errors import counted
 from toolhop_tools.load import load, select
 from toolhop_tools.model import Item
@@ -45,7 +45,7 @@ from toolhop_tools.scenarios.make import Family, Recipe, Yields
               help="The file to write, an item a line.")
 @overwrite_option
 @click.option("--certificates", type=click.Path(dir_okay=False, path_type=Path), default=None,
-              help="Of DATA.  [default: certificates/DATA.jsonl]")
+              help="Of DATA.  [default: certificates/DATA.jsonl, else what comes with the data]")
 @click.option("--limit", default=None, help="10 for the first ten items, 10-20 for a range.")
 @click.option("--sample-id", "sample_ids", multiple=True, help="Items by id; may be repeated.")
 @click.option("--seed", type=int, default=0, help="Of everything that is drawn.")
@@ -76,7 +76,7 @@ def perturb(data: str, names: str, out: Path, as_json: bool, **flags: Any) -> No
     recipe = Recipe(scenarios_of(names), flags["seed"], Offer(flags["offer"]), flags["balanced"])
     dataset = load(data, last_wins=flags["last_wins"])
     chosen = select(dataset, limit=flags["limit"], sample_ids=flags["sample_ids"])
-    path = flags["certificates"] or default_path(dataset.name)
+    path = flags["certificates"] or path_for(dataset)
     certificates = certificates_of(chosen, path)
     work = Work(dataset, chosen, certificates, recipe, flags["sandbox"], flags["at_a_time"],
                 cluster=cluster)

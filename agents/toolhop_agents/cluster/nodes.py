@@ -28,7 +28,7 @@ from toolhop_agents.cluster.alike import differences, software
 from toolhop_agents.cluster.connect import ClusterFault, connect, keep_signals
 from toolhop_agents.cluster.host import Failed, Host, Opening, Work
 from toolhop_agents.cluster.jobs import Node, NodeLost, Seat
-from toolhop_agents.extras import require
+from toolhop_env.extras import require
 from toolhop_sandbox.outcome import JSON
 
 log = logging.getLogger(__name__)
@@ -171,7 +171,7 @@ class Nodes:
             last = str(error).strip().splitlines()[-1:]
             fault = ClusterFault(
                 f"node {name} cannot start toolhop: {' '.join(last)}"
-                "\n  fix: install the same toolhop-env[ray] there, in the Python that Ray runs in"
+                "\n  fix: install the same toolhop-env there, with the extra ray, in Ray's Python"
             )
         if fault is not None:
             self._ray.kill(actor)

@@ -36,6 +36,7 @@ from toolhop_env.trace import Started
 from toolhop_sandbox.outcome import JSON
 from toolhop_tools.model import Item, ToolSchema
 from toolhop_tools.perturb.order import tool_order
+from toolhop_tools.scenarios.label import family_of
 
 
 class ToolOrder(StrEnum):
@@ -99,17 +100,22 @@ def right(one: Exported) -> bool:
 
 
 SPLIT_OF = 10
-"""One item in so many is held out."""
+"""One family in so many is held out."""
 
 
-def split(name: str, item: Item | None) -> str:
+def split(cluster: str, item: Item | None) -> str:
     """The split that the data names, else ``train``, or ``validation`` for about a tenth of the
-    items, by the digest of the item's id: an item is on the same side in every run, whatever is
-    done to its tools.
+    families, by the digest of the family's name: siblings and twins are on the same side, in every
+    run, whatever is done to their tools.
+
+    Args:
+        cluster: the family as the trace has it, or the item's id (`Attempt.cluster`).
+        item: names its family and its split where the data does; None where it is not kept.
     """
     given = item.extra.get("split") if item is not None else None
     if isinstance(given, str):
         return given
+    name = (family_of(item) if item is not None else "") or cluster
     return "train" if hashlib.sha256(name.encode()).digest()[0] % SPLIT_OF else "validation"
 
 
@@ -129,7 +135,7 @@ def chat(one: Exported, item: Item | None, style: ChatStyle) -> dict[str, JSON]:
         "item": start.item,
         "perturbation": start.perturbation,
         "tool_order": _order(start, schemas, listed, messages),
-        "split": split(start.item, item),
+        "split": split(one.attempt.cluster, item),
         "messages": [_message(message, style.arguments, texts) for message in messages],
     }
     if start.call_format is CallFormat.NATIVE and listed:

@@ -23,9 +23,9 @@ from toolhop_agents.export.files import atomic, check_free
 from toolhop_agents.export.inspect_file import LogFile
 from toolhop_agents.export.inspect_samples import error, sample
 from toolhop_agents.export.parquet import Written
-from toolhop_agents.extras import require
 from toolhop_env.attempt import Attempt, Key
 from toolhop_env.benchmarks import named
+from toolhop_env.extras import require
 from toolhop_env.measures import Measure
 from toolhop_env.runs.store import RunStore
 from toolhop_env.summary import Group, Summary, summarize

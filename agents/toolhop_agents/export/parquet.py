@@ -20,8 +20,8 @@ from toolhop_agents.export.columns import (
 )
 from toolhop_agents.export.episodes import Exported
 from toolhop_agents.export.files import atomic
-from toolhop_agents.extras import require
 from toolhop_env.benchmark import Benchmark
+from toolhop_env.extras import require
 
 if TYPE_CHECKING:
     import pyarrow

@@ -25,6 +25,7 @@ import numpy.typing as npt
 from anyio import to_thread
 
 from toolhop_agents.judge.judges import JudgeError, NoAnswer, Said
+from toolhop_env.extras import install_command
 from toolhop_env.questions import Question, SimilaritiesQuestion, SimilarityQuestion
 from toolhop_sandbox.outcome import JSON
 
@@ -214,7 +215,6 @@ def open_minilm() -> MiniLM:
     missing = [one for one in LIBRARIES if importlib.util.find_spec(one) is None]
     if missing:
         raise JudgeError(
-            f"the judge minilm needs {' and '.join(missing)}; "
-            "run: pip install 'toolhop-env[minilm]'"
+            f"the judge minilm needs {' and '.join(missing)}; run: {install_command('minilm')}"
         )
     return MiniLM(Path(found.submodule_search_locations[0]) / "model")

@@ -12,6 +12,7 @@ import numpy as np
 
 from toolhop_agents.judge.judges import JudgeError
 from toolhop_agents.judge.minilm import KEPT_TEXTS, Floats, MiniLM
+from toolhop_env.extras import install_command
 from toolhop_tools.errors import why
 
 PACKAGE, MODEL = "sentence_transformers", "sentence-transformers/all-MiniLM-L6-v2"
@@ -34,7 +35,7 @@ class SentenceTransformers(MiniLM):
         except ImportError as error:
             raise JudgeError(
                 f"the judge {self.name} needs the package {EXTRA}, which cannot be imported "
-                f"({error}): pip install 'toolhop-env[{EXTRA}]', several GB with torch; or take "
+                f"({error}): {install_command(EXTRA)}, several GB with torch; or take "
                 "--judge minilm, which gives the same and needs 91 MB"
             ) from None
         try:

@@ -20,8 +20,8 @@ from pathlib import Path
 import anyio
 from anyio.streams.buffered import BufferedByteReceiveStream
 
-from toolhop_agents.extras import require
 from toolhop_agents.models.base import NoSuchModel
+from toolhop_env.extras import require
 
 MAGIC = b"GGUF"
 """How every such file begins."""

@@ -16,25 +16,25 @@ from toolhop_tools.blind.file import (
 )
 from toolhop_tools.certify.file import (
     CertificateError,
-    default_path,
     is_proven,
     of_items,
+    path_for,
     proven_only,
     with_certificates,
 )
 from toolhop_tools.certify.model import Certificate, HopVerdict
 from toolhop_tools.errors import counted
-from toolhop_tools.model import Item
+from toolhop_tools.model import DataSet, Item
 
 
 def chosen(
-    items: Sequence[Item], data_name: str, certificates: Path | None, claim: Claim | None
+    items: Sequence[Item], data: DataSet, certificates: Path | None, claim: Claim | None
 ) -> tuple[Item, ...]:
     """The items to play: as they are, or with certified gold calls, or those of a claim.
 
     Args:
         items: as chosen from the data.
-        data_name: names the file of certificates where none is given.
+        data: has the file of certificates where none is given.
         certificates: the file; None for none, or for the usual one where a claim asks for one.
         claim: what has to be shown of an item; None plays all.
 
@@ -44,7 +44,7 @@ def chosen(
     """
     if certificates is None and claim is None:
         return tuple(items)
-    path = certificates or default_path(data_name)
+    path = certificates or path_for(data)
     golden = with_certificates(items, path)
     if claim is None:
         return golden

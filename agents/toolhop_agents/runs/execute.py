@@ -13,7 +13,6 @@ from anyio import to_thread
 
 from toolhop_agents.approval import TerminalApprover
 from toolhop_agents.benchmarks import binding_of
-from toolhop_agents.extras import require
 from toolhop_agents.judge.judges import Judge
 from toolhop_agents.judge.open_judge import open_judge
 from toolhop_agents.models import gguf
@@ -31,6 +30,7 @@ from toolhop_agents.runs.signals import Interrupted, until_signal
 from toolhop_agents.runs.spans import exported
 from toolhop_agents.runs.unit import WorkUnit
 from toolhop_env.attempt import Attempt
+from toolhop_env.extras import require
 from toolhop_env.runs import elsewhere
 from toolhop_env.runs.files import StoreError
 from toolhop_env.runs.packing import Packer

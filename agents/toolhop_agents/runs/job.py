@@ -32,7 +32,7 @@ from toolhop_env.runs.store import RunStore
 from toolhop_env.trace import ResultOrigin
 from toolhop_env.verdicts import Call
 from toolhop_sandbox.outcome import JSON, Outcome
-from toolhop_tools.certify.file import default_path
+from toolhop_tools.certify.file import path_for
 from toolhop_tools.certify.model import Certificate
 from toolhop_tools.errors import BadChoice, DataProblem
 from toolhop_tools.load import select, survey
@@ -116,7 +116,7 @@ def prepare(settings: RunSettings) -> Job:
         _check_answers(settings, answers, items)
     _check_planned(settings, binding, items)
     _check_bodies(items, settings)
-    items = chosen(items, data.name, settings.certificates, settings.certified_only)
+    items = chosen(items, data, settings.certificates, settings.certified_only)
     shown = Perturbation.parse(settings.perturbation)
     items = perturbed(items, shown, pool=data, seed=settings.seed)
     if settings.strict_tools == "on":
@@ -140,7 +140,7 @@ def _to_be_made(
             f"--into with --tools {settings.perturbation}: labels are shown for tools as they are",
             fix="leave one of them out",
         )
-    found = certificates_of(items, settings.certificates or default_path(data.name))
+    found = certificates_of(items, settings.certificates or path_for(data))
     for mode in settings.modes:
         setting(settings, WorkUnit(replace(items[0], benchmark=SCENARIOS), mode, 1))
     return Job(settings, data, tuple(items), left_out, certificates=found)

@@ -16,10 +16,10 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
-from toolhop_agents.extras import require
 from toolhop_agents.runs.ledger import as_json
 from toolhop_agents.runs.manifest import folder_name
 from toolhop_agents.runs.settings import OPERATIONAL, RunSettings
+from toolhop_env.extras import require
 from toolhop_env.runs import elsewhere
 from toolhop_env.runs.files import EPISODES, SEGMENTS, StoreError, fresh_folder, reported
 from toolhop_env.runs.judgements import JUDGEMENTS

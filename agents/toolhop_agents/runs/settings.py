@@ -478,7 +478,7 @@ class RunSettings(BaseModel):
         Path | None,
         Flag(
             "Certificates: the oracle plays their calls.  [default with --certified-only: "
-            "certificates/DATA.jsonl]",
+            "certificates/DATA.jsonl, else what comes with the data]",
             metavar="FILE",
         ),
     ] = None

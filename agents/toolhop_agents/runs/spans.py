@@ -18,6 +18,7 @@ from urllib.parse import urlsplit
 
 from toolhop_agents.runs.settings import RunSettings
 from toolhop_env.episode import Sink
+from toolhop_env.extras import install_command
 from toolhop_env.messages import (
     AssistantMessage,
     Message,
@@ -76,7 +77,7 @@ def exported(settings: RunSettings) -> Iterator[Watch | None]:
     except ImportError as error:
         raise TelemetryMissing(
             f"--otel needs packages that are not installed ({error.name})"
-            "\n  fix: pip install 'toolhop-env[otel]'"
+            f"\n  fix: {install_command('otel')}"
         ) from error
     named = "OTEL_SERVICE_NAME" in os.environ or "service.name=" in os.environ.get(
         "OTEL_RESOURCE_ATTRIBUTES", ""

@@ -16,9 +16,8 @@ from urllib.parse import urlsplit
 
 from pydantic import TypeAdapter
 
+from toolhop_env.extras import install_command
 from toolhop_env.runs.files import StoreError, reported
-
-EXTRA = "pip install 'toolhop-env[fsspec]', and the package of the store itself, such as s3fs"
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,14 +144,18 @@ def _system(url: str) -> tuple[Any, str]:
     try:
         from fsspec.core import url_to_fs
     except ImportError as error:
-        raise StoreError(f"{url} needs the package fsspec, which is not installed: {EXTRA}") from (
-            error
-        )
+        raise StoreError(
+            f"{url} needs the package fsspec, which is not installed: {_install()}"
+        ) from (error)
     try:
         system, name = url_to_fs(url)
     except Exception as error:  # as above; some look for credentials here
-        raise StoreError(f"{url} cannot be used: {_said(error)}; see {EXTRA}") from error
+        raise StoreError(f"{url} cannot be used: {_said(error)}; see {_install()}") from error
     return system, name
+
+
+def _install() -> str:
+    return f"{install_command('fsspec')}, and the package of the store itself, such as s3fs"
 
 
 def _said(error: Exception) -> str:

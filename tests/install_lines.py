@@ -1,0 +1,77 @@
+"""Runs every line of README and docs that installs something, in environments that are bare.
+
+    python -m tests.install_lines [--all]
+
+Light lines share one environment, begun with nothing but pip; those that bring a harness, torch or
+Ray run with ``--all``, each in an environment of its own, as their versions exclude each other.
+Needs the network: `make test-install-lines`, and with all of them `make test-install`.
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+import subprocess
+import sys
+import tempfile
+import venv
+from collections.abc import Sequence
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+HEAVY = ("inspect", "openenv", "ray", "sentence-transformers", "trl", "verifiers")
+"""Extras that run with ``--all`` alone."""
+FILLED = {"EXTRA": "otel", "git+URL": f"git+file://{ROOT}"}
+"""What stands for placeholders."""
+
+_LINE = re.compile(r"pip install ([^`#|\n]*)")
+
+
+def install_lines() -> dict[str, str]:
+    """What follows ``pip install``, by line, with the page that has it first."""
+    found: dict[str, str] = {}
+    for page in [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]:
+        for line in _LINE.findall(page.read_text(encoding="utf-8")):
+            found.setdefault(line.strip(), page.name)
+    return found
+
+
+def is_heavy(line: str) -> bool:
+    """Whether it installs an extra that brings much."""
+    return any(f"[{extra}]" in line for extra in HEAVY)
+
+
+def _try(folder: Path, lines: Sequence[str]) -> bool:
+    """Run lines in one environment made for them; whether all of them installed something."""
+    venv.create(folder, with_pip=True)
+    done = True
+    for line in lines:
+        for placeholder, value in FILLED.items():
+            line = line.replace(placeholder, value)
+        pip = (str(folder / "bin" / "python"), "-m", "pip", "--disable-pip-version-check", "-q")
+        ended = subprocess.run(
+            [*pip, "install", *shlex.split(line)], cwd=ROOT, capture_output=True, text=True
+        )
+        done = done and ended.returncode == 0
+        print("FAILED" if ended.returncode else "ok", f"pip install {line}", flush=True)  # noqa: T201
+        if ended.returncode:
+            print(ended.stderr)  # noqa: T201
+    starts = subprocess.run([str(folder / "bin" / "toolhop"), "--help"], capture_output=True)
+    return done and starts.returncode == 0
+
+
+def main() -> None:
+    """Try them; exit code 1 where one fails."""
+    lines = [*install_lines()]
+    groups = [[line for line in lines if not is_heavy(line)]]
+    if "--all" in sys.argv:
+        groups += [[line] for line in lines if is_heavy(line)]
+    failed = False
+    for group in groups:
+        with tempfile.TemporaryDirectory(prefix="toolhop-lines-") as name:
+            failed = not _try(Path(name) / "venv", group) or failed
+    sys.exit(failed)
+
+
+if __name__ == "__main__":
+    main()
