@@ -38,6 +38,7 @@ from toolhop_env.messages import (
     ReasoningHistory,
     Reply,
     Thoughts,
+    Usage,
     UserMessage,
     remembered,
 )
@@ -117,6 +118,38 @@ def test_a_stream_is_put_together(form: str, tmp_path: Path) -> None:
     assert {replied.reply.usage.reasoning_tokens for one in whole for replied in one} == {
         THOUGHT_TOKENS
     }
+
+
+@pytest.mark.parametrize("model", [*OWN, "openai/thinker"])
+def test_a_stream_of_a_protocol_of_its_own_is_put_together(model: str, tmp_path: Path) -> None:
+    flags = ("--stream", "on", "--limit", "6")
+    if model not in OWN:
+        flags = (*flags, "--api", "responses")
+    with OWN.get(model, Responses)(scripted()) as server:
+        whole = run(tmp_path / "whole", model, server.base_url, *flags[2:])
+        answer = run(tmp_path / "streamed", model, server.base_url, *flags)
+        assert not server.refusals
+        assert server.streams == server.requests / 2
+    assert_all_right(answer, 6)
+    assert [used(one) for one in traces(answer)] == [used(one) for one in traces(whole)]
+    assert all(told(one)[0] for one in traces(answer))
+
+
+def used(trace: Trace) -> list[Usage]:
+    return [replied.reply.usage for replied in trace.replies]
+
+
+def test_a_stream_through_litellm_is_put_together(tmp_path: Path) -> None:
+    with LoopbackServer(thinking(scripted(), "deepseek")) as server:
+        flags = ("--stream", "on", "--limit", "6", "--price", "1,2")
+        answer = run(tmp_path, "deepseek/deepseek-reasoner", server.base_url, *flags)
+        assert not server.errors
+    assert_all_right(answer, 6)
+    for one in traces(answer):
+        for usage in used(one):
+            assert (usage.input_tokens, usage.output_tokens) == (10, 20)
+            assert usage.reasoning_tokens == THOUGHT_TOKENS
+            assert usage.cost_usd == pytest.approx((10 * 1 + 20 * 2) / 1e6)  # and no other price
 
 
 STREAMED = """: a comment
