@@ -227,7 +227,11 @@ async def test_a_stream_that_breaks_off_is_asked_for_again() -> None:
             return super().events(said)[: -2 if self.requests == 1 else None]
 
     with BreaksOff(says) as server:
-        options: Any = {"extra": {"stream": True}, "temperature": None, "backoff": Backoff(first_s=0.01)}
+        options: Any = {
+            "extra": {"stream": True},
+            "temperature": None,
+            "backoff": Backoff(first_s=0.01),
+        }
         async with open_model(
             "anthropic/claude-sonnet-4-5", base_url=server.base_url, **options
         ) as model:

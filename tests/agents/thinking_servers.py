@@ -6,6 +6,7 @@ earlier reply is missing, altered or at another reply, or that sends what the pr
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 import threading
@@ -144,7 +145,8 @@ class OwnProtocol:
                 self.send_header("Content-Type", kind)
                 self.send_header("Content-Length", str(len(text)))
                 self.end_headers()
-                self.wfile.write(text)
+                with contextlib.suppress(ConnectionError):  # of a client that was killed
+                    self.wfile.write(text)
 
             def log_message(self, *rest: object) -> None:
                 pass
