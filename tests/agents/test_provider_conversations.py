@@ -26,10 +26,13 @@ from tests.agents.provider_conversations import (
     Conversation,
     chat,
 )
+from tests.agents.thinking_servers import Anthropic
 from toolhop_agents.judge.judges import ModelJudge, Said
 from toolhop_agents.models import wire
 from toolhop_agents.models.base import ModelFault
 from toolhop_agents.models.clients import open_model
+from toolhop_agents.models.loopback import Request
+from toolhop_agents.models.retry import Backoff
 from toolhop_agents.runs.settings import RunSettings
 from toolhop_agents.simulator import ModelWording
 from toolhop_env.messages import (
@@ -209,6 +212,31 @@ def test_thoughts_with_half_a_surrogate_pair_can_be_written() -> None:
     assert b"\\\\udfff" in written
     plain = Thoughts("a", {"reasoning_details": [{"text": "b", "index": 0}]})
     assert clean(Reply(thoughts=plain)).thoughts == plain
+
+
+# --- streams that break off ------------------------------------------------------------------
+
+
+@pytest.mark.usefixtures("_keys")
+async def test_a_stream_that_breaks_off_is_asked_for_again() -> None:
+    def says(request: Request) -> Reply:
+        return Reply("fine")
+
+    class BreaksOff(Anthropic):
+        def events(self, said: dict[str, Any]) -> list[dict[str, Any]]:
+            return super().events(said)[: -2 if self.requests == 1 else None]
+
+    with BreaksOff(says) as server:
+        options: Any = {
+            "extra": {"stream": True},
+            "temperature": None,
+            "backoff": Backoff(first_s=0.01),
+        }
+        async with open_model(
+            "anthropic/claude-sonnet-4-5", base_url=server.base_url, **options
+        ) as model:
+            reply = await model.reply([UserMessage("Where?")], [])
+    assert (reply.retries, server.requests, reply.finish_reason) == (1, 2, "stop")
 
 
 # --- models that stand in --------------------------------------------------------------------

@@ -5,6 +5,9 @@ from __future__ import annotations
 import itertools
 import json
 import os
+import signal
+import threading
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +25,7 @@ from tests.agents.thinking_servers import (
     thinking,
     thought,
 )
+from tests.launcher import SERVED, Launched
 from toolhop_agents.models.exchange import Api
 from toolhop_agents.models.loopback import LoopbackServer, Request, RequestResponder
 from toolhop_agents.models.strict_schemas import strict_problem
@@ -38,6 +42,7 @@ from toolhop_env.messages import (
     ReasoningHistory,
     Reply,
     Thoughts,
+    Usage,
     UserMessage,
     remembered,
 )
@@ -58,13 +63,19 @@ def scripted(agent: str = "oracle") -> RequestResponder:
     return responder(load("builtin"), choose(agent), 0)
 
 
-def run(log_dir: Path, model: str, base_url: str, *flags: str) -> dict[str, Any]:
+def environment() -> dict[str, str]:
     keys = ("OPENAI_API_KEY", "ANTHROPIC_API_KEY", "GEMINI_API_KEY", "DEEPSEEK_API_KEY")
     kept = {key: value for key, value in os.environ.items() if not key.startswith("TOOLHOP")}
-    done = toolhop(
-        "run", "--model", model, "--base-url", base_url, "--log-dir", str(log_dir),
-        "--sandbox", "process", "--json", *flags, env={**kept, **dict.fromkeys(keys, "none")},
-    )  # fmt: skip
+    return {**kept, **dict.fromkeys(keys, "none")}
+
+
+def run(log_dir: Path, model: str, base_url: str, *flags: str) -> dict[str, Any]:
+    given = ("--model", model, "--base-url", base_url, "--log-dir", str(log_dir))
+    return ran(*given, "--sandbox", "process", *flags)
+
+
+def ran(*flags: str) -> dict[str, Any]:
+    done = toolhop("run", *flags, "--json", env=environment())
     assert "Traceback" not in done.stderr, done.stderr
     assert done.stdout, done.stderr
     answer: dict[str, Any] = json.loads(done.stdout)
@@ -117,6 +128,38 @@ def test_a_stream_is_put_together(form: str, tmp_path: Path) -> None:
     assert {replied.reply.usage.reasoning_tokens for one in whole for replied in one} == {
         THOUGHT_TOKENS
     }
+
+
+@pytest.mark.parametrize("model", [*OWN, "openai/thinker"])
+def test_a_stream_of_a_protocol_of_its_own_is_put_together(model: str, tmp_path: Path) -> None:
+    flags = ("--stream", "on", "--limit", "6")
+    if model not in OWN:
+        flags = (*flags, "--api", "responses")
+    with OWN.get(model, Responses)(scripted()) as server:
+        whole = run(tmp_path / "whole", model, server.base_url, *flags[2:])
+        answer = run(tmp_path / "streamed", model, server.base_url, *flags)
+        assert not server.refusals
+        assert server.streams == server.requests / 2
+    assert_all_right(answer, 6)
+    assert [used(one) for one in traces(answer)] == [used(one) for one in traces(whole)]
+    assert all(told(one)[0] for one in traces(answer))
+
+
+def used(trace: Trace) -> list[Usage]:
+    return [replied.reply.usage for replied in trace.replies]
+
+
+def test_a_stream_through_litellm_is_put_together(tmp_path: Path) -> None:
+    with LoopbackServer(thinking(scripted(), "deepseek")) as server:
+        flags = ("--stream", "on", "--limit", "6", "--price", "1,2")
+        answer = run(tmp_path, "deepseek/deepseek-reasoner", server.base_url, *flags)
+        assert not server.errors
+    assert_all_right(answer, 6)
+    for one in traces(answer):
+        for usage in used(one):
+            assert (usage.input_tokens, usage.output_tokens) == (10, 20)
+            assert usage.reasoning_tokens == THOUGHT_TOKENS
+            assert usage.cost_usd == pytest.approx((10 * 1 + 20 * 2) / 1e6)  # and no other price
 
 
 STREAMED = """: a comment
@@ -418,3 +461,64 @@ def test_an_episode_that_was_cut_off_goes_on_with_its_thoughts(tmp_path: Path) -
     assert resumed
     for one in resumed:
         assert all(replied.reply.thoughts for replied in one.replies)
+
+
+class Stops:
+    """Answers as `play` does, but keeps the second request of the second item waiting, once."""
+
+    def __init__(self, play: RequestResponder) -> None:
+        self._play = play
+        self.reached, self.let_go = threading.Event(), threading.Event()
+        self.asked: Counter[str] = Counter()
+        self._items: set[str] = set()
+
+    def __call__(self, request: Request) -> Reply:
+        said = [one for one in request.messages if isinstance(one, AssistantMessage)]
+        question = next(one.content for one in request.messages if isinstance(one, UserMessage))
+        self._items.add(question)
+        self.asked[f"{question} {len(said)}"] += 1
+        if (len(self._items), len(said)) == (2, 1) and not self.reached.is_set():
+            self.reached.set()
+            self.let_go.wait(60)
+        return self._play(request)
+
+
+PROVIDERS = [
+    *(pytest.param("openai/thinker", form, (), id=form) for form in FORMS),
+    pytest.param("openai/thinker", Responses, ("--api", "responses"), id="responses"),
+    *(pytest.param(model, own, (), id=own.__name__) for model, own in OWN.items()),
+]
+
+
+@pytest.mark.parametrize(("model", "provider", "flags"), PROVIDERS)
+def test_a_killed_run_goes_on_where_it_was(
+    model: str, provider: str | type[OwnProtocol], flags: tuple[str, ...], tmp_path: Path
+) -> None:
+    stops = Stops(scripted())
+    server: LoopbackServer | OwnProtocol
+    if isinstance(provider, str):
+        server = LoopbackServer(thinking(stops, provider))
+    else:
+        server = provider(stops)
+    with server:
+        process = Launched(
+            "run", "--model", model, "--base-url", server.base_url, "--log-dir", str(tmp_path),
+            "--sandbox", "process", "--limit", "3", "--max-samples", "1", *flags,
+            env=environment(), imports=SERVED,
+        )  # fmt: skip
+        assert stops.reached.wait(60), process.communicate(timeout=5)
+        process.kill()
+        assert process.wait() == -signal.SIGKILL
+        process.communicate()
+        stops.let_go.set()
+        (folder,) = tmp_path.iterdir()
+        before = [one for one in RunStore.open(folder).traces() if one.ended]
+        answer = ran("--resume", str(folder))
+        assert not (server.errors if isinstance(server, LoopbackServer) else server.refusals)
+    assert_all_right(answer, 3)
+    after = {one.started.episode: one for one in traces(answer)}
+    assert len(before) == 1
+    assert [after[one.started.episode] for one in before] == before
+    assert sum(one.started.item == before[0].started.item for one in after.values()) == 1
+    # The one request that was not answered is asked again, and no other.
+    assert sorted(stops.asked.values())[-2:] == [1, 2]

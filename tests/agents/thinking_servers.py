@@ -6,6 +6,7 @@ earlier reply is missing, altered or at another reply, or that sends what the pr
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 import threading
@@ -119,7 +120,7 @@ class OwnProtocol:
 
     def __post_init__(self) -> None:
         self.refusals: list[str] = []
-        self.requests = 0
+        self.requests = self.streams = 0
         outer = self
 
         class Handler(BaseHTTPRequestHandler):
@@ -128,6 +129,7 @@ class OwnProtocol:
             def do_POST(self) -> None:
                 body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
                 outer.requests += 1
+                streamed = body.pop("stream", False) or ":stream" in self.path
                 try:
                     status, said = 200, outer.respond(body)
                 except Exception as error:  # noqa: BLE001 -- the client is told, the test reads it
@@ -135,12 +137,16 @@ class OwnProtocol:
                     status = 400
                     said = {"type": "error", "error": {"type": "invalid_request_error",
                                                        "message": repr(error)}}  # fmt: skip
-                text = json.dumps(said).encode()
+                streamed = streamed and status == 200
+                outer.streams += streamed
+                text = _as_events(outer.events(said)) if streamed else json.dumps(said).encode()
+                kind = "text/event-stream" if streamed else "application/json"
                 self.send_response(status)
-                self.send_header("Content-Type", "application/json")
+                self.send_header("Content-Type", kind)
                 self.send_header("Content-Length", str(len(text)))
                 self.end_headers()
-                self.wfile.write(text)
+                with contextlib.suppress(ConnectionError):  # of a client that was killed
+                    self.wfile.write(text)
 
             def log_message(self, *rest: object) -> None:
                 pass
@@ -163,10 +169,26 @@ class OwnProtocol:
         """The response to a request. Raises `Refused`."""
         raise NotImplementedError
 
+    def events(self, said: Body) -> list[Body]:
+        """The response as events of a stream."""
+        raise NotImplementedError
+
     def asked(self, messages: list[Body], tools: list[Body]) -> Reply:
         """What the scripted agent says to a conversation in OpenAI's form."""
         read = wire.messages_from_wire(messages), wire.tools_from_wire(tools)
         return self.answer(Request(*read, "scripted", {}))
+
+
+def _as_events(events: list[Body]) -> bytes:
+    lines = []
+    for event in events:
+        named = f"event: {event['type']}\n" if "type" in event else ""
+        lines.append(f"{named}data: {json.dumps(event)}\n\n")
+    return "".join(lines).encode()
+
+
+def _halves(text: str) -> tuple[str, str]:
+    return text[: len(text) // 2], text[len(text) // 2 :]
 
 
 class Anthropic(OwnProtocol):
@@ -197,6 +219,32 @@ class Anthropic(OwnProtocol):
             "content": content, "stop_reason": "tool_use" if reply.calls else "end_turn",
             "stop_sequence": None, "usage": {"input_tokens": 10, "output_tokens": 20},
         }  # fmt: skip
+
+    def events(self, said: Body) -> list[Body]:
+        usage = {"input_tokens": said["usage"]["input_tokens"], "output_tokens": 1}
+        begun = {**said, "content": [], "stop_reason": None, "usage": usage}
+        found: list[Body] = [{"type": "message_start", "message": begun}, {"type": "ping"}]
+        for at, block in enumerate(said["content"]):
+            kind, empty, deltas = block["type"], block, list[Body]()
+            if kind == "thinking":
+                empty = {**block, "thinking": "", "signature": ""}
+                deltas = [{"type": "thinking_delta", "thinking": half}
+                          for half in _halves(block["thinking"])]  # fmt: skip
+                deltas.append({"type": "signature_delta", "signature": block["signature"]})
+            elif kind == "text":
+                empty = {**block, "text": ""}
+                deltas = [{"type": "text_delta", "text": half} for half in _halves(block["text"])]
+            elif kind == "tool_use":
+                empty = {**block, "input": {}}
+                deltas = [{"type": "input_json_delta", "partial_json": half}
+                          for half in _halves(json.dumps(block["input"]))]  # fmt: skip
+            found.append({"type": "content_block_start", "index": at, "content_block": empty})
+            found += [{"type": "content_block_delta", "index": at, "delta": one} for one in deltas]
+            found.append({"type": "content_block_stop", "index": at})
+        end = {"stop_reason": said["stop_reason"], "stop_sequence": None}
+        used = {"output_tokens": said["usage"]["output_tokens"]}
+        return [*found, {"type": "message_delta", "delta": end, "usage": used},
+                {"type": "message_stop"}]  # fmt: skip
 
     @staticmethod
     def _block(turn: int) -> Body:
@@ -278,6 +326,19 @@ class Gemini(OwnProtocol):
                               "thoughtsTokenCount": THOUGHT_TOKENS, "totalTokenCount": 30},
             "modelVersion": "gemini",
         }  # fmt: skip
+
+    def events(self, said: Body) -> list[Body]:
+        (candidate,) = said["candidates"]
+        found: list[Body] = []
+        for part in candidate["content"]["parts"]:
+            halves = _halves(part["text"]) if "text" in part else ()
+            for piece in [{**part, "text": half} for half in halves] or [part]:
+                content = {"role": "model", "parts": [piece]}
+                found.append({"candidates": [{"content": content, "index": 0}],
+                              "modelVersion": said["modelVersion"]})  # fmt: skip
+        found[-1]["candidates"][0]["finishReason"] = candidate["finishReason"]
+        found[-1]["usageMetadata"] = said["usageMetadata"]
+        return found
 
     @staticmethod
     def _signature(turn: int) -> str:
@@ -368,6 +429,10 @@ class Responses(OwnProtocol):
             "usage": {"input_tokens": 10, "input_tokens_details": {"cached_tokens": 4},
                       "output_tokens": 20, "output_tokens_details": details},
         }  # fmt: skip
+
+    def events(self, said: Body) -> list[Body]:
+        return [{"type": "response.created", "response": {**said, "output": []}},
+                {"type": "response.completed", "response": said}]  # fmt: skip
 
     @staticmethod
     def _thought(turn: int) -> Body:

@@ -15,7 +15,7 @@ from typing import Any, Self
 
 import openai
 
-from toolhop_agents.models import wire
+from toolhop_agents.models import wire, wire_stream
 from toolhop_agents.models.base import ModelFault, NoKey, NoSuchModel
 from toolhop_agents.models.exchange import (
     PLACEHOLDER_KEY,
@@ -132,8 +132,7 @@ class LiteLLMModel:
 
         async def send(body: Body) -> Reply:
             response = await self._complete(body)
-            reply = wire.reply_from_wire(response.model_dump(warnings=False), taken=taken)
-            return self._priced(reply, response)
+            return self._priced(wire.reply_from_wire(response, taken=taken), response)
 
         return await ask(
             send,
@@ -150,14 +149,19 @@ class LiteLLMModel:
             hint=self._hint,
         )
 
-    async def _complete(self, body: Body) -> Any:  # noqa: ANN401 - a ModelResponse, whose fields litellm leaves untyped
+    async def _complete(self, body: Body) -> dict[str, Any]:
         connection: Body = {"timeout": self._options.timeout_s + 30}
         if self._options.base_url:
             connection["base_url"] = self._options.base_url
             if self._missing:
                 connection["api_key"] = PLACEHOLDER_KEY
         try:
-            return await litellm.acompletion(**{**CALL, **connection, **body})
+            response = await litellm.acompletion(**{**CALL, **connection, **body})
+            if body.get("stream"):
+                async for _ in response:
+                    pass  # `chunks` is without the end, tokens and cost that litellm makes up
+                return wire_stream.joined(chunk.model_dump(warnings=False) for chunk in response.chunks)
+            return dict(response.model_dump(warnings=False))
         except (openai.OpenAIError, ImportError) as error:
             message = str(getattr(error, "message", None) or error)
             if "No module named" in message:
@@ -181,12 +185,13 @@ class LiteLLMModel:
                 fatal=True,
             ) from error
 
-    def _priced(self, reply: Reply, response: object) -> Reply:
+    def _priced(self, reply: Reply, response: Mapping[str, Any]) -> Reply:
         used = reply.usage
         if used.cost_usd is not None or not used.input_tokens or not self._is_listed():
             return reply
         try:
-            cost_usd = litellm.completion_cost(completion_response=response, model=self._name)
+            whole = litellm.ModelResponse(**response)
+            cost_usd = litellm.completion_cost(completion_response=whole, model=self._name)
         except Exception:  # noqa: BLE001 - a gap in a price table must not cost a reply
             return reply
         usage = dataclasses.replace(used, cost_usd=float(cost_usd))

@@ -7,7 +7,7 @@ client has to put them together.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from toolhop_agents.models.wire import Unreadable
@@ -85,21 +85,34 @@ def assembled(text: str) -> dict[str, Any]:
     Raises:
         Unreadable: it holds no reply, or ends before the reply does.
     """
+    return joined(_events(text))
+
+
+def joined(events: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
+    """The same of events that were read, as those of a client.
+
+    Raises:
+        Unreadable: see `assembled`.
+    """
     body: dict[str, Any] = {}
     message: dict[str, Any] = {}
+    usage: dict[str, Any] = {}
     finish_reason = None
-    for event in _events(text):
+    event: Mapping[str, Any] = {}
+    for event in events:
         if event.get("error"):
-            return event
+            return dict(event)
         if str(event.get("type", "")) in _ENDS:
             whole = event.get("response")
             return whole if isinstance(whole, dict) else {}
+        used = {name: figure for name, figure in (event.get("usage") or {}).items() if figure}
         body |= {name: part for name, part in event.items() if part and name != "choices"}
+        body["usage"] = usage = {**usage, **used}  # Anthropic tells input first, output last
         for choice in event.get("choices") or ():
             finish_reason = choice.get("finish_reason") or finish_reason
             _add(message, choice.get("delta") or {})
     if finish_reason is None:
-        raise Unreadable(f"the stream ends before its reply does: {text[-200:]!r}")
+        raise Unreadable(f"the stream ends before its reply does: {str(event)[-200:]}")
     if calls := message.get("tool_calls"):
         calls.sort(key=lambda call: call.get("index") or 0)
     return {**body, "choices": [{"message": message, "finish_reason": finish_reason}]}
@@ -140,7 +153,10 @@ def _add_parts(parts: list[Any], pieces: list[Any]) -> None:
         at = piece.get("index") if isinstance(piece, dict) else None
         known = [part for part in parts if isinstance(part, dict) and part.get("index") == at]
         same = [part for part in known if part.get("type") == piece.get("type", part.get("type"))]
-        if at is None or not same:
+        if at is None:  # litellm numbers no blocks of Anthropic's; a signature ends each
+            same = [one for one in parts[-1:] if "thinking" in piece and "thinking" in one
+                    and not one.get("signature")]  # fmt: skip
+        if not same:
             parts.append({})
             same = parts[-1:]
         if isinstance(piece, dict):

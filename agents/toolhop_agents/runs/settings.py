@@ -394,7 +394,7 @@ class RunSettings(BaseModel):
     ] = Api.CHAT
     stream: Annotated[
         Literal["on", "off"],
-        Flag("Have replies of an openai/ model streamed, where a server cuts or refuses others."),
+        Flag("Have replies streamed, for servers that cut or refuse long ones otherwise."),
     ] = "off"
     reasoning_effort: Annotated[
         Annotated[str, Field(min_length=1)] | None,
@@ -542,15 +542,18 @@ class RunSettings(BaseModel):
                 found[name] = json.loads(value)
             except ValueError:
                 found[name] = value
-        for flag, given in (("--api responses", self.api is Api.RESPONSES),
-                            ("--stream on", self.stream == "on")):  # fmt: skip
-            if given and not (self.model or "").startswith("openai/"):
-                raise ValueError(f"{flag} goes with --model openai/NAME alone")
+        if self.api is Api.RESPONSES and not (self.model or "").startswith("openai/"):
+            raise ValueError("--api responses goes with --model openai/NAME alone")
         if self.api is Api.RESPONSES:
             if lacking := sorted(found.keys() & NOT_TAKEN):
                 raise ValueError(f"--api responses: the protocol has no {lacking[0]}; leave it out")
             check_shapes(found)
         if self.stream == "on":
+            if (self.model or "").removeprefix("litellm/").partition("/")[0] in {"", "openrouter"}:
+                raise ValueError(
+                    "--stream on goes with a --model, and with OpenRouter's as openai/NAME alone, "
+                    "with its --base-url: litellm drops signatures of thoughts from its streams"
+                )
             found["stream"] = True
             if self.api is Api.CHAT:
                 found["stream_options"] = {"include_usage": True}
