@@ -9,14 +9,18 @@ from __future__ import annotations
 import dataclasses
 import logging
 import os
+import ssl
 import warnings
 from collections.abc import Mapping, Sequence
+from contextvars import ContextVar
 from typing import Any, Self
 
+import httpx
 import openai
 
 from toolhop_agents.models import wire, wire_stream
 from toolhop_agents.models.base import ModelFault, NoKey, NoSuchModel
+from toolhop_agents.models.bounded import FIX, ask_unpacked, bound, reply_limit, too_large
 from toolhop_agents.models.exchange import (
     PLACEHOLDER_KEY,
     Body,
@@ -26,7 +30,7 @@ from toolhop_agents.models.exchange import (
     call_ids,
 )
 from toolhop_agents.models.prices import is_openai
-from toolhop_agents.models.retry import failed_with
+from toolhop_agents.models.retry import RequestFailed, failed_with
 from toolhop_env.messages import Message, Reply
 from toolhop_tools.model import ToolSchema
 
@@ -36,6 +40,8 @@ QUIET = {
     "LITELLM_LOCAL_ANTHROPIC_BETA_HEADERS": "True",
     "LITELLM_LOCAL_BLOG_POSTS": "True",
     "LITELLM_MODE": "PRODUCTION",
+    # A model that repeats itself is scored as it stands: its reply ends at its limit of tokens.
+    "REPEATED_STREAMING_CHUNK_LIMIT": str(2**31),
     # Read at each fault: keeps a link to litellm's issue form out of the message.
     "LITELLM_DISABLE_BUG_REPORT_LINK": "true",
 }
@@ -55,15 +61,35 @@ def _load() -> Any:  # noqa: ANN401 - a module whose own types are incomplete
     for name, value in QUIET.items():
         os.environ.setdefault(name, value)
     import litellm
+    from litellm.llms.custom_httpx import http_handler
 
     litellm.suppress_debug_info = True  # or it prints to stdout at each fault
     litellm.drop_params = False  # a parameter that a model refuses is the user's to know
     litellm.num_retries = 0
     # Sessions of aiohttp, its default, are not closed by `close_litellm_async_clients`.
     litellm.disable_aiohttp_transport = True
+    # litellm makes a client for each provider, all of them over what this gives.
+    handler: Any = http_handler.AsyncHTTPHandler
+    handler.create_async_transport = staticmethod(_bounded_transport)
     for name in ("LiteLLM", "LiteLLM Router", "LiteLLM Proxy"):
         logging.getLogger(name).setLevel(logging.CRITICAL + 1)
     return litellm
+
+
+class _BoundedTransport(httpx.AsyncHTTPTransport):
+    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+        await ask_unpacked(request)
+        response = await super().handle_async_request(request)
+        bound(response, _limit_bytes.get())
+        return response
+
+
+def _bounded_transport(
+    ssl_context: ssl.SSLContext | None = None,
+    ssl_verify: bool | None = None,
+    **_: object,
+) -> httpx.AsyncBaseTransport:
+    return _BoundedTransport(verify=ssl_context or ssl_verify is not False)
 
 
 def _ignore_warnings() -> None:
@@ -81,6 +107,8 @@ def _ignore_warnings() -> None:
 litellm: Any = _load()
 """Untyped: strict checking does not survive the package's lazy loading."""
 
+_limit_bytes: ContextVar[int] = ContextVar("limit_bytes")
+"""Of the reply that is asked for: litellm's clients serve all models."""
 _open_models = 0
 """litellm keeps one set of connections for all models; the last one to close closes them."""
 
@@ -150,6 +178,7 @@ class LiteLLMModel:
         )
 
     async def _complete(self, body: Body) -> dict[str, Any]:
+        _limit_bytes.set(reply_limit(self._options.max_tokens))
         connection: Body = {"timeout": self._options.timeout_s + 30}
         if self._options.base_url:
             connection["base_url"] = self._options.base_url
@@ -160,9 +189,12 @@ class LiteLLMModel:
             if body.get("stream"):
                 async for _ in response:
                     pass  # `chunks` is without the end, tokens and cost that litellm makes up
-                return wire_stream.joined(chunk.model_dump(warnings=False) for chunk in response.chunks)
+                chunks = (chunk.model_dump(warnings=False) for chunk in response.chunks)
+                return wire_stream.joined(chunks)
             return dict(response.model_dump(warnings=False))
         except (openai.OpenAIError, ImportError) as error:
+            if large := too_large(error):
+                raise RequestFailed(str(large), fix=FIX) from error
             message = str(getattr(error, "message", None) or error)
             if "No module named" in message:
                 self._check_packages(error)

@@ -16,6 +16,7 @@ import openai
 
 from toolhop_agents.models import wire, wire_responses, wire_stream
 from toolhop_agents.models.base import NoKey
+from toolhop_agents.models.bounded import FIX, event_hooks, reply_limit, too_large
 from toolhop_agents.models.exchange import (
     PLACEHOLDER_KEY,
     Api,
@@ -70,7 +71,10 @@ class OpenAIModel:
             base_url=base_url,
             max_retries=0,
             timeout=options.timeout_s + 30,
-            http_client=openai.DefaultAsyncHttpxClient(verify=trusted()),
+            http_client=openai.DefaultAsyncHttpxClient(
+                verify=trusted(),
+                event_hooks=event_hooks(reply_limit(self._options.max_tokens)),
+            ),
         )
 
     @property
@@ -117,6 +121,8 @@ class OpenAIModel:
                 error.status_code, _message(error), error.response.headers, code=error.code or ""
             ) from error
         except openai.APIConnectionError as error:
+            if large := too_large(error):
+                raise RequestFailed(str(large), fix=FIX) from error
             cause = error.__cause__
             raise RequestFailed(f"{error.message} {cause!r}" if cause else str(error)) from error
         try:

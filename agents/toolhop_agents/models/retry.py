@@ -72,9 +72,12 @@ class RequestFailed(Exception):
         status: int | None = None,
         code: str = "",
         retry_after_s: float | None = None,
+        fix: str = "",
     ) -> None:
         super().__init__(detail)
         self.detail = detail
+        self.fix = fix
+        """What to do where the next request would fail as well; else empty."""
         self.status = status
         """The HTTP status; None where none came: a lost connection, a timeout, an unusable body."""
         self.retry_after_s = retry_after_s
@@ -90,7 +93,7 @@ class RequestFailed(Exception):
         self.finish_reason = next(found, "")
         """Where the failure is the model's own doing: how its reply ended; else empty."""
         self.too_long = status in TOO_LARGE and bool(TOO_LONG.search(said))
-        self.retryable = not (self.fatal or self.finish_reason) and (
+        self.retryable = not (self.fatal or self.finish_reason or fix) and (
             status is None or status in REPEATED or status >= HTTPStatus.INTERNAL_SERVER_ERROR
         )
 
@@ -221,7 +224,7 @@ def fault(failed: RequestFailed, *, asked: str, hint: str = "") -> ModelFault:
     kind = ConversationTooLong if failed.too_long else ModelFault
     return kind(
         f"{asked}: no reply after {times}; the last one ended with {came}"
-        f"\n  fix: {hint or _advice(failed)}",
+        f"\n  fix: {hint or failed.fix or _advice(failed)}",
         fatal=failed.fatal,
     )
 
