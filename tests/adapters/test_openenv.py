@@ -183,6 +183,23 @@ def ask(server: str, path: str, body: object, **headers: str) -> Any:
         return json.load(answer)
 
 
+def test_thoughts_are_kept_and_are_no_answer() -> None:
+    from toolhop_agents.adapters.openenv_server import ToolHopEnvironment, TurnAction
+
+    item = BUILTIN.items[0]
+    right, wrong = f"<answer>{item.answer}</answer>", "<answer>wrong</answer>"
+    with PlainEnvironments(RunSettings(sandbox="process"), most=1) as pool:
+        seat = pool.environment()
+        one = ToolHopEnvironment(pool, seat)
+        one.reset(item=item.id)
+        seen = one.step(TurnAction(text=right, reasoning_content=wrong))
+        assert (seen.reward, seen.done) == (1, True)
+        (replied,) = seat.trace.replies
+        assert replied.reply.thoughts is not None
+        assert replied.reply.thoughts.text == wrong
+        one.close()
+
+
 def test_sessions_at_once_do_not_mix(server: str) -> None:
     found: dict[str, float] = {}
 

@@ -263,6 +263,21 @@ def test_a_wrong_call_is_fed_back_whatever_its_name_and_arguments(pool: PlainEnv
 
 
 @pytest.mark.heavy
+def test_thoughts_are_kept_in_the_trace(pool: PlainEnvironments) -> None:
+    tokenizer = Characters(CHATML)
+    wrong = "<think><answer>wrong</answer></think>"
+    turns = Turns(tokenizer, wrong + CALL % "{}", wrong + ANSWER)
+    (found,) = play(pool, [ITEM.id], tokenizer, turns)
+    assert found.reward == 1
+    told = [one.reply.thoughts for one in found.trace.replies]
+    assert [one and one.text for one in told] == [wrong, wrong]
+    cut = tokenizer.encode("<think>so", add_special_tokens=False)
+    (found,) = play(pool, [ITEM.id], tokenizer, lambda _: [(cut, None)])
+    assert found.trace.ended is not None
+    assert found.trace.ended.ending is Ending.CUT_IN_THOUGHT
+
+
+@pytest.mark.heavy
 def test_a_template_that_refuses_a_reply_ends_its_episode_alone(pool: PlainEnvironments) -> None:
     grudge = """{% for m in messages if m.tool_calls and m.tool_calls[0].function.name == 'odd' %}\
 {{ stop('an odd call') }}{% endfor %}"""

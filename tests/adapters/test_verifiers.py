@@ -200,6 +200,24 @@ def test_a_task_is_made_of_its_data_and_its_configuration_alone() -> None:
     assert asyncio.run(rollout()) == 1
 
 
+def test_thoughts_are_kept_counted_and_no_answer() -> None:
+    import verifiers.v1 as vf
+
+    from toolhop_agents.adapters.verifiers_taskset import as_reply
+    from toolhop_env.reading import cut_in_thought
+
+    message = vf.AssistantMessage(content="", reasoning_content="<answer>4</answer>?")
+    usage = vf.Usage(prompt_tokens=3, completion_tokens=9, reasoning_tokens=7)
+    response = vf.Response(
+        id="1", created=0, model="m", message=message, finish_reason="length", usage=usage
+    )
+    reply = as_reply(response)
+    assert reply.thoughts is not None
+    assert (reply.thoughts.text, reply.content) == ("<answer>4</answer>?", "")
+    assert reply.usage.reasoning_tokens == 7
+    assert cut_in_thought(reply)
+
+
 def test_a_rollouts_worker_is_its_tasks_and_goes_back_with_it() -> None:
     """`setup` holds the worker for the task that runs it. verifiers' own call of it must not put
     it in a task of its own, which would end right after it, with or without a time limit.

@@ -1,4 +1,4 @@
-"""Where thoughts are found once a run is over: everywhere, or with ``--keep-thoughts off`` nowhere."""
+"""Where thoughts are once a run is over: everywhere, or with ``--keep-thoughts off`` nowhere."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import zipfile
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +20,6 @@ from tests.agents.command import toolhop
 from tests.agents.test_thoughts import OWN, assert_all_right, run, scripted, told, traces
 from tests.agents.thinking_servers import (
     FORMS,
-    OwnProtocol,
     Responses,
     signature,
     thinking,
@@ -27,15 +27,15 @@ from tests.agents.thinking_servers import (
 )
 from toolhop_agents.export.formats import FORMATS
 from toolhop_agents.models.loopback import LoopbackServer, Request, RequestResponder
-from toolhop_env.messages import Reply, Thoughts
+from toolhop_env.messages import AssistantMessage, Reply, Thoughts
 from toolhop_env.reading import thoughts_apart, thoughts_forgotten
 from toolhop_env.runs.store import RunStore
 
 pytestmark = [pytest.mark.heavy, pytest.mark.usefixtures("inline_module")]
 
 HOLDS = FORMATS.keys() - {"predictions"}
-"""Formats that hold thoughts. An official file of answers has no place for any (docs/export.md), and
-ToolHop has no such file."""
+"""Formats that hold thoughts. An official file of answers has no place for any, and ToolHop has no
+such file."""
 
 
 def secrets(turn: int) -> tuple[str, ...]:
@@ -48,7 +48,7 @@ def in_text(begin: str, end: str) -> RequestResponder:
     play = scripted()
 
     def answer(request: Request) -> Reply:
-        turn = sum(message["role"] == "assistant" for message in request.body["messages"])
+        turn = sum(isinstance(message, AssistantMessage) for message in request.messages)
         reply = play(request)
         return Reply(f"{begin}{thought(turn)}{end}{reply.content}", reply.calls)
 
@@ -59,23 +59,20 @@ def cut_in_text(_: Request) -> Reply:
     return Reply(f"<think>{thought(0)}", finish_reason="length")
 
 
-Server = LoopbackServer | OwnProtocol
+def loopback(answer: RequestResponder) -> Callable[[], AbstractContextManager[Any]]:
+    return partial(LoopbackServer, answer)
+
+
 KINDS: dict[str, tuple[str, Callable[[], AbstractContextManager[Any]], tuple[str, ...]]] = {
-    **{
-        form: ("openai/m", lambda form=form: LoopbackServer(thinking(scripted(), form)), ())
-        for form in FORMS
-    },
-    **{model: (model, lambda kind=kind: kind(scripted()), ()) for model, kind in OWN.items()},
-    "responses": ("openai/m", lambda: Responses(scripted()), ("--api", "responses")),
-    "block": ("openai/m", lambda: LoopbackServer(in_text("<think>", "</think>")), ()),
-    "thinking": ("openai/m", lambda: LoopbackServer(in_text("<thinking>", "</thinking>\n\n")), ()),
-    "closed": ("openai/m", lambda: LoopbackServer(in_text("", "</think>")), ()),
-    "text": (
-        "openai/m", lambda: LoopbackServer(in_text("<think>", "</think>")),
-        ("--call-format", "text"),
-    ),
-    "cut": ("openai/m", lambda: LoopbackServer(cut_in_text), ()),
-}  # fmt: skip
+    **{form: ("openai/m", loopback(thinking(scripted(), form)), ()) for form in FORMS},
+    **{model: (model, partial(kind, scripted()), ()) for model, kind in OWN.items()},
+    "responses": ("openai/m", partial(Responses, scripted()), ("--api", "responses")),
+    "block": ("openai/m", loopback(in_text("<think>", "</think>")), ()),
+    "thinking": ("openai/m", loopback(in_text("<thinking>", "</thinking>\n\n")), ()),
+    "closed": ("openai/m", loopback(in_text("", "</think>")), ()),
+    "text": ("openai/m", loopback(in_text("<think>", "</think>")), ("--call-format", "text")),
+    "cut": ("openai/m", loopback(cut_in_text), ()),
+}
 """Each form of thoughts: model, its server, flags."""
 
 
@@ -143,7 +140,7 @@ def test_thoughts_that_are_not_kept_are_nowhere(kind: str, tmp_path: Path) -> No
     assert any(one.chars >= len(thought(0)) for one in kept) or kind == "google"
     assert played.lacks_thoughts
     places = {"run": Path(answer["run"]), **made(answer["run"], tmp_path / "made")}
-    assert {name: found(place) for name, place in places.items()} == dict.fromkeys(places, [])
+    assert {name: found(place) for name, place in places.items()} == {name: [] for name in places}
     again = toolhop("score", answer["run"], "--json")
     assert again.returncode == 0, again.stderr
 
@@ -161,6 +158,14 @@ def test_a_cache_keeps_whole_replies_and_goes_with_no_thoughts_forgotten(tmp_pat
     assert done.returncode == 2
     assert "--cache keeps whole replies" in done.stderr
     assert not list(tmp_path.iterdir())
+
+
+def test_a_models_run_is_no_game_to_play_on(tmp_path: Path) -> None:
+    with LoopbackServer(thinking(scripted(), "deepseek")) as server:
+        answer = run(tmp_path, "openai/m", server.base_url, "--limit", "1")
+    done = toolhop("play", "--resume", answer["run"])
+    assert done.returncode == 2
+    assert "was played by openai/m and not by a person" in done.stderr
 
 
 @pytest.mark.parametrize("content", ["<think>why</think>said", "why</think>said", "<think>why"])

@@ -15,11 +15,11 @@ import click
 from rich.console import Console
 
 from toolhop_agents.cli.certify_read import reader_settings
-from toolhop_agents.cli.options import flag_name
 from toolhop_agents.cli.progress import Steps
 from toolhop_agents.construct.nested.begin import Source, from_items, from_pool
 from toolhop_agents.construct.nested.session import KIND, NestSettings
 from toolhop_agents.construct.settings import Settings, check_prices
+from toolhop_agents.runs.settings import flag_name
 from toolhop_tools.certify.file import of_items, path_for
 from toolhop_tools.construct.nested.kinds import Kinds
 from toolhop_tools.construct.nested.kinds import load as load_kinds

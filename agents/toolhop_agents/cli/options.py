@@ -278,7 +278,7 @@ def refuse_unused(ctx: click.Context, settings: Mapping[str, Any]) -> None:
     asked = {"model": "gguf", "cache": "judge"}  # a file is a model, and judges' replies are kept
     for name, owner in GOES_WITH.items():
         given = ctx.get_parameter_source(name) not in (None, ParameterSource.DEFAULT)
-        used = {owner, asked.get(owner), asked.get(name)} - {None}
+        used = (owner, asked.get(owner, owner), asked.get(name, owner))
         if given and not any(settings.get(one) for one in used):
             flag = next(one.opts[0] for one in ctx.command.params if one.name == name)
             agent = settings.get("agent") or DEFAULT_AGENT

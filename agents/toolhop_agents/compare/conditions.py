@@ -21,17 +21,18 @@ OF_MODELS = frozenset(
     {
         "max_tokens", "temperature", "stop", "request_options", "reasoning_effort",
         "thinking_budget", "reasoning_history", "api", "strict_tools", "tool_choice",
-        "parallel_tool_calls",
+        "parallel_tool_calls", "keep_thoughts",
     }
 )  # fmt: skip
-"""Settings that change no result of an agent that is not a model."""
+"""Settings that change no result of an agent that is not a model. Official scores read texts that
+thoughts were taken out of."""
 AGENT = ("agent", "model", "base_url")
 """Settings that are one factor: the agent, and where it is reached."""
 PAIRED = frozenset(
     {"data", "limit", "sample_ids", "skip_broken", "into", "siblings", "modes", "epochs"}
 )
 """Settings that say what is played: the items themselves, modes and epochs are compared."""
-NO_RESULT = (OPERATIONAL - {"judge"}) | {"sandbox", "transport", "price", "keep_thoughts", "stream"}
+NO_RESULT = (OPERATIONAL - {"judge"}) | {"sandbox", "transport", "price", "stream"}
 """Settings that change no result; a judge changes what a judged measure says. The sandbox
 that was used in the end is reported by `remarks`."""
 FORKED_FROM = "forked_from"
