@@ -44,8 +44,8 @@ class ColumnKind(StrEnum):
 
 
 MESSAGE = ("role", "content", "name", "call_id", "calls", "thoughts")
-"""Fields of a message: `name` and `call_id` are a tool's; `calls` and `thoughts` (null where none can
-be read) an assistant's."""
+"""Fields of a message: `name` and `call_id` are a tool's, `calls` and `thoughts` an assistant's;
+`thoughts` is null where none can be read."""
 CALL = ("id", "name", "arguments")
 """Fields of a call in a message, all text."""
 
