@@ -29,7 +29,7 @@ ABOUT_MODELS = ("base-url", "price", "temperature", "max-tokens", "max-retries",
 """Words in the names of flags of whoever is asked, also where they are no settings of a run."""
 NEEDED = {
     "construct": ("--model", "openai/x", "--domain", "D", "--items", "1", "--dry-run"),
-    "certify": ("builtin",),
+    "certify": ("--data", "builtin"),
 }
 """What else a command needs to come as far."""
 

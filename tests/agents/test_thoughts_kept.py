@@ -113,7 +113,7 @@ def made(run_folder: str, to: Path) -> dict[str, Path]:
     places = {}
     for kind in HOLDS:
         places[kind] = to / kind
-        more = ("--all",) if kind == "chat" else ()
+        more = ("--include-wrong",) if kind == "chat" else ()
         done = toolhop("export", run_folder, "--to", kind, "--out", str(places[kind]), *more)
         assert done.returncode == 0, done.stderr
     places["report"] = to / "report.html"
