@@ -135,9 +135,8 @@ def test_a_stream_is_put_together(form: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("model", [*OWN, "openai/thinker"])
 def test_a_stream_of_a_protocol_of_its_own_is_put_together(model: str, tmp_path: Path) -> None:
-    flags = ("--stream", "on", "--limit", "6")
-    if model not in OWN:
-        flags = (*flags, "--api", "responses")
+    api = () if model in OWN else ("--api", "responses")
+    flags: tuple[str, ...] = ("--stream", "on", "--limit", "6", *api)
     with OWN.get(model, Responses)(scripted()) as server:
         whole = run(tmp_path / "whole", model, server.base_url, *flags[2:])
         answer = run(tmp_path / "streamed", model, server.base_url, *flags)
