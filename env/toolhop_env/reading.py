@@ -58,23 +58,54 @@ def _actions(text: str) -> list[tuple[str, str]]:
     return found
 
 
-_CLOSING = re.compile(r"</think(?:ing)?>", re.IGNORECASE)
-_CLOSED = re.compile(r"<think(?:ing)?>.*?</think(?:ing)?>", re.DOTALL | re.IGNORECASE)
-_ONLY_CLOSED = re.compile(r"\A.*</think(?:ing)?>", re.DOTALL | re.IGNORECASE)
-_ONLY_OPENED = re.compile(
-    r"(?:^|(?<=>))[ \t]*<think(?:ing)?>.*", re.DOTALL | re.IGNORECASE | re.MULTILINE
+_TAG = re.compile(r"<(/?)think(?:ing)?>", re.IGNORECASE)
+_OPENS = re.compile(
+    r"(?:^[ \t]*|(?<=</answer>)|(?<=</think>)|(?<=</thinking>))<think(?:ing)?>",
+    re.MULTILINE | re.IGNORECASE,
 )
 
 
 def without_thoughts(text: str) -> str:
     """The text without what stands in ``<think>``.
 
-    Where the tag is only closed, its opening stands at the end of the prompt, as chat templates
-    have it: everything before is a thought. Where it is only opened, the rest of the text is one if
-    the tag begins a line or follows another tag; elsewhere it is a word like others.
+    A thought opens where its tag begins a line or follows the end of a thought or an answer;
+    elsewhere, such as within an argument, the tag is a word like others. It goes to the tag that
+    closes it, and else to the end. Where the first tag is one that closes, the thought was opened
+    at the end of the prompt, as chat templates have it: everything before is one. At the end of a
+    text such a tag closes nothing.
     """
-    end = max((tag.end() for tag in _CLOSING.finditer(text)), default=0)
-    return _ONLY_CLOSED.sub("", _CLOSED.sub("", text[:end])) + _ONLY_OPENED.sub("", text[end:])
+    text = _without_stray_end(text)
+    first = _TAG.search(text)
+    if first and first[1]:
+        text = text[first.end() :]
+    said, at = list[str](), 0
+    while opened := _OPENS.search(text, at):
+        said.append(text[at : opened.start()])
+        at = _end_of_thought(text, opened.end())
+    return "".join(said) + text[at:]
+
+
+def _without_stray_end(text: str) -> str:
+    """The text without tags at its end that close nothing."""
+    tags = list(_TAG.finditer(text))
+    surplus = sum(1 if tag[1] else -1 for tag in tags)
+    end = len(text)
+    for tag in reversed(tags[len(tags) - max(surplus, 0) :]):
+        if not tag[1] or text[tag.end() : end].strip():
+            break
+        end = tag.start()
+    return text[:end].rstrip() if end < len(text) else text
+
+
+def _end_of_thought(text: str, start: int) -> int:
+    """Where a thought that began before `start` ends: within it the tags are in pairs, if any."""
+    depth, end = 1, len(text)
+    for tag in _TAG.finditer(text, start):
+        depth += -1 if tag[1] else 1
+        end = tag.end() if tag[1] else end
+        if depth == 0:
+            return end
+    return end
 
 
 def thoughts_apart(reply: Reply) -> tuple[Thoughts | None, str]:

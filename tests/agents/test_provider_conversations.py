@@ -199,6 +199,17 @@ async def test_signatures_stand_in_no_id_of_a_call() -> None:
         ("Well.\n <think>cut <answer>1</answer>", "Well.\n"),
         ("<think>a<think>b</think>c</think>d", "d"),
         ("a</thinking>b", "b"),
+        ("<think>I use <think> here.</think>d", "d"),
+        ("<answer>4</answer></think>", "<answer>4</answer>"),
+        ("<think>a</think><answer>4</answer>\n</think>\n", "<answer>4</answer>"),
+        ("<think>a</think>4</think>", "4"),
+        ("<think>a</think>4</think>b", "4</think>b"),
+        ("<think>a</think>", ""),
+        ('Action: f\nAction Input: {"q": "<think>a</think>"}',) * 2,
+        ('<think>b</think>f {"q": "<think>a</think>"}', 'f {"q": "<think>a</think>"}'),
+        ('a</think>f {"q": "<think>"}', 'f {"q": "<think>"}'),
+        ("A.\n<think>b</think>\nC.\n<think>d</think>E.", "A.\n\nC.\nE."),
+        ("<think>a</think><think>b</think>c", "c"),
     ],
 )
 def test_what_is_a_thought_in_a_text(text: str, said: str) -> None:

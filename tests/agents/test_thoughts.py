@@ -8,6 +8,7 @@ import os
 import signal
 import threading
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ from tests.agents.thinking_servers import (
     FORMS,
     THOUGHT_TOKENS,
     Anthropic,
+    Body,
     Gemini,
     OwnProtocol,
     Refused,
@@ -46,6 +48,7 @@ from toolhop_env.messages import (
     UserMessage,
     remembered,
 )
+from toolhop_env.reading import CallFormat, read_calls
 from toolhop_env.runs.store import RunStore
 from toolhop_env.setting import Setting, check_resumable
 from toolhop_env.trace import Ending, Trace
@@ -132,9 +135,8 @@ def test_a_stream_is_put_together(form: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("model", [*OWN, "openai/thinker"])
 def test_a_stream_of_a_protocol_of_its_own_is_put_together(model: str, tmp_path: Path) -> None:
-    flags = ("--stream", "on", "--limit", "6")
-    if model not in OWN:
-        flags = (*flags, "--api", "responses")
+    api = () if model in OWN else ("--api", "responses")
+    flags: tuple[str, ...] = ("--stream", "on", "--limit", "6", *api)
     with OWN.get(model, Responses)(scripted()) as server:
         whole = run(tmp_path / "whole", model, server.base_url, *flags[2:])
         answer = run(tmp_path / "streamed", model, server.base_url, *flags)
@@ -204,6 +206,36 @@ def test_responses_get_their_items_back(tmp_path: Path) -> None:
     for one in traces(answer):
         usage = one.replies[0].reply.usage
         assert (usage.reasoning_tokens, usage.prompt_cached_tokens) == (THOUGHT_TOKENS, 4)
+
+
+class Parses(Responses):
+    """Refuses arguments that are not a JSON object, and items that came with other fields."""
+
+    def _conversation(self, items: list[Body]) -> tuple[list[Body], int]:
+        for item in items:
+            if item.get("type") == "function_call":
+                if item.keys() != {"type", "id", "call_id", "status", "name", "arguments"}:
+                    raise Refused(f"an item that was not sent: {item}")
+                if not isinstance(json.loads(item["arguments"]), dict):
+                    raise Refused("arguments that are not an object")
+        return super()._conversation(items)
+
+
+def test_items_with_unreadable_arguments_go_back_wrapped_to_who_refuses_them(
+    tmp_path: Path,
+) -> None:
+    with Parses(scripted("repairing:0.5")) as server:
+        flags = ("--api", "responses", "--limit", "6", "--max-retries", "1")
+        answer = run(tmp_path, "openai/thinker", server.base_url, *flags)
+    assert (answer["summaries"][0]["errored"], answer["summaries"][0]["episodes"]) == (0, 6)
+    assert server.refusals
+    assert not [one for one in server.refusals if "item" in one]
+    played = traces(answer)
+    bad = [call for one in played for call in one.calls if not call.raw.arguments.startswith("{")]
+    assert bad
+    assert sum(replied.reply.retries for one in played for replied in one.replies) == len(
+        server.refusals
+    )
 
 
 def test_responses_are_of_openai_models_alone() -> None:
@@ -354,6 +386,35 @@ def test_thoughts_within_the_text_are_neither_call_nor_answer(
     with LoopbackServer(answer) as server:
         flags = ("--limit", "3", "--call-format", call_format)
         assert_all_right(run(tmp_path, "openai/thinker", server.base_url, *flags), 3)
+
+
+@pytest.mark.parametrize("form", ["deepseek", "vllm", "openrouter"])
+def test_runs_in_the_text_format_send_thoughts_back_and_compare(form: str, tmp_path: Path) -> None:
+    with LoopbackServer(thinking(scripted(), form)) as server:
+        flags = ("--limit", "3", "--reasoning-history", "all")
+        native = run(tmp_path / "native", "openai/thinker", server.base_url, *flags)
+        text = run(
+            tmp_path / "text", "openai/thinker", server.base_url, *flags, "--call-format", "text"
+        )
+        assert not server.errors
+    assert_all_right(native, 3)
+    assert_all_right(text, 3)
+    assert [told(one)[0] for one in traces(text)] == [told(one)[0] for one in traces(native)]
+    compared = toolhop("compare", native["run"], text["run"], "--json")
+    assert compared.returncode == 0, compared.stderr
+    (one,) = json.loads(compared.stdout)["comparisons"]
+    assert one["pairs"] == 3
+    assert one["groups"][0]["measures"][0]["difference"] == 0
+    assert toolhop("explain", text["run"]).returncode == 0
+
+
+def test_a_tag_within_an_argument_of_the_text_format_reaches_the_tool() -> None:
+    called = Reply('Action: f\nAction Input: {"q": "<think>a</think>"}')
+    thoughtful = replace(called, content=f"<think>{thought(0)}</think>\n{called.content}")
+    for reply in (called, thoughtful):
+        assert [(one.name, one.arguments) for one in read_calls(CallFormat.TEXT, reply, 1)] == [
+            ("f", '{"q": "<think>a</think>"}')
+        ]
 
 
 def test_thoughts_are_shown_in_a_line(tmp_path: Path) -> None:

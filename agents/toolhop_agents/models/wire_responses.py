@@ -82,7 +82,13 @@ def _items(message: Mapping[str, Any]) -> list[JSON]:
              "output": message["content"]}
         ]  # fmt: skip
     if isinstance(items := message.get(OUTPUT), list):
-        return items
+        # As they came, but for arguments that were wrapped for a server that refused them.
+        left = iter(message.get("tool_calls", ()))
+        return [
+            {**item, "arguments": next(left)["function"]["arguments"]}
+            if item.get("type") == "function_call" else item
+            for item in items
+        ]  # fmt: skip
     items = []
     if message["content"]:
         items.append({"role": message["role"], "content": message["content"]})
