@@ -19,7 +19,7 @@ async def play(episode: Episode, model: Model) -> None:
     grown too long for the model, as out of context; one that is never answered, as stopped.
 
     Raises:
-        ModelFault: one that playing the episode again cannot end, after it was ended; a `fatal`
+        ModelFault: the model could not be asked, after the episode was ended as errored; a `fatal`
             one makes other episodes useless too.
     """
     while episode.ending is None:
@@ -40,7 +40,6 @@ async def play(episode: Episode, model: Model) -> None:
                 episode.end(Ending.STOPPED, str(fault))
                 return
             episode.end(Ending.ERRORED, f"the model could not be asked: {fault}")
-            if fault.fatal or too_long:
-                raise
+            raise
         except SandboxError as fault:
             episode.end(Ending.ERRORED, f"the sandbox broke: {fault}")

@@ -31,7 +31,14 @@ from toolhop_agents.models.loopback import (
     RequestResponder,
 )
 from toolhop_agents.models.openai_model import OpenAIModel
-from toolhop_agents.models.retry import Backoff, RequestFailed, failed_with, fault, retry_after_s
+from toolhop_agents.models.retry import (
+    SHOWN,
+    Backoff,
+    RequestFailed,
+    failed_with,
+    fault,
+    retry_after_s,
+)
 from toolhop_env.messages import (
     AssistantMessage,
     Message,
@@ -620,7 +627,7 @@ def test_a_body_nested_too_deeply_is_unusable() -> None:
 
 
 def test_a_fault_shows_only_the_head_of_a_long_message() -> None:
-    text = str(fault(RequestFailed("word\n " * 1000, status=400), asked="m at u"))
+    text = str(fault(RequestFailed("word\n " * 2000, status=400), asked="m at u"))
     assert text.startswith("m at u: no reply after 1 request; the last one ended with HTTP 400: ")
-    assert len(text) < 800
+    assert len(text) < SHOWN + 400
     assert "\n  fix: " in text

@@ -19,6 +19,7 @@ from toolhop_agents.runs.resume import Prefix
 from toolhop_agents.runs.settings import OPERATIONAL, RunSettings
 from toolhop_agents.runs.unit import WorkUnit
 from toolhop_env.attempt import Attempt, Key
+from toolhop_env.episode import Sink
 from toolhop_env.fork import fork
 from toolhop_env.messages import Origin
 from toolhop_env.pairs.pair import by_key
@@ -84,6 +85,7 @@ async def conduct(
     on_making: Callable[[Arm, int], None] = lambda _arm, _items: None,
     on_arm: Callable[[Arm, Plan], None] = lambda _arm, _plan: None,
     on_result: Callable[[Attempt], None] = lambda _: None,
+    on_event: Sink = lambda _: None,
 ) -> Conducted:
     """Play what is left of every arm. The first that does not come to its end ends it all.
 
@@ -103,7 +105,7 @@ async def conduct(
             def started(plan: Plan, arm: Arm = arm) -> None:
                 on_arm(arm, plan)
 
-            run: Run = await execute(job, on_start=started, on_result=on_result)
+            run: Run = await execute(job, on_start=started, on_result=on_result, on_event=on_event)
             if run.status != FINISHED:
                 finished = len(run_progress(run.attempts).finished)
                 wanted = sum(1 for _ in job.left(run_progress([])))

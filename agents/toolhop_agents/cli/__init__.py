@@ -5,8 +5,9 @@ from __future__ import annotations
 import importlib
 import os
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from difflib import get_close_matches
+from traceback import walk_tb
 
 import click
 from click.shell_completion import CompletionItem
@@ -99,7 +100,10 @@ class Lazy(click.Group):
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """Find the command, or say which one is meant."""
         if args and args[0] not in COMMANDS and not args[0].startswith("-"):
-            ctx.fail(f"no command {args[0]!r}{nearest(args[0], COMMANDS)}")
+            raise click.UsageError(
+                f"no command {args[0]!r}{nearest(args[0], COMMANDS)}; give one of "
+                + ", ".join(COMMANDS)
+            )
         return super().resolve_command(ctx, args)
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
@@ -137,10 +141,10 @@ def main() -> None:
         error.show()
         sys.exit(EXIT_USAGE)
     except click.UsageError as error:
-        path = error.ctx.command_path if error.ctx else "toolhop"
         # As it stands: its first word may be a name, whose letters matter.
         text = error.format_message().removesuffix(".")
-        click.echo(f"toolhop: {text}\n  fix: see {path} --help", err=True)
+        fix = "".join(f"\n  fix: {one}" for one in _fixes(error))
+        click.echo(f"toolhop: {text}{fix}", err=True)
         sys.exit(error.exit_code)
     except click.ClickException as error:
         click.echo(f"toolhop: {error.format_message()}", err=True)
@@ -157,3 +161,49 @@ def main() -> None:
             raise
         click.echo(f"toolhop: {error}", err=True)
         sys.exit(code)
+
+
+def _fixes(error: click.UsageError) -> Iterator[str]:
+    """What to do about an error that click found; ours say it themselves."""
+    context = error.ctx or _named()
+    flags = [one for one in context.command.params if isinstance(one, click.Option)]
+    if isinstance(error, click.NoSuchOption):
+        names = error.possibilities or [one.opts[0] for one in flags]
+        yield f"give one of {', '.join(sorted(names))}"
+    elif isinstance(error, click.BadOptionUsage):
+        yield from (_given(one) for one in flags if error.option_name in one.opts)
+    elif isinstance(error, click.BadParameter) and error.param is not None:
+        yield _given(error.param)
+    elif not _is_clicks(error):
+        return
+    elif isinstance(context.command, click.Group):
+        yield f"give one of {', '.join(context.command.list_commands(context))}"
+    else:
+        parts = context.command.collect_usage_pieces(context)
+        yield " ".join(["write", context.command_path, *parts])
+
+
+def _is_clicks(error: BaseException) -> bool:
+    """Whether click raised an error, and none of our commands."""
+    *_, (frame, _) = walk_tb(error.__traceback__)
+    return str(frame.f_globals["__name__"]).partition(".")[0] == "click"
+
+
+def _named() -> click.Context:
+    """The command that the command line names: click's errors of parsing do not say it."""
+    context = click.Context(root, info_name="toolhop")
+    for word in sys.argv[1:]:
+        if not isinstance(context.command, click.Group):
+            break
+        if (part := context.command.get_command(context, word)) is not None:
+            context = click.Context(part, parent=context, info_name=word)
+    return context
+
+
+def _given(param: click.Parameter) -> str:
+    """How a parameter is given, and what it is."""
+    if not isinstance(param, click.Option):
+        return f"give {param.human_readable_name}"
+    value = "" if param.is_flag else f" {param.make_metavar(click.Context(click.Command('')))}"
+    about = " ".join((param.help or "").split())
+    return f"give {param.opts[0]}{value}{about and f': {about}'}"

@@ -48,6 +48,7 @@ from toolhop_agents.runs.settings import RunSettings
 from toolhop_agents.table import table_console
 from toolhop_env.attempt import Attempt
 from toolhop_env.levels import LevelError, Template, level_of
+from toolhop_env.trace import Event
 from toolhop_tools.errors import counted
 from toolhop_tools.scenarios.label import Scenario
 
@@ -249,7 +250,8 @@ def _refuse_what_has_no_meaning(ctx: click.Context, factor: Factor) -> None:
         raise click.UsageError("--level gives a feedback level: leave it out, or --factor feedback")
     if factor is Factor.TOOLS and not _is_given(ctx, "levels"):
         raise click.UsageError(
-            "--factor tools needs --levels, such as as-is,names=scrambled or as-is,distractors=5"
+            "--factor tools needs --levels; give some, such as as-is,names=scrambled or "
+            "as-is,distractors=5"
         )
     if factor is Factor.SCENARIO and not (_is_given(ctx, "levels") or _is_given(ctx, "into")):
         raise click.UsageError(
@@ -279,9 +281,15 @@ def _played(folder: AblationFolder, errors: Console) -> Conducted:
         def on_result(attempt: Attempt) -> None:
             shown[0].result(attempt)
 
+        def on_event(event: Event) -> None:
+            shown[0].event(event)
+
         return anyio.run(
-            partial(conduct, folder, on_making=on_making, on_arm=on_arm, on_result=on_result)
-        )
+            partial(
+                conduct, folder, on_making=on_making, on_arm=on_arm, on_result=on_result,
+                on_event=on_event,
+            )
+        )  # fmt: skip
 
 
 def _print(ended: Conducted, most: int, *, full: bool, as_json: bool) -> int:

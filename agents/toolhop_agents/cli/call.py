@@ -68,10 +68,12 @@ def _object(text: str) -> dict[str, JSON]:
     try:
         value = strict_json(text)
     except ValueError as error:
-        raise click.UsageError(f"ARGUMENTS {text[:60]!r} is not JSON: {error}") from None
+        raise click.UsageError(
+            f'ARGUMENTS {text[:60]!r} is not JSON: {error}; give an object such as {{"year": 2000}}'
+        ) from None
     if not isinstance(value, dict):
         raise click.UsageError(
-            f'ARGUMENTS {text[:60]!r} is not a JSON object, as {{"year": 2000}} is'
+            f'ARGUMENTS {text[:60]!r} is not a JSON object; give one such as {{"year": 2000}}'
         )
     return value
 

@@ -149,7 +149,9 @@ def settings_of(ctx: click.Context, flags: Mapping[str, Any]) -> ReaderSettings 
         try:
             parse_price(price)
         except ValueError as error:
-            raise click.UsageError(f"--reader-price: {error}") from None
+            raise click.UsageError(
+                f"--reader-price: {error}; give IN,OUT[,CACHED], numbers"
+            ) from None
     # Settings of making items have narrower bounds than these flags.
     shared = Settings(model="").model_copy(update={
         "temperature": flags["reader_temperature"], "max_tokens": flags["reader_max_tokens"],

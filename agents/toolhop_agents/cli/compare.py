@@ -89,7 +89,9 @@ def compare(
     tool is run. One run may be given with --published. docs/comparing.md has the methods.
     """
     if len(runs) < 2 and not published:
-        raise click.UsageError("give two runs or more, or one with --published")
+        raise click.UsageError(
+            "one run is compared with nothing; give two or more, or one with --published"
+        )
     request = ComparisonRequest(
         by=by,
         ks=ks,

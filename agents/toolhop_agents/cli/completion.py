@@ -43,7 +43,10 @@ def completion(ctx: click.Context, /, shell: str | None, write: bool) -> None:
         for path in install(shell, script, os.environ):
             click.echo(f"written: {path}")
     except OSError as error:
-        raise click.UsageError(f"{error.filename} cannot be written: {error.strerror}") from error
+        raise click.UsageError(
+            f"{error.filename} cannot be written: {error.strerror}; leave "
+            "--install out and put what is printed where your shell looks"
+        ) from error
     click.echo("Start a new shell to have it.", err=True)
 
 
@@ -51,7 +54,7 @@ def _own_shell(environment: Mapping[str, str]) -> str:
     name = Path(environment.get("SHELL", "")).name
     if name not in SHELLS:
         given = f"$SHELL is {name}" if name else "$SHELL is not set"
-        raise click.UsageError(f"{given}; give {', '.join(SHELLS)}")
+        raise click.UsageError(f"{given}; give one of {', '.join(SHELLS)}")
     return name
 
 

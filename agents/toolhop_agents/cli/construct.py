@@ -35,7 +35,7 @@ from toolhop_agents.construct.nested.session import KIND as NESTED
 from toolhop_agents.construct.nested.session import NestSession, NestSettings
 from toolhop_agents.construct.session import Ended, Session
 from toolhop_agents.construct.session import construct as make
-from toolhop_agents.construct.settings import OFF, Settings, check_prices
+from toolhop_agents.construct.settings import OFF, PRICE, Settings, check_prices
 from toolhop_agents.models.cache import ResponseCache
 from toolhop_agents.models.prices import parse as parse_price
 from toolhop_agents.runs.signals import until_signal
@@ -192,7 +192,10 @@ def _check(flags: dict[str, Any], given: Sequence[str]) -> None:
         _check_value(name, flags[name])
         for flag, (metavar, others) in NEEDS.items():
             if name in others and flags[flag] in (None, "", OFF):
-                raise click.UsageError(f"{flag_of(name)} goes with {flag_of(flag)} {metavar}")
+                raise click.UsageError(
+                    f"{flag_of(name)} goes with {flag_of(flag)} {metavar}: add it, or leave this "
+                    "out"
+                )
     if flags["dry_run"] and flags["estimate"]:
         raise click.UsageError(
             "--dry-run asks nothing and --estimate makes items: give one of them"
@@ -200,7 +203,9 @@ def _check(flags: dict[str, Any], given: Sequence[str]) -> None:
     for flag, others in ALONE.items():
         odd = [name for name in given if name not in {flag, "as_json", *others}]
         if flags[flag] and odd:
-            raise click.UsageError(f"{flag_of(odd[0])} does not go with {flag_of(flag)}")
+            raise click.UsageError(
+                f"{flag_of(odd[0])} does not go with {flag_of(flag)}: leave one out"
+            )
 
 
 def _check_value(name: str, value: Any) -> None:  # noqa: ANN401 -- of many types
@@ -212,13 +217,13 @@ def _check_value(name: str, value: Any) -> None:  # noqa: ANN401 -- of many type
     if isinstance(value, float) and not math.isfinite(value):
         raise click.UsageError(f"{flag_of(name)} is {value}; give a number")
     if (use := BLANK.get(name)) and not value.strip():
-        raise click.UsageError(f"{flag_of(name)} is blank; give {use}")
+        raise click.UsageError(f"{flag_of(name)} is blank; give it {use}")
     texts = value if isinstance(value, tuple) else (value,)
     for price in texts if name.endswith("price") else ():
         try:
             parse_price(price)
         except ValueError as error:
-            raise click.UsageError(f"{flag_of(name)}: {error}") from None
+            raise click.UsageError(f"{flag_of(name)}: {error}; give {PRICE}, numbers") from None
     for url in texts if name.endswith("base_url") else ():
         check_url(flag_of(name), url)
 
@@ -240,10 +245,10 @@ def _begin(flags: dict[str, Any], given: Sequence[str]) -> tuple[list[Seed], Set
     domain = (flags["domain"] or "").strip()
     if flags["seeds"] is not None:
         if flags["domain"] or flags["items"]:
-            raise click.UsageError("give SEEDS, or --domain and --items, not both")
+            raise click.UsageError("SEEDS and --domain or --items are given: leave one out")
         seeds = read(flags["seeds"], world=world, licence=flags["licence"], hops=hops)
     elif not domain or not flags["items"]:
-        raise click.UsageError("give SEEDS, or --domain and --items")
+        raise click.UsageError("it is not said what to make: give SEEDS, or --domain and --items")
     elif world is World.REAL:
         raise click.UsageError("--world real takes its facts from SEEDS; give them")
     else:

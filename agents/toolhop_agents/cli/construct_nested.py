@@ -122,7 +122,7 @@ def begin(flags: Mapping[str, Any], given: Sequence[str]) -> tuple[list[NestSeed
     ways = [way for way, name in WAYS.items() if flags[name]]
     if len(ways) != 1:
         named = " and ".join(flag_of(WAYS[way]) for way in ways) or "none"
-        raise click.UsageError(f"give one of --domain, --from and --pool; given: {named}")
+        raise click.UsageError(f"{named} of --domain, --from and --pool is given: give one of them")
     [way] = ways
     if foreign := [name for name in given if name in FOREIGN[way]]:
         others = " and ".join(flag_of(WAYS[one]) for one in Way if foreign[0] not in FOREIGN[one])

@@ -46,7 +46,8 @@ def review(flags: dict[str, Any]) -> None:
     drawn = (flags["sample"], flags["seed"]) if flags["sample"] else None
     if drawn and drawn[0] > len(material.items):
         raise click.UsageError(
-            f"--sample is {drawn[0]}, and there are {counted(len(material.items), 'item')}"
+            f"--sample is {drawn[0]}, and there are {counted(len(material.items), 'item')}; "
+            "give at most so many"
         )
     reviewer = checked(flags["reviewer"] or getpass.getuser())
     with Bench(flags["sandbox"]) as bench:
@@ -75,7 +76,9 @@ def _serve(session: ReviewSession, port: int) -> None:
     try:
         server = ReviewServer(session, port=port, on_verdict=look)
     except OSError as error:
-        raise click.UsageError(f"--port {port} cannot be had: {error.strerror}") from None
+        raise click.UsageError(
+            f"--port {port} cannot be had: {error.strerror}; give another, or 0 for any"
+        ) from None
     with server:
         click.echo(server.address)
         click.echo(

@@ -189,7 +189,7 @@ def fetch(name: str, place: Path | None, url: str | None) -> None:
     HTTPS_PROXY and so on. Prints the path; `--data NAME` reads it.
     """
     if place and url:
-        raise click.UsageError("give --copy or --url, not both")
+        raise click.UsageError("--copy and --url are given: give one of them")
     source = fetching.SOURCES[name]
     if len(source.pins) > 1 and place and not place.is_dir():
         files = ", ".join(pin.name for pin in source.pins)
@@ -297,10 +297,14 @@ def export(
         if ctx.get_parameter_source(name) is click.core.ParameterSource.COMMANDLINE
     ]  # fmt: skip
     if given and (form is not None or not is_made(Path(data))):
-        raise click.UsageError(f"{given[0]} goes with a folder that `toolhop construct` made")
+        raise click.UsageError(
+            f"{given[0]} goes with a folder that `toolhop construct` made; leave it out"
+        )
     most = flags.pop("most_varied")
     if most and form != "toolbehonest":
-        raise click.UsageError("--most-varied goes with --to toolbehonest")
+        raise click.UsageError(
+            "--most-varied goes with --to toolbehonest: add it, or leave this out"
+        )
     if form is not None:
         from toolhop_agents.cli.export_as import export_as  # starts a sandbox: not for the others
 
@@ -331,9 +335,9 @@ def schema(file: Path, function: str | None, out: Path | None, overwrite: bool) 
     try:
         found = draft(file.read_text(encoding="utf-8"), function)
     except (OSError, UnicodeDecodeError) as error:
-        raise click.UsageError(f"{file} cannot be read: {why(error)}") from None
+        raise click.UsageError(f"{file} cannot be read: {why(error)}; give a Python file") from None
     except CannotDraft as error:
-        raise click.UsageError(f"{file}: {error}") from None
+        raise click.UsageError(f"{file}: {error}; or name another by --function") from None
     text = json.dumps(found.schema, ensure_ascii=False, indent=2) + "\n"
     if out is None:
         click.echo(text.encode(), nl=False)
@@ -357,7 +361,9 @@ def new(folder: Path) -> None:
         with as_file(files("toolhop_tools") / "starter") as starter:
             shutil.copytree(starter, folder, ignore=shutil.ignore_patterns("__pycache__"))
     except OSError as error:
-        raise click.UsageError(f"{folder} cannot be written: {why(error)}") from None
+        raise click.UsageError(
+            f"{folder} cannot be written: {why(error)}; name another folder"
+        ) from None
     click.echo(f"wrote {folder}: read {folder / 'README.md'}, then try")
     click.echo(f"  toolhop certify --data {folder}")
     click.echo(f"  toolhop play moons-1 --data {folder}")

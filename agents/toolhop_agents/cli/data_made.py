@@ -78,7 +78,7 @@ def export_made(folder: Path, output: str, flags: dict[str, Any]) -> None:
     material = Material.read(folder)
     if not all(item.hops for item in material.items):
         raise click.UsageError(
-            f"{folder} has nested tasks, whose official rows are {material.data.origin}"
+            f"{folder} has nested tasks; use their official rows: {material.data.origin}, as it is"
         )
     chosen = choose(material, reviewed=not flags["ignore_reviews"], accepts=flags["accepted_by"])
     if not chosen.items:
@@ -146,7 +146,9 @@ def _write(
             folders.write_lines(targets.certificates, map(certificate_json, both))
     except OSError as error:
         path = error.filename or targets.rows
-        raise click.UsageError(f"{path} cannot be written: {error.strerror}") from None
+        raise click.UsageError(
+            f"{path} cannot be written: {error.strerror}; give another --out"
+        ) from None
 
 
 def _say(targets: Targets, chosen: Chosen, pairs: Siblings, twins: Sequence[Item]) -> None:

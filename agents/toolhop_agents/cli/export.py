@@ -58,10 +58,10 @@ def export(
     """  # noqa: D301 -- a real backspace character tells click to keep the lines below it
     if include_wrong and kind != "chat":
         raise click.UsageError(
-            "--include-wrong goes with --to chat; the other formats have every episode"
+            "--include-wrong goes with --to chat: leave it out; other formats have every episode"
         )
     if (tool_order or arguments) and kind != "chat":
-        raise click.UsageError("--tool-order and --arguments go with --to chat")
+        raise click.UsageError("--tool-order and --arguments go with --to chat: leave them out")
     style = ChatStyle(
         ToolOrder(tool_order or ToolOrder.SHUFFLED),
         Arguments(arguments or Arguments.OBJECT),

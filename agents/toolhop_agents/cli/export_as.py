@@ -63,7 +63,9 @@ def export_as(
     try:
         _write(folder, form, files)
     except OSError as error:
-        raise click.UsageError(f"{folder} cannot be written: {error.strerror}") from None
+        raise click.UsageError(
+            f"{folder} cannot be written: {error.strerror}; give another --out"
+        ) from None
     _print(table_console(), form, folder, files)
 
 

@@ -56,7 +56,10 @@ def judge_check(
     """
     found = Verdicts.read(store for _, store in opened(runs))
     if not found.questions:
-        raise click.UsageError("these runs asked no judge a question in words")
+        raise click.UsageError(
+            "these runs asked no judge a question in words; give runs of a benchmark that a judge "
+            "scores, such as ToolBeHonest"
+        )
     if questions is not None:
         _write(questions, found.to_label(sample, seed), overwrite=overwrite)
         return

@@ -76,7 +76,9 @@ def openenv(
         try:
             listening = socket.create_server((host, port))
         except OSError as error:
-            raise click.UsageError(f"--host {host} --port {port}: {error.strerror}") from error
+            raise click.UsageError(
+                f"--host {host} --port {port}: {error.strerror}; give another port, or 0 for any"
+            ) from error
         bound, number = listening.getsockname()[:2]
         click.echo(f"http://{bound}:{number}")
         config = uvicorn.Config(app, log_level="warning", timeout_graceful_shutdown=5)

@@ -255,7 +255,7 @@ def settings_of(ctx: click.Context, flags: Mapping[str, Any]) -> RunSettings:
         click.UsageError: they contradict each other, or one is out of range.
     """
     if flags["agent"] is not None and flags["model"]:
-        raise click.UsageError("give --agent or --model, not both")
+        raise click.UsageError("--agent and --model are given: give one of them")
     _check_address_has_use(flags)
     refuse_unused(ctx, flags)
     values = values_of(flags)
@@ -319,7 +319,9 @@ def checked(values: Mapping[str, Any]) -> RunSettings:
     except ValidationError as error:
         first = error.errors()[0]
         name = str(first["loc"][0]) if first["loc"] else "settings"
-        raise click.UsageError(f"{flag_name(name)}: {first['msg']}") from error
+        raise click.UsageError(
+            f"{flag_name(name)} is {first['input']!r}: {first['msg']}; give such a value"
+        ) from error
     except ValueError as error:
         raise click.UsageError(str(error)) from error
     if settings.cache is not None and settings.keep_thoughts == "off":

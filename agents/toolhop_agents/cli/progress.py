@@ -2,21 +2,43 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from statistics import fmean
 from typing import Self
 
 from rich import progress as rich_progress
 from rich.console import Console
+from rich.text import Text
 
-from toolhop_env.attempt import Attempt
+from toolhop_env.attempt import Attempt, Key
 from toolhop_env.benchmark import Benchmark
 from toolhop_env.benchmarks import named
 from toolhop_env.measures import Measure, Unit
+from toolhop_env.messages import Origin
 from toolhop_env.score import Score
+from toolhop_env.spending import spent_on
+from toolhop_env.trace import Event, Replied
 
 PLAIN_EVERY_S = 5.0
-"""Seconds between lines where the output is not a terminal."""
+"""Seconds between lines where the output is not a terminal, and something was counted."""
+QUIET_S = 30.0
+"""Seconds after which there is a line although nothing was counted."""
+CAUSE_CHARS = 100
+"""Of what made an episode errored."""
+
+
+class _Figures(rich_progress.ProgressColumn):
+    """What is known so far, at each refresh: it holds the age of the last reply."""
+
+    def __init__(self, steps: Steps) -> None:
+        super().__init__()
+        self._steps = steps
+
+    def render(self, task: rich_progress.Task) -> Text:
+        """The figures."""
+        del task
+        return Text(self._steps.figures)
 
 
 class Steps:
@@ -36,7 +58,7 @@ class Steps:
             rich_progress.TextColumn("{task.description}", markup=False),
             rich_progress.BarColumn(bar_width=24),
             rich_progress.MofNCompleteColumn(),
-            rich_progress.TextColumn("{task.fields[figures]}", markup=False),
+            _Figures(self),
             rich_progress.TimeElapsedColumn(),
             rich_progress.TextColumn("left"),
             rich_progress.TimeRemainingColumn(),
@@ -59,9 +81,7 @@ class Steps:
     def start(self, total: int) -> None:
         """Show `total` steps."""
         self._total = total
-        self._task = self._bar.add_task(
-            self._what, total=total, completed=self._done, figures=self.figures
-        )
+        self._task = self._bar.add_task(self._what, total=total, completed=self._done)
 
     def step(self, _: object = None) -> None:
         """Count one."""
@@ -71,7 +91,7 @@ class Steps:
     def show(self) -> None:
         """Show what has come of it so far."""
         if self._task is not None:
-            self._bar.update(self._task, completed=self._done, figures=self.figures)
+            self._bar.update(self._task, completed=self._done)
         if self._console.is_terminal:
             return
         now = time.monotonic()
@@ -92,22 +112,61 @@ class Steps:
 
 
 class Episodes(Steps):
-    """Episodes of an agent, as they end."""
+    """Episodes of an agent, as they end; between the ends their turns."""
 
-    _errored = _calls = _failed = 0
+    _calls = _failed = _turns = _tokens = 0
+    _cause = ""
+    _replied_at: float | None = None
     _lead: Measure | None = None
     _sums: dict[str, tuple[float, float]]
+
+    def __init__(
+        self, console: Console, what: str, total: int | None = None, done: int = 0
+    ) -> None:
+        """See `Steps`."""
+        self._errored: set[Key] = set()
+        self._over = threading.Event()
+        super().__init__(console, what, total, done)
+
+    def __enter__(self) -> Self:
+        if not self._console.is_terminal:
+            threading.Thread(target=self._print_when_quiet, daemon=True).start()
+        return super().__enter__()
+
+    def __exit__(self, *exc: object) -> None:
+        self._over.set()
+        super().__exit__(*exc)
+
+    def _print_when_quiet(self) -> None:
+        while not self._over.wait(QUIET_S):
+            if self._total and time.monotonic() - self._said >= QUIET_S:
+                self._said = time.monotonic()
+                self._print()
+
+    def start(self, total: int) -> None:
+        """Show `total` episodes."""
+        self._replied_at = time.monotonic()
+        super().start(total)
+
+    def event(self, event: Event) -> None:
+        """Count a reply that was asked for."""
+        if isinstance(event, Replied) and event.reply.origin is Origin.ASKED:
+            self._turns += 1
+            self._tokens += spent_on([event.reply]).tokens
+            self._replied_at = time.monotonic()
 
     def result(self, judged: Attempt) -> None:
         """Count a finished episode. An errored one is not done: it may be played again."""
         verdict = judged.verdict
+        self._errored.discard(judged.key)
         if isinstance(verdict, Score):
             self._done += 1
             self._add(named(judged.benchmark), verdict)
             self._calls += verdict.conduct.calls
             self._failed += verdict.conduct.failed_calls
         else:
-            self._errored += 1
+            self._errored.add(judged.key)
+            self._cause = (verdict.reason.splitlines() or [""])[0][:CAUSE_CHARS]
         self.show()
 
     def _add(self, benchmark: Benchmark, score: Score) -> None:
@@ -121,7 +180,9 @@ class Episodes(Steps):
 
     @property
     def figures(self) -> str:
-        """The leading measure and call errors so far, and errored episodes where there are any."""
+        """The leading measure and call errors so far, what a model was asked, and errored episodes
+        with the last cause, where there are any.
+        """
         found = []
         if self._lead is not None and all(of for _, of in self._sums.values()):
             right = fmean(right / of for right, of in self._sums.values())
@@ -129,6 +190,10 @@ class Episodes(Steps):
             found.append(f"{self._lead.heading} {shown}")
         if self._calls:
             found.append(f"failed calls {self._failed / self._calls:.1%}")
+        if self._replied_at is not None:
+            age_s = time.monotonic() - self._replied_at
+            last = "last reply" if self._turns else "no reply yet, asked"
+            found.append(f"{self._turns} turns, {self._tokens:,} tokens, {last} {age_s:.0f} s ago")
         if self._errored:
-            found.append(f"{self._errored} errored")
+            found.append(f"{len(self._errored)} errored: {self._cause}")
         return ", ".join(found)

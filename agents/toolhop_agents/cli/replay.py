@@ -141,7 +141,10 @@ def replay(
     is needed.
     """
     if not verifying and episode is None:
-        raise click.UsageError("give --verify to check the run, or --episode NAME to see one again")
+        raise click.UsageError(
+            "it is not said what to do: give --verify to check the run, or --episode NAME to see "
+            "one again"
+        )
     store = RunStore.open(run)
     how = _how(store)
     data = store.items(last_wins=how.settings.last_wins)

@@ -147,7 +147,8 @@ def _play(job: Job, errors: Console, named: Mapping[str, Any]) -> Run:
         progress.start(plan.episodes)
 
     with progress:
-        return anyio.run(partial(execute, job, on_start=started, on_result=progress.result))
+        return anyio.run(partial(execute, job, on_start=started, on_result=progress.result,
+                                 on_event=progress.event))
 
 
 class _Whole:
@@ -186,7 +187,8 @@ def _print_figures(whole: _Whole, ended: Run, *, as_json: bool) -> None:
 
 def _print_faults(errors: Console, ended: Run) -> None:
     if ended.fault:
-        errors.print(f"the run stopped: {ended.fault}", markup=False)
+        what = "stopped" if ended.status == "limited" else "failed"
+        errors.print(f"the run {what}: {ended.fault}", markup=False)
     if ended.unpacked:
         again = "`toolhop run --resume` tries again"
         errors.print(f"not all episodes are packed: {ended.unpacked}; {again}", markup=False)

@@ -16,9 +16,15 @@ class ModelFault(Exception):
     `fatal` says that trying other episodes is useless too (bad key, unknown model).
     """
 
-    def __init__(self, message: str, *, fatal: bool = False) -> None:
+    def __init__(
+        self, message: str, *, fatal: bool = False, cause: str = "", requests: int = 1
+    ) -> None:
         super().__init__(message)
         self.fatal = fatal
+        self.cause = cause or type(self).__name__
+        """What equal faults have in common, such as ``HTTP 500``."""
+        self.requests = requests
+        """How many requests came to nothing before it was given up."""
 
 
 class ConversationTooLong(ModelFault):

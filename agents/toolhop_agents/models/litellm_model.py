@@ -203,7 +203,8 @@ class LiteLLMModel:
                 status if isinstance(status, int) else 500,
                 message.partition("Traceback (most recent call last)")[0],
                 _headers(error),
-                code=getattr(error, "code", None) or "",
+                code=getattr(error, "code", None),
+                param=getattr(error, "param", None),
             ) from error
 
     def _check_packages(self, error: BaseException | None) -> None:

@@ -118,8 +118,9 @@ class OpenAIModel:
             text = await self._client.post(path, cast_to=str, body=body)
         except openai.APIStatusError as error:
             raise failed_with(
-                error.status_code, _message(error), error.response.headers, code=error.code or ""
-            ) from error
+                error.status_code, _message(error), error.response.headers,
+                code=error.code, param=error.param,
+            ) from error  # fmt: skip
         except openai.APIConnectionError as error:
             if large := too_large(error):
                 raise RequestFailed(str(large), fix=FIX) from error

@@ -19,8 +19,8 @@ from toolhop_agents.models.rate import OVERLOADED, Connections, Gate
 
 T = TypeVar("T")
 
-SHOWN = 500
-"""Characters of a provider's message that a fault repeats."""
+SHOWN = 4000
+"""Characters of a provider's message that a fault repeats: whole messages, and no web pages."""
 
 REPEATED = frozenset({408, 409, 429})
 """Statuses below 500 that may end by themselves; so may every status from 500 on."""
@@ -50,15 +50,36 @@ MODELS_DOING: Mapping[str, re.Pattern[str]] = {
 Azure a reply that reached its limit, Groq, Ollama and llama.cpp a call that they could not read."""
 
 ADVICE: Mapping[int | None, str] = {
-    None: "check the network and the base URL, or allow more time (--timeout) or more retries "
-    "(--max-retries)",
-    400: "change the request as the message says, such as by --temperature none or --max-tokens",
+    None: "check the network, the base URL and the server's log, or allow more time (--timeout) or "
+    "more retries (--max-retries)",
     401: "check the API key",
     402: "top up the account",
     403: "check what the API key may do, and the account's region",
     404: "check the model's name and the base URL",
+    408: "allow more time (--timeout) or more retries (--max-retries)",
     429: "lower --max-connections, wait, or raise --max-retries; check the quota",
 }
+REFUSED = (
+    "the server refuses the request itself: change what its message names, in the server's "
+    "settings or by this command's flags for requests"
+)
+OPTIONS: Mapping[str, str] = {
+    "temperature": "--temperature none",
+    "max_tokens": "--max-tokens none, or another number",
+    "max_completion_tokens": "--max-tokens none, or another number",
+    "seed": "another --seed",
+    "stop": "no --stop",
+    "stream": "--stream off",
+    "tools": "--call-format text, or no --strict-tools",
+    "tool_choice": "no --tool-choice, or --call-format text",
+    "parallel_tool_calls": "no --parallel-tool-calls",
+    "reasoning_effort": "no --reasoning-effort, or another",
+    "model": "another --model: the server has none of that name",
+}
+"""By the parameter that a provider names in its error: what decides it."""
+NO_TOOLS = "--enable-auto-tool-choice"
+"""In vLLM's refusal of tools by a server that was started without a parser of calls: literal in
+vllm/entrypoints/openai/serving_chat.py. Its error names neither parameter nor code."""
 LARGER = "take a model or a server with a larger context (--gguf-context), or lower --max-tokens"
 
 
@@ -71,6 +92,7 @@ class RequestFailed(Exception):
         *,
         status: int | None = None,
         code: str = "",
+        param: str = "",
         retry_after_s: float | None = None,
         fix: str = "",
     ) -> None:
@@ -78,6 +100,10 @@ class RequestFailed(Exception):
         self.detail = detail
         self.fix = fix
         """What to do where the next request would fail as well; else empty."""
+        self.code = code
+        """The provider's name for the error, where it gives one."""
+        self.param = param
+        """The parameter of the request that the provider names, where it does."""
         self.status = status
         """The HTTP status; None where none came: a lost connection, a timeout, an unusable body."""
         self.retry_after_s = retry_after_s
@@ -143,12 +169,20 @@ def retry_after_s(headers: Mapping[str, str], *, now_s: float) -> float | None:
 
 
 def failed_with(
-    status: int, message: str, headers: Mapping[str, str], *, code: str = ""
+    status: int,
+    message: str,
+    headers: Mapping[str, str],
+    *,
+    code: object = None,
+    param: object = None,
 ) -> RequestFailed:
     """The failure that a response means; a status that tells of success is left out of it."""
     asked_s = retry_after_s(headers, now_s=time.time())
     known = status if status >= HTTPStatus.BAD_REQUEST else None
-    return RequestFailed(message, status=known, code=code, retry_after_s=asked_s)
+    # Some servers send the status again as the code, a number.
+    own = code if isinstance(code, str) else ""
+    named = param if isinstance(param, str) else ""
+    return RequestFailed(message, status=known, code=own, param=named, retry_after_s=asked_s)
 
 
 async def repeated(
@@ -219,13 +253,18 @@ def fault(failed: RequestFailed, *, asked: str, hint: str = "") -> ModelFault:
     detail = " ".join(failed.detail.split())
     if len(detail) > SHOWN:
         detail = f"{detail[:SHOWN]}..."
-    came = detail if failed.status is None else f"HTTP {failed.status}: {detail}"
+    named = [f"{key} {value}" for key, value in (("code", failed.code), ("param", failed.param))
+             if value and value not in detail]  # fmt: skip
+    said = f"{detail} ({', '.join(named)})" if named else detail
+    came = said if failed.status is None else f"HTTP {failed.status}: {said}"
     times = "1 request" if failed.requests == 1 else f"{failed.requests} requests"
     kind = ConversationTooLong if failed.too_long else ModelFault
     return kind(
         f"{asked}: no reply after {times}; the last one ended with {came}"
         f"\n  fix: {hint or failed.fix or _advice(failed)}",
         fatal=failed.fatal,
+        cause=f"HTTP {failed.status} {failed.code}".strip() if failed.status else "no HTTP status",
+        requests=failed.requests,
     )
 
 
@@ -234,5 +273,16 @@ def _advice(failed: RequestFailed) -> str:
         return LARGER
     if failed.out_of_money:
         return ADVICE[402]
-    refused = failed.status == HTTPStatus.UNPROCESSABLE_ENTITY
-    return ADVICE.get(400 if refused else failed.status, ADVICE[None])
+    status = failed.status
+    if status is None or status in ADVICE or status >= HTTPStatus.INTERNAL_SERVER_ERROR:
+        return ADVICE.get(status, ADVICE[None])
+    if NO_TOOLS in failed.detail:
+        return (
+            f"start vLLM with {NO_TOOLS} and --tool-call-parser NAME, or play with "
+            "--call-format text"
+        )
+    # A parameter may be named with a path, such as tools[0].function.name.
+    name = re.split(r"[.\[]", failed.param)[0]
+    if name in OPTIONS:
+        return f"try {OPTIONS[name]}"
+    return f"{REFUSED}; it names the parameter {failed.param}" if name else REFUSED

@@ -31,11 +31,13 @@ from toolhop_agents.runs.spans import exported
 from toolhop_agents.runs.unit import WorkUnit
 from toolhop_env.attempt import Attempt
 from toolhop_env.extras import require
+from toolhop_env.episode import Sink
 from toolhop_env.runs import elsewhere
 from toolhop_env.runs.files import StoreError
 from toolhop_env.runs.packing import Packer
 from toolhop_env.runs.progress import Progress, Tally
 from toolhop_env.runs.store import RunStore
+from toolhop_env.score import Errored
 from toolhop_env.spending import Spent
 from toolhop_sandbox.outcome import JSON
 from toolhop_tools.model import Item
@@ -87,6 +89,7 @@ async def execute(
     *,
     on_start: Callable[[Plan], None] = lambda _: None,
     on_result: Callable[[Attempt], None] = lambda _: None,
+    on_event: Sink = lambda _: None,
 ) -> Run:
     """Play a run to its end, an interrupt, a limit, or a fault that stops it.
 
@@ -118,7 +121,7 @@ async def execute(
         episodes = sum(1 for _ in job.left(begun.done))
         if not episodes and job.store is not None and job.settings.judge is None:
             return _nothing_left(job, job.store, begun)
-        return await _RunSession(job, begun, episodes, stack).play(on_start, on_result)
+        return await _RunSession(job, begun, episodes, stack).play(on_start, on_result, on_event)
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,9 +165,10 @@ class _RunSession:
         self._at_a_time = episodes_at_a_time(job.settings)
         self._connections = Connections(job.settings.max_connections or self._at_a_time)
         self._ledger = Ledger(job.settings.run_limits, begun.spent)
+        self._scored, self._last_errored = bool(begun.done.finished), ""
 
     async def play(
-        self, on_start: Callable[[Plan], None], on_result: Callable[[Attempt], None]
+        self, on_start: Callable[[Plan], None], on_result: Callable[[Attempt], None], on_event: Sink
     ) -> Run:
         """Play what is left."""
         job = self._job
@@ -175,13 +179,20 @@ class _RunSession:
 
         def finished(attempt: Attempt) -> None:
             packer.finished()
+            if isinstance(attempt.verdict, Errored):
+                self._last_errored = attempt.verdict.reason
+            else:
+                self._scored = True
             on_result(attempt)
 
         executor = Executor(job.settings, places, store, finished, self._ledger, judge=judge)
         executor.starts, executor.watch = job.starts or executor.starts, watch
+        executor.on_event = on_event
         on_start(Plan(job.items, self._episodes, self._at_a_time, str(store.folder)))
         left = job.left(self._begun.done)
         status, fault, stopped_by = await _play(executor, left, self._at_a_time)
+        if status == "success" and self._last_errored and not self._scored:
+            status, fault = "error", f"all {self._episodes} errored: {self._last_errored}"
         await to_thread.run_sync(partial(packer.close, at_once=status != "success"))
         if status == "success" and self._leaves_some():
             status = "sampled"

@@ -6,7 +6,8 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from toolhop_agents.models.base import Model
+from toolhop_agents.models.base import Model, ModelFault
+from toolhop_env.diagnosis.of_tools import causes_of
 from toolhop_env.messages import Message, Origin, Reply
 from toolhop_env.spending import Spent, spent_on
 from toolhop_env.trace import Called, Event, Replied
@@ -21,6 +22,40 @@ class RunLimitReached(Exception):
         super().__init__(message)
         self.limit = limit
         """The setting's name, such as ``run_token_limit``."""
+
+
+EQUAL_REQUESTS = 30
+"""Requests in a row that came to nothing by the same fault at which a run stops. They count once
+all retries of a question are used up: a short outage is waited out, whatever is under way."""
+
+
+class SameFault(Exception):
+    """The run is to stop here: each attempt ends by the same fault. It can be resumed."""
+
+
+@dataclass
+class Breaker:
+    """Tells when episodes fail by one fault alone, with none between that came to its end."""
+
+    cause: str = ""
+    requests: int = 0
+
+    def ended(self) -> None:
+        """An episode came to its end."""
+        self.requests = 0
+
+    def errored(self, reason: str, fault: ModelFault | None) -> SameFault | None:
+        """Count an errored episode: by the fault of its model, or for another `reason`."""
+        cause = fault.cause if fault else next(iter(causes_of([reason])))
+        self.requests = (fault.requests if fault else 1) + self.requests * (cause == self.cause)
+        self.cause = cause
+        if self.requests < EQUAL_REQUESTS:
+            return None
+        what = "requests" if fault else "episodes"
+        return SameFault(
+            f"{self.requests} {what} in a row failed by the same cause, and {EQUAL_REQUESTS} stop "
+            f"a run: {reason}"
+        )
 
 
 @dataclass(frozen=True, slots=True)

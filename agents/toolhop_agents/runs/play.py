@@ -45,7 +45,7 @@ async def play(
         prefix: what it begins with, of an earlier attempt or of a fork.
 
     Raises:
-        ModelFault: one that playing it again cannot end (`react.play`).
+        ModelFault: the model could not be asked (`react.play`).
         RunLimitReached: a limit of the run stops it; the trace was cut off.
         SandboxUnavailable: no worker can be started any more.
     """

@@ -14,9 +14,16 @@ from toolhop_agents.cluster.jobs import NodeLost
 from toolhop_agents.cluster.nodes import MOST_LOST, lost_again
 from toolhop_agents.judge.ask import judged
 from toolhop_agents.judge.judges import Judge
-from toolhop_agents.models.base import ModelFault
+from toolhop_agents.models.base import ConversationTooLong, ModelFault
 from toolhop_agents.runs.executors import Places, PlayUnit
-from toolhop_agents.runs.ledger import Ledger, Metered, RunLimitReached, RunLimits
+from toolhop_agents.runs.ledger import (
+    Breaker,
+    Ledger,
+    Metered,
+    RunLimitReached,
+    RunLimits,
+    SameFault,
+)
 from toolhop_agents.runs.play import Means, play
 from toolhop_agents.runs.resume import Prefix, kept
 from toolhop_agents.runs.settings import RunSettings
@@ -78,9 +85,12 @@ class Executor:
     """Who answers a benchmark's questions; None leaves them open."""
     watch: Callable[[], Sink] | None = None
     """Makes a further sink for each episode's events."""
+    on_event: Sink = lambda _: None
+    """Called with each event of each episode."""
 
     def __post_init__(self) -> None:
         self._said = self.store.judgements()
+        self._breaker = Breaker()
         self._unasked: ModelFault | None = None
         """Why the judge is no longer asked."""
 
@@ -93,6 +103,7 @@ class Executor:
             RunLimitReached: after the replies under way were taken; other episodes are cut off.
             ModelFault: the model cannot be asked at all; the episodes so far are kept. Or a judge
                 could not, once all are played.
+            SameFault: episode after episode ended by the same fault.
             SandboxUnavailable: no worker can be started any more.
             ClusterFault: no node is left.
             StoreError: traces cannot be written.
@@ -154,7 +165,8 @@ class Executor:
 
     async def _play(self, unit: WorkUnit, play_unit: PlayUnit) -> WorkUnit | None:
         unit, prefix = self._next_attempt(unit)
-        fatal: ModelFault | RunLimitReached | None = None
+        fatal: ModelFault | RunLimitReached | SameFault | None = None
+        unasked: ModelFault | None = None
         may_repeat = unit.errored_attempts < self.settings.retry_on_error
         events: list[Event] = []
         with self._sink(unit, prefix, events) as sink:
@@ -166,8 +178,8 @@ class Executor:
                 lost = unit.lost_attempts + 1
                 return replace(unit, attempt=unit.attempt + 1, lost_attempts=lost)
             except ModelFault as error:
-                fatal = error if error.fatal else None
-                may_repeat = False
+                unasked, fatal = error, error if error.fatal else None
+                may_repeat = may_repeat and not isinstance(error, ConversationTooLong)
         trace = Trace(tuple(events))
         try:
             await self._judge(trace)
@@ -175,6 +187,10 @@ class Executor:
             fatal = fatal or reached
         result = await self._scored(unit, trace)
         self.on_result(result)
+        if isinstance(result.verdict, Errored):
+            fatal = fatal or self._breaker.errored(result.verdict.reason, unasked)
+        else:
+            self._breaker.ended()
         if fatal is not None:
             raise fatal
         if isinstance(result.verdict, Errored) and may_repeat:
@@ -234,6 +250,7 @@ class Executor:
                 write(event)
                 events.append(event)
                 watch(event)
+                self.on_event(event)
                 self.ledger.add(event, prefix_turns)
 
             yield sink
