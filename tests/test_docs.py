@@ -53,7 +53,8 @@ OF_TODAY = [page for page in PAGES if "decisions" not in page.parts and page.ste
 EXAMPLES = {"myshop.py", "domain/name.py", "tool.py"}
 OF_OTHERS = {
     "--no-deps", "--address", "--num-cpus", "--head", "--help", "--array", "--no-push", "--client",
-    "--env", "--fail-on-error", "--rollouts-per-example", "--num-examples", "--epochs-reducer", "--no-fail-on-error",
+    "--env", "--fail-on-error", "--rollouts-per-example", "--num-examples", "--epochs-reducer",
+    "--no-fail-on-error",
 }  # fmt: skip
 """Flags of other programs, such as pip, ray, sbatch and vf-eval."""
 

@@ -47,20 +47,16 @@ class Recorded:
             return str(self.run / EPISODES / self.file)
         return f"{self.file} in the segment {self.place.segment} of {self.run}"
 
-    @property
-    def unreadable(self) -> str:
-        """The fault and where it is, for messages."""
-        packed = self.place is not None
-        return self.fault if packed else f"{self.where} cannot be read as a trace: {self.fault}"
-
     def trace(self) -> Trace:
         """The trace; without events where it has not begun.
 
         Raises:
             StoreError: it is none.
         """
+        if self.fault and self.place is not None:
+            raise StoreError(self.fault)
         if self.fault:
-            raise StoreError(self.unreadable)
+            raise StoreError(f"{self.where} cannot be read as a trace: {self.fault}")
         try:
             return from_lines(BytesIO(self.content))
         except TraceError as error:
@@ -247,7 +243,7 @@ def lines(
             size = entry.stat().st_size if entry else None
         try:
             if (fault := _damage(ended.get(name), size)) and not (entry and size is None):
-                raise StoreError(Recorded(run, name, b"", fault=fault).unreadable)
+                Recorded(run, name, b"", fault=fault).trace()
             line_ = _of_file(run, entry, known.get(name), said) if entry else None
         except StoreError as error:
             faults(error)
