@@ -43,3 +43,65 @@ def test_help_has_every_flag_of_a_run_under_one_heading() -> None:
 def test_links_lead_to_files(page: Path) -> None:
     links = re.findall(r"\]\((?!https?:)([^)#]+)", page.read_text(encoding="utf-8"))
     assert [link for link in links if not (page.parent / link).exists()] == []
+
+
+CODE = re.compile(r"```.*?```|(?<=\n)(?: {4}.*\n)+|`[^`\n]+`", re.DOTALL)
+FILES = {str(path.relative_to(ROOT)) for path in ROOT.rglob("*.*") if ".venv" not in path.parts}
+PACKAGES = ("sandbox/", "env/", "agents/", "")
+OF_TODAY = [page for page in PAGES if "decisions" not in page.parts and page.stem != "CHANGELOG"]
+"""Pages that say what is; the others say what was."""
+EXAMPLES = {"myshop.py", "domain/name.py", "tool.py"}
+OF_OTHERS = {
+    "--no-deps", "--address", "--num-cpus", "--head", "--help", "--array", "--no-push", "--client",
+    "--env", "--fail-on-error", "--rollouts-per-example", "--num-examples", "--epochs-reducer",
+    "--no-fail-on-error",
+}  # fmt: skip
+"""Flags of other programs, such as pip, ray, sbatch and vf-eval."""
+
+
+def code_of(page: Path) -> str:
+    """What a page has as code."""
+    return "\n".join(CODE.findall(page.read_text(encoding="utf-8")))
+
+
+def _is_there(dotted: str) -> bool:
+    """Whether a module is, or what a module of ours defines."""
+    *parents, last = dotted.split(".")
+    for root in PACKAGES:
+        path = ROOT / root / "/".join((*parents, last))
+        if path.is_dir() or path.with_suffix(".py").is_file():
+            return True
+        for module in (path.parent.with_suffix(".py"), path.parent / "__init__.py"):
+            if module.is_file() and re.search(rf"\b{last}\b", module.read_text("utf-8")):
+                return True
+    return (
+        bool(parents) and len(parents) > 1 and last[:1].islower() and _is_there(".".join(parents))
+    )
+
+
+@pytest.mark.parametrize("page", OF_TODAY, ids=lambda page: page.name)
+def test_modules_and_files_that_pages_name_are_there(page: Path) -> None:
+    code = code_of(page)
+    modules = set(
+        re.findall(r"\b(?:toolhop_\w+|studies|benchmarks|tests)(?:\.[A-Za-z_]\w*)+", code)
+    )
+    ours = (one for one in sorted(modules) if not one.endswith((".py", ".md")))
+    assert [one for one in ours if not _is_there(one)] == []
+    files = set(re.findall(r"[\w./-]*\w\.(?:py|jinja)\b", code))
+    written = set(re.findall(r"cat > (\S+)", code))
+    named = (one.removeprefix("../") for one in sorted(files - EXAMPLES - written))
+    gone = [one for one in named if not any(f"/{have}".endswith(f"/{one}") for have in FILES)]
+    assert gone == []
+
+
+@pytest.mark.parametrize("page", OF_TODAY, ids=lambda page: page.name)
+def test_flags_that_pages_name_are_flags(page: Path) -> None:
+    sources = [path for name in ("benchmarks", "studies") for path in (ROOT / name).glob("*.py")]
+    sources += [ROOT / "docs" / "help.md", ROOT / "tests" / "conftest.py"]
+    sources += [ROOT / "agents" / "toolhop_agents" / "pytest_plugin.py"]
+    said = "\n".join(path.read_text("utf-8") for path in sources)
+    known = OF_OTHERS | set(re.findall(r"--[a-z][\w-]*", said))
+    code = [
+        one for one in CODE.findall(page.read_text("utf-8")) if "toolhop" in one or one[1] == "-"
+    ]
+    assert sorted(set(re.findall(r"(?<![\w-])--[a-z][\w-]*", "\n".join(code))) - known) == []

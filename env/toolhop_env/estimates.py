@@ -98,7 +98,8 @@ def _figures(
     found: dict[str, Estimate | None] = {}
     for one in measures:  # one after the other: of many items the sums of all would weigh
         mean = _mean([sums(named[name]) for name in one.mean_of or (one.name,)])
-        found[one.name] = mean.estimate(one) if mean else None
+        nothing = Estimate(0.0, None, 0) if one.zero and sums(one) else None
+        found[one.name] = mean.estimate(one) if mean else nothing
     return found
 
 
@@ -155,7 +156,7 @@ def _sums(measure: Measure, scores: Iterable[tuple[str, Score]]) -> Sums:
     parts: dict[str, list[Parts]] = defaultdict(list)
     for item, one in scores:
         found = measure.of(one)
-        if found is not None and found[1]:
+        if found is not None and (found[1] or measure.zero):
             parts[item].append(found)
     return {
         item: (math.fsum(y for y, _ in group), math.fsum(x for _, x in group))
@@ -193,7 +194,7 @@ def _mean(ratios: Sequence[Sums]) -> Linear | None:
             if item in sums
         )
         / len(ratios)
-        for item in dict.fromkeys(item for sums in ratios for item in sums)
+        for item in dict.fromkeys(item for sums in ratios for item, (_, x) in sums.items() if x)
     }
     weights = (
         math.fsum(sums[item][1] / total for sums, total in zip(ratios, totals, strict=True)

@@ -62,6 +62,9 @@ class Measure:
     tested: bool = True
     """Whether comparisons test a difference in it. Not so for a ratio whose denominator the agent
     chooses: the share of calls that fail also rises with fewer calls that succeed."""
+    zero: bool = False
+    """Whether the figure is 0 where episodes have it and there is nothing to divide by, as the
+    official code has it; otherwise there is none."""
     family: str = ""
     """Measures whose tests are corrected together; its own name if empty."""
     topic: str = ""

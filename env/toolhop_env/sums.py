@@ -88,7 +88,9 @@ class ItemSums:
 
     def parts(self, measure: Measure) -> tuple[list[float], list[float]]:
         """Numbers that add up to the numerators of a measure, and to its denominators."""
-        held = [found for one in self._held if (found := measure.of(one)) and found[1]]
+        held = [
+            found for one in self._held if (found := measure.of(one)) and (found[1] or measure.zero)
+        ]
         above, below = self._sums.get(measure.name, ((), ()))
         return [*above, *(y for y, _ in held)], [*below, *(x for _, x in held)]
 

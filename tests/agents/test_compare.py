@@ -238,6 +238,7 @@ def test_errored_episodes_are_left_out_and_counted(play: Play, tmp_path: Path) -
         whole = trace.read_bytes().splitlines(keepends=True)
         trace.write_bytes(b"".join(whole[:-1]))
     traces[2].unlink()
+    (cut / "results.jsonl").unlink()
     report = read_and_compare([oracle, cut], ComparisonRequest())
     pairing = report.comparisons[0].pairing
     assert len(pairing.pairs) == COUNT - 3
@@ -249,8 +250,16 @@ def test_errored_episodes_are_left_out_and_counted(play: Play, tmp_path: Path) -
     assert (
         "Left out: 2 pairs errored in B, 1 episodes not played by B." in command(oracle, cut).stdout
     )
+    said = command(oracle, cut).stdout
+    assert f"{COUNT - 3} of {COUNT} pairs, of" in said
+    assert f"over {COUNT - 3} of {COUNT} pairs" in said
+    assert ("No verdict: 3 of" in said) is (COUNT - 3 < 0.8 * COUNT)
     turned = read_and_compare([cut, oracle], ComparisonRequest()).comparisons[0].pairing.left_out
     assert (turned.errored_before, turned.not_played_before) == (2, 1)
+    for trace in traces[3:8]:
+        trace.unlink()
+    (cut / "results.jsonl").unlink(missing_ok=True)
+    assert f"No verdict: 8 of {COUNT} pairs are lost" in command(oracle, cut).stdout
 
 
 @pytest.fixture

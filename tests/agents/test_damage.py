@@ -164,3 +164,17 @@ def test_no_damaged_part_is_merged(
     with pytest.raises(StoreError, match=rf"the segment {second.name.partition('-')[0]}"):
         merged_run(parts, tmp_path, "merged")
     assert not (tmp_path / "merged").exists()
+
+
+def test_episodes_that_were_deleted_are_told_and_never_scored_as_none(tmp_path: Path) -> None:
+    store = played(tmp_path)
+    for path in (store.folder / "episodes").iterdir():
+        path.unlink()
+    for command in READERS:
+        code, out, told = said(store, *command)
+        assert (code, out) == (2, ""), command
+        assert "put back a copy of the file" in told
+    (store.folder / "results.jsonl").unlink()
+    code, out, told = said(store, "score", "RUN")
+    assert (code, out) == (2, "")
+    assert "has no trace, though the run ended" in told

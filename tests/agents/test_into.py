@@ -179,3 +179,22 @@ def test_in_a_single_shot_the_first_action_ends_the_episode(made: Path, tmp_path
         assert acts == ([] if trace.ended.ending == "answered" else [trace.calls[-1]])
     verified = answer("replay", said["run"], "--verify", "--json", "--sandbox", "process")
     assert verified["holds"]
+
+
+def test_a_server_has_the_scenarios_and_certified_calls_that_a_run_has(
+    certificates: str, tmp_path: Path
+) -> None:
+    for more in (("--into", INTO), ()):
+        agent = "asks-when-missing" if more else "oracle"
+        command = ("serve", "--agent", agent, "--sandbox", "process", *more)
+        with Launched(*command, "--certificates", certificates, imports=SERVED) as server:
+            assert server.stdout is not None
+            url = server.stdout.readline().strip()
+            own = flags(certificates, tmp_path, *more)
+            served = answer("run", *own, "--model", "openai/loop", "--base-url", url)
+            scripted = answer("run", *own, "--agent", agent)
+            server.terminate()
+        assert served["summaries"][0]["errored"] == 0
+        for one, other in zip(served["summaries"], scripted["summaries"], strict=True):
+            assert one["endings"] == other["endings"]
+            assert one["calls"] == other["calls"]

@@ -91,6 +91,7 @@ def test_a_part_is_resumed_as_that_part(parts: Sequence[RunStore], tmp_path: Pat
     store = RunStore.open(folder)
     for path in list((folder / EPISODES).iterdir())[:2]:
         path.unlink()
+    (folder / "results.jsonl").unlink()
     cut = store.manifest | {"status": "cancelled"}
     store.write_manifest(cut)
     with pytest.raises(StoreError, match=r"is not finished \(cancelled\): resume it with"):

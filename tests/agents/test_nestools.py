@@ -307,3 +307,52 @@ def test_published_rows_through_a_server_with_each_agent(
         _, summary = played(nestools_500, tmp_path, *model, "--limit", str(ROWS))
     assert (summary["episodes"], summary["errored"]) == (ROWS, 0)
     assert {name: value(summary, name) for name in AGENTS[agent]} == pytest.approx(AGENTS[agent])
+
+
+def test_official_precision_is_0_where_nothing_was_predicted(data: Path, tmp_path: Path) -> None:
+    """As the official code divides; strictly there is no precision of no call."""
+    answers = tmp_path / "answers.jsonl"
+    answers.write_text("\n".join(json.dumps({"test_id": n, "response": "[]"}) for n in (1, 2)))
+    run, found = played(data, tmp_path / "logs", "--agent", f"predictions:{answers}")
+    for name in ("selection", "order", "param", "nested"):
+        assert (value(found, f"{name}_p"), value(found, f"{name}_f1")) == (0.0, 0.0), name
+        assert value(found, f"strict_{name}_p") is None
+    (again,) = json.loads(toolhop("score", str(run), "--json").stdout)
+    assert again == found
+    failed = tmp_path / "failed.jsonl"
+    failed.write_text("\n".join(json.dumps({"test_id": n, "response": -1}) for n in (1, 2)))
+    _, found = played(data, tmp_path / "logs", "--agent", f"predictions:{failed}")
+    assert value(found, "selection_p") is None, "officially such rows are skipped"
+
+
+@pytest.mark.data
+def test_official_figures_of_every_scenario(nestools_500: Path, tmp_path: Path) -> None:
+    """Each share of the released code, from its own counts, is the command's."""
+    golden = json.loads((nestools_500.parents[1] / "golden" / "nestools.json").read_text())
+    wrong, seen = [], 0
+    for number, scenario in enumerate(golden["scenarios"]):
+        scored = [one for one in scenario["per_row_counts"] if one]
+        if not scored:
+            continue
+        sums = dict(zip(golden["fields"], map(sum, zip(*scored, strict=True)), strict=True))
+        answers = tmp_path / f"{number}.jsonl"
+        rows = [{"test_id": n, "response": said} for n, said in scenario["predictions"]]
+        answers.write_text("\n".join(map(json.dumps, rows)))
+        ids = (part for n, _ in scenario["predictions"] for part in ("--sample-id", str(n)))
+        _, found = played(
+            nestools_500, tmp_path / "logs", "--agent", f"predictions:{answers}", *ids
+        )
+        wanted = {"format": sums["correct_format_num"] / sums["all_num"]}
+        for name, short in (
+            ("selection", "api"), ("order", "order"), ("param", "param"), ("nested", "nest"),
+        ):  # fmt: skip
+            right, made, gold = (sums[f"{w}_{short}_num"] for w in ("correct", "predict", "gold"))
+            p, r = right / made if made else 0.0, right / gold if gold else 0.0
+            f1 = 2 * p * r / (p + r) if p + r else 0.0
+            wanted |= {f"{name}_p": p, f"{name}_r": r, f"{name}_f1": f1}
+        for name, share in wanted.items():
+            seen += 1
+            ours = value(found, name)
+            if ours is None or abs(ours - share) > 1e-9:
+                wrong.append((scenario["name"], name, ours, share))
+    assert (wrong, seen) == ([], 13 * len(golden["scenarios"]))

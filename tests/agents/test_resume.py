@@ -280,6 +280,7 @@ def test_a_run_of_format_1_is_read_and_gone_on_with(tmp_path: Path) -> None:
     victim = folder / "episodes" / "small-2_mandatory_e1_a1.jsonl"
     lines = victim.read_bytes().splitlines(keepends=True)
     victim.write_bytes(b"".join(lines[:4]) + lines[4][:30])
+    (folder / "results.jsonl").unlink(missing_ok=True)
     code, answer = resume(folder)
     assert (code, answer["status"]) == (0, "success")
     scores = {

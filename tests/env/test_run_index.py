@@ -129,9 +129,29 @@ def test_a_trace_that_was_changed_is_scored_again(store: RunStore) -> None:
     verdict = next(store.attempts()).verdict
     assert isinstance(verdict, Score)
     assert not verdict.value("strict")
-    path.unlink()
-    assert len(list(store.attempts())) == 3
-    assert len(run_index.read(index(store))) == 2
+
+
+def test_a_trace_that_had_ended_and_is_lost_or_cut_is_told(store: RunStore) -> None:
+    path = store.path("1_direct_e1_a1")
+    whole = path.read_bytes()
+    lost = "1_direct_e1_a1.jsonl cannot be read as a trace: it is not there, and the run's index"
+    for content, says in ((None, lost), (whole[:-40], "of its"), (b"", ": 0 of its")):
+        path.unlink(missing_ok=True)
+        if content is not None:
+            path.write_bytes(content)
+        for read in (RunStore.attempts, RunStore.traces, RunStore.scored_anew):
+            with pytest.raises(StoreError, match=says):
+                list(read(store))
+        with store.held(), pytest.raises(StoreError, match="put back a copy of the file"):
+            store.repair_index()
+        told: list[StoreError] = []
+        assert len(list(store.attempts(faults=told.append))) == 3, "a list has all the others"
+        assert len(told) == 1
+    index(store).write_bytes(index(store).read_bytes().replace(b"scored_by", b"of_other_code"))
+    with pytest.raises(StoreError, match="of its"):
+        list(store.attempts())
+    path.write_bytes(whole)
+    assert len(list(store.attempts())) == 4
 
 
 def test_while_a_run_is_played_readers_leave_its_index_alone(store: RunStore) -> None:

@@ -93,7 +93,7 @@ def test_an_ablation_is_a_report_on_its_arms(ablation: Path, tmp_path: Path) -> 
     assert report(ablation, "--out", out).returncode == 0
     data_there = data_of(out)
     folder = AblationFolder.open(ablation)
-    found = result(folder.ablation, folder.episodes())
+    found = result(folder.ablation, folder.episodes(), folder.planned())
     rows = {row["key"]: row for row in data_there["rows"]}
     (part,) = data_there["ablations"]
     assert part["rows"] == to_json(folder.ablation, found)["rows"]
@@ -126,7 +126,7 @@ def test_several_runs_begin_with_what_each_changes_where_it_can_be_compared(tmp_
     # The third differs from the first in two settings: what a difference comes from is not known.
     (text,) = data_of(out)["headlines"]
     assert text.startswith("Feedback detailed → minimal: strict ")
-    assert "over 4 pairs of all episodes. Chance alone can explain it (p = 1.0000" in text
+    assert "over 4 of 4 pairs of all episodes. Chance alone can explain it (p = 1.0000" in text
     said = json.loads(toolhop("compare", *runs[:2], "--json").stdout)
     (lead, *_) = said["comparisons"][0]["groups"][0]["measures"]
     assert f"{100 * lead['difference']:+.1f} points" in text

@@ -35,8 +35,13 @@ class Contrast:
     pairs: Sequence[Pair]
     failures: Mapping[Key, Failure]
     """The first failed call of each episode under the prefix level that has one."""
-    left_out: int
-    """Items and epochs without a pair: errored or not there on a side."""
+    planned: int
+    """Pairs there would be if none were lost: errored, or not played, on a side."""
+
+    @property
+    def left_out(self) -> int:
+        """Items and epochs without a pair: errored or not there on a side."""
+        return self.planned - len(self.pairs)
 
     @property
     def design(self) -> str:
@@ -60,8 +65,10 @@ class Contrast:
         return first, second
 
 
-def contrasts(ablation: Ablation, arms: Arms) -> list[Contrast]:
+def contrasts(ablation: Ablation, arms: Arms, planned: int = 0) -> list[Contrast]:
     """Every comparison that the arms allow: the first level with each other one.
+
+    `planned` are the episodes of each arm, those that were not begun included.
 
     Feedback has one for each prefix level, forked and (where both levels were played from the
     start) independent; other factors have one alone.
@@ -77,13 +84,13 @@ def contrasts(ablation: Ablation, arms: Arms) -> list[Contrast]:
     prefixes = ablation.played_levels if ablation.factor is Factor.FEEDBACK else ("",)
     forked = prefixes if ablation.forks else ()
     return [
-        *(one for prefix in forked for one in _forked(ablation, played, prefix)),
-        *(one for prefix in prefixes for one in _independent(ablation, played, prefix)),
+        *(one for prefix in forked for one in _forked(ablation, played, prefix, planned)),
+        *(one for prefix in prefixes for one in _independent(ablation, played, prefix, planned)),
     ]
 
 
 def _forked(
-    ablation: Ablation, played: Mapping[Arm, AttemptsByKey], prefix: str
+    ablation: Ablation, played: Mapping[Arm, AttemptsByKey], prefix: str, planned: int
 ) -> Iterator[Contrast]:
     parents = played[Arm(prefix)]
     failures = _failures(parents)
@@ -96,12 +103,12 @@ def _forked(
     first = branches(ablation.levels[0])
     for level in ablation.levels[1:]:
         pairs, _ = join(first, branches(level))
-        left_out = len(parents) - len(pairs)
-        yield Contrast(ablation.levels[0], level, prefix, True, pairs, failures, left_out)
+        most = max(planned, len(parents))
+        yield Contrast(ablation.levels[0], level, prefix, True, pairs, failures, most)
 
 
 def _independent(
-    ablation: Ablation, played: Mapping[Arm, AttemptsByKey], prefix: str
+    ablation: Ablation, played: Mapping[Arm, AttemptsByKey], prefix: str, planned: int
 ) -> Iterator[Contrast]:
     failures = _failures(played[Arm(prefix)]) if prefix else {}
     first = ablation.levels[0]
@@ -109,7 +116,8 @@ def _independent(
         wanted = {first, level}
         if wanted <= {arm.level for arm in played if not arm.forked} and prefix in {"", *wanted}:
             pairs, left_out = join(played[Arm(first)], played[Arm(level)])
-            yield Contrast(first, level, prefix, False, pairs, failures, left_out.total)
+            most = max(planned, len(pairs) + left_out.total)
+            yield Contrast(first, level, prefix, False, pairs, failures, most)
 
 
 def _failures(episodes: AttemptsByKey) -> dict[Key, Failure]:

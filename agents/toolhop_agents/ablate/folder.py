@@ -132,6 +132,17 @@ class AblationFolder:
         stores = [(arm, self.store(arm)) for arm in self.ablation.arms]
         return [(arm, store) for arm, store in stores if store is not None]
 
+    def planned(self) -> int:
+        """Episodes of an arm that is played from the start, those not begun included.
+
+        Raises:
+            StoreError: a manifest cannot be read.
+        """
+        plans = [store.manifest for arm, store in self.stores() if not arm.forked]
+        # Of scenarios an arm has the items that could be made.
+        played = ((one.get("data") or {}).get("played") or () for one in plans)
+        return min(map(len, played), default=0) * self.ablation.base.epochs
+
     def episodes(self) -> Arms:
         """Every attempt of every arm that was begun.
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from toolhop_agents.ablate.design import Ablation, Arm
 from toolhop_agents.ablate.result import Discordant, Result, Row, Saving, code, hop
+from toolhop_agents.compare.sentences import bounds
 from toolhop_env.attempt import Attempt
 from toolhop_env.pairs.line import Line
 from toolhop_env.spending import Spent
@@ -41,10 +42,17 @@ def _row(row: Row, confidence: float) -> JSON:
         "rule": row.measure.name,
         "unit": row.measure.unit,
         "left_out": row.contrast.left_out,
+        "planned": row.planned,
+        "bounds": None if row.effect is None else _bounds(row.effect, row.planned),
         "effect": None if row.effect is None else _effect(row.effect, confidence),
         "by_code": _effects(row.by_code, confidence),
         "by_hop": _effects(row.by_hop, confidence),
     }
+
+
+def _bounds(one: Line, planned: int) -> JSON:
+    found = bounds(one, planned)
+    return None if found is None else list(found)
 
 
 def _effects(effects: Mapping[str, Line], confidence: float) -> JSON:

@@ -36,6 +36,12 @@ class Row:
     """By the hop (from 1) of the first failed call; empty but for ``failed``."""
 
     @property
+    def planned(self) -> int:
+        """Pairs there would be if none were lost; of those that are, each may have failed."""
+        pairs = self.contrast.failed if self.population == "failed" else self.contrast.pairs
+        return len(pairs) + self.contrast.left_out
+
+    @property
     def heading(self) -> str:
         """What a table calls the measure."""
         return self.effect.heading if self.effect else self.measure.heading
@@ -109,15 +115,17 @@ class Result:
     """By arm: episodes that have a score, and errored ones."""
 
 
-def result(ablation: Ablation, arms: Arms) -> Result:
+def result(ablation: Ablation, arms: Arms, planned: int = 0) -> Result:
     """The figures; what the arms do not hold yet is left out of them.
+
+    `planned` are the episodes of each arm (`AblationFolder.planned`).
 
     Raises:
         NotComparable: the episodes are of several benchmarks.
     """
     benchmark = benchmark_of(arms)
     measures = benchmark.answer_measures if benchmark else ()
-    found = contrasts(ablation, arms)
+    found = contrasts(ablation, arms, planned)
     return Result(
         measures=measures,
         rows=list(rows_of(ablation, measures, found)),

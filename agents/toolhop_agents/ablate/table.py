@@ -20,7 +20,7 @@ from toolhop_agents.compare.cells import (
     interval,
     p_value,
 )
-from toolhop_agents.compare.sentences import difference, effect
+from toolhop_agents.compare.sentences import difference, effect, lost
 from toolhop_agents.stacked import StackedTable
 from toolhop_agents.terminal import plain
 from toolhop_env.measures import Measure, Unit
@@ -93,10 +93,12 @@ def headlines(ablation: Ablation, rows: Sequence[Row]) -> Iterator[str]:
             continue
         what = f"{ablation.factor.value.capitalize()} {levels}"
         of = _episodes(first) + (f", forked under {first.prefix}" if first.prefix else "")
-        yield effect(first.effect, confidence, what=what, of=of)
+        yield effect(first.effect, confidence, what=what, of=of, planned=first.planned)
         for row in others:
             if row.effect is not None and row.effect != first.effect:
-                yield f"Forked under {row.prefix}: {difference(row.effect, confidence)}."
+                found = difference(row.effect, confidence, row.planned)
+                said = lost(row.effect, row.planned)
+                yield f"Forked under {row.prefix}: {found}. {said}".rstrip()
 
 
 def main_rows(ablation: Ablation, rows: Sequence[Row]) -> list[Row]:

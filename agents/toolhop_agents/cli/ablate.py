@@ -295,7 +295,7 @@ def _played(folder: AblationFolder, errors: Console) -> Conducted:
 def _print(ended: Conducted, most: int, *, full: bool, as_json: bool) -> int:
     """Print the figures; how many episodes are errored."""
     ablation = ended.folder.ablation
-    found = result(ablation, ended.folder.episodes())
+    found = result(ablation, ended.folder.episodes(), ended.folder.planned())
     errored = sum(errored for _, errored in found.arms.values())
     if not as_json:
         print_result(table_console(), ablation, found, most=most, full=full)

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import anyio
 import click
@@ -13,11 +16,13 @@ from toolhop_agents.benchmarks import binding_of
 from toolhop_agents.cli.options import announce_default, options_of, refuse_unused
 from toolhop_agents.models.gguf import model_name, serving
 from toolhop_agents.models.loopback import FaultPlan, LoopbackServer
+from toolhop_agents.runs.job import prepare
 from toolhop_agents.runs.settings import RunSettings
 from toolhop_agents.scripted.choose import choose
 from toolhop_agents.scripted.responder import metered, responder
 from toolhop_env.reading import CallFormat
 from toolhop_tools.load import load
+from toolhop_tools.model import DataSet
 
 
 @click.command(context_settings={"show_default": True})
@@ -48,10 +53,12 @@ def serve(
     gguf_context: int,
     gguf_threads: int | None,
     chat_template: str | None,
+    **of_items: Any,  # noqa: ANN401 -- click passes options of many types
 ) -> None:
     """Serve an agent or a model over the OpenAI chat protocol on 127.0.0.1, until interrupted.
 
-    A scripted agent finds the item by its question. Prints the base URL; use it so:
+    A scripted agent finds the item by its question; --certificates and --into are those of the
+    run. Prints the base URL; use it so:
 
     \b
         toolhop run --model openai/scripted --base-url URL
@@ -64,7 +71,8 @@ def serve(
         anyio.run(_serve_model, gguf, gguf_context, gguf_threads, chat_template)
         return
     refuse_unused(ctx, {})
-    items = load(data)
+    made_of = of_items["into"] or of_items["certificates"]
+    items = _items(data, agent, seed, of_items) if made_of else load(data)
     own = binding_of(items.items[0].benchmark).agents
     called = CallFormat(call_format) if call_format else None
     answer = metered(responder(items, choose(agent, own), seed, called))
@@ -82,7 +90,20 @@ def serve(
 
 OF_FILES = frozenset({"gguf", "gguf_context", "gguf_threads", "chat_template"})
 """Flags of a model out of a file, which `toolhop run` has too."""
-serve.params.extend(one for one in options_of(RunSettings) if one.name in OF_FILES)
+OF_ITEMS = frozenset({"certificates", "into", "sandbox"})
+"""Flags of the items that a run plays."""
+serve.params.extend(one for one in options_of(RunSettings) if one.name in OF_FILES | OF_ITEMS)
+
+
+def _items(data: str, agent: str, seed: int, of_items: Mapping[str, Any]) -> DataSet:
+    """The items as a run with the same flags plays them."""
+    given = {name: value for name, value in of_items.items() if value}
+    job = prepare(RunSettings(data=data, agent=agent, seed=seed, **given))
+    if job.certificates is not None:
+        from toolhop_agents.runs.scenarios import made  # numpy, only when used
+
+        job = anyio.run(made, job)
+    return replace(job.data, items=tuple(job.items))
 
 
 def _leave_out_what_is_scripted(ctx: click.Context) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from toolhop_agents.compare.conditions import SettingDifference, differences, remarks
+from toolhop_agents.compare.conditions import SettingDifference, differences, is_fork_of, remarks
 from toolhop_agents.terminal import visible
 from toolhop_env.attempt import Attempt, Key
 from toolhop_env.pairs.pair import LeftOut, Pair, join
@@ -27,6 +27,8 @@ class Pairing:
     remarks: Sequence[SettingDifference]
     pairs: Sequence[Pair]
     left_out: LeftOut
+    planned: int
+    """Pairs there would be if no episode were lost: errored, or not played, on a side."""
 
     @property
     def sides(self) -> tuple[Side, Side]:
@@ -78,10 +80,10 @@ def pair_up(before: Side, after: Side, *, common: bool, allow_differences: bool)
         )
     if reasons:
         raise NotComparable(_refusal(before, after, reasons))
-    pairs, left_out = _joined(before, after, overlap)
+    pairs, left_out, planned = _joined(before, after, overlap)
     if not pairs:
         raise NotComparable(_refusal(before, after, [_no_pair(before, after, left_out)]))
-    return Pairing(before, after, differs, remarks(before, after), pairs, left_out)
+    return Pairing(before, after, differs, remarks(before, after), pairs, left_out, planned)
 
 
 def _overlap(before: Side, after: Side) -> _Overlap:
@@ -133,8 +135,10 @@ def _modes_differ(before: Side, after: Side) -> bool:
     return not set(before.modes) & set(after.modes)
 
 
-def _joined(before: Side, after: Side, overlap: _Overlap) -> tuple[list[Pair], LeftOut]:
-    """The pairs of what both were asked for, by mode and in order of the baseline's items."""
+def _joined(before: Side, after: Side, overlap: _Overlap) -> tuple[list[Pair], LeftOut, int]:
+    """The pairs of what both were asked for, by mode and in order of the baseline's items; and
+    how many there would be.
+    """
     modes = set(before.modes) & set(after.modes)
     label = "" if modes else f"{before.modes[0]} / {after.modes[0]}"
     epochs = min(before.epochs, after.epochs)
@@ -149,12 +153,18 @@ def _joined(before: Side, after: Side, overlap: _Overlap) -> tuple[list[Pair], L
     pairs, left_out = join(wanted(before), wanted(after))
     place = {item: number for number, item in enumerate(before.asked)}
     ordered = sorted(pairs, key=lambda p: (p.key.mode, place[p.key.item], p.key.epoch))
-    return ordered, replace(
+    planned = len(pairs) + left_out.total
+    if is_fork_of(before, after) or is_fork_of(after, before):
+        planned -= left_out.not_played_before + left_out.not_played_after
+    elif not any(side.settings.get("shard") for side in (before, after)):
+        planned = max(planned, len(overlap.items) * max(1, len(modes)) * epochs)
+    whole = replace(
         left_out,
         items_before=len(overlap.only_before),
         items_after=len(overlap.only_after),
         changed=len(overlap.changed),
     )
+    return ordered, whole, planned
 
 
 def _named(items: Sequence[str]) -> str:

@@ -68,6 +68,7 @@ def _comparison(benchmark: Benchmark, comparison: Comparison, confidence: float)
         "differs": [asdict(one) for one in pairing.differs],
         "made_otherwise": [asdict(one) for one in pairing.remarks],
         "pairs": len(pairing.pairs),
+        "planned": pairing.planned,
         "items": pairing.items,
         "left_out": asdict(pairing.left_out),
         "groups": [

@@ -1,4 +1,4 @@
-"""What a comparison found, in two sentences: what changed and by how much, and how sure it is."""
+"""What a comparison found: what changed and by how much, of how many pairs, and how sure it is."""
 
 from __future__ import annotations
 
@@ -7,10 +7,13 @@ from toolhop_env.measures import Unit
 from toolhop_env.pairs.line import Line
 from toolhop_tools.errors import counted
 
+LEAST_SHARE = 0.8
+"""Of the planned pairs: with fewer, what was lost may decide, and no verdict is given."""
 
-def effect(one: Line, confidence: float, *, what: str, of: str) -> str:
-    """Both sentences. `what` is compared, such as ``Feedback detailed → minimal``; pairs are `of`
-    something, such as ``all episodes``.
+
+def effect(one: Line, confidence: float, *, what: str, of: str, planned: int) -> str:
+    """All sentences. `what` is compared, such as ``Feedback detailed → minimal``; `planned` pairs
+    are `of` something, such as ``all episodes``.
     """
     unit = one.measure.unit
     before, after = (amount(unit, value, digits=1) for value in (one.before, one.after))
@@ -18,19 +21,40 @@ def effect(one: Line, confidence: float, *, what: str, of: str) -> str:
     moves = f"goes from {before} to {after}" if before != after else f"stays at {before}"
     return (
         f"{what}: {one.heading} {moves}{per}, a difference of "
-        f"{difference(one, confidence)}, over {counted(one.pairs, 'pair')} of {of}. "
-        f"{_how_sure(one, confidence)}"
+        f"{difference(one, confidence, planned)} of {of}. "
+        + (lost(one, planned) or _how_sure(one, confidence))
     )
 
 
-def difference(one: Line, confidence: float) -> str:
-    """The difference with its interval."""
+def lost(one: Line, planned: int) -> str:
+    """That there is no verdict, where too few of the planned pairs are there; else empty."""
+    if one.pairs >= LEAST_SHARE * planned:
+        return ""
+    return (
+        f"No verdict: {planned - one.pairs} of {counted(planned, 'pair')} are lost (errored, not "
+        f"played or not judged), and below {LEAST_SHARE:.0%} they may decide."
+    )
+
+
+def bounds(one: Line, planned: int) -> tuple[float, float] | None:
+    """The difference if every lost pair had gone down, and if up; None where it has no limits."""
+    if one.measure.unit is not Unit.SHARE:
+        return None
+    missing, known = max(0, planned - one.pairs), one.difference * one.pairs
+    return (known - missing) / (one.pairs + missing), (known + missing) / (one.pairs + missing)
+
+
+def difference(one: Line, confidence: float, planned: int) -> str:
+    """The difference with its interval, of how many pairs, and its bounds where some are lost."""
     unit, limits = one.measure.unit, "no interval"
     if one.low is not None:
         limits = f"{100 * confidence:g} % interval "
         limits += interval(unit, one.low, one.high, digits=1)
     points = " points" if unit is Unit.SHARE else ""
-    return f"{amount(unit, one.difference, sign=True, digits=1)}{points} ({limits})"
+    found = f"{amount(unit, one.difference, sign=True, digits=1)}{points} ({limits})"
+    if one.pairs < planned and (ends := bounds(one, planned)):
+        found += f", {interval(unit, *ends, digits=1)} had every lost pair gone either way"
+    return f"{found}, over {one.pairs} of {counted(planned, 'pair')}"
 
 
 def _how_sure(one: Line, confidence: float) -> str:

@@ -21,6 +21,7 @@ from toolhop_agents.compare.conditions import is_fork_of
 from toolhop_agents.compare.pairing import Pairing
 from toolhop_agents.compare.published import Reference
 from toolhop_agents.compare.report import ALL, Comparison, ComparisonReport, Passing, Stratum
+from toolhop_agents.compare.sentences import difference, lost
 from toolhop_agents.stacked import StackedTable
 from toolhop_agents.table import PER_CENT, percent, shown
 from toolhop_agents.terminal import plain, visible
@@ -199,7 +200,8 @@ def _side(unit: Unit, total: float, divisor: float) -> str:
 
 def _counts(comparison: Comparison, report: ComparisonReport) -> Iterator[Text]:
     pairing = comparison.pairing
-    yield Text(f"{counted(len(pairing.pairs), 'pair')} of {counted(pairing.items, 'item')}.")
+    of = f"{len(pairing.pairs)} of {counted(pairing.planned, 'pair')}"
+    yield Text(f"{of}, of {counted(pairing.items, 'item')}.")
     first, other = (side.letter for side in pairing.sides)
     out = pairing.left_out
     reasons = [
@@ -219,6 +221,10 @@ def _counts(comparison: Comparison, report: ComparisonReport) -> Iterator[Text]:
     for line in comparison.strata[0].lines:
         if line.pairs < len(pairing.pairs):
             yield Text(f"{line.heading}: known of {line.pairs} pairs.", style="yellow")
+        if line.measure == lead and line.pairs < pairing.planned:
+            found = difference(line, report.options.confidence, pairing.planned)
+            said = f"{line.heading}: {found}. {lost(line, pairing.planned)}"
+            yield Text(said.rstrip(), style="yellow")
         if line.measure == lead and line.detectable is not None:
             yield Text(
                 f"Minimum detectable difference (80 % power), {lead.heading}: "

@@ -20,7 +20,7 @@ def ablation_part(label: str, folder: AblationFolder, keys: Keys) -> dict[str, J
     Raises:
         StoreError: a trace of it cannot be read.
     """
-    found = result(folder.ablation, folder.episodes())
+    found = result(folder.ablation, folder.episodes(), folder.planned())
     plain = to_json(folder.ablation, found)
     main = main_rows(folder.ablation, found.rows)
     discordant: list[JSON] = []

@@ -88,7 +88,8 @@ def _headline(labels: tuple[str, str], folders: Sequence[Path]) -> str | None:
     found = line(benchmark.lead, pairing.pairs, Options()) if benchmark else None
     if found is None:
         return None
-    return effect(found, Options().confidence, what=_what(labels, pairing), of="all episodes")
+    what, of = _what(labels, pairing), "all episodes"
+    return effect(found, Options().confidence, what=what, of=of, planned=pairing.planned)
 
 
 def _what(labels: tuple[str, str], pairing: Pairing) -> str:

@@ -20,7 +20,7 @@ from toolhop_env.benchmarks import UnknownBenchmark
 from toolhop_env.guarded import BenchmarkFault
 from toolhop_env.runs import index as run_index
 from toolhop_env.runs.files import EPISODES, SEGMENTS, StoreError
-from toolhop_env.runs.index import IndexLine
+from toolhop_env.runs.index import INDEX, IndexLine
 from toolhop_env.runs.judgements import Judgements
 from toolhop_env.runs.segments import Segment, file_of, segments
 from toolhop_env.trace import Trace, TraceError, from_lines
@@ -161,14 +161,26 @@ def recorded(run: Path) -> Iterator[Recorded]:
 
     What cannot be read is for `Recorded.trace` to say: of a segment once, after what can be.
     """
-    left = files(run)
+    ended, left = run_index.sizes(run / INDEX), files(run)
     for segment in segments(run):
         for one in _members(run, segment):
             left.pop(one.file, None)
+            ended.pop(one.file, None)
             yield one
-    for file in left:
-        if (found := opened(run, file)) is not None:
+    for file in dict.fromkeys([*left, *ended]):
+        found = opened(run, file) if file in left else None
+        if fault := _damage(ended.get(file), len(found.content) if found else None):
+            yield Recorded(run, file, b"", fault=fault)
+        elif found is not None:
             yield found
+
+
+def _damage(ended: int | None, here: int | None) -> str:
+    """What was lost of a trace that ended with so many bytes; empty for nothing."""
+    if ended is None or (here is not None and here >= ended):
+        return ""
+    lost = "it is not there" if here is None else f"{here} of its {ended} bytes are left"
+    return f"{lost}, and the run's index has its end; put back a copy of the file"
 
 
 def _members(run: Path, segment: Segment) -> Iterator[Recorded]:
@@ -218,14 +230,21 @@ def lines(
         StoreError: a trace cannot be read.
     """
     faults = faults or _raised
-    left = files(run)
+    ended, left = run_index.sizes(run / INDEX), files(run)
     for segment in segments(run):
         for line in _of_segment(run, segment, said, put_right, mentioning, faults):
             left.pop(line.attempt.file, None)
+            ended.pop(line.attempt.file, None)
             yield line
-    for name, entry in left.items():
+    # Packed attempts at other items were left out.
+    for name in dict.fromkeys([*left, *([] if mentioning else ended)]):
+        entry, size = left.get(name), None
+        with contextlib.suppress(FileNotFoundError):  # packed since it was listed
+            size = entry.stat().st_size if entry else None
         try:
-            line_ = _of_file(run, entry, known.get(name), said)
+            if (fault := _damage(ended.get(name), size)) and not (entry and size is None):
+                Recorded(run, name, b"", fault=fault).trace()
+            line_ = _of_file(run, entry, known.get(name), said) if entry else None
         except StoreError as error:
             faults(error)
         else:

@@ -14,6 +14,7 @@ import hashlib
 import json
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Set
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
@@ -113,6 +114,17 @@ def _lines(file: Iterable[bytes]) -> dict[str, IndexLine]:
         except ValueError:  # cut short by a kill; the trace tells
             continue
         found[line.attempt.file] = line
+    return found
+
+
+def sizes(path: Path) -> dict[str, int]:
+    """The bytes of each trace that ended, by its file's name, whatever code scored it."""
+    found: dict[str, int] = {}
+    with suppress(OSError), path.open("rb") as file:
+        for text in file:
+            with suppress(ValueError, KeyError, TypeError):  # the header, or cut short by a kill
+                line = json.loads(text)
+                found[line["attempt"]["file"]] = int(line["size"])
     return found
 
 

@@ -190,9 +190,16 @@ class RunStore:
         """Every attempt's trace as it is stored, packed ones first; one at a time is held.
 
         Raises:
-            StoreError: a segment cannot be read.
+            StoreError: a segment cannot be read, or the run ended and has no trace at all.
         """
-        yield from catalog.recorded(self.folder)
+        found = None
+        for found in catalog.recorded(self.folder):
+            yield found
+        if found is None and self.manifest.get("status") == "success":
+            raise StoreError(
+                f"{self.folder} has no trace, though the run ended; put back a copy of "
+                f"{EPISODES}/ and segments/"
+            )
 
     def traces(self) -> Iterator[Trace]:
         """Every episode's trace, cut-off ones included, in the order of `recorded`.
@@ -249,9 +256,16 @@ class RunStore:
             StoreError: a trace cannot be read.
         """
         lines: dict[str, IndexLine] = {}
-        known = run_index.read(self.folder / INDEX)
-        yield from self._scan(known, lines, mentioning, faults)
-        if lines != known:
+        known, met = run_index.read(self.folder / INDEX), list[StoreError]()
+
+        def told(error: StoreError) -> None:
+            met.append(error)
+            if faults is None:
+                raise error
+            faults(error)
+
+        yield from self._scan(known, lines, mentioning, told)
+        if lines != known and not mentioning and not met:  # else it still knows what is lost
             self._unless_played(lambda: self._write_index(lines))
 
     def _scan(

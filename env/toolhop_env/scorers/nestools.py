@@ -217,7 +217,8 @@ def _measures(prefix: str, scorer: Scorer) -> list[Measure]:
         for short, (title, of) in SHARES.items():
             found.append(
                 Measure(f"{prefix}{name}_{short}", f"{says}, {of}.", scorer=scorer,
-                        topic=f"{name.capitalize()} {title}", in_tables=short == "f1")
+                        topic=f"{name.capitalize()} {title}", in_tables=short == "f1",
+                        zero=short == "p" and scorer is Scorer.OFFICIAL)
             )  # fmt: skip
     means = tuple(f"{prefix}{name}_f1" for name in COUNTED)
     average = Measure(f"{prefix}average", "The mean of the four F1.", topic="Average",
