@@ -98,6 +98,8 @@ def _ignore_warnings() -> None:
     """
     # Its classes are completed at first use.
     warnings.filterwarnings("ignore", ".*`ReadOnly` qualifier", UserWarning)
+    # It reads deprecated attributes of its classes while it streams.
+    warnings.filterwarnings("ignore", "Accessing the 'model_", DeprecationWarning)
     # It passes a response on as it came, also where a server's types are not OpenAI's.
     warnings.filterwarnings(
         "ignore", "Pydantic serializer warnings", UserWarning, r"pydantic\.main"
