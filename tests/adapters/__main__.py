@@ -74,7 +74,11 @@ ADAPTERS = {
     # Our own clients with the newer of the two major versions that the project takes.
     "openai": Adapter(
         "",
-        ("../agents/test_clients.py", "../agents/test_thoughts.py"),
+        (
+            "../agents/test_clients.py",
+            "../agents/test_thoughts.py",
+            "../agents/test_reply_limit.py",
+        ),
         ("openai", "litellm"),
         after=("openai>=3.4,<4",),
     ),

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import sys
 import zlib
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from functools import cache
+from typing import Any, cast
 
 import httpx
 
@@ -17,7 +20,7 @@ STEP_BYTES = 2**16
 """Unpacked at a time, so that a small packed part cannot fill the memory before it is counted."""
 
 
-class TooLarge(httpx.TransportError):
+class TooLarge(Exception):
     """A body is larger than a reply of the tokens that are allowed can be."""
 
     def __init__(self, limit_bytes: int) -> None:
@@ -58,48 +61,63 @@ async def ask_unpacked(request: httpx.Request) -> None:
 def bound(response: httpx.Response, limit_bytes: int) -> None:
     """Put the limit before a response's body, which is not read yet.
 
+    Args:
+        response: of an asynchronous client of httpx, or of httpx2, which openai 3 is built on.
+        limit_bytes: that the body may have, unpacked.
+
     Raises:
         TooLarge: by the length that is told.
-        httpx.DecodingError: it is packed as nobody asked, and not by gzip or deflate.
+        ValueError: it is packed as nobody asked, and not by gzip or deflate.
     """
     told = response.headers.get("content-length", "")
     if told.isdecimal() and int(told) > limit_bytes:
         raise TooLarge(limit_bytes)
     packing = response.headers.pop("content-encoding", "identity").strip().lower()
     if packing not in ("identity", "gzip", "x-gzip", "deflate"):
-        raise httpx.DecodingError(
-            f"the server packs its reply by {packing}, which nobody asked for"
-        )
-    if not isinstance(response.stream, httpx.AsyncByteStream):
-        raise TypeError("the response is not of an asynchronous client")
-    response.stream = _Bounded(response.stream, limit_bytes, packed=packing != "identity")
+        raise ValueError(f"the server packs its reply by {packing}, which nobody asked for")
+    stream = cast("httpx.AsyncByteStream", response.stream)
+    parts = _bounded(stream, limit_bytes, packed=packing != "identity")
+    response.stream = _stream_class(type(response).__module__.partition(".")[0])(stream, parts)
 
 
-class _Bounded(httpx.AsyncByteStream):
-    def __init__(self, stream: httpx.AsyncByteStream, limit_bytes: int, *, packed: bool) -> None:
-        self._stream, self._limit_bytes = stream, limit_bytes
-        # 32 more than the largest window: with the head of gzip or of zlib.
-        self._unpack = zlib.decompressobj(zlib.MAX_WBITS | 32) if packed else None
+async def _bounded(
+    stream: httpx.AsyncByteStream, limit_bytes: int, *, packed: bool
+) -> AsyncIterator[bytes]:
+    # 32 more than the largest window: with the head of gzip or of zlib.
+    unpack = zlib.decompressobj(zlib.MAX_WBITS | 32) if packed else None
+    size = 0
+    async for chunk in stream:
+        for part in _unpacked(chunk, unpack) if unpack else (chunk,):
+            size += len(part)
+            if size > limit_bytes:
+                raise TooLarge(limit_bytes)
+            yield part
+    if unpack:
+        yield unpack.flush()  # less than a step: what was held back at the last one's end
 
-    async def __aiter__(self) -> AsyncIterator[bytes]:
-        size = 0
-        async for chunk in self._stream:
-            for part in self._parts(chunk):
-                size += len(part)
-                if size > self._limit_bytes:
-                    raise TooLarge(self._limit_bytes)
-                yield part
 
-    def _parts(self, chunk: bytes) -> Iterator[bytes]:
-        if self._unpack is None:
-            yield chunk
-            return
+def _unpacked(chunk: bytes, unpack: zlib._Decompress) -> Iterator[bytes]:
+    while chunk:
         try:
-            while chunk:
-                yield self._unpack.decompress(chunk, STEP_BYTES)
-                chunk = self._unpack.unconsumed_tail
+            yield unpack.decompress(chunk, STEP_BYTES)
         except zlib.error as error:
-            raise httpx.DecodingError(f"the reply cannot be unpacked: {error}") from error
+            raise ValueError(f"the reply cannot be unpacked: {error}") from error
+        chunk = unpack.unconsumed_tail
 
-    async def aclose(self) -> None:
-        await self._stream.aclose()
+
+@cache
+def _stream_class(library: str) -> Any:  # noqa: ANN401 -- made of a class of either library
+    """A body that the library reads: it asks for a class of its own."""
+    base: Any = sys.modules[library].AsyncByteStream
+
+    class Bounded(base):  # type: ignore[misc]
+        def __init__(self, whole: httpx.AsyncByteStream, parts: AsyncIterator[bytes]) -> None:
+            self._whole, self._parts = whole, parts
+
+        def __aiter__(self) -> AsyncIterator[bytes]:
+            return self._parts
+
+        async def aclose(self) -> None:
+            await self._whole.aclose()
+
+    return Bounded

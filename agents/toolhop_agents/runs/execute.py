@@ -30,8 +30,8 @@ from toolhop_agents.runs.signals import Interrupted, until_signal
 from toolhop_agents.runs.spans import exported
 from toolhop_agents.runs.unit import WorkUnit
 from toolhop_env.attempt import Attempt
-from toolhop_env.extras import require
 from toolhop_env.episode import Sink
+from toolhop_env.extras import require
 from toolhop_env.runs import elsewhere
 from toolhop_env.runs.files import StoreError
 from toolhop_env.runs.packing import Packer
