@@ -2,7 +2,9 @@
 
 A server whose chat template has no place for tools drops them without a word; the model then
 cannot call any, and all its scores mean nothing. The tokens that the server counted tell:
-they are too few to hold what was sent, whatever the tokenizer.
+they hold the messages and are too few for the tools as well, whatever the tokenizer. A count that
+cannot hold even the messages, or that stays while they grow, is wrong and tells nothing; and who
+calls a tool by its name has seen it.
 """
 
 from __future__ import annotations
@@ -43,13 +45,17 @@ def _chars(value: JSON | Mapping[str, JSON]) -> int:
 def tools_unseen(trace: Trace) -> bool:
     """Whether the first prompt has too few tokens for the messages and the tools sent with them.
 
-    Not so where the provider states no tokens. Small tools beside a long prompt are not missed,
+    Not so where the provider states no tokens, or none that can be right. Small tools beside a long prompt are not missed,
     nor are tools in scripts of which a character is a token or more.
     """
     started = trace.started
     if not started.tool_chars or not trace.replies:
         return False
-    usage = trace.replies[0].reply.usage
-    tokens = max(usage.input_tokens, usage.prompt_cached_tokens)
+    usages = [one.reply.usage for one in trace.replies]
+    first, *later = (max(one.input_tokens, one.prompt_cached_tokens) for one in usages)
+    if later and later[-1] <= first:
+        return False
+    if any(call.raw.name in started.tools for call in trace.tool_calls):
+        return False
     chars = sum(len(message.content) for message in started.messages)
-    return 0 < tokens * MOST_CHARS < chars + started.tool_chars
+    return chars <= first * MOST_CHARS < chars + started.tool_chars

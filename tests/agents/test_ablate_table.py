@@ -30,8 +30,8 @@ def test_a_clear_difference_and_one_that_may_be_chance() -> None:
     assert first == (
         "Feedback detailed → minimal: strict goes from 100.0 to 20.0 per cent, a difference of "
         "-80.0 points (95 % interval -91.9 .. -51.0), over 20 of 20 pairs of episodes with a "
-        "failed call, forked under detailed. Chance alone is an unlikely cause (p < 0.0001, McNemar "
-        "exact)."
+        "failed call, forked under detailed. Chance alone is an unlikely cause (p < 0.0001, "
+        "McNemar exact)."
     )
     some = [one(n, n != 1, FAILED) for n in range(20)]
     (first, *_) = said(FORKED, detailed=base, detailed_then_minimal=some)

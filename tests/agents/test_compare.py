@@ -23,14 +23,18 @@ from toolhop_agents.cli.compare import compare
 from toolhop_agents.compare import published
 from toolhop_agents.compare.report import ComparisonReport, ComparisonRequest, read_and_compare
 from toolhop_agents.compare.view import print_report
+from toolhop_agents.models.loopback import LoopbackServer
 from toolhop_agents.runs.execute import execute
 from toolhop_agents.runs.settings import RunSettings
+from toolhop_agents.scripted.choose import choose
+from toolhop_agents.scripted.responder import responder
 from toolhop_env.attempt import Attempt
 from toolhop_env.pairs.line import Line, Method
 from toolhop_env.runs.files import StoreError
 from toolhop_env.runs.sides import NotComparable, read_side
 from toolhop_env.runs.store import RunStore
 from toolhop_env.scorers.toolhop import TOOLHOP
+from toolhop_tools.load import load
 from toolhop_tools.model import DataSet, Item
 from toolhop_tools.readers.toolhop import to_rows
 
@@ -450,3 +454,20 @@ def test_the_way_of_showing_tools_is_compared_on_the_same_items(play: Play) -> N
     pairing = read_and_compare(runs, ComparisonRequest()).comparisons[0].pairing
     assert [factor.name for factor in pairing.differs] == ["perturbation"]
     assert (len(pairing.pairs), pairing.left_out.total) == (COUNT, 0)
+
+
+def test_one_model_at_two_addresses_differs_in_what_was_set_alone(tmp_path: Path) -> None:
+    runs, urls = [], []
+    for level in ("detailed", "minimal"):
+        with LoopbackServer(responder(load("builtin"), choose("repairing:0.3"), 0)) as server:
+            urls.append(server.base_url)
+            done = toolhop(
+                "run", "--model", "openai/x", "--base-url", server.base_url, "--feedback", level,
+                "--limit", "2", "--sandbox", "process", "--json", "--log-dir", str(tmp_path),
+                "--turn-limit", "20", env={**os.environ, "OPENAI_API_KEY": "none"},
+            )  # fmt: skip
+        runs.append(Path(json.loads(done.stdout)["run"]))
+    assert len(set(urls)) == 2
+    pairing = read_and_compare(runs, ComparisonRequest()).comparisons[0].pairing
+    assert [one.name for one in pairing.differs] == ["feedback"]
+    assert [str(one) for one in pairing.remarks] == [f"base_url: {urls[0]} / {urls[1]}"]

@@ -318,6 +318,12 @@ def with_prompt(trace: Trace, tool_chars: int, tokens: int, text: str = "x" * 60
     return Trace((start, *rest))
 
 
+def counted_alike(trace: Trace) -> Trace:
+    """The trace with one more reply, of whose longer prompt as many tokens were counted."""
+    again = replace(trace.replies[0], turn=2)
+    return Trace((*trace.events[:2], again, *trace.events[2:]))
+
+
 def test_tools_that_never_reached_the_model() -> None:
     lost = [with_prompt(episode(n), 2400, 170) for n in range(2)]
     finding = only(lost, "tools_unseen")
@@ -328,6 +334,9 @@ def test_tools_that_never_reached_the_model() -> None:
         with_prompt(episode(1), 2400, 0),  # nobody counted
         with_prompt(episode(1), 0, 170),  # none were sent beside the text
         with_prompt(episode(1), 200, 170),  # too small to tell
+        with_prompt(episode(1), 2400, 1),  # cannot hold the messages: a wrong count
+        with_prompt(right(1), 2400, 170),  # a tool was called by its name
+        counted_alike(with_prompt(episode(1), 2400, 170)),
     ):
         assert found([trace], "tools_unseen") is None
 

@@ -256,6 +256,34 @@ def test_calls_in_a_wrong_form_are_seen_as_such(
     assert toolhop("replay", answered["run"], "--verify").returncode == 0
 
 
+def test_a_run_ends_with_what_changes_how_its_figures_are_read(
+    data: DataSet, tmp_path: Path
+) -> None:
+    answering = responder(data, choose("oracle"), 0)
+
+    def boxed(request: Request) -> Reply:
+        reply = answering(request)
+        found = re.sub(r"<answer>(.*?)</answer>", r"The answer is \\boxed{\1}.", reply.content)
+        return replace(reply, content=found)
+
+    flags = ("--data", data.origin, "--limit", "3", "--sandbox", "process", "--turn-limit", "20")
+    with LoopbackServer(boxed) as server:
+        model = ("--model", "openai/x", "--base-url", server.base_url)
+        env = {**os.environ, "OPENAI_API_KEY": "none"}
+        done = toolhop("run", *flags, *model, "--log-dir", str(tmp_path / "logs"), env=env)
+    assert done.returncode == 0, done.stderr
+    (folder,) = (tmp_path / "logs").iterdir()
+    assert "official_only: 3 of 3 answers are right by official and wrong by strict" in " ".join(
+        done.stdout.split()
+    )
+    for line in toolhop("diagnose", str(folder), "--json").stdout.splitlines():
+        assert f": {json.loads(line)['kind']}: " in done.stdout
+    told = done.stderr.splitlines()
+    for command in ("show", "diagnose", "report"):
+        (line,) = (one for one in told if one.startswith(f"toolhop {command} "))
+        assert toolhop(*line.split()[1:]).returncode == 0
+
+
 def test_a_server_that_drops_the_tools_is_told_of(tmp_path: Path) -> None:
     def deaf(request: Request) -> Reply:
         chars = sum(len(message.content) for message in request.messages)

@@ -66,7 +66,7 @@ def print_findings(console: Console, findings: Sequence[Finding]) -> None:
 
 
 def print_headlines(console: Console, findings: Iterable[Finding]) -> None:
-    """Findings in a line each, as runs end with those of how agents went about it."""
+    """Findings in a line each, as runs end with them."""
     for finding in findings:
         console.print(headline(finding))
 

@@ -41,7 +41,7 @@ from toolhop_agents.runs.ledger import as_json as as_spent
 from toolhop_agents.runs.settings import RunSettings
 from toolhop_agents.table import print_tables, table_console
 from toolhop_env.attempt import Attempt
-from toolhop_env.diagnosis.of_conduct import Conducts
+from toolhop_env.diagnosis.diagnose import diagnose as diagnosed
 from toolhop_env.runs.files import StoreError
 from toolhop_env.runs.store import RunStore
 from toolhop_env.summary import Summing
@@ -155,12 +155,11 @@ class _Whole:
     """What all attempts that count come to; of those with a score none is kept."""
 
     def __init__(self, job: Job, ended: Run) -> None:
-        self.sums, self.conducts = Summing(), Conducts()
+        self.sums = Summing()
         self.errored: list[Attempt] = []
         self.finished = 0
         for one in marked(ended.attempts, job.items):
             self.sums.add(one, in_run(one))
-            self.conducts.add(one)
             self.finished += one.score is not None
             if one.score is None:
                 self.errored.append(one)
@@ -168,13 +167,16 @@ class _Whole:
 
 def _print_figures(whole: _Whole, ended: Run, *, as_json: bool) -> None:
     summaries = whole.sums.summaries()
-    findings = list(whole.conducts.findings())
+    store = ended.store
+    findings = diagnosed({"": store.traces()}, {"": store.judgements()})
     if not as_json:
         print_tables(table_console(), summaries)
         print_headlines(table_console(), findings)
+        for command in ("show", *(("diagnose",) if findings else ()), "report"):
+            click.echo(f"toolhop {command} {store.folder}", err=True)
         return
     figures = {
-        "run": str(ended.store.folder),
+        "run": str(store.folder),
         "status": ended.status,
         "fault": ended.fault or None,
         "stopped_by": ended.stopped_by or None,

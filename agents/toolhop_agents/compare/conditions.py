@@ -26,15 +26,15 @@ OF_MODELS = frozenset(
 )  # fmt: skip
 """Settings that change no result of an agent that is not a model. Official scores read texts that
 thoughts were taken out of."""
-AGENT = ("agent", "model", "base_url")
-"""Settings that are one factor: the agent, and where it is reached."""
+AGENT = ("agent", "model")
+"""Settings that are one factor: the agent."""
 PAIRED = frozenset(
     {"data", "limit", "sample_ids", "skip_broken", "into", "siblings", "modes", "epochs"}
 )
 """Settings that say what is played: the items themselves, modes and epochs are compared."""
-NO_RESULT = (OPERATIONAL - {"judge"}) | {"sandbox", "transport", "price", "stream"}
+NO_RESULT = (OPERATIONAL - {"judge"}) | {"sandbox", "transport", "price", "stream", "base_url"}
 """Settings that change no result; a judge changes what a judged measure says. The sandbox
-that was used in the end is reported by `remarks`."""
+that was used in the end, and where a model was asked, are reported by `remarks`."""
 FORKED_FROM = "forked_from"
 """The setting that names the run whose episodes are resumed."""
 SHOWN_CHARS = 60
@@ -94,6 +94,9 @@ def remarks(before: Side, after: Side) -> list[SettingDifference]:
                 found.append(
                     SettingDifference(label, _shown(one.get(name)), _shown(other.get(name)))
                 )
+    one, other = (side.settings.get("base_url") for side in (before, after))
+    if one != other:
+        found.append(SettingDifference("base_url", _shown(one), _shown(other)))
     if before.facts.get("status") != after.facts.get("status"):
         states = (_shown(side.facts.get("status")) for side in (before, after))
         found.append(SettingDifference("status", *states))
@@ -101,11 +104,8 @@ def remarks(before: Side, after: Side) -> list[SettingDifference]:
 
 
 def _agent(side: Side) -> str:
-    address, file = side.settings.get("base_url"), side.facts.get("model_file")
-    name = side.agent
-    if isinstance(file, dict):
-        name += f" ({str(file.get('digest'))[:8]})"
-    return f"{name} at {address}" if address else name
+    file = side.facts.get("model_file")
+    return f"{side.agent} ({str(file.get('digest'))[:8]})" if isinstance(file, dict) else side.agent
 
 
 def _shown(value: JSON) -> str:
