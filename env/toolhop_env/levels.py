@@ -103,12 +103,18 @@ def read_template(path: Path, name: str | None = None) -> Template:
     """A level from a file, named as the file where no name is given.
 
     Raises:
-        LevelError: it cannot be read or used.
+        LevelError: it cannot be read or used, or nothing in it tells that it is a template.
     """
     try:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise LevelError(f"the feedback template {path} cannot be read: {why(error)}") from error
+    if text.strip() and not _PLACE.search(text) and not _SECTIONS.search(text):
+        raise LevelError(
+            f"{path} is no feedback template: it holds none of the places "
+            f"{', '.join(f'{{{name}}}' for name in PLACES)}; to say the same of each failed call, "
+            "write it under a line [rejected] and again under a line [failed]"
+        )
     return Template(name or path.stem, text.replace("\r\n", "\n").rstrip("\n"))
 
 

@@ -186,11 +186,9 @@ def test_certificates_come_with_the_built_in_set_and_making_them_anew_gives_the_
     tmp_path: Path,
 ) -> None:
     shipped = Path(load("builtin").origin) / SHIPPED
-    toolhop("certify", "builtin", "--out", "c.jsonl", "--sandbox", "process", folder=tmp_path)
+    toolhop("certify", "--out", "c.jsonl", "--sandbox", "process", folder=tmp_path)
     made = sorted((tmp_path / "c.jsonl").read_bytes().splitlines(keepends=True))
-    assert b"".join(made) == shipped.read_bytes(), (
-        "copy what `toolhop certify builtin` makes, sorted"
-    )
+    assert b"".join(made) == shipped.read_bytes(), "copy what `toolhop certify` makes, sorted"
     assert len(made) == len(load("builtin").items)
 
 
@@ -198,8 +196,8 @@ def test_certificates_come_with_the_built_in_set_and_making_them_anew_gives_the_
     "use",
     [
         ("run", "--certified-only", "--sandbox", "process", "--sample-id", "film-1"),
-        ("certify", "builtin", "--show", "film-1"),
-        ("perturb", "builtin", "--sandbox", "process", "--sample-id", "film-1",
+        ("certify", "--item", "film-1"),
+        ("perturb", "--sandbox", "process", "--sample-id", "film-1",
          "--into", "missing-tool", "--out", "out.jsonl"),
     ],
     ids=lambda use: use[0],
@@ -217,7 +215,7 @@ def test_certificates_of_the_built_in_set_are_used_at_once(
 
 
 def again(use: tuple[str, ...]) -> tuple[str, ...]:
-    return ("--force",) if use[0] == "perturb" else ()
+    return ("--overwrite",) if use[0] == "perturb" else ()
 
 
 @pytest.mark.parametrize("name", BAD)

@@ -1,18 +1,25 @@
-"""The flags of all commands: the same thing has one name, and a name means one thing."""
+"""The flags of all commands: the same thing has one name, a name means one thing, and what cannot
+be is refused with what is allowed.
+"""
 
 from __future__ import annotations
 
+import ast
+import re
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from pathlib import Path
 
 import click
 import pytest
 
+import toolhop_agents
+from tests.agents.command import toolhop
 from toolhop_agents.cli import root
+from toolhop_agents.cli.flags import MOST, Number, Whole
 
 KINDS = {
-    "integer": "number", "integer range": "number", "float": "number", "float range": "number",
-    "choice": "text", "text": "text",
+    "integer": "number", "number": "number", "choice": "text", "text": "text",
 }  # fmt: skip
 TEXTS = {"--temperature", "--max-tokens", "--out"}
 """Where a command takes a word as well: none, or - for standard output."""
@@ -80,3 +87,97 @@ def test_what_is_worked_on_is_given_in_one_way(argument: str, holders: set[str])
 
 def test_whoever_writes_a_file_replaces_it_by_the_same_flag() -> None:
     assert {path for path, one in flags() if one.opts[0] == "--overwrite"} == WRITERS
+
+
+# -- numbers ---------------------------------------------------------------------------------------
+
+NUMBERS = [(path, one) for path, one in flags() if isinstance(one.type, Whole | Number)]
+
+
+@pytest.mark.parametrize(("path", "flag"), NUMBERS, ids=lambda one: getattr(one, "name", one))
+def test_a_number_that_cannot_be_is_refused_with_the_range(
+    path: str, flag: click.Option, tmp_path: Path
+) -> None:
+    kind = flag.type
+    assert isinstance(kind, Whole | Number)
+    odd = ["nan", "inf", "-inf", "-1", "x"]
+    if isinstance(kind, Whole) or kind.max is not None:
+        odd.append(f"{10 * MOST}")
+    if flag.name == "estimate" and path == "run":
+        # May stand without a value: click takes what begins with - for the next flag.
+        odd = [given for given in odd if not given.startswith("-")]
+    for given in odd:
+        done = toolhop(*path.split(), f"{flag.opts[0]}={given}", cwd=tmp_path)
+        assert done.returncode == 2, (given, done.stderr)
+        first, fix = done.stderr.splitlines()[:2]
+        assert f"'{flag.opts[0]}'" in first, done.stderr
+        assert f"({kind.allowed})" in fix
+
+
+def test_every_number_has_a_range() -> None:
+    plain = {one.opts[0] for _, one in flags() if one.type in (click.INT, click.FLOAT)}
+    assert plain == set()
+
+
+# -- refusals --------------------------------------------------------------------------------------
+
+SOURCES = Path(toolhop_agents.__file__).parent / "cli"
+PASSED_ON = {
+    ("options.py", "checked"), ("options.py", "check_url"), ("options.py", "refuse_other"),
+}  # fmt: skip
+"""Where the text of a refusal is made elsewhere: it is in `wrong_uses.txt`."""
+
+
+def said(node: ast.expr) -> str:
+    """A message as far as it stands in the source; a zero for each place."""
+    if isinstance(node, ast.BinOp):
+        return said(node.left) + said(node.right)
+    if isinstance(node, ast.JoinedStr):
+        return "".join(said(part) for part in node.values)
+    return str(node.value) if isinstance(node, ast.Constant) else "\0"
+
+
+def refusals() -> Mapping[tuple[str, str, int], str]:
+    """What each `click.UsageError` of the commands says, by file, function and line.
+
+    Those of options (`click.BadParameter`) are completed by `toolhop_agents.cli.main`.
+    """
+    found = {}
+    for path in SOURCES.glob("*.py"):
+        for function in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef):
+                for node in ast.walk(function):
+                    if isinstance(node, ast.Call) and ast.unparse(node.func) == "click.UsageError":
+                        found[path.name, function.name, node.lineno] = said(node.args[0])
+    return found
+
+
+def test_each_refusal_says_what_is_wrong_and_then_what_to_do() -> None:
+    lacking = {
+        (file, function, line): text
+        for (file, function, line), text in refusals().items()
+        if (file, function) not in PASSED_ON
+        # After the last of these stands what to do, in words of the message's own.
+        if len(re.split(r"[:;] (?!2000)|\n", text)[-1].replace("\0", "").split()) < 2
+        or not re.search(r"[:;] |\n", text)
+    }
+    assert lacking == {}
+    assert len(refusals()) > 60
+
+
+WRONG = {
+    "no command": ("rnu",), "no part": ("data", "foo"), "no flag": ("run", "--zzz"),
+    "a flag like it": ("run", "--modle", "x"), "no value": ("run", "--limit"),
+    "a value too much": ("run", "--json=3"), "an argument too much": ("check", "builtin"),
+    "an argument less": ("call",), "a flag less": ("perturb",),
+    "no choice": ("run", "--sandbox", "x"), "no file": ("data", "schema", "nope.py"),
+    "no number": ("run", "--epochs", "x"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_what_click_refuses_names_what_is_allowed(name: str, tmp_path: Path) -> None:
+    done = toolhop(*WRONG[name], cwd=tmp_path)
+    assert done.returncode == 2
+    assert "--help" not in done.stderr
+    assert re.search(r"\n  fix: (give|write) \S|; give one of run, play, ", done.stderr)

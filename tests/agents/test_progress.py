@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import io
+import time
+from dataclasses import replace
 
 import pytest
 from rich.console import Console
 
 from tests.env.made import scored
 from toolhop_agents.cli.progress import Episodes, Steps
+from toolhop_env.messages import Origin, Reply, Usage
+from toolhop_env.score import Errored
 from toolhop_env.summary import summarize
+from toolhop_env.trace import Replied
 
 
 def told(*, terminal: bool) -> str:
@@ -59,3 +64,41 @@ def test_a_leading_measure_that_is_a_mean_of_two_is_shown_as_tables_have_it() ->
     assert figure is not None
     assert f"decided rightly {figure.value:.1%}" in shown.figures
     assert figure.value == 0.5
+
+
+def replied(turn: int, origin: Origin = Origin.ASKED) -> Replied:
+    reply = Reply("x", usage=Usage(input_tokens=100, output_tokens=20), origin=origin)
+    return Replied(turn=turn, reply=reply)
+
+
+def test_turns_tokens_and_the_age_of_the_last_reply_are_shown_between_ends() -> None:
+    shown = Episodes(Console(file=io.StringIO()), "agent", 20)
+    assert "0 turns, 0 tokens, no reply yet, asked 0 s ago" in shown.figures
+    shown.event(replied(1))
+    shown.event(replied(2))
+    shown.event(replied(3, Origin.RESUMED))  # of an earlier attempt: nobody was asked
+    assert "2 turns, 240 tokens, last reply 0 s ago" in shown.figures
+
+
+def test_the_age_grows_on_a_terminal_and_in_a_file_while_nothing_ends(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("toolhop_agents.cli.progress.QUIET_S", 0.05)
+    for terminal in (True, False):
+        out = io.StringIO()
+        console = Console(file=out, force_terminal=terminal, width=200)
+        with Episodes(console, "agent", 1) as shown:
+            shown.event(replied(1))
+            while "last reply 1 s ago" not in out.getvalue():
+                time.sleep(0.05)
+        assert "0/1" in out.getvalue()
+
+
+def test_errored_episodes_are_counted_and_not_their_attempts_and_the_last_cause_is_told() -> None:
+    shown = Episodes(Console(file=io.StringIO()), "agent", 2)
+    one = scored("scenarios", "i1", "informed", {"decided": (1.0, 1.0)})
+    for attempt in (1, 2, 3):
+        shown.result(replace(one, attempt=attempt, verdict=Errored("HTTP 500: broken\n  fix: x")))
+    assert "1 errored: HTTP 500: broken" in shown.figures
+    shown.result(replace(one, attempt=4))
+    assert "errored" not in shown.figures

@@ -45,6 +45,7 @@ def test_a_wrong_use_is_told_in_a_line(folder: Path, command: str, code: str, li
     assert done.returncode == int(code)
     assert done.stderr.splitlines()[0] == line
     assert "Traceback" not in done.stderr
+    assert "--help" not in done.stderr
 
 
 def test_every_command_is_used_wrongly_here() -> None:

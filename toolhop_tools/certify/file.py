@@ -82,7 +82,8 @@ def read(path: Path, *, growing: bool = False) -> Iterator[Certificate]:
     if not growing and not line.endswith(b"\n"):
         what = "ends in the middle of a certificate: it was cut off" if line else "is empty"
         raise CertificateError(
-            f"{path} {what}\n  fix: run `toolhop certify DATA --out {path}`; it makes the rest"
+            f"{path} {what}\n  fix: run `toolhop certify --data DATA --out "
+            f"{path}`; it makes the rest"
         )
 
 

@@ -12,6 +12,8 @@ from traceback import walk_tb
 import click
 from click.shell_completion import CompletionItem
 
+from toolhop_agents.cli.flags import Number, Whole
+
 COMMANDS: Mapping[str, str] = {
     # name: what `toolhop --help` says of it; the module is agents.cli.NAME, the object NAME, with
     # _ for -.
@@ -206,4 +208,6 @@ def _given(param: click.Parameter) -> str:
         return f"give {param.human_readable_name}"
     value = "" if param.is_flag else f" {param.make_metavar(click.Context(click.Command('')))}"
     about = " ".join((param.help or "").split())
+    if isinstance(param.type, Number | Whole):
+        value += f" ({param.type.allowed})"
     return f"give {param.opts[0]}{value}{about and f': {about}'}"

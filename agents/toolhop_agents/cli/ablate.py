@@ -31,6 +31,7 @@ from toolhop_agents.ablate.result import result
 from toolhop_agents.ablate.table import print_result
 from toolhop_agents.cli import EXIT_EPISODES, INTERRUPTED
 from toolhop_agents.cli.errored import report_errored
+from toolhop_agents.cli.flags import Whole
 from toolhop_agents.cli.json_output import table_format
 from toolhop_agents.cli.options import (
     Sectioned,
@@ -77,7 +78,7 @@ def _templates(_: click.Context, __: click.Parameter, given: Sequence[str]) -> l
               help="Resume an ablation that was cut off.")
 @click.option("--full", is_flag=True,
               help="All tables: other episodes and designs, error codes, hops, savings, pairs.")
-@click.option("--discordant", type=click.IntRange(min=0), default=10,
+@click.option("--discordant", type=Whole(min=0), default=10,
               help="Discordant pairs that --full lists for a comparison; --json has all.")
 @table_format
 @click.option("--json", "as_json", is_flag=True, help="Figures as JSON on standard output.")

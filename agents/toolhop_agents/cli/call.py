@@ -9,7 +9,7 @@ import anyio
 import click
 
 from toolhop_agents.cli import EXIT_EPISODES
-from toolhop_agents.cli.flags import data_option
+from toolhop_agents.cli.flags import Number, Whole, data_option
 from toolhop_agents.terminal import visible
 from toolhop_env.rejection import Rejections
 from toolhop_env.validation import strict_json
@@ -31,14 +31,14 @@ from toolhop_tools.properties.model import SandboxSetting, Subject, subjects
 @click.argument("arguments", nargs=-1, required=True)
 @click.option("--as-model", is_flag=True, help="Refuse what the simulator would refuse.")
 @click.option("--after", is_flag=True, help="Show the arguments as the call leaves them.")
-@click.option("--hash-seed", type=click.IntRange(0, 2**32 - 1), default=0,
+@click.option("--hash-seed", type=Whole(0, 2**32 - 1), default=0,
               help="What texts are hashed with: the order of sets.")
 @click.option("--policy", type=click.Choice(["restricted", "none"]), default="restricted")
 @click.option("--sandbox", "kind", type=click.Choice(KINDS), default="auto",
               help="What isolates the tool.")
-@click.option("--tool-timeout", "timeout_s", type=click.FloatRange(0.01, 3600), default=2.0,
+@click.option("--tool-timeout", "timeout_s", type=Number(0.01, 3600), default=2.0,
               help="Seconds per call.")
-@click.option("--tool-memory", "memory_mib", type=click.IntRange(16, 65536), default=256,
+@click.option("--tool-memory", "memory_mib", type=Whole(16, 65536), default=256,
               help="MiB per call.")
 def call(data: str, tool: str, arguments: tuple[str, ...], as_model: bool, after: bool,
          **flags: Any) -> None:  # noqa: ANN401 -- click passes options of many types

@@ -18,7 +18,7 @@ from rich.console import Console
 from toolhop_agents.cli import INTERRUPTED
 from toolhop_agents.cli.certify_read import check_readers, read_blind, reader_options, settings_of
 from toolhop_agents.cli.certify_view import Tally, page, print_tally, to_json
-from toolhop_agents.cli.flags import data_option
+from toolhop_agents.cli.flags import Number, Whole, data_option
 from toolhop_agents.cli.json_output import table_format
 from toolhop_agents.cli.options import cluster_of, cluster_options
 from toolhop_agents.cli.progress import Steps
@@ -59,16 +59,17 @@ PRINTED = 20
 @click.option("--limit", default=None, help="10 for the first ten items, 10-20 for a range.")
 @click.option("--sample-id", "sample_ids", multiple=True, help="Items by id; may be repeated.")
 @click.option("--item", default=None, metavar="ID", help="Show the certificate of one item.")
-@click.option("--seed", type=int, default=0, help="Of the other values that calls are tried with.")
-@click.option("--executions", type=click.IntRange(1, 100_000), default=300,
+@click.option("--seed", type=Whole(0), default=0,
+              help="Of the other values that calls are tried with.")
+@click.option("--executions", type=Whole(1, 100_000), default=300,
               help="Made-up calls that a hop may take.")
-@click.option("--audit", type=click.IntRange(0, 10_000), default=20,
+@click.option("--audit", type=Whole(0, 10_000), default=20,
               help="Calls with other values that each gold call is compared with.")
-@click.option("--tool-timeout", "wall_s", type=click.FloatRange(0.01, 3600), default=2.0,
+@click.option("--tool-timeout", "wall_s", type=Number(0.01, 3600), default=2.0,
               help="Seconds per call.")
-@click.option("--tool-memory", "memory_mib", type=click.IntRange(16, 65536), default=256,
+@click.option("--tool-memory", "memory_mib", type=Whole(16, 65536), default=256,
               help="MiB per call.")
-@click.option("--max-samples", type=click.IntRange(1, 256), default=None,
+@click.option("--max-samples", type=Whole(1, 256), default=None,
               help="Items at a time, on each node.  [default: one per processor; 4 to be read]")
 @click.option("--sandbox", type=click.Choice(KINDS), default="auto", help="What isolates tools.")
 @click.option("--policy", type=click.Choice(["restricted", "none"]), default="restricted")

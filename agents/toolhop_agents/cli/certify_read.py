@@ -11,6 +11,7 @@ import anyio
 import click
 from rich.console import Console
 
+from toolhop_agents.cli.flags import Number, Whole
 from toolhop_agents.cli.options import check_url
 from toolhop_agents.cli.progress import Steps
 from toolhop_agents.construct.certified import (
@@ -55,7 +56,7 @@ _OPTIONS = (
     click.option("--readers", metavar="MODEL[,MODEL...]",
                  help="Have items read blind: these models plan calls from the question and the "
                  "tools' documents alone, and the plans are run. docs/readers.md"),
-    click.option("--votes", type=click.IntRange(1, 99), default=None,
+    click.option("--votes", type=Whole(1, 99), default=None,
                  help=f"Plans of each item, dealt out over the readers.  [default: {VOTES}, or one "
                  "of each reader]"),
     click.option("--reader-base-url", "reader_base_urls", multiple=True, metavar="URL",
@@ -69,8 +70,8 @@ _OPTIONS = (
                  callback=_parsed(max_tokens_of),
                  help="Tokens per reply of a reader, reasoning included."),
     click.option("--reader-timeout", "reader_timeout_s", default=120.0,
-                 type=click.FloatRange(0, min_open=True), help="Seconds per request to a reader."),
-    click.option("--max-retries", type=click.IntRange(0), default=5,
+                 type=Number(0, min_open=True), help="Seconds per request to a reader."),
+    click.option("--max-retries", type=Whole(0), default=5,
                  help="Retries of a failed request to a reader."),
 )
 # fmt: on

@@ -20,7 +20,7 @@ from rich.console import Console
 from toolhop_agents.cli import EXIT_EPISODES, INTERRUPTED
 from toolhop_agents.cli.check_progress import Tools
 from toolhop_agents.cli.check_view import Checked, not_asked, print_report, summary, to_json
-from toolhop_agents.cli.flags import data_option
+from toolhop_agents.cli.flags import Number, Whole, data_option
 from toolhop_agents.cli.options import cluster_of, cluster_options
 from toolhop_agents.runs.signals import until_signal
 from toolhop_agents.runs.spread import Cluster, check_on_nodes
@@ -45,9 +45,9 @@ from toolhop_tools.readers.record import Survey
 @cluster_options
 @click.command(context_settings={"show_default": True})
 @data_option
-@click.option("--examples", "count", type=click.IntRange(1, 100_000), default=EXAMPLES,
+@click.option("--examples", "count", type=Whole(1, 100_000), default=EXAMPLES,
               help="Examples per property and tool.")
-@click.option("--seed", type=int, default=0, help="Of what is drawn.")
+@click.option("--seed", type=Whole(0), default=0, help="Of what is drawn.")
 @click.option("--tool", "tools", multiple=True,
               help="Tools by name, or item::tool; * stands for anything; may be repeated.")
 @click.option("--property", "properties", multiple=True, type=click.Choice(list(PROPERTIES)),
@@ -59,11 +59,11 @@ from toolhop_tools.readers.record import Survey
 @click.option("--formats", is_flag=True,
               help="Texts that are not of their parameter's `format` are bad input too.")
 @click.option("--sandbox", type=click.Choice(KINDS), default="auto", help="What isolates tools.")
-@click.option("--tool-timeout", "timeout_s", type=click.FloatRange(0.01, 3600), default=2.0,
+@click.option("--tool-timeout", "timeout_s", type=Number(0.01, 3600), default=2.0,
               help="Seconds per call.")
-@click.option("--tool-memory", "memory_mib", type=click.IntRange(16, 65536), default=256,
+@click.option("--tool-memory", "memory_mib", type=Whole(16, 65536), default=256,
               help="MiB per call.")
-@click.option("--max-samples", "lanes", type=click.IntRange(1, 64), default=None,
+@click.option("--max-samples", "lanes", type=Whole(1, 64), default=None,
               help="Tools at a time, on each node.  [default: one per processor]")
 @click.option("--store", type=click.Path(file_okay=False, path_type=Path), default=stores.FOLDER,
               help="Folder of counter-examples, which are called first the next time.")

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import click
 
+from toolhop_agents.cli.flags import Number, Whole
 from toolhop_agents.cli.json_output import table_format
 from toolhop_agents.compare.plain import to_json
 from toolhop_agents.compare.published import beside
@@ -54,18 +55,18 @@ def _ks(_: click.Context, __: click.Parameter, value: str | None) -> tuple[int, 
 @click.option("--published", is_flag=True, help="Add the benchmark's published table.")
 @click.option(
     "--discordant",
-    type=click.IntRange(min=0),
+    type=Whole(min=0),
     default=20,
     help="Discordant pairs listed a comparison; --json has all.",
 )
-@click.option("--confidence", type=click.FloatRange(0.5, 0.9999), default=0.95)
+@click.option("--confidence", type=Number(0.5, 0.9999), default=0.95)
 @click.option(
     "--resamples",
-    type=click.IntRange(100, 1_000_000),
+    type=Whole(100, 1_000_000),
     default=10_000,
     help="Of the bootstrap, and of permutation tests that cannot be counted out.",
 )
-@click.option("--seed", type=click.IntRange(min=0), default=0, help="Of both.")
+@click.option("--seed", type=Whole(min=0), default=0, help="Of both.")
 @table_format
 @click.option("--json", "as_json", is_flag=True, help="Everything as JSON on standard output.")
 def compare(

@@ -20,6 +20,7 @@ from toolhop_agents.cli import construct_nested as nested
 from toolhop_agents.cli.construct_nested import flag_of
 from toolhop_agents.cli.construct_review import FLAGS, SHARED, review
 from toolhop_agents.cli.construct_view import print_estimate, print_funnel, print_item, print_plan
+from toolhop_agents.cli.flags import Whole
 from toolhop_agents.cli.options import (
     AnyPath,
     check_url,
@@ -105,17 +106,17 @@ def _with_settings(command: click.Command) -> click.Command:
 @click.option("--terminal", is_flag=True, help="With --review: here, without a browser.")
 @click.option("--settle", is_flag=True,
               help="With --review: only items that two judge differently; this verdict decides.")
-@click.option("--sample", type=click.IntRange(1), metavar="N",
+@click.option("--sample", type=Whole(1), metavar="N",
               help="With --review: N items drawn at random (--seed); --agreement then bounds the "
               "share of wrong items.")
 @click.option("--agreement", is_flag=True,
               help="With --review: print how far reviewers agree, and what samples say.")
-@click.option("--port", type=click.IntRange(0, 65535), default=0,
+@click.option("--port", type=Whole(0, 65535), default=0,
               help="With --review: of the page, on 127.0.0.1; 0 for any free one.")
 @click.option("--domain", metavar="NAME", help="Without SEEDS: have questions proposed.")
 @click.option("--hops", metavar="N-M", default="3-5",
               help=f"Least and most hops, within {LEAST_HOPS} to {MOST_HOPS}.")
-@click.option("--items", type=click.IntRange(1, 100_000),
+@click.option("--items", type=Whole(1, 100_000),
               help="With --domain or --pool: how many to try.")
 @nested.nested_options
 @click.option("--world", type=click.Choice([world.value for world in World]), default="closed",
@@ -124,10 +125,10 @@ def _with_settings(command: click.Command) -> click.Command:
 @click.option("--readers", metavar="NAME[,NAME]",
               help="Models that plan the calls of each item from its question and documents alone; "
               "the plans are run. Without readers items are marked unread.")
-@click.option("--votes", type=click.IntRange(1, 99),
+@click.option("--votes", type=Whole(1, 99),
               help="Plans for each item, by all readers together.  [default: 3]")
 @click.option("--dry-run", is_flag=True, help="Say what would be asked; ask nothing.")
-@click.option("--estimate", type=click.IntRange(1), metavar="N",
+@click.option("--estimate", type=Whole(1), metavar="N",
               help="Make the first N items, and say what the rest will take.")
 @click.option("--json", "as_json", is_flag=True, help="The figures as JSON on standard output.")
 @click.pass_context

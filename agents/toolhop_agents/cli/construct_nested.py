@@ -15,6 +15,7 @@ import click
 from rich.console import Console
 
 from toolhop_agents.cli.certify_read import reader_settings
+from toolhop_agents.cli.flags import Whole
 from toolhop_agents.cli.progress import Steps
 from toolhop_agents.construct.nested.begin import Source, from_items, from_pool
 from toolhop_agents.construct.nested.session import KIND, NestSettings
@@ -78,7 +79,7 @@ _OPTIONS = (
                  help="With --pool: which response may go to a parameter. known: an item has it "
                  "so, or both are of one kind. model: also any of the same type, if --model says "
                  "that it makes sense."),
-    click.option("--distractors", type=click.IntRange(0, 50), default=0,
+    click.option("--distractors", type=Whole(0, 50), default=0,
                  help="Other tools shown for each tool of a task; NesTools has 5."),
 )
 

@@ -20,7 +20,7 @@ from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, Trans
 from toolhop_agents import data_view
 from toolhop_agents.cli.data_card import card
 from toolhop_agents.cli.data_made import export_made
-from toolhop_agents.cli.flags import data_option, overwrite_option
+from toolhop_agents.cli.flags import Whole, data_option, overwrite_option
 from toolhop_agents.cli.json_output import json_option, write_json
 from toolhop_agents.construct.family import Kin
 from toolhop_agents.construct.folder import is_made
@@ -241,7 +241,7 @@ def _download(pin: fetching.Pin, target: Path, url: str | None) -> Path:
 @click.option("--ignore-reviews", is_flag=True, help="Of such a folder: what reviewers reject too.")
 @click.option(
     "--accepted-by",
-    type=click.IntRange(0),
+    type=Whole(0),
     default=0,
     show_default=True,
     help="Of such a folder: only what so many reviewers accept.",
@@ -251,7 +251,7 @@ def _download(pin: fetching.Pin, target: Path, url: str | None) -> Path:
     type=click.Path(dir_okay=False, path_type=Path),
     help="Of such a folder: write the certificates of items and siblings here.",
 )
-@click.option("--seed", type=int, default=0, help="Of such a folder: of what is drawn.")
+@click.option("--seed", type=Whole(0), default=0, help="Of such a folder: of what is drawn.")
 @click.option(
     "--to",
     "form",
@@ -260,7 +260,7 @@ def _download(pin: fetching.Pin, target: Path, url: str | None) -> Path:
 )
 @click.option(
     "--most-varied",
-    type=click.IntRange(1),
+    type=Whole(1),
     metavar="N",
     help="With --to toolbehonest: of each subtask the N rows that differ most.",
 )

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections import Counter
-from collections.abc import Iterable
 from dataclasses import asdict
 
 import click
@@ -13,7 +11,6 @@ from rich.console import Console
 from toolhop_agents.runs.estimate import LEVEL, ExpectedTotal, RunEstimate, estimate
 from toolhop_agents.runs.execute import Run, episodes_at_a_time
 from toolhop_agents.runs.job import Job
-from toolhop_agents.runs.unit import WorkUnit
 from toolhop_agents.stacked import StackedTable
 from toolhop_env.runs.progress import Progress, progress
 from toolhop_env.sums import in_run
@@ -30,17 +27,12 @@ def progress_of(job: Job) -> Progress:
     return progress(job.store.attempts() if job.store else ())
 
 
-def _by_mode(job: Job, units: Iterable[WorkUnit]) -> dict[str, int]:
-    counts = Counter(unit.mode for unit in units)
-    return {mode: counts[mode] for mode in job.settings.modes}
-
-
 def print_plan(job: Job, *, as_json: bool) -> None:
     """Print what would be played."""
     if job.certificates is not None:
         _print_to_be_made(job, as_json=as_json)
         return
-    left = _by_mode(job, job.left(progress_of(job)))
+    left = job.left_by_mode(progress_of(job))
     facts: dict[str, JSON] = {
         "agent": job.settings.agent_name,
         "data": job.data.name,
@@ -90,11 +82,12 @@ def print_estimate(job: Job, ended: Run, *, as_json: bool, console: Console) -> 
         NothingToGoBy: no item of the sample has a score.
     """
     whole = Job(job.settings, job.data, job.items, store=ended.store)
-    left = list(whole.left(progress(ended.store.attempts())))
+    done = progress(ended.store.attempts())
+    left = whole.left_by_mode(done)
     made = estimate(
         sorted(ended.attempts, key=in_run),
-        _by_mode(whole, left),
-        items_left=len({unit.item.id for unit in left}),
+        left,
+        items_left=len({unit.item.id for unit in whole.left(done)}),
         at_a_time=episodes_at_a_time(job.settings),
         seed=job.settings.seed,
         turn_limit=job.settings.turn_limit,
@@ -107,7 +100,7 @@ def print_estimate(job: Job, ended: Run, *, as_json: bool, console: Console) -> 
         }
         click.echo(json.dumps({**plain, "level": LEVEL, "left": asdict(made)}))
         return
-    if not left:
+    if not any(left.values()):
         console.print("No episode is left to play, so that nothing more will be asked or paid for.")
         return
     console.print(_table(made))

@@ -2,12 +2,62 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any, TypeVar
 
 import click
 
 F = TypeVar("F", bound=Callable[..., Any])
+
+MOST = 10**9
+"""Of any count: more of anything is a slip, and would not end."""
+
+
+class Whole(click.IntRange):
+    """A whole number in a range, at most `MOST`."""
+
+    name = "integer"
+
+    @property
+    def allowed(self) -> str:
+        """The range, such as ``x>=1``."""
+        return self._describe_range()
+
+    def convert(
+        self,
+        value: Any,  # noqa: ANN401 -- as `click.ParamType.convert` has it
+        param: click.Parameter | None,
+        ctx: click.Context | None,
+    ) -> int:
+        """The number."""
+        found = int(super().convert(value, param, ctx))
+        if found > (self.max or MOST):
+            self.fail(f"{found} is too large: at most {MOST:,} are allowed", param, ctx)
+        return found
+
+
+class Number(click.FloatRange):
+    """A finite number in a range."""
+
+    name = "number"
+
+    @property
+    def allowed(self) -> str:
+        """The range, such as ``x>=1``."""
+        return self._describe_range()
+
+    def convert(
+        self,
+        value: Any,  # noqa: ANN401 -- as `click.ParamType.convert` has it
+        param: click.Parameter | None,
+        ctx: click.Context | None,
+    ) -> float:
+        """The number."""
+        found = float(super().convert(value, param, ctx))
+        if not math.isfinite(found):
+            self.fail(f"{found} is not in the range {self.allowed}", param, ctx)
+        return found
 
 
 def data_option(function: F) -> F:

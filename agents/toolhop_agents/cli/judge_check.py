@@ -10,7 +10,7 @@ from pathlib import Path
 import click
 
 from toolhop_agents.ablate.folder import opened
-from toolhop_agents.cli.flags import overwrite_option
+from toolhop_agents.cli.flags import Number, Whole, overwrite_option
 from toolhop_agents.cli.json_output import json_option, table_format, write_json
 from toolhop_agents.export.files import write_text
 from toolhop_agents.judge.agreement import EVERY, Compared, Verdicts
@@ -28,13 +28,11 @@ from toolhop_sandbox.outcome import JSON
 @click.option("--questions", metavar="FILE", type=click.Path(path_type=Path), default=None,
               help="Write the questions for people to answer, and end.")  # fmt: skip
 @overwrite_option
-@click.option("--sample", metavar="N", type=click.IntRange(min=1), default=None,
+@click.option("--sample", metavar="N", type=Whole(min=1), default=None,
               help="Write so many, drawn as evenly by kind as can be.")  # fmt: skip
-@click.option("--confidence", type=click.FloatRange(0.5, 0.9999), default=0.95)
-@click.option("--resamples", type=click.IntRange(100, 1_000_000), default=10_000)
-@click.option(
-    "--seed", type=click.IntRange(min=0), default=0, help="Of the resamples, and of --sample."
-)
+@click.option("--confidence", type=Number(0.5, 0.9999), default=0.95)
+@click.option("--resamples", type=Whole(100, 1_000_000), default=10_000)
+@click.option("--seed", type=Whole(min=0), default=0, help="Of the resamples, and of --sample.")
 @table_format
 @json_option
 def judge_check(

@@ -11,6 +11,7 @@ import click
 from click.core import ParameterSource
 
 from toolhop_agents.adapters.options import TAKEN
+from toolhop_agents.cli.flags import Whole
 from toolhop_agents.cli.options import Sectioned, checked, options_of, refuse_unused, values_of
 from toolhop_agents.environment.plain import PlainEnvironments
 from toolhop_agents.runs.settings import RunSettings
@@ -41,11 +42,11 @@ def _end(_: int, __: FrameType | None) -> None:
 @click.command(cls=Sectioned, context_settings={"show_default": True})
 @click.option("--host", default="127.0.0.1", help="Address to listen at. There is no password: "
               "whoever reaches it can play.")
-@click.option("--port", type=click.IntRange(0, 65535), default=8000,
+@click.option("--port", type=Whole(0, 65535), default=8000,
               help="0 for one that is free; the address is printed.")
 @click.option("--allow-host", "hosts", multiple=True, metavar="NAME",
               help="A name that clients ask it by, besides this machine's own; may be repeated.")
-@click.option("--sessions", type=click.IntRange(min=1), default=8,
+@click.option("--sessions", type=Whole(min=1), default=8,
               help="Sessions at a time; one more is refused.")
 @click.option("--reward", callback=_weights, multiple=True, metavar="NAME=WEIGHT",
               help="Weight of a measure, of milestones or of failed_call; may be repeated.  "

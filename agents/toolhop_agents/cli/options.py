@@ -16,6 +16,7 @@ from pydantic import BaseModel, ValidationError
 from pydantic.fields import FieldInfo
 
 from toolhop_agents.cli import nearest
+from toolhop_agents.cli.flags import Number, Whole
 from toolhop_agents.models import gguf
 from toolhop_agents.models.prices import parse
 from toolhop_agents.prompts import read_template
@@ -128,9 +129,9 @@ def _alone(flag: Flag) -> dict[str, Any]:
 
 def _metavar(kind: object) -> str | None:
     """What stands for a number in help texts; None for what click writes."""
-    if kind is click.INT or isinstance(kind, click.IntRange):
+    if isinstance(kind, Whole):
         return "N"
-    return "NUMBER" if kind is click.FLOAT or isinstance(kind, click.FloatRange) else None
+    return "NUMBER" if isinstance(kind, Number) else None
 
 
 def _parsed(parse_text: Callable[[str], object], default: object) -> Callable[..., object]:
@@ -158,9 +159,9 @@ def _type(field: FieldInfo) -> tuple[Any, bool]:
         return AnyPath(path_type=Path), False
     bounds = _bounds(field)
     if kind is int:
-        return (click.IntRange(**bounds) if bounds else click.INT), False
+        return Whole(**bounds), False
     if kind is float:
-        return (click.FloatRange(**bounds) if bounds else click.FLOAT), False
+        return Number(**bounds), False
     return (click.BOOL if kind is bool else click.STRING), False
 
 

@@ -14,7 +14,7 @@ import click
 from rich.console import Console
 
 from toolhop_agents.cli import INTERRUPTED
-from toolhop_agents.cli.flags import data_option, overwrite_option
+from toolhop_agents.cli.flags import Whole, data_option, overwrite_option
 from toolhop_agents.cli.json_output import table_format
 from toolhop_agents.cli.options import cluster_of, cluster_options
 from toolhop_agents.cli.progress import Steps
@@ -48,13 +48,13 @@ from toolhop_tools.scenarios.make import Family, Recipe, Yields
               help="Of DATA.  [default: certificates/DATA.jsonl, else what comes with the data]")
 @click.option("--limit", default=None, help="10 for the first ten items, 10-20 for a range.")
 @click.option("--sample-id", "sample_ids", multiple=True, help="Items by id; may be repeated.")
-@click.option("--seed", type=int, default=0, help="Of everything that is drawn.")
+@click.option("--seed", type=Whole(0), default=0, help="Of everything that is drawn.")
 @click.option("--balanced", is_flag=True,
               help="As many solvable items as others, within each family.")
 @click.option("--actions", "offer", type=click.Choice([one.value for one in Offer]),
               default=Offer.ACTIONS.value, help="Tools that act on the episode: talk_to_user, "
               "change_tools and give_up; RelyToolBench's Finish; or none.")
-@click.option("--max-samples", "at_a_time", type=click.IntRange(1, 64), default=None,
+@click.option("--max-samples", "at_a_time", type=Whole(1, 64), default=None,
               help="Items at a time, on each node.  [default: one per processor]")
 @click.option("--sandbox", type=click.Choice(KINDS), default="auto", help="What isolates tools.")
 @click.option("--last-wins", is_flag=True,

@@ -16,6 +16,7 @@ from click.core import ParameterSource
 from pydantic import ValidationError
 
 from toolhop_agents.benchmarks import binding_of
+from toolhop_agents.cli.flags import Whole
 from toolhop_agents.runs.manifest import ended, folder_name, manifest
 from toolhop_agents.runs.resume import kept
 from toolhop_agents.runs.settings import RunSettings
@@ -60,11 +61,11 @@ AGENT, HOPS, GOLD = "person", "hops", "gold"
 @click.option("--policy", type=click.Choice(["restricted", "none"]), default="restricted")
 @click.option(
     "--turn-limit",
-    type=click.IntRange(min=1),
+    type=Whole(min=1),
     default=None,
     help="Turns, the answer included.  [default: the benchmark's, mostly 9]",
 )
-@click.option("--seed", type=int, default=None, help="Picks the same random item again.")
+@click.option("--seed", type=Whole(0), default=None, help="Picks the same random item again.")
 @click.option(
     "--show-hops", is_flag=True, help="Say how many hops are solved, which no model sees."
 )

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from toolhop_agents.cli.flags import overwrite_option
+from toolhop_agents.cli.flags import Whole, overwrite_option
 from toolhop_agents.export.files import atomic, check_free
 from toolhop_agents.report.collect import collect
 from toolhop_agents.report.page import render
@@ -27,7 +27,7 @@ NAME = "report.html"
 )
 @overwrite_option
 @click.option("--title", default=None, help="The page's title; else the run's name.")
-@click.option("--max-episodes", "most", type=click.IntRange(min=0), default=EPISODES, metavar="N",
+@click.option("--max-episodes", "most", type=Whole(min=0), default=EPISODES, metavar="N",
               show_default=True, help="Episodes that the page holds to read, at most.")  # fmt: skip
 def report(
     runs: Sequence[Path], out: Path | None, title: str | None, most: int, overwrite: bool

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 import sys
 from collections.abc import Mapping
 from functools import partial
@@ -20,6 +19,7 @@ from rich.console import Console
 from toolhop_agents.cli import EXIT_EPISODES, INTERRUPTED
 from toolhop_agents.cli.diagnose import print_headlines
 from toolhop_agents.cli.errored import report_errored
+from toolhop_agents.cli.flags import Whole
 from toolhop_agents.cli.json_output import table_format
 from toolhop_agents.cli.options import (
     Sectioned,
@@ -50,8 +50,6 @@ from toolhop_tools.errors import counted
 
 PRINTED = 50
 """Faults of items left out that are reported; the manifest has all."""
-COUNT = click.IntRange(min=1)
-AMOUNT = click.FloatRange(min=0, min_open=True, max=math.inf, max_open=True)
 
 
 # fmt: off
@@ -61,7 +59,7 @@ AMOUNT = click.FloatRange(min=0, min_open=True, max=math.inf, max_open=True)
 @click.option("--resume", type=click.Path(path_type=Path), default=None, metavar="RUN",
               help="Resume a run that was stopped; its settings hold.")
 @click.option("--dry-run", is_flag=True, help="Say what would be played; ask and play nothing.")
-@click.option("--estimate", type=click.IntRange(min=2), is_flag=False, flag_value=10, default=None,
+@click.option("--estimate", type=Whole(min=2), is_flag=False, flag_value=10, default=None,
               metavar="[N]", help="Play N items (10), and say what the rest will take.")
 @table_format
 @click.option("--json", "as_json", is_flag=True, help="Figures as JSON on standard output.")

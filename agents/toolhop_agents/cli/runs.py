@@ -9,6 +9,7 @@ from typing import Any
 
 import click
 
+from toolhop_agents.cli.flags import Whole
 from toolhop_agents.cli.json_output import json_option, table_format, write_json
 from toolhop_agents.plain_summary import to_json
 from toolhop_agents.stacked import StackedTable
@@ -52,7 +53,7 @@ class _Listed:
 
 @click.command()
 @click.argument("folder", default="logs", type=click.Path(path_type=Path))
-@click.option("--last", "limit", type=click.IntRange(min=1), default=20, show_default=True,
+@click.option("--last", "limit", type=Whole(min=1), default=20, show_default=True,
               help="Runs listed.")  # fmt: skip
 @table_format
 @json_option

@@ -13,6 +13,7 @@ import click
 from click.core import ParameterSource
 
 from toolhop_agents.benchmarks import binding_of
+from toolhop_agents.cli.flags import Number, Whole
 from toolhop_agents.cli.options import announce_default, options_of, refuse_unused
 from toolhop_agents.models.gguf import model_name, serving
 from toolhop_agents.models.loopback import FaultPlan, LoopbackServer
@@ -34,10 +35,10 @@ from toolhop_tools.model import DataSet
     default=None,
     help="How calls are written.  [default: as each request shows its tools]",
 )
-@click.option("--seed", type=int, default=0)
-@click.option("--fault-rate", type=click.FloatRange(0, 1), default=0.0,
+@click.option("--seed", type=Whole(0), default=0)
+@click.option("--fault-rate", type=Number(0, 1), default=0.0,
               help="Share of requests answered with a fault of the infrastructure.")  # fmt: skip
-@click.option("--capacity", type=click.IntRange(min=1), default=None,
+@click.option("--capacity", type=Whole(min=1), default=None,
               help="Requests at a time; one more is refused with status 429.")  # fmt: skip
 @click.pass_context
 def serve(

@@ -10,6 +10,7 @@ import click
 from rich.text import Text
 
 from toolhop_agents.cli import EXIT_USAGE
+from toolhop_agents.cli.flags import Whole
 from toolhop_agents.stacked import StackedTable
 from toolhop_agents.table import table_console, value_text
 from toolhop_agents.terminal import natural, plain
@@ -35,7 +36,7 @@ NUMBERS = ("turns", "calls", "failed", "seconds")
 @click.argument("run", type=click.Path(path_type=Path))
 @click.argument("item", required=False)
 @click.option("--mode", default=None, help="Only episodes in this mode.")
-@click.option("--epoch", type=int, default=None, help="Only this epoch.")
+@click.option("--epoch", type=Whole(1), default=None, help="Only this epoch.")
 @click.option(
     "--failed",
     is_flag=True,

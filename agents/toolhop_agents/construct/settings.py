@@ -90,7 +90,7 @@ class Settings(BaseModel):
     least_yield: Annotated[float, Field(ge=0, le=1), Flag(
         "Stop after 20 items if fewer passed every stage at the first reply; 0: never.")] = 0.1
     max_samples: Annotated[int, Field(ge=1, le=64), Flag("Items at a time.")] = 2
-    seed: Annotated[int, Flag("Of the examples that tools are checked with.")] = 0
+    seed: Annotated[int, Field(ge=0), Flag("Of the examples that tools are checked with.")] = 0
     """No model is shown it."""
     examples: int = EXAMPLES
     executor: Literal["local", "ray"] = "local"

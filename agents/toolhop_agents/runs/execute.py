@@ -118,7 +118,7 @@ async def execute(
         if job.store is not None:
             stack.enter_context(job.store.held())
         begun = _begun(job)
-        episodes = sum(1 for _ in job.left(begun.done))
+        episodes = sum(job.left_by_mode(begun.done).values())
         if not episodes and job.store is not None and job.settings.judge is None:
             return _nothing_left(job, job.store, begun)
         return await _RunSession(job, begun, episodes, stack).play(on_start, on_result, on_event)
@@ -190,7 +190,9 @@ class _RunSession:
         executor.on_event = on_event
         on_start(Plan(job.items, self._episodes, self._at_a_time, str(store.folder)))
         left = job.left(self._begun.done)
-        status, fault, stopped_by = await _play(executor, left, self._at_a_time)
+        status, fault, stopped_by = await _play(
+            executor, left, min(self._at_a_time, max(1, self._episodes))
+        )
         if status == "success" and self._last_errored and not self._scored:
             status, fault = "error", f"all {self._episodes} errored: {self._last_errored}"
         await to_thread.run_sync(partial(packer.close, at_once=status != "success"))
@@ -213,7 +215,7 @@ class _RunSession:
     def _leaves_some(self) -> bool:
         """Whether a sample is played, and not all that was left."""
         whole = replace(self._job, sample=None)
-        return sum(1 for _ in whole.left(self._begun.done)) > self._episodes
+        return sum(whole.left_by_mode(self._begun.done).values()) > self._episodes
 
     async def _open(self) -> tuple[Places, Judge | None]:
         """Where episodes are played, and who judges them."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
@@ -36,7 +37,7 @@ from toolhop_tools.certify.file import path_for
 from toolhop_tools.certify.model import Certificate
 from toolhop_tools.errors import BadChoice, DataProblem
 from toolhop_tools.load import select, survey
-from toolhop_tools.model import DataSet, Item, Simulated
+from toolhop_tools.model import DataSet, EpisodeAction, Item, Simulated
 from toolhop_tools.perturb.perturbation import Perturbation, perturbed
 from toolhop_tools.scenarios.label import BENCHMARK as SCENARIOS
 
@@ -74,6 +75,14 @@ class Job:
         settings = self.settings
         work = Units(settings.modes, settings.epochs, self.items, settings.shard)
         return work if self.only is None else [unit for unit in work if unit.key in self.only]
+
+    def left_by_mode(self, done: Progress) -> Mapping[str, int]:
+        """How many episodes there are to play in this session."""
+        work = self.work
+        if self.sample is not None or not isinstance(work, Units):
+            return Counter(unit.mode for unit in self.left(done))
+        finished = Counter(key.mode for key in done.finished)
+        return {mode: count - finished[mode] for mode, count in work.by_mode().items()}
 
     def left(self, done: Progress) -> Iterator[WorkUnit]:
         """The episodes to play in this session."""
@@ -247,6 +256,14 @@ def _check_bodies(items: Sequence[Item], settings: RunSettings) -> None:
     Raises:
         BadChoice: it cannot; names the first tool, and what to do.
     """
+    asked = any(
+        tool.body is EpisodeAction.ASK_USER for item in items for tool in item.all_tools.values()
+    )
+    if settings.user_model is not None and not asked:
+        raise BadChoice(
+            f"--user-model {settings.user_model}: no tool of these items asks the user",
+            fix="leave it out, or play items that `toolhop perturb` made, or --into hidden ones",
+        )
     for item in items:
         for tool in item.all_tools.values():
             if isinstance(tool.body, Simulated) and settings.simulator is None:

@@ -325,7 +325,7 @@ class RunSettings(BaseModel):
             parse=shard_of,
         ),
     ] = None
-    seed: Annotated[int, Flag("Seed of agents, perturbations and intervals.")] = 0
+    seed: Annotated[int, Field(ge=0), Flag("Seed of agents, perturbations and intervals.")] = 0
     approve: Annotated[
         bool, Flag("Ask at the terminal before each tool call; one episode at a time.")
     ] = False
@@ -439,7 +439,10 @@ class RunSettings(BaseModel):
             parse=max_tokens_of,
         ),
     ] = MAX_TOKENS
-    stop: Annotated[tuple[str, ...], Flag("Text at which a reply ends; may be repeated.")] = ()
+    stop: Annotated[
+        tuple[Annotated[str, Field(min_length=1)], ...],
+        Flag("Text at which a reply ends; may be repeated."),
+    ] = ()
     request_options: Annotated[
         tuple[str, ...],
         Flag(

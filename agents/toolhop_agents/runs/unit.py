@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import overload
@@ -58,6 +59,12 @@ class Units(Sequence[WorkUnit]):
 
     def __len__(self) -> int:
         return len(self._numbers)
+
+    def by_mode(self) -> dict[str, int]:
+        """How many there are of each mode; none is made for it."""
+        each = self._epochs * len(self._items)
+        ends = [bisect_left(self._numbers, each * at) for at in range(len(self._modes) + 1)]
+        return {mode: ends[at + 1] - ends[at] for at, mode in enumerate(self._modes)}
 
     @overload
     def __getitem__(self, index: int) -> WorkUnit: ...
