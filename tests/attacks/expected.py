@@ -143,6 +143,7 @@ _RESTRICTED = {
     "policy/writes_by_a_made_initial": "raised PolicyViolation",
     "policy/writes_by_a_member": "raised PolicyViolation",
     "policy/writes_on_the_library": "held",
+    "secrets/processor_time_of_others": "held",
 }
 """Under the policy, where it is not ``refused``."""
 

@@ -16,7 +16,8 @@ import sys
 import threading
 import time
 from collections.abc import Awaitable, Callable, Mapping
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 from unittest.mock import patch
 
 import anyio
@@ -97,6 +98,78 @@ async def ended_calls_are_gone(bench: Bench, attacks: Attacks) -> list[str]:
         lambda: len(process_tree.children(worker.process.pid)) <= worker.link.waiting
     )
     return [] if gone else ["a call that has replied computes on"]
+
+
+async def ended_sessions_leave_no_process(bench: Bench, attacks: Attacks) -> list[str]:
+    """A session with a program kept ready, whose last call computes on, ends: all are gone.
+
+    One that was given nothing may stay, where no call can make processes.
+    """
+    busy = Program(attacks["frames/replies_and_goes_on"].source, "attack")
+    async with bench.pool.session([LONG]) as session:
+        worker: Any = bench.pool._started[-1]
+        pid, link = worker.process.pid, worker.link
+        may_stay = link.facts["seccomp"]
+        await _soon(lambda: len(process_tree.children(pid)) == link.waiting == 2)
+        await session.call(busy, {})
+        before = process_tree.children(pid)
+    await link.ping()
+
+    def left() -> list[int]:
+        there = {*before} & {*process_tree.children(pid)}
+        return [one for one in there if not may_stay or _was_given_a_program(one)]
+
+    ended = await _soon(lambda: not left())
+    return [] if ended else [f"of an ended session is left: {left()}"]
+
+
+async def compiling_is_limited(bench: Bench, attacks: Attacks) -> list[str]:
+    """While a long source is compiled, a process has a limit of memory; none of it is ever run."""
+    long = Program("a = 1\n" * 200_000 + "(", "f")
+    seen: list[int] = []
+
+    async def look() -> None:
+        while True:
+            seen.extend(map(_memory_limit, process_tree.children(bench.worker.process.pid)))
+            await anyio.sleep(0.005)
+
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(look)
+        await bench.session.call(long, {})
+        tasks.cancel_scope.cancel()
+    return [] if any(most < 1 << 30 for most in seen) else ["memory without end to compile"]
+
+
+def _was_given_a_program(pid: int) -> bool:
+    """Whether a standby has limits of memory, which it takes on with its program."""
+    return _memory_limit(pid) < 1 << 60
+
+
+def _memory_limit(pid: int) -> int:
+    """Bytes of address space that a process may have; much where there is no limit or process."""
+    limits = ""
+    with contextlib.suppress(OSError):
+        limits = Path(f"/proc/{pid}/limits").read_text(encoding="utf-8")
+    lines = [line.split() for line in limits.splitlines() if line.startswith("Max address space")]
+    return int(lines[0][3]) if lines and lines[0][3].isdecimal() else 1 << 60
+
+
+async def daemons_end_with_their_session(bench: Bench, attacks: Attacks) -> list[str]:
+    """In a container where calls can fork: a process in a session of its own goes with a reset."""
+    async with bench.pool.session() as session:
+        worker: Any = bench.pool._started[-1]
+        source = attacks["layers/leaves_a_child"].source
+        await session.call(
+            Program(source.replace("time.sleep", "os.setsid(), time.sleep"), "attack"), {}
+        )
+    top = worker.engine._client.api.top
+    expected: int = await worker.link.ping()
+
+    def alone() -> bool:
+        listed: list[list[str]] = top(worker.container_id)["Processes"]
+        return sum("<defunct>" not in " ".join(one) for one in listed) <= expected
+
+    return [] if await _soon(alone) else ["a daemon lives on"]
 
 
 async def others_go_on_while_a_result_is_read(bench: Bench, attacks: Attacks) -> list[str]:
@@ -182,6 +255,9 @@ PROBES: dict[str, Callable[[Bench, Attacks], Awaitable[list[str]]]] = {
         children_end_with_their_call,
         calls_draw_other_numbers,
         ended_calls_are_gone,
+        ended_sessions_leave_no_process,
+        daemons_end_with_their_session,
+        compiling_is_limited,
         others_go_on_while_a_result_is_read,
         another_user_is_turned_away,
         nobody_keeps_what_is_printed,

@@ -125,9 +125,9 @@ class Bench:
 
     @property
     def worker(self) -> Any:  # noqa: ANN401 -- its process or its container is what is asked for
-        """The worker."""
-        (worker,) = self.pool._started
-        return worker
+        """The worker of the session; a probe may have opened others."""
+        session: Any = self.session
+        return session._worker
 
     async def call(self, attack: suite.Attack) -> Outcome | SandboxFault:
         """Run an attack or a probe."""

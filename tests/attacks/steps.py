@@ -72,6 +72,13 @@ def _allowing(numbers: str) -> str:
     )
 
 
+def _os_without(name: str, instead: str) -> str:
+    """Source that gives the zygote another function in place of one of the system's."""
+    return (
+        f"import os, types\nzygote.os = types.SimpleNamespace(**vars(os) | {{{name!r}: {instead}}})"
+    )
+
+
 _PLACED = "('', lockdown.place_connection) if one[0] == 'descriptors' else one"
 SECCOMP, LANDLOCK = "standby: seccomp", "standby: landlock"
 
@@ -103,6 +110,20 @@ def _worker() -> Iterator[Step]:
         "lockdown.die_with_parent = lambda: True",
     )
     yield make(
+        "ends whole groups",
+        "a child of a call that outlives it",
+        ("children_end_with_their_call",),
+        _os_without("killpg", "lambda *_: None"),
+        (SECCOMP,),
+    )
+    yield make(
+        "ends what leads no group",
+        "holding up the worker by a process that has not come that far",
+        ("limits/infinite_loop",),
+        _os_without("kill", "lambda *_: None"),
+        ("standby: own session",),
+    )
+    yield make(
         "seeds random numbers",
         "a call that knows what the next one draws",
         ("calls_draw_other_numbers",),
@@ -117,6 +138,13 @@ def _worker() -> Iterator[Step]:
 
 
 def _standby() -> Iterator[Step]:
+    yield Step(
+        "standby",
+        "limits of compiling",
+        "a source that takes the machine's memory to compile",
+        ("compiling_is_limited",),
+        "standby.COMPILE_MIB = 1 << 30",
+    )
     notices: dict[str, tuple[str, tuple[str, ...], tuple[str, ...]]] = {
         "own session": (
             "a child of a call that outlives it",
@@ -136,6 +164,16 @@ def _standby() -> Iterator[Step]:
             (),
         ),
         "core dumps": ("memory that is left on a disk", ("layers/limits_of_its_own",), ()),
+        "locked memory": (
+            "memory that the machine cannot move out",
+            ("layers/limits_of_its_own",),
+            (),
+        ),
+        "queued signals": (
+            "signalling by a count that all processes of a user share",
+            ("layers/limits_of_its_own",),
+            (),
+        ),
         "seccomp": (
             "most of the kernel; each group of calls has a row below",
             ("processes/fork_bomb", "kernel/sweep_of_calls", "network/unix_sockets"),
@@ -229,8 +267,9 @@ _GROUPS: dict[str, tuple[str, tuple[str, ...], tuple[str, ...]]] = {
     "message queues": ("240 241 242 243 244 245", ("layers/message_queue",), (LANDLOCK,)),
     "keys": ("248 249 250", ("ipc/keyring",), ()),
     "files in memory": ("319 447", ("processes/program_from_memory",), ()),
-    "rings": ("425 426 427", ("kernel/io_uring",), ()),
+    "rings": ("425 426 427", ("kernel/io_uring",), ("standby: locked memory",)),
     "clocks": ("159 164 227 305", ("leftovers/clock",), ()),
+    "counts of the machine": ("99", ("secrets/counts_of_the_machine",), ()),
     "filters": ("317 444 445 446", ("kernel/filters_of_its_own",), ()),
     "settings of a process": ("157 135 112 109", ("signals/survives_its_parent",), ()),
     "priorities": ("141 142 144 203 251 314", ("limits/more_processor",), ()),
@@ -240,6 +279,14 @@ _PARTS: dict[str, tuple[str, tuple[str, ...], tuple[str, ...]]] = {
     # Call that is allowed in part: what the part left out would give, and what notices.
     "clone3": ("processes by flags that a filter cannot see", ("processes/raw_clone",), ()),
     "clone": ("processes, and namespaces of threads", ("processes/fork_bomb",), ()),
+    "futex": ("signals between calls of the same moment", ("ipc/shared_futex",), ()),
+    "clock_gettime": ("processor time of others", ("secrets/processor_time_of_others",), ()),
+    "clock_getres": (
+        "learning which processes there are",
+        ("secrets/processor_time_of_others",),
+        (),
+    ),
+    "clock_nanosleep": ("waiting for the processor time of others", ("layers/other_requests",), ()),
     "fcntl": ("signals and locks", ("files/locks", "layers/other_requests"), ()),
     "ioctl": ("commands to devices", ("layers/other_requests",), ()),
     "prlimit64": ("limits of others", ("limits/limits_of_others",), ()),
@@ -292,6 +339,16 @@ async def _no_time(limit_s: float) -> Any:
     yield
 
 
+async def _not_reset(*_: object) -> None:
+    pass
+
+
+async def _keeps_a_spare(self: Any) -> None:
+    self.facts = {**self.facts, "seccomp": True}
+    await _RESET(self)
+
+
+_RESET = link.WorkerLink.reset
 _RETURNED, _READ_FRAME = replies._returned, replies.read_frame
 
 
@@ -337,6 +394,26 @@ def _host() -> Iterator[Step]:
         *(control.Control, "kill_now", lambda *_: None),
     )
     yield step(
+        "a session is reset",
+        "processes that hold another episode's programs",
+        ("ended_sessions_leave_no_process",),
+        *(link.WorkerLink, "reset", _not_reset),
+    )
+    yield step(
+        "a reset ends what was called",
+        "computing on in the next episode",
+        ("ended_sessions_leave_no_process",),
+        *(control.Control, "reset", _not_reset),
+    )
+    yield Step(
+        "host",
+        "keeps no process where calls can make some",
+        "a process that another episode's call could have changed",
+        ("ended_sessions_leave_no_process",),
+        behind=(SECCOMP,),
+        patch=partial(mock.patch.object, link.WorkerLink, "reset", _keeps_a_spare),
+    )
+    yield step(
         "patience with who hangs up",
         "holding up the worker by hanging up and computing on",
         ("frames/hangs_up",),
@@ -378,13 +455,28 @@ def _container() -> Iterator[Step]:
         "processes": ("bombs of threads and processes", ("layers/many_threads",), ()),
         "memory": ("taking the machine's memory", ("layers/container",), (LANDLOCK,)),
         "one processor": ("taking the machine's processors", ("layers/container",), (LANDLOCK,)),
+        "limits of a process": (
+            "the worker's own limits, where they are missing",
+            ("layers/limits_of_its_own",),
+            tuple(f"standby: {name}" for name in _LIMITED),
+        ),
+        "groups of its own": ("names of the machine's cgroups", ("layers/container",), (LANDLOCK,)),
         "no log": ("filling a disk by printing", ("nobody_keeps_what_is_printed",), _STREAMS),
     }
     for name in hardening.hardening(0):
         stops, noticed_by, behind = notices[name]
         yield Step(CONTAINER, name, stops, noticed_by, behind=behind)
+    yield Step(
+        CONTAINER,
+        "a reset kills all",
+        "a process that has left its call's group",
+        ("daemons_end_with_their_session",),
+        _os_without("kill", "lambda pid, signal: pid == -1 or os.kill(pid, signal)"),
+        (SECCOMP,),
+    )
 
 
+_LIMITED = ("file size", "core dumps", "locked memory", "queued signals")
 _STREAMS = ("zygote: no standard streams",)
 
 

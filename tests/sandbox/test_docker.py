@@ -17,7 +17,7 @@ from tests.sandbox.conformance import Box, Conformance, Core, Restricted
 from tests.sandbox.conftest import require_engine
 from toolhop_sandbox.attach.tunnel import Tunnel
 from toolhop_sandbox.base import Limits, Program
-from toolhop_sandbox.docker import containers
+from toolhop_sandbox.docker import containers, hardening
 from toolhop_sandbox.docker.engine import CREATES, DockerEngine
 from toolhop_sandbox.errors import SandboxUnavailable
 from toolhop_sandbox.outcome import OutOfMemory, Returned
@@ -67,6 +67,8 @@ def test_the_container_is_closed_up(docker_box: Box) -> None:
     assert host["Memory"] == host["MemorySwap"] == (256 + 96) << 20
     assert host["AutoRemove"] is True
     assert host["LogConfig"]["Type"] == "none"
+    assert host["CgroupnsMode"] == "private"
+    assert {one["Name"]: one["Hard"] for one in host["Ulimits"]} == hardening.LIMITS
     assert config["User"] == "65534:65534"
     assert [mount["RW"] for mount in told["Mounts"]] == [False]
     assert not any("SECRET" in text or "KEY" in text for text in config["Env"])

@@ -15,7 +15,7 @@ import pytest
 from toolhop_sandbox import control as module
 from toolhop_sandbox.base import Limits, Program
 from toolhop_sandbox.errors import SandboxFault
-from toolhop_sandbox.link import PRIMED, WorkerLink
+from toolhop_sandbox.link import CODE_BYTES, PRIMED, WorkerLink
 from toolhop_sandbox.outcome import (
     Died,
     NotJson,
@@ -503,6 +503,11 @@ def test_reset_makes_new_standbys() -> None:
 
 
 COMPILED: dict[str, tuple[bytes, int, object]] = {
+    "too long": (
+        wire.LENGTH.pack(CODE_BYTES + 1) + wire.CODE,
+        0,
+        Raised("SyntaxError", f"the compiled source is longer than {CODE_BYTES} bytes"),
+    ),
     "code": (frame(wire.CODE, b"abc"), 0, Compiled(b"abc")),
     "refused": (told(kind="refused", reason="no", line=2), 0, Refused("no", 2)),
     "syntax": (

@@ -35,13 +35,16 @@ def test_the_description_says_what_holds(process_box: Box) -> None:
 
 
 HOST = """
-import sys, time, anyio
+import os, sys, time, anyio
 from toolhop_sandbox.pool import PooledSandbox
 from toolhop_sandbox.process import ProcessLauncher
 
 async def main():
     pool = PooledSandbox(ProcessLauncher(), policy="none")
     async with pool, pool.session():
+        if sys.argv[1:] and os.fork() == 0:
+            time.sleep(10)  # it holds every socket of the host
+            os._exit(0)
         print(pool._started[0].process.pid, flush=True)
         await anyio.sleep(60)
 
@@ -49,10 +52,11 @@ anyio.run(main)
 """
 
 
-def test_a_killed_host_leaves_no_process() -> None:
+@pytest.mark.parametrize("arguments", [[], ["with a child"]])
+def test_a_killed_host_leaves_no_process(arguments: list[str]) -> None:
     root = Path(__file__).parents[2]
     with subprocess.Popen(
-        [sys.executable, "-c", HOST], cwd=root, stdout=subprocess.PIPE, text=True
+        [sys.executable, "-c", HOST, *arguments], cwd=root, stdout=subprocess.PIPE, text=True
     ) as host:
         assert host.stdout is not None
         worker = int(host.stdout.readline())
@@ -70,6 +74,15 @@ def _runs(pid: int) -> bool:
     except (ProcessLookupError, FileNotFoundError):
         return False
     return state != "Z"
+
+
+def test_a_worker_outside_of_containers_knows_that_not_all_processes_are_its_own() -> None:
+    code = (
+        "import socket; from toolhop_sandbox.worker.zygote import Zygote;"
+        "print(Zygote(socket.socket(socket.AF_UNIX), in_container=True).in_container)"
+    )
+    run = subprocess.run([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True)
+    assert run.stdout == "False\n"
 
 
 def test_a_worker_that_does_not_end_is_killed(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -321,6 +321,7 @@ class DockerEngine:
 
     def _create(self, client: DockerClient, way: Path | Tunnel) -> str:
         from docker.types import Mount
+        from docker.utils import version_lt
 
         if isinstance(way, Tunnel):
             command, mounts, worker_mib = (
@@ -332,6 +333,10 @@ class DockerEngine:
             command = [*image.entry_command(), f"{MOUNT}/{folders.SOCKET}"]
             mounts = [Mount(MOUNT, str(way), type="bind", read_only=True)]
             worker_mib = WORKER_MIB
+        options = hardening.options(self.limits.memory_mib + worker_mib)
+        if version_lt(client.api.api_version, "1.41"):
+            # Docker before 20.10 gives no container cgroups of its own.
+            options.pop("cgroupns", None)
         container = client.containers.create(
             self._image,
             command,
@@ -346,7 +351,7 @@ class DockerEngine:
             # An engine that is stopped would wait 10 s for a worker that has nothing to save.
             stop_signal="SIGKILL",
             working_dir="/",
-            **hardening.options(self.limits.memory_mib + worker_mib),
+            **options,
         )
         return str(container.id)
 

@@ -8,6 +8,9 @@ from toolhop_sandbox.docker.meeting import USER
 
 PIDS = 48
 """For the zygote, eleven standbys, and the threads of a call."""
+LIMITS = {"core": 1, "fsize": 0, "memlock": 0, "msgqueue": 0, "nofile": 64, "sigpending": 0}
+"""Of each process. Not `nproc`: the kernel counts a user's processes across all containers, so that
+one would feel how many another has."""
 
 
 def hardening(memory_mib: int) -> dict[str, dict[str, Any]]:
@@ -27,6 +30,10 @@ def hardening(memory_mib: int) -> dict[str, dict[str, Any]]:
         "processes": {"pids_limit": PIDS},
         "memory": {"mem_limit": memory, "memswap_limit": memory},
         "one processor": {"nano_cpus": 1_000_000_000},
+        "limits of a process": {
+            "ulimits": [{"name": one, "soft": most, "hard": most} for one, most in LIMITS.items()]
+        },
+        "groups of its own": {"cgroupns": "private"},
         "no log": {"log_config": {"type": "none"}},
     }
 

@@ -171,6 +171,9 @@ STEPS = (
     ("open files", lambda _: _limit(resource.RLIMIT_NOFILE, MOST_DESCRIPTORS)),
     # With a limit of 1 the kernel hands no core to a program either, as it does with 0 (core(5)).
     ("core dumps", lambda _: _limit(resource.RLIMIT_CORE, 1)),
+    ("locked memory", lambda _: _limit(resource.RLIMIT_MEMLOCK, 0)),
+    # All of a user's processes share one count of these: who fills it up is noticed by others.
+    ("queued signals", lambda _: _limit(resource.RLIMIT_SIGPENDING, 0)),
     ("seccomp", filter_calls),
 )
 

@@ -17,8 +17,12 @@ CLONE_THREAD = 0x00010000
 CLONE_NEW = 0x7E020000
 """All flags of new namespaces. As root, a thread could have some for itself."""
 MSG_OOB = 1
+FUTEX_PRIVATE = 128
+OTHER_CLOCKS = 0xFFFFFFF0
+"""Bits that no clock of the machine or the caller has, and each one of a process or a device has
+(they are negative)."""
 RET_ALLOW, RET_ERRNO, RET_KILL = 0x7FFF0000, 0x00050000, 0x80000000
-EPERM, ENOSYS = 1, 38
+EPERM, EAGAIN, ENOSYS = 1, 11, 38
 
 # BPF opcodes: load a word, jump if equal, jump if greater or equal, jump if bits set, return.
 LD, JEQ, JGE, JSET, RET = 0x20, 0x15, 0x35, 0x45, 0x06
@@ -27,9 +31,9 @@ OFFSET_NR, OFFSET_ARCH, OFFSET_ARGS = 0, 4, 16
 _NAMES = (
     "read write close fstat lseek mmap mprotect munmap brk rt_sigaction rt_sigprocmask "
     "rt_sigreturn pread64 readv writev sched_yield mremap dup nanosleep getpid "
-    "exit exit_group uname getcwd getuid getgid geteuid getegid gettid futex "
-    "sched_getaffinity getdents64 clock_gettime clock_getres clock_nanosleep gettimeofday openat "
-    "newfstatat readlinkat faccessat ppoll pselect6 set_robust_list rseq getrandom sysinfo "
+    "exit exit_group uname getcwd getuid getgid geteuid getegid gettid "
+    "sched_getaffinity getdents64 gettimeofday openat "
+    "newfstatat readlinkat faccessat ppoll pselect6 set_robust_list rseq getrandom "
     "getrusage times sigaltstack restart_syscall membarrier statx getitimer setitimer getppid "
     "faccessat2 set_tid_address rt_sigpending rt_sigtimedwait eventfd2 epoll_create1 epoll_ctl "
     "epoll_pwait pipe2"
@@ -38,12 +42,12 @@ _NAMES = (
 # include/uapi/asm-generic/unistd.h, in the order of _NAMES.
 _X86_64 = (
     "0 1 3 5 8 9 10 11 12 13 14 15 17 19 20 24 25 32 35 39 60 231 63 79 102 104 107 "
-    "108 186 202 204 217 228 229 230 96 257 262 267 269 271 270 273 334 318 99 98 100 131 219 324 "
+    "108 186 204 217 96 257 262 267 269 271 270 273 334 318 98 100 131 219 324 "
     "332 36 38 110 439 218 127 128 290 291 233 281 293"
 )
 _AARCH64 = (
     "63 64 57 80 62 222 226 215 214 134 135 139 67 65 66 124 216 23 101 172 93 94 "
-    "160 17 174 176 175 177 178 98 123 61 113 114 115 169 56 79 78 48 73 72 99 293 278 179 165 153 "
+    "160 17 174 176 175 177 178 123 61 169 56 79 78 48 73 72 99 293 278 165 153 "
     "132 128 283 291 102 103 173 439 96 136 137 19 20 21 22 59"
 )
 # Calls that only x86-64 has, in older spelling: open stat lstat poll access select readlink time
@@ -122,6 +126,22 @@ def _unknown(number: int, _: int) -> list[bytes]:
     return [_instruction(JEQ, number, 0, 1), _instruction(RET, RET_ERRNO | ENOSYS)]
 
 
+def _own_words(number: int, _: int) -> list[bytes]:
+    """Allow `futex` where only the caller's threads can be meant; else say that the word changed.
+
+    A page of a library is the same one in every process: whoever waits there is woken from another
+    one, also by the end of a thread there, which no filter sees. Whoever is told that the word has
+    changed looks again, as `pthread_join` does until a thread has ended.
+    """
+    return [
+        _instruction(JEQ, number, 0, 4),
+        _instruction(LD, OFFSET_ARGS + 8),
+        _instruction(JSET, FUTEX_PRIVATE, 0, 1),
+        _ALLOW,
+        _instruction(RET, RET_ERRNO | EAGAIN),
+    ]
+
+
 _IOCTL_REQUESTS = (0x5401, 0x5413, 0x541B, 0x5421, 0x5450, 0x5451)
 _MADVISE_ADVICE = (0, 1, 2, 3, 4, 8, 10, 11, 14, 15, 16, 17, 102, 103)
 Part: TypeAlias = Callable[[int, int], list[bytes]]
@@ -130,6 +150,11 @@ PARTS: tuple[tuple[str, int, int, Part], ...] = (
     # argument of a part is the id of the process.
     ("clone3", 435, 435, _unknown),
     ("clone", 56, 220, _own_threads),
+    ("futex", 202, 98, _own_words),
+    # Of others, their processor time could be read.
+    ("clock_gettime", 228, 113, lambda n, _: _refuse_bits(n, 0, OTHER_CLOCKS)),
+    ("clock_getres", 229, 114, lambda n, _: _refuse_bits(n, 0, OTHER_CLOCKS)),
+    ("clock_nanosleep", 230, 115, lambda n, _: _refuse_bits(n, 0, OTHER_CLOCKS)),
     # Duplicate, flags. Not the commands that choose who gets a descriptor's signal, and which
     # (F_SETOWN with F_SETSIG sends SIGKILL), nor locks, which others see.
     ("fcntl", 72, 25, lambda n, _: _allow_values(n, 1, (0, 1, 2, 3, 4, 1030))),

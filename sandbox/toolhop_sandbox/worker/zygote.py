@@ -29,6 +29,8 @@ from toolhop_sandbox.worker import landlock, lockdown, paths, standby, wire
 
 FORK_TRIES, PAUSE_S = 10, 0.002
 """A fork is refused where a call takes all the room with threads. Ended threads leave in ms."""
+REPORTED = ("landlock", "seccomp")
+"""Steps of the lockdown that not every kernel offers."""
 DESCRIPTOR = struct.Struct("=i")
 DESCRIPTOR_BYTES = socket.CMSG_SPACE(DESCRIPTOR.size)
 
@@ -49,24 +51,23 @@ class Zygote:
 
     def hello(self) -> None:
         """Tell the host what this worker is."""
-        taken = self.probe()
         facts = {
             "python": sys.version.split()[0],
             "pid_1": self.in_container,
-            "landlock": "landlock" in taken,
             "landlock_abi": landlock.abi(),
-            "seccomp": "seccomp" in taken,
+            **self.probe(),
         }
         self.control.send(wire.packet(wire.HELLO, 0, json.dumps(facts).encode()))
 
-    def probe(self) -> list[str]:
-        """The steps of the lockdown that a standby can really take, tried in a child."""
+    def probe(self) -> dict[str, bool]:
+        """Which of `REPORTED` a standby can really take, tried in a child."""
         pid = os.fork()
         if pid == 0:
-            taken = self.prepared.lock(self.control.fileno())
-            os._exit(sum(1 << place for place, done in enumerate(taken) if done))
-        code = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
-        return [name for place, (name, _) in enumerate(lockdown.STEPS) if code >> place & 1]
+            done = self.prepared.lock(self.control.fileno())
+            taken = {name for (name, _), one in zip(lockdown.STEPS, done, strict=True) if one}
+            os._exit(sum(1 << place for place, name in enumerate(REPORTED) if name in taken))
+        code = max(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]), 0)
+        return {name: bool(code >> place & 1) for place, name in enumerate(REPORTED)}
 
     def serve(self) -> None:
         """Handle packets until the host closes the control socket."""

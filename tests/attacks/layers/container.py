@@ -1,9 +1,9 @@
-"""Asks the kernel what its container has: networks, mounts, capabilities, processors, memory.
+"""Asks the kernel what its container has: networks, mounts, capabilities, processors, memory, cgroups.
 
 Played where its files can be opened.
 
 Contained: only the loopback interface, a read-only root, no capability that could ever be had, one
-processor, and less than a gigabyte.
+processor, less than a gigabyte, and no name of the machine's cgroups.
 """
 
 
@@ -33,4 +33,7 @@ def attack():
     most = read(f"{group}/memory/memory.limit_in_bytes", f"{group}/memory.max")[0]
     if not most.isdecimal() or int(most) > 1 << 30:
         wide.append(f"memory {most}")
+    groups = [line for line in read("/proc/self/cgroup") if line and not line.endswith(":/")]
+    if groups:
+        wide.append(f"cgroups {groups[0]}")
     return f"breach: {wide}" if wide else "held"

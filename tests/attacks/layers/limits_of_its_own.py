@@ -1,11 +1,19 @@
 """Asks the kernel which limits its process has.
 
-Contained: file size 0, 24 descriptors, no core, and a hard limit of memory and processor time.
+Contained: file size 0, 24 descriptors, no core, no locked memory, no queued signals, and a hard limit of memory and processor time.
 """
 
 import resource
 
-MOST = {"FSIZE": 0, "NOFILE": 24, "CORE": 1, "AS": 1 << 40, "CPU": 3600}
+MOST = {
+    "FSIZE": 0,
+    "NOFILE": 24,
+    "CORE": 1,
+    "MEMLOCK": 0,
+    "SIGPENDING": 0,
+    "AS": 1 << 40,
+    "CPU": 3600,
+}
 
 
 def attack():
