@@ -14,6 +14,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from toolhop_tools import regular
+
 
 @contextmanager
 def atomic(path: Path) -> Iterator[Path]:
@@ -40,7 +42,7 @@ def atomic(path: Path) -> Iterator[Path]:
 def _taken(beside: Path) -> int:
     """A descriptor that locks the new file, as far as the file system knows locks."""
     while True:
-        descriptor = os.open(beside, os.O_RDWR | os.O_CREAT | os.O_TRUNC, 0o644)
+        descriptor = os.open(beside, os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW, 0o644)
         with contextlib.suppress(OSError):
             fcntl.flock(descriptor, fcntl.LOCK_EX)
         if os.fstat(descriptor).st_nlink:
@@ -60,7 +62,7 @@ def _sweep(path: Path) -> None:
 
 def _take_away(name: str) -> None:
     with contextlib.suppress(OSError):
-        descriptor = os.open(name, os.O_RDWR)
+        descriptor = regular.descriptor(Path(name), os.O_RDWR)
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
             Path(name).unlink()

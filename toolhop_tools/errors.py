@@ -15,6 +15,8 @@ from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from typing import Literal, TypeAlias
 
+from pydantic_core import ValidationError
+
 from toolhop_sandbox.outcome import JSON
 
 PRINTED = 50
@@ -105,8 +107,14 @@ def counted(number: int, noun: str) -> str:
 
 
 def why(error: Exception) -> str:
-    """What stands in the way of reading a file, without the path that the message names anyway."""
-    return (isinstance(error, OSError) and error.strerror) or str(error)
+    """What stands in the way of reading a file, in a line, without the path, which the message
+    names anyway; of what does not validate the first place, without what stands there.
+    """
+    if isinstance(error, ValidationError):
+        first = error.errors(include_url=False, include_context=False, include_input=False)[0]
+        place = ".".join(map(str, first["loc"]))
+        return f"{place}: {first['msg']}" if place else first["msg"]
+    return (isinstance(error, OSError) and error.strerror) or str(error).partition("\n")[0]
 
 
 def shown(value: object) -> str:

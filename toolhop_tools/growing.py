@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from toolhop_sandbox.outcome import JSON
+from toolhop_tools import regular
 from toolhop_tools.errors import ToolsError
 
 
@@ -67,14 +68,14 @@ class RowFile(ABC):
         self.path = path
         self._descriptor = -1
         try:
-            whole, end, _ = (path.read_bytes() if path.exists() else b"").rpartition(b"\n")
+            whole, end, _ = (regular.content(path) if path.exists() else b"").rpartition(b"\n")
         except OSError as error:
             raise self._cannot("read", error) from None
         self._size = len(whole) + len(end)
         for number, line in enumerate(whole.split(b"\n") if end else (), 1):
             try:
                 self.take(json.loads(line))
-            except (ValueError, LookupError, TypeError, AttributeError):
+            except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
                 raise self.fault(
                     f"{path}: line {number} is {self.wanted}\n"
                     "  fix: take the line out; what it held is asked for again"
@@ -97,7 +98,8 @@ class RowFile(ABC):
         """
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
-            self._descriptor = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o644)
+            flags = os.O_RDWR | os.O_CREAT | os.O_APPEND
+            self._descriptor = regular.descriptor(self.path, flags)
             if lock and not locked(self._descriptor):
                 raise self.fault(f"{self.path} is being written by another process\n  fix: wait")
             os.ftruncate(self._descriptor, self._size)

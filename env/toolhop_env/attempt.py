@@ -10,6 +10,7 @@ from typing import NamedTuple
 from toolhop_env.benchmarks import named, score
 from toolhop_env.fork import Failure, first_failure
 from toolhop_env.levels import Verbosity
+from toolhop_env.messages import Count
 from toolhop_env.questions import NO_ANSWERS, Answers
 from toolhop_env.reading import CallFormat
 from toolhop_env.score import Errored, Score, Verdict
@@ -34,8 +35,8 @@ class Place:
 
     segment: str
     """Name of the segment."""
-    offset: int
-    length: int
+    offset: Count
+    length: Count
     """Bytes as packed."""
 
 
@@ -50,8 +51,8 @@ class Attempt:
     item_digest: str
     agent: str
     mode: str
-    epoch: int
-    attempt: int
+    epoch: Count
+    attempt: Count
     """From 1."""
     feedback: Verbosity
     call_format: CallFormat
@@ -60,7 +61,7 @@ class Attempt:
     """Not so for one that was cut off or is under way; its verdict is errored."""
     parent: str = ""
     """The episode whose first turns it resumes from; empty for none."""
-    prefix_turns: int = 0
+    prefix_turns: Count = 0
     spent: Spent = field(default_factory=Spent)
     """What this attempt took itself."""
     failure: Failure | None = None

@@ -35,13 +35,14 @@ class UnknownBenchmark(Exception):
 def named(name: str) -> Benchmark:
     """The benchmark of a name: one of ours, or one that an installed package adds.
 
-    The functions of a package's benchmark raise `BenchmarkFault` where they break.
+    Its functions raise `BenchmarkFault` where they break: on a bug of its package, or on a trace
+    that nobody played.
 
     Raises:
         UnknownBenchmark: there is none.
         BadPackage: its entry point cannot be used.
     """
-    return BUILT_IN[name] if name in BUILT_IN else guarded(from_package(name))
+    return guarded(BUILT_IN[name] if name in BUILT_IN else from_package(name))
 
 
 def from_package(name: str) -> Benchmark:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 
 from toolhop_env.feedback import render
 from toolhop_env.levels import Verbosity
-from toolhop_env.messages import Reply
+from toolhop_env.messages import Count, Reply
 from toolhop_env.reading import read_calls
 from toolhop_env.trace import Called, Event, FeedbackSet, Trace
 from toolhop_env.verdicts import ErrorCode
@@ -22,13 +22,13 @@ from toolhop_env.verdicts import ErrorCode
 class Failure:
     """The first failed call of an episode."""
 
-    turn: int
-    number: int
+    turn: Count
+    number: Count
     """Place among all calls, from 1."""
     code: ErrorCode
     tool: str
     """The name that was called."""
-    hop: int | None
+    hop: Count | None
     """Index (from 0) of the hop whose tool was called; None where it is not a hop's."""
 
 

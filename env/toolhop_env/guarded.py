@@ -1,7 +1,8 @@
-"""A benchmark of another package, whose faults are reported as its own.
+"""A benchmark whose faults are reported as its own.
 
-Its functions are code that this project has not seen: what they raise, and what they give that no
-figure can be made of, becomes a `BenchmarkFault` with the benchmark's name.
+Its functions may be code that this project has not seen, and a trace may be made up: what they
+raise, and what they give that no figure can be made of, becomes a `BenchmarkFault` with the
+benchmark's name.
 """
 
 from __future__ import annotations
@@ -96,8 +97,9 @@ def guarded(benchmark: Benchmark) -> Benchmark:
 def fault(name: str, what: str) -> BenchmarkFault:
     """The fault of a benchmark, with what helps: nothing that was played is lost."""
     return BenchmarkFault(
-        f"the benchmark {name!r}: {what}\n  fix: repair its package. The traces are kept: the run "
-        "can be scored again (toolhop score) and resumed (toolhop run --resume)"
+        f"the benchmark {name!r}: {what}\n  fix: repair its package, or put back the file that it "
+        "read. The traces are kept: the run can be scored again (toolhop score) and resumed "
+        "(toolhop run --resume)"
     )
 
 

@@ -13,6 +13,12 @@ from pydantic import Field
 
 from toolhop_sandbox.outcome import JSON
 
+MOST = 2**53
+"""No count, time or cost comes near: what says so is not a figure."""
+Count: TypeAlias = Annotated[int, Field(ge=0, le=MOST)]
+Amount: TypeAlias = Annotated[float, Field(ge=0, le=MOST)]
+"""Seconds or US dollars, read from a file."""
+
 
 @dataclass(frozen=True, slots=True)
 class RawCall:
@@ -115,13 +121,13 @@ Message: TypeAlias = Annotated[
 class Usage:
     """What a reply cost. Scripted agents use nothing."""
 
-    input_tokens: int = 0
-    output_tokens: int = 0
-    cost_usd: float | None = None
+    input_tokens: Count = 0
+    output_tokens: Count = 0
+    cost_usd: Amount | None = None
     """None where the price is not known; never guessed."""
-    prompt_cached_tokens: int = 0
+    prompt_cached_tokens: Count = 0
     """Of the input tokens, those that the provider had at hand and sells for less."""
-    reasoning_tokens: int = 0
+    reasoning_tokens: Count = 0
     """Of the output tokens, those of thoughts; 0 where the provider does not tell."""
 
 
@@ -148,12 +154,12 @@ class Reply:
     calls: tuple[RawCall, ...] = ()
     """Native tool calls in the order given; the text format leaves them in `content`."""
     usage: Usage = field(default_factory=Usage)
-    wall_s: float = 0.0
+    wall_s: Amount = 0.0
     """Seconds from request to reply, retries included."""
     model: str = ""
     """The name that the provider says answered."""
     finish_reason: str = ""
-    retries: int = 0
+    retries: Count = 0
     """Requests that failed in a retryable way before this reply."""
     origin: Origin = Origin.ASKED
     thoughts: Thoughts | None = None

@@ -77,7 +77,7 @@ def text_of(value: object) -> str:
         case bool():
             return "yes" if value else "no"
         case int() | float():
-            return f"{value:g}"
+            return f"{value:g}" if abs(value) < 1e15 else str(value)
         case dict():
             return str(value.get("name", "of one's own"))
         case list() | tuple():

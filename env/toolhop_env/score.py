@@ -14,7 +14,7 @@ from typing import Annotated, TypeAlias
 
 from pydantic import AfterValidator
 
-from toolhop_env.messages import Origin
+from toolhop_env.messages import MOST, Amount, Count, Origin
 from toolhop_env.offered import tools_unseen
 from toolhop_env.spending import cost_of
 from toolhop_env.trace import Called, Ended, Ending, Trace
@@ -33,37 +33,37 @@ class Conduct:
     """How an episode went, whatever the benchmark."""
 
     ending: Ending
-    turns: int
-    calls: int
+    turns: Count
+    calls: Count
     """Calls of tools; actions of the episode itself, such as a question to the user, are none, and
     neither are they among the errors."""
-    errors: dict[ErrorCode, int]
+    errors: dict[ErrorCode, Count]
     """Failed calls by code; a call counts once, under its first problem's code."""
-    repairable: int
+    repairable: Count
     """Rejected calls that a lenient parser would have run."""
-    input_tokens: int
-    output_tokens: int
-    cost_usd: float | None
+    input_tokens: Count
+    output_tokens: Count
+    cost_usd: Amount | None
     """None where a reply's price is not known."""
-    wall_s: float
-    tool_s: float
+    wall_s: Amount
+    tool_s: Amount
     """Seconds that tools ran."""
-    retries: int
+    retries: Count
     """Requests to the model that were sent again."""
-    prompt_cached_tokens: int = 0
+    prompt_cached_tokens: Count = 0
     """Of the input tokens, those that the provider had at hand."""
-    reasoning_tokens: int = 0
+    reasoning_tokens: Count = 0
     """Of the output tokens, those of thoughts."""
-    cached_replies: int = 0
+    cached_replies: Count = 0
     """Replies that a response cache gave; nothing of them is in the tokens and the cost above."""
-    saved_input_tokens: int = 0
+    saved_input_tokens: Count = 0
     """Those replies' tokens."""
-    saved_output_tokens: int = 0
-    saved_usd: float | None = 0.0
+    saved_output_tokens: Count = 0
+    saved_usd: Amount | None = 0.0
     """What those cost when they were asked for; None where a price is not known."""
-    cut_replies: int = 0
+    cut_replies: Count = 0
     """Replies that reached the limit of their tokens."""
-    repeated_failures: int = 0
+    repeated_failures: Count = 0
     """Failed calls of which an equal one failed before: the same tool, equal arguments."""
     tools_unseen: bool = False
     """The first prompt was too short to hold the tools sent with it (`toolhop_env.offered`)."""
@@ -82,6 +82,8 @@ class Conduct:
 @lru_cache(4096)
 def _kept(parts: Parts) -> Parts:
     """Equal parts as one: read back from thousands of episodes most are the same few."""
+    if not all(abs(part) <= MOST for part in parts):
+        raise ValueError(f"a part of a figure is beyond {MOST:,}")
     return parts
 
 

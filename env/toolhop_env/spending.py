@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, fields
 from typing import Any
 
-from toolhop_env.messages import Origin, Reply
+from toolhop_env.messages import Amount, Count, Origin, Reply
 from toolhop_env.trace import Trace
 
 
@@ -20,25 +20,25 @@ from toolhop_env.trace import Trace
 class Spent:
     """Sums over replies. They can be added: ``Spent() + one + other``."""
 
-    replies: int = 0
+    replies: Count = 0
     """Replies that were asked for."""
-    requests: int = 0
+    requests: Count = 0
     """The same with the requests that failed before them."""
-    input_tokens: int = 0
-    output_tokens: int = 0
-    prompt_cached_tokens: int = 0
+    input_tokens: Count = 0
+    output_tokens: Count = 0
+    prompt_cached_tokens: Count = 0
     """Of the input tokens, those that the provider had at hand."""
-    reasoning_tokens: int = 0
+    reasoning_tokens: Count = 0
     """Of the output tokens, those of thoughts."""
-    cost_usd: float | None = 0.0
+    cost_usd: Amount | None = 0.0
     """None where the price of a reply is not known."""
-    cached_replies: int = 0
+    cached_replies: Count = 0
     """Replies that a response cache gave."""
-    saved_tokens: int = 0
+    saved_tokens: Count = 0
     """Input and output tokens of those."""
-    saved_usd: float | None = 0.0
+    saved_usd: Amount | None = 0.0
     """What those cost when they were asked for; None where a price is not known."""
-    calls: int = 0
+    calls: Count = 0
     """Tool calls, the rejected ones included."""
 
     @property

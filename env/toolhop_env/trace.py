@@ -13,12 +13,14 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Annotated, Literal, TypeAlias
 
-from pydantic import Field, TypeAdapter, ValidationError
+from pydantic import Field, TypeAdapter
 
 from toolhop_env import formats
 from toolhop_env.levels import Verbosity
 from toolhop_env.messages import (
+    Amount,
     AssistantMessage,
+    Count,
     Message,
     RawCall,
     Reply,
@@ -30,6 +32,7 @@ from toolhop_env.reading import CallFormat, thoughts_forgotten
 from toolhop_env.trace_formats import STEPS
 from toolhop_env.verdicts import Call, ErrorCode, Rejected
 from toolhop_sandbox.outcome import JSON, Outcome
+from toolhop_tools.errors import why
 from toolhop_tools.model import EpisodeAction
 
 FORMAT = len(STEPS) + 1
@@ -102,7 +105,7 @@ class Started:
     mode: str
     call_format: CallFormat
     feedback: Verbosity
-    epoch: int
+    epoch: Count
     seed: int
     messages: tuple[SystemMessage | UserMessage, ...]
     """The prompt."""
@@ -110,10 +113,10 @@ class Started:
     """Names of the tools on offer at first."""
     at: str
     """UTC time, ISO 8601."""
-    attempt: int = 1
+    attempt: Count = 1
     parent: str = ""
     """The episode whose first turns were kept (`Episode`, `resume_from`); empty for none."""
-    prefix_turns: int = 0
+    prefix_turns: Count = 0
     """Turns that were played in `parent`. They stand here as they were, but for the feedback level:
     the branch of an ablation has the feedback to them in its own (`toolhop_env.fork`)."""
     perturbation: str = "as-is"
@@ -124,7 +127,7 @@ class Started:
     """A malformed call gets feedback, and the episode goes on."""
     single_shot: bool = False
     """Each action ends the episode, as in RelyToolBench's released runs: nobody answers it."""
-    tool_chars: int = 0
+    tool_chars: Count = 0
     """Characters that the tools' schemas come to at least, in whatever form a model is shown them
     (`toolhop_env.offered`); 0 where none go beside the messages, and in older traces."""
     format: int = FORMAT
@@ -135,7 +138,7 @@ class Started:
 class Replied:
     """An agent's turn, as it came."""
 
-    turn: int
+    turn: Count
     reply: Reply
     kind: Literal["replied"] = "replied"
 
@@ -144,7 +147,7 @@ class Replied:
 class Called:
     """One call of a turn: as written, as read, as run, as answered."""
 
-    turn: int
+    turn: Count
     raw: RawCall
     verdict: Annotated[Call | Rejected, Field(union_mode="left_to_right")]
     outcome: Annotated[Outcome, Field(discriminator="kind")] | None
@@ -152,9 +155,9 @@ class Called:
     level: Verbosity
     feedback: str
     error: ErrorCode | None
-    hop: int | None
+    hop: Count | None
     """Index (from 0) of the hop whose tool this is; the first, if several have the tool."""
-    wall_s: float
+    wall_s: Amount
     """Seconds until it was answered; 0 where nothing ran."""
     action: EpisodeAction | None = None
     """Where the tool is an action of the episode itself: which."""
@@ -197,7 +200,7 @@ class Ended:
     """The last event."""
 
     ending: Ending
-    wall_s: float
+    wall_s: Amount
     """Seconds from start to end."""
     reason: str = ""
     """For an errored episode: what broke; for a malformed call: how it is written."""
@@ -354,24 +357,15 @@ def from_lines(lines: Iterable[bytes]) -> Trace:
             found.append(
                 EVENT.validate_json(line if version == FORMAT else _upgraded(line, version))
             )
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             if number == numbered[-1][0] and not line.endswith(b"\n"):
                 break
             raise TraceError(
-                f"line {number} is not an event of format {version}: {_first(error)}"
+                f"line {number} is not an event of format {version}: {why(error)}"
             ) from error
         if not isinstance(found[0], Started):
             raise TraceError(f"line {number} is `{found[0].kind}`; a trace begins with `started`")
     return Trace(tuple(found))
-
-
-def _first(error: ValueError) -> str:
-    """What is wrong first: where pydantic lists all, its own words for that."""
-    if isinstance(error, ValidationError):
-        found = error.errors(include_url=False)[0]
-        place = ".".join(str(part) for part in found["loc"])
-        return f"{place}: {found['msg']}" if place else found["msg"]
-    return str(error).splitlines()[0]
 
 
 def _format(line: bytes) -> int:

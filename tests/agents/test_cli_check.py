@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,9 @@ from tests.agents import command
 from tests.agents.command import TOOLHOP
 from tests.attacks.process_tree import children, lives
 from tests.toolhop_tools.checked import row, rows_text, subject
-from toolhop_tools.properties.model import NOT_ASKED, PROPERTIES
+from toolhop_tools.load import load
+from toolhop_tools.properties.model import NOT_ASKED, OF_NO_HOP, PROPERTIES
+from toolhop_tools.readers import native
 
 ROOT = Path(__file__).parents[2]
 GOOD = subject("def f(n):\n    return 2 * n\n")
@@ -52,7 +55,7 @@ def checked(folder: Path, *arguments: str) -> dict[str, Any]:
 def test_a_failing_tool_is_told_with_a_call_that_shows_it(data: Path) -> None:
     done = toolhop(data.parent, "check", "--data", "tools.json", *PROCESS, check=(1,))
     assert "2::g  valid-input: raises IndexError" in done.stdout
-    assert "2 tools, 1 with failures" in done.stderr
+    assert "2 tools (0 distractors), 1 with failures" in done.stderr
     (line,) = [text.strip() for text in done.stdout.splitlines() if "toolhop call" in text]
     pasted = toolhop(data.parent, *shlex.split(line)[1:], check=(1,))
     assert json.loads(pasted.stdout)["error"] == "IndexError"
@@ -96,6 +99,25 @@ def test_tools_and_properties_are_chosen(data: Path) -> None:
     assert list(report["properties"]) == ["valid-input"]
     report = checked(data.parent, "tools.json", "--sample-id", "2", "--property", "signature")
     assert [tool["id"] for tool in report["tools"]] == ["2::g"]
+
+
+def test_distractors_are_tools_too_and_are_counted(tmp_path: Path) -> None:
+    one, other, third = load("builtin").items[:3]
+    strange, known = third.hops[0].tool, other.hops[0].tool
+    items = [replace(one, others=(known, strange)), replace(other, others=(strange,))]
+    lines = [json.dumps(native.to_row(item)) + "\n" for item in items]
+    (tmp_path / "rows.jsonl").write_text("".join(lines), encoding="utf-8")
+    report = checked(tmp_path, "rows.jsonl", "--property", "loads", "--property", "gold-call")
+    hops = [f"{item.id}::{hop.tool.name}" for item in (one, other) for hop in item.hops]
+    found = {tool["id"]: tool for tool in report["tools"]}
+    assert [*found] == [*hops, f"{one.id}::{strange.name}"]
+    assert [id_ for id_, tool in found.items() if tool["distractor"]] == [*found][-1:]
+    (distractor,) = (tool for tool in report["tools"] if tool["distractor"])
+    assert distractor["verdicts"]["loads"]["verdict"] == "holds"
+    assert distractor["verdicts"]["gold-call"]["reason"] == OF_NO_HOP
+    done = toolhop(tmp_path, "check", "rows.jsonl", "--property", "loads", *PROCESS)
+    assert f"{len(found)} tools (1 distractor), 0 with failures" in done.stderr
+    assert "gold-call was not asked" not in done.stderr
 
 
 BROKEN = {

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -37,8 +36,8 @@ def run(whole: RunStore, tmp_path: Path) -> RunStore:
 
 def flipped(one: Segment) -> None:
     content = bytearray(one.path.read_bytes())
-    place = next(line for line in map(json.loads, one.results() or ()))["attempt"]["place"]
-    content[place["offset"] + place["length"] // 2] ^= 0x40
+    place = next(line.attempt.place for line in one.results() or () if line.attempt.place)
+    content[place.offset + place.length // 2] ^= 0x40
     one.path.write_bytes(content)
 
 

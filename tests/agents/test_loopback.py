@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import threading
+from http.client import HTTPConnection
 from typing import Any
+from urllib.parse import urlsplit
 
 import anyio
 import httpx
@@ -15,7 +18,7 @@ from hypothesis import strategies as st
 from toolhop_agents.models import loopback
 from toolhop_agents.models.fault_plan import SHAPING, FaultPlan, RequestFault, shaped
 from toolhop_agents.models.loopback import LoopbackServer, Request
-from toolhop_env.messages import RawCall, Reply, Usage
+from toolhop_env.messages import AssistantMessage, RawCall, Reply, Usage
 
 HELLO = {"model": "m", "messages": [{"role": "user", "content": "hello"}]}
 
@@ -74,6 +77,157 @@ def test_a_bad_request_is_told_why(content: bytes, said: str) -> None:
         assert server.requests == 0
     assert response.status_code == 400
     assert said in error(response)
+
+
+@pytest.mark.parametrize("path", ["/v1/chat/completions", "/v1/responses"])
+@pytest.mark.parametrize(
+    ("content", "told"),
+    [
+        pytest.param(b"[" * 100_000, "nested too deeply", id="deep list"),
+        pytest.param(b'{"messages":' * 100_000, "nested too deeply", id="deep object"),
+        pytest.param(b"\xff\xfe", "not JSON", id="no text"),
+        pytest.param(b'{"messages": [[]], "input": [[]]}', "", id="lists"),
+        pytest.param(b'{"messages": [{}], "input": [{}]}', "", id="empty objects"),
+        pytest.param(b'{"messages": NaN, "input": NaN}', "", id="no numbers"),
+        pytest.param(
+            b'{"messages": [], "tools": {"a": 1}, "input": [{"type": ["x"]}]}', "", id="types"
+        ),
+    ],
+)
+def test_a_hostile_body_is_refused_and_the_next_request_answered(
+    content: bytes, told: str, path: str, capfd: pytest.CaptureFixture[str]
+) -> None:
+    with LoopbackServer(say) as server, httpx.Client(trust_env=False) as client:
+        url = server.base_url.removesuffix("/v1")
+        response = client.post(url + path, content=content)
+        assert (response.status_code, told in error(response)) == (400, True)
+        assert client.post(f"{url}/v1/chat/completions", json=HELLO).status_code == 200
+        assert server.errors == []
+    assert capfd.readouterr().err == ""
+
+
+@pytest.mark.parametrize("method", ["GET", "POST"])
+@pytest.mark.parametrize(
+    ("headers", "status"),
+    [
+        pytest.param({"Content-Length": "x"}, 400, id="length in letters"),
+        pytest.param({"Content-Length": "-5"}, 400, id="length below 0"),
+        pytest.param({"Content-Length": ""}, 400, id="no length"),
+        pytest.param({"Content-Length": "²"}, 400, id="length in other digits"),
+        pytest.param({"Content-Length": "9" * 5_000}, 413, id="long length"),
+        pytest.param({"Content-Length": str(loopback.MOST_BYTES + 1)}, 413, id="large"),
+        pytest.param({"Transfer-Encoding": "chunked"}, 411, id="chunks"),
+        pytest.param({"Host": "evil.example"}, 403, id="another name"),
+        pytest.param({"Host": "127.0.0.1.evil.example:80"}, 403, id="a name like it"),
+        pytest.param({"Host": "[::1"}, 403, id="no name"),
+        pytest.param({"Host": ""}, 403, id="empty name"),
+        pytest.param({"Origin": "https://evil.example"}, 403, id="another page"),
+        pytest.param({"Origin": "null"}, 403, id="a page of a file"),
+    ],
+)
+def test_a_head_that_is_not_for_it_is_refused_and_the_connection_ended(
+    headers: dict[str, str], status: int, method: str, capfd: pytest.CaptureFixture[str]
+) -> None:
+    path = "/v1/models" if method == "GET" else "/v1/chat/completions"
+    with LoopbackServer(say) as server:
+        address = urlsplit(server.base_url)
+        connection = HTTPConnection(str(address.hostname), address.port)
+        connection.putrequest(method, path, skip_host="Host" in headers)
+        for name, value in headers.items():
+            connection.putheader(name, value.encode("latin-1"))
+        connection.endheaders()
+        response = connection.getresponse()
+        assert (response.status, response.getheader("Connection")) == (status, "close")
+        assert "error" in json.loads(response.read())
+        connection.close()
+        assert server.requests == 0
+    assert capfd.readouterr().err == ""
+
+
+@pytest.mark.parametrize("host", ["localhost", "127.0.0.1:1", "[::1]:80", "LOCALHOST"])
+def test_a_name_of_this_machine_is_answered_to_its_own_pages(host: str) -> None:
+    with LoopbackServer(say) as server:
+        headers = {"Host": host, "Origin": f"http://{host}"}
+        url = f"{server.base_url}/chat/completions"
+        assert httpx.post(url, json=HELLO, headers=headers, trust_env=False).status_code == 200
+
+
+WEATHER: Any = {
+    "type": "function",
+    "name": "weather",
+    "description": "Of a place.",
+    "parameters": {"type": "object", "properties": {"place": {"type": "string"}}},
+    "strict": False,
+}
+
+
+def test_the_openai_client_has_a_conversation_by_responses() -> None:
+    asked: list[Request] = []
+
+    def answer(request: Request) -> Reply:
+        asked.append(request)
+        usage = Usage(3, 4, prompt_cached_tokens=1, reasoning_tokens=2)
+        if len(asked) == 1:
+            calls = tuple(RawCall(f"c{n}", "weather", '{"place": "Rome"}') for n in (1, 2))
+            return Reply("I look.", calls, usage)
+        return Reply("It rains.", finish_reason="length", usage=usage)
+
+    with (
+        LoopbackServer(answer) as server,
+        openai.OpenAI(base_url=server.base_url, api_key="k") as client,
+    ):
+        conversation: list[Any] = [{"role": "user", "content": "Rome?"}]
+        first = client.responses.create(
+            model="m", input=conversation, tools=[WEATHER], instructions="Be brief.", store=False
+        )
+        calls = [item for item in first.output if item.type == "function_call"]
+        assert (first.output_text, first.status, first.model) == ("I look.", "completed", "m")
+        assert [(one.call_id, one.name, one.arguments) for one in calls] == [
+            ("c1", "weather", '{"place": "Rome"}'), ("c2", "weather", '{"place": "Rome"}'),
+        ]  # fmt: skip
+        assert first.usage is not None
+        assert (first.usage.input_tokens, first.usage.total_tokens) == (3, 7)
+        assert first.usage.input_tokens_details.cached_tokens == 1
+        assert first.usage.output_tokens_details.reasoning_tokens == 2
+        conversation += [item.model_dump(exclude_none=True) for item in first.output]
+        conversation += [
+            {"type": "function_call_output", "call_id": one.call_id, "output": f"of {one.call_id}"}
+            for one in calls
+        ]
+        last = client.responses.create(model="m", input=conversation)
+        alone = client.responses.create(model="m", input="Rome?")
+    assert (last.output_text, last.status) == ("It rains.", "incomplete")
+    assert last.incomplete_details is not None
+    assert last.incomplete_details.reason == "max_output_tokens"
+    assert alone.output_text == "It rains."
+    begun, went_on, plain = asked
+    assert [one.role for one in begun.messages] == ["system", "user"]
+    assert [tool.name for tool in begun.tools] == ["weather"]
+    assert begun.tools[0].parameters == WEATHER["parameters"]
+    assert [one.role for one in went_on.messages] == ["user", "assistant", "tool", "tool"]
+    said = went_on.messages[1]
+    assert isinstance(said, AssistantMessage)
+    assert (said.content, [call.id for call in said.calls]) == ("I look.", ["c1", "c2"])
+    assert [one.content for one in went_on.messages[2:]] == ["of c1", "of c2"]
+    assert [one.content for one in plain.messages] == ["Rome?"]
+
+
+@pytest.mark.parametrize(
+    ("more", "told"),
+    [
+        ({"stream": True}, "not streamed"),
+        ({"previous_response_id": "resp_1"}, "whole conversation"),
+        ({"input": [{"type": "image_generation_call", "id": "i"}]}, "image_generation_call"),
+        ({"tools": [{"type": "web_search"}]}, "a tool must be a function"),
+    ],
+)
+def test_what_responses_cannot_be_served_is_told(more: dict[str, Any], told: str) -> None:
+    with (
+        LoopbackServer(say) as server,
+        openai.OpenAI(base_url=server.base_url, api_key="k") as client,
+        pytest.raises(openai.BadRequestError, match=told),
+    ):
+        client.responses.create(**{"model": "m", "input": "hello", **more})
 
 
 @pytest.mark.parametrize("method", ["GET", "POST"])

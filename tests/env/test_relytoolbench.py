@@ -278,7 +278,7 @@ def test_utility(
 
 
 def test_it_is_known_by_name_and_items_have_facets(tmp_path: Path) -> None:
-    assert named("relytoolbench") is RELYTOOLBENCH
+    assert named("relytoolbench").measures == RELYTOOLBENCH.measures
     item = own_items(tmp_path)["G1_instruction_with_unmatched_tools-1"]
     assert facets(RELYTOOLBENCH.gold(item)) == {
         "set": "G1_instruction_with_unmatched_tools", "group": "G1_instruction",

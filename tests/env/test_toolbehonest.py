@@ -278,7 +278,7 @@ def test_a_score_names_every_measure(own: tuple[dict[str, Item], Any]) -> None:
     for item in items.values():
         for mode in TOOLBEHONEST.modes:
             assert set(score(trace(item, mode, ""), {})) == set(NAMES)
-    assert named("toolbehonest") is TOOLBEHONEST
+    assert named("toolbehonest").version == TOOLBEHONEST.version
 
 
 def test_without_a_judge_level_3_has_no_official_value_and_its_progress_stands(

@@ -12,8 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from pydantic import ValidationError
-
+from toolhop_tools import regular
 from toolhop_tools.certify.model import (
     Basis,
     Certificate,
@@ -22,7 +21,7 @@ from toolhop_tools.certify.model import (
     from_line,
     to_line,
 )
-from toolhop_tools.errors import ToolsError, counted
+from toolhop_tools.errors import ToolsError, counted, why
 from toolhop_tools.growing import append, locked
 from toolhop_tools.model import DataSet, GoldCall, Hop, Item
 
@@ -66,7 +65,7 @@ def read(path: Path, *, growing: bool = False) -> Iterator[Certificate]:
     """
     line = b""
     try:
-        with path.open("rb") as file:
+        with regular.reading(path, below=0) as file:
             for number, line in enumerate(file, 1):
                 if not line.endswith(b"\n"):
                     break
@@ -92,19 +91,10 @@ def _certificate(path: Path, number: int, line: bytes) -> Certificate:
         return from_line(line)
     except ValueError as error:
         raise CertificateError(
-            f"{path}: line {number} is not a certificate ({_reason(error)})\n"
+            f"{path}: line {number} is not a certificate ({why(error)})\n"
             "  fix: name a file that `toolhop certify` wrote; from such a file take the line out, "
             "and `toolhop certify` makes its certificate anew"
         ) from None
-
-
-def _reason(error: ValueError) -> str:
-    """The first thing that is wrong, in a line."""
-    if isinstance(error, ValidationError):
-        first = error.errors(include_url=False, include_context=False, include_input=False)[0]
-        place = ".".join(map(str, first["loc"]))
-        return f"{place}: {first['msg']}" if place else str(first["msg"])
-    return str(error).partition("\n")[0]
 
 
 def progress(path: Path, digests: Mapping[str, str], basis: Basis) -> set[str]:
@@ -140,7 +130,8 @@ class Writer:
         self.path = path
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
-            self._descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o644)
+            flags = os.O_RDWR | os.O_CREAT | os.O_APPEND
+            self._descriptor = regular.descriptor(path, flags, below=0)
         except OSError as error:
             raise self._fault(error) from None
         with contextlib.ExitStack() as refused:

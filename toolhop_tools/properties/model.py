@@ -100,6 +100,7 @@ class Gold:
 
 NOT_ASKED = "not asked: its data has no gold call, and no certificate was given for its items"
 """Of a tool whose gold call nobody knows. Not the same as a gold call that was found sound."""
+OF_NO_HOP = "a distractor: it belongs to no hop, and has no gold call"
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,6 +115,11 @@ class Subject:
     """Why it has no gold call, where it has none."""
 
     @property
+    def is_distractor(self) -> bool:
+        """Whether it is offered beside the tools of hops, and is none itself."""
+        return self.no_gold == OF_NO_HOP
+
+    @property
     def id(self) -> str:
         """``item::tool``, unique within a data set."""
         return f"{self.item}::{self.tool.name}"
@@ -122,19 +128,23 @@ class Subject:
 def subjects(items: Iterable[Item]) -> tuple[Subject, ...]:
     """The tools of the items that are programs, each once, in order, with all their gold calls.
 
-    Tools that belong to no hop are left out where the item has hops: they are other items'.
+    Distractors come last: tools that belong to no item's hop, though their items have hops.
     """
-    found: dict[str, Subject] = {}
-    for item in items:
-        golds = [(hop.tool, _gold(hop)) for hop in item.hops]
-        for tool, gold in golds or [(tool, None) for tool in item.others]:
-            if not isinstance(tool.body, Program):
-                continue
-            key = json.dumps([tool.name, tool.schema.to_openai(), tool.body_parts], sort_keys=True)
-            known = found.get(key) or Subject(item.id, tool)
-            new = () if gold is None or gold in known.golds else (gold,)
-            no_gold = _no_gold(known, item)
-            found[key] = replace(known, golds=(*known.golds, *new), no_gold=no_gold)
+    items, found = tuple(items), dict[str, Subject]()
+    offered = [(item, hop.tool, _gold(hop), NOT_ASKED) for item in items for hop in item.hops]
+    offered += [
+        (item, tool, None, OF_NO_HOP if item.hops else NOT_ASKED)
+        for item in items
+        for tool in item.others
+    ]
+    for item, tool, gold, reason in offered:
+        if not isinstance(tool.body, Program):
+            continue
+        key = json.dumps([tool.name, tool.schema.to_openai(), tool.body_parts], sort_keys=True)
+        known = found.get(key) or Subject(item.id, tool, no_gold=reason)
+        new = () if gold is None or gold in known.golds else (gold,)
+        no_gold = known.no_gold if reason == OF_NO_HOP else _no_gold(known, item)
+        found[key] = replace(known, golds=(*known.golds, *new), no_gold=no_gold)
     return tuple(found.values())
 
 

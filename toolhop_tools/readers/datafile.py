@@ -6,6 +6,7 @@ beyond a float's range and lone surrogates are errors. They could not be written
 
 from __future__ import annotations
 
+import io
 import json
 import math
 import re
@@ -14,8 +15,11 @@ from pathlib import Path
 from typing import NoReturn, cast
 
 from toolhop_sandbox.outcome import JSON
+from toolhop_tools import regular
 from toolhop_tools.errors import DataError, DataNotFound, DataProblem, counted
 
+DEEPEST = 200
+"""Levels of a value; pydantic reads no more either."""
 LONGEST_INTEGER = 4000
 """Digits; Python itself refuses to convert more than 4,300."""
 
@@ -36,7 +40,7 @@ def read_bytes(path: Path) -> bytes:
         DataError: it cannot be read.
     """
     try:
-        return path.read_bytes()
+        return regular.content(path, below=0)
     except FileNotFoundError:
         raise DataNotFound("there is no such file", origin=str(path)) from None
     except OSError as error:
@@ -90,7 +94,7 @@ FIRST_ROW_CHARS = 1_000_000
 def fields_of(path: Path) -> frozenset[str]:
     """The fields of a file's first row, of a list or a value a line; none where there is no row."""
     try:
-        with path.open(encoding="utf-8-sig") as file:
+        with io.TextIOWrapper(regular.reading(path, below=0), "utf-8-sig") as file:
             text = file.read(FIRST_ROW_CHARS)
         row, _ = json.JSONDecoder().raw_decode(text.lstrip().removeprefix("[").lstrip())
     except (OSError, ValueError, RecursionError):
@@ -181,9 +185,23 @@ def _loads(text: str, *, first_line: int = 1) -> tuple[JSON, DataProblem | None]
         place = _position(text, error.token)
         return None, _fault(text, place, "a number that JSON and Python can hold", first_line)
     except RecursionError:
-        given = "lists or objects nested too deeply"
-        return None, DataProblem("bad-json", f"line {first_line}", "", "JSON", given)
-    return cast("JSON", value), None
+        return None, _too_deep(first_line)
+    return (None, _too_deep(first_line)) if _is_deep(value) else (cast("JSON", value), None)
+
+
+def _too_deep(line: int) -> DataProblem:
+    given = "lists or objects nested too deeply"
+    return DataProblem("bad-json", f"line {line}", "", f"JSON of at most {DEEPEST} levels", given)
+
+
+def _is_deep(value: JSON) -> bool:
+    level = [value]
+    for _ in range(DEEPEST):
+        level = [part for one in level if isinstance(one, dict | list)
+                 for part in (one.values() if isinstance(one, dict) else one)]  # fmt: skip
+        if not level:
+            return False
+    return True
 
 
 def _fault(text: str, position: int, expected: str, first_line: int) -> DataProblem:

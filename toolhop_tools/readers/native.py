@@ -6,14 +6,16 @@ that knows ToolHop reads. Those of other benchmarks have this one: everything th
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
+from pydantic import ConfigDict, TypeAdapter
+
 from toolhop_sandbox.base import Program
 from toolhop_sandbox.outcome import JSON, OUTCOME
-from toolhop_tools.errors import DataError
+from toolhop_tools import regular
+from toolhop_tools.errors import DataError, why
 from toolhop_tools.model import (
     ActionChoice,
     Body,
@@ -29,11 +31,15 @@ from toolhop_tools.model import (
     Tool,
     ToolSchema,
 )
+from toolhop_tools.readers.datafile import parse_rows, read_bytes
 from toolhop_tools.reading import reading_from_json, reading_to_json
 
 MARK = "toolhop_item"
 """The field that tells these rows from others; its value is the format's number."""
 FORMAT = 1
+_ITEMS = TypeAdapter(
+    tuple[Item, ...], config=ConfigDict(revalidate_instances="always", strict=True)
+)
 
 
 def to_row(item: Item) -> dict[str, JSON]:
@@ -104,23 +110,24 @@ def _gold(row: Mapping[str, Any]) -> GoldCall | None:
     return GoldCall(row["gold"], row.get("source", "written"), reading)
 
 
-def from_rows(rows: Iterable[Mapping[str, Any]], *, name: str, origin: str) -> DataSet:
+def from_rows(rows: Iterable[JSON], *, name: str, origin: str) -> DataSet:
     """The items of rows that `to_row` wrote.
 
     Raises:
         DataError: a row is not of this format, or of a newer one; says which.
     """
-    items = []
+    items: list[Item] = []
     for number, row in enumerate(rows, start=1):
-        if row.get(MARK) != FORMAT:
+        found = row.get(MARK) if isinstance(row, dict) else None
+        if not isinstance(row, dict) or found != FORMAT:
             raise DataError(
-                f"row {number} has {MARK} {row.get(MARK)!r}; this version reads {FORMAT}",
+                f"row {number} has {MARK} {found!r}; this version reads {FORMAT}",
                 origin=origin,
             )
         try:
-            items.append(_item(row))
-        except (KeyError, TypeError, ValueError) as error:
-            reason = f"row {number} is not an item: {type(error).__name__} at {error}"
+            items += _ITEMS.validate_python((_item(row),))
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
+            reason = f"row {number} is not an item: {type(error).__name__} at {why(error)}"
             raise DataError(reason, origin=origin) from error
     return DataSet(name, origin, tuple(items))
 
@@ -179,7 +186,7 @@ def _read(body: Mapping[str, Any]) -> Body:
 
 def is_native_file(path: Path) -> bool:
     """Whether a file's first line is a row of this format."""
-    with path.open("rb") as file:
+    with regular.reading(path, below=0) as file:
         first = file.readline(65_536)
     return first.startswith(b'{"' + MARK.encode() + b'"')
 
@@ -189,13 +196,6 @@ def read_file(path: Path) -> DataSet:
 
     Raises:
         DataError: a line is not a JSON object, or no item.
-        OSError: it cannot be read.
     """
-    origin, rows = str(path), []
-    for number, line in enumerate(path.read_bytes().splitlines(), start=1):
-        if line.strip():
-            try:
-                rows.append(json.loads(line))
-            except ValueError as error:
-                raise DataError(f"line {number} is not JSON: {error}", origin=origin) from error
-    return from_rows(rows, name=path.stem, origin=origin)
+    rows = parse_rows(read_bytes(path), lines=True, origin=str(path))
+    return from_rows([row for _, row in rows], name=path.stem, origin=str(path))

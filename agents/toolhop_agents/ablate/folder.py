@@ -16,8 +16,6 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 
-from pydantic import ValidationError
-
 from toolhop_agents.ablate.contrasts import Arms
 from toolhop_agents.ablate.design import Ablation, Arm
 from toolhop_agents.runs.manifest import folder_name
@@ -27,12 +25,15 @@ from toolhop_env.runs.files import (
     MANIFEST,
     SEGMENTS,
     StoreError,
+    check_own,
     fresh_folder,
     held,
     write_atomic,
 )
 from toolhop_env.runs.manifest_formats import renamed_settings
 from toolhop_env.runs.store import RunStore
+from toolhop_tools import regular
+from toolhop_tools.errors import why
 
 ABLATION = "ablation.json"
 
@@ -82,15 +83,18 @@ class AblationFolder:
         if not file.is_file():
             raise StoreError(_no_ablation(path))
         try:
-            loaded = json.loads(file.read_bytes())
+            loaded = json.loads(regular.content(file))
             found = checked(loaded.pop("format", None), STEPS, "ablation")
             return cls(path, Ablation.model_validate(upgraded(loaded, found, STEPS)))
-        except ValidationError as error:
-            first = error.errors()[0]
-            place = ".".join(str(part) for part in first["loc"])
-            raise StoreError(f"{file} cannot be read: {place}: {first['msg']}") from error
-        except (OSError, ValueError, TypeError, AttributeError, FormatError) as error:
-            raise StoreError(f"{file} cannot be read: {error}") from error
+        except (
+            OSError,
+            ValueError,
+            TypeError,
+            AttributeError,
+            FormatError,
+            RecursionError,
+        ) as error:
+            raise StoreError(f"{file} cannot be read: {why(error)}") from error
 
     def held(self) -> AbstractContextManager[None]:
         """Be the one process that plays this ablation: what begins an arm may clear its folder.
@@ -107,6 +111,7 @@ class AblationFolder:
             StoreError: there is something else in its place.
         """
         folder = self.path / arm.name
+        check_own(folder)
         if (folder / MANIFEST).is_file():
             return RunStore(folder)
         if any(any((folder / name).glob("*")) for name in (EPISODES, SEGMENTS)):

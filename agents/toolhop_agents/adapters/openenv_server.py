@@ -10,13 +10,13 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from random import Random
 from typing import Any
-from urllib.parse import urlsplit
 
 from fastapi import FastAPI
 from openenv.core.env_server.http_server import create_fastapi_app
 from openenv.core.env_server.interfaces import Environment
 from openenv.core.env_server.types import Action, EnvironmentMetadata, Observation, State
 from pydantic import BaseModel, ConfigDict, Field
+from starlette.datastructures import Headers
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.types import ASGIApp, Receive, Scope, Send
@@ -25,12 +25,11 @@ from toolhop_agents.environment.core import EpisodeLost, NothingInPlay, Unscored
 from toolhop_agents.environment.core import Observation as Seen
 from toolhop_agents.environment.plain import PlainEnvironment, PlainEnvironments
 from toolhop_agents.models import wire
+from toolhop_agents.models.own_host import LOOPBACK, REFUSED, is_own
 from toolhop_env.messages import RawCall, Reply, Thoughts
 from toolhop_sandbox.errors import SandboxUnavailable
 from toolhop_sandbox.outcome import JSON
 from toolhop_tools.errors import BadChoice
-
-LOOPBACK = ("127.0.0.1", "localhost", "::1")
 
 
 class CallIn(BaseModel):
@@ -277,25 +276,15 @@ class OwnHosts:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request or connection."""
-        if scope["type"] in ("http", "websocket") and not self._ours(dict(scope["headers"])):
+        if scope["type"] in ("http", "websocket") and not self._ours(scope):
             if scope["type"] == "websocket":
                 await send({"type": "websocket.close", "code": 1008})
                 return
-            body = b"this server is not asked under that name or from that page"
             await send({"type": "http.response.start", "status": 403, "headers": []})
-            await send({"type": "http.response.body", "body": body})
+            await send({"type": "http.response.body", "body": REFUSED.encode()})
             return
         await self._app(scope, receive, send)
 
-    def _ours(self, headers: dict[bytes, bytes]) -> bool:
-        names = ["//" + headers.get(b"host", b"").decode("latin-1")]
-        if b"origin" in headers:
-            names.append(headers[b"origin"].decode("latin-1"))
-        return all(_hostname(one) in self._hosts for one in names)
-
-
-def _hostname(address: str) -> str | None:
-    try:
-        return urlsplit(address).hostname
-    except ValueError:
-        return None
+    def _ours(self, scope: Scope) -> bool:
+        headers = Headers(scope=scope)
+        return is_own(headers.get("host", ""), headers.get("origin"), self._hosts)

@@ -187,9 +187,11 @@ def summary(checked: Checked, seconds: float) -> str:
     parts = [f"{counts[one]} {text}" for one, text in _FAILING.items() if counts[one]]
     failures = f" ({', '.join(parts)})" if parts else ""
     said = "".join(f"; {counts[one]} {text}" for one, text in _REMARKED.items() if counts[one])
+    others = sum(report.subject.is_distractor for report in checked.reports)
+    tools = f"{counted(len(checked.reports), 'tool')} ({counted(others, 'distractor')})"
     rows = f", {counted(len(checked.problems), 'error')} in the data" if checked.problems else ""
     return (
-        f"{counted(len(checked.reports), 'tool')}, {failing} with failures{failures}{rows}{said}; "
+        f"{tools}, {failing} with failures{failures}{rows}{said}; "
         f"{examples:,} examples in {seconds:.1f} s ({examples / max(seconds, 0.001):,.0f} a second)"
     )
 
@@ -237,7 +239,8 @@ def _tool(checked: Checked, report: ToolReport) -> JSON:
             shown["remarks"] = [_found(checked, report.subject, one) for one in verdict.remarks]
         verdicts[name] = shown
     subject = report.subject
-    return {"id": subject.id, "item": subject.item, "tool": subject.tool.name, "verdicts": verdicts}
+    head: dict[str, JSON] = {"id": subject.id, "item": subject.item, "tool": subject.tool.name}
+    return {**head, "distractor": subject.is_distractor, "verdicts": verdicts}
 
 
 def _found(checked: Checked, subject: Subject, found: CounterExample) -> JSON:

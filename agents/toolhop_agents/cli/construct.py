@@ -44,6 +44,7 @@ from toolhop_agents.table import table_console
 from toolhop_env.runs.files import held
 from toolhop_tools.construct.prompts import load as load_prompts
 from toolhop_tools.construct.seeds import LEAST_HOPS, MOST_HOPS, Seed, World, proposed, read
+from toolhop_tools.errors import why
 from toolhop_tools.load import load
 
 NEEDS: Mapping[str, tuple[str, tuple[str, ...]]] = {
@@ -288,10 +289,8 @@ def _resumed(folder: Path, flags: dict[str, Any], given: Sequence[str]) -> tuple
     try:
         return kind, kind.settings.model_validate({**kept, **changed})
     except ValidationError as error:
-        first = error.errors(include_url=False, include_context=False, include_input=False)[0]
-        where = ".".join(map(str, first["loc"]))
         raise folders.FolderError(
-            f"{folder}/{folders.SETTINGS}: {where}: {first['msg']}\n"
+            f"{folder}/{folders.SETTINGS}: {why(error)}\n"
             "  fix: put back what it was begun with, or begin another folder"
         ) from None
 

@@ -39,7 +39,7 @@ from toolhop_sandbox.choose import KINDS, open_sandbox
 from toolhop_sandbox.docker.engine import Transport
 from toolhop_sandbox.outcome import JSON
 from toolhop_sandbox.pool import PooledSandbox
-from toolhop_tools.errors import counted
+from toolhop_tools.errors import counted, why
 from toolhop_tools.load import select
 from toolhop_tools.model import DataSet, Item
 
@@ -168,11 +168,8 @@ def _how(store: RunStore) -> _Played:
     try:
         return _Played.model_validate(store.manifest)
     except ValidationError as error:
-        first = error.errors()[0]
-        where = ".".join(str(name) for name in first["loc"])
         raise StoreError(
-            f"the manifest of {store.folder} does not tell how tools were run: "
-            f"{where}: {first['msg']}"
+            f"the manifest of {store.folder} does not tell how tools were run: {why(error)}"
         ) from error
 
 

@@ -58,8 +58,8 @@ def serve(
 ) -> None:
     """Serve an agent or a model over the OpenAI chat protocol on 127.0.0.1, until interrupted.
 
-    A scripted agent finds the item by its question; --certificates and --into are those of the
-    run. Prints the base URL; use it so:
+    A scripted agent finds the item by its question, and answers the responses protocol too;
+    --certificates and --into are those of the run. Prints the base URL; use it so:
 
     \b
         toolhop run --model openai/scripted --base-url URL

@@ -50,17 +50,17 @@ def _sentences(runs: Sequence[tuple[str, RunStore]]) -> Iterator[str]:
         return of(lambda manifest: (manifest.get(group) or {}).get(name))
 
     first = {**DEFAULTS, **settings_of(manifests[0])}
-    data = manifests[0]["data"]
-    kinds = dict.fromkeys(str(manifest["benchmark"]) for manifest in manifests)
+    data = manifests[0].get("data") or {}
+    kinds = dict.fromkeys(str(manifest.get("benchmark")) for manifest in manifests)
     benchmark = " and ".join(named(kind).title for kind in kinds)
     epochs = f", {setting('epochs')} times each" if setting("epochs") != "1" else ""
-    played = of(lambda manifest: len(manifest["data"]["played"]))
+    played = of(lambda manifest: len((manifest.get("data") or {}).get("played") or ()))
     yield (
-        f"{played} of the {data['items']} items of {data['name']} ({benchmark}; SHA-256 of the "
-        f"data {data['digest'][:16]}) were played with toolhop-env "
+        f"{played} of the {data.get('items')} items of {data.get('name')} ({benchmark}; SHA-256 of "
+        f"the data {str(data.get('digest'))[:16]}) were played with toolhop-env "
         f"{part('versions', 'toolhop-env')}{epochs}."
     )
-    modes = of(lambda manifest: " and ".join(settings_of(manifest)["modes"]))
+    modes = of(lambda manifest: " and ".join(settings_of(manifest).get("modes") or ()))
     yield (
         f"{_player(first, setting)} in mode {modes}, with {part('data', 'tool_order')} tool order, "
         f"{setting('call_format')} calls and at most {setting('turn_limit')} turns, seed "

@@ -11,15 +11,17 @@ from __future__ import annotations
 
 import hashlib
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence, Set
-from contextlib import ExitStack
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from pydantic import ValidationError
+
 from toolhop_agents.export.episodes import Exported, exported, labels
 from toolhop_agents.export.facts import Plain
-from toolhop_agents.export.files import atomic, check_free
+from toolhop_agents.export.files import ExportError, atomic, check_free
 from toolhop_agents.export.inspect_file import LogFile
 from toolhop_agents.export.inspect_samples import error, sample
 from toolhop_agents.export.parquet import Written
@@ -29,6 +31,7 @@ from toolhop_env.extras import require
 from toolhop_env.measures import Measure
 from toolhop_env.runs.store import RunStore
 from toolhop_env.summary import Group, Summary, summarize
+from toolhop_tools.errors import why
 
 STATUSES = frozenset({"started", "success", "error", "cancelled"})
 
@@ -76,7 +79,7 @@ def write_logs(stores: Sequence[RunStore], folder: Path, *, overwrite: bool = Fa
         made = logs(label, _facts(store), store.attempts(), counting)
         paths = [folder / log.name for log in made]
         check_free(paths, overwrite)
-        with ExitStack() as stack:
+        with _fitting(label), ExitStack() as stack:
             opened = [
                 stack.enter_context(LogFile(stack.enter_context(atomic(path)), log.document))
                 for path, log in zip(paths, made, strict=True)
@@ -89,6 +92,14 @@ def write_logs(stores: Sequence[RunStore], folder: Path, *, overwrite: bool = Fa
                         samples += 1
         files += paths
     return Written(tuple(files), {"samples": samples})
+
+
+@contextmanager
+def _fitting(run: str) -> Iterator[None]:
+    try:
+        yield
+    except ValidationError as error:
+        raise ExportError(f"{run} does not fit Inspect's format: {why(error)}") from error
 
 
 def _facts(store: RunStore) -> Mapping[str, Any]:
@@ -177,7 +188,7 @@ def _log(
         },
         "error": error(fault) if fault else None,
     }
-    name = f"{created.replace(':', '-')}_{task}_{identity}.eval"
+    name = f"{created.replace(':', '-')}_{task}_{identity}.eval".replace("/", "-")
     return Log(name, agent, head, before, settings)
 
 

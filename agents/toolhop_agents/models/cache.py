@@ -26,6 +26,7 @@ from toolhop_agents.models import wire
 from toolhop_agents.models.base import Model
 from toolhop_env.messages import Message, Origin, ReasoningHistory, Reply, remembered
 from toolhop_sandbox.outcome import JSON
+from toolhop_tools import regular
 from toolhop_tools.model import ToolSchema
 
 log = logging.getLogger(__name__)
@@ -73,11 +74,11 @@ class ResponseCache:
     def get(self, key: str) -> Reply | None:
         """The reply under `key`, marked as cached; None where there is none."""
         try:
-            entry = json.loads(self._path(key).read_bytes())
+            entry = json.loads(regular.content(self._path(key), below=2))
             if entry["format"] != FORMAT or entry["key"] != key:
                 return None
             reply = _REPLY.validate_python(entry["reply"])
-        except (OSError, ValueError, LookupError, TypeError):
+        except (OSError, ValueError, LookupError, TypeError, RecursionError):
             return None
         return replace(reply, origin=Origin.CACHED, retries=0)
 

@@ -1,4 +1,4 @@
-"""A server on this machine that speaks the OpenAI chat-completions protocol.
+"""A server on this machine that speaks OpenAI's two protocols.
 
 For trying clients, agents and whole runs over real HTTP without a provider: a function says
 what the model says, and a `FaultPlan` what goes wrong.
@@ -23,8 +23,10 @@ from typing import Any, Self, TypeAlias
 
 import anyio.to_thread
 
-from toolhop_agents.models import wire, wire_stream
+from toolhop_agents.models import wire, wire_responses, wire_stream
+from toolhop_agents.models.exchange import Api
 from toolhop_agents.models.fault_plan import SHAPING, FaultPlan, RequestFault, shaped
+from toolhop_agents.models.own_host import REFUSED, is_own
 from toolhop_env.messages import Message, Reply
 from toolhop_sandbox.outcome import JSON
 from toolhop_tools.model import ToolSchema
@@ -35,7 +37,10 @@ MODEL = "loopback"
 """The one model that ``GET /v1/models`` lists; any name is answered."""
 
 COMPLETIONS = frozenset({"/v1/chat/completions", "/chat/completions"})
+RESPONSES = frozenset({"/v1/responses", "/responses"})
 MODELS = frozenset({"/v1/models", "/models"})
+MOST_BYTES = 64 << 20
+"""Of a request's body."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +51,8 @@ class Request:
     tools: tuple[ToolSchema, ...]
     model: str
     body: dict[str, JSON]
-    """The whole request as it came."""
+    """The whole request as it came; of one for a response, as a chat's."""
+    api: Api = Api.CHAT
 
 
 RequestResponder: TypeAlias = Callable[[Request], Reply]
@@ -196,6 +202,8 @@ class _Handler(BaseHTTPRequestHandler):
 
     def do_GET(self) -> None:
         """List the model."""
+        if self._refused_unread():
+            return
         if self.path not in MODELS:
             self._refuse(404, f"no such address: {self.path}; ask /v1/models")
             return
@@ -203,13 +211,16 @@ class _Handler(BaseHTTPRequestHandler):
         self._send_raw(200, json.dumps({"object": "list", "data": [model]}).encode())
 
     def do_POST(self) -> None:
-        """Answer one request for a completion."""
-        raw = self.rfile.read(int(self.headers.get("Content-Length") or 0))
-        if self.path not in COMPLETIONS:
-            self._refuse(404, f"no such address: {self.path}; post to /v1/chat/completions")
+        """Answer one request for a completion or a response."""
+        if self._refused_unread():
+            return
+        raw = self.rfile.read(int(self.headers.get("Content-Length", "0")))
+        if self.path not in COMPLETIONS | RESPONSES:
+            known = "/v1/chat/completions or /v1/responses"
+            self._refuse(404, f"no such address: {self.path}; post to {known}")
             return
         try:
-            request = _request(raw)
+            request = _request(raw, Api.RESPONSES if self.path in RESPONSES else Api.CHAT)
         except ValueError as error:
             self._refuse(400, str(error))
             return
@@ -220,6 +231,25 @@ class _Handler(BaseHTTPRequestHandler):
             self._refuse(400, f"the responder raised {error!r}; see LoopbackServer.errors")
             return
         self._end(fault, reply, request)
+
+    def _refused_unread(self) -> bool:
+        """Whether the request was refused by its head. Its body is then not read, so the
+        connection ends.
+        """
+        size = self.headers.get("Content-Length", "0")
+        if not is_own(self.headers.get("Host", ""), self.headers.get("Origin")):
+            status, why = 403, REFUSED
+        elif "Transfer-Encoding" in self.headers:
+            status, why = 411, "send the body's length as Content-Length, not in chunks"
+        elif not (size.isascii() and size.isdecimal()):
+            status, why = 400, f"Content-Length is {size!r}; it is the body's bytes, from 0"
+        elif len(size) > len(str(MOST_BYTES)) or int(size) > MOST_BYTES:
+            status, why = 413, f"the body has {size} bytes; at most {MOST_BYTES} are read"
+        else:
+            return False
+        self.close_connection = True
+        self._refuse(status, why, {"Connection": "close"})
+        return True
 
     def _end(self, fault: RequestFault, reply: Reply, request: Request) -> None:
         match fault:
@@ -242,7 +272,8 @@ class _Handler(BaseHTTPRequestHandler):
             case RequestFault.NOT_JSON:
                 self._send_raw(200, b'{"choices": [{"mess')
             case RequestFault.NO_CHOICES:
-                self._complete(_completion(reply, request) | {"choices": []}, request)
+                parts = wire_responses.OUTPUT if request.api is Api.RESPONSES else "choices"
+                self._complete(_completion(reply, request) | {parts: []}, request)
             case _:
                 self._complete(_completion(reply, request), request)
 
@@ -290,21 +321,27 @@ class _Handler(BaseHTTPRequestHandler):
         self.wfile.write(body[: len(body) // 2] if cut else body)
 
 
-def _request(raw: bytes) -> Request:
+def _request(raw: bytes, api: Api) -> Request:
     """Read a request's body. Raises ValueError, with the text for the client."""
     try:
         body = json.loads(raw)
+    except RecursionError:
+        raise ValueError("the body is nested too deeply") from None
     except ValueError as error:
         raise ValueError(f"the body is not JSON: {error}") from error
     if not isinstance(body, dict):
         raise wire.Unreadable("the body must be a JSON object")
+    if api is Api.RESPONSES:
+        body = wire_responses.chat(body)
     return Request(
         messages=wire.messages_from_wire(body.get("messages")),
         tools=wire.tools_from_wire(body.get("tools")),
         model=str(body.get("model") or MODEL),
         body=body,
+        api=api,
     )
 
 
 def _completion(reply: Reply, request: Request) -> dict[str, JSON]:
-    return wire.reply_to_wire(reply, model=request.model, id="chatcmpl-loopback")
+    completion = wire.reply_to_wire(reply, model=request.model, id="chatcmpl-loopback")
+    return wire_responses.response(completion) if request.api is Api.RESPONSES else completion

@@ -13,6 +13,7 @@ from typing import TypeGuard, assert_never, cast
 
 from toolhop_env.messages import (
     CUT_REASONS,
+    MOST,
     AssistantMessage,
     Message,
     RawCall,
@@ -25,9 +26,6 @@ from toolhop_env.messages import (
 )
 from toolhop_sandbox.outcome import JSON
 from toolhop_tools.model import ToolSchema
-
-COUNT_END = 2**53
-"""No count or cost of a reply comes near: what says so is not a figure."""
 
 
 class Unreadable(ValueError):
@@ -454,7 +452,7 @@ def _is_number(value: object) -> TypeGuard[int | float]:
     return (
         isinstance(value, int | float)
         and not isinstance(value, bool)
-        and 0 <= value < COUNT_END  # false for nan
+        and 0 <= value <= MOST  # false for nan
     )
 
 

@@ -152,3 +152,84 @@ def _readable(items: Sequence[Mapping[str, Any]]) -> str:
     ]
     texts = (part.get("text") for part in parts if isinstance(part, Mapping))
     return "\n".join(text for text in texts if isinstance(text, str) and text)
+
+
+# --- as a server: the other way round ---------------------------------------------------------
+
+
+def chat(request: Mapping[str, Any]) -> Body:
+    """The request for a chat completion that asks what a request for a response asks.
+
+    Args:
+        request: its body. Thoughts in its input are left out.
+
+    Raises:
+        wire.Unreadable: it asks for a stream, has no conversation of its own, or one with other
+            items than text, calls and their results.
+    """
+    given = request.get("input")
+    if request.get("stream"):
+        raise wire.Unreadable("responses are not streamed here: leave stream out")
+    if not isinstance(given, str | list) or request.get("previous_response_id"):
+        raise wire.Unreadable("send the whole conversation as input: nothing of it is kept here")
+    items = [{"role": "user", "content": given}] if isinstance(given, str) else given
+    messages: list[Any] = [{"role": "system", "content": request.get("instructions")}]
+    for item in items:
+        kind = item.get("type", "message") if isinstance(item, Mapping) else type(item).__name__
+        match kind:
+            case "message":
+                messages.append({"role": item.get("role"), "content": item.get("content")})
+            case "function_call":
+                if messages[-1]["role"] != "assistant":
+                    messages.append({"role": "assistant", "content": ""})
+                call = {"id": item.get("call_id"), "type": "function", "function": item}
+                messages[-1].setdefault("tool_calls", []).append(call)
+            case "function_call_output":
+                id_ = item.get("call_id")
+                messages.append({"role": "tool", "tool_call_id": id_, "content": item.get(OUTPUT)})
+            case "reasoning":
+                pass
+            case _:
+                raise wire.Unreadable(f"an item of the input is a {kind}, which is not read here")
+    tools = request.get("tools")
+    if isinstance(tools, list):
+        tools = [{"type": "function", "function": tool} for tool in tools]
+    start = 0 if request.get("instructions") else 1
+    return {**request, "messages": messages[start:], "tools": tools}
+
+
+def response(completion: Mapping[str, Any]) -> Body:
+    """The response that says what a chat completion says."""
+    choice, used = completion["choices"][0], completion["usage"]
+    message, calls = choice["message"], choice["message"].get("tool_calls") or ()
+    said: Body = {"type": "output_text", "text": message["content"] or "", "annotations": []}
+    done: Body = {"status": "completed"}
+    output: list[JSON] = []
+    if said["text"] or not calls:
+        head = {"type": "message", "id": "msg_0", "role": "assistant"}
+        output.append({**head, **done, "content": [said]})
+    for number, call in enumerate(calls):
+        head = {"type": "function_call", "id": f"fc_{number}", "call_id": call["id"]}
+        output.append({**head, **done, **call["function"]})
+    is_cut = choice["finish_reason"] == "length"
+    return {
+        "id": "resp_loopback",
+        "object": "response",
+        "created_at": 0,
+        "status": "incomplete" if is_cut else "completed",
+        "incomplete_details": {"reason": "max_output_tokens"} if is_cut else None,
+        "error": None,
+        "model": completion["model"],
+        OUTPUT: output,
+        "parallel_tool_calls": True,
+        "tool_choice": "auto",
+        "tools": [],
+        "usage": {
+            "input_tokens": used["prompt_tokens"],
+            "input_tokens_details": {"cached_tokens": 0} | used.get("prompt_tokens_details", {}),
+            "output_tokens": used["completion_tokens"],
+            "output_tokens_details": {"reasoning_tokens": 0}
+            | used.get("completion_tokens_details", {}),
+            "total_tokens": used["total_tokens"],
+        },
+    }

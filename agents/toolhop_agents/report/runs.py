@@ -18,6 +18,7 @@ from toolhop_env.runs.judgements import Judgements
 from toolhop_env.runs.store import ITEMS, RunStore
 from toolhop_env.trace import Trace
 from toolhop_sandbox.outcome import JSON
+from toolhop_tools import regular
 from toolhop_tools.perturb.order import tool_order
 
 HIDDEN_SETTINGS = frozenset(
@@ -108,7 +109,7 @@ class RunFolder:
     def domains(self) -> dict[str, str]:
         """Domain by item id; empty where the run kept no readable items."""
         try:
-            text = (self.store.folder / ITEMS).read_text(encoding="utf-8", errors="replace")
+            text = regular.content(self.store.folder / ITEMS).decode(errors="replace")
         except OSError:
             return {}
         found = {}

@@ -7,23 +7,23 @@ that is met in both places is taken from the segment alone.
 from __future__ import annotations
 
 import contextlib
+import os
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from io import BytesIO
-from os import DirEntry, scandir
+from os import DirEntry
 from pathlib import Path
-
-from pydantic_core import to_json
 
 from toolhop_env.attempt import Place
 from toolhop_env.benchmarks import UnknownBenchmark
 from toolhop_env.guarded import BenchmarkFault
 from toolhop_env.runs import index as run_index
-from toolhop_env.runs.files import EPISODES, SEGMENTS, StoreError
+from toolhop_env.runs.files import EPISODES, SEGMENTS, StoreError, entries
 from toolhop_env.runs.index import INDEX, IndexLine
 from toolhop_env.runs.judgements import Judgements
 from toolhop_env.runs.segments import Segment, file_of, segments
 from toolhop_env.trace import Trace, TraceError, from_lines
+from toolhop_tools import regular
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +92,7 @@ def read_trace(path: Path) -> Trace:
         StoreError: it is none.
     """
     try:
-        with path.open("rb") as file:
+        with regular.reading(path, below=0) as file:
             return from_lines(file)
     except (OSError, TraceError) as error:
         raise StoreError(f"{path} cannot be read as a trace: {error}") from error
@@ -100,20 +100,17 @@ def read_trace(path: Path) -> Trace:
 
 def files(run: Path) -> dict[str, DirEntry[str]]:
     """The traces that are files of their own, by name, in order."""
-    try:
-        with scandir(run / EPISODES) as found:
-            entries = [entry for entry in found if entry.name.endswith(".jsonl")]
-    except FileNotFoundError:
-        return {}
-    return {entry.name: entry for entry in sorted(entries, key=lambda entry: entry.name)}
+    found = sorted(entries(run / EPISODES), key=lambda entry: entry.name)
+    return {entry.name: entry for entry in found if entry.name.endswith(".jsonl")}
 
 
 def opened(run: Path, file: str) -> Recorded | None:
     """The trace that is or was the file `file`; None where there is none."""
     try:
         path = run / EPISODES / file
-        mtime_ns = path.stat().st_mtime_ns
-        return Recorded(run, file, path.read_bytes(), mtime_ns=mtime_ns)
+        with regular.reading(path, below=2) as found:
+            mtime_ns = os.fstat(found.fileno()).st_mtime_ns
+            return Recorded(run, file, found.read(), mtime_ns=mtime_ns)
     except FileNotFoundError:
         place = located(run, file)
         return from_segment(run, file, place) if place else None
@@ -139,18 +136,16 @@ def located(run: Path, file: str) -> Place | None:
     """
     fault = ""
     for segment in reversed(segments(run)):
-        lines = segment.results()
+        lines = segment.results(file)
         if lines is None:
             for one in _members(run, segment):
                 if one.file == file:
                     return one.place
                 fault = fault or one.fault
             continue
-        for text in lines:
-            if _mentions(text, file):
-                attempt = run_index.from_line(text).attempt
-                if attempt.file == file:
-                    return attempt.place
+        for line in lines:
+            if line.attempt.file == file:
+                return line.attempt.place
     if fault:
         raise StoreError(fault)
     return None
@@ -194,7 +189,7 @@ def _members(run: Path, segment: Segment) -> Iterator[Recorded]:
             yield Recorded(run, file_of(content), content, place)
     except StoreError as error:
         damaged, whole = 0, segment.path.exists()
-        known = [run_index.from_line(text).attempt for text in segment.results() or ()]
+        known = [line.attempt for line in segment.results() or ()]
         for one in known:
             if one.place is not None and one.place.offset >= end:
                 try:
@@ -262,7 +257,7 @@ def _of_file(
     """What a single file comes to, from the index or else from the trace."""
     state = said.state(known.attempt.episode) if known else ""
     with contextlib.suppress(FileNotFoundError):  # packed since it was listed
-        if known is not None and known.fits(entry.stat(), state):
+        if known is not None and known.fits(entry.stat(follow_symlinks=False), state):
             return known
     found = opened(run, entry.name)
     return found.line(said) if found else None
@@ -277,10 +272,10 @@ def _of_segment(
     faults: Callable[[StoreError], None],
 ) -> list[IndexLine]:
     """What the traces of a segment come to, from its index or else from them."""
-    texts = segment.results()
+    known = segment.results(mentioning)
     met: list[StoreError] = []
     found: list[IndexLine] = []
-    if texts is None:
+    if known is None:
         for one in _members(run, segment):
             try:
                 scored = one.line(said)
@@ -290,27 +285,23 @@ def _of_segment(
                 found += [scored] if scored else []
         is_right = False
     else:
-        chosen = [text for text in texts if not mentioning or _mentions(text, mentioning)]
-        is_right = len(chosen) < len(texts)
+        is_right = bool(mentioning)  # of some of its traces no index is made
         fresh = True
-        for text in chosen:
-            line = run_index.from_line(text)
+        for line in known:
             attempt = line.attempt
             if attempt.place and not line.scored_as_now(said.state(attempt.episode)):
                 fresh = False
                 try:
-                    line = from_segment(run, attempt.file, attempt.place).line(said) or line
+                    again = from_segment(run, attempt.file, attempt.place).line(said)
                 except StoreError as error:
                     met.append(error)
                     continue
-            found.append(line)
+                found.append(again or line)
+            else:
+                found.append(line)
         is_right = is_right or fresh
     if not is_right and not met:
         put_right(segment, found)
     for fault in met:
         faults(fault)
     return found
-
-
-def _mentions(text: bytes, name: str) -> bool:
-    return to_json(name) in text

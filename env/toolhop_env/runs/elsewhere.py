@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,7 @@ from pydantic import TypeAdapter
 
 from toolhop_env.extras import install_command
 from toolhop_env.runs.files import StoreError, reported
+from toolhop_tools import regular
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +75,7 @@ def read(pointer: Path) -> Elsewhere:
         StoreError: it cannot be read.
     """
     try:
-        return _POINTER.validate_json(pointer.read_bytes())
+        return _POINTER.validate_json(regular.content(pointer, below=2))
     except OSError as error:
         raise StoreError(f"{pointer} cannot be read for where the traces are: {error}") from error
     except ValueError as error:
@@ -95,7 +97,7 @@ def put(path: Path, url: str) -> Elsewhere:
         StoreError: it cannot be put there, or is not there as it is here.
     """
     with reported(path):
-        content = path.read_bytes()
+        content = regular.content(path, below=2)
     place = Elsewhere(url, len(content), hashlib.sha256(content).hexdigest())
     system, name = _system(url)
     try:
@@ -122,6 +124,8 @@ def fetched(place: Elsewhere, start: int = 0, end: int | None = None) -> bytes:
     system, name = _system(place.url)
     end = place.size if end is None else end
     try:
+        if getattr(system, "local_file", False):  # a pipe or a device would give no end
+            os.close(regular.descriptor(Path(name), below=0))
         if (start, end) == (0, place.size):
             found: bytes = system.cat_file(name)
         else:

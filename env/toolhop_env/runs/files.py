@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from toolhop_tools import regular
 from toolhop_tools.atomic import atomic
 from toolhop_tools.growing import locked
 
@@ -37,8 +38,10 @@ def held(folder: Path, doing: str = "played") -> Iterator[None]:
         StoreError: another process works there.
     """
     path = folder / LOCK
+    for name in (EPISODES, SEGMENTS):
+        check_own(folder / name)
     with reported(path):
-        descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
+        descriptor = regular.descriptor(path, os.O_RDWR | os.O_CREAT)
     try:
         if not locked(descriptor):
             raise StoreError(
@@ -47,6 +50,32 @@ def held(folder: Path, doing: str = "played") -> Iterator[None]:
         yield
     finally:
         os.close(descriptor)
+
+
+def entries(folder: Path) -> list[os.DirEntry[str]]:
+    """What is in a folder inside a run's; nothing where it is not there.
+
+    Raises:
+        StoreError: it cannot be read, or is a link: it would lead out of the run.
+    """
+    check_own(folder)
+    try:
+        with os.scandir(folder) as found:
+            return list(found)
+    except FileNotFoundError:
+        return []
+    except OSError as error:
+        raise StoreError(f"{folder} cannot be read: {error.strerror}") from error
+
+
+def check_own(folder: Path) -> None:
+    """See that a folder inside another is no link: it would lead out of it.
+
+    Raises:
+        StoreError: it is one.
+    """
+    if folder.is_symlink():
+        raise StoreError(f"{folder} is a symbolic link; put the folder itself there")
 
 
 def file_name(name: str) -> str:

@@ -26,6 +26,7 @@ from pydantic import TypeAdapter
 from toolhop_env.attempt import Attempt
 from toolhop_env.benchmarks import named
 from toolhop_sandbox.outcome import JSON
+from toolhop_tools import regular
 from toolhop_tools.growing import append
 
 INDEX = "results.jsonl"
@@ -68,7 +69,10 @@ def to_line(line: IndexLine) -> bytes:
 
 def from_line(text: bytes) -> IndexLine:
     """Read back. Raises ValueError: it is none."""
-    return _LINE.validate_json(text)
+    line = _LINE.validate_json(text)
+    if "/" in line.attempt.file:
+        raise ValueError("its file is in another folder")
+    return line
 
 
 def facts() -> dict[str, JSON]:
@@ -100,7 +104,7 @@ def scorer(benchmark: str) -> str:
 def read(path: Path) -> dict[str, IndexLine]:
     """The lines by the file they are of; nothing where the index is not there or of other code."""
     try:
-        with path.open("rb") as file:
+        with regular.reading(path) as file:
             return _lines(file) if file.readline() == header() else {}
     except OSError:
         return {}
@@ -142,7 +146,7 @@ def add(path: Path, line: IndexLine) -> None:
     """
     text = to_line(line)
     with _changing:
-        descriptor = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
+        descriptor = regular.descriptor(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT)
         try:
             if os.fstat(descriptor).st_size == 0:
                 text = header() + text

@@ -12,6 +12,7 @@ are one.
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 import os
@@ -28,6 +29,7 @@ from toolhop_env.questions import NO_ANSWERS, Answers, Question, digest
 from toolhop_env.spending import Spent
 from toolhop_env.trace import Trace
 from toolhop_sandbox.outcome import JSON
+from toolhop_tools import regular
 from toolhop_tools.growing import append
 
 JUDGEMENTS = "judgements.jsonl"
@@ -83,9 +85,8 @@ class Judgements:
             OSError: it cannot be read.
         """
         judgements = cls()
-        if path.exists():
-            with path.open("rb") as file:
-                judgements.add(_with_panels([*_as_one(_valid(file))]))
+        with contextlib.suppress(FileNotFoundError), regular.reading(path) as file:
+            judgements.add(_with_panels([*_as_one(_valid(file))]))
         return judgements
 
     def add(self, more: Iterable[Judgement]) -> None:
@@ -160,7 +161,7 @@ def add(path: Path, found: Iterable[Judgement]) -> None:
     Raises:
         OSError: they cannot be written.
     """
-    descriptor = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o644)
+    descriptor = regular.descriptor(path, os.O_RDWR | os.O_APPEND | os.O_CREAT)
     try:
         size = os.fstat(descriptor).st_size
         cut = size and os.pread(descriptor, 1, size - 1) != b"\n"

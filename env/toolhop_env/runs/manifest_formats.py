@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pydantic import BaseModel
+
 from toolhop_env.formats import Document, FormatUpgrade
 from toolhop_sandbox.outcome import JSON
 
@@ -46,6 +48,43 @@ def _session(session: JSON) -> JSON:
 def renamed_settings(settings: Document) -> Document:
     """A run's settings under the names of format 3."""
     return {_RENAMED_SETTINGS.get(name, name): value for name, value in settings.items()}
+
+
+class _Data(BaseModel):
+    name: str | None = None
+    origin: str | None = None
+    digest: str | None = None
+    items: int | None = None
+    played: list[str] | None = None
+    played_digest: str | None = None
+    tool_order: str | None = None
+
+
+class _Settings(BaseModel):
+    modes: list[str] = []
+    into: list[str] = []
+
+
+class _Session(BaseModel):
+    changed: dict[str, object] = {}
+
+
+class Shape(BaseModel):
+    """What every reader may go by: a part that is there is of its type. Others may be there."""
+
+    status: str = ""
+    fault: str | None = None
+    started_at: str | None = None
+    ended_at: str | None = None
+    benchmark: str | None = None
+    prompt: str | None = None
+    settings: _Settings = _Settings()
+    data: _Data = _Data()
+    sandbox: dict[str, object] = {}
+    versions: dict[str, str | None] = {}
+    spent: dict[str, object] = {}
+    sessions: list[_Session] = []
+    model_file: dict[str, object] | None = None
 
 
 STEPS: tuple[FormatUpgrade, ...] = (m001_sittings, m002_words_of_the_field)

@@ -42,6 +42,7 @@ from toolhop_env.runs.index import INDEX, IndexLine
 from toolhop_env.runs.segments import next_segment, packed, segments
 from toolhop_env.runs.store import RunStore
 from toolhop_env.score import Errored
+from toolhop_tools import regular
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,7 +135,7 @@ def _finished(store: RunStore) -> list[list[IndexLine]]:
     for name, entry in catalog.files(store.folder).items():
         line = known.get(name)
         with contextlib.suppress(FileNotFoundError):
-            if line is not None and _as_written(line, entry.stat()):
+            if line is not None and _as_written(line, entry.stat(follow_symlinks=False)):
                 groups[line.attempt.key].append(line)
     scored = (group for group in groups.values() if any(_has_score(one) for one in group))
     return [*scored]
@@ -168,7 +169,7 @@ def _seal(run: Path, batch: Sequence[IndexLine], disk: Disk) -> None:
     paths = [run / EPISODES / line.attempt.file for line in batch]
     with reported(run / SEGMENTS):
         (run / SEGMENTS).mkdir(exist_ok=True)
-        contents = [path.read_bytes() for path in paths]
+        contents = [regular.content(path, below=2) for path in paths]
     content, places = packed(contents)
     segment = next_segment(run, content)
     disk.write(segment.path, content)

@@ -20,6 +20,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from pydantic_core import to_json
+
 from toolhop_env.attempt import Place
 from toolhop_env.runs import elsewhere
 from toolhop_env.runs import index as run_index
@@ -28,11 +30,13 @@ from toolhop_env.runs.files import (
     EPISODES,
     SEGMENTS,
     StoreError,
+    entries,
     file_name,
     reported,
     write_atomic,
 )
 from toolhop_env.runs.index import IndexLine
+from toolhop_tools import regular
 
 TRACES, RESULTS, ELSEWHERE = ".traces.jsonl.gz", ".results.jsonl.gz", ".elsewhere.json"
 LEVEL = 6
@@ -43,6 +47,10 @@ _NAME = re.compile(
 )
 _GZIP = 31
 """What zlib calls a gzip member."""
+LARGEST_UNPACKED = 256 << 20
+"""Bytes that a trace, or an index, may unpack to."""
+TOO_LARGE = f"it unpacks to more than {LARGEST_UNPACKED:,} bytes"
+_NO_INDEX = (OSError, EOFError, zlib.error, ValueError, TypeError, KeyError, RecursionError)
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +112,7 @@ class Segment:
         """
         start, end = place.offset, place.offset + place.length
         try:
-            with self.path.open("rb") as file:
+            with regular.reading(self.path, below=2) as file:
                 file.seek(start)
                 packed = file.read(place.length)
         except FileNotFoundError:
@@ -112,7 +120,7 @@ class Segment:
         except OSError as error:
             raise StoreError(f"{self.path} cannot be read: {error}") from error
         try:
-            return gzip.decompress(packed)
+            return _unpacked(packed)
         except (OSError, EOFError, zlib.error) as error:
             raise self._damaged(start, error) from error
 
@@ -129,9 +137,11 @@ class Segment:
             left = packed
             while left:
                 try:
-                    lines.append(one.decompress(left))
+                    lines.append(one.decompress(left, LARGEST_UNPACKED - sum(map(len, lines)) + 1))
                 except zlib.error as error:
                     raise self._damaged(offset, error) from error
+                if one.unconsumed_tail:
+                    raise self._damaged(offset, TOO_LARGE)
                 length += len(left) - len(one.unused_data)
                 left = one.unused_data
                 if one.eof:
@@ -143,7 +153,7 @@ class Segment:
 
     def _chunks(self) -> Iterator[bytes]:
         try:
-            with self.path.open("rb") as file:
+            with regular.reading(self.path, below=2) as file:
                 while chunk := file.read(CHUNK):
                     yield chunk
         except FileNotFoundError:
@@ -157,17 +167,25 @@ class Segment:
             "put back a copy of its file"
         )
 
-    def results(self) -> list[bytes] | None:
-        """The index's lines, not read yet; None where it is lost or of other code.
+    def results(self, mentioning: str = "") -> list[IndexLine] | None:
+        """The index's lines; None where it is lost, or not what this code writes.
 
         It holds for the traces as they were packed, whatever became of them: their name tells.
+
+        Args:
+            mentioning: an item, an episode or a file: lines that do not name it are left out.
         """
         try:
-            head, *lines = gzip.decompress(self.index.read_bytes()).splitlines(keepends=True)
-            size = json.loads(head)["size"]
-        except (OSError, EOFError, zlib.error, ValueError, TypeError, KeyError):
+            packed = regular.content(self.index, below=2)
+            head, *texts = _unpacked(packed).splitlines(keepends=True)
+            if head != self._head(json.loads(head)["size"], len(texts)):
+                return None
+            wanted = to_json(mentioning) if mentioning else b""
+            lines = [run_index.from_line(text) for text in texts if wanted in text]
+        except _NO_INDEX:
             return None
-        return lines if head == self._head(size, len(lines)) else None
+        own = (line.attempt.place and line.attempt.place.segment == self.name for line in lines)
+        return lines if all(own) else None
 
     def check_size(self) -> None:
         """See that the traces are there, as many bytes as were packed where the index tells it.
@@ -177,9 +195,9 @@ class Segment:
         """
         size = self.size()
         try:
-            with gzip.open(self.index) as file:
+            with regular.reading(self.index, below=2) as raw, gzip.open(raw) as file:
                 packed = json.loads(file.readline())["size"]
-        except (OSError, EOFError, zlib.error, ValueError, TypeError, KeyError):
+        except _NO_INDEX:
             return
         if size != packed:
             raise self._damaged(min(size, packed), f"it has {size} bytes, and had {packed}")
@@ -230,10 +248,7 @@ def segments(run: Path) -> list[Segment]:
 
 def _named(folder: Path) -> tuple[set[str], set[str]]:
     """Names of the segments that there is some file of, and the numbers of those without any."""
-    try:
-        found = [match for path in folder.iterdir() if (match := _NAME.fullmatch(path.name))]
-    except (FileNotFoundError, NotADirectoryError):
-        return set(), set()
+    found = [match for one in entries(folder) if (match := _NAME.fullmatch(one.name))]
     numbers = {int(match[2]) for match in found}
     wanted = range(1, max(numbers, default=0))
     return {match[1] for match in found}, {f"{n:06}" for n in wanted if n not in numbers}
@@ -257,6 +272,15 @@ def next_segment(run: Path, content: bytes) -> Segment:
     return Segment(run / SEGMENTS, f"{number:06}-{hashlib.sha256(content).hexdigest()[:12]}")
 
 
+def _unpacked(packed: bytes) -> bytes:
+    """What a gzip member holds. Raises EOFError, zlib.error: it is none, or holds too much."""
+    one = zlib.decompressobj(_GZIP)
+    content = one.decompress(packed, LARGEST_UNPACKED + 1)
+    if not one.eof:
+        raise EOFError(TOO_LARGE if len(content) > LARGEST_UNPACKED else "it is cut short")
+    return content
+
+
 def file_of(content: bytes) -> str:
     """The name of the file that a trace had, which its first line tells; empty if it does not."""
     try:
@@ -274,7 +298,7 @@ def remove_packed(run: Path, file: str, place: Place) -> None:
     """
     path = run / EPISODES / file
     with reported(path):
-        if path.read_bytes() != Segment(run / SEGMENTS, place.segment).member(place):
+        if regular.content(path, below=2) != Segment(run / SEGMENTS, place.segment).member(place):
             raise StoreError(
                 f"{path} is not the trace of that name in the segment {place.segment}: the file "
                 "was changed after it was packed; move it away"
@@ -284,6 +308,8 @@ def remove_packed(run: Path, file: str, place: Place) -> None:
 
 def sweep(run: Path) -> None:
     """Remove what killed processes left of files written aside. To be called with the run held."""
-    for path in (run / SEGMENTS).glob(".*"):
-        with reported(path):
-            path.unlink()
+    for entry in entries(run / SEGMENTS):
+        if entry.name.startswith("."):
+            path = Path(entry.path)
+            with reported(path):
+                path.unlink()

@@ -15,6 +15,7 @@ from toolhop_env.pairs.pair import by_key
 from toolhop_env.runs.files import StoreError
 from toolhop_env.runs.store import ITEMS, RunStore
 from toolhop_sandbox.outcome import JSON
+from toolhop_tools import regular
 
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
@@ -167,8 +168,8 @@ def domains(sides: Sequence[Side]) -> dict[str, str]:
     for side in sides:
         path = side.folder / ITEMS
         try:
-            rows = [json.loads(line) for line in path.read_bytes().splitlines() if line.strip()]
+            rows = [json.loads(line) for line in regular.content(path).splitlines() if line.strip()]
             found |= {str(row["id"]): str(row.get("domain") or "unknown") for row in rows}
-        except (OSError, ValueError, TypeError, AttributeError, KeyError) as error:
+        except (OSError, ValueError, TypeError, AttributeError, KeyError, RecursionError) as error:
             raise StoreError(f"{path} cannot be read for the items' domains: {error}") from error
     return found

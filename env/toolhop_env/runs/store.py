@@ -26,6 +26,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from pydantic import ValidationError
+
 from toolhop_env.attempt import Attempt, Place, counting_streamed
 from toolhop_env.episode import Sink
 from toolhop_env.formats import FormatError, checked, upgraded
@@ -50,11 +52,12 @@ from toolhop_env.scorers.toolhop import TOOLHOP
 from toolhop_env.trace import Ended, Event, Trace, to_line
 from toolhop_sandbox.base import Program
 from toolhop_sandbox.outcome import JSON
+from toolhop_tools import regular
+from toolhop_tools.errors import DataError, why
 from toolhop_tools.growing import append
-from toolhop_tools.load import load
 from toolhop_tools.model import DataSet, Item
-from toolhop_tools.readers import native
-from toolhop_tools.readers.toolhop import to_rows
+from toolhop_tools.readers import native, toolhop
+from toolhop_tools.readers.datafile import parse
 
 ITEMS = "items.jsonl"
 
@@ -109,12 +112,19 @@ class RunStore:
         Raises:
             StoreError: it cannot be read, or is of a newer format.
         """
+        path = self.folder / MANIFEST
         try:
-            loaded = _object((self.folder / MANIFEST).read_bytes())
+            loaded = parse(regular.content(path), str(path))
+            if not isinstance(loaded, dict):
+                raise StoreError(f"{path} cannot be read: it is not a JSON object")
             found = checked(loaded.get("format", 1), manifest_formats.STEPS, "manifest")
-        except (OSError, ValueError, TypeError, FormatError) as error:
-            raise StoreError(f"{self.folder / MANIFEST} cannot be read: {error}") from error
-        return upgraded(loaded, found, manifest_formats.STEPS)
+            newest = upgraded(loaded, found, manifest_formats.STEPS)
+            manifest_formats.Shape.model_validate(newest, strict=True)
+        except DataError as error:
+            raise StoreError(f"{path} cannot be read: {error}") from error
+        except (OSError, ValidationError, FormatError) as error:
+            raise StoreError(f"{path} cannot be read: {why(error)}") from error
+        return newest
 
     def write_manifest(self, manifest: Mapping[str, JSON]) -> None:
         """Replace the manifest in one step.
@@ -132,7 +142,7 @@ class RunStore:
             StoreError: they cannot be written.
         """
         if all(_official(item) for item in items):
-            rows = to_rows(DataSet("run", str(self.folder), tuple(items)))
+            rows = toolhop.to_rows(DataSet("run", str(self.folder), tuple(items)))
         else:
             rows = [native.to_row(item) for item in items]
         lines = (json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
@@ -148,7 +158,13 @@ class RunStore:
         path = self.folder / ITEMS
         if not path.is_file():
             raise StoreError(f"{self.folder} has no {ITEMS}: the run cannot be resumed")
-        return load(path, last_wins=last_wins)
+        try:
+            regular.reading(path).close()
+        except OSError as error:
+            raise StoreError(f"{path} cannot be read: {error.strerror}") from error
+        if native.is_native_file(path):
+            return native.read_file(path)
+        return toolhop.read(path, last_wins=last_wins)
 
     @contextmanager
     def held(self) -> Iterator[None]:
@@ -175,7 +191,8 @@ class RunStore:
         """
         path = self.path(name)
         with reported(path):
-            descriptor = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_EXCL, 0o644)
+            flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_EXCL
+            descriptor = regular.descriptor(path, flags, below=2)
 
         def write(event: Event) -> None:
             with reported(path):
@@ -388,7 +405,9 @@ class RunStore:
                 remove_packed(self.folder, attempt.file, attempt.place)
             seen(attempt)
             count += 1
-        if lines != known or (index.exists() and not index.read_bytes().endswith(b"\n")):
+        with reported(index):
+            is_cut = index.exists() and not regular.content(index).endswith(b"\n")
+        if lines != known or is_cut:
             self._write_index(lines)
         return count
 
@@ -404,10 +423,3 @@ def _official(item: Item) -> bool:
 
 def _judged(attempt: Attempt, judge: str) -> Attempt:
     return attempt if attempt.judge == judge else replace(attempt, judge=judge)
-
-
-def _object(text: bytes) -> dict[str, Any]:
-    loaded = json.loads(text)
-    if not isinstance(loaded, dict):
-        raise TypeError("it is not a JSON object")
-    return loaded
