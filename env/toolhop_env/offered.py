@@ -45,8 +45,8 @@ def _chars(value: JSON | Mapping[str, JSON]) -> int:
 def tools_unseen(trace: Trace) -> bool:
     """Whether the first prompt has too few tokens for the messages and the tools sent with them.
 
-    Not so where the provider states no tokens, or none that can be right. Small tools beside a long prompt are not missed,
-    nor are tools in scripts of which a character is a token or more.
+    Not so where the provider states no tokens, or none that can be right. Small tools beside a
+    long prompt are not missed, nor are tools in scripts of which a character is a token or more.
     """
     started = trace.started
     if not started.tool_chars or not trace.replies:
