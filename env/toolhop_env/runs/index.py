@@ -124,7 +124,7 @@ def _lines(file: Iterable[bytes]) -> dict[str, IndexLine]:
 def sizes(path: Path) -> dict[str, int]:
     """The bytes of each trace that ended, by its file's name, whatever code scored it."""
     found: dict[str, int] = {}
-    with suppress(OSError), path.open("rb") as file:
+    with suppress(OSError), regular.reading(path) as file:
         for text in file:
             with suppress(ValueError, KeyError, TypeError):  # the header, or cut short by a kill
                 line = json.loads(text)
