@@ -50,11 +50,11 @@ def _sentences(runs: Sequence[tuple[str, RunStore]]) -> Iterator[str]:
         return of(lambda manifest: (manifest.get(group) or {}).get(name))
 
     first = {**DEFAULTS, **settings_of(manifests[0])}
-    data = manifests[0].get("data") or {}
+    data = manifests[0].get("data", {})
     kinds = dict.fromkeys(str(manifest.get("benchmark")) for manifest in manifests)
     benchmark = " and ".join(named(kind).title for kind in kinds)
     epochs = f", {setting('epochs')} times each" if setting("epochs") != "1" else ""
-    played = of(lambda manifest: len((manifest.get("data") or {}).get("played") or ()))
+    played = of(lambda manifest: len(manifest.get("data", {}).get("played") or ()))
     yield (
         f"{played} of the {data.get('items')} items of {data.get('name')} ({benchmark}; SHA-256 of "
         f"the data {str(data.get('digest'))[:16]}) were played with toolhop-env "

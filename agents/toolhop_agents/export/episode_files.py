@@ -71,6 +71,4 @@ def _write(folder: Path, name: str, lines: Iterable[Plain]) -> None:
 
 
 def _version(store: RunStore) -> str:
-    versions = store.manifest.get("versions")
-    found = versions.get("toolhop-env") if isinstance(versions, dict) else None
-    return found if isinstance(found, str) else ""
+    return store.manifest.get("versions", {}).get("toolhop-env") or ""

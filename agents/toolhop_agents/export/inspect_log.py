@@ -149,7 +149,7 @@ def _log(
     before: Mapping[str, Sequence[Attempt]],
 ) -> Log:
     agent, mode = group.agent, group.mode
-    settings = _part(manifest, "settings")
+    settings = manifest.get("settings", {})
     created = str(manifest["started_at"])
     feedback, call_format = group.feedback.value, group.call_format.value
     name = "\0".join([run, created, group.benchmark, agent, mode, feedback, call_format])
@@ -177,7 +177,7 @@ def _log(
                 "turn_limit": settings.get("turn_limit"),
                 "token_limit": settings.get("token_limit"),
             },
-            "packages": {name: text for name, text in _part(manifest, "versions").items() if text},
+            "packages": {name: text for name, text in manifest.get("versions", {}).items() if text},
             "scorers": [{"name": one.name} for one in named(group.benchmark).answer_measures],
             "metadata": {"run": run, "settings": settings, "sandbox": manifest.get("sandbox")},
         },
@@ -192,13 +192,8 @@ def _log(
     return Log(name, agent, head, before, settings)
 
 
-def _part(manifest: Mapping[str, Any], name: str) -> Mapping[str, Any]:
-    part = manifest.get(name)
-    return part if isinstance(part, dict) else {}
-
-
 def _dataset(manifest: Mapping[str, Any], chosen: Sequence[Attempt]) -> Plain:
-    data = _part(manifest, "data")
+    data = manifest.get("data", {})
     ids = list(dict.fromkeys(one.item for one in chosen))
     return {
         "name": data.get("name"),

@@ -121,8 +121,8 @@ class RunFolder:
 
     def facts(self) -> dict[str, JSON]:
         """What the report says of the run."""
-        settings = _part(self.manifest, "settings")
-        data = _part(self.manifest, "data")
+        settings = self.manifest.get("settings", {})
+        data = self.manifest.get("data", {})
         shown = {
             name: value
             for name, value in settings.items()
@@ -143,8 +143,8 @@ class RunFolder:
             "data": str(data.get("name", "")),
             "digest": str(data.get("digest", "")),
             "settings": {"tool_order": tool_order(str(settings.get("perturbation"))), **shown},
-            "versions": _part(self.manifest, "versions"),
-            "sandbox": _part(self.manifest, "sandbox"),
+            "versions": self.manifest.get("versions", {}),
+            "sandbox": self.manifest.get("sandbox", {}),
             "unreadable": list(self.unreadable),
         }
 
@@ -155,11 +155,6 @@ def _object(line: str) -> dict[str, Any]:
     except (ValueError, RecursionError):
         return {}
     return value if isinstance(value, dict) else {}
-
-
-def _part(manifest: dict[str, Any], name: str) -> dict[str, Any]:
-    part = manifest.get(name)
-    return part if isinstance(part, dict) else {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,7 +191,7 @@ def open_sources(folders: Sequence[Path]) -> Sources:
             runs.extend(_arms(label, ablation))
         else:
             store = RunStore.open(folder)
-            runs.append(RunFolder(label, store, _manifest(store)))
+            runs.append(RunFolder(label, store, store.manifest))
     if not runs:
         raise StoreError("no arm of the ablation has begun; there is nothing to report yet")
     return Sources(tuple(runs), tuple(ablations))
@@ -206,11 +201,4 @@ def _arms(label: str, ablation: AblationFolder) -> Iterator[RunFolder]:
     for arm in ablation.ablation.arms:
         store = ablation.store(arm)
         if store is not None:
-            yield RunFolder(f"{label}/{arm.name}", store, _manifest(store), label)
-
-
-def _manifest(store: RunStore) -> dict[str, Any]:
-    manifest = store.manifest
-    if not isinstance(manifest, dict):
-        raise StoreError(f"{store.folder} is not a run: its manifest is not a JSON object")
-    return manifest
+            yield RunFolder(f"{label}/{arm.name}", store, store.manifest, label)

@@ -121,12 +121,15 @@ def _lines(file: Iterable[bytes]) -> dict[str, IndexLine]:
     return found
 
 
+_NO_LINE = (ValueError, KeyError, TypeError, OverflowError, RecursionError)
+
+
 def sizes(path: Path) -> dict[str, int]:
     """The bytes of each trace that ended, by its file's name, whatever code scored it."""
     found: dict[str, int] = {}
     with suppress(OSError), regular.reading(path) as file:
         for text in file:
-            with suppress(ValueError, KeyError, TypeError):  # the header, or cut short by a kill
+            with suppress(*_NO_LINE):  # the header, or cut short by a kill
                 line = json.loads(text)
                 found[line["attempt"]["file"]] = int(line["size"])
     return found
