@@ -321,6 +321,8 @@ class Episode:
             wall_s = round(time.perf_counter() - began, 6)
             if self.ending is not None:
                 raise EpisodeOver(f"the episode ended ({self.ending}) while a call was under way")
+        elif (outcome := self._stand_ins.to_rejected(raw)) is not None:
+            origin = ResultOrigin.FILE
         feedback: Feedback = render(self._level, raw.name, verdict, outcome)
         called = Called(
             turn=turn,

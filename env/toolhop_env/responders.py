@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol, assert_never
 
-from toolhop_env.messages import clean_text
+from toolhop_env.messages import RawCall, clean_text
 from toolhop_env.trace import ResultOrigin
 from toolhop_env.user import Wording, faithful, user_reply
 from toolhop_env.verdicts import Call, ErrorCode, Problem, Rejected
@@ -116,6 +116,10 @@ class StandIns:
             # Of two calls at once the first to be answered holds for both.
             return self.earlier.setdefault(key, outcome), ResultOrigin.SIMULATED
         return table.default, ResultOrigin.TEMPLATE if table.made else ResultOrigin.DEFAULT
+
+    def to_rejected(self, raw: RawCall) -> Outcome | None:
+        """What somebody else gave to a call that is rejected here; None where nobody did."""
+        del raw
 
     async def approved(self, episode: str, tool: Tool, call: Call) -> Call | Rejected:
         """The call, unless a person is asked and refuses it; the episode's own actions stand."""

@@ -229,6 +229,32 @@ def test_a_result_of_a_file_holds_whatever_the_tool_would_give(
     assert back == whole
 
 
+def test_what_a_file_has_of_a_rejected_call_is_kept(relytoolbench: str, tmp_path: Path) -> None:
+    run, _ = played(relytoolbench, tmp_path / "logs", "all-tools")
+    path = next(path for path in written(run, tmp_path / "out") if path.endswith("on.json"))
+    whole, ways = json.loads(Path(path).read_text()), ["not JSON", '{"no_such": 1}', "[1]", "{}"]
+
+    def spoil(nodes: list[Any]) -> None:
+        for node in nodes:
+            said = node["message"]
+            if node["role"] == "tool" and said["name"] != "Finish":
+                said["arguments"] = ways[0]
+                said["response"] = json.dumps({"error": "", "response": f"of {ways[0]}"})
+                ways.append(ways.pop(0))
+            spoil(node["next"])
+
+    for one in whole.values():
+        spoil(one["answer"]["answer_details"])
+    Path(path).write_text(json.dumps(whole))
+    again, (scored, *_) = played(
+        f"{relytoolbench}/G1_instruction.json", tmp_path / "again", f"predictions:{path}"
+    )
+    assert scored["failed_calls"]["value"] > 0
+    back = json.loads(next(iter(written(again, tmp_path / "back").values())))
+    assert back == whole
+    assert toolhop("replay", again, "--verify").returncode == 0
+
+
 def test_episodes_without_an_official_figure_are_told(tmp_path: Path) -> None:
     own = json.loads((GOLDEN / "nestools_own.json").read_text())
     data = tmp_path / "test_data.jsonl"

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from toolhop_agents.benchmarks.binding import ANY_MODE, Answers, Binding, Turn
 from toolhop_agents.models.base import NoReply
-from toolhop_env.messages import AssistantMessage, Message, Reply, Usage
+from toolhop_env.messages import AssistantMessage, Message, RawCall, Reply, Usage
 from toolhop_env.responders import StandIns
 from toolhop_env.trace import ResultOrigin
 from toolhop_sandbox.outcome import JSON, Outcome, Returned
@@ -110,16 +110,27 @@ class FileResults(StandIns):
             return Returned(_as_json(left.popleft())), ResultOrigin.FILE
         return await StandIns.look_up(self, tool, table, arguments)
 
+    def to_rejected(self, raw: RawCall) -> Outcome | None:
+        """See `StandIns.to_rejected`: the official code reads the file's response to any call."""
+        left = self.results.get(_key(raw))
+        return Returned(_as_json(left.popleft())) if left else None
+
 
 def file_results(given: StandIns, turns: Iterable[Turn]) -> FileResults:
     """The stand-ins given, with the results of the turns that are still to be played."""
     results: dict[str, deque[str]] = defaultdict(deque)
     for turn in turns:
         for call, text in zip(turn.reply.calls, turn.results, strict=True):
-            with suppress(ValueError, RecursionError):
-                results[_call(call.name, json.loads(call.arguments))].append(text)
+            results[_key(call)].append(text)
     shared = {one.name: getattr(given, one.name) for one in fields(StandIns)}
     return FileResults(**shared, results=results)
+
+
+def _key(raw: RawCall) -> str:
+    """Of a call as written; by its text where that is not JSON."""
+    with suppress(ValueError, RecursionError):
+        return _call(raw.name, json.loads(raw.arguments))
+    return _call(raw.name, raw.arguments)
 
 
 def _call(tool: str, arguments: JSON) -> str:

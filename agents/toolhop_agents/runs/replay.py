@@ -24,6 +24,7 @@ from toolhop_env.benchmarks import UnknownBenchmark
 from toolhop_env.episode import Episode, EpisodeOver, Sink
 from toolhop_env.feedback import render
 from toolhop_env.limits import EpisodeLimits
+from toolhop_env.messages import RawCall
 from toolhop_env.responders import Refusal, StandIns
 from toolhop_env.setting import Setting
 from toolhop_env.trace import (
@@ -199,6 +200,7 @@ def _recorded(trace: Trace, item: Item) -> StandIns:
         user=None if by_rule else RecordedAnswers(asked),
         wording=RecordedWording(asked) if by_rule else None,
         left=of(RecordedTable),
+        rejected=[call for call in trace.calls if isinstance(call.verdict, Rejected)],
         approver=RecordedApprovals([*trace.calls]) if refused else None,
     )
 
@@ -296,6 +298,8 @@ class RecordedLookUps(StandIns):
 
     left: list[Called] = field(default_factory=list)
     """The calls of a trace that were looked up, in order."""
+    rejected: list[Called] = field(default_factory=list)
+    """Those that were rejected, in order."""
 
     async def look_up(
         self, tool: Tool, table: RecordedTable, arguments: Mapping[str, JSON]
@@ -305,6 +309,11 @@ class RecordedLookUps(StandIns):
         if call is not None and call.origin in GIVEN and call.outcome and call.origin:
             return call.outcome, call.origin
         return await StandIns().look_up(tool, table, arguments)
+
+    def to_rejected(self, raw: RawCall) -> Outcome | None:
+        """See `StandIns.to_rejected`."""
+        call = self.rejected.pop(0) if self.rejected else None
+        return call.outcome if call is not None and call.raw == raw else None
 
 
 async def _give(episode: Episode, event: Replied | FeedbackSet) -> None:
