@@ -119,7 +119,7 @@ def _worker() -> Iterator[Step]:
     yield make(
         "ends what leads no group",
         "holding up the worker by a process that has not come that far",
-        ("limits/infinite_loop",),
+        ("limits/sleeps_in_c",),
         _os_without("kill", "lambda *_: None"),
         ("standby: own session",),
     )
