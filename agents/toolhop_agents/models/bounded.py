@@ -20,7 +20,11 @@ STEP_BYTES = 2**16
 """Unpacked at a time, so that a small packed part cannot fill the memory before it is counted."""
 
 
-class TooLarge(Exception):
+class BadBody(Exception):
+    """A body that cannot be read."""
+
+
+class TooLarge(BadBody):
     """A body is larger than a reply of the tokens that are allowed can be."""
 
     def __init__(self, limit_bytes: int) -> None:
@@ -67,14 +71,14 @@ def bound(response: httpx.Response, limit_bytes: int) -> None:
 
     Raises:
         TooLarge: by the length that is told.
-        ValueError: it is packed as nobody asked, and not by gzip or deflate.
+        BadBody: it is packed as nobody asked, and not by gzip or deflate.
     """
     told = response.headers.get("content-length", "")
     if told.isdecimal() and int(told) > limit_bytes:
         raise TooLarge(limit_bytes)
     packing = response.headers.pop("content-encoding", "identity").strip().lower()
     if packing not in ("identity", "gzip", "x-gzip", "deflate"):
-        raise ValueError(f"the server packs its reply by {packing}, which nobody asked for")
+        raise BadBody(f"the server packs its reply by {packing}, which nobody asked for")
     stream = cast("httpx.AsyncByteStream", response.stream)
     parts = _bounded(stream, limit_bytes, packed=packing != "identity")
     response.stream = _stream_class(type(response).__module__.partition(".")[0])(stream, parts)
@@ -101,7 +105,7 @@ def _unpacked(chunk: bytes, unpack: zlib._Decompress) -> Iterator[bytes]:
         try:
             yield unpack.decompress(chunk, STEP_BYTES)
         except zlib.error as error:
-            raise ValueError(f"the reply cannot be unpacked: {error}") from error
+            raise BadBody(f"the reply cannot be unpacked: {error}") from error
         chunk = unpack.unconsumed_tail
 
 

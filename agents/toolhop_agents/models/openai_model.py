@@ -16,7 +16,7 @@ import openai
 
 from toolhop_agents.models import wire, wire_responses, wire_stream
 from toolhop_agents.models.base import NoKey
-from toolhop_agents.models.bounded import FIX, event_hooks, reply_limit, too_large
+from toolhop_agents.models.bounded import FIX, BadBody, event_hooks, reply_limit, too_large
 from toolhop_agents.models.exchange import (
     PLACEHOLDER_KEY,
     Api,
@@ -121,11 +121,11 @@ class OpenAIModel:
                 error.status_code, _message(error), error.response.headers,
                 code=error.code, param=error.param,
             ) from error  # fmt: skip
-        except openai.APIConnectionError as error:
+        except (openai.APIConnectionError, BadBody) as error:  # openai 3 lets ours through
             if large := too_large(error):
                 raise RequestFailed(str(large), fix=FIX) from error
             cause = error.__cause__
-            raise RequestFailed(f"{error.message} {cause!r}" if cause else str(error)) from error
+            raise RequestFailed(f"{error} {cause!r}" if cause else str(error)) from error
         try:
             return wire_stream.assembled(text) if body.get("stream") else json.loads(text)
         except (ValueError, RecursionError) as error:
