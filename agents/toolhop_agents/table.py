@@ -22,7 +22,6 @@ from toolhop_tools.perturb.order import tool_orders
 FILE_WIDTH = 120
 """Columns of a table that goes to a file or a pipe."""
 PER_CENT = "per cent [95 % interval]"
-"""What titles say of shares."""
 INVOCATION_ERRORS = "Query, Instance: invocation error rate by question, by call."
 """Of two columns that are called as in ToolHop's table 4."""
 RowName: TypeAlias = tuple[str, ...]

@@ -53,9 +53,8 @@ def tools_unseen(trace: Trace) -> bool:
         return False
     usages = [one.reply.usage for one in trace.replies]
     first, *later = (max(one.input_tokens, one.prompt_cached_tokens) for one in usages)
-    if later and later[-1] <= first:
-        return False
-    if any(call.raw.name in started.tools for call in trace.tool_calls):
+    called = any(call.raw.name in started.tools for call in trace.tool_calls)
+    if called or (later and later[-1] <= first):
         return False
     chars = sum(len(message.content) for message in started.messages)
     return chars <= first * MOST_CHARS < chars + started.tool_chars

@@ -119,7 +119,7 @@ class StandIns:
 
     def to_rejected(self, raw: RawCall) -> Outcome | None:
         """What somebody else gave to a call that is rejected here; None where nobody did."""
-        del raw
+        return None
 
     async def approved(self, episode: str, tool: Tool, call: Call) -> Call | Rejected:
         """The call, unless a person is asked and refuses it; the episode's own actions stand."""

@@ -43,16 +43,11 @@ def _row(row: Row, confidence: float) -> JSON:
         "unit": row.measure.unit,
         "left_out": row.contrast.left_out,
         "planned": row.planned,
-        "bounds": None if row.effect is None else _bounds(row.effect, row.planned),
+        "bounds": [*((row.effect and bounds(row.effect, row.planned)) or ())] or None,
         "effect": None if row.effect is None else _effect(row.effect, confidence),
         "by_code": _effects(row.by_code, confidence),
         "by_hop": _effects(row.by_hop, confidence),
     }
-
-
-def _bounds(one: Line, planned: int) -> JSON:
-    found = bounds(one, planned)
-    return None if found is None else list(found)
 
 
 def _effects(effects: Mapping[str, Line], confidence: float) -> JSON:

@@ -165,16 +165,15 @@ class _Whole:
 
 def _print_figures(whole: _Whole, ended: Run, *, as_json: bool) -> None:
     summaries = whole.sums.summaries()
-    store = ended.store
-    findings = diagnosed({"": store.traces()}, {"": store.judgements()})
+    findings = diagnosed({"": ended.store.traces()}, {"": ended.store.judgements()})
     if not as_json:
         print_tables(table_console(), summaries)
         print_headlines(table_console(), findings)
         for command in ("show", *(("diagnose",) if findings else ()), "report"):
-            click.echo(f"toolhop {command} {store.folder}", err=True)
+            click.echo(f"toolhop {command} {ended.store.folder}", err=True)
         return
     figures = {
-        "run": str(store.folder),
+        "run": str(ended.store.folder),
         "status": ended.status,
         "fault": ended.fault or None,
         "stopped_by": ended.stopped_by or None,

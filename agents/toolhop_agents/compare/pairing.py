@@ -136,9 +136,7 @@ def _modes_differ(before: Side, after: Side) -> bool:
 
 
 def _joined(before: Side, after: Side, overlap: _Overlap) -> tuple[list[Pair], LeftOut, int]:
-    """The pairs of what both were asked for, by mode and in order of the baseline's items; and
-    how many there would be.
-    """
+    """The pairs of what both were asked for, by mode and item, what has none, and all planned."""
     modes = set(before.modes) & set(after.modes)
     label = "" if modes else f"{before.modes[0]} / {after.modes[0]}"
     epochs = min(before.epochs, after.epochs)

@@ -30,10 +30,8 @@ def lost(one: Line, planned: int) -> str:
     """That there is no verdict, where too few of the planned pairs are there; else empty."""
     if one.pairs >= LEAST_SHARE * planned:
         return ""
-    return (
-        f"No verdict: {planned - one.pairs} of {counted(planned, 'pair')} are lost (errored, not "
-        f"played or not judged), and below {LEAST_SHARE:.0%} they may decide."
-    )
+    of = f"{planned - one.pairs} of {counted(planned, 'pair')} are lost"
+    return f"No verdict: {of} (errored, not played or judged); with so few, they may decide."
 
 
 def bounds(one: Line, planned: int) -> tuple[float, float] | None:

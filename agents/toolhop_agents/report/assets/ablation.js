@@ -150,7 +150,6 @@ const withInterval = (measure, e) => [
     : el("span", { class: "error-of" }, ` ${signed(measure, e.low)} to ${signed(measure, e.high)}`),
 ];
 
-// As in the terminal.
 const chance = (p) => (p === null ? "–" : p < 0.0001 ? "< 0.0001" : p.toFixed(4));
 
 const breakdown = (one, kind, word) => {

@@ -122,9 +122,8 @@ const settings = () => {
     heading,
     [...new Set(report.runs.map((run) => String(valueIn(run, name))))],
   ]);
-  // Runs without a setting that another has are named too.
-  const said = entries.map(([heading, values]) => [heading, values.some(Boolean) ? values.map((one) => one || "none").join(" / ") : ""]);
-  return facts(Object.fromEntries(said));
+  const said = (values) => (values.some(Boolean) ? values.map((one) => one || "none").join(" / ") : "");
+  return facts(Object.fromEntries(entries.map(([heading, values]) => [heading, said(values)])));
 };
 
 const underWay = () => {
