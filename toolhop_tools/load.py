@@ -129,7 +129,10 @@ def select(
     first, last = _range(limit)
     chosen = items[first - 1 : last]
     if not chosen:
-        raise BadChoice(f"--limit {limit} leaves nothing of {len(items)} items")
+        raise BadChoice(
+            f"--limit {limit} leaves nothing of {len(items)} items",
+            fix=f"give a range within 1-{len(items)}",
+        )
     return chosen
 
 

@@ -56,7 +56,9 @@ def read_template(path: Path) -> str:
     try:
         text = path.read_text(encoding="utf-8").rstrip("\n")
     except (OSError, UnicodeDecodeError) as error:
-        raise TemplateError(f"the template {path} cannot be read: {why(error)}") from error
+        raise TemplateError(
+            f"the template {path} cannot be read: {why(error)}; give a text file"
+        ) from error
     if "{question}" not in text:
         raise TemplateError(
             f"the template {path} has no {{question}}; put it where the question shall stand"

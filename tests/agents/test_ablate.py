@@ -381,7 +381,7 @@ def test_errored_episodes_are_told_with_their_cause_and_how_to_go_on(
         (("--factor", "tools", "--levels", "as-is,distractors=4000"), "4000 distractors"),
         (("--factor", "tools", "--levels", "as-is,names=removed+names=as-is"), "names= twice"),
         (("--factor", "tools", "--levels", "as-is,order=as-is"), "are the same"),
-        (("--agent", "oracle", "--model", "openai/x"), "not both"),
+        (("--agent", "oracle", "--model", "openai/x"), "give one of them"),
         (("--epochs", "0"), "epochs"),
         (("--show", "/nowhere"), "there is no folder"),
         (("--resume", "/nowhere"), "there is no folder"),

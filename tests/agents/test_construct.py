@@ -486,7 +486,7 @@ PAID = (*BEGUN, "--run-cost-limit", "1")
         (("--item", "a"), "--item goes with --show"),
         (("--show", "nowhere", "--model", "a/b"), "--model does not go with --show"),
         (("--model", "a/b", "--closed-book-samples", "2"), "--closed-book-samples goes with"),
-        (("--model", "a/b", "--cost-limit", "nan"), "--cost-limit is nan"),
+        (("--model", "a/b", "--cost-limit", "nan"), "nan is not in the range x>0"),
         (("--model", "a/b", "--price", "x,y"), "--price: the price is"),
         (("--model", "a/b", "--base-url", "http://u:p@h/v1"), "has a user in it"),
         (("--model", "a/b", "--out", "x", "--domain", " ", "--items", "1"), "give SEEDS"),

@@ -331,7 +331,7 @@ CODE = ("--kind", "nestools", "--domain", "A", "--items", "1", "--out", "x", "--
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("--kind", "nestools", "--out", "x"), "give one of --domain"),
+        (("--kind", "nestools", "--out", "x"), "none of --domain, --from and --pool is given"),
         (("--kind", "nestools", "--domain", "A", "--out", "x"), "--items is missing"),
         (("--kind", "nestools", "--domain", "A", "--items", "1"), "--out is missing"),
         (

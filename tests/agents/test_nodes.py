@@ -43,9 +43,9 @@ from toolhop_tools.load import load
 
 GIVEN = {
     "run": [],
-    "certify": ["builtin"],
-    "check": ["builtin"],
-    "perturb": ["builtin", "--into", "all", "--out", "never.jsonl"],
+    "certify": ["--data", "builtin"],
+    "check": ["--data", "builtin"],
+    "perturb": ["--data", "builtin", "--into", "all", "--out", "never.jsonl"],
     "construct": ["--model", "scripted/honest", "--domain", "D", "--items", "1", "--out", "never"],
 }  # fmt: skip
 

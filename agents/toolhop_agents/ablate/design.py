@@ -114,7 +114,8 @@ class Ablation(BaseModel):
         """
         if len(self.levels) < 2:
             raise DesignError(
-                f"an ablation compares two levels or more, and is given {self.levels[0]} alone"
+                f"an ablation compares two levels or more, and is given {self.levels[0]} alone; "
+                "name another by --levels"
             )
         if len(set(self.levels)) < len(self.levels):
             raise DesignError(f"the levels {', '.join(self.levels)} are not all different")

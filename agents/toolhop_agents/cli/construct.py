@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
@@ -56,9 +55,9 @@ NEEDS: Mapping[str, tuple[str, tuple[str, ...]]] = {
 }
 """By flag: what it is given, and the flags that mean nothing without it."""
 BLANK = {
-    "second": "PROVIDER/MODEL, or leave it out for none",
-    "closed_book": "PROVIDER/MODEL, or leave it out for none",
-    "reviewer": "a name, or leave it out for the account's",
+    "second": "PROVIDER/MODEL",
+    "closed_book": "PROVIDER/MODEL",
+    "reviewer": "a name",
 }
 """What to give in place of a blank text."""
 ALONE = {"review": (*FLAGS, *SHARED), "show": ("item",)}
@@ -216,10 +215,8 @@ def _check_value(name: str, value: Any) -> None:  # noqa: ANN401 -- of many type
     Raises:
         UsageError: it cannot.
     """
-    if isinstance(value, float) and not math.isfinite(value):
-        raise click.UsageError(f"{flag_of(name)} is {value}; give a number")
     if (use := BLANK.get(name)) and not value.strip():
-        raise click.UsageError(f"{flag_of(name)} is blank; give it {use}")
+        raise click.UsageError(f"{flag_of(name)} is blank; give {use}, or leave it out")
     texts = value if isinstance(value, tuple) else (value,)
     for price in texts if name.endswith("price") else ():
         try:
