@@ -15,12 +15,13 @@ import signal
 import time
 import traceback
 from contextlib import ExitStack
+from dataclasses import replace
 from multiprocessing.sharedctypes import Synchronized
 from pathlib import Path
 
 from toolhop_sandbox.base import Program
 from toolhop_sandbox.errors import SandboxError, SandboxUnavailable
-from toolhop_sandbox.outcome import Outcome
+from toolhop_sandbox.outcome import Outcome, TimedOut
 from toolhop_tools.batch import Arguments
 from toolhop_tools.errors import ToolsError
 from toolhop_tools.properties.bench import calling, settings_for
@@ -32,6 +33,13 @@ from toolhop_tools.properties.model import Caller, CounterExample, Fails, Sandbo
 LOADED = tuple(f"toolhop_tools.strategies.{name}" for name in ("invalid", "literals", "valid"))
 """Hypothesis draws constants of the modules that are loaded, among others: with all of ours loaded
 before the first draw, all lanes draw the same."""
+SPUN_S = 0.1
+"""Seconds of processor time by which a machine's load is measured, after a call ran out of time."""
+BUSY = 1.25
+"""Slowdown from which a machine is too busy for a limit of wall-clock time to speak of a tool."""
+PATIENCE = 3.0
+"""Times the slowdown: load changes from second to second."""
+MOST_WALL_S = 60.0
 _CACHES = "HYPOTHESIS_STORAGE_DIRECTORY"
 
 
@@ -72,9 +80,31 @@ class _Worker:
             opened = calling(self.job.kind, limits=self.job.limits, settings=settings)
             self._call = self.stack.enter_context(opened)
         try:
-            return self._call(setting, program, arguments)
+            outcome = self._call(setting, program, arguments)
+            if isinstance(outcome, TimedOut) and (slowdown := _slowdown()) > BUSY:
+                outcome = self._patient(slowdown, setting, program, arguments)
+            return outcome
         finally:
             self.heard_s.value = time.monotonic()
+
+    def _patient(
+        self, slowdown: float, setting: SandboxSetting, program: Program, arguments: Arguments
+    ) -> Outcome:
+        """The same call with as much more time as a busy machine takes: no verdict on load."""
+        limits = self.job.limits
+        wall_s = min(MOST_WALL_S, PATIENCE * slowdown * limits.wall_s)
+        longer = replace(limits, wall_s=max(limits.wall_s, wall_s))
+        with calling(self.job.kind, limits=longer, settings=(setting,)) as call:
+            outcome = call(setting, program, arguments)
+        return TimedOut(limits.wall_s) if isinstance(outcome, TimedOut) else outcome
+
+
+def _slowdown() -> float:
+    """Seconds that the clock takes on this machine for one second of processor time, now."""
+    began_s, used_s = time.monotonic(), time.thread_time()
+    while time.thread_time() - used_s < SPUN_S:
+        pass
+    return (time.monotonic() - began_s) / SPUN_S
 
 
 _held: list[_Worker] = []
