@@ -186,14 +186,14 @@ def convert(amount, currency):
     schema["parameters"]["properties"] |= {"amount": {"type": "integer"}}
     question = "How much is 40 euros in Swiss francs?"
 
-    def certified(description: str) -> str:
+    def certified(description: str) -> list[str]:
         schema["parameters"]["properties"]["currency"]["description"] = description
         row = {
             **made(1), "question": question, "answer": "80", "sub_task": {question: "80"},
             "tools": {question: schema}, "functions": [rates],
             "gold_calls": [{"arguments": {"amount": 40, "currency": "chf"}, "source": "written"}],
         }  # fmt: skip
-        return certify(str(write(tmp_path, [row])), tmp_path)["not_proven"]
+        return [*certify(str(write(tmp_path, [row])), tmp_path)["not_proven"]]
 
     (said,) = certified("Swiss francs, euros or US dollars.")
     assert 'convert(amount=40, currency="chf") returns 80' in said

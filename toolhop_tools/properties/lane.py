@@ -37,9 +37,8 @@ SPUN_S = 0.1
 """Seconds of processor time by which a machine's load is measured, after a call ran out of time."""
 BUSY = 1.25
 """Slowdown from which a machine is too busy for a limit of wall-clock time to speak of a tool."""
-PATIENCE = 3.0
+PATIENCE = 2.0
 """Times the slowdown: load changes from second to second."""
-MOST_WALL_S = 60.0
 _CACHES = "HYPOTHESIS_STORAGE_DIRECTORY"
 
 
@@ -57,6 +56,8 @@ class _Worker:
         self.stack = ExitStack()
         self.reject = job.rejections()
         self._call: Caller | None = None
+        self._endless: set[Program] = set()
+        """Programs one call of which had no result in the time that the machine's load allows."""
         self._held: tuple[int, Case] | None = None
 
     def case(self, task: CheckTask) -> Case:
@@ -81,22 +82,24 @@ class _Worker:
             self._call = self.stack.enter_context(opened)
         try:
             outcome = self._call(setting, program, arguments)
-            if isinstance(outcome, TimedOut) and (slowdown := _slowdown()) > BUSY:
-                outcome = self._patient(slowdown, setting, program, arguments)
+            if isinstance(outcome, TimedOut) and program not in self._endless:
+                outcome = self._patient(setting, program, arguments)
             return outcome
         finally:
             self.heard_s.value = time.monotonic()
 
-    def _patient(
-        self, slowdown: float, setting: SandboxSetting, program: Program, arguments: Arguments
-    ) -> Outcome:
-        """The same call with as much more time as a busy machine takes: no verdict on load."""
-        limits = self.job.limits
-        wall_s = min(MOST_WALL_S, PATIENCE * slowdown * limits.wall_s)
-        longer = replace(limits, wall_s=max(limits.wall_s, wall_s))
-        with calling(self.job.kind, limits=longer, settings=(setting,)) as call:
-            outcome = call(setting, program, arguments)
-        return TimedOut(limits.wall_s) if isinstance(outcome, TimedOut) else outcome
+    def _patient(self, setting: SandboxSetting, program: Program, arguments: Arguments) -> Outcome:
+        """The same call on a busy machine, with as much more time: load is no verdict on a tool."""
+        limits, slowdown = self.job.limits, _slowdown()
+        outcome: Outcome = TimedOut(limits.wall_s)
+        if slowdown > BUSY:
+            longer = replace(limits, wall_s=min(3600, PATIENCE * slowdown * limits.wall_s))
+            with calling(self.job.kind, limits=longer, settings=(setting,)) as call:
+                outcome = call(setting, program, arguments)
+        if isinstance(outcome, TimedOut):
+            self._endless.add(program)
+            return TimedOut(limits.wall_s)
+        return outcome
 
 
 def _slowdown() -> float:
