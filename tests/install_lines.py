@@ -9,6 +9,7 @@ Needs the network: `make test-install-lines`, and with all of them `make test-in
 
 from __future__ import annotations
 
+import os
 import re
 import shlex
 import subprocess
@@ -21,8 +22,14 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 HEAVY = ("inspect", "openenv", "ray", "sentence-transformers", "trl", "verifiers")
 """Extras that run with ``--all`` alone."""
-FILLED = {"EXTRA": "otel", "git+URL": f"git+file://{ROOT}"}
+FILLED = {"EXTRA": "otel", "git+URL": "git+https://toolhop.invalid/toolhop-env"}
 """What stands for placeholders."""
+CLONED = {
+    "GIT_CONFIG_COUNT": "1",
+    "GIT_CONFIG_KEY_0": f"url.file://{ROOT}.insteadOf",
+    "GIT_CONFIG_VALUE_0": "https://toolhop.invalid/toolhop-env",
+}
+"""Git's settings by which that URL is this checkout."""
 
 _LINE = re.compile(r"pip install ([^`#|\n]*)")
 
@@ -50,7 +57,11 @@ def _try(folder: Path, lines: Sequence[str]) -> bool:
             line = line.replace(placeholder, value)
         pip = (str(folder / "bin" / "python"), "-m", "pip", "--disable-pip-version-check", "-q")
         ended = subprocess.run(
-            [*pip, "install", *shlex.split(line)], cwd=ROOT, capture_output=True, text=True
+            [*pip, "install", *shlex.split(line)],
+            cwd=ROOT,
+            env={**os.environ, **CLONED},
+            capture_output=True,
+            text=True,
         )
         done = done and ended.returncode == 0
         print("FAILED" if ended.returncode else "ok", f"pip install {line}", flush=True)  # noqa: T201

@@ -20,6 +20,9 @@ LISTS = ("list", "List", "Sequence", "tuple")
 OBJECTS = ("dict", "Dict", "Mapping")
 
 
+DEFS = (ast.FunctionDef, ast.AsyncFunctionDef)
+
+
 class CannotDraft(ToolsError):
     """No schema can be made of a source; says at which line, and what to write instead."""
 
@@ -34,7 +37,7 @@ class Draft:
     """In words, such as a parameter without a description."""
 
 
-def draft(source: str, function: str | None = None) -> Draft:
+def draft(source: str, function: str | None = None, *, file_name: str = "") -> Draft:
     """Read the schema of a function.
 
     The description is the docstring's first paragraph; a parameter's stands under ``Args:`` as
@@ -42,13 +45,14 @@ def draft(source: str, function: str | None = None) -> Draft:
 
     Args:
         source: of the tool.
-        function: its name; the first public one where None.
+        function: its name; if None that of the file, as data sets have it, or the only public one.
+        file_name: of the source, without its suffix.
 
     Raises:
         CannotDraft: the source cannot be parsed, has no such function, or a parameter that no
             JSON Schema is like.
     """
-    found = _function(source, function)
+    found = _function(source, function, file_name)
     text = inspect.cleandoc(ast.get_docstring(found) or "")
     described = _described(text)
     properties: dict[str, JSON] = {}
@@ -81,21 +85,30 @@ def draft(source: str, function: str | None = None) -> Draft:
     )
 
 
-def _function(source: str, wanted: str | None) -> ast.FunctionDef:
+def _function(source: str, wanted: str | None, file_name: str) -> ast.FunctionDef:
     try:
         body = ast.parse(source).body
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
         line = getattr(error, "lineno", None)
         raise CannotDraft(f"line {line}: {error.args[0]}" if line else str(error)) from error
-    found = [one for one in body if isinstance(one, ast.FunctionDef)]
-    public = [one for one in found if not one.name.startswith("_")]
-    chosen = next((one for one in found if one.name == wanted), None) if wanted else None
-    if wanted and chosen is None:
-        names = ", ".join(one.name for one in found) or "none"
-        raise CannotDraft(f"it has no function {wanted!r}; its functions are: {names}")
+    found = {one.name: one for one in body if isinstance(one, DEFS)}
+    public = [name for name in found if not name.startswith("_")]
+    if wanted is None:
+        wanted = file_name if file_name in found or len(public) != 1 else public[0]
+    chosen = found.get(wanted)
+    if isinstance(chosen, ast.AsyncFunctionDef):
+        raise CannotDraft(
+            f"line {chosen.lineno}: {wanted} is an async function; tools are called and not "
+            f"awaited: write `def {wanted}(...)`"
+        )
     if chosen is None and not public:
         raise CannotDraft("it has no public function; write one as `def name(...)`")
-    return chosen or public[0]
+    if chosen is None:
+        raise CannotDraft(
+            f"it has no function {wanted!r}; its functions are: {', '.join(found)}\n"
+            f"  fix: name the tool's by --function, such as --function {public[-1]}"
+        )
+    return chosen
 
 
 def _parameters(function: ast.FunctionDef) -> Iterator[tuple[ast.arg, ast.expr | None]]:

@@ -18,6 +18,8 @@ from typing import TypeAlias, assert_never
 
 from toolhop_sandbox.base import Program
 from toolhop_sandbox.outcome import JSON, OUTCOME, Outcome
+from toolhop_tools.errors import counted, shown
+from toolhop_tools.notebook_table import table
 from toolhop_tools.reading import Reading
 
 TOOLHOP = "toolhop"
@@ -252,6 +254,15 @@ class Item:
     gold: Mapping[str, JSON] = field(default_factory=dict)
     """The gold of another benchmark, in its own form; never shown to whoever plays. Empty for
     ToolHop, whose gold is `answer` and `hops`."""
+
+    def __repr__(self) -> str:
+        """Short: `dataclasses.asdict` has all of it."""
+        return f"<Item {self.id}: {shown(self.question)}, {counted(len(self.hops), 'hop')}>"
+
+    def _repr_html_(self) -> str:
+        asked = [("question", self.question), ("answer", self.answer)]
+        hops = [(hop.tool.name, f"{hop.question} {hop.answer}") for hop in self.hops]
+        return table(f"{self.benchmark} {self.id}", [*asked, *hops])
 
     @cached_property
     def all_tools(self) -> dict[str, Tool]:

@@ -20,6 +20,7 @@ from toolhop_env.spending import cost_of
 from toolhop_env.trace import Called, Ended, Ending, Trace
 from toolhop_env.verdicts import ErrorCode
 from toolhop_tools.model import canonical
+from toolhop_tools.notebook_table import table
 
 Parts: TypeAlias = tuple[float, float]
 """A numerator and a denominator. A mean over episodes is the sum of the numerators by the sum of
@@ -94,6 +95,18 @@ class Score:
     conduct: Conduct
     values: dict[str, Annotated[Parts, AfterValidator(_kept)] | None]
     """By the name of a measure of the episode's benchmark."""
+
+    def __repr__(self) -> str:
+        """The values, without the conduct."""
+        return f"<Score {', '.join(f'{name} {value}' for name, value in self._shown)}>"
+
+    def _repr_html_(self) -> str:
+        return table("Score", self._shown)
+
+    @property
+    def _shown(self) -> list[tuple[str, str]]:
+        found = {name: self.value(name) for name in self.values}
+        return [(name, "-" if one is None else f"{one:.4g}") for name, one in found.items()]
 
     def value(self, name: str) -> float | None:
         """Numerator by denominator of one measure; None where there is no figure.

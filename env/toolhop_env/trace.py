@@ -34,6 +34,7 @@ from toolhop_env.verdicts import Call, ErrorCode, Rejected
 from toolhop_sandbox.outcome import JSON, Outcome
 from toolhop_tools.errors import why
 from toolhop_tools.model import EpisodeAction
+from toolhop_tools.notebook_table import table
 
 FORMAT = len(STEPS) + 1
 """Version of the trace file. Readers upgrade older ones and refuse newer ones."""
@@ -220,6 +221,23 @@ class Trace:
     """Events in order. Values only: adding one makes a new trace."""
 
     events: tuple[Event, ...] = field(default=())
+
+    def __repr__(self) -> str:
+        """What was played and how it ended; `events` has all of it."""
+        return f"<Trace {', '.join(f'{name} {value}' for name, value in self._shown)}>"
+
+    def _repr_html_(self) -> str:
+        return table("Trace", self._shown)
+
+    @property
+    def _shown(self) -> list[tuple[str, object]]:
+        if not self.events:
+            return [("events", 0)]
+        ending = self.ended.ending.value if self.ended else "not ended"
+        return [
+            ("item", self.started.item), ("agent", self.started.agent),
+            ("turns", len(self.replies)), ("calls", len(self.calls)), ("ending", ending),
+        ]  # fmt: skip
 
     @property
     def started(self) -> Started:

@@ -88,7 +88,7 @@ def test_a_mistake_is_found_as_the_page_says(
     done = toolhop(
         "certify", "--data", ".", "--out", "found.jsonl", "--sandbox", "process", cwd=tmp_path
     )
-    assert done.returncode == 0, done.stderr
+    assert done.returncode == 1, done.stderr
     found = json.loads((tmp_path / "found.jsonl").read_text("utf-8").splitlines()[-1])
     assert found["verdict"] == verdict
     assert why in json.dumps(found["hops"], ensure_ascii=False).replace("\\", "")

@@ -76,10 +76,14 @@ def test_what_the_docstring_leaves_open_is_told() -> None:
     assert "no docstring" in draft("def f(): pass").missing[0]
 
 
-def test_a_function_can_be_named() -> None:
-    source = "def one(a: int): ...\ndef two(b: bool): ...\n"
-    assert draft(source).schema["name"] == "one"
-    assert draft(source, "two").schema["name"] == "two"
+def test_the_function_is_the_one_named_or_of_the_files_name_or_the_only_public_one() -> None:
+    source = "def clean(a: int): ...\ndef rate(b: bool): ...\n"
+    assert draft(source, "clean").schema["name"] == "clean"
+    assert draft(source, file_name="rate").schema["name"] == "rate"
+    assert draft(source, "clean", file_name="rate").schema["name"] == "clean"
+    assert draft("def _a(): ...\ndef b(): ...", file_name="x").schema["name"] == "b"
+    with pytest.raises(CannotDraft, match=r"functions are: clean, rate\n.*--function rate"):
+        draft(source, file_name="rates")
 
 
 @pytest.mark.parametrize(
@@ -96,6 +100,8 @@ def test_a_function_can_be_named() -> None:
         ("def f(**x: int): ...", "*x takes arguments without a name"),
         ("def f(x: int, /): ...", "x is positional only"),
         ("def _f(x: int): ...", "no public function"),
+        ("def a(): ...\ndef b(): ...", "has no function"),
+        ("\nasync def f(x: int): ...", "line 2: f is an async function"),
         ("x = 1", "no public function"),
         ("def f(", "line 1:"),
         ("\0", "null bytes"),

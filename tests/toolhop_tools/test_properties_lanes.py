@@ -5,10 +5,14 @@ from __future__ import annotations
 import multiprocessing
 import os
 import signal
+import subprocess
+import sys
 import time
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
+
+import pytest
 
 from tests.toolhop_tools.checked import subject
 from toolhop_env.rejection import Rejections
@@ -19,6 +23,7 @@ from toolhop_tools.properties.lanes import Lane, wait_for
 from toolhop_tools.properties.many import check_all
 from toolhop_tools.properties.messages import CheckJob
 from toolhop_tools.properties.model import (
+    PROPERTIES,
     Fails,
     Gold,
     Holds,
@@ -29,17 +34,57 @@ from toolhop_tools.properties.model import (
 )
 from toolhop_tools.properties.store import Store
 
+ROOT = Path(__file__).parents[2]
 LIMITS = Limits(wall_s=1.0, memory_mib=128)
 GOOD = "def f(n):\n    return 2 * n\n"
 
 
-def checked(*tools: Subject, silent_s: float = 30.0, lanes: int = 1) -> list[ToolReport]:
-    job = CheckJob(Rejections, LIMITS, "process", count=5)
+def checked(
+    *tools: Subject,
+    silent_s: float = 30.0,
+    lanes: int = 1,
+    properties: tuple[str, ...] = tuple(PROPERTIES),
+) -> list[ToolReport]:
+    job = CheckJob(Rejections, LIMITS, "process", properties=properties, count=5)
     return check_all(tools, job, lanes=lanes, silent_s=silent_s)
 
 
 def kinds(report: ToolReport) -> dict[str, str]:
     return {found.property: found.kind for found in report.failed}
+
+
+def busy_machine() -> None:
+    """Check two tools with five programs on one processor, in a process of its own.
+
+    One tool needs a third of its second, and several of them beside the others; one never ends.
+    """
+    os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
+    source = (
+        "import time\n\ndef f(n):\n    began = time.process_time()\n"
+        "    while time.process_time() - began < 0.3:\n        pass\n    return n\n"
+    )
+    one = {"n": {"enum": [1]}}
+    tools = subject(source, one), subject("def f(n):\n    while True: pass\n", one)
+    spins = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(4)]
+    try:
+        for report in checked(*tools, properties=("valid-input",)):
+            print(kinds(report).get("valid-input", "holds"))  # noqa: T201
+    finally:
+        for spin in spins:
+            spin.kill()
+
+
+@pytest.mark.heavy
+def test_a_busy_machine_is_no_verdict_on_a_tool_and_hides_none() -> None:
+    program = "from tests.toolhop_tools.test_properties_lanes import busy_machine; busy_machine()"
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        cwd=ROOT,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
+        capture_output=True,
+        text=True,
+    )
+    assert done.stdout.splitlines() == ["holds", "no result in time"], done.stderr
 
 
 def text(pattern: str) -> dict[str, Any]:

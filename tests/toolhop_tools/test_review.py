@@ -33,6 +33,22 @@ FOUND: dict[str, tuple[Row, list[str]]] = {
         ["shared-name"],
     ),
     "not-python": ({"functions": ["def born(who:", row()["functions"][1]]}, ["not-python"]),
+    "module": (
+        {"functions": ["def born(who):\n  import requests", row()["functions"][1]]},
+        ["policy"],
+    ),
+    "async": ({"functions": ["async def born(who): pass", row()["functions"][1]]}, ["policy"]),
+    "parameter": (
+        {
+            "tools": {YEAR: schema("born", "währung"), AGE: row()["tools"][AGE]},
+            "functions": ["def born(währung): pass", row()["functions"][1]],
+        },
+        ["provider-name"],
+    ),
+    "OpenAI's form": (
+        {"tools": {q: {"type": "function", "function": t} for q, t in row()["tools"].items()}},
+        [],
+    ),
     "no-entry": ({"functions": ["def other(): pass", row()["functions"][1]]}, ["no-entry"]),
     "nested-entry": (
         {"functions": ["def other():\n  def born(who): pass", row()["functions"][1]]},

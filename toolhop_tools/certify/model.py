@@ -14,7 +14,7 @@ from toolhop_tools.certify.audit import Chance
 from toolhop_tools.certify.candidates import Provenance
 from toolhop_tools.reading import Reading
 
-VERSION = 9
+VERSION = 10
 """Version of the search. It goes up with every change that can change a certificate; certificates
 of another version are stale."""
 RESULT_CHARS = 4000

@@ -213,7 +213,11 @@ class Search:
             unknown = ungrounded(self.task, call.arguments)
             listed = ", ".join(shown(leaf.value) for leaf in unknown)
             why = "an example gives the gold, and its answer cannot be read otherwise"
-            why = f"nothing but the source tells of {listed}" if unknown else why
+            if unknown:
+                why = (
+                    f"nothing but the source tells of {listed}: say it in the question, or in the "
+                    "parameter's description with what it stands for"
+                )
             return self._without(HopVerdict.UNPROVEN, why, call)
         return None
 
@@ -259,7 +263,12 @@ class Search:
         defect: Defect | None = None,
         chance: Chance | None = None,
     ) -> HopProof:
-        """A hop that is not proven; of one that is executed, its call is the first evidence."""
+        """A hop that is not proven. The first evidence is the call of one that is executed; the
+        data's own gold call is always there.
+        """
+        known = [call.arguments for call in evidence]
+        golds = (one for one in self.calls.tried if one.candidate.provenance is Provenance.WRITTEN)
+        gold = [one for one in golds if one.arguments not in known][:1]
         proof = HopProof(
             tool=self.task.hop.tool.name,
             verdict=verdict,
@@ -268,7 +277,9 @@ class Search:
             edges=tuple(Edge(n + 1, "", equal=True) for n, _ in self.task.asked.mentions.answers),
             chance=chance,
             defect=defect,
-            evidence=tuple(Evidence.of(call.arguments, call.outcome) for call in evidence),
+            evidence=tuple(
+                Evidence.of(call.arguments, call.outcome) for call in (*evidence, *gold)
+            ),
             executed=chance is not None and chance.tells_apart,
         )
         read = (

@@ -15,12 +15,13 @@ import signal
 import time
 import traceback
 from contextlib import ExitStack
+from dataclasses import replace
 from multiprocessing.sharedctypes import Synchronized
 from pathlib import Path
 
 from toolhop_sandbox.base import Program
 from toolhop_sandbox.errors import SandboxError, SandboxUnavailable
-from toolhop_sandbox.outcome import Outcome
+from toolhop_sandbox.outcome import Outcome, TimedOut
 from toolhop_tools.batch import Arguments
 from toolhop_tools.errors import ToolsError
 from toolhop_tools.properties.bench import calling, settings_for
@@ -32,6 +33,12 @@ from toolhop_tools.properties.model import Caller, CounterExample, Fails, Sandbo
 LOADED = tuple(f"toolhop_tools.strategies.{name}" for name in ("invalid", "literals", "valid"))
 """Hypothesis draws constants of the modules that are loaded, among others: with all of ours loaded
 before the first draw, all lanes draw the same."""
+SPUN_S = 0.1
+"""Seconds of processor time by which a machine's load is measured, after a call ran out of time."""
+BUSY = 1.25
+"""Slowdown from which a machine is too busy for a limit of wall-clock time to speak of a tool."""
+PATIENCE = 2.0
+"""Times the slowdown: load changes from second to second."""
 _CACHES = "HYPOTHESIS_STORAGE_DIRECTORY"
 
 
@@ -49,6 +56,8 @@ class _Worker:
         self.stack = ExitStack()
         self.reject = job.rejections()
         self._call: Caller | None = None
+        self._endless: set[Program] = set()
+        """Programs one call of which had no result in the time that the machine's load allows."""
         self._held: tuple[int, Case] | None = None
 
     def case(self, task: CheckTask) -> Case:
@@ -72,9 +81,33 @@ class _Worker:
             opened = calling(self.job.kind, limits=self.job.limits, settings=settings)
             self._call = self.stack.enter_context(opened)
         try:
-            return self._call(setting, program, arguments)
+            outcome = self._call(setting, program, arguments)
+            if isinstance(outcome, TimedOut) and program not in self._endless:
+                outcome = self._patient(setting, program, arguments)
+            return outcome
         finally:
             self.heard_s.value = time.monotonic()
+
+    def _patient(self, setting: SandboxSetting, program: Program, arguments: Arguments) -> Outcome:
+        """The same call on a busy machine, with as much more time: load is no verdict on a tool."""
+        limits, slowdown = self.job.limits, _slowdown()
+        outcome: Outcome = TimedOut(limits.wall_s)
+        if slowdown > BUSY:
+            longer = replace(limits, wall_s=min(3600, PATIENCE * slowdown * limits.wall_s))
+            with calling(self.job.kind, limits=longer, settings=(setting,)) as call:
+                outcome = call(setting, program, arguments)
+        if isinstance(outcome, TimedOut):
+            self._endless.add(program)
+            return TimedOut(limits.wall_s)
+        return outcome
+
+
+def _slowdown() -> float:
+    """Seconds that the clock takes on this machine for one second of processor time, now."""
+    began_s, used_s = time.monotonic(), time.thread_time()
+    while time.thread_time() - used_s < SPUN_S:
+        pass
+    return (time.monotonic() - began_s) / SPUN_S
 
 
 _held: list[_Worker] = []

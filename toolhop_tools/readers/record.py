@@ -194,8 +194,12 @@ def _read_id(record: Record, places: Mapping[str, str], field: str) -> str:
 def read_tool_schema(record: Record) -> ToolSchema:
     """A tool as it is shown: name, description, and a JSON Schema of the arguments object.
 
-    A missing description and a schema without ``type`` are findings; ``type`` is then added.
+    OpenAI's ``{"type": "function", "function": {...}}`` is read as the object inside. A missing
+    description and a schema without ``type`` are findings; ``type`` is then added.
     """
+    inner = record.value.get("function")
+    if record.value.get("type") == "function" and isinstance(inner, dict):
+        record = record.within("function", inner)
     name = record.text("name")
     description = record.label("description")
     for unknown in sorted(record.value.keys() - {"name", "description", "parameters"}):

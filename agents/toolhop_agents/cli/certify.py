@@ -15,7 +15,7 @@ import click
 from dotenv import load_dotenv
 from rich.console import Console
 
-from toolhop_agents.cli import INTERRUPTED
+from toolhop_agents.cli import EXIT_EPISODES, INTERRUPTED
 from toolhop_agents.cli.certify_read import check_readers, read_blind, reader_options, settings_of
 from toolhop_agents.cli.certify_view import Tally, page, print_tally, to_json
 from toolhop_agents.cli.flags import Number, Whole, data_option
@@ -38,7 +38,7 @@ from toolhop_tools.certify.file import (
     progress,
     read,
 )
-from toolhop_tools.certify.model import VERSION, Basis, Certificate
+from toolhop_tools.certify.model import VERSION, Basis, Certificate, HopVerdict
 from toolhop_tools.certify.prove import certify_all
 from toolhop_tools.errors import DataError, DataProblem, counted
 from toolhop_tools.load import select, survey
@@ -77,6 +77,7 @@ PRINTED = 20
               help="Of tools that share a name run the last one's code, as the official "
               "evaluator does.")
 @table_format
+@click.option("--exit-zero", is_flag=True, help="Exit with 0 whatever is found.")
 @click.option("--json", "as_json", is_flag=True, help="The figures as JSON on standard output.")
 @click.pass_context
 def certify(
@@ -91,7 +92,8 @@ def certify(
     are made, readings to FILE.readings.jsonl; those that still hold are kept, so that a run which
     was stopped resumes. docs/certificates.md and docs/readers.md explain them.
 
-    Exit code 0: done, whatever was found. 1: a reader failed. 2: bad input.
+    Exit code 0: all are proven. 1: some are not, rows cannot be used, or a reader failed. 2: bad
+    input.
     """
     load_dotenv(Path(".env"))
     readers = settings_of(ctx, flags)
@@ -134,6 +136,8 @@ def certify(
     if cut:
         click.echo("stopped; the same command resumes", err=True)
         sys.exit(INTERRUPTED)
+    if not flags["exit_zero"] and (seen.errors or tally.verdicts[HopVerdict.PROVEN] < len(items)):
+        sys.exit(EXIT_EPISODES)
 
 
 # fmt: on

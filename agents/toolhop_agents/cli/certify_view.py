@@ -14,13 +14,14 @@ from rich.text import Text
 from toolhop_agents.cli.reading_view import ReadingTally, reading_parts
 from toolhop_agents.stacked import StackedTable
 from toolhop_agents.terminal import plain
-from toolhop_sandbox.outcome import JSON
+from toolhop_sandbox.outcome import JSON, OUTCOME
 from toolhop_tools.blind.claims import Claim, claims_of, hop_is_read, item_claims, means, selection
 from toolhop_tools.blind.file import ItemReading
 from toolhop_tools.certify.candidates import EXAMPLES, Provenance
-from toolhop_tools.certify.model import Certificate, Defect, HopProof, HopVerdict
+from toolhop_tools.certify.model import Certificate, Defect, Evidence, HopProof, HopVerdict
 from toolhop_tools.errors import DataProblem, counted
 from toolhop_tools.model import Hop, Item
+from toolhop_tools.properties.words import reported
 
 
 @dataclass
@@ -72,7 +73,10 @@ class Tally:
             self.defects[proof.defect] += 1
         if proof.verdict is not HopVerdict.PROVEN:
             kind = proof.defect or proof.verdict
-            self.unproven.append(f"{name} {proof.tool}: {kind}: {proof.why}")
+            seen = [
+                f"; {_call(proof.tool, one.arguments)} {_outcome(one)}" for one in proof.evidence
+            ]
+            self.unproven.append(f"{name} {proof.tool}: {kind}: {proof.why}{''.join(seen[-1:])}")
         if proof.provenance is None:
             return
         self.provenance[proof.provenance] += 1
@@ -248,9 +252,12 @@ def _hop_lines(number: int, hop: Hop, proof: HopProof) -> Iterator[RenderableTyp
         give = "gives" if hits == 1 else "give"
         yield plain(f"  chance:  {hits} of {runs} calls with other values {give} the gold as well")
     for evidence in proof.evidence:
-        outcome = json.dumps(evidence.outcome, ensure_ascii=False)[:500]
         yield plain(f"  seen:    {_call(proof.tool, evidence.arguments)}")
-        yield plain(f"           {outcome}")
+        yield plain(f"           {_outcome(evidence)}")
+
+
+def _outcome(evidence: Evidence) -> str:
+    return reported(OUTCOME.validate_python(evidence.outcome))
 
 
 def _call(tool: str, arguments: dict[str, JSON]) -> str:

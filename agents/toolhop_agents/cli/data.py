@@ -26,6 +26,7 @@ from toolhop_agents.construct.family import Kin
 from toolhop_agents.construct.folder import is_made
 from toolhop_agents.export.files import write_text
 from toolhop_agents.terminal import visible
+from toolhop_sandbox.base import Program
 from toolhop_sandbox.choose import KINDS
 from toolhop_sandbox.outcome import JSON
 from toolhop_tools.draft import CannotDraft, draft
@@ -39,10 +40,11 @@ from toolhop_tools.errors import (
     why,
 )
 from toolhop_tools.load import load, readers, select, survey
-from toolhop_tools.model import DataSet, Item
+from toolhop_tools.model import DataSet, Item, Tool
 from toolhop_tools.readers import fetch as fetching
+from toolhop_tools.readers.record import Record, read_tool_schema
 from toolhop_tools.readers.toolhop import to_rows
-from toolhop_tools.review import findings
+from toolhop_tools.review import findings, tool_findings
 
 BAD_DATA = 1
 
@@ -324,20 +326,25 @@ def export(
 
 @data.command()
 @click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
-@click.option("--function", help="Of the tool; else the first public one.")
+@click.option(
+    "--function",
+    help="The tool's function; else the one of the file's name, or the only public one.",
+)
 @click.option("--out", type=click.Path(path_type=Path), help="The file to write; else stdout.")
 @overwrite_option
 def schema(file: Path, function: str | None, out: Path | None, overwrite: bool) -> None:
     """Write the tool schema of FILE, a Python source: from signature, type hints and docstring.
 
-    The source is read and not run. What the docstring leaves open is printed to stderr.
+    The source is read and not run. What the docstring leaves open, and what `toolhop data
+    validate` will find, is printed to stderr.
     """
     try:
-        found = draft(file.read_text(encoding="utf-8"), function)
+        source = file.read_text(encoding="utf-8")
+        found = draft(source, function, file_name=file.stem)
     except (OSError, UnicodeDecodeError) as error:
         raise click.UsageError(f"{file} cannot be read: {why(error)}; give a Python file") from None
     except CannotDraft as error:
-        raise click.UsageError(f"{file}: {error}; or name another by --function") from None
+        raise click.UsageError(f"{file}: {error}") from None
     text = json.dumps(found.schema, ensure_ascii=False, indent=2) + "\n"
     if out is None:
         click.echo(text.encode(), nl=False)
@@ -346,6 +353,9 @@ def schema(file: Path, function: str | None, out: Path | None, overwrite: bool) 
         click.echo(f"wrote {out}", err=True)
     for one in found.missing:
         click.echo(f"still to say: {one}", err=True)
+    tool = read_tool_schema(Record(found.schema, str(file)))
+    for rule, expected, given in tool_findings(Tool(tool, Program(source, tool.name))):
+        click.echo(f"finding {rule}: expected {expected}; given {given}", err=True)
 
 
 @data.command()

@@ -55,13 +55,8 @@ class NoKey(ModelFault):
         super().__init__(message, fatal=True)
 
 
-class Model(Protocol):
-    """Answers a conversation with one reply."""
-
-    @property
-    def name(self) -> str:
-        """What reports call it, such as ``openai/gpt-4o`` or ``oracle``."""
-        ...
+class Agent(Protocol):
+    """Answers a conversation with one reply. What ``--agent MODULE:NAME`` needs."""
 
     async def reply(self, messages: Sequence[Message], tools: Sequence[ToolSchema]) -> Reply:
         """The next turn. `tools` is empty in direct mode and in the text format.
@@ -70,4 +65,13 @@ class Model(Protocol):
             ModelFault: no reply, after the retries that make sense.
             ConversationTooLong: one of them; the model's context does not hold the messages.
         """
+        ...
+
+
+class Model(Agent, Protocol):
+    """An agent that reports can name."""
+
+    @property
+    def name(self) -> str:
+        """What reports call it, such as ``openai/gpt-4o`` or ``oracle``."""
         ...

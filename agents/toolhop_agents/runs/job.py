@@ -23,7 +23,7 @@ from toolhop_agents.runs.certified import certificates_of, chosen
 from toolhop_agents.runs.resume import Prefix
 from toolhop_agents.runs.settings import RunSettings
 from toolhop_agents.runs.unit import Units, WorkUnit, left, setting
-from toolhop_agents.scripted.choose import PLANNED, choose
+from toolhop_agents.scripted.choose import PLANNED, choose, own_agent
 from toolhop_env.attempt import Key
 from toolhop_env.reading import CallFormat
 from toolhop_env.responders import call_key
@@ -336,7 +336,8 @@ def _check_agent(
     if settings.gguf is not None:
         gguf.check(settings.gguf)
     if settings.model is None:
-        choose(settings.agent_name, binding.agents)
+        if own_agent(settings.agent_name, binding.agents) is None:
+            choose(settings.agent_name, binding.agents)
     elif settings.run_limits.known_costs:
         own = gguf.LOOPBACK if settings.gguf else None
         prices.check(settings.model, settings.base_url or own, settings.price)

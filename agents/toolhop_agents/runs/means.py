@@ -27,7 +27,7 @@ from toolhop_agents.models.reach import reach
 from toolhop_agents.runs.play import AgentSource, Means
 from toolhop_agents.runs.settings import RunSettings
 from toolhop_agents.runs.unit import WorkUnit, unit_seed
-from toolhop_agents.scripted.choose import choose
+from toolhop_agents.scripted.choose import choose, own_agent
 from toolhop_agents.scripted.model import ScriptedModel
 from toolhop_agents.simulator import ModelSimulator, ModelWording
 from toolhop_env.responders import StandIns
@@ -156,6 +156,9 @@ async def _agents(
     name = settings.agent_name
     if answers is not None:
         yield lambda unit: Predicted(name, turns_of(answers, unit.item.id, unit.mode))
+        return
+    if settings.model is None and (make := own_agent(name, binding.agents)) is not None:
+        yield lambda _: make()
         return
     if settings.model is None:
         play = choose(settings.agent_name, binding.agents)

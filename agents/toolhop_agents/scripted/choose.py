@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import logging
+from collections.abc import Callable, Mapping
+from importlib.util import find_spec
 from types import MappingProxyType
 
+from toolhop_agents.models.own import BadAgent, OwnModel, is_own, made_by
 from toolhop_agents.scripted.faults import FaultKind
 from toolhop_agents.scripted.listed import as_listed
 from toolhop_agents.scripted.model import Faulty, Play, constant, do_nothing, oracle
+
+log = logging.getLogger(__name__)
 
 
 class UnknownAgent(Exception):
@@ -18,12 +23,15 @@ AGENTS: Mapping[str, str] = {
     "oracle": "makes the gold calls (else the examples in the tools' sources), answers from them",
     "as-listed": "calls the tools in the order listed, arguments by guess; answers the last result",
     "do-nothing": "answers that it has no answer",
+    "MODULE:NAME": "an agent of your own (docs/own-agents.md)",
     "constant:TEXT": "always answers TEXT",
     "faulty[:RATE[:KIND,...]]": "the oracle, each hop's first call spoilt at RATE (default 0.3)",
     "predictions:FILE": "the answers in the benchmark's official file of answers",
     "repairing[:RATE[:KIND,...]]": "faulty, and fixes a call where the feedback tells it how",
 }
 
+TAKING_TEXT = frozenset({"constant", "faulty", "predictions", "repairing"})
+"""Those that a text follows after a colon."""
 PLANNED = frozenset({"oracle", "faulty", "repairing"})
 """Those that go by an item's hops."""
 
@@ -51,9 +59,39 @@ def choose(name: str, own: Mapping[str, Play] = MappingProxyType({})) -> Play:
         return constant(rest)
     if kind in {"faulty", "repairing"}:
         return _faulty(name, rest, repairs=kind == "repairing")
+    raise UnknownAgent(unknown(name, own))
+
+
+def unknown(name: str, own: Mapping[str, Play]) -> str:
+    """That there is no such agent, with those that there are."""
     listed = {**AGENTS, **dict.fromkeys(own, "of this benchmark")}
     known = "\n".join(f"  {agent:28} {what}" for agent, what in listed.items())
-    raise UnknownAgent(f"there is no agent {name!r}. The agents are:\n{known}")
+    return f"there is no agent {name!r}. The agents are:\n{known}"
+
+
+def own_agent(
+    name: str, own: Mapping[str, Play] = MappingProxyType({})
+) -> Callable[[], OwnModel] | None:
+    """What makes an agent of the user's own for each episode; None for the name of one of ours.
+
+    Args:
+        name: as `--agent` takes it; one of ours comes before a module.
+        own: agents that the benchmark adds, by name.
+
+    Raises:
+        UnknownAgent: the name is none of ours, and leads to no agent.
+    """
+    module = name.partition(":")[0]
+    if not is_own(name) or name in own:
+        return None
+    if module in TAKING_TEXT:
+        if find_spec(module) is not None:
+            log.warning("--agent %s is the built-in %s, not the module's", name, module)
+        return None
+    try:
+        return made_by(name)
+    except BadAgent as fault:
+        raise UnknownAgent(f"{unknown(name, own)}\n  {fault}") from fault
 
 
 def _faulty(name: str, rest: str, *, repairs: bool) -> Faulty:
