@@ -97,8 +97,12 @@ def test_the_age_grows_on_a_terminal_and_in_a_file_while_nothing_ends(
 def test_errored_episodes_are_counted_and_not_their_attempts_and_the_last_cause_is_told() -> None:
     shown = Episodes(Console(file=io.StringIO()), "agent", 2)
     one = scored("scenarios", "i1", "informed", {"decided": (1.0, 1.0)})
+    who = "the model could not be asked: " + "x" * 200
     for attempt in (1, 2, 3):
-        shown.result(replace(one, attempt=attempt, verdict=Errored("HTTP 500: broken\n  fix: x")))
-    assert "1 errored: HTTP 500: broken" in shown.figures
+        shown.result(
+            replace(one, attempt=attempt, verdict=Errored(f"{who} HTTP 500: broken\n  fix: x"))
+        )
+    assert "1 errored: " in shown.figures
+    assert "HTTP 500: broken" in shown.figures
     shown.result(replace(one, attempt=4))
     assert "errored" not in shown.figures

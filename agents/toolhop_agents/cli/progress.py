@@ -25,7 +25,7 @@ PLAIN_EVERY_S = 5.0
 QUIET_S = 30.0
 """Seconds after which there is a line although nothing was counted."""
 CAUSE_CHARS = 100
-"""Of what made an episode errored."""
+"""Of the end of what made an episode errored."""
 
 
 class _Figures(rich_progress.ProgressColumn):
@@ -166,7 +166,8 @@ class Episodes(Steps):
             self._failed += verdict.conduct.failed_calls
         else:
             self._errored.add(judged.key)
-            self._cause = (verdict.reason.splitlines() or [""])[0][:CAUSE_CHARS]
+            # Who was asked comes first, what came of it last.
+            self._cause = (verdict.reason.splitlines() or [""])[0][-CAUSE_CHARS:]
         self.show()
 
     def _add(self, benchmark: Benchmark, score: Score) -> None:
