@@ -109,7 +109,8 @@ def test_certificates_of_the_built_in_set_are_used_from_the_wheel(
     (path,) = built.glob("*.whl")
     shutil.unpack_archive(path, tmp_path / "site", "zip")
     done = subprocess.run(
-        [sys.executable, "-c", "from toolhop_agents.cli import main; main()", "perturb", "builtin",
+        [sys.executable, "-c", "from toolhop_agents.cli import main; main()", "perturb",
+         "--data", "builtin",
          "--sample-id", "film-1", "--into", "missing-tool", "--sandbox", "process",
          "--out", "made.jsonl"],
         cwd=tmp_path, env={**os.environ, "PYTHONPATH": str(tmp_path / "site")},

@@ -115,7 +115,7 @@ def test_distractors_are_tools_too_and_are_counted(tmp_path: Path) -> None:
     (distractor,) = (tool for tool in report["tools"] if tool["distractor"])
     assert distractor["verdicts"]["loads"]["verdict"] == "holds"
     assert distractor["verdicts"]["gold-call"]["reason"] == OF_NO_HOP
-    done = toolhop(tmp_path, "check", "rows.jsonl", "--property", "loads", *PROCESS)
+    done = toolhop(tmp_path, "check", "--data", "rows.jsonl", "--property", "loads", *PROCESS)
     assert f"{len(found)} tools (1 distractor), 0 with failures" in done.stderr
     assert "gold-call was not asked" not in done.stderr
 
@@ -300,7 +300,8 @@ def asked(tmp_path: Path) -> Path:
 
 def test_certified_calls_are_run_and_the_others_are_told_of(asked: Path) -> None:
     folder = asked.parent
-    certify = ("certify", "--data", "asked.json", "--out", "c.jsonl", "--sandbox", "process")
+    certify = ("certify", "--data", "asked.json", "--out", "c.jsonl", "--sandbox", "process",
+               "--exit-zero")  # fmt: skip
     toolhop(folder, *certify, check=(0,))
     only = ("--property", "gold-call")
     report = checked(folder, "asked.json", *only, "--certificates", "c.jsonl")
@@ -328,6 +329,7 @@ def test_certificates_of_other_data_are_bad_input(asked: Path) -> None:
         "c.jsonl",
         "--sandbox",
         "process",
+        "--exit-zero",
         check=(0,),
     )
     asked.write_text(asked.read_text().replace("Hello", "Howdy"))
@@ -392,7 +394,8 @@ def test_plugin_stands_beside_other_tests_and_is_chosen_by_mark_and_name(data: P
 
 def test_plugin_takes_certificates(asked: Path) -> None:
     folder = asked.parent
-    certify = ("certify", "--data", "asked.json", "--out", "c.jsonl", "--sandbox", "process")
+    certify = ("certify", "--data", "asked.json", "--out", "c.jsonl", "--sandbox", "process",
+               "--exit-zero")  # fmt: skip
     toolhop(folder, *certify, check=(0,))
     data = ("--toolhop-data", "asked.json", "--toolhop-sandbox", "process", "-k", "gold-call")
     done = pytest_run(folder, *data, "-rs", "--toolhop-certificates", "c.jsonl")

@@ -410,7 +410,7 @@ def test_a_refusal_is_one_message_and_exit_code_2(play: Play, other: Path, tmp_p
 def test_bad_flags_are_told_with_what_is_allowed(play: Play) -> None:
     oracle, nothing = str(play(agent="oracle")), str(play(agent="do-nothing"))
     cases = [
-        ([oracle], "two runs or more"),
+        ([oracle], "give two or more"),
         ([oracle, nothing, "--k", "0"], "from 1 up"),
         ([oracle, nothing, "--k", "two"], "from 1 up"),
         ([oracle, nothing, "--confidence", "95"], "0.5<=x<=0.9999"),

@@ -117,4 +117,4 @@ def test_commands_are_offered_without_their_modules(home: Path) -> None:
 def test_a_shell_that_is_not_known_is_refused(home: Path) -> None:
     done = toolhop("completion", env=environment(home, SHELL="/bin/tcsh"))
     assert done.returncode == 2
-    assert "$SHELL is tcsh; give bash, zsh, fish" in done.stderr
+    assert "$SHELL is tcsh; give one of bash, zsh, fish" in done.stderr

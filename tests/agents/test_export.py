@@ -37,6 +37,7 @@ from toolhop_env.episode import Episode
 from toolhop_env.extras import MissingExtra, install_command, require
 from toolhop_env.messages import RawCall, Reply, Usage
 from toolhop_env.reading import CallFormat
+from toolhop_env.runs.index import INDEX
 from toolhop_env.runs.store import RunStore
 from toolhop_env.score import Errored
 from toolhop_env.scorers.toolhop import TOOLHOP
@@ -330,6 +331,7 @@ def test_datasets_loads_both_tables_with_the_features_of_the_card(
     command(store.folder, "--to", "hf", "--out", tmp_path / "set")
     less = shutil.copytree(store.folder, tmp_path / "less")
     next((less / "episodes").glob(f"*{RIGHT}*")).unlink()
+    (less / INDEX).unlink()  # which says that the episode had ended
     command(less, "--to", "hf", "--out", tmp_path / "of the same name" / "set")
     code = (
         "import datasets, json, sys\n"

@@ -124,6 +124,7 @@ def test_every_number_has_a_range() -> None:
 SOURCES = Path(toolhop_agents.__file__).parent / "cli"
 PASSED_ON = {
     ("options.py", "checked"), ("options.py", "check_url"), ("options.py", "refuse_other"),
+    ("data.py", "schema"),
 }  # fmt: skip
 """Where the text of a refusal is made elsewhere: it is in `wrong_uses.txt`."""
 

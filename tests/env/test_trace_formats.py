@@ -80,7 +80,14 @@ def test_a_run_of_an_older_format_has_the_figures_that_it_had(number: int) -> No
     assert [one.group.mode for one in now] == [one["mode"] for one in then]
     for one, other in zip(now, then, strict=True):
         figures = {name: one.figures[name] for name in FIGURES}
-        assert {n: e and asdict(e) for n, e in figures.items()} == {n: other[n] for n in FIGURES}
+        # Intervals came later.
+        plain_figures = {
+            name: {part: asdict(figure)[part] for part in ("value", "stderr", "count")}
+            if figure
+            else None
+            for name, figure in figures.items()
+        }
+        assert plain_figures == {name: other[name] for name in FIGURES}
         assert plain(one.errors) == other["errors"]
         assert plain(one.endings) == other["endings"]
         assert (one.episodes, one.errored) == (other["episodes"], other["void"])

@@ -617,7 +617,7 @@ def played(folder: Path, *flags: str) -> Path:
     """The page of a run."""
     done = toolhop("run", *flags, "--json", "--log-dir", str(folder / "logs"))
     assert done.returncode == 0, done.stderr
-    out = folder / "page.html"
+    out = folder / f"page-{len([*folder.iterdir()])}.html"
     assert toolhop("report", json.loads(done.stdout)["run"], "--out", str(out)).returncode == 0
     return out
 

@@ -98,7 +98,7 @@ def test_a_reader_of_another_package_is_used_by_name(quiz: Path, tmp_path: Path)
     assert certified.returncode == 2
     assert "1 item cannot be certified, 1 first" in certified.stderr
     checked = cli(quiz, tmp_path, "check", "--data", "quiz:rows.jsonl")  # no tool is a program
-    assert "0 tools, 0 with failures, 1 error in the data" in checked.stderr
+    assert "0 tools (0 distractors), 0 with failures, 1 error in the data" in checked.stderr
     assert "quiz:PATH" in cli(quiz, tmp_path, "data", "list").stderr
 
 
