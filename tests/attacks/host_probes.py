@@ -157,14 +157,23 @@ def _memory_limit(pid: int) -> int:
     return int(lines[0][3]) if lines and lines[0][3].isdecimal() else 1 << 60
 
 
+_LEFT = """
+    for _ in range(2000):
+        if os.getsid(child) == child:
+            break
+        time.sleep(0.001)
+    return child
+"""
+
+
 async def daemons_end_with_their_session(bench: Bench, attacks: Attacks) -> list[str]:
     """In a container where calls can fork: a process in a session of its own goes with a reset."""
     async with bench.pool.session() as session:
         worker: Any = bench.pool._started[-1]
         source = attacks["layers/leaves_a_child"].source
-        await session.call(
-            Program(source.replace("time.sleep", "os.setsid(), time.sleep"), "attack"), {}
-        )
+        source = source.replace("time.sleep", "os.setsid(), time.sleep")
+        # The call's group is killed with the call: the child has to have left it by then.
+        await session.call(Program(source.replace("    return child", _LEFT), "attack"), {})
     top = worker.engine._client.api.top
     expected: int = await worker.link.ping()
 
