@@ -33,6 +33,7 @@ from toolhop_agents.models.prices import is_openai
 from toolhop_agents.models.retry import RequestFailed, failed_with
 from toolhop_env.messages import Message, Reply
 from toolhop_tools.model import ToolSchema
+from toolhop_tools.secrets import checked
 
 QUIET = {
     # Read at import: each would otherwise fetch a file from GitHub, or read .env once more.
@@ -134,7 +135,7 @@ class LiteLLMModel:
 
         Raises:
             NoSuchModel: litellm knows no such provider.
-            NoKey: its key is not set.
+            NoKey: its key is not set, or cannot be sent.
         """
         global _open_models  # noqa: PLW0603 - litellm keeps one set of clients a process; the last model closes it
         _ignore_warnings()
@@ -239,11 +240,17 @@ class LiteLLMModel:
 
     def _check_key(self) -> None:
         """Fail now where no key can be there; litellm would send another provider's."""
-        if self._options.base_url or "api_key" in self._options.extra:
-            return
-        # Only plain keys are judged: clouds have credential files, Ollama needs nothing. And
         # litellm takes more variables than it lists, all of them named after the provider.
         stem = {"huggingface": "HF"}.get(self._provider, self._provider.split("_")[0].upper())
+        try:
+            for name in sorted(os.environ):
+                if name.startswith(stem) and name.endswith(("KEY", "TOKEN")):
+                    checked(name)
+        except ValueError as error:
+            raise NoKey(str(error)) from None
+        if self._options.base_url or "api_key" in self._options.extra:
+            return
+        # Only plain keys are judged: clouds have credential files, Ollama needs nothing.
         keys = [name for name in self._missing if name.endswith("_API_KEY")]
         if keys and not any(name.startswith(stem) for name in os.environ):
             raise NoKey(
