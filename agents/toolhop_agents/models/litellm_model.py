@@ -13,7 +13,7 @@ import ssl
 import warnings
 from collections.abc import Mapping, Sequence
 from contextvars import ContextVar
-from typing import Any, Self
+from typing import Any, Self, cast
 
 import httpx
 import openai
@@ -23,6 +23,7 @@ from toolhop_agents.models.base import ModelFault, NoKey, NoSuchModel
 from toolhop_agents.models.bounded import FIX, ask_unpacked, bound, reply_limit, too_large
 from toolhop_agents.models.exchange import (
     PLACEHOLDER_KEY,
+    QUERY,
     Body,
     ModelOptions,
     ModelRequest,
@@ -80,6 +81,7 @@ def _load() -> Any:  # noqa: ANN401 - a module whose own types are incomplete
 class _BoundedTransport(httpx.AsyncHTTPTransport):
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
         await ask_unpacked(request)
+        request.url = request.url.copy_merge_params(_query.get())
         response = await super().handle_async_request(request)
         bound(response, _limit_bytes.get())
         return response
@@ -112,6 +114,8 @@ litellm: Any = _load()
 
 _limit_bytes: ContextVar[int] = ContextVar("limit_bytes")
 """Of the reply that is asked for: litellm's clients serve all models."""
+_query: ContextVar[dict[str, Any]] = ContextVar("query", default={})  # noqa: B039 -- only read
+"""Of the model's requests: litellm would send it in the body."""
 _open_models = 0
 """litellm keeps one set of connections for all models; the last one to close closes them."""
 
@@ -145,6 +149,7 @@ class LiteLLMModel:
         self._missing = tuple(litellm.validate_environment(model)["missing_keys"])
         self._check_key()
         self._parameters = self._accepted(options.parameters())
+        self._in_url = cast("dict[str, Any]", self._parameters.pop(QUERY, {}))
         self._closed = False
         _open_models += 1
 
@@ -182,6 +187,7 @@ class LiteLLMModel:
 
     async def _complete(self, body: Body) -> dict[str, Any]:
         _limit_bytes.set(reply_limit(self._options.max_tokens))
+        _query.set(self._in_url)
         connection: Body = {"timeout": self._options.timeout_s + 30}
         if self._options.base_url:
             connection["base_url"] = self._options.base_url
