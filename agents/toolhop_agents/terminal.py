@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import io
 import logging
 import re
 import sys
+from collections.abc import Callable
+from functools import partial
 from traceback import format_exception
 from typing import TYPE_CHECKING
 
@@ -46,23 +47,19 @@ def say(text: object = "") -> None:
     click.echo(visible(str(text)), err=True)
 
 
-class _Redacted(io.TextIOWrapper):
-    def write(self, text: str, /) -> int:
-        return super().write(redacted(text))
-
-
 class _Visible(logging.Formatter):
     def format(self, record: logging.LogRecord) -> str:
         return visible(super().format(record))
 
 
+def _write(write: Callable[[str], int], text: str) -> int:
+    return write(redacted(text))
+
+
 def redact_output() -> None:
     """Have all that this process prints redacted, also what Python itself says of faults."""
-    for name in ("stdout", "stderr"):
-        raw: io.TextIOWrapper = getattr(sys, name)
-        raw.flush()
-        lines = raw.line_buffering
-        setattr(sys, name, _Redacted(raw.buffer, raw.encoding, raw.errors, line_buffering=lines))
+    for stream in (sys.stdout, sys.stderr):
+        vars(stream)["write"] = partial(_write, stream.write)
     sys.excepthook = lambda *error: say("".join(format_exception(*error)).rstrip())
     if logging.lastResort is not None:
         logging.lastResort.setFormatter(_Visible())
