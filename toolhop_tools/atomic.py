@@ -15,13 +15,15 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from toolhop_tools import regular
+from toolhop_tools.secrets import redact_file
 
 
 @contextmanager
-def atomic(path: Path) -> Iterator[Path]:
+def atomic(path: Path, *, as_is: bool = False) -> Iterator[Path]:
     """A path beside `path` to write to; what is there at the end becomes `path` in one step.
 
-    Where the block raises, nothing is left of it and `path` stays as it was.
+    Where the block raises, nothing is left of it and `path` stays as it was. Texts are redacted,
+    unless they have to be kept `as_is`.
 
     Raises:
         OSError: it cannot be written.
@@ -31,6 +33,8 @@ def atomic(path: Path) -> Iterator[Path]:
     lock = _taken(beside)
     try:
         yield beside
+        if not as_is:
+            redact_file(beside)
         with beside.open("rb") as file:
             os.fsync(file.fileno())
         beside.replace(path)

@@ -15,6 +15,7 @@ from typing import Any, ClassVar
 from toolhop_sandbox.outcome import JSON
 from toolhop_tools import regular
 from toolhop_tools.errors import ToolsError
+from toolhop_tools.secrets import redacted_bytes
 
 
 def locked(descriptor: int) -> bool:
@@ -30,13 +31,13 @@ def locked(descriptor: int) -> bool:
 
 
 def append(descriptor: int, line: bytes, *, sync: bool) -> None:
-    """Add a line, or nothing: a part of one that did not fit is taken away again.
+    """Add a line, redacted, or nothing: a part of one that did not fit is taken away again.
 
     `sync` has it on the disk before this returns; a line that the disk refuses then goes as well.
     """
     before = os.lseek(descriptor, 0, os.SEEK_END)
     try:
-        view = memoryview(line)
+        view = memoryview(redacted_bytes(line))
         while view:
             view = view[os.write(descriptor, view) :]
         if sync:

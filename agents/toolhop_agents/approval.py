@@ -7,9 +7,8 @@ import signal
 import sys
 
 import anyio
-from rich.console import Console
 
-from toolhop_agents.terminal import plain
+from toolhop_agents.terminal import say
 from toolhop_env.responders import Refusal
 from toolhop_env.verdicts import Call
 
@@ -27,17 +26,14 @@ def decision(text: str) -> Refusal | None:
 class TerminalApprover:
     """Shows a call and waits for a line; Ctrl-C and Ctrl-D interrupt the run."""
 
-    def __init__(self) -> None:
-        self._console = Console(stderr=True)
-
     async def approve(self, episode: str, call: Call) -> Refusal | None:
         """See `toolhop_env.responders.Approver`. An empty line asks again."""
         from prompt_toolkit import PromptSession  # a tenth of a second, only when used
         from prompt_toolkit.output import create_output
 
         arguments = json.dumps(call.arguments, ensure_ascii=False)
-        self._console.print(plain(episode, "dim"))
-        self._console.print(plain(f"  {call.tool}({arguments})"), soft_wrap=True)
+        say(episode)
+        say(f"  {call.tool}({arguments})")
         session: PromptSession[str] = PromptSession(output=create_output(sys.stderr))
         try:
             text = ""

@@ -190,7 +190,7 @@ def test_fetch_prints_where_the_file_is(rows: str, monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(fetch, "adopt", lambda file, *, target, pin: target)
     assert toolhop("fetch", "--copy", rows).stdout == f"{fetch.cached_file()}\n"
     monkeypatch.setattr(fetch, "fetch", lambda *, progress, **_: progress(1, 2))
-    assert toolhop("fetch", "--url", "x").stdout == f"{fetch.cached_file()}\n"
+    assert toolhop("fetch", "--url", "http://x").stdout == f"{fetch.cached_file()}\n"
 
 
 def test_fetch_says_what_to_do_without_a_network(rows: str) -> None:
@@ -198,7 +198,7 @@ def test_fetch_says_what_to_do_without_a_network(rows: str) -> None:
     assert "--copy FILE" in failed.stderr
     assert failed.stdout == ""
     assert "not 19,720,396" in toolhop("fetch", "--copy", rows, code=3).stderr
-    assert "give one of them" in toolhop("fetch", "--copy", rows, "--url", "x", code=2).stderr
+    assert "give one of them" in toolhop("fetch", "--copy", rows, "--url", "http://x", code=2).stderr
 
 
 FILES = {name: {pin.name for pin in one.pins} for name, one in fetch.SOURCES.items()}

@@ -48,7 +48,7 @@ def address() -> Iterator[str]:
 
 @pytest.fixture(autouse=True)
 def key(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("OPENAI_API_KEY", "none is needed on loopback")
+    monkeypatch.setenv("OPENAI_API_KEY", "none-is-needed")
 
 
 def settings(address: str, script: str = "honest", **more: Any) -> Settings:  # noqa: ANN401 -- a test passes settings of many types

@@ -40,7 +40,7 @@ SERVED: dict[str, str] = {}
 def served() -> Iterator[None]:
     """All scripts, for `settings`."""
     with LoopbackServer(respond) as server, pytest.MonkeyPatch.context() as patch:
-        patch.setenv("OPENAI_API_KEY", "none is needed on loopback")
+        patch.setenv("OPENAI_API_KEY", "none-is-needed")
         SERVED["base_url"] = server.base_url
         yield
 

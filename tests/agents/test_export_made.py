@@ -169,7 +169,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """One item, made by the honest constructor."""
     folder = tmp_path_factory.mktemp("made") / "made"
     with LoopbackServer(respond) as server, pytest.MonkeyPatch.context() as patch:
-        patch.setenv("OPENAI_API_KEY", "none is needed on loopback")
+        patch.setenv("OPENAI_API_KEY", "none-is-needed")
         own: dict[str, Any] = {"base_url": server.base_url, "sandbox": "process", "examples": 20}
         wanted = Settings(model="openai/honest", **own)
         seeds = proposed("Geography", 1, (2, 7), World.CLOSED)

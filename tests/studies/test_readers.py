@@ -70,7 +70,7 @@ def test_the_right_function_differs_from_each_tool_that_is_not_as_its_document(
 def test_a_reply_is_kept_before_it_is_used_and_asked_for_once(
     kept: Kept, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("OPENAI_API_KEY", "none is needed on loopback")
+    monkeypatch.setenv("OPENAI_API_KEY", "none-is-needed")
     items = kept.items[:3]
     plans = {item.question: item.author_plan.model_dump_json() for item in items}
 

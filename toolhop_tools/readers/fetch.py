@@ -292,7 +292,7 @@ def _keep(
         target.parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise _unwritable(target, error) from None
-    with atomic(target) as beside, beside.open("wb") as file:
+    with atomic(target, as_is=True) as beside, beside.open("wb") as file:
         for piece in pieces:
             if not size and not pin.sha256 and piece.lstrip()[:1] not in {b"", b"[", b"{"}:
                 raise FetchError(f"{what} is not a JSON file; nothing was kept", fix=_by_hand(pin))

@@ -13,6 +13,7 @@ import click
 from click.shell_completion import CompletionItem
 
 from toolhop_agents.cli.flags import Number, Whole
+from toolhop_agents.terminal import redact_output, say
 
 COMMANDS: Mapping[str, str] = {
     # name: what `toolhop --help` says of it; the module is agents.cli.NAME, the object NAME, with
@@ -77,7 +78,7 @@ def _tell_of_unknown_variables(command: click.Command, prefix: str) -> None:
     known = {name for flag in command.params for name in flag.envvar or ()}
     for name in sorted(os.environ):
         if name.startswith(f"{prefix}_") and name not in known:
-            click.echo(f"toolhop: the variable {name} sets no flag{nearest(name, known)}", err=True)
+            say(f"toolhop: the variable {name} sets no flag{nearest(name, known)}")
 
 
 class Lazy(click.Group):
@@ -135,6 +136,7 @@ def root() -> None:
 
 def main() -> None:
     """Entry point of `toolhop`."""
+    redact_output()
     try:
         sys.exit(root(auto_envvar_prefix=PREFIX, standalone_mode=False))
     except click.Abort:
@@ -146,10 +148,10 @@ def main() -> None:
         # As it stands: its first word may be a name, whose letters matter.
         text = error.format_message().removesuffix(".")
         fix = "".join(f"\n  fix: {one}" for one in _fixes(error))
-        click.echo(f"toolhop: {text}{fix}", err=True)
+        say(f"toolhop: {text}{fix}")
         sys.exit(error.exit_code)
     except click.ClickException as error:
-        click.echo(f"toolhop: {error.format_message()}", err=True)
+        say(f"toolhop: {error.format_message()}")
         sys.exit(error.exit_code)
     except BaseExceptionGroup as group:
         if group.subgroup(KeyboardInterrupt) is None:
@@ -161,7 +163,7 @@ def main() -> None:
         code = exit_code(error)
         if code is None:
             raise
-        click.echo(f"toolhop: {error}", err=True)
+        say(f"toolhop: {error}")
         sys.exit(code)
 
 

@@ -43,7 +43,7 @@ from toolhop_agents.cli.options import (
     settings_of,
     values_of,
 )
-from toolhop_agents.cli.progress import Episodes
+from toolhop_agents.cli.progress import Episodes, ErrorConsole
 from toolhop_agents.runs.execute import Plan
 from toolhop_agents.runs.settings import RunSettings
 from toolhop_agents.table import table_console
@@ -110,7 +110,7 @@ def ablate(ctx: click.Context, /, show: Path | None, resume: Path | None, as_jso
     else:
         folder = AblationFolder.create(check(_ablation(ctx, flags)))
         announce_default(flags)
-    errors = Console(stderr=True)
+    errors = ErrorConsole()
     errors.print(f"ablation: {folder.path}", markup=False, highlight=False, soft_wrap=True)
     ended = _played(folder, errors)
     errored = _print(ended, discordant, full=full, as_json=as_json)

@@ -13,7 +13,6 @@ from typing import Any
 import anyio
 import click
 from dotenv import load_dotenv
-from rich.console import Console
 
 from toolhop_agents.cli import EXIT_EPISODES, INTERRUPTED
 from toolhop_agents.cli.certify_read import check_readers, read_blind, reader_options, settings_of
@@ -21,12 +20,12 @@ from toolhop_agents.cli.certify_view import Tally, page, print_tally, to_json
 from toolhop_agents.cli.flags import Number, Whole, data_option
 from toolhop_agents.cli.json_output import table_format
 from toolhop_agents.cli.options import cluster_of, cluster_options
-from toolhop_agents.cli.progress import Steps
+from toolhop_agents.cli.progress import ErrorConsole, Steps
 from toolhop_agents.runs.certified import current
 from toolhop_agents.runs.signals import until_signal
 from toolhop_agents.runs.spread import Isolation, Search, certifying
 from toolhop_agents.table import table_console
-from toolhop_agents.terminal import visible
+from toolhop_agents.terminal import say, visible
 from toolhop_sandbox.base import Program
 from toolhop_sandbox.choose import KINDS
 from toolhop_tools.blind.file import Readings, path_beside, reading_to_json
@@ -132,9 +131,9 @@ def certify(
     else:
         print_tally(table_console(), tally)
     if path.exists():
-        click.echo(f"certificates: {path}", err=True)
+        say(f"certificates: {path}")
     if cut:
-        click.echo("stopped; the same command resumes", err=True)
+        say("stopped; the same command resumes")
         sys.exit(INTERRUPTED)
     if not flags["exit_zero"] and (seen.errors or tally.verdicts[HopVerdict.PROVEN] < len(items)):
         sys.exit(EXIT_EPISODES)
@@ -155,7 +154,7 @@ def _make(items: Sequence[Item], path: Path, basis: Basis, flags: dict[str, Any]
     held = progress(path, {item.id: item.digest for item in items}, basis)
     work = [item for item in items if item.id not in held]
     if held:
-        click.echo(f"{counted(len(held), 'certificate')} of {path} still hold", err=True)
+        say(f"{counted(len(held), 'certificate')} of {path} still hold")
     if not work:
         return False
     with Writer(path) as writer:
@@ -166,7 +165,7 @@ async def _search(
     work: Sequence[Item], total: int, writer: Writer, basis: Basis, flags: dict[str, Any]
 ) -> bool:
     at_a_time = flags["max_samples"] or max(2, os.cpu_count() or 1)
-    shown = Steps(Console(stderr=True), "certify", total, total - len(work))
+    shown = Steps(ErrorConsole(), "certify", total, total - len(work))
 
     def add(certificate: Certificate) -> None:
         writer.add(certificate)
@@ -187,11 +186,11 @@ def _tell_broken(errors: Sequence[DataProblem]) -> None:
     if not errors:
         return
     rows = len({problem.where for problem in errors})
-    click.echo(f"{counted(rows, 'row')} cannot be used and have no certificate:", err=True)
+    say(f"{counted(rows, 'row')} cannot be used and have no certificate:")
     for problem in errors[:PRINTED]:
-        click.echo(visible(f"  {problem.rule}: {problem}"), err=True)
+        say(visible(f"  {problem.rule}: {problem}"))
     if len(errors) > PRINTED:
-        click.echo(f"  and {len(errors) - PRINTED} more; --json lists them", err=True)
+        say(f"  and {len(errors) - PRINTED} more; --json lists them")
 
 
 def _held(path: Path, items: Sequence[Item], basis: Basis) -> Iterator[Certificate]:

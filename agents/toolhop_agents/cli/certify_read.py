@@ -9,11 +9,9 @@ from typing import Any
 
 import anyio
 import click
-from rich.console import Console
 
-from toolhop_agents.cli.flags import Number, Whole
-from toolhop_agents.cli.options import check_url
-from toolhop_agents.cli.progress import Steps
+from toolhop_agents.cli.flags import Address, Number, Whole
+from toolhop_agents.cli.progress import ErrorConsole, Steps
 from toolhop_agents.construct.certified import (
     ReaderSettings,
     opened,
@@ -25,6 +23,7 @@ from toolhop_agents.models.prices import parse as parse_price
 from toolhop_agents.runs.settings import max_tokens_of, temperature_of
 from toolhop_agents.runs.signals import until_signal
 from toolhop_agents.runs.spread import Isolation
+from toolhop_agents.terminal import say
 from toolhop_tools.blind.file import ItemReading, Readings, path_beside
 from toolhop_tools.certify.model import Basis, Certificate
 from toolhop_tools.errors import counted
@@ -59,7 +58,7 @@ _OPTIONS = (
     click.option("--votes", type=Whole(1, 99), default=None,
                  help=f"Plans of each item, dealt out over the readers.  [default: {VOTES}, or one "
                  "of each reader]"),
-    click.option("--reader-base-url", "reader_base_urls", multiple=True, metavar="URL",
+    click.option("--reader-base-url", "reader_base_urls", multiple=True, type=Address(),
                  help="Where readers are asked: once for all, or once for each in order."),
     click.option("--reader-price", "reader_prices", multiple=True, metavar="IN,OUT[,CACHED]",
                  help="USD per million tokens: once for all readers, or for each in order."),
@@ -144,8 +143,6 @@ def settings_of(ctx: click.Context, flags: Mapping[str, Any]) -> ReaderSettings 
     names, votes = readers_of(flags)
     urls = each_of("--reader-base-url", flags["reader_base_urls"], names)
     prices = each_of("--reader-price", flags["reader_prices"], names)
-    for url in filter(None, urls):
-        check_url("--reader-base-url", url)
     for price in filter(None, prices):
         try:
             parse_price(price)
@@ -210,10 +207,9 @@ def read_blind(
         if not work:
             return False
         most = len(work) * settings.votes
-        click.echo(
+        say(
             f"reading {counted(len(work), 'item')} blind: {counted(most, 'request')}, at most "
-            f"{2 * most:,} with repairs; replies that are kept are not asked for again",
-            err=True,
+            f"{2 * most:,} with repairs; replies that are kept are not asked for again"
         )
         return anyio.run(partial(_read, work, certificates, readings, settings, isolation, basis))
 
@@ -226,7 +222,7 @@ async def _read(
     isolation: Isolation,
     basis: Basis,
 ) -> bool:
-    shown = Steps(Console(stderr=True), "read", len(work), 0)
+    shown = Steps(ErrorConsole(), "read", len(work), 0)
 
     def done(reading: ItemReading) -> None:
         del reading

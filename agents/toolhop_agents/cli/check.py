@@ -15,16 +15,17 @@ from typing import Any
 
 import anyio
 import click
-from rich.console import Console
 
 from toolhop_agents.cli import EXIT_EPISODES, INTERRUPTED
 from toolhop_agents.cli.check_progress import Tools
 from toolhop_agents.cli.check_view import Checked, not_asked, print_report, summary, to_json
 from toolhop_agents.cli.flags import Number, Whole, data_option
 from toolhop_agents.cli.options import cluster_of, cluster_options
+from toolhop_agents.cli.progress import ErrorConsole
 from toolhop_agents.runs.signals import until_signal
 from toolhop_agents.runs.spread import Cluster, check_on_nodes
 from toolhop_agents.table import table_console
+from toolhop_agents.terminal import say
 from toolhop_agents.tool_tests import collected
 from toolhop_env.rejection import Rejections
 from toolhop_sandbox.base import Limits
@@ -96,10 +97,10 @@ def check(data: str, tools: tuple[str, ...], properties: tuple[str, ...], as_jso
     else:
         print_report(table_console(), checked)
     if note := not_asked(checked):
-        click.echo(note, err=True)
+        say(note)
     for path in store.unreadable:
-        click.echo(f"{path} is not a counter-example and was passed over", err=True)
-    click.echo(summary(checked, time.monotonic() - started), err=True)
+        say(f"{path} is not a counter-example and was passed over")
+    say(summary(checked, time.monotonic() - started))
     sys.exit(EXIT_EPISODES if checked.failed else 0)
 
 
@@ -134,7 +135,7 @@ def _run(
     if not tools:
         return []
     lanes = lanes or len(os.sched_getaffinity(0))
-    progress = Tools(Console(stderr=True), "tools", len(tools))
+    progress = Tools(ErrorConsole(), "tools", len(tools))
     if cluster is not None:
         return _on_nodes(tools, job, lanes, cluster, progress)
     kind = anyio.run(settled, job.kind, job.limits)
@@ -144,7 +145,7 @@ def _run(
         try:
             return check_all(tools, replace(job, kind=kind), lanes=lanes, on_report=progress.report)
         except KeyboardInterrupt:
-            click.echo("interrupted; what was found so far is in the store", err=True)
+            say("interrupted; what was found so far is in the store")
             sys.exit(INTERRUPTED)
 
 
@@ -160,6 +161,6 @@ def _on_nodes(
 
     with progress:
         if anyio.run(until_signal, work):
-            click.echo("interrupted; what was found so far is in the store", err=True)
+            say("interrupted; what was found so far is in the store")
             sys.exit(INTERRUPTED)
     return reports

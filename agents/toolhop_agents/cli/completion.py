@@ -10,6 +10,8 @@ from pathlib import Path
 import click
 from click.shell_completion import get_completion_class
 
+from toolhop_agents.terminal import say
+
 SHELLS = ("bash", "zsh", "fish")
 VARIABLE = "_TOOLHOP_COMPLETE"
 ZSH_NEEDS = "(( $+functions[compdef] )) || { autoload -Uz compinit && compinit; }\n"
@@ -47,7 +49,7 @@ def completion(ctx: click.Context, /, shell: str | None, write: bool) -> None:
             f"{error.filename} cannot be written: {error.strerror}; leave "
             "--install out and put what is printed where your shell looks"
         ) from error
-    click.echo("Start a new shell to have it.", err=True)
+    say("Start a new shell to have it.")
 
 
 def _own_shell(environment: Mapping[str, str]) -> str:

@@ -12,7 +12,6 @@ from typing import Any, NamedTuple
 import anyio
 import click
 from pydantic import ValidationError
-from rich.console import Console
 
 from toolhop_agents.cli import EXIT_EPISODES, INTERRUPTED
 from toolhop_agents.cli import construct_nested as nested
@@ -22,12 +21,11 @@ from toolhop_agents.cli.construct_view import print_estimate, print_funnel, prin
 from toolhop_agents.cli.flags import Whole
 from toolhop_agents.cli.options import (
     AnyPath,
-    check_url,
     cluster_of,
     cluster_options,
     options_of,
 )
-from toolhop_agents.cli.progress import Steps
+from toolhop_agents.cli.progress import ErrorConsole, Steps
 from toolhop_agents.construct import folder as folders
 from toolhop_agents.construct.ask import opened
 from toolhop_agents.construct.nested.session import DATA as NESTED_DATA
@@ -40,6 +38,7 @@ from toolhop_agents.models.cache import ResponseCache
 from toolhop_agents.models.prices import parse as parse_price
 from toolhop_agents.runs.signals import until_signal
 from toolhop_agents.table import table_console
+from toolhop_agents.terminal import say
 from toolhop_env.runs.files import held
 from toolhop_tools.construct.prompts import load as load_prompts
 from toolhop_tools.construct.seeds import LEAST_HOPS, MOST_HOPS, Seed, World, proposed, read
@@ -171,13 +170,13 @@ def construct(ctx: click.Context, /, **flags: Any) -> None:  # noqa: ANN401 -- c
         ended, cut = _run(kind, folder, settings, flags["estimate"])
     _report(kind, folder, ended, flags)
     if cut:
-        click.echo(f"stopped; resume with: toolhop construct --resume {folder}", err=True)
+        say(f"stopped; resume with: toolhop construct --resume {folder}")
         sys.exit(INTERRUPTED)
     if ended.fault is not None:
-        click.echo(f"a fault; resume with: toolhop construct --resume {folder}", err=True)
+        say(f"a fault; resume with: toolhop construct --resume {folder}")
         raise ended.fault
     if ended.stopped_by:
-        click.echo(f"stopped: {ended.stopped_by}; toolhop construct --resume {folder}", err=True)
+        say(f"stopped: {ended.stopped_by}; toolhop construct --resume {folder}")
         sys.exit(EXIT_EPISODES)
     return None
 
@@ -223,8 +222,6 @@ def _check_value(name: str, value: Any) -> None:  # noqa: ANN401 -- of many type
             parse_price(price)
         except ValueError as error:
             raise click.UsageError(f"{flag_of(name)}: {error}; give {PRICE}, numbers") from None
-    for url in texts if name.endswith("base_url") else ():
-        check_url(flag_of(name), url)
 
 
 def _begin(flags: dict[str, Any], given: Sequence[str]) -> tuple[list[Seed], Settings]:
@@ -295,7 +292,7 @@ def _resumed(folder: Path, flags: dict[str, Any], given: Sequence[str]) -> tuple
 def _run(kind: Kind, folder: Path, settings: Settings, most: int | None) -> tuple[Ended, bool]:
     total = len(kind.session.seeds_of(folder)[:most])
     ended = Ended()
-    with Steps(Console(stderr=True), "items", total, min(folders.finished(folder), total)) as shown:
+    with Steps(ErrorConsole(), "items", total, min(folders.finished(folder), total)) as shown:
 
         async def work() -> None:
             await make(
@@ -318,8 +315,8 @@ def _report(kind: Kind, folder: Path, ended: Ended, flags: dict[str, Any]) -> No
         return
     print_funnel(table_console(), folder, as_json=False)
     if took := ended.took.cached_replies:
-        click.echo(f"{took:,} of these replies came out of the cache and cost nothing", err=True)
-    click.echo(f"items: {folder / kind.data}", err=True)
+        say(f"{took:,} of these replies came out of the cache and cost nothing")
+    say(f"items: {folder / kind.data}")
 
 
 MADE = {

@@ -12,15 +12,15 @@ from typing import Any, TypeVar
 
 import anyio
 import click
-from rich.console import Console
 
 from toolhop_agents.cli.certify_read import reader_settings
 from toolhop_agents.cli.flags import Whole
-from toolhop_agents.cli.progress import Steps
+from toolhop_agents.cli.progress import ErrorConsole, Steps
 from toolhop_agents.construct.nested.begin import Source, from_items, from_pool
 from toolhop_agents.construct.nested.session import KIND, NestSettings
 from toolhop_agents.construct.settings import Settings, check_prices
 from toolhop_agents.runs.settings import flag_name
+from toolhop_agents.terminal import say
 from toolhop_tools.certify.file import of_items, path_for
 from toolhop_tools.construct.nested.kinds import Kinds
 from toolhop_tools.construct.nested.kinds import load as load_kinds
@@ -192,7 +192,7 @@ def _seeds(way: Way, flags: Mapping[str, Any]) -> list[NestSeed]:
     source = Source(dataset, items, of_items(items, path) if path else {}, kinds, flags["licence"],
                     flags["sandbox"], flags["distractors"])  # fmt: skip
     total = flags["items"] or len(items)
-    with Steps(Console(stderr=True), "drafts", total) as shown:
+    with Steps(ErrorConsole(), "drafts", total) as shown:
         work = partial(from_items, source, shown.step)
         if way is Way.POOL:
             doubtful = flags["edges"] == Meaning.MODEL
@@ -200,9 +200,9 @@ def _seeds(way: Way, flags: Mapping[str, Any]) -> list[NestSeed]:
                            structure=structure, seed=flags["seed"],
                            doubtful=doubtful)  # fmt: skip
         drafts = anyio.run(work)
-    click.echo(f"{len(drafts.seeds)} of {total} drafts; {drafts.run.calls:,} calls", err=True)
+    say(f"{len(drafts.seeds)} of {total} drafts; {drafts.run.calls:,} calls")
     for why, count in drafts.unfit.most_common():
-        click.echo(f"  none of {counted(count, 'draft')}: {why}", err=True)
+        say(f"  none of {counted(count, 'draft')}: {why}")
     if not drafts.seeds:
         raise click.UsageError("nothing can be made of it; the reasons are above")
     return drafts.seeds

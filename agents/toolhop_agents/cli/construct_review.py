@@ -19,7 +19,7 @@ from toolhop_agents.review.session import ReviewSession
 from toolhop_agents.review.terminal import review as on_terminal
 from toolhop_agents.review.terminal import show
 from toolhop_agents.table import table_console
-from toolhop_agents.terminal import plain
+from toolhop_agents.terminal import plain, say
 from toolhop_tools.errors import counted
 
 FLAGS = ("reviewer", "settle", "terminal", "agreement", "port", "sample")
@@ -59,10 +59,9 @@ def review(flags: dict[str, Any]) -> None:
         else:
             _serve(session, flags["port"])
         left = len(session.left)
-    click.echo(
+    say(
         f"{reviewer}: {len(session.cases) - left} of {len(session.cases)} judged, {left} left; "
-        f"toolhop construct --review {material.folder} --agreement compares reviewers",
-        err=True,
+        f"toolhop construct --review {material.folder} --agreement compares reviewers"
     )
 
 
@@ -81,17 +80,16 @@ def _serve(session: ReviewSession, port: int) -> None:
         ) from None
     with server:
         click.echo(server.address)
-        click.echo(
+        say(
             f"{session.reviewer}: {counted(len(session.left), 'item')} to judge; open the address "
-            "in a browser. Ctrl-C ends; all verdicts are kept.",
-            err=True,
+            "in a browser. Ctrl-C ends; all verdicts are kept."
         )
         try:
             done.wait()
-            click.echo("All items are judged; Ctrl-C ends.", err=True)
+            say("All items are judged; Ctrl-C ends.")
             threading.Event().wait()
         except KeyboardInterrupt:
-            click.echo(err=True)
+            say()
 
 
 def print_agreement(console: Console, material: Material, *, as_json: bool) -> None:

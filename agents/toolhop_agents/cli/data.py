@@ -20,12 +20,13 @@ from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, Trans
 from toolhop_agents import data_view
 from toolhop_agents.cli.data_card import card
 from toolhop_agents.cli.data_made import export_made
-from toolhop_agents.cli.flags import Whole, data_option, overwrite_option
+from toolhop_agents.cli.flags import Address, Whole, data_option, overwrite_option
 from toolhop_agents.cli.json_output import json_option, write_json
+from toolhop_agents.cli.progress import ErrorConsole
 from toolhop_agents.construct.family import Kin
 from toolhop_agents.construct.folder import is_made
 from toolhop_agents.export.files import write_text
-from toolhop_agents.terminal import visible
+from toolhop_agents.terminal import say, visible
 from toolhop_sandbox.base import Program
 from toolhop_sandbox.choose import KINDS
 from toolhop_sandbox.outcome import JSON
@@ -105,8 +106,8 @@ def _list_sets(as_json: bool) -> None:
     shown = [(name, one.about, one.ready) for name, one in known.items() if not one.wants_path]
     Console().print(data_view.set_table(shown))
     formats = [f"{name}:PATH" for name, one in known.items() if one.wants_path]
-    click.echo(f"Formats that are read by name: {', '.join(formats)}.", err=True)
-    click.echo("Any path to a file or folder is a data set too: --data PATH.", err=True)
+    say(f"Formats that are read by name: {', '.join(formats)}.")
+    say("Any path to a file or folder is a data set too: --data PATH.")
 
 
 @data.command()
@@ -152,10 +153,9 @@ def validate(data: str, strict: bool, as_json: bool) -> None:
     else:
         for problem in problems:
             click.echo(visible(f"{problem.level:<7} {problem.rule}: {problem}"))
-    click.echo(
+    say(
         f"{data}: {counted(len(items), 'usable item')}, {counted(len(errors), 'error')}, "
-        f"{counted(len(found), 'finding')}",
-        err=True,
+        f"{counted(len(found), 'finding')}"
     )
     if errors or (strict and found):
         raise SystemExit(BAD_DATA)
@@ -180,8 +180,8 @@ def _examine(source: str) -> tuple[Sequence[Item], list[DataProblem]]:
     type=click.Path(exists=True, path_type=Path),
     help="Import this copy instead of downloading: the file, or the folder of several.",
 )
-@click.option("--url", help="Download from here, for example a mirror; of several files the folder "
-              "that they are in. HF_ENDPOINT works too.")  # fmt: skip
+@click.option("--url", type=Address(), help="Download from here, for example a mirror; of several "
+              "files the folder that they are in. HF_ENDPOINT works too.")  # fmt: skip
 def fetch(name: str, place: Path | None, url: str | None) -> None:
     """Fetch the official data files of NAME into the cache folder; ToolHop's for none.
 
@@ -204,13 +204,12 @@ def fetch(name: str, place: Path | None, url: str | None) -> None:
             _download(pin, target, f"{url}/{pin.name}" if url and len(source.pins) > 1 else url)
         if new:
             digest = fetching.wanted_digest(target, pin)
-            click.echo(
+            say(
                 f"{pin.name}: no published digest is known; SHA-256 {digest} was recorded and is "
-                "checked from now on",
-                err=True,
+                "checked from now on"
             )
     click.echo(source.path)
-    click.echo(f"licence: {source.licence}", err=True)
+    say(f"licence: {source.licence}")
 
 
 def _download(pin: fetching.Pin, target: Path, url: str | None) -> Path:
@@ -220,7 +219,7 @@ def _download(pin: fetching.Pin, target: Path, url: str | None) -> Path:
         DownloadColumn(),
         TransferSpeedColumn(),
     )
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+    with Progress(*columns, console=ErrorConsole(), transient=True) as bar:
         task = bar.add_task("download", total=pin.size_bytes)
         return fetching.fetch(
             url=url,
@@ -321,7 +320,7 @@ def export(
         click.echo(text.encode(), nl=False)
         return
     write_text(Path(out), text, overwrite=overwrite)
-    click.echo(f"wrote {counted(len(rows), 'item')} to {out}", err=True)
+    say(f"wrote {counted(len(rows), 'item')} to {out}")
 
 
 @data.command()
@@ -350,12 +349,12 @@ def schema(file: Path, function: str | None, out: Path | None, overwrite: bool) 
         click.echo(text.encode(), nl=False)
     else:
         write_text(out, text, overwrite=overwrite)
-        click.echo(f"wrote {out}", err=True)
+        say(f"wrote {out}")
     for one in found.missing:
-        click.echo(f"still to say: {one}", err=True)
+        say(f"still to say: {one}")
     tool = read_tool_schema(Record(found.schema, str(file)))
     for rule, expected, given in tool_findings(Tool(tool, Program(source, tool.name))):
-        click.echo(f"finding {rule}: expected {expected}; given {given}", err=True)
+        say(f"finding {rule}: expected {expected}; given {given}")
 
 
 @data.command()

@@ -12,6 +12,7 @@ from toolhop_agents.card.collect import collect
 from toolhop_agents.card.page import markdown
 from toolhop_agents.cli.flags import data_option, overwrite_option
 from toolhop_agents.export.files import check_free, write_text
+from toolhop_agents.terminal import say
 
 
 @click.command()
@@ -42,4 +43,4 @@ def card(
         click.echo(text.encode(), nl=False)
         return
     write_text(out, text, overwrite=overwrite)
-    click.echo(f"wrote {out}", err=True)
+    say(f"wrote {out}")

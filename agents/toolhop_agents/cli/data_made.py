@@ -11,10 +11,9 @@ from typing import Any, NamedTuple
 
 import anyio
 import click
-from rich.console import Console
 
 from toolhop_agents.cli import INTERRUPTED
-from toolhop_agents.cli.progress import Steps
+from toolhop_agents.cli.progress import ErrorConsole, Steps
 from toolhop_agents.construct import folder as folders
 from toolhop_agents.construct.family import (
     SCENARIO,
@@ -29,6 +28,7 @@ from toolhop_agents.construct.reviews import Material
 from toolhop_agents.export.files import check_free
 from toolhop_agents.runs.scenarios import Work, make
 from toolhop_agents.runs.signals import until_signal
+from toolhop_agents.terminal import say
 from toolhop_tools.certify.model import to_json as certificate_json
 from toolhop_tools.errors import counted
 from toolhop_tools.model import DataSet, Item
@@ -88,10 +88,10 @@ def export_made(folder: Path, output: str, flags: dict[str, Any]) -> None:
         )
     pairs, twins = Siblings(), list[Item]()
     steps = len(chosen.items) * ((Kin.SIBLING in kin) + bool(targets.scenarios))
-    with Steps(Console(stderr=True), "families", steps) as shown:
+    with Steps(ErrorConsole(), "families", steps) as shown:
         work = partial(_make, material, chosen.items, kin, flags, pairs, twins, shown.step)
         if steps and anyio.run(partial(until_signal, work)):
-            click.echo("stopped; nothing is written", err=True)
+            say("stopped; nothing is written")
             sys.exit(INTERRUPTED)
     _write(targets, material, chosen, pairs, twins)
     _say(targets, chosen, pairs, twins)
@@ -154,17 +154,17 @@ def _write(
 def _say(targets: Targets, chosen: Chosen, pairs: Siblings, twins: Sequence[Item]) -> None:
     where = targets.rows or "standard output"
     kin = f" and {counted(len(pairs.items), 'sibling')}" if pairs.items else ""
-    click.echo(f"wrote {counted(len(chosen.items), 'item')}{kin} to {where}", err=True)
+    say(f"wrote {counted(len(chosen.items), 'item')}{kin} to {where}")
     for name, reason in pairs.refused.items():
-        click.echo(f"no sibling of {name}: {reason}", err=True)
+        say(f"no sibling of {name}: {reason}")
     if targets.scenarios is not None:
-        click.echo(f"wrote {counted(len(twins), 'scenario')} to {targets.scenarios}", err=True)
+        say(f"wrote {counted(len(twins), 'scenario')} to {targets.scenarios}")
     if targets.certificates is not None:
-        click.echo(f"wrote their certificates to {targets.certificates}", err=True)
+        say(f"wrote their certificates to {targets.certificates}")
     for names, why in (
         (chosen.rejected, "reviewers reject"),
         (chosen.waiting, "too few reviewers accept"),
     ):
         if names:
             shown = ", ".join(names[:5]) + (" …" if len(names) > 5 else "")
-            click.echo(f"left out, as {why} them: {len(names)} ({shown})", err=True)
+            say(f"left out, as {why} them: {len(names)} ({shown})")

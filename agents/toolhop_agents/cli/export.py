@@ -12,6 +12,7 @@ from toolhop_agents.ablate.folder import opened
 from toolhop_agents.cli.flags import overwrite_option
 from toolhop_agents.export.chat import Arguments, ChatStyle, ToolOrder
 from toolhop_agents.export.formats import FORMATS, Order, write
+from toolhop_agents.terminal import say
 
 
 # fmt: off
@@ -75,5 +76,5 @@ def export(
         return
     for path in written.files:
         click.echo(path)
-    click.echo(", ".join(f"{count} {name}" for name, count in written.rows.items()), err=True)
+    say(", ".join(f"{count} {name}" for name, count in written.rows.items()))
 # fmt: on

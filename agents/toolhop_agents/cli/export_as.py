@@ -16,6 +16,7 @@ from toolhop_agents.export.files import ExportError
 from toolhop_agents.runs.spread import PATIENT_S
 from toolhop_agents.stacked import StackedTable
 from toolhop_agents.table import table_console
+from toolhop_agents.terminal import say
 from toolhop_sandbox.base import Limits
 from toolhop_sandbox.choose import Kind, open_sandbox
 from toolhop_tools.errors import DataError, DataProblem, counted
@@ -126,9 +127,7 @@ def _print(console: Console, form: str, folder: Path, files: Files) -> None:
     for kind in dict.fromkeys((*files.rows, *left)):
         table.add_row(kind, str(files.rows[kind]), left.get(kind, ""))
     console.print(table)
-    click.echo(
-        f"wrote {counted(files.rows.total(), 'row')} to {folder}; {_how(form, folder)}", err=True
-    )
+    say(f"wrote {counted(files.rows.total(), 'row')} to {folder}; {_how(form, folder)}")
 
 
 def _how(form: str, folder: Path) -> str:

@@ -8,6 +8,8 @@ from typing import Any, TypeVar
 
 import click
 
+from toolhop_tools.secrets import http_url
+
 F = TypeVar("F", bound=Callable[..., Any])
 
 MOST = 10**9
@@ -35,6 +37,19 @@ class Whole(click.IntRange):
         if found > (self.max or MOST):
             self.fail(f"{found} is too large: at most {MOST:,} are allowed", param, ctx)
         return found
+
+
+class Address(click.types.StringParamType):
+    """The URL of a server, checked before anything is sent; see `http_url`."""
+
+    name = "url"
+
+    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """The URL."""
+        try:
+            return http_url(value)
+        except ValueError as error:
+            self.fail(str(error), param, ctx)
 
 
 class Number(click.FloatRange):

@@ -8,6 +8,7 @@ import click
 
 from toolhop_agents.runs.merge import merged_run
 from toolhop_agents.table import print_tables, table_console
+from toolhop_agents.terminal import say
 from toolhop_env.runs.elsewhere import checked_url
 from toolhop_env.runs.store import RunStore
 from toolhop_env.summary import summarize_run
@@ -40,5 +41,5 @@ def merge(parts: tuple[Path, ...], log_dir: Path, segments_to: str | None) -> No
         toolhop merge FIRST SECOND
     """  # noqa: D301 -- a real backspace character tells click to keep the lines below it
     store = merged_run([RunStore.open(part) for part in parts], log_dir, segments_to=segments_to)
-    click.echo(f"run: {store.folder}", err=True)
+    say(f"run: {store.folder}")
     print_tables(table_console(), summarize_run(store.results()))

@@ -8,7 +8,6 @@ from collections.abc import Callable, Container, Mapping
 from enum import StrEnum
 from pathlib import Path
 from typing import Any, Literal, Union, get_args, get_origin
-from urllib.parse import urlsplit
 
 import click
 from click.core import ParameterSource
@@ -16,7 +15,7 @@ from pydantic import BaseModel, ValidationError
 from pydantic.fields import FieldInfo
 
 from toolhop_agents.cli import nearest
-from toolhop_agents.cli.flags import Number, Whole
+from toolhop_agents.cli.flags import Address, Number, Whole
 from toolhop_agents.models import gguf
 from toolhop_agents.models.prices import parse
 from toolhop_agents.prompts import read_template
@@ -30,6 +29,7 @@ from toolhop_agents.runs.settings import (
     flag_name,
 )
 from toolhop_agents.runs.spread import Cluster
+from toolhop_agents.terminal import say
 from toolhop_env.extras import require
 from toolhop_env.levels import Template
 
@@ -98,6 +98,8 @@ def _flag(field: FieldInfo) -> Flag | None:
 
 def _option(name: str, field: FieldInfo, flag: Flag) -> click.Option:
     kind, several = _type(field)
+    if name.endswith("base_url"):
+        kind = Address()
     default: object = field.default if flag.default is None else (flag.default or None)
     if flag.parse is not None:
         kind, several = click.STRING, False
@@ -292,7 +294,7 @@ def refuse_unused(ctx: click.Context, settings: Mapping[str, Any]) -> None:
 def announce_default(settings: Mapping[str, Any]) -> None:
     """Say who plays where nobody was named."""
     if not any(settings.get(one) for one in ("agent", "model", "gguf")):
-        click.echo(f"agent: {DEFAULT_AGENT}, which is scripted; --model gives a model", err=True)
+        say(f"agent: {DEFAULT_AGENT}, which is scripted; --model gives a model")
 
 
 def checked(values: Mapping[str, Any]) -> RunSettings:
@@ -309,14 +311,6 @@ def checked(values: Mapping[str, Any]) -> RunSettings:
         settings.tool_limits  # noqa: B018 -- making it checks its values
         if settings.price:
             parse(settings.price)
-        for address in (
-            settings.base_url,
-            settings.judge_base_url,
-            settings.simulator_base_url,
-            settings.user_model_base_url,
-        ):
-            if address:
-                _check_address("--base-url", address)
     except ValidationError as error:
         first = error.errors()[0]
         name = str(first["loc"][0]) if first["loc"] else "settings"
@@ -415,37 +409,3 @@ def _shown_setting(settings: RunSettings, name: str) -> str:
     if isinstance(value, Template):
         return f"{value.name} ({len(value.text)} characters)"
     return "none" if value is None else str(value)
-
-
-def check_url(flag: str, text: str) -> None:
-    """See that `text` is the address of a server, without a user, who would be kept in a file.
-
-    Raises:
-        click.UsageError: it is not; `flag` is named.
-    """
-    try:
-        _check_address(flag, text)
-    except ValueError as error:
-        raise click.UsageError(str(error)) from None
-    if "@" in urlsplit(text).netloc:
-        raise click.UsageError(
-            f"{flag} has a user in it, which would be kept; give keys by the provider's variable, "
-            "such as OPENAI_API_KEY"
-        )
-
-
-def _check_address(flag: str, text: str) -> None:
-    """Refuse what no request could be sent to: retries would not fix it.
-
-    Raises:
-        ValueError: no http address.
-    """
-    try:
-        parts = urlsplit(text)
-        usable = parts.scheme in ("http", "https") and parts.hostname and parts.port != 0
-    except ValueError:
-        usable = False
-    if not usable:
-        raise ValueError(
-            f"{flag}: {text!r} is not an address; give one such as http://127.0.0.1:8000/v1"
-        )

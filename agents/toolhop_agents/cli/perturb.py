@@ -17,13 +17,14 @@ from toolhop_agents.cli import INTERRUPTED
 from toolhop_agents.cli.flags import Whole, data_option, overwrite_option
 from toolhop_agents.cli.json_output import table_format
 from toolhop_agents.cli.options import cluster_of, cluster_options
-from toolhop_agents.cli.progress import Steps
+from toolhop_agents.cli.progress import ErrorConsole, Steps
 from toolhop_agents.export.files import atomic, check_free
 from toolhop_agents.runs.certified import certificates_of
 from toolhop_agents.runs.scenarios import Work, make, yields_json
 from toolhop_agents.runs.signals import until_signal
 from toolhop_agents.stacked import StackedTable
 from toolhop_agents.table import table_console
+from toolhop_agents.terminal import say
 from toolhop_sandbox.choose import KINDS
 from toolhop_tools.certify.file import path_for
 from toolhop_tools.errors import counted
@@ -85,20 +86,20 @@ def perturb(data: str, names: str, out: Path, as_json: bool, **flags: Any) -> No
         with beside.open("wb") as file:
             cut = anyio.run(partial(_make, work, file, yields))
         if cut:
-            click.echo("stopped; nothing is written", err=True)
+            say("stopped; nothing is written")
             sys.exit(INTERRUPTED)
     figures = yields_json(yields, recipe.into)
     if as_json:
         click.echo(json.dumps({"file": str(out), **figures}, ensure_ascii=False))
     else:
         print_yields(table_console(), figures)
-        click.echo(f"items: {out}", err=True)
+        say(f"items: {out}")
 
 
 # fmt: on
 async def _make(work: Work, file: BinaryIO, yields: Yields) -> bool:
     """Write the items; True where a signal cut it off."""
-    shown = Steps(Console(stderr=True), "perturb", len(work.chosen))
+    shown = Steps(ErrorConsole(), "perturb", len(work.chosen))
 
     def add(item: Item, family: Family | None) -> None:
         del item

@@ -21,6 +21,7 @@ from toolhop_agents.runs.manifest import ended, folder_name, manifest
 from toolhop_agents.runs.resume import kept
 from toolhop_agents.runs.settings import RunSettings
 from toolhop_agents.runs.unit import WorkUnit, setting
+from toolhop_agents.terminal import say
 from toolhop_env.benchmarks import named
 from toolhop_env.feedback import Level
 from toolhop_env.runs.files import StoreError
@@ -126,7 +127,7 @@ def play(
         log_dir=log_dir,
     )
     if chosen.id != item:
-        click.echo(f"{chosen.id}, picked at random; --seed {drawn} picks it again", err=True)
+        say(f"{chosen.id}, picked at random; --seed {drawn} picks it again")
     run(settings, dataset, chosen, None)
 
 

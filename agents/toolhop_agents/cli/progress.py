@@ -5,12 +5,13 @@ from __future__ import annotations
 import threading
 import time
 from statistics import fmean
-from typing import Self
+from typing import Any, Self
 
 from rich import progress as rich_progress
 from rich.console import Console
 from rich.text import Text
 
+from toolhop_agents.terminal import plain
 from toolhop_env.attempt import Attempt, Key
 from toolhop_env.benchmark import Benchmark
 from toolhop_env.benchmarks import named
@@ -28,6 +29,17 @@ CAUSE_CHARS = 100
 """Of the end of what made an episode errored."""
 
 
+class ErrorConsole(Console):
+    """Rich's console on standard error; the strings that it prints may be foreign."""
+
+    def __init__(self) -> None:
+        super().__init__(stderr=True)
+
+    def print(self, *objects: Any, **options: Any) -> None:  # noqa: ANN401 -- as `Console.print` has it
+        """See `Console.print`; strings have no markup."""
+        super().print(*(plain(o) if isinstance(o, str) else o for o in objects), **options)
+
+
 class _Figures(rich_progress.ProgressColumn):
     """What is known so far, at each refresh: it holds the age of the last reply."""
 
@@ -38,7 +50,7 @@ class _Figures(rich_progress.ProgressColumn):
     def render(self, task: rich_progress.Task) -> Text:
         """The figures."""
         del task
-        return Text(self._steps.figures)
+        return plain(self._steps.figures)
 
 
 class Steps:

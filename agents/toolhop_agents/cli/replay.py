@@ -18,7 +18,7 @@ from rich.console import Console, Group, RenderableType
 from rich.text import Text
 
 from toolhop_agents.cli import EXIT_EPISODES, EXIT_USAGE
-from toolhop_agents.cli.progress import Steps
+from toolhop_agents.cli.progress import ErrorConsole, Steps
 from toolhop_agents.runs.manifest import version_of
 from toolhop_agents.runs.replay import (
     CallDifference,
@@ -29,7 +29,7 @@ from toolhop_agents.runs.replay import (
     verify,
 )
 from toolhop_agents.table import table_console
-from toolhop_agents.terminal import plain
+from toolhop_agents.terminal import plain, say
 from toolhop_agents.trace_view import episode_lines
 from toolhop_env.runs.files import StoreError
 from toolhop_env.runs.store import RunStore
@@ -152,8 +152,10 @@ def replay(
     wanted = _Run(store, data, frozenset(item.id for item in chosen), episode)
     finished = sum(trace.ended is not None for trace in wanted.traces())
     if not finished:
-        click.echo(f"toolhop: {run} has no finished episode that fits; `toolhop show {run}` "
-                   "lists all", err=True)
+        say(
+                   f"toolhop: {run} has no finished episode that fits; `toolhop show {run}` "
+                   "lists all"
+        )
         sys.exit(EXIT_USAGE)
     opening = partial(_open, how, sandbox or how.sandbox.kind)
     if verifying:
@@ -196,7 +198,7 @@ def _at_a_time() -> int:
 
 async def _verify(run: _Run, opening: Opening, finished: int) -> tuple[Verification, list[Change]]:
     async with await opening() as sandbox:
-        with Steps(Console(stderr=True), "episodes", finished) as shown:
+        with Steps(ErrorConsole(), "episodes", finished) as shown:
             found = await verify(
                 run.traces(),
                 run.items,

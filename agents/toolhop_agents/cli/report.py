@@ -13,6 +13,7 @@ from toolhop_agents.report.collect import collect
 from toolhop_agents.report.page import render
 from toolhop_agents.report.runs import open_sources
 from toolhop_agents.report.selection import EPISODES
+from toolhop_agents.terminal import say
 
 NAME = "report.html"
 
@@ -55,7 +56,7 @@ def report(
         size = page.tell()
     for run in sources.runs:
         for fault in run.unreadable:
-            click.echo(f"toolhop: left out: {fault}", err=True)
+            say(f"toolhop: left out: {fault}")
     unfinished = content.unfinished
     more = f", {unfinished} unfinished" if unfinished else ""
     if content.shown < content.episodes:

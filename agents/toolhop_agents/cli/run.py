@@ -32,7 +32,7 @@ from toolhop_agents.cli.options import (
     settings_of,
     values_of,
 )
-from toolhop_agents.cli.progress import Episodes, Steps
+from toolhop_agents.cli.progress import Episodes, ErrorConsole, Steps
 from toolhop_agents.plain_summary import to_json
 from toolhop_agents.runs.certified import marked, selected
 from toolhop_agents.runs.execute import Plan, Run, execute
@@ -40,6 +40,7 @@ from toolhop_agents.runs.job import Job, prepare, resumed, sampled
 from toolhop_agents.runs.ledger import as_json as as_spent
 from toolhop_agents.runs.settings import RunSettings
 from toolhop_agents.table import print_tables, table_console
+from toolhop_agents.terminal import say
 from toolhop_env.attempt import Attempt
 from toolhop_env.diagnosis.diagnose import diagnose as diagnosed
 from toolhop_env.runs.files import StoreError
@@ -82,7 +83,7 @@ def run(
         del flags["turn_limit"]  # a benchmark may have a limit of its own
     job = _resumed(ctx, resume, flags) if resume else prepare(settings_of(ctx, flags))
     named = dict(job.settings) if resume else flags
-    errors = Console(stderr=True)
+    errors = ErrorConsole()
     if job.left_out:
         _print_left_out(errors, job)
     if dry_run:
@@ -170,7 +171,7 @@ def _print_figures(whole: _Whole, ended: Run, *, as_json: bool) -> None:
         print_tables(table_console(), summaries)
         print_headlines(table_console(), findings)
         for command in ("show", *(("diagnose",) if findings else ()), "report"):
-            click.echo(f"toolhop {command} {ended.store.folder}", err=True)
+            say(f"toolhop {command} {ended.store.folder}")
         return
     figures = {
         "run": str(ended.store.folder),

@@ -2,22 +2,30 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import click
+from dotenv import load_dotenv
 
+from toolhop_agents.cli import EXIT_EPISODES
 from toolhop_agents.cli.flags import Whole
 from toolhop_agents.cli.json_output import json_option, table_format, write_json
 from toolhop_agents.plain_summary import to_json
 from toolhop_agents.stacked import StackedTable
 from toolhop_agents.table import shown, table_console
+from toolhop_agents.terminal import say, visible
+from toolhop_env.runs import redaction
 from toolhop_env.runs.files import MANIFEST, StoreError
+from toolhop_env.runs.segments import ELSEWHERE
 from toolhop_env.runs.store import RunStore
 from toolhop_env.summary import Summary, summarize_run
 from toolhop_sandbox.outcome import JSON
+from toolhop_tools.errors import counted
+from toolhop_tools.secrets import ENDINGS, known
 
 DEPTH = 2
 """Folders below the one that is given in which runs are looked for: an ablation holds its arms."""
@@ -55,16 +63,27 @@ class _Listed:
 @click.argument("folder", default="logs", type=click.Path(path_type=Path))
 @click.option("--last", "limit", type=Whole(min=1), default=20, show_default=True,
               help="Runs listed.")  # fmt: skip
+@click.option(
+    "--secrets",
+    is_flag=True,
+    help="List the files that hold a secret of the environment or of .env instead.",
+)
+@click.option("--redact", is_flag=True, help="With --secrets: take the secrets out of these files.")
 @table_format
 @json_option
-def runs(folder: Path, limit: int, as_json: bool) -> None:
+def runs(folder: Path, limit: int, secrets: bool, redact: bool, as_json: bool) -> None:
     """List the runs in FOLDER (logs), newest first, with their settings and leading figures.
 
     Runs in a folder of that folder, such as an ablation's arms, are listed too. What cannot be read
-    is named on standard error.
+    is named on standard error. With --secrets any folder may be given, such as that of a --cache.
     """
     if not folder.is_dir():
         raise click.UsageError(f"there is no folder {folder}; give the one that holds the runs")
+    if redact and not secrets:
+        raise click.UsageError("--redact goes with --secrets: add it, or leave this out")
+    if secrets:
+        _secrets(folder, redact=redact, as_json=as_json)
+        return
     listed = [_listed(store) for store in _stores(folder)]
     listed.sort(
         key=lambda one: (str(one.manifest.get("started_at", "")), str(one.folder)), reverse=True
@@ -88,6 +107,28 @@ def runs(folder: Path, limit: int, as_json: bool) -> None:
         console.print(f"{which} not listed; see --last")
 
 
+def _secrets(folder: Path, *, redact: bool, as_json: bool) -> None:
+    """Print the files that hold a secret; exits with 1 where they still do."""
+    load_dotenv(Path(".env"))
+    if not known():
+        raise click.UsageError(
+            f"no secret is known: set a variable whose name ends in {', '.join(ENDINGS)}"
+        )
+    found = list(redaction.holders(folder))
+    for path in found:
+        if not as_json:
+            click.echo(visible(str(path)))
+        if redact:
+            redaction.redact(path)
+    if as_json:
+        write_json({"files": [str(path) for path in found], "redacted": redact})
+    elif moved := len(list(folder.rglob(f"*{ELSEWHERE}"))):
+        say(f"not looked into, as they are elsewhere: {counted(moved, 'segment')}")
+    if found and not redact:
+        say(f"{counted(len(found), 'file')}; fix: toolhop runs {folder} --secrets --redact")
+        sys.exit(EXIT_EPISODES)
+
+
 def _stores(folder: Path) -> Iterator[RunStore]:
     for depth in range(DEPTH + 1):
         for manifest in folder.glob("/".join(["*"] * depth + [MANIFEST])):
@@ -98,7 +139,7 @@ def _listed(store: RunStore) -> _Listed:
     try:
         return _Listed(store.folder, store.manifest, tuple(summarize_run(store.results())))
     except StoreError as error:
-        click.echo(f"toolhop: {error}", err=True)
+        say(f"toolhop: {error}")
         return _Listed(store.folder, {"status": "unreadable"}, ())
 
 

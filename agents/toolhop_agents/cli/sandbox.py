@@ -19,6 +19,7 @@ from rich.text import Text
 from toolhop_agents.cli import EXIT_MISSING
 from toolhop_agents.cli.json_output import json_option, write_json
 from toolhop_agents.stacked import StackedTable
+from toolhop_agents.terminal import say
 from toolhop_sandbox.docker import containers, upkeep
 from toolhop_sandbox.docker.engine import DockerEngine
 from toolhop_sandbox.doctor import Check, Diagnosis, examine
@@ -67,7 +68,7 @@ def build(base: str | None, rebuild: bool) -> None:
     name = anyio.run(_build, base, rebuild)
     with connected() as client:
         size_mb = upkeep.size_bytes(client, name) / 1e6
-    click.echo(f"{size_mb:.0f} MB, ready in {time.monotonic() - started:.1f} s", err=True)
+    say(f"{size_mb:.0f} MB, ready in {time.monotonic() - started:.1f} s")
     click.echo(name)
 
 
@@ -91,7 +92,7 @@ def doctor(as_json: bool) -> None:
         write_json(asdict(diagnosis))
     else:
         Console().print(_check_table(diagnosis.checks))
-        click.echo(_verdict(diagnosis), err=True)
+        say(_verdict(diagnosis))
     if not diagnosis.runs:
         raise SystemExit(EXIT_MISSING)
 
@@ -136,10 +137,8 @@ def clean(current: bool, as_json: bool) -> None:
         for image in removed.images:
             click.echo(f"image {image.name}")
     for image in removed.in_use:
-        click.echo(f"{image.name} stays: a container uses it", err=True)
-    click.echo(
-        f"removed {len(removed.containers)} containers and {len(removed.images)} images", err=True
-    )
+        say(f"{image.name} stays: a container uses it")
+    say(f"removed {len(removed.containers)} containers and {len(removed.images)} images")
 
 
 @sandbox.command()
@@ -162,7 +161,7 @@ def stats(as_json: bool) -> None:
             "?" if memory is None else f"{memory} MiB",
         )
     Console().print(table)
-    click.echo(counted(len(rows), "container"), err=True)
+    say(counted(len(rows), "container"))
 
 
 def _row(usage: upkeep.ContainerUsage, now_s: float) -> dict[str, JSON]:

@@ -21,6 +21,7 @@ from toolhop_agents.runs.job import prepare
 from toolhop_agents.runs.settings import RunSettings
 from toolhop_agents.scripted.choose import choose
 from toolhop_agents.scripted.responder import metered, responder
+from toolhop_agents.terminal import say
 from toolhop_env.reading import CallFormat
 from toolhop_tools.load import load
 from toolhop_tools.model import DataSet
@@ -86,7 +87,7 @@ def serve(
             threading.Event().wait()
         except KeyboardInterrupt:
             counts = ", ".join(f"{kind}: {count}" for kind, count in server.counts.items())
-            click.echo(f"served {counts or 'nothing'}", err=True)
+            say(f"served {counts or 'nothing'}")
 
 
 OF_FILES = frozenset({"gguf", "gguf_context", "gguf_threads", "chat_template"})
@@ -128,5 +129,5 @@ async def _serve_model(
     opening = serving(path, context=context, threads=threads, chat_template=chat_template)
     async with opening as base_url:
         click.echo(base_url)
-        click.echo(f"toolhop run --model {model_name(path)} --base-url {base_url}", err=True)
+        say(f"toolhop run --model {model_name(path)} --base-url {base_url}")
         await anyio.sleep_forever()

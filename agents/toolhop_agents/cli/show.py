@@ -13,7 +13,7 @@ from toolhop_agents.cli import EXIT_USAGE
 from toolhop_agents.cli.flags import Whole
 from toolhop_agents.stacked import StackedTable
 from toolhop_agents.table import table_console, value_text
-from toolhop_agents.terminal import natural, plain
+from toolhop_agents.terminal import natural, plain, say
 from toolhop_agents.trace_view import episode_lines
 from toolhop_env.attempt import Attempt, attempt_of
 from toolhop_env.benchmarks import named
@@ -62,7 +62,7 @@ def show(
     faults: list[StoreError] = []
     attempts = [one for one in _attempts(run, item or "", faults.append) if fits(one)]
     for fault in faults:
-        click.echo(f"toolhop: left out: {fault}", err=True)
+        say(f"toolhop: left out: {fault}")
     attempts.sort(key=lambda one: natural(one.episode))
     if not attempts:
         given = [f"of {item}"] if item else []
@@ -70,7 +70,7 @@ def show(
         given += [f"of epoch {epoch}"] if epoch is not None else []
         given += ["that is errored or wrong"] if failed else []
         what = " ".join(["no episode", *given])
-        click.echo(f"toolhop: {run} has {what}; `toolhop show {run}` lists all", err=True)
+        say(f"toolhop: {run} has {what}; `toolhop show {run}` lists all")
         sys.exit(EXIT_USAGE)
     if item is None and run.is_dir() and not as_json:
         if len(attempts) <= FRAMED:
@@ -100,7 +100,7 @@ def _print_findings(run: Path) -> None:
     try:
         findings = diagnose({"run": store.traces()}, {"run": store.judgements()})
     except StoreError as error:
-        click.echo(f"toolhop: findings about the harness are left out: {error}", err=True)
+        say(f"toolhop: findings about the harness are left out: {error}")
         return
     console = table_console()
     for finding in findings[:FINDINGS]:

@@ -7,6 +7,7 @@ from typing import Protocol
 
 from toolhop_env.messages import Message, Reply
 from toolhop_tools.model import ToolSchema
+from toolhop_tools.secrets import redacted
 
 
 class ModelFault(Exception):
@@ -19,7 +20,7 @@ class ModelFault(Exception):
     def __init__(
         self, message: str, *, fatal: bool = False, cause: str = "", requests: int = 1
     ) -> None:
-        super().__init__(message)
+        super().__init__(redacted(message))
         self.fatal = fatal
         self.cause = cause or type(self).__name__
         """What equal faults have in common, such as ``HTTP 500``."""

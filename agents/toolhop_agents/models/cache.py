@@ -20,14 +20,14 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from urllib.parse import urlsplit, urlunsplit
 
-from pydantic import TypeAdapter
-
 from toolhop_agents.models import wire
 from toolhop_agents.models.base import Model
+from toolhop_agents.models.exchange import REPLY
 from toolhop_env.messages import Message, Origin, ReasoningHistory, Reply, remembered
 from toolhop_sandbox.outcome import JSON
 from toolhop_tools import regular
 from toolhop_tools.model import ToolSchema
+from toolhop_tools.secrets import redacted
 
 log = logging.getLogger(__name__)
 
@@ -40,7 +40,6 @@ SECRET = re.compile(
 )
 """Options named like this hold no part of the question, and are kept out of the keys."""
 
-_REPLY = TypeAdapter(Reply)
 _numbers = itertools.count()
 
 
@@ -77,7 +76,7 @@ class ResponseCache:
             entry = json.loads(regular.content(self._path(key), below=2))
             if entry["format"] != FORMAT or entry["key"] != key:
                 return None
-            reply = _REPLY.validate_python(entry["reply"])
+            reply = REPLY.validate_python(entry["reply"])
         except (OSError, ValueError, LookupError, TypeError, RecursionError):
             return None
         return replace(reply, origin=Origin.CACHED, retries=0)
@@ -91,10 +90,10 @@ class ResponseCache:
         path = self._path(key)
         path.parent.mkdir(parents=True, exist_ok=True)
         atomic = path.with_name(f".{key}.{os.getpid()}.{next(_numbers)}")
-        kept = None if reply is None else _REPLY.dump_python(reply, mode="json")
+        kept = None if reply is None else REPLY.dump_python(reply, mode="json")
         entry = {"format": FORMAT, "key": key, "reply": kept}
         try:
-            atomic.write_text(json.dumps(entry), encoding="utf-8")
+            atomic.write_text(redacted(json.dumps(entry)), encoding="utf-8")
             if reply is not None:
                 atomic.replace(path)
         finally:

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from typing import Protocol, Self
 
 from toolhop_agents.models.base import Model, NoSuchModel
-from toolhop_agents.models.exchange import Api, ModelOptions
-from toolhop_agents.models.prices import Price
+from toolhop_agents.models.exchange import Api, ModelOptions, out_of_environment
+from toolhop_agents.models.prices import BASE_URL, Price
 from toolhop_agents.models.rate import Gate
 from toolhop_agents.models.retry import Backoff
 from toolhop_env.messages import ReasoningHistory
 from toolhop_sandbox.outcome import JSON
+from toolhop_tools.secrets import http_url
 
 
 class Client(Model, Protocol):
@@ -73,8 +75,8 @@ def open_model(
         strict_tools: have the provider hold calls to the tools' schemas.
 
     Raises:
-        NoSuchModel: the name names no provider that is known.
-        NoKey: the provider's key is not set.
+        NoSuchModel: the name names no provider that is known, or a base URL cannot be used.
+        NoKey: the provider's key, or a variable of a header, is not set, or cannot be sent.
     """
     provider, slash, model = name.partition("/")
     if not (provider and slash and model):
@@ -82,6 +84,11 @@ def open_model(
             f"the model {name!r} names no provider"
             "\n  fix: write PROVIDER/MODEL, such as openai/gpt-4o"
         )
+    for address in filter(None, (base_url, os.environ.get(BASE_URL))):
+        try:
+            http_url(address)
+        except ValueError as error:
+            raise NoSuchModel(f"the base URL of {name}, or {BASE_URL}: {error}") from None
     options = ModelOptions(
         base_url=base_url,
         temperature=temperature,
@@ -89,7 +96,7 @@ def open_model(
         seed=seed,
         timeout_s=timeout_s,
         max_retries=max_retries,
-        extra=extra or {},
+        extra=out_of_environment(extra or {}),
         backoff=backoff or Backoff(),
         connections=connections,
         price=price,

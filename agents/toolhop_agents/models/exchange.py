@@ -8,7 +8,10 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 
+from pydantic import TypeAdapter
+
 from toolhop_agents.models import wire
+from toolhop_agents.models.base import NoKey
 from toolhop_agents.models.prices import Price
 from toolhop_agents.models.rate import Gate
 from toolhop_agents.models.retry import Backoff, RequestFailed, fault, repeated
@@ -22,7 +25,11 @@ from toolhop_env.messages import (
 )
 from toolhop_sandbox.outcome import JSON
 from toolhop_tools.model import ToolSchema
+from toolhop_tools.secrets import cleaned, expanded
 
+REPLY = TypeAdapter(Reply)
+HEADERS, QUERY = "extra_headers", "extra_query"
+"""Parts of a request beside its body; their values come from the environment."""
 PLACEHOLDER_KEY = "no-key-needed"
 """Sent where a server of one's own is asked and no key is set; the clients insist on one."""
 
@@ -42,6 +49,22 @@ class Api(StrEnum):
 
     CHAT = "chat"
     RESPONSES = "responses"
+
+
+def out_of_environment(extra: Mapping[str, JSON]) -> dict[str, JSON]:
+    """Further parameters of a request, with the values that `HEADERS` and `QUERY` only name.
+
+    Raises:
+        NoKey: one does not come from the environment, is not set there, or cannot be sent.
+    """
+    found = dict(extra)
+    for name in (HEADERS, QUERY):
+        if isinstance(parts := found.get(name), dict):
+            try:
+                found[name] = {key: expanded(str(value)) for key, value in parts.items()}
+            except ValueError as error:
+                raise NoKey(f"{name}: {error}") from None
+    return found
 
 
 Body = dict[str, JSON]
@@ -186,7 +209,8 @@ async def ask(
         raise fault(failed, asked=asked, hint=hint(failed.status or 0)) from failed
     usage = priced(reply.usage, options.price)
     wall_s = time.perf_counter() - started
-    return dataclasses.replace(reply, usage=usage, retries=retries, wall_s=wall_s)
+    whole = dataclasses.replace(reply, usage=usage, retries=retries, wall_s=wall_s)
+    return cleaned(REPLY, whole)  # what a server echoes goes nowhere, not into a call either
 
 
 def _refused_temperature(failed: RequestFailed, body: Body) -> bool:

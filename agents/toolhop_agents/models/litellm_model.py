@@ -13,7 +13,7 @@ import ssl
 import warnings
 from collections.abc import Mapping, Sequence
 from contextvars import ContextVar
-from typing import Any, Self
+from typing import Any, Self, cast
 
 import httpx
 import openai
@@ -23,6 +23,7 @@ from toolhop_agents.models.base import ModelFault, NoKey, NoSuchModel
 from toolhop_agents.models.bounded import FIX, ask_unpacked, bound, reply_limit, too_large
 from toolhop_agents.models.exchange import (
     PLACEHOLDER_KEY,
+    QUERY,
     Body,
     ModelOptions,
     ModelRequest,
@@ -33,6 +34,7 @@ from toolhop_agents.models.prices import is_openai
 from toolhop_agents.models.retry import RequestFailed, failed_with
 from toolhop_env.messages import Message, Reply
 from toolhop_tools.model import ToolSchema
+from toolhop_tools.secrets import checked
 
 QUIET = {
     # Read at import: each would otherwise fetch a file from GitHub, or read .env once more.
@@ -79,6 +81,7 @@ def _load() -> Any:  # noqa: ANN401 - a module whose own types are incomplete
 class _BoundedTransport(httpx.AsyncHTTPTransport):
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
         await ask_unpacked(request)
+        request.url = request.url.copy_merge_params(_query.get())
         response = await super().handle_async_request(request)
         bound(response, _limit_bytes.get())
         return response
@@ -111,6 +114,8 @@ litellm: Any = _load()
 
 _limit_bytes: ContextVar[int] = ContextVar("limit_bytes")
 """Of the reply that is asked for: litellm's clients serve all models."""
+_query: ContextVar[dict[str, Any]] = ContextVar("query", default={})  # noqa: B039 -- only read
+"""Of the model's requests: litellm would send it in the body."""
 _open_models = 0
 """litellm keeps one set of connections for all models; the last one to close closes them."""
 
@@ -134,7 +139,7 @@ class LiteLLMModel:
 
         Raises:
             NoSuchModel: litellm knows no such provider.
-            NoKey: its key is not set.
+            NoKey: its key is not set, or cannot be sent.
         """
         global _open_models  # noqa: PLW0603 - litellm keeps one set of clients a process; the last model closes it
         _ignore_warnings()
@@ -144,6 +149,7 @@ class LiteLLMModel:
         self._missing = tuple(litellm.validate_environment(model)["missing_keys"])
         self._check_key()
         self._parameters = self._accepted(options.parameters())
+        self._in_url = cast("dict[str, Any]", self._parameters.pop(QUERY, {}))
         self._closed = False
         _open_models += 1
 
@@ -181,6 +187,7 @@ class LiteLLMModel:
 
     async def _complete(self, body: Body) -> dict[str, Any]:
         _limit_bytes.set(reply_limit(self._options.max_tokens))
+        _query.set(self._in_url)
         connection: Body = {"timeout": self._options.timeout_s + 30}
         if self._options.base_url:
             connection["base_url"] = self._options.base_url
@@ -239,11 +246,17 @@ class LiteLLMModel:
 
     def _check_key(self) -> None:
         """Fail now where no key can be there; litellm would send another provider's."""
-        if self._options.base_url or "api_key" in self._options.extra:
-            return
-        # Only plain keys are judged: clouds have credential files, Ollama needs nothing. And
         # litellm takes more variables than it lists, all of them named after the provider.
         stem = {"huggingface": "HF"}.get(self._provider, self._provider.split("_")[0].upper())
+        try:
+            for name in sorted(os.environ):
+                if name.startswith(stem) and name.endswith(("KEY", "TOKEN")):
+                    checked(name)
+        except ValueError as error:
+            raise NoKey(str(error)) from None
+        if self._options.base_url or "api_key" in self._options.extra:
+            return
+        # Only plain keys are judged: clouds have credential files, Ollama needs nothing.
         keys = [name for name in self._missing if name.endswith("_API_KEY")]
         if keys and not any(name.startswith(stem) for name in os.environ):
             raise NoKey(

@@ -10,7 +10,7 @@ import json
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Self
+from typing import Self, cast
 
 import openai
 
@@ -18,7 +18,9 @@ from toolhop_agents.models import wire, wire_responses, wire_stream
 from toolhop_agents.models.base import NoKey
 from toolhop_agents.models.bounded import FIX, BadBody, event_hooks, reply_limit, too_large
 from toolhop_agents.models.exchange import (
+    HEADERS,
     PLACEHOLDER_KEY,
+    QUERY,
     Api,
     Body,
     ModelOptions,
@@ -31,6 +33,7 @@ from toolhop_agents.models.retry import RequestFailed, failed_with
 from toolhop_agents.models.tls import trusted
 from toolhop_env.messages import Message, Reply
 from toolhop_tools.model import ToolSchema
+from toolhop_tools.secrets import checked, redacted
 
 KEY = "OPENAI_API_KEY"
 
@@ -49,10 +52,14 @@ class OpenAIModel:
             options: how to ask. Without a base URL, `OPENAI_BASE_URL` counts.
 
         Raises:
-            NoKey: no key in `OPENAI_API_KEY`, and no base URL that might do without.
+            NoKey: no key in `OPENAI_API_KEY`, and no base URL that might do without; or the key
+                cannot be sent.
         """
         base_url = options.base_url or os.environ.get(BASE_URL) or None
-        key = os.environ.get(KEY) or (PLACEHOLDER_KEY if base_url else None)
+        try:
+            key = checked(KEY) or (PLACEHOLDER_KEY if base_url else None)
+        except ValueError as error:
+            raise NoKey(str(error)) from None
         if key is None:
             raise NoKey(
                 f"openai/{model} needs an API key and {KEY} is not set"
@@ -65,10 +72,13 @@ class OpenAIModel:
         # Servers like it often know the old name only.
         limit_name = "max_completion_tokens" if is_openai(base_url) else "max_tokens"
         self._parameters = options.parameters(max_tokens_name=limit_name)
+        headers, query = (self._parameters.pop(name, None) for name in (HEADERS, QUERY))
         # The limit on time is ours (`repeated`); the client's stands behind it.
         self._client = openai.AsyncOpenAI(
             api_key=key,
             base_url=base_url,
+            default_headers=cast("dict[str, str] | None", headers),
+            default_query=cast("dict[str, object] | None", query),
             max_retries=0,
             timeout=options.timeout_s + 30,
             http_client=openai.DefaultAsyncHttpxClient(
@@ -129,7 +139,7 @@ class OpenAIModel:
         try:
             return wire_stream.assembled(text) if body.get("stream") else json.loads(text)
         except (ValueError, RecursionError) as error:
-            raise wire.Unreadable(f"not JSON: {text[:200]!r}") from error
+            raise wire.Unreadable(f"not JSON: {redacted(text)[:200]!r}") from error
 
     async def aclose(self) -> None:
         """Close the connections. The model cannot be used afterwards."""

@@ -16,6 +16,7 @@ import anyio
 
 from toolhop_agents.models.base import ConversationTooLong, ModelFault
 from toolhop_agents.models.rate import OVERLOADED, Connections, Gate
+from toolhop_tools.secrets import redacted
 
 T = TypeVar("T")
 
@@ -96,6 +97,7 @@ class RequestFailed(Exception):
         retry_after_s: float | None = None,
         fix: str = "",
     ) -> None:
+        detail, code, param = map(redacted, (detail, code, param))
         super().__init__(detail)
         self.detail = detail
         self.fix = fix

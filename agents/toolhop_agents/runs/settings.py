@@ -14,7 +14,8 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
-from toolhop_agents.models.exchange import Api
+from toolhop_agents.models.cache import SECRET
+from toolhop_agents.models.exchange import HEADERS, QUERY, Api
 from toolhop_agents.models.gguf import CHATML, CONTEXT, read_chat_template
 from toolhop_agents.models.thinking import thinking_parameters
 from toolhop_agents.models.wire_responses import NOT_TAKEN, check_shapes
@@ -32,6 +33,7 @@ from toolhop_sandbox.outcome import JSON
 from toolhop_tools.blind.claims import Claim, claim_named
 from toolhop_tools.perturb.perturbation import Perturbation
 from toolhop_tools.scenarios.label import Scenario, scenarios_of
+from toolhop_tools.secrets import REFERENCE
 
 OPERATIONAL = frozenset(
     {
@@ -167,6 +169,30 @@ def max_tokens_of(text: str) -> int | None:
     if not text.isascii() or not text.isdigit() or int(text) < 1:
         raise ValueError(f"{text!r} is not in the range x>=1; give a whole number, or none")
     return int(text)
+
+
+def _check_private(name: str, value: JSON) -> None:
+    """See that a parameter of requests holds no secret: it stands in the manifest.
+
+    Raises:
+        ValueError: it may; the message does not show it.
+    """
+    fix = "it would stand in the manifest; use the provider's variable, or .env"
+    if SECRET.fullmatch(name):
+        raise ValueError(f"--request-option {name}: {fix}")
+    if name == "headers":
+        raise ValueError(f"--request-option {name}: use {HEADERS}")
+    if name in (HEADERS, QUERY):
+        parts = value.values() if isinstance(value, dict) else [None]
+        if not all(isinstance(part, str) and REFERENCE.fullmatch(part) for part in parts):
+            raise ValueError(
+                f"--request-option {name}: values come from the environment, so that none stands "
+                f"in the manifest; export a variable and give its name, such as {name}="
+                '{"X-Token": "Bearer ${MY_TOKEN}"}'
+            )
+    elif isinstance(value, dict):
+        for key, part in value.items():
+            _check_private(key, part)
 
 
 def _shown(text: str) -> str:
@@ -546,6 +572,7 @@ class RunSettings(BaseModel):
                 found[name] = json.loads(value)
             except ValueError:
                 found[name] = value
+            _check_private(name, found[name])
         if self.api is Api.RESPONSES and not (self.model or "").startswith("openai/"):
             raise ValueError("--api responses goes with --model openai/NAME alone")
         if self.api is Api.RESPONSES:

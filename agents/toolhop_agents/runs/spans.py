@@ -28,8 +28,9 @@ from toolhop_env.messages import (
     UserMessage,
 )
 from toolhop_env.reading import CallFormat
-from toolhop_env.trace import Called, Ended, Ending, Event, Replied, Started, messages_of
+from toolhop_env.trace import EVENT, Called, Ended, Ending, Event, Replied, Started, messages_of
 from toolhop_sandbox.outcome import JSON
+from toolhop_tools.secrets import cleaned
 
 CONVENTIONS = "1.41.0"
 """Version of the semantic conventions (open-telemetry/semantic-conventions); their part on
@@ -125,7 +126,8 @@ class EpisodeSpans:
         self._tokens = [0, 0]
 
     def __call__(self, event: Event) -> None:
-        """Take the next event."""
+        """Take the next event; what is sent is redacted, as files are."""
+        event = cleaned(EVENT, event)
         match event:
             case Started():
                 self._start(event)

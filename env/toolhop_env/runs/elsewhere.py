@@ -13,13 +13,13 @@ import os
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
 
 from pydantic import TypeAdapter
 
 from toolhop_env.extras import install_command
 from toolhop_env.runs.files import StoreError, reported
 from toolhop_tools import regular
+from toolhop_tools.secrets import public_url
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +40,7 @@ def checked_url(text: str) -> str:
     Raises:
         ValueError: it is none, or holds what nobody else may read.
     """
-    parts = urlsplit(text)
+    parts = public_url(text)
     if not parts.scheme or "::" in text:
         raise ValueError(f"{text!r} is no URL of a folder, such as s3://bucket/runs")
     if not parts.netloc and not parts.path.strip("/"):
@@ -49,12 +49,6 @@ def checked_url(text: str) -> str:
         raise ValueError(
             f"{text!r} keeps nothing once the process has ended; give a store that does, such as "
             "s3://bucket/runs"
-        )
-    if parts.username or parts.password or parts.query or parts.fragment:
-        raise ValueError(
-            "the URL holds a user, a password or a query, and it would stand in the manifest: give "
-            "credentials as the store's package reads them (environment, its own file), and the "
-            "bare URL here"
         )
     return text.rstrip("/")
 
