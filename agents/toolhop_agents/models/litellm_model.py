@@ -13,6 +13,7 @@ import ssl
 import warnings
 from collections.abc import Mapping, Sequence
 from contextvars import ContextVar
+from http import HTTPStatus
 from typing import Any, Self
 
 import httpx
@@ -81,6 +82,7 @@ class _BoundedTransport(httpx.AsyncHTTPTransport):
         await ask_unpacked(request)
         response = await super().handle_async_request(request)
         bound(response, _limit_bytes.get())
+        _statuses.get([]).append(response.status_code)
         return response
 
 
@@ -111,6 +113,8 @@ litellm: Any = _load()
 
 _limit_bytes: ContextVar[int] = ContextVar("limit_bytes")
 """Of the reply that is asked for: litellm's clients serve all models."""
+_statuses: ContextVar[list[int]] = ContextVar("statuses")
+"""Of the responses to the request that is under way."""
 _open_models = 0
 """litellm keeps one set of connections for all models; the last one to close closes them."""
 
@@ -181,6 +185,7 @@ class LiteLLMModel:
 
     async def _complete(self, body: Body) -> dict[str, Any]:
         _limit_bytes.set(reply_limit(self._options.max_tokens))
+        _statuses.set(statuses := list[int]())
         connection: Body = {"timeout": self._options.timeout_s + 30}
         if self._options.base_url:
             connection["base_url"] = self._options.base_url
@@ -200,6 +205,9 @@ class LiteLLMModel:
             message = str(getattr(error, "message", None) or error)
             if "No module named" in message:
                 self._check_packages(error)
+            if statuses and statuses[-1] < HTTPStatus.BAD_REQUEST:
+                # litellm repeats a reply that it cannot read, with its thoughts.
+                message = message.partition("{")[0]
             status = getattr(error, "status_code", 500)
             raise failed_with(
                 status if isinstance(status, int) else 500,
