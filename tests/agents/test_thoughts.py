@@ -581,6 +581,18 @@ def test_strict_schemas_are_sent_or_refused_before_the_run(tmp_path: Path) -> No
     assert "has no schema for strict mode" in done.stderr
 
 
+def test_an_effort_whose_budget_leaves_no_tokens_is_refused_before_the_run(tmp_path: Path) -> None:
+    with Anthropic(scripted()) as server:
+        done = toolhop(
+            "run", "--model", "anthropic/claude-sonnet-4-5", "--base-url", server.base_url,
+            "--reasoning-effort", "high", "--max-tokens", "4096", "--log-dir", str(tmp_path),
+            env=environment(),
+        )  # fmt: skip
+        assert server.requests == 0
+    assert (done.returncode, list(tmp_path.iterdir())) == (2, [])
+    assert "--reasoning-effort high is a thinking budget of 4096 tokens" in done.stderr
+
+
 # --- killed in the middle --------------------------------------------------------------------
 
 

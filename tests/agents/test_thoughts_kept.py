@@ -170,6 +170,8 @@ def test_a_reply_that_breaks_off_leaves_no_thought_in_the_reason(
         flags = ("--limit", "1", "--keep-thoughts", "off", "--stream", streamed)
         answer = run(tmp_path, model, server.base_url, *flags, "--max-retries", "0")
     assert answer["summaries"][0]["errored"] == 1
+    reasons = [trace.ended.reason for trace in traces(answer) if trace.ended]
+    assert all("unusable response" in one or "json" in one.lower() for one in reasons)
     assert found(tmp_path) == []
 
 

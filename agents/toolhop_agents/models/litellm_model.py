@@ -20,7 +20,7 @@ import httpx
 import openai
 
 from toolhop_agents.models import wire, wire_stream
-from toolhop_agents.models.base import ModelFault, NoKey, NoSuchModel
+from toolhop_agents.models.base import ModelFault, NoKey, NoSuchModel, NotTogether
 from toolhop_agents.models.bounded import FIX, ask_unpacked, bound, reply_limit, too_large
 from toolhop_agents.models.exchange import (
     PLACEHOLDER_KEY,
@@ -139,6 +139,7 @@ class LiteLLMModel:
         Raises:
             NoSuchModel: litellm knows no such provider.
             NoKey: its key is not set.
+            NotTogether: what litellm makes of the effort leaves nothing of the limit of tokens.
         """
         global _open_models  # noqa: PLW0603 - litellm keeps one set of clients a process; the last model closes it
         _ignore_warnings()
@@ -148,6 +149,7 @@ class LiteLLMModel:
         self._missing = tuple(litellm.validate_environment(model)["missing_keys"])
         self._check_key()
         self._parameters = self._accepted(options.parameters())
+        self._check_effort()
         self._closed = False
         _open_models += 1
 
@@ -257,6 +259,24 @@ class LiteLLMModel:
             raise NoKey(
                 f"{self._name} needs an API key; not set: {', '.join(self._missing)}"
                 f"\n  fix: export {keys[-1]}=..., or put it into .env"
+            )
+
+    def _check_effort(self) -> None:
+        """Fail now where litellm makes a thinking budget of the effort that Anthropic refuses."""
+        asked = {name: self._parameters.get(name) for name in ("reasoning_effort", "max_tokens")}
+        effort, most = asked.values()
+        if not isinstance(effort, str) or not isinstance(most, int):
+            return
+        model, provider, _, _ = litellm.get_llm_provider(self._name)
+        try:
+            sent = litellm.get_optional_params(model=model, custom_llm_provider=provider, **asked)
+        except openai.OpenAIError:
+            return  # a parameter that the provider does not have: its requests say so
+        budget = (sent.get("thinking") or {}).get("budget_tokens", 0)
+        if budget >= most:
+            raise NotTogether(
+                f"--reasoning-effort {effort} is a thinking budget of {budget} tokens, which "
+                f"leaves nothing of --max-tokens {most}\n  fix: give more tokens or a lower effort"
             )
 
     def _accepted(self, given: Body) -> Body:

@@ -128,6 +128,8 @@ class OpenAIModel:
             raise RequestFailed(f"{error} {cause!r}" if cause else str(error)) from error
         try:
             return wire_stream.assembled(text) if body.get("stream") else json.loads(text)
+        except wire.Unreadable:
+            raise  # a ValueError too, which says more
         except (ValueError, RecursionError) as error:
             raise wire.Unreadable(f"not JSON: {_head(text)}") from error
 
