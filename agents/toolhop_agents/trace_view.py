@@ -81,7 +81,8 @@ def _folded(thoughts: Thoughts) -> RenderableType:
     if thoughts.digest:
         return plain(f"thought: {thoughts.chars:,} characters, not kept", "dim")
     if not begins:
-        return plain("thought, in a form that only the provider reads", "dim")
+        form = "in a form that only the provider reads" if thoughts.signed else "empty"
+        return plain(f"thought, {form}", "dim")
     more = f" … {len(thoughts.text):,} characters" if len(begins) > FOLDED_CHARS else ""
     return plain(f"thought: {begins[:FOLDED_CHARS]}{more}", "dim")
 

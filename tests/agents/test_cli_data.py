@@ -198,7 +198,9 @@ def test_fetch_says_what_to_do_without_a_network(rows: str) -> None:
     assert "--copy FILE" in failed.stderr
     assert failed.stdout == ""
     assert "not 19,720,396" in toolhop("fetch", "--copy", rows, code=3).stderr
-    assert "give one of them" in toolhop("fetch", "--copy", rows, "--url", "http://x", code=2).stderr
+    assert (
+        "give one of them" in toolhop("fetch", "--copy", rows, "--url", "http://x", code=2).stderr
+    )
 
 
 FILES = {name: {pin.name for pin in one.pins} for name, one in fetch.SOURCES.items()}

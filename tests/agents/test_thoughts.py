@@ -31,7 +31,7 @@ from tests.launcher import SERVED, Launched
 from toolhop_agents.models.exchange import Api
 from toolhop_agents.models.loopback import LoopbackServer, Request, RequestResponder
 from toolhop_agents.models.strict_schemas import strict_problem
-from toolhop_agents.models.wire import Unreadable, reply_from_wire
+from toolhop_agents.models.wire import Unreadable, messages_to_wire, reply_from_wire
 from toolhop_agents.models.wire_stream import assembled
 from toolhop_agents.runs.resume import Prefix, kept
 from toolhop_agents.runs.settings import RunSettings
@@ -52,6 +52,7 @@ from toolhop_env.reading import CallFormat, read_calls
 from toolhop_env.runs.store import RunStore
 from toolhop_env.setting import Setting, check_resumable
 from toolhop_env.trace import Ending, Trace
+from toolhop_sandbox.outcome import JSON
 from toolhop_tools.load import load
 
 pytestmark = [pytest.mark.heavy, pytest.mark.usefixtures("inline_module")]
@@ -194,6 +195,81 @@ def test_pieces_are_joined_where_they_belong() -> None:
     assert (reply.usage.input_tokens, reply.usage.reasoning_tokens) == (3, 2)
     with pytest.raises(Unreadable, match="ends before"):
         assembled(STREAMED.partition('data: {"choices": [{"index": 0, "delta": {}')[0])
+
+
+def stream(*deltas: Body, finish_reason: str | None = "stop") -> str:
+    """A stream of pieces as a server writes it that escapes nothing."""
+    choices = [{"index": 0, "delta": delta, "finish_reason": None} for delta in deltas]
+    choices += [{"index": 0, "delta": {}, "finish_reason": finish_reason}]
+    events = [json.dumps({"choices": [one]}, ensure_ascii=False) for one in choices]
+    return "".join(f"data: {event}\r\n\r\n" for event in events)
+
+
+def test_ends_of_lines_that_json_may_hold_end_no_event() -> None:
+    text = "one\u2028two\u2029three\u0085four"
+    reply = reply_from_wire(assembled(stream({"reasoning": text}, {"content": text})))
+    assert (reply.content, reply.thoughts) == (text, Thoughts(text, {"reasoning": text}))
+
+
+def test_calls_of_one_index_are_told_apart_by_their_ids() -> None:
+    def call(name: str, **beside: JSON) -> Body:
+        function = {"name": name, "arguments": f'{{"{name}": 1}}'}
+        return {"index": 0, "id": name, "type": "function", "function": function, **beside}
+
+    signed = {"google": {"thought_signature": "s"}}
+    pieces = ([call("f", extra_content=signed)], [call("g"), call("h")],
+              [{"index": 0, "function": {"arguments": " "}}])  # fmt: skip
+    read = reply_from_wire(assembled(stream(*({"tool_calls": piece} for piece in pieces))))
+    told = [("f", '{"f": 1}'), ("g", '{"g": 1}'), ("h", '{"h": 1} ')]
+    assert read.calls == tuple(RawCall(name, name, text) for name, text in told)
+    assert read.thoughts == Thoughts("", {}, ({"extra_content": signed}, {}, {}))
+
+
+def test_texts_and_lists_of_parts_are_joined() -> None:
+    def thinks(text: str) -> Body:
+        return {"content": [{"type": "thinking", "thinking": [{"type": "text", "text": text}]}]}
+
+    pieces: list[Body] = [{"content": ""}, thinks("a"), thinks("b"), {"content": "It is "},
+                          thinks("c"), {"content": "6"}, {"content": "."}]  # fmt: skip
+    assert reply_from_wire(assembled(stream(*pieces))).content == "It is 6."
+    details: list[Body] = [
+        {"reasoning_details": [{"type": "reasoning.text", **part}]}
+        for part in ({"text": "a"}, {"text": "b"}, {"signature": "s"}, {"text": "c"})
+    ]
+    thoughts = reply_from_wire(assembled(stream(*details))).thoughts
+    assert thoughts is not None
+    assert thoughts.fields["reasoning_details"] == [
+        {"type": "reasoning.text", "text": "ab", "signature": "s"},
+        {"type": "reasoning.text", "text": "c"},
+    ]
+
+
+def test_an_error_within_a_stream_says_what_it_is() -> None:
+    said = 'event: error\ndata: {"type": "error", "code": "server_error", "message": "broke"}\n\n'
+    with pytest.raises(Unreadable, match="broke"):
+        reply_from_wire(assembled(said))
+
+
+def test_a_call_whose_thought_is_empty_gets_its_field_back() -> None:
+    call = {"id": "a", "type": "function", "function": {"name": "f", "arguments": "{}"}}
+    said: Body = {
+        "role": "assistant",
+        "content": None,
+        "reasoning_content": "",
+        "tool_calls": [call],
+    }
+    reply = reply_from_wire({"choices": [{"message": said, "finish_reason": "tool_calls"}]})
+    (back,) = messages_to_wire([AssistantMessage(reply.content, reply.calls, reply.thoughts)])
+    assert back == said
+    alone = {"role": "assistant", "content": "6", "reasoning_content": ""}
+    assert reply_from_wire({"choices": [{"message": alone}]}).thoughts is None
+
+
+def test_tokens_of_thoughts_are_read_where_sglang_tells_them() -> None:
+    usage = {"prompt_tokens": 3, "completion_tokens": 5, "reasoning_tokens": 2,
+             "completion_tokens_details": None}  # fmt: skip
+    body = {"choices": [{"message": {"content": "6"}}], "usage": usage}
+    assert reply_from_wire(body).usage == Usage(3, 5, reasoning_tokens=2)
 
 
 def test_responses_get_their_items_back(tmp_path: Path) -> None:
@@ -465,6 +541,10 @@ STRICT: dict[str, Any] = {
         ({"properties": {"a": {"type": "object"}}}, "a allow other properties"),
         ({"properties": {"a": {"type": "array", "uniqueItems": True}}}, "a use uniqueItems"),
         ({"properties": {"a": {"anyOf": [{"type": "null"}, {"type": "object"}]}}}, "a[] allow"),
+        ({"properties": {"a": {"oneOf": [{"type": "null"}]}}}, "a use oneOf"),
+        ({"properties": {"a": {"type": "string", "default": ""}}}, "a use default"),
+        ({"properties": {"a": {"type": ["object", "null"]}}}, "a allow other properties"),
+        ({"anyOf": [STRICT]}, "the parameters use anyOf at the top"),
     ],
 )
 def test_what_strict_mode_refuses_is_named(changed: dict[str, Any], problem: str) -> None:
@@ -499,6 +579,18 @@ def test_strict_schemas_are_sent_or_refused_before_the_run(tmp_path: Path) -> No
         )  # fmt: skip
     assert done.returncode == 2
     assert "has no schema for strict mode" in done.stderr
+
+
+def test_an_effort_whose_budget_leaves_no_tokens_is_refused_before_the_run(tmp_path: Path) -> None:
+    with Anthropic(scripted()) as server:
+        done = toolhop(
+            "run", "--model", "anthropic/claude-sonnet-4-5", "--base-url", server.base_url,
+            "--reasoning-effort", "high", "--max-tokens", "4096", "--log-dir", str(tmp_path),
+            env=environment(),
+        )  # fmt: skip
+        assert server.requests == 0
+    assert (done.returncode, list(tmp_path.iterdir())) == (2, [])
+    assert "--reasoning-effort high is a thinking budget of 4096 tokens" in done.stderr
 
 
 # --- killed in the middle --------------------------------------------------------------------

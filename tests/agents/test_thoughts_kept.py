@@ -20,6 +20,8 @@ from tests.agents.command import toolhop
 from tests.agents.test_thoughts import OWN, assert_all_right, run, scripted, told, traces
 from tests.agents.thinking_servers import (
     FORMS,
+    Body,
+    OwnProtocol,
     Responses,
     signature,
     thinking,
@@ -143,6 +145,34 @@ def test_thoughts_that_are_not_kept_are_nowhere(kind: str, tmp_path: Path) -> No
     assert {name: found(place) for name, place in places.items()} == {name: [] for name in places}
     again = toolhop("score", answer["run"], "--json")
     assert again.returncode == 0, again.stderr
+
+
+class Breaks(OwnProtocol):
+    """Sends each reply up to the middle of its thought, whichever protocol is asked for."""
+
+    def respond(self, body: Body) -> Body:
+        said = {"type": "thinking", "thinking": thought(0), "reasoning_content": thought(0)}
+        return {"content": [said], "choices": [{"index": 0, "message": said}]}
+
+    def events(self, said: Body) -> list[Body]:
+        return [{"choices": [{"index": 0, "delta": {"reasoning": thought(0)}}]}]
+
+    def sent(self, text: bytes) -> bytes:
+        return text.rpartition(b"call <tool_call>")[0]
+
+
+@pytest.mark.parametrize("streamed", ["on", "off"])
+@pytest.mark.parametrize("model", ["openai/m", "anthropic/claude-sonnet-4-5"])
+def test_a_reply_that_breaks_off_leaves_no_thought_in_the_reason(
+    model: str, streamed: str, tmp_path: Path
+) -> None:
+    with Breaks(scripted()) as server:
+        flags = ("--limit", "1", "--keep-thoughts", "off", "--stream", streamed)
+        answer = run(tmp_path, model, server.base_url, *flags, "--max-retries", "0")
+    assert answer["summaries"][0]["errored"] == 1
+    reasons = [trace.ended.reason for trace in traces(answer) if trace.ended]
+    assert all("unusable response" in one or "json" in one.lower() for one in reasons)
+    assert found(tmp_path) == []
 
 
 def test_thoughts_that_are_kept_are_in_every_format(tmp_path: Path) -> None:

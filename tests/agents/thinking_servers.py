@@ -27,7 +27,9 @@ THOUGHT_TOKENS = 7
 def thought(turn: int) -> str:
     """What is thought before reply `turn` (from 0); it tempts whoever reads it as a reply."""
     call = '<tool_call>{"name": "wrong", "arguments": {}}</tool_call>'
-    return f"turn {turn}: should I answer <answer>nothing</answer>, or call {call}? \u00e9"
+    return (
+        f"turn {turn}: should I answer <answer>nothing</answer>, or call {call}? \u00e9\u2028\u0085"
+    )
 
 
 def signature(text: str) -> str:
@@ -140,6 +142,7 @@ class OwnProtocol:
                 streamed = streamed and status == 200
                 outer.streams += streamed
                 text = _as_events(outer.events(said)) if streamed else json.dumps(said).encode()
+                text = outer.sent(text)
                 kind = "text/event-stream" if streamed else "application/json"
                 self.send_response(status)
                 self.send_header("Content-Type", kind)
@@ -173,6 +176,10 @@ class OwnProtocol:
         """The response as events of a stream."""
         raise NotImplementedError
 
+    def sent(self, text: bytes) -> bytes:
+        """What is sent of a response."""
+        return text
+
     def asked(self, messages: list[Body], tools: list[Body]) -> Reply:
         """What the scripted agent says to a conversation in OpenAI's form."""
         read = wire.messages_from_wire(messages), wire.tools_from_wire(tools)
@@ -183,7 +190,7 @@ def _as_events(events: list[Body]) -> bytes:
     lines = []
     for event in events:
         named = f"event: {event['type']}\n" if "type" in event else ""
-        lines.append(f"{named}data: {json.dumps(event)}\n\n")
+        lines.append(f"{named}data: {json.dumps(event, ensure_ascii=False)}\n\n")
     return "".join(lines).encode()
 
 

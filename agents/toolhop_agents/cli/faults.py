@@ -7,7 +7,7 @@ from toolhop_agents.cli import EXIT_EPISODES, EXIT_MISSING, EXIT_USAGE
 from toolhop_agents.cluster.connect import ClusterFault
 from toolhop_agents.export.files import ExportError
 from toolhop_agents.judge.judges import JudgeError
-from toolhop_agents.models.base import ModelFault, NoKey, NoSuchModel
+from toolhop_agents.models.base import ModelFault, NoKey, NoSuchModel, NotTogether
 from toolhop_agents.models.cache import CacheUnusable
 from toolhop_agents.models.prices import UnknownPrice
 from toolhop_agents.prompts import TemplateError
@@ -51,6 +51,7 @@ _CODES: tuple[tuple[type[Exception], int], ...] = (
     (SandboxUnavailable, EXIT_MISSING),
     (SandboxFault, EXIT_EPISODES),
     (NoSuchModel, EXIT_USAGE),
+    (NotTogether, EXIT_USAGE),
     (NoKey, EXIT_MISSING),
     (ModelFault, EXIT_EPISODES),
     (NothingToGoBy, EXIT_EPISODES),

@@ -56,6 +56,13 @@ class NoKey(ModelFault):
         super().__init__(message, fatal=True)
 
 
+class NotTogether(ModelFault):
+    """A provider refuses parameters together. Nothing was asked."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(message, fatal=True)
+
+
 class Agent(Protocol):
     """Answers a conversation with one reply. What ``--agent MODULE:NAME`` needs."""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import sys
 import zlib
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
@@ -81,6 +82,8 @@ def bound(response: httpx.Response, limit_bytes: int) -> None:
         raise BadBody(f"the server packs its reply by {packing}, which nobody asked for")
     stream = cast("httpx.AsyncByteStream", response.stream)
     parts = _bounded(stream, limit_bytes, packed=packing != "identity")
+    if response.headers.get("content-type", "").startswith("text/event-stream"):
+        parts = _escaped(parts)
     response.stream = _stream_class(type(response).__module__.partition(".")[0])(stream, parts)
 
 
@@ -98,6 +101,17 @@ async def _bounded(
             yield part
     if unpack:
         yield unpack.flush()  # less than a step: what was held back at the last one's end
+
+
+_LINE_ENDS = {ord(end): f"\\u{ord(end):04x}" for end in "\x85\u2028\u2029"}
+"""What JSON may hold as it is. httpx ends a line there, and a stream of events does not."""
+
+
+async def _escaped(parts: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
+    decoder = codecs.getincrementaldecoder("utf-8")("surrogateescape")
+    async for part in parts:
+        yield decoder.decode(part).translate(_LINE_ENDS).encode("utf-8", "surrogateescape")
+    yield decoder.decode(b"", final=True).encode("utf-8", "surrogateescape")
 
 
 def _unpacked(chunk: bytes, unpack: zlib._Decompress) -> Iterator[bytes]:

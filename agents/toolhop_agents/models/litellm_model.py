@@ -13,13 +13,14 @@ import ssl
 import warnings
 from collections.abc import Mapping, Sequence
 from contextvars import ContextVar
+from http import HTTPStatus
 from typing import Any, Self, cast
 
 import httpx
 import openai
 
 from toolhop_agents.models import wire, wire_stream
-from toolhop_agents.models.base import ModelFault, NoKey, NoSuchModel
+from toolhop_agents.models.base import ModelFault, NoKey, NoSuchModel, NotTogether
 from toolhop_agents.models.bounded import FIX, ask_unpacked, bound, reply_limit, too_large
 from toolhop_agents.models.exchange import (
     PLACEHOLDER_KEY,
@@ -84,6 +85,7 @@ class _BoundedTransport(httpx.AsyncHTTPTransport):
         request.url = request.url.copy_merge_params(_query.get())
         response = await super().handle_async_request(request)
         bound(response, _limit_bytes.get())
+        _statuses.get([]).append(response.status_code)
         return response
 
 
@@ -116,6 +118,8 @@ _limit_bytes: ContextVar[int] = ContextVar("limit_bytes")
 """Of the reply that is asked for: litellm's clients serve all models."""
 _query: ContextVar[dict[str, Any]] = ContextVar("query", default={})  # noqa: B039 -- only read
 """Of the model's requests: litellm would send it in the body."""
+_statuses: ContextVar[list[int]] = ContextVar("statuses")
+"""Of the responses to the request that is under way."""
 _open_models = 0
 """litellm keeps one set of connections for all models; the last one to close closes them."""
 
@@ -140,6 +144,7 @@ class LiteLLMModel:
         Raises:
             NoSuchModel: litellm knows no such provider.
             NoKey: its key is not set, or cannot be sent.
+            NotTogether: what litellm makes of the effort leaves nothing of the limit of tokens.
         """
         global _open_models  # noqa: PLW0603 - litellm keeps one set of clients a process; the last model closes it
         _ignore_warnings()
@@ -150,6 +155,7 @@ class LiteLLMModel:
         self._check_key()
         self._parameters = self._accepted(options.parameters())
         self._in_url = cast("dict[str, Any]", self._parameters.pop(QUERY, {}))
+        self._check_effort()
         self._closed = False
         _open_models += 1
 
@@ -188,6 +194,7 @@ class LiteLLMModel:
     async def _complete(self, body: Body) -> dict[str, Any]:
         _limit_bytes.set(reply_limit(self._options.max_tokens))
         _query.set(self._in_url)
+        _statuses.set(statuses := list[int]())
         connection: Body = {"timeout": self._options.timeout_s + 30}
         if self._options.base_url:
             connection["base_url"] = self._options.base_url
@@ -207,6 +214,9 @@ class LiteLLMModel:
             message = str(getattr(error, "message", None) or error)
             if "No module named" in message:
                 self._check_packages(error)
+            if statuses and statuses[-1] < HTTPStatus.BAD_REQUEST:
+                # litellm repeats a reply that it cannot read, with its thoughts.
+                message = message.partition("{")[0]
             status = getattr(error, "status_code", 500)
             raise failed_with(
                 status if isinstance(status, int) else 500,
@@ -262,6 +272,24 @@ class LiteLLMModel:
             raise NoKey(
                 f"{self._name} needs an API key; not set: {', '.join(self._missing)}"
                 f"\n  fix: export {keys[-1]}=..., or put it into .env"
+            )
+
+    def _check_effort(self) -> None:
+        """Fail now where litellm makes a thinking budget of the effort that Anthropic refuses."""
+        asked = {name: self._parameters.get(name) for name in ("reasoning_effort", "max_tokens")}
+        effort, most = asked.values()
+        if not isinstance(effort, str) or not isinstance(most, int):
+            return
+        model, provider, _, _ = litellm.get_llm_provider(self._name)
+        try:
+            sent = litellm.get_optional_params(model=model, custom_llm_provider=provider, **asked)
+        except openai.OpenAIError:
+            return  # a parameter that the provider does not have: its requests say so
+        budget = (sent.get("thinking") or {}).get("budget_tokens", 0)
+        if budget >= most:
+            raise NotTogether(
+                f"--reasoning-effort {effort} is a thinking budget of {budget} tokens, which "
+                f"leaves nothing of --max-tokens {most}\n  fix: give more tokens or a lower effort"
             )
 
     def _accepted(self, given: Body) -> Body:

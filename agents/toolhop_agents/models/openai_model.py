@@ -138,8 +138,10 @@ class OpenAIModel:
             raise RequestFailed(f"{error} {cause!r}" if cause else str(error)) from error
         try:
             return wire_stream.assembled(text) if body.get("stream") else json.loads(text)
+        except wire.Unreadable:
+            raise  # a ValueError too, which says more
         except (ValueError, RecursionError) as error:
-            raise wire.Unreadable(f"not JSON: {redacted(text)[:200]!r}") from error
+            raise wire.Unreadable(f"not JSON: {_head(redacted(text))}") from error
 
     async def aclose(self) -> None:
         """Close the connections. The model cannot be used afterwards."""
@@ -150,6 +152,15 @@ class OpenAIModel:
 
     async def __aexit__(self, *exc: object) -> None:
         await self.aclose()
+
+
+def _head(text: str) -> str:
+    """How a body begins that cannot be read; of a reply that breaks off, which may hold thoughts,
+    its length alone.
+    """
+    if text.lstrip().startswith(("{", "data:", "event:", ":")):
+        return f"{len(text)} characters of a reply that breaks off"
+    return repr(text[:200])
 
 
 def _message(error: openai.APIStatusError) -> str:

@@ -12,8 +12,8 @@ from collections.abc import Iterator, Mapping
 from toolhop_sandbox.outcome import JSON
 
 REFUSED = frozenset(
-    {"allOf", "not", "if", "then", "else", "dependentRequired", "dependentSchemas",
-     "patternProperties", "propertyNames", "unevaluatedProperties", "minProperties",
+    {"allOf", "oneOf", "not", "if", "then", "else", "dependentRequired", "dependentSchemas",
+     "default", "patternProperties", "propertyNames", "unevaluatedProperties", "minProperties",
      "maxProperties", "contains", "prefixItems", "uniqueItems"}
 )  # fmt: skip
 """Keywords that strict mode does not have."""
@@ -29,8 +29,11 @@ def strict_problem(schema: Mapping[str, JSON], place: str = "") -> str:
     here = place or "the parameters"
     if wrong := sorted(schema.keys() & REFUSED):
         return f"{here} use {wrong[0]}"
-    properties = schema.get("properties")
-    if schema.get("type") == "object" or isinstance(properties, dict):
+    if not place and "anyOf" in schema:
+        return f"{here} use anyOf at the top"
+    properties, kind = schema.get("properties"), schema.get("type")
+    is_object = "object" in kind if isinstance(kind, list) else kind == "object"
+    if is_object or isinstance(properties, dict):
         named = properties if isinstance(properties, dict) else {}
         required = schema.get("required")
         given = required if isinstance(required, list) else []
@@ -49,7 +52,7 @@ def _parts(schema: Mapping[str, JSON], place: str) -> Iterator[tuple[str, Mappin
         for name, part in named.items() if isinstance(named, dict) else ():
             if isinstance(part, dict):
                 yield f"{place}.{name}".lstrip("."), part
-    for keyword in ("items", "anyOf", "oneOf"):
+    for keyword in ("items", "anyOf"):
         parts = schema.get(keyword)
         for part in parts if isinstance(parts, list) else [parts]:
             if isinstance(part, dict):

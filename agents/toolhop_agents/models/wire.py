@@ -14,6 +14,7 @@ from typing import TypeGuard, assert_never, cast
 from toolhop_env.messages import (
     CUT_REASONS,
     MOST,
+    PLAIN_THOUGHTS,
     AssistantMessage,
     Message,
     RawCall,
@@ -189,7 +190,7 @@ def reply_from_wire(body: object, *, taken: Collection[str] = ()) -> Reply:
     if message is None and finish_reason.lower() in CUT_REASONS:
         message = {}  # a reply that was cut before it said anything
     if not isinstance(message, Mapping):
-        raise Unreadable(f"the choice has no message: {_shown(choice)}")
+        raise Unreadable(f"the choice has no message; it has {sorted(choice)}")
     return Reply(
         content=_content(message),
         calls=tuple(_with_ids(_calls(message), taken)),
@@ -342,6 +343,8 @@ def _thoughts(message: Mapping[str, object]) -> Thoughts | None:
             fields[_OWN] = left
     entries = message.get("tool_calls")
     calls = [_beside(entry) for entry in entries] if isinstance(entries, list) else []
+    if calls:  # DeepSeek and Moonshot refuse a call whose field does not come back, empty or not
+        fields |= {name: "" for name in PLAIN_THOUGHTS if message.get(name) == ""}
     if not fields and not any(calls):
         return None
     return Thoughts(_readable(fields), fields, tuple(calls) if any(calls) else ())
@@ -431,9 +434,10 @@ def _usage(raw: object) -> Usage:
 
 
 def _of_thoughts(usage: Mapping[str, object]) -> int:
-    """Output tokens of thoughts, as chat completions, and as responses, tell them."""
+    """Output tokens of thoughts, as chat completions, responses, and SGLang tell them."""
     details = usage.get("completion_tokens_details", usage.get("output_tokens_details"))
-    return _count(details.get("reasoning_tokens")) if isinstance(details, Mapping) else 0
+    within = details.get("reasoning_tokens") if isinstance(details, Mapping) else None
+    return _count(within) or _count(usage.get("reasoning_tokens"))
 
 
 def _at_hand(usage: Mapping[str, object]) -> int:

@@ -7,6 +7,7 @@ client has to put them together.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
@@ -102,6 +103,8 @@ def joined(events: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
     for event in events:
         if event.get("error"):
             return dict(event)
+        if event.get("type") == "error":  # the responses protocol's, with code and message
+            return {"error": dict(event)}
         if str(event.get("type", "")) in _ENDS:
             whole = event.get("response")
             return whole if isinstance(whole, dict) else {}
@@ -112,7 +115,8 @@ def joined(events: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
             finish_reason = choice.get("finish_reason") or finish_reason
             _add(message, choice.get("delta") or {})
     if finish_reason is None:
-        raise Unreadable(f"the stream ends before its reply does: {str(event)[-200:]}")
+        last = event.get("type") or event.get("object") or "nothing"
+        raise Unreadable(f"the stream ends before its reply does; the last event is {last}")
     if calls := message.get("tool_calls"):
         calls.sort(key=lambda call: call.get("index") or 0)
     return {**body, "choices": [{"message": message, "finish_reason": finish_reason}]}
@@ -124,8 +128,12 @@ _WHOLE = frozenset({"id", "type", "role", "index", "name", "format", "signature"
 """Fields of a delta that come whole; the pieces of other texts are joined."""
 
 
+_LINE_END = re.compile(r"\r\n|\r|\n")
+"""Of a stream of events; other ends of lines, such as U+2028, may stand in JSON as they are."""
+
+
 def _events(text: str) -> Iterator[dict[str, Any]]:
-    for line in text.splitlines():
+    for line in _LINE_END.split(text):
         data = line.removeprefix("data:").strip()
         if line.startswith("data:") and data and data != "[DONE]":
             event = json.loads(data)
@@ -137,8 +145,9 @@ def _add(whole: dict[str, Any], delta: Mapping[str, Any]) -> None:
     """Add a piece to a message, or to a part of one."""
     for name, piece in delta.items():
         before = whole.get(name)
-        if isinstance(piece, list):
-            _add_parts(whole.setdefault(name, before or []), piece)
+        if isinstance(piece, list) or (piece and isinstance(before, list)):
+            whole[name] = parts = _as_parts(before)
+            _add_parts(parts, _as_parts(piece))
         elif isinstance(piece, dict) and isinstance(before, dict):
             _add(before, piece)
         elif isinstance(piece, str) and isinstance(before, str) and name not in _WHOLE:
@@ -147,19 +156,34 @@ def _add(whole: dict[str, Any], delta: Mapping[str, Any]) -> None:
             whole[name] = dict(piece) if isinstance(piece, dict) else piece
 
 
+def _as_parts(value: object) -> list[Any]:
+    """A list of parts; a text is one of them, where others come as lists (Mistral's content)."""
+    if isinstance(value, list):
+        return value
+    return [{"type": "text", "text": value}] if value else []
+
+
 def _add_parts(parts: list[Any], pieces: list[Any]) -> None:
-    """Add pieces of a list to those that they continue: the ones of the same index."""
+    """Add pieces of a list to the last of the parts that they continue."""
     for piece in pieces:
-        at = piece.get("index") if isinstance(piece, dict) else None
-        known = [part for part in parts if isinstance(part, dict) and part.get("index") == at]
-        same = [part for part in known if part.get("type") == piece.get("type", part.get("type"))]
-        if at is None:  # litellm numbers no blocks of Anthropic's; a signature ends each
-            same = [one for one in parts[-1:] if "thinking" in piece and "thinking" in one
-                    and not one.get("signature")]  # fmt: skip
-        if not same:
-            parts.append({})
-            same = parts[-1:]
-        if isinstance(piece, dict):
-            _add(same[0], piece)
-        else:
-            parts[-1] = piece
+        if not isinstance(piece, dict):
+            parts.append(piece)
+            continue
+        known = (part for part in reversed(parts) if isinstance(part, dict))
+        same = next((part for part in known if _continues(piece, part, last=parts[-1])), None)
+        if same is None:
+            parts.append(same := {})
+        _add(same, piece)
+
+
+def _continues(piece: Mapping[str, Any], part: Mapping[str, Any], *, last: object) -> bool:
+    """Whether a piece belongs to a part: by its index, and its type or id where that differs."""
+    if piece.get("type", part.get("type")) != part.get("type"):
+        return False
+    if piece.get("index") is None:  # texts of thoughts, one after the other; a signature ends each
+        texts = part.keys() & {"thinking", "text", "summary"}
+        return part is last and bool(texts) and not part.get("signature")
+    # Google's endpoint gives each call of a reply the index 0, whole and with an id of its own.
+    begins = (piece.get("function") or {}).get("name") and piece.get("id")
+    other = begins and part.get("id") not in {None, begins}
+    return piece["index"] == part.get("index") and not other
