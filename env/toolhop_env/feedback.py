@@ -155,7 +155,7 @@ def _sentence(name: str, problem: Problem) -> str:
         case ErrorCode.MALFORMED_CALL:
             return f"Your call could not be read: it is written as {given}. {allowed}"
         case ErrorCode.NOT_APPROVED:
-            return f"A person refused it: {given}" if given else "A person refused it."
+            return f"It was not approved: {given}" if given else "It was not approved."
         case ErrorCode.NOT_JSON:
             return f"The arguments are not JSON: {given}. Give {allowed}."
         case ErrorCode.NOT_OBJECT:

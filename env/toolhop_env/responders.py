@@ -45,7 +45,7 @@ class Responder(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """A call that a person does not allow."""
+    """A call that is not allowed."""
 
     reason: str = ""
     """The reason that the agent reads; empty for none."""
@@ -122,7 +122,7 @@ class StandIns:
         return None
 
     async def approved(self, episode: str, tool: Tool, call: Call) -> Call | Rejected:
-        """The call, unless a person is asked and refuses it; the episode's own actions stand."""
+        """The call, unless who is asked refuses it; the episode's own actions stand."""
         if self.approver is None or isinstance(tool.body, EpisodeAction | ActionChoice):
             return call
         refusal = await self.approver.approve(episode, call)

@@ -62,14 +62,15 @@ ADAPTERS = {
         ("trl", "transformers", "torch"),
         beside=("torch==2.13.0",),
     ),
+    "gymnasium": Adapter("gymnasium", ("test_gymnasium.py",), ("gymnasium",)),
     "ray": Adapter("ray", ("test_ray.py", "test_ray_spread.py"), ("ray",)),
     # What docs/integrations.md shows in code; NeMo Gym needs an openai that the project does not
     # take.
     "examples": Adapter(
         "",
         ("test_examples.py",),
-        ("gymnasium", "skyrl-gym"),
-        beside=("gymnasium>=1.4,<2", "skyrl-gym>=0.4,<0.5"),
+        ("skyrl-gym",),
+        beside=("skyrl-gym>=0.4,<0.5",),
     ),
     # Our own clients with the newer of the two major versions that the project takes.
     "openai": Adapter(

@@ -1,4 +1,4 @@
-"""The examples for Gymnasium and SkyRL's gym play to the scores of `toolhop run`."""
+"""The example for SkyRL's gym plays to the scores of `toolhop run`."""
 
 from __future__ import annotations
 
@@ -47,26 +47,6 @@ def played(item: str, first: str, step: Callable[[str], tuple[str, float, bool]]
         conversation += [AssistantMessage(reply.content), UserMessage(seen)]
         total += worth
     return total
-
-
-def test_gymnasium(pool: PlainEnvironments, tmp_path: Path) -> None:
-    pytest.importorskip("gymnasium", reason="needs gymnasium: make test-adapters")
-    from gymnasium.utils.env_checker import check_env
-
-    made = example("gymnasium_env")
-    check_env(made.ToolHopEnv(pool), skip_render_check=True)
-    env: Any = made.ToolHopEnv(pool)
-
-    def step(action: str) -> tuple[str, float, bool]:
-        seen, worth, over, truncated, _ = env.step(action)
-        assert env.observation_space.contains(seen)
-        return seen, worth, over or truncated
-
-    expected = run_scores(tmp_path, limit="8", call_format="text")
-    for item, score in expected.items():
-        first, _ = env.reset(options={"item": item})
-        assert played(item, first, step) == score.value("strict"), item
-    env.close()
 
 
 def test_skyrl_gym(pool: PlainEnvironments, tmp_path: Path) -> None:

@@ -6,6 +6,8 @@ import gc
 import json
 import math
 import os
+import subprocess
+import sys
 from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
@@ -16,9 +18,12 @@ import pytest
 pytest.importorskip("inspect_ai", reason="needs inspect_ai")
 
 from inspect_ai import eval as evaluate
-from inspect_ai import score
+from inspect_ai import list_tasks, score
 from inspect_ai._util.error import PrerequisiteError
-from inspect_ai.log import EvalLog, EvalSample
+from inspect_ai.agent import react
+from inspect_ai.approval import Approval, ApprovalDecision, ApprovalPolicy, Approver, approver
+from inspect_ai.event import ApprovalEvent, ModelEvent, ToolEvent
+from inspect_ai.log import EvalLog, EvalSample, read_eval_log
 from inspect_ai.model import (
     ChatMessage,
     ChatMessageAssistant,
@@ -32,7 +37,7 @@ from inspect_ai.model import (
     get_model,
 )
 from inspect_ai.model._call_tools import parse_tool_call
-from inspect_ai.tool import ToolInfo
+from inspect_ai.tool import ToolCall, ToolCallView, ToolInfo
 from inspect_ai.util._json import json_schema_dump
 
 from tests.adapters.played import AGENT, containers_of, run_scores, said
@@ -41,8 +46,9 @@ from toolhop_agents.adapters.inspect_model import as_reply, info
 from toolhop_agents.adapters.options import settings_of
 from toolhop_agents.adapters.shared import pool_of
 from toolhop_agents.environment.core import Environments, EpisodeLost
+from toolhop_agents.export.inspect_log import write_logs
 from toolhop_agents.runs.unit import WorkUnit
-from toolhop_env.benchmarks import named
+from toolhop_env.benchmarks import BUILT_IN, named
 from toolhop_env.benchmarks import score as verdict
 from toolhop_env.episode import Episode
 from toolhop_env.estimates import figures
@@ -56,6 +62,7 @@ from toolhop_env.messages import (
     UserMessage,
 )
 from toolhop_env.reading import cut_in_thought
+from toolhop_env.runs.store import RunStore
 from toolhop_env.score import Score
 from toolhop_env.trace import from_lines
 from toolhop_env.verdicts import ErrorCode
@@ -258,6 +265,103 @@ def test_a_log_can_be_scored_again(log: EvalLog) -> None:
     }
 
 
+def test_a_log_is_scored_again_by_the_command(log: EvalLog, tmp_path: Path) -> None:
+    for number in range(2):  # what it wrote is scored again too
+        source = log.location if not number else str(tmp_path / "0.eval")
+        scored_by_command(source, tmp_path / f"{number}.eval")
+    again = read_eval_log(str(tmp_path / "1.eval"))
+    assert {item: values(one)["strict"] for item, one in samples(log).items()} == {
+        item: values(one)["strict"] for item, one in samples(again).items()
+    }
+    assert figure_of(again, "strict") == figure_of(log, "strict")
+
+
+def scored_by_command(source: str, to: Path) -> None:
+    """By a process that knows the log alone."""
+    done = subprocess.run(
+        [sys.executable, "-m", "inspect_ai", "score", source, "--action", "overwrite",
+         "--output-file", str(to), "--display", "none"],
+        cwd=to.parent, capture_output=True, text=True,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_an_exported_log_is_scored_again(tmp_path: Path) -> None:
+    expected = run_scores(tmp_path / "runs")
+    (run,) = (tmp_path / "runs").iterdir()
+    write_logs([RunStore.open(run)], tmp_path / "logs")
+    (exported,) = (tmp_path / "logs").iterdir()
+    scored_by_command(str(exported), tmp_path / "again.eval")
+    found = samples(read_eval_log(str(tmp_path / "again.eval")))
+    assert {item: values(one)["strict"] for item, one in found.items()} == {
+        item: one.value("strict") for item, one in expected.items()
+    }
+
+
+def test_calls_are_tool_events_and_samples_say_what_they_are(log: EvalLog) -> None:
+    for item, one in samples(log).items():
+        called = [event for event in one.store[inspect_task.TRACE] if event["kind"] == "called"]
+        events = [event for event in one.events if isinstance(event, ToolEvent)]
+        assert called
+        assert [(event["raw"]["name"], event["feedback"], event["error"] is not None)
+                for event in called] == [
+            (event.function, event.result, event.error is not None) for event in events
+        ]  # fmt: skip
+        before = BUILTIN.by_id[item]
+        assert one.metadata == {
+            "benchmark": "toolhop",
+            "domain": before.domain,
+            "hops": len(before.hops),
+            "digest": before.digest,
+        }
+
+
+@approver
+def of_the_test(decision: ApprovalDecision) -> Approver:
+    async def approve(
+        message: str, call: ToolCall, view: ToolCallView, history: list[ChatMessage]
+    ) -> Approval:
+        changed = ToolCall(call.id, call.function, {}) if decision == "modify" else None
+        return Approval(decision=decision, modified=changed, explanation="not today")
+
+    return approve
+
+
+@pytest.mark.parametrize("decision", ["approve", "reject", "terminate", "modify"])
+def test_the_approval_policy_is_asked_before_each_call(
+    decision: ApprovalDecision, tmp_path: Path
+) -> None:
+    policy = [ApprovalPolicy(of_the_test(decision), "*")]
+    log = evaluated(
+        tmp_path, {"limit": 1}, "oracle", approval=policy, fail_on_error=False, turn_limit=3
+    )
+    (found,) = samples(log).values()
+    called = [one for one in found.store[inspect_task.TRACE] if one["kind"] == "called"]
+    assert any(isinstance(event, ApprovalEvent) for event in found.events)
+    ran = [one for one in called if one["outcome"] is not None]
+    assert bool(ran) == (decision == "approve")
+    if decision == "reject":
+        assert {one["error"] for one in called} == {"not_approved"}
+        assert all("not today" in one["feedback"] for one in called)
+    assert ("changed a call" in str(found.error)) == (decision == "modify")
+
+
+def test_a_solver_of_inspects_own_is_refused_before_it_plays(tmp_path: Path) -> None:
+    (found,) = samples(
+        evaluated(tmp_path, {"limit": 1}, solver=react(), fail_on_error=False)
+    ).values()
+    assert "Leave out --solver" in str(found.error)
+    assert not [event for event in found.events if isinstance(event, ModelEvent)]
+
+
+def test_each_benchmark_is_a_task() -> None:
+    file = Path(inspect_task.__file__)
+    listed = [one.name for one in list_tasks(file.name, root_dir=file.parent)]
+    assert sorted(listed) == sorted(BUILT_IN)
+    with pytest.raises(PrerequisiteError, match="holds items of ToolHop"):
+        inspect_task.nestools(data="builtin", sandbox="process")
+
+
 def test_an_errored_episode_is_an_error_of_its_sample_alone(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -300,7 +404,7 @@ def test_limits_of_both_end_an_episode_that_is_scored(tmp_path: Path) -> None:
         assert found.error is None
         assert values(found)["strict"] == 0
         assert found.scores is not None
-        assert (found.scores["measures"].metadata or {})["ending"] == ending
+        assert (found.scores[inspect_task.SCORER].metadata or {})["ending"] == ending
 
 
 def test_epochs_have_seeds_of_their_own_and_one_sandbox(

@@ -53,7 +53,7 @@ def test_the_command_scores_as_toolhop_run(feedback: str, tmp_path: Path) -> Non
     log = log_module.read_eval_log(str(path))
     assert log.status == "success"
     assert log.eval.task == "toolhop_env/toolhop"
-    found = {one.id: one.scores["measures"] for one in log.samples}
+    found = {one.id: one.scores["toolhop_env/measures"] for one in log.samples}
     assert found.keys() == expected.keys()
     # Inspect makes an object of a list or a bare value before we see it: docs/integrations.md.
     mended = {item for item, one in expected.items() if ErrorCode.NOT_OBJECT in one.conduct.errors}

@@ -22,10 +22,13 @@ from tests.adapters.played import AGENT, run_scores
 from toolhop_agents.models.loopback import LoopbackServer, Request
 from toolhop_agents.scripted.choose import choose
 from toolhop_agents.scripted.responder import metered, responder
+from toolhop_env.benchmarks import named
+from toolhop_env.estimates import figures
 from toolhop_env.messages import Reply
 from toolhop_env.trace import Called, from_lines
 from toolhop_tools.load import load
 from toolhop_tools.model import ToolSchema
+from toolhop_tools.readers.toolhop import to_rows
 
 pytest.importorskip("verifiers", reason="needs verifiers: make test-adapters")
 pytestmark = [pytest.mark.heavy, pytest.mark.filterwarnings("default")]
@@ -86,13 +89,23 @@ def test_the_scores_of_a_run_item_by_item(tmp_path: Path) -> None:
         trace = found[item]
         assert trace["errors"] == []
         assert trace["rewards"]["toolhop"]["score"] == before.value("strict"), item
-        wanted = {
-            name: value for name in before.values if (value := before.value(name)) is not None
-        }
+        wanted = {}
+        for one in named("toolhop").measures:
+            if (parts := one.of(before)) is not None:
+                wanted |= {one.name: parts[0]} | ({} if one.binary else {f"{one.name}_of": parts[1]})
         assert trace["metrics"] == pytest.approx(wanted), item
         # The last results of an episode that a limit ends are not asked about any more.
         assert results(trace) == feedback(trace)[: len(results(trace))]
     assert sum(one.conduct.failed_calls for one in expected.values()) > len(expected) / 2
+    # The means that verifiers shows give our figure, a ratio of sums.
+    figure = figures(named("toolhop").measures, list(expected.items()))["failed_calls_by_hop"]
+    metrics = [trace["metrics"] for trace in found.values()]
+    failed, hops = (
+        sum(one[name] for one in metrics)
+        for name in ("failed_calls_by_hop", "failed_calls_by_hop_of")
+    )
+    assert figure is not None
+    assert failed / hops == pytest.approx(figure.value)
 
 
 def test_settings_schemas_and_what_the_model_may_not_see(tmp_path: Path) -> None:
@@ -105,7 +118,7 @@ def test_settings_schemas_and_what_the_model_may_not_see(tmp_path: Path) -> None
         return answer(request)
 
     expected = run_scores(tmp_path / "run", limit="6", feedback="minimal", turn_limit=20)
-    weights = json.dumps({"strict": 1, "failed_calls": -0.5})
+    weights = json.dumps({"strict": 1, "failed_calls": -0.25, "failed_call": -0.25})
     with LoopbackServer(said) as server:
         found = evaluated(
             tmp_path, server.base_url, "-n", "6", "--env.taskset.task.feedback", "minimal",
@@ -115,6 +128,8 @@ def test_settings_schemas_and_what_the_model_may_not_see(tmp_path: Path) -> None
     for item, before in expected.items():
         worth = (before.value("strict") or 0) - 0.5 * before.conduct.failed_calls
         assert found[item]["rewards"]["toolhop"]["score"] == worth
+        for weighed in ("failed_calls", "failed_call"):
+            assert found[item]["metrics"][weighed] == before.conduct.failed_calls
     items = [BUILTIN.by_id[name] for name in expected]
     schemas = [tool.schema for item in items for tool in item.tools.values()]
     assert offered
@@ -154,6 +169,24 @@ def test_a_wrong_option_is_an_error_of_the_peers_own(
     assert "--env.taskset.task" in text
     assert says in text
     assert "Traceback" not in text
+
+
+@pytest.mark.parametrize(("data", "says"), [("builtin", "valid"), ("wrong", "invalid")])
+def test_the_gold_is_validated_by_the_oracle(data: str, says: str, tmp_path: Path) -> None:
+    if data == "wrong":
+        rows = to_rows(BUILTIN)[:2]
+        data = str(tmp_path / "wrong.json")
+        wrong = json.dumps([row | {"answer": "not this"} for row in rows])
+        Path(data).write_text(wrong, encoding="utf-8")
+    done = subprocess.run(
+        [str(BIN / "vf-validate"), "toolhop", "--rich", "False", "-n", "2", "--only-gold", "True",
+         "--taskset.task.data", data, "--runtime.type", "subprocess",
+         "--taskset.task.settings", json.dumps({"sandbox": "process", "max_samples": 1})],
+        cwd=tmp_path, capture_output=True, text=True, timeout=500,
+    )  # fmt: skip
+    (path,) = tmp_path.glob("**/results.jsonl")
+    rows = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+    assert [row["reason"] for row in rows] == [says] * 2, done.stdout + done.stderr
 
 
 def test_rollouts_that_fail_are_errors_and_give_their_worker_back(tmp_path: Path) -> None:

@@ -73,8 +73,8 @@ def test_a_person_is_asked_before_each_call(tmp_path: Path) -> None:
     assert [call.outcome is None for call in trace.calls] == [False, True, True]
     told = [call.feedback for call in trace.calls[1:]]
     assert told == [
-        "The call was not run. A person refused it: too early",
-        "The call was not run. A person refused it.",
+        "The call was not run. It was not approved: too early",
+        "The call was not run. It was not approved.",
     ]
     assert store.manifest["settings"]["approve"] is True
     again = toolhop("replay", str(folder), "--verify", "--json")

@@ -366,7 +366,7 @@ def test_inspect_reads_the_log_as_it_was_meant(eval_log: Path) -> None:
     (info,) = list_eval_logs(str(eval_log.parent))
     assert info.task == "toolhop-mandatory"
     log = read_eval_log(eval_log)
-    assert (log.status, log.eval.model, log.error) == ("success", "someone", None)
+    assert (log.status, log.eval.model, log.error) == ("success", "none/someone", None)
     assert log.eval.dataset.sample_ids == [RIGHT, WRONG, ERRORED, LIMIT]
     assert log.results is not None
     assert (log.results.total_samples, log.results.completed_samples) == (4, 3)
@@ -553,7 +553,7 @@ def test_a_judge_marks_a_log_of_another_benchmark(graded: Benchmark) -> None:
     (log,) = documents(
         "run", {}, [Exported("run", t, said.attempt(t), counts=True) for t in traces]
     )
-    names = [one["name"] for one in log["eval"]["scorers"]]
+    names = [one["name"] for one in log["results"]["scores"]]
     assert names == [measure.name for measure in graded.answer_measures]
     assert log["eval"]["task"] == "graded-plain"
     one, other = log["samples"]

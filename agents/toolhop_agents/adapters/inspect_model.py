@@ -5,7 +5,13 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 
+# Neither approval nor a transcript's events have public names for those who play by themselves.
+from inspect_ai._util.exception import TerminateSampleError
+from inspect_ai.approval._apply import apply_tool_approval
+from inspect_ai.event import ToolEvent
+from inspect_ai.log import transcript
 from inspect_ai.model import (
     ChatMessage,
     ChatMessageAssistant,
@@ -21,6 +27,7 @@ from inspect_ai.tool import ToolCall, ToolInfo, ToolParams
 from inspect_ai.util import JSONSchema
 from pydantic import ConfigDict, Field
 
+from toolhop_agents.export.inspect_samples import call_of, feedback_of
 from toolhop_agents.models.base import ConversationTooLong
 from toolhop_env.messages import (
     AssistantMessage,
@@ -33,11 +40,16 @@ from toolhop_env.messages import (
     Usage,
     UserMessage,
 )
+from toolhop_env.responders import Refusal
+from toolhop_env.trace import Called, Event
+from toolhop_env.verdicts import Call
 from toolhop_tools.model import ToolSchema
 
 
 class InspectModel:
-    """A `Model` that writes what is said into a sample's state."""
+    """A `Model` that writes what is said into a sample's state, and an `Approver` by Inspect's
+    approval policy.
+    """
 
     def __init__(self, state: TaskState) -> None:
         """Go on from the prompt, which the state's messages are."""
@@ -67,6 +79,45 @@ class InspectModel:
         self._state.output = output
         kept.append(output.message)
         return as_reply(output)
+
+    async def approve(self, episode: str, call: Call) -> Refusal | None:
+        """See `toolhop_env.responders.Approver`; every call runs where there is no policy.
+
+        Raises:
+            TerminateSampleError: the policy ends the sample.
+            RuntimeError: the policy changes a call: a score is of the calls that the model made.
+        """
+        said = self._state.output.message
+        made = (one.id for one in said.tool_calls or [] if one.function == call.tool)
+        asked = ToolCall(next(made, call.tool), call.tool, dict(call.arguments))
+        runs, decision = await apply_tool_approval(said.text, asked, None, self._state.messages)
+        if decision is None:
+            return None
+        if decision.decision == "terminate":
+            raise TerminateSampleError("Tool call approver requested termination.")
+        if decision.modified is not None:
+            raise RuntimeError(
+                f"the approval policy changed a call of {call.tool}, and calls are run here as the "
+                "model made them: let it approve, reject, escalate or terminate"
+            )
+        return None if runs else Refusal(decision.explanation or "")
+
+
+def record(event: Event) -> None:
+    """Put a call into the sample's transcript as a ``tool`` event; other events are not."""
+    if isinstance(event, Called):
+        call, now = call_of(event), datetime.now(UTC)
+        told = ToolEvent(
+            id=call["id"],
+            function=call["function"],
+            arguments=call["arguments"],
+            result=event.feedback,
+            error=feedback_of(event, call["id"])["error"],
+            timestamp=now - timedelta(seconds=event.wall_s),
+            completed=now,
+            working_time=event.wall_s,
+        )
+        transcript()._event(told)  # noqa: SLF001 -- see the imports
 
 
 def as_chat(message: Message) -> ChatMessage:

@@ -16,6 +16,7 @@ from anyio.from_thread import start_blocking_portal
 from inspect_ai import Task, task
 from inspect_ai._util.error import PrerequisiteError  # it has no public name
 from inspect_ai.dataset import MemoryDataset, Sample
+from inspect_ai.log._samples import sample_active  # nor has this
 from inspect_ai.scorer import (
     Metric,
     SampleScore,
@@ -27,16 +28,18 @@ from inspect_ai.scorer import (
     scorer,
     stderr,
 )
+from inspect_ai.scorer._scorer import scorer_register  # nor has this
 from inspect_ai.solver import Generate, Solver, TaskState, solver
 from inspect_ai.util import LimitExceededError
 from pydantic import TypeAdapter
 from rich.markup import escape
 
-from toolhop_agents.adapters.inspect_model import InspectModel, as_chat
+from toolhop_agents.adapters.inspect_model import InspectModel, as_chat, record
 from toolhop_agents.adapters.options import settings_of
 from toolhop_agents.adapters.shared import SharedPool, pool_of
 from toolhop_agents.call_formats import shown
 from toolhop_agents.environment.core import EpisodeLost
+from toolhop_agents.export.inspect_samples import SCORER, TRACE
 from toolhop_agents.judge.ask import judged
 from toolhop_agents.judge.judges import JudgeError
 from toolhop_agents.judge.open_judge import open_judge
@@ -51,6 +54,7 @@ from toolhop_env.benchmark import Benchmark
 from toolhop_env.benchmarks import UnknownBenchmark
 from toolhop_env.episode import Episode
 from toolhop_env.estimates import Estimate, figures
+from toolhop_env.facets import DOMAIN, HOPS
 from toolhop_env.guarded import BenchmarkFault
 from toolhop_env.measures import Measure
 from toolhop_env.runs.judgements import Judgements
@@ -61,11 +65,11 @@ from toolhop_tools.errors import BadChoice, ToolsError
 from toolhop_tools.model import Item
 
 T = TypeVar("T")
-TRACE = "toolhop_trace"
-"""Where a sample's store has the events of its episode, one JSON object each."""
 KEPT, CLUSTER = "score", "cluster"
 """Of a score's metadata: our score of the episode, and what is one cluster with it."""
 SCORE = TypeAdapter(OurScore)
+EPISODE = "episode"
+"""The name of the solver that plays."""
 ENDINGS: Mapping[str, Ending] = {
     "turn": Ending.OUT_OF_TURNS,
     "token": Ending.OUT_OF_TOKENS,
@@ -111,9 +115,41 @@ def toolhop(
             be used as asked, or a judge that cannot be asked. Inspect prints its text alone, where
             it prints two tracebacks of any other error.
     """
-    given = {"data": data, "mode": mode, "feedback": feedback, "tools": tools, **settings}
+    return _made("", data=data, mode=mode, feedback=feedback, tools=tools, **settings)
+
+
+@task
+@_public
+def nestools(data: str = "nestools", **settings: Any) -> Task:  # noqa: ANN401 -- whatever -T gave
+    """NesTools. Here and in the tasks below, `settings` are those of `toolhop`."""
+    return _made("nestools", data=data, **settings)
+
+
+@task
+@_public
+def toolbehonest(data: str = "toolbehonest", **settings: Any) -> Task:  # noqa: ANN401 -- the same
+    """ToolBeHonest."""
+    return _made("toolbehonest", data=data, **settings)
+
+
+@task
+@_public
+def relytoolbench(data: str = "relytoolbench", **settings: Any) -> Task:  # noqa: ANN401 -- the same
+    """RelyToolBench."""
+    return _made("relytoolbench", data=data, **settings)
+
+
+@task
+@_public
+def scenarios(data: str, **settings: Any) -> Task:  # noqa: ANN401 -- the same
+    """Scenarios, from the file that `toolhop perturb` wrote."""
+    return _made("scenarios", data=data, **settings)
+
+
+def _made(of: str, **given: object) -> Task:
+    """The task; items of another benchmark than `of` are refused, if it is not empty."""
     try:
-        return _task(given)
+        return _task(of, given)
     except (
         *(ToolsError, TemplateError, UnknownBenchmark, BenchmarkFault),
         *(JudgeError, NoSuchModel, NoKey),
@@ -121,10 +157,15 @@ def toolhop(
         raise PrerequisiteError(escape(str(error))) from error
 
 
-def _task(given: Mapping[str, object]) -> Task:
+def _task(of: str, given: Mapping[str, object]) -> Task:
     pool = pool_of(settings_of(given, "Inspect"))
     environments = pool.environments
     ours, benchmark = environments.settings, environments.binding.benchmark
+    if of and benchmark.name != of:
+        raise BadChoice(
+            f"{ours.data} holds items of {benchmark.title}, and the task is {of}",
+            fix=f"give data of {of}, or take the task toolhop, which plays any",
+        )
     if len(ours.modes) > 1:
         raise BadChoice(
             f"the modes {', '.join(ours.modes)} were given, and a task is of one",
@@ -135,6 +176,7 @@ def _task(given: Mapping[str, object]) -> Task:
     samples = [_sample(item, ours) for item in environments.items.values()]
     return Task(
         MemoryDataset(samples, name=benchmark.title, location=ours.data),
+        setup=ours_plays(),
         solver=episode(pool),
         scorer=measures(ours.judge, ours.judge_base_url, ours.judge_votes),
         metrics=metrics_of(benchmark),
@@ -162,11 +204,34 @@ def _sample(item: Item, settings: RunSettings) -> Sample:
         [as_chat(one) for one in messages],
         id=item.id,
         target=benchmark.expected(gold),
-        metadata=dict(benchmark.facets(gold)),
+        metadata={
+            "benchmark": item.benchmark,
+            DOMAIN: item.domain,
+            HOPS: len(item.hops),
+            "digest": item.digest,
+            **benchmark.facets(gold),
+        },
     )
 
 
 @solver
+@_public
+def ours_plays() -> Solver:
+    """Refuse a solver that was given in the place of `episode`, before it asks the model."""
+
+    async def solve(state: TaskState, generate: Generate) -> TaskState:
+        active = sample_active()
+        if active is not None and active.agent_name != EPISODE:
+            raise PrerequisiteError(
+                f"the solver {active.agent_name} cannot play here: an item's tools are run, and "
+                "its calls scored, by the task's own solver. Leave out --solver"
+            )
+        return state
+
+    return solve
+
+
+@solver(name=EPISODE)
 @_public
 def episode(pool: SharedPool) -> Solver:
     """Play an item to its end. An errored episode raises, so that the sample is an error."""
@@ -175,7 +240,9 @@ def episode(pool: SharedPool) -> Solver:
         async with pool.held() as environments:
             item, mode = environments.items[str(state.sample_id)], environments.settings.modes[0]
             unit, model = WorkUnit(item, mode, state.epoch), InspectModel(state)
-            opened = await environments.open(unit, {}, player=model.name)
+            opened = await environments.open(
+                unit, {}, player=model.name, sink=record, approver=model
+            )
             try:
                 await play(opened, model)
             except LimitExceededError as limit:
@@ -247,7 +314,7 @@ def metrics_of(benchmark: Benchmark) -> dict[str, list[Metric]]:
     }
 
 
-@scorer(metrics=[])
+@scorer(metrics=[], name=SCORER)
 @_public
 def measures(judge: str | None = None, judge_base_url: str | None = None, votes: int = 1) -> Scorer:
     """All measures of the benchmark, from the trace alone. What has no figure is not a number,
@@ -279,6 +346,12 @@ def measures(judge: str | None = None, judge_base_url: str | None = None, votes:
         )
 
     return score
+
+
+# Inspect leaves the first part of a scorer's name out of the log, and looks it up by what is there;
+# the name that is given last is that of the scorers made, here and when a log is scored again.
+for _name in (SCORER, f"toolhop_env/{SCORER}"):
+    scorer_register(measures, _name, {"metrics": []})
 
 
 def value_of(measure: Measure, benchmark: Benchmark, score: OurScore) -> float:

@@ -22,9 +22,12 @@ from toolhop_agents.adapters.options import settings_of
 from toolhop_agents.adapters.shared import SharedPool, pool_of
 from toolhop_agents.adapters.verifiers_tools import ItemTools, ToolsState
 from toolhop_agents.environment.core import EpisodeLost
-from toolhop_agents.environment.reward import Reward
+from toolhop_agents.environment.reward import FAILED_CALL, Reward
 from toolhop_agents.prompts import TemplateError
+from toolhop_agents.react import play
 from toolhop_agents.runs.unit import WorkUnit, setting
+from toolhop_agents.scripted.choose import choose
+from toolhop_agents.scripted.model import ScriptedModel
 from toolhop_env import benchmarks
 from toolhop_env.benchmarks import UnknownBenchmark
 from toolhop_env.episode import Episode
@@ -91,6 +94,8 @@ class Played:
     episode: Episode
     stack: AsyncExitStack
     """Gives back what the episode holds."""
+    rollout: asyncio.Task[Any] | None
+    """The task that set it up, and holds it."""
     feedback: dict[str, str] = field(default_factory=dict)
     """By call id."""
 
@@ -171,7 +176,7 @@ class ToolHopTask(vf.Task[ToolHopData, ToolsState, ToolHopTaskConfig]):
             await stack.aclose()
             raise
         stack.push_async_callback(environments.leave, opened)
-        self.shared.played[trace.id] = Played(opened, stack)
+        self.shared.played[trace.id] = Played(opened, stack, asyncio.current_task())
         trace.state.tools = [
             {"name": one.schema.name, "description": one.schema.description,
              "parameters": dict(one.schema.parameters)}
@@ -225,6 +230,30 @@ class ToolHopTask(vf.Task[ToolHopData, ToolsState, ToolHopTaskConfig]):
         if ended is not None and ended.ending is Ending.ERRORED:
             raise EpisodeLost(ended.reason)
 
+    async def validate(self, runtime: vf.Runtime) -> bool | None:
+        """Whether the scripted oracle's episode has the leading measure; None where the item's gold
+        gives it no call for a hop, or the measure needs a judge.
+        """
+        mine = asyncio.current_task()
+        for name in [one for one, held in self.shared.played.items() if held.rollout is mine]:
+            await self._leave(name)  # one place an item: of two at once each could wait for ever
+        async with self.shared.pool.held() as environments:
+            item, binding = environments.items[str(self.data.id)], environments.binding
+            unit = WorkUnit(item, self.shared.mode, 1)
+            opened = await environments.open(unit, {}, player="oracle")
+            try:
+                oracle = choose("oracle", binding.agents)
+                await play(opened, ScriptedModel("oracle", oracle, item))
+            finally:
+                await environments.leave(opened)
+        verdict, lead = benchmarks.score(opened.trace), binding.benchmark.lead
+        if isinstance(verdict, Errored):
+            raise EpisodeLost(verdict.reason)
+        if lead.of(verdict) is None:
+            return None
+        known = all(hop.gold is not None for hop in item.hops)
+        return lead.holds(verdict) or (False if known else None)
+
     @vf.reward
     async def toolhop(self, trace: vf.Trace) -> float:
         """The measures as weighed.
@@ -236,13 +265,23 @@ class ToolHopTask(vf.Task[ToolHopData, ToolsState, ToolHopTaskConfig]):
 
     @vf.metric
     async def measures(self, trace: vf.Trace) -> dict[str, float]:
-        """Every measure of the benchmark that has a figure."""
+        """Every measure that has a figure: the benchmark's, and those that are weighed. Of one that
+        is no yes or no there are both parts, the second under ``..._of``: verifiers takes the mean
+        of a metric, and a figure of ours is a ratio of sums, which is that of the two means.
+        """
         whole = trace_of(trace)
-        verdict = benchmarks.score(whole)
+        verdict, reward = benchmarks.score(whole), self.shared.reward
         if isinstance(verdict, Errored):
             return {}
-        found = {one.name: one.of(verdict) for one in self.shared.reward.benchmark.measures}
-        return {name: part[0] / part[1] for name, part in found.items() if part and part[1]}
+        asked = dict.fromkeys((*reward.benchmark.measures, *(one for one, _ in reward.measures)))
+        failed = float(sum(one.error is not None for one in whole.tool_calls))
+        found = {FAILED_CALL: failed} if reward.failed_call else {}
+        for one in asked:
+            if (parts := one.of(verdict)) is not None:
+                found[one.name] = parts[0]
+                if not one.binary:
+                    found[f"{one.name}_of"] = parts[1]
+        return found
 
     async def _leave(self, name: str) -> None:
         if (played := self.shared.played.pop(name, None)) is not None:

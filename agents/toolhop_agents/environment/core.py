@@ -27,9 +27,9 @@ from toolhop_agents.runs.means import open_stand_ins, sandbox_of
 from toolhop_agents.runs.settings import RunSettings
 from toolhop_agents.runs.unit import WorkUnit, setting
 from toolhop_env.benchmarks import score
-from toolhop_env.episode import Episode
+from toolhop_env.episode import Episode, Sink
 from toolhop_env.messages import AssistantMessage, Message, RawCall, Reply
-from toolhop_env.responders import StandIns
+from toolhop_env.responders import Approver, StandIns
 from toolhop_env.score import Verdict
 from toolhop_env.trace import Ending, Trace
 from toolhop_sandbox.errors import SandboxError, SandboxFault
@@ -171,7 +171,13 @@ class Environments:
         return Environment(self)
 
     async def open(
-        self, unit: WorkUnit, changes: Mapping[str, Any], *, player: str = ""
+        self,
+        unit: WorkUnit,
+        changes: Mapping[str, Any],
+        *,
+        player: str = "",
+        sink: Sink | None = None,
+        approver: Approver | None = None,
     ) -> Episode:
         """An entered episode; `leave` it.
 
@@ -179,6 +185,8 @@ class Environments:
             unit: what to play.
             changes: settings of this episode alone.
             player: who plays, for the trace; as for all episodes if empty.
+            sink: called with every event as it happens.
+            approver: asked before each call, in the place of whom the settings name.
 
         Raises:
             BadChoice: as many are in play as may be, or `changes` has what no setting is.
@@ -196,7 +204,8 @@ class Environments:
             self._sandbox,
             replace(setting(changed(self.settings, changes), unit), agent=player or self.player),
             name=f"{unit.item.id}_{unit.mode}_{uuid4().hex[:8]}",
-            stand_ins=self._stand_ins,
+            stand_ins=replace(self._stand_ins, approver=approver or self._stand_ins.approver),
+            sink=sink,
         )
         self.in_play += 1
         try:

@@ -23,7 +23,7 @@ from toolhop_agents.export.episodes import Exported, exported, labels
 from toolhop_agents.export.facts import Plain
 from toolhop_agents.export.files import ExportError, atomic, check_free
 from toolhop_agents.export.inspect_file import LogFile
-from toolhop_agents.export.inspect_samples import error, sample
+from toolhop_agents.export.inspect_samples import SCORER, error, sample
 from toolhop_agents.export.parquet import Written
 from toolhop_env.attempt import Attempt, Key
 from toolhop_env.benchmarks import named
@@ -156,7 +156,7 @@ def _log(
     identity = hashlib.sha256(name.encode()).hexdigest()[:22]
     fault = str(manifest.get("fault") or "")
     status = manifest.get("status")
-    task = f"{group.benchmark}-{mode}"
+    task, benchmark = f"{group.benchmark}-{mode}", named(group.benchmark)
     head: Plain = {
         "status": status if status in STATUSES else "error",
         "eval": {
@@ -167,7 +167,9 @@ def _log(
             "run_id": run,
             "task_args": {"mode": mode, "feedback": feedback, "call_format": call_format},
             "dataset": _dataset(manifest, chosen),
-            "model": agent,
+            # Inspect makes the model before it scores a log: of this provider of its own, one that
+            # answers nothing.
+            "model": agent if "/" in agent else f"none/{agent}",
             "model_base_url": settings.get("base_url"),
             "model_generate_config": {
                 name: settings.get(name) for name in ("temperature", "max_tokens", "seed")
@@ -178,7 +180,8 @@ def _log(
                 "token_limit": settings.get("token_limit"),
             },
             "packages": {name: text for name, text in manifest.get("versions", {}).items() if text},
-            "scorers": [{"name": one.name} for one in named(group.benchmark).answer_measures],
+            "scorers": [{"name": SCORER, "options": _judge(settings)}],
+            "metrics": {one.name: _metrics(group.benchmark, one) for one in benchmark.measures},
             "metadata": {"run": run, "settings": settings, "sandbox": manifest.get("sandbox")},
         },
         "results": _results(chosen),
@@ -190,6 +193,23 @@ def _log(
     }
     name = f"{created.replace(':', '-')}_{task}_{identity}.eval".replace("/", "-")
     return Log(name, agent, head, before, settings)
+
+
+def _judge(settings: Mapping[str, Any]) -> Plain:
+    """The scorer's options: who judged, if anybody did."""
+    if not settings.get("judge"):
+        return {}
+    options = {"judge_base_url": settings.get("judge_base_url")}
+    return {"judge": settings["judge"], "votes": settings.get("judge_votes", 1), **options}
+
+
+def _metrics(benchmark: str, measure: Measure) -> list[Plain]:
+    """What `inspect score` makes of a measure; see `toolhop_agents.adapters.inspect_task`."""
+    if measure.binary:
+        return [{"name": "mean"}, {"name": "stderr"}]
+    options = {"benchmark": benchmark, "measure": measure.name}
+    figures = ("toolhop_env/figure", "toolhop_env/figure_stderr")
+    return [{"name": one, "options": options} for one in figures]
 
 
 def _dataset(manifest: Mapping[str, Any], chosen: Sequence[Attempt]) -> Plain:

@@ -5,6 +5,7 @@ See `toolhop_agents.export.inspect_log`.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -15,9 +16,13 @@ from toolhop_agents.export.turns import arguments_of
 from toolhop_env.attempt import Attempt
 from toolhop_env.messages import Reply
 from toolhop_env.score import Score
-from toolhop_env.trace import Called, Ending, Trace
+from toolhop_env.trace import Called, Ending, Trace, to_line
 from toolhop_env.verdicts import BEFORE_RUNNING, ErrorCode
 
+SCORER = "toolhop_env/measures"
+"""The scorer's name in logs, by which `inspect score` finds it: its package is part of it."""
+TRACE = "toolhop_trace"
+"""Where a sample's store has the events of its episode, one JSON object each."""
 _LIMITS: Mapping[str, tuple[str, str]] = {
     Ending.OUT_OF_TURNS: ("turn", "turn_limit"),
     Ending.OUT_OF_CALLS: ("custom", "call_limit"),
@@ -52,6 +57,7 @@ def sample(one: Exported, before: Sequence[Attempt], settings: Mapping[str, Any]
         "messages": messages,
         "output": outputs[-1] if outputs else {"model": start.agent},
         "metadata": facts(one),
+        "store": {TRACE: [json.loads(to_line(event)) for event in trace.events]},
         "model_usage": {start.agent: usage(event.reply for event in trace.replies)},
         "started_at": start.at,
         "turn_count": len(trace.replies),
@@ -113,11 +119,11 @@ def _messages(trace: Trace) -> Iterator[Plain]:
     for turn in trace.replies:
         identity, reply = f"{start.episode}-turn{turn.turn}", turn.reply
         called = [call for call in trace.calls if call.turn == turn.turn]
-        more: Plain = {"tool_calls": [_call(call) for call in called]} if called else {}
+        more: Plain = {"tool_calls": [call_of(call) for call in called]} if called else {}
         more |= {"source": "generate", "model": reply.model or start.agent}
         yield _message(identity, "assistant", _content(reply), **more)
         for number, call in enumerate(called):
-            yield _feedback(call, f"{identity}-call{number}")
+            yield feedback_of(call, f"{identity}-call{number}")
 
 
 def _content(reply: Reply) -> str | list[Plain]:
@@ -132,7 +138,8 @@ def _message(identity: str, role: str, content: str | list[Plain], **more: objec
     return {"id": identity, "role": role, "content": content, **more}
 
 
-def _call(called: Called) -> Plain:
+def call_of(called: Called) -> Plain:
+    """A call as Inspect's messages have it."""
     arguments, fault = arguments_of(called.raw, called), None
     if arguments is None:
         arguments, fault = {}, f"the arguments are not a JSON object: {called.raw.arguments}"
@@ -140,7 +147,8 @@ def _call(called: Called) -> Plain:
     return {**plain, "type": "function", "parse_error": fault}
 
 
-def _feedback(called: Called, identity: str) -> Plain:
+def feedback_of(called: Called, identity: str) -> Plain:
+    """The message with a call's feedback; `error` says in Inspect's words why it failed."""
     failed = None
     if called.error is not None:
         kind = _TOOL_ERRORS.get(called.error, "parsing" if called.error in BEFORE_RUNNING else None)

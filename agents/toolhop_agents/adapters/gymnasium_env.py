@@ -1,0 +1,158 @@
+"""Items as an environment of Gymnasium; importing this module registers it.
+
+    env = gymnasium.make("toolhop_agents.adapters.gymnasium_env:toolhop/Text-v0", data="builtin")
+
+An action is a whole reply in the text tool-call format; an observation is what was said since.
+Gymnasium reads no entry points of packages: the module is imported, or named in the id.
+"""
+
+from __future__ import annotations
+
+import os
+import string
+import threading
+from collections.abc import Mapping
+from typing import Any
+
+import gymnasium
+import numpy as np
+
+from toolhop_agents.adapters.options import settings_of
+from toolhop_agents.environment.core import Observation
+from toolhop_agents.environment.plain import PlainEnvironment, PlainEnvironments
+from toolhop_env.reading import CallFormat
+from toolhop_tools.errors import BadChoice
+
+ID = "toolhop/Text-v0"
+MOST = 256
+"""Episodes in play at a time where ``max_samples`` is not given; workers start as they are used."""
+
+
+class AnyText(gymnasium.Space[str]):
+    """Every text. Gymnasium's own `Text` has a set of characters and a length: questions and tool
+    results have neither.
+    """
+
+    def __init__(self, seed: int | np.random.Generator | None = None) -> None:
+        """See `gymnasium.Space`."""
+        super().__init__(None, np.str_, seed)
+
+    def sample(self, mask: Any = None, probability: Any = None) -> str:  # noqa: ANN401 -- the base's
+        """Twelve letters and spaces."""
+        return "".join(self.np_random.choice(list(string.ascii_letters + " "), size=12))
+
+    def contains(self, x: object) -> bool:
+        """Whether it is a text."""
+        return isinstance(x, str)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, AnyText)
+
+    def __hash__(self) -> int:
+        return hash(AnyText)
+
+    @property
+    def is_np_flattenable(self) -> bool:
+        """No."""
+        return False
+
+
+class ToolHopEnv(gymnasium.Env[str, str]):
+    """An episode at a time, of an item that `reset` draws or is given in its options."""
+
+    def __init__(self, *, weights: Mapping[str, float] | None = None, **settings: Any) -> None:  # noqa: ANN401 -- whatever `make` was given
+        """Read the settings; data and sandbox are opened by the first reset.
+
+        Args:
+            weights: of the reward, by measure; see `toolhop_agents.environment.reward.Reward.of`.
+            settings: of `toolhop run` by name, such as ``data``, ``mode`` or ``feedback``.
+
+        Raises:
+            BadChoice: a setting that is none here or cannot have this value.
+        """
+        self._settings = settings_of({"call_format": "text"} | settings, "Gymnasium")
+        if self._settings.call_format is not CallFormat.TEXT:
+            raise BadChoice(
+                f"replies are texts here, and the calls {self._settings.call_format} are not",
+                fix="leave call_format out",
+            )
+        self._weights = weights
+        self._seat: PlainEnvironment | None = None
+        self._key = (os.getpid(), self._settings.model_dump_json(), repr(weights))
+        self.observation_space = AnyText()
+        self.action_space = AnyText()
+
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[str, dict[str, Any]]:
+        """Begin an episode.
+
+        Args:
+            seed: of the draw of this and later items.
+            options: ``item``, and settings of this episode alone.
+
+        Returns:
+            The prompt, and the item's id under ``item``.
+
+        Raises:
+            ToolsError: the data, the item or a setting cannot be used.
+            SandboxUnavailable, EpisodeLost: no worker could be had.
+        """
+        super().reset(seed=seed)
+        pool = self._pool()
+        given, items = dict(options or {}), list(pool.items)
+        item = given.pop("item", None) or items[self.np_random.integers(len(items))]
+        if self._seat is None:
+            self._seat = pool.environment()
+        return _text(self._seat.reset(item, **given)), {"item": item}
+
+    def step(self, action: str) -> tuple[str, float, bool, bool, dict[str, Any]]:
+        """Take a turn; raises what `toolhop_agents.environment.core.Environment.step` does."""
+        if self._seat is None:
+            raise gymnasium.error.ResetNeeded("call reset before step")
+        step = self._seat.step(action)
+        over = step.done and not step.truncated
+        ending = {"ending": step.ending.value} if step.ending is not None else {}
+        return _text(step.observation), step.reward, over, step.truncated, ending
+
+    def close(self) -> None:
+        """Leave the episode; the sandbox is closed with the last environment of these settings."""
+        if self._seat is not None:
+            self._seat.close()
+            self._seat = None
+            _, users = _POOLS[self._key]
+            users.discard(id(self))
+            if not users:
+                _POOLS.pop(self._key)[0].__exit__(None, None, None)
+
+    def _pool(self) -> PlainEnvironments:
+        if self._key not in _POOLS:
+            most = self._settings.max_samples or MOST
+            pool = PlainEnvironments(self._settings, reward=self._weights, most=most)
+            _POOLS[self._key] = pool.__enter__(), set()
+        pool, users = _POOLS[self._key]
+        users.add(id(self))
+        return pool
+
+
+_POOLS: dict[tuple[int, str, str], tuple[PlainEnvironments, set[int]]] = {}
+"""One sandbox for all environments of equal settings in a process, and who uses it."""
+
+
+def _close() -> None:
+    while _POOLS:
+        _POOLS.popitem()[1][0].__exit__(None, None, None)
+
+
+# A pool's thread is waited for when Python ends, before `atexit` is asked: an environment that
+# nobody closed would keep the process for ever.
+threading._register_atexit(_close)  # type: ignore[attr-defined]  # noqa: SLF001 -- has no public name
+
+
+def _text(seen: Observation) -> str:
+    """New messages as one text."""
+    return "\n\n".join(message.content for message in seen.messages)
+
+
+if ID not in gymnasium.registry:
+    gymnasium.register(ID, "toolhop_agents.adapters.gymnasium_env:ToolHopEnv")
