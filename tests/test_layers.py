@@ -27,7 +27,8 @@ CLIENTS = {"openai_model.py", "litellm_model.py"}
 """Imported only when such a model is opened; see tests/agents/test_clients.py."""
 PEERS = {
     "inspect_model.py",
-    "gymnasium_env.py", "inspect_task.py",
+    "gymnasium_env.py",
+    "inspect_task.py",
     "openenv_server.py",
     "verifiers_taskset.py",
     "verifiers_tools.py",

@@ -92,7 +92,9 @@ def test_the_scores_of_a_run_item_by_item(tmp_path: Path) -> None:
         wanted = {}
         for one in named("toolhop").measures:
             if (parts := one.of(before)) is not None:
-                wanted |= {one.name: parts[0]} | ({} if one.binary else {f"{one.name}_of": parts[1]})
+                wanted |= {one.name: parts[0]} | (
+                    {} if one.binary else {f"{one.name}_of": parts[1]}
+                )
         assert trace["metrics"] == pytest.approx(wanted), item
         # The last results of an episode that a limit ends are not asked about any more.
         assert results(trace) == feedback(trace)[: len(results(trace))]

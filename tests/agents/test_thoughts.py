@@ -199,7 +199,7 @@ def test_pieces_are_joined_where_they_belong() -> None:
 
 def stream(*deltas: Body, finish_reason: str | None = "stop") -> str:
     """A stream of pieces as a server writes it that escapes nothing."""
-    choices = [{"index": 0, "delta": delta, "finish_reason": None} for delta in deltas]
+    choices: list[Body] = [{"index": 0, "delta": delta, "finish_reason": None} for delta in deltas]
     choices += [{"index": 0, "delta": {}, "finish_reason": finish_reason}]
     events = [json.dumps({"choices": [one]}, ensure_ascii=False) for one in choices]
     return "".join(f"data: {event}\r\n\r\n" for event in events)
@@ -216,7 +216,7 @@ def test_calls_of_one_index_are_told_apart_by_their_ids() -> None:
         function = {"name": name, "arguments": f'{{"{name}": 1}}'}
         return {"index": 0, "id": name, "type": "function", "function": function, **beside}
 
-    signed = {"google": {"thought_signature": "s"}}
+    signed: JSON = {"google": {"thought_signature": "s"}}
     pieces = ([call("f", extra_content=signed)], [call("g"), call("h")],
               [{"index": 0, "function": {"arguments": " "}}])  # fmt: skip
     read = reply_from_wire(assembled(stream(*({"tool_calls": piece} for piece in pieces))))
