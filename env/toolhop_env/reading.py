@@ -74,15 +74,21 @@ def without_thoughts(text: str) -> str:
     at the end of the prompt, as chat templates have it: everything before is one. At the end of a
     text such a tag closes nothing.
     """
+    return _apart(text)[1]
+
+
+def _apart(text: str) -> tuple[str, str]:
+    """What stands in ``<think>``, tags included, and the rest."""
     text = _without_stray_end(text)
     first = _TAG.search(text)
-    if first and first[1]:
-        text = text[first.end() :]
+    begins = first.end() if first and first[1] else 0
+    thought, text = [text[:begins]], text[begins:]
     said, at = list[str](), 0
     while opened := _OPENS.search(text, at):
         said.append(text[at : opened.start()])
         at = _end_of_thought(text, opened.end())
-    return "".join(said) + text[at:]
+        thought.append(text[opened.start() : at])
+    return "".join(thought), "".join(said) + text[at:]
 
 
 def _without_stray_end(text: str) -> str:
@@ -110,8 +116,7 @@ def _end_of_thought(text: str, start: int) -> int:
 
 def thoughts_apart(reply: Reply) -> tuple[Thoughts | None, str]:
     """What the model thought, in fields of its own or within the text, and the rest of the text."""
-    said, thoughts = without_thoughts(reply.content), reply.thoughts or Thoughts()
-    within = reply.content.removesuffix(said)
+    (within, said), thoughts = _apart(reply.content), reply.thoughts or Thoughts()
     if not within or thoughts.digest:
         return reply.thoughts, said
     return replace(thoughts, text="\n".join(filter(None, (thoughts.text, within)))), said

@@ -213,6 +213,12 @@ def test_what_is_said_stays_when_thoughts_are_forgotten(content: str) -> None:
     assert thoughts_forgotten(Reply("said")) == Reply("said")
 
 
+def test_what_is_said_around_a_thought_is_no_thought() -> None:
+    thoughts, said = thoughts_apart(Reply("Plan:\n<think>why</think>\n6"))
+    assert (thoughts, said) == (Thoughts("<think>why</think>"), "Plan:\n\n6")
+    assert thoughts_apart(Reply("6</think>")) == (None, "6")
+
+
 def test_a_thought_within_the_text_is_folded(tmp_path: Path) -> None:
     with LoopbackServer(in_text("<think>", "</think>")) as server:
         answer = run(tmp_path / "logs", "openai/m", server.base_url, "--limit", "1")
