@@ -250,6 +250,16 @@ def test_an_error_within_a_stream_says_what_it_is() -> None:
         reply_from_wire(assembled(said))
 
 
+@pytest.mark.parametrize(
+    "event",
+    ['{"choices": [null]}', '{"choices": 1}', '{"usage": [1]}', '{"choices": [{"delta": "x"}]}',
+     '{"choices": [{"delta": {"tool_calls": "f"}, "finish_reason": "stop"}]}'],
+)  # fmt: skip
+def test_an_event_of_another_shape_is_no_reply(event: str) -> None:
+    with pytest.raises(Unreadable, match="another shape"):
+        assembled(f"data: {event}\n\n")
+
+
 def test_a_call_whose_thought_is_empty_gets_its_field_back() -> None:
     call = {"id": "a", "type": "function", "function": {"name": "f", "arguments": "{}"}}
     said: Body = {

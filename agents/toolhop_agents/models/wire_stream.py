@@ -93,8 +93,15 @@ def joined(events: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
     """The same of events that were read, as those of a client.
 
     Raises:
-        Unreadable: see `assembled`.
+        Unreadable: see `assembled`; or some event has another shape than the protocol says.
     """
+    try:
+        return _joined(events)
+    except (AttributeError, TypeError) as error:
+        raise Unreadable(f"an event of the stream has another shape: {error}") from error
+
+
+def _joined(events: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
     body: dict[str, Any] = {}
     message: dict[str, Any] = {}
     usage: dict[str, Any] = {}
