@@ -61,7 +61,7 @@ def sources() -> set[str]:
         path.relative_to(root).as_posix()
         for room, root in ROOMS.items()
         for path in (root / room).rglob("*")
-        if path.is_file() and "__pycache__" not in path.parts
+        if path.is_file() and "__pycache__" not in path.parts and path.suffix != ".LICENSE"
     }
 
 
@@ -88,6 +88,33 @@ def test_wheel_names_its_commands_plugin_and_licences(wheel: dict[str, bytes]) -
     assert sum(name.endswith(".LICENSE") for name in licences) == len(
         list((ROOT / "agents/toolhop_agents/report/vendor").glob("*.LICENSE"))
     )
+
+
+def test_the_page_for_an_index_links_to_no_file(wheel: dict[str, bytes]) -> None:
+    (text,) = (text.decode() for name, text in wheel.items() if name.endswith("/METADATA"))
+    assert "multi-hop tools" in text
+    assert re.findall(r"\]\((?!https?:)[^)]*\)", text) == []
+
+
+def test_the_version_and_the_command_by_module() -> None:
+    import toolhop_env
+
+    assert toolhop_env.__version__ == PROJECT["version"]
+    by_module, by_name = (
+        subprocess.run([*command, "run", "--help"], capture_output=True, text=True, check=True)
+        for command in ([sys.executable, "-m", "toolhop_agents"], [command_of()])
+    )
+    assert by_module.stdout.partition("\n\n")[2] == by_name.stdout.partition("\n\n")[2]
+
+
+def command_of() -> str:
+    found = shutil.which("toolhop", path=str(Path(sys.executable).parent))
+    assert found is not None
+    return found
+
+
+def test_no_page_of_the_project_names_a_place_that_stands_for_another() -> None:
+    assert "example.org" not in (ROOT / "CITATION.cff").read_text(encoding="utf-8")
 
 
 MARKERS = {"py.typed", "__init__.py", "lock"}

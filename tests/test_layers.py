@@ -58,6 +58,7 @@ WITHIN_AGENTS = (
         "pytest_plugin",
     },
     {"cli"},
+    {"__main__"},
 )
 """Parts of `toolhop_agents`, each importing none of a later group. What shows figures (`table`,
 `terminal`, `trace_view`) is imported by whatever shows some: it is bound by what it imports."""

@@ -34,7 +34,7 @@ class ErrorCode(StrEnum):
     MALFORMED_CALL = "malformed_call"
     """A call in a form that is not read (`toolhop_env.malformed`), and that was answered."""
     NOT_APPROVED = "not_approved"
-    """Who is asked before the call, such as a person, refused it (`toolhop_env.responders.Approver`)."""
+    """A person or policy was asked, and refused it (`toolhop_env.responders.Approver`)."""
 
     RAISED = "raised"
     RETURNED_ERROR = "returned_error"

@@ -47,6 +47,7 @@ from toolhop_agents.adapters.options import settings_of
 from toolhop_agents.adapters.shared import pool_of
 from toolhop_agents.environment.core import Environments, EpisodeLost
 from toolhop_agents.export.inspect_log import write_logs
+from toolhop_agents.export.inspect_samples import SCORER, TRACE
 from toolhop_agents.runs.unit import WorkUnit
 from toolhop_env.benchmarks import BUILT_IN, named
 from toolhop_env.benchmarks import score as verdict
@@ -227,7 +228,7 @@ def test_a_judge_that_is_not_there_costs_no_evaluation() -> None:
 def test_figures_are_those_of_our_tables(log: EvalLog) -> None:
     scored: list[tuple[str, Score]] = []
     for item, one in samples(log).items():
-        events = one.store[inspect_task.TRACE]
+        events = one.store[TRACE]
         found = verdict(from_lines(json.dumps(event).encode() for event in events))
         assert isinstance(found, Score)
         scored.append((item, found))
@@ -252,7 +253,7 @@ def test_settings_give_the_scores_of_a_run(settings: dict[str, str], tmp_path: P
     assert found.keys() == expected.keys()
     for item, before in expected.items():
         assert values(found[item])["strict"] == before.value("strict")
-        trace = found[item].store[inspect_task.TRACE]
+        trace = found[item].store[TRACE]
         failed = [one for one in trace if one["kind"] == "called" and one["error"]]
         assert len(failed) == before.conduct.failed_calls
 
@@ -300,7 +301,7 @@ def test_an_exported_log_is_scored_again(tmp_path: Path) -> None:
 
 def test_calls_are_tool_events_and_samples_say_what_they_are(log: EvalLog) -> None:
     for item, one in samples(log).items():
-        called = [event for event in one.store[inspect_task.TRACE] if event["kind"] == "called"]
+        called = [event for event in one.store[TRACE] if event["kind"] == "called"]
         events = [event for event in one.events if isinstance(event, ToolEvent)]
         assert called
         assert [(event["raw"]["name"], event["feedback"], event["error"] is not None)
@@ -336,7 +337,7 @@ def test_the_approval_policy_is_asked_before_each_call(
         tmp_path, {"limit": 1}, "oracle", approval=policy, fail_on_error=False, turn_limit=3
     )
     (found,) = samples(log).values()
-    called = [one for one in found.store[inspect_task.TRACE] if one["kind"] == "called"]
+    called = [one for one in found.store[TRACE] if one["kind"] == "called"]
     assert any(isinstance(event, ApprovalEvent) for event in found.events)
     ran = [one for one in called if one["outcome"] is not None]
     assert bool(ran) == (decision == "approve")
@@ -404,7 +405,7 @@ def test_limits_of_both_end_an_episode_that_is_scored(tmp_path: Path) -> None:
         assert found.error is None
         assert values(found)["strict"] == 0
         assert found.scores is not None
-        assert (found.scores[inspect_task.SCORER].metadata or {})["ending"] == ending
+        assert (found.scores[SCORER].metadata or {})["ending"] == ending
 
 
 def test_epochs_have_seeds_of_their_own_and_one_sandbox(
@@ -420,7 +421,7 @@ def test_epochs_have_seeds_of_their_own_and_one_sandbox(
     monkeypatch.setattr(Environments, "__aenter__", counted)
     log = evaluated(tmp_path, {"limit": 2, "seed": 7}, epochs=2)
     assert log.samples is not None
-    begun = [one.store[inspect_task.TRACE][0] for one in log.samples]
+    begun = [one.store[TRACE][0] for one in log.samples]
     assert sorted((one["epoch"], one["seed"]) for one in begun) == [(1, 7), (1, 7), (2, 8), (2, 8)]
     assert {one["agent"] for one in begun} == {"mockllm/scripted"}
     assert len(entered) == 1

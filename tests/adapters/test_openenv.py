@@ -10,6 +10,7 @@ import signal
 import subprocess
 import sys
 import threading
+import tomllib
 import urllib.error
 import urllib.request
 from collections.abc import Callable, Iterator
@@ -147,6 +148,18 @@ def test_a_signal_ends_the_server(number: signal.Signals) -> None:
         os.kill(pid, number)
         _, status = os.waitpid(pid, 0)
     assert os.waitstatus_to_exitcode(status) == 130
+
+
+def test_what_openenv_reads_of_it(server: str) -> None:
+    from openenv.validation.parsers.openenv_yaml import OpenEnvYamlParser
+
+    root = Path(__file__).parents[2]
+    with urllib.request.urlopen(f"{server}/metadata") as answer:  # noqa: S310 -- of this machine
+        told = json.load(answer)
+    manifest = OpenEnvYamlParser().parse(root)
+    assert (told["name"], told["version"]) == (manifest.name, manifest.version)
+    project = tomllib.loads((root / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    assert manifest.version == project["version"]
 
 
 def test_calls_as_text(server: str, tmp_path: Path) -> None:

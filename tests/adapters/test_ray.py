@@ -382,6 +382,42 @@ def test_no_node_that_plays(tmp_path: Path, shared: Nodes) -> None:
         play(tmp_path, **on_nodes(shared))
 
 
+HEAD = """
+from ray.cluster_utils import Cluster
+given = {"num_cpus": 1, "object_store_memory": 80 << 20}
+head = Cluster(initialize_head=True, head_node_args=given)
+print(head.address, flush=True)
+input()
+head.shutdown()
+"""
+
+
+def test_a_cluster_that_asks_for_a_token(tmp_path: Path) -> None:
+    with_token = os.environ | {"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": "a" * 64}
+    without = os.environ | {"HOME": str(tmp_path)}
+    command = [sys.executable, "-m", "toolhop_agents", "run", "--limit", "1", "--executor", "ray",
+               "--sandbox", "process", "--log-dir", str(tmp_path / "runs")]  # fmt: skip
+
+    def run(environment: dict[str, str]) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [*command, "--ray-address", address], env=environment, capture_output=True, text=True
+        )
+
+    with subprocess.Popen(
+        [sys.executable, "-c", HEAD], env=with_token,
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+    ) as head:  # fmt: skip
+        assert head.stdin is not None
+        assert head.stdout is not None
+        address = head.stdout.readline().strip()
+        left_out, given = run(without), run(with_token)
+        head.stdin.write("\n")
+    assert left_out.returncode != 0
+    assert "fix: most likely the cluster asks for a token: set RAY_AUTH_MODE" in left_out.stderr
+    assert "start one with" not in left_out.stderr
+    assert given.returncode == 0, given.stderr
+
+
 @pytest.mark.parametrize(
     ("address", "says"),
     [

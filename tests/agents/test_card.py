@@ -13,10 +13,11 @@ import yaml  # type: ignore[import-untyped]
 from tests.agents import command
 from tests.agents.made_folder import write_folder
 from toolhop_agents.card.collect import collect
-from toolhop_agents.card.page import Card, Section, Table, hub_licence, markdown
+from toolhop_agents.card.page import Card, Section, Table, markdown
 from toolhop_agents.construct import folder as folders
 from toolhop_agents.construct.ledger import StepLedger
 from toolhop_agents.construct.reviews import add
+from toolhop_agents.export.huggingface import hub_licence
 from toolhop_sandbox.outcome import JSON
 from toolhop_tools.construct.accept import Criterion
 from toolhop_tools.construct.reviews import Review, Ruling

@@ -42,6 +42,7 @@ from toolhop_env.runs.store import RunStore
 from toolhop_env.score import Errored
 from toolhop_env.scorers.toolhop import TOOLHOP
 from toolhop_env.trace import Ended, Ending, Event, Replied, ToolsChanged, Trace
+from toolhop_tools.readers.fetch import published
 from toolhop_tools.scenarios.label import Label, Scenario, family_of, labelled
 
 __all__ = ["graded"]  # a fixture, found by its name
@@ -321,6 +322,17 @@ def test_every_column_is_described_in_the_file_and_in_the_manual(
     seconds = [column for column in table if column.name.endswith("_s")]
     assert seconds
     assert {column.unit for column in seconds} == {"seconds"}
+
+
+@pytest.mark.usefixtures("pyarrow")
+@pytest.mark.parametrize(
+    ("data", "licence"),
+    [("builtin", "apache-2.0"), ("toolhop", "cc-by-4.0"), ("my_items", "unknown")],
+)
+def test_the_card_has_the_licence_of_the_data(data: str, licence: str, tmp_path: Path) -> None:
+    write_dataset([], tmp_path, [TOOLHOP], ["run"], [published(data)])
+    head = (tmp_path / "README.md").read_text(encoding="utf-8").split("---")[1]
+    assert f'license: "{licence}"' in head.splitlines()
 
 
 @pytest.mark.usefixtures("pyarrow")
@@ -732,7 +744,7 @@ def test_bad_input_is_one_message(flags: tuple[str, ...], told: str, store: RunS
 @pytest.mark.usefixtures("pyarrow")
 def test_an_export_that_breaks_leaves_nothing_and_keeps_the_old(tmp_path: Path) -> None:
     one = entry(finished())
-    write_dataset([one], tmp_path, [TOOLHOP], ["run"])
+    write_dataset([one], tmp_path, [TOOLHOP], ["run"], [])
     before = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
 
     def broken() -> Iterator[Exported]:
@@ -740,7 +752,7 @@ def test_an_export_that_breaks_leaves_nothing_and_keeps_the_old(tmp_path: Path) 
         raise RuntimeError("a trace cannot be read")
 
     with pytest.raises(RuntimeError):
-        write_dataset(broken(), tmp_path, [TOOLHOP], ["run"])
+        write_dataset(broken(), tmp_path, [TOOLHOP], ["run"], [])
     after = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
     assert before == after
     with pytest.raises(ExportError), atomic(tmp_path / "README.md" / "x") as path:

@@ -321,3 +321,10 @@ def _check_digest(found: str, target: Path, pin: Pin, what: str) -> None:
         fix = f"{fix}; where the published file has changed and you want it, remove "
         fix += f"{record_of(target)}, which holds the digest of the first"
     raise FetchError(f"{what} has SHA-256 {found}, not {wanted}; nothing was kept", fix=fix)
+
+
+def published(name: str) -> str:
+    """The licence that a data set is published under, by its name; empty where it is not known."""
+    if name == "builtin":
+        return "Apache-2.0"  # the project's own
+    return SOURCES[name].licence if name in SOURCES else ""

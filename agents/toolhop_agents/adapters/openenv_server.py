@@ -21,6 +21,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+import toolhop_env
 from toolhop_agents.environment.core import EpisodeLost, NothingInPlay, Unscored
 from toolhop_agents.environment.core import Observation as Seen
 from toolhop_agents.environment.plain import PlainEnvironment, PlainEnvironments
@@ -159,7 +160,9 @@ class ToolHopEnvironment(Environment[TurnAction, TurnObservation, EpisodeState])
     def get_metadata(self) -> EnvironmentMetadata:
         """What it is."""
         about = f"{self._pool.title}: multi-hop tool use over isolated tools"
-        return EnvironmentMetadata(name="toolhop", description=about)
+        return EnvironmentMetadata(
+            name="toolhop", description=about, version=toolhop_env.__version__
+        )
 
     def list_splits(self) -> list[dict[str, str]]:
         """The data set, as the only split."""

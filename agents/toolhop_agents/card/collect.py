@@ -39,8 +39,7 @@ def collect(source: str, certificates: Path | None = None) -> Card:
     if certificates or (is_made and own.is_file()):
         proofs = [*read_certificates(certificates or own)]
     named = sorted({counts.field(item, "licence") for item in data.items} - {""})
-    source_of = fetch.SOURCES.get(data.name)
-    published = source_of.licence if source_of else ""
+    published = fetch.published(data.name)
     return Card(
         material.folder.resolve().name if material.folder.exists() else data.name,
         _summary(material),

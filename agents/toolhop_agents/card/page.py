@@ -4,23 +4,15 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TypeAlias
 
+from toolhop_agents.export.huggingface import hub_licence
 from toolhop_agents.terminal import visible
 from toolhop_sandbox.outcome import JSON
 
 NOT_KNOWN = "not known"
-HUB_LICENCES = frozenset(
-    {
-        "apache-2.0", "mit", "cc0-1.0", "cc-by-2.0", "cc-by-2.5", "cc-by-3.0", "cc-by-4.0",
-        "cc-by-sa-3.0", "cc-by-sa-4.0", "cc-by-nc-4.0", "cc-by-nc-sa-4.0", "cc-by-nd-4.0",
-        "odbl", "odc-by", "pddl", "gpl-3.0", "lgpl-3.0", "agpl-3.0", "bsd-3-clause", "openrail",
-        "cdla-permissive-1.0", "cdla-permissive-2.0", "cdla-sharing-1.0",
-    }
-)  # fmt: skip
-"""The Hugging Face hub's names of licences."""
 SIZES = ((1_000, "n<1K"), (10_000, "1K<n<10K"), (100_000, "10K<n<100K"), (1_000_000, "100K<n<1M"))
 
 
@@ -85,16 +77,6 @@ def markdown(card: Card) -> str:
         for part in section.parts:
             parts += [*_lines(part), ""]
     return "\n".join(parts)
-
-
-def hub_licence(licences: Sequence[str]) -> dict[str, JSON]:
-    """The head's licence: in the hub's name, as far as it has one."""
-    names: list[JSON] = [name.strip().lower().replace(" ", "-") for name in licences]
-    if not names or names == ["own"]:
-        return {"license": "unknown"}
-    if HUB_LICENCES.issuperset(map(str, names)):
-        return {"license": names[0] if len(names) == 1 else names}
-    return {"license": "other", "license_name": ", ".join(licences)}
 
 
 def _lines(part: Part) -> Iterator[str]:

@@ -37,9 +37,18 @@ def connect(address: str | None) -> None:
             address, include_dashboard=False, log_to_driver=False, configure_logging=False,
         )  # fmt: skip
     except (ray.exceptions.RayError, OSError, RuntimeError, ValueError) as error:
+        # A head that asks for a token answers, and lets nobody in: Ray then says on standard error
+        # alone that the token is missing or another.
+        by_token = getattr(ray.exceptions, "AuthenticationError", ConnectionError)
+        fix = "start one with `ray start --head`, and give its --ray-address"
+        if isinstance(error, by_token) or (head and isinstance(error, ConnectionError)):
+            fix = (
+                "most likely the cluster asks for a token: set RAY_AUTH_MODE=token here too, and "
+                "give the head's token (`ray get-auth-token` prints it there) in RAY_AUTH_TOKEN or "
+                "~/.ray/auth_token. Ray reads the file alone only where the mode is set"
+            )
         raise ClusterFault(
-            f"no Ray cluster could be used at {address or 'this machine'}: {error}"
-            "\n  fix: start one with `ray start --head`, and give its --ray-address"
+            f"no Ray cluster could be used at {address or 'this machine'}: {error}\n  fix: {fix}"
         ) from error
     # Ray prints what happens to nodes on standard output, which is ours for data; we tell of it.
     ray._private.worker._worker_logs_enabled = False  # noqa: SLF001 -- there is no other way

@@ -25,6 +25,7 @@ from toolhop_agents.export.sessions import session
 from toolhop_env.runs.store import RunStore
 from toolhop_tools.model import Item
 from toolhop_tools.packages import added, object_of, wrong_kind
+from toolhop_tools.readers.fetch import published
 
 GROUP = "toolhop.exporters"
 
@@ -52,7 +53,11 @@ def _huggingface(order: Order) -> Written:
     names = (CARD, f"{DATA}/{EPISODES_FILE}", f"{DATA}/{CALLS_FILE}")
     check_free((order.out / name for name in names), order.overwrite)
     stores = order.stores
-    return write_dataset(exported(stores), order.out, benchmarks_of(stores), labels(stores))
+    data = {str(store.manifest.get("data", {}).get("name")) for store in stores}
+    licences = [published(name) for name in sorted(data)]
+    return write_dataset(
+        exported(stores), order.out, benchmarks_of(stores), labels(stores), licences
+    )
 
 
 def _inspect(order: Order) -> Written:

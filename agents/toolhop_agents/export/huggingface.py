@@ -13,6 +13,7 @@ from toolhop_agents.export.episodes import Exported
 from toolhop_agents.export.files import atomic
 from toolhop_agents.export.parquet import CALLS_FILE, EPISODES_FILE, Written, write_tables
 from toolhop_env.benchmark import Benchmark
+from toolhop_sandbox.outcome import JSON
 
 DATA, CARD = "data", "README.md"
 SPLIT = "train"
@@ -26,6 +27,15 @@ _DTYPES = {
     ColumnKind.FLOAT: "float64",
     ColumnKind.TIME: "timestamp[ms, tz=UTC]",
 }
+HUB_LICENCES = frozenset(
+    {
+        "apache-2.0", "mit", "cc0-1.0", "cc-by-2.0", "cc-by-2.5", "cc-by-3.0", "cc-by-4.0",
+        "cc-by-sa-3.0", "cc-by-sa-4.0", "cc-by-nc-4.0", "cc-by-nc-sa-4.0", "cc-by-nd-4.0",
+        "odbl", "odc-by", "pddl", "gpl-3.0", "lgpl-3.0", "agpl-3.0", "bsd-3-clause", "openrail",
+        "cdla-permissive-1.0", "cdla-permissive-2.0", "cdla-sharing-1.0",
+    }
+)  # fmt: skip
+"""The Hugging Face hub's names of licences."""
 
 
 def write_dataset(
@@ -33,8 +43,10 @@ def write_dataset(
     folder: Path,
     benchmarks: Sequence[Benchmark],
     runs: Sequence[str],
+    licences: Sequence[str],
 ) -> Written:
-    """Write the tables to `folder`/data, then the card that leads to them.
+    """Write the tables to `folder`/data, then the card that leads to them. `licences` are those of
+    the data sets that were played, empty where one is not known.
 
     Raises:
         MissingExtra: pyarrow is not installed.
@@ -46,7 +58,7 @@ def write_dataset(
         "calls": (CALLS_FILE, CALLS),
     }
     digests = {name: _digest(folder / DATA / file) for name, (file, _) in tables.items()}
-    text = card(runs, tables, written.rows, digests)
+    text = card(runs, tables, written.rows, digests, licences)
     with atomic(folder / CARD) as path:
         path.write_text(text, encoding="utf-8")
     return Written((folder / CARD, *written.files), written.rows)
@@ -58,10 +70,16 @@ def _digest(path: Path) -> str:
 
 
 def card(
-    runs: Sequence[str], tables: Tables, rows: Mapping[str, int], digests: Mapping[str, str]
+    runs: Sequence[str],
+    tables: Tables,
+    rows: Mapping[str, int],
+    digests: Mapping[str, str],
+    licences: Sequence[str],
 ) -> str:
     """The data set's card: metadata that libraries read, then a page for people."""
-    parts = ["---", *_metadata(tables, digests), "---", "", "# Episodes of tool use", ""]
+    known = sorted(set(licences)) if all(licences) else ()
+    head = [f"{key}: {json.dumps(value)}" for key, value in hub_licence(known).items()]
+    parts = ["---", *head, *_metadata(tables, digests), "---", "", "# Episodes of tool use", ""]
     named = ", ".join(f"`{name}`" for name in runs)
     parts += [
         f"Exported by toolhop-env from {named}: {rows['episodes']} attempts at episodes and "
@@ -81,6 +99,16 @@ def card(
     for name, (_, columns) in tables.items():
         parts += ["", f"## {name}", "", *table(columns)]
     return "\n".join(parts) + "\n"
+
+
+def hub_licence(licences: Sequence[str]) -> dict[str, JSON]:
+    """The head's licence: in the hub's name, as far as it has one."""
+    names: list[JSON] = [name.strip().lower().replace(" ", "-") for name in licences]
+    if not names or names == ["own"]:
+        return {"license": "unknown"}
+    if HUB_LICENCES.issuperset(map(str, names)):
+        return {"license": names[0] if len(names) == 1 else names}
+    return {"license": "other", "license_name": ", ".join(licences)}
 
 
 def table(columns: Sequence[Column[Any]]) -> Iterator[str]:

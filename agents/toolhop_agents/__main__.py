@@ -1,0 +1,6 @@
+"""The command ``toolhop`` as ``python -m toolhop_agents``."""
+
+from toolhop_agents.cli import main
+
+if __name__ == "__main__":
+    main()
