@@ -109,3 +109,21 @@ def test_flags_that_pages_name_are_flags(page: Path) -> None:
         one for one in CODE.findall(page.read_text("utf-8")) if "toolhop" in one or one[1] == "-"
     ]
     assert sorted(set(re.findall(r"(?<![\w-])--[a-z][\w-]*", "\n".join(code))) - known) == []
+
+
+@pytest.mark.parametrize("page", OF_TODAY, ids=lambda page: page.name)
+def test_commands_that_pages_show_have_the_flags_that_they_are_given(page: Path) -> None:
+    _, *sections = (ROOT / "docs" / "help.md").read_text(encoding="utf-8").split("\n## toolhop ")
+    having = {
+        name: set(re.findall(r"--[a-z][\w-]*", text))
+        for name, _, text in (section.partition("\n") for section in sections)
+    }
+    code = "\n".join(CODE.findall(page.read_text("utf-8")))
+    shown = re.findall(r"^[\s`]*toolhop ([^#|&;`\n]*)", code, re.MULTILINE)
+    wrong = []
+    for command in shown:
+        names = [" ".join(command.split()[:words]) for words in (2, 1)]
+        known = next((having[name] for name in names if name in having), None)
+        flags = re.findall(r"(?<![\w-])--[a-z][\w-]*", command)
+        wrong += [f"toolhop {command}: {flag}" for flag in flags if known and flag not in known]
+    assert wrong == []

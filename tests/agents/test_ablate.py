@@ -149,6 +149,9 @@ def test_a_served_agent_gives_the_same_figures_and_asks_as_often_as_is_said(
         endpoint = ("--model", "openai/scripted", "--base-url", server.base_url, "--seed", "5")
         answer = ablate(data, tmp_path / "both", *endpoint)
         both = server.requests
+        methods = toolhop("explain", answer["folder"], "--methods").stdout
+        assert "tokens a reply: 2048;" in methods
+        assert "max_tokens" not in methods
         single = ablate(data, tmp_path / "one", *endpoint, "--prefix-level", "detailed")
         one = server.requests - both
         apart = ablate(data, tmp_path / "apart", *endpoint, "--design", "independent")
@@ -173,6 +176,8 @@ def test_figures_are_computed_again_from_the_folder_alone(inside: dict[str, Any]
     done = told("--show", inside["folder"], "--json")
     assert done.returncode == 0
     assert json.loads(done.stdout) == inside
+    latex = told("--show", inside["folder"], "--format", "latex")
+    assert "\\begin{tabular}" in latex.stdout
     shown = told("--show", inside["folder"], "--full", "--discordant", "1")
     assert shown.stdout.startswith("Feedback detailed → minimal: strict goes from 100.0 to ")
     assert "feedback, forked, all episodes, each with a failed call" in shown.stdout

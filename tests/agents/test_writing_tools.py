@@ -9,6 +9,7 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from shlex import split
 
 import pytest
 
@@ -92,3 +93,8 @@ def test_a_mistake_is_found_as_the_page_says(
     found = json.loads((tmp_path / "found.jsonl").read_text("utf-8").splitlines()[-1])
     assert found["verdict"] == verdict
     assert why in json.dumps(found["hops"], ensure_ascii=False).replace("\\", "")
+
+
+def test_the_commands_for_a_new_folder_can_be_pasted(tmp_path: Path) -> None:
+    _, *commands = toolhop("data", "new", "my items", cwd=tmp_path).stdout.splitlines()
+    assert [split(one)[-1] for one in commands] == ["my items", "my items"]

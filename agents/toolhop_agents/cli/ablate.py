@@ -101,7 +101,7 @@ def ablate(ctx: click.Context, /, show: Path | None, resume: Path | None, as_jso
     """  # noqa: D301 -- a real backspace character tells click to keep the lines below it
     load_dotenv(Path(".env"))
     if show is not None:
-        _reported(ctx, "--show", frozenset({"as_json", "discordant", "full"}))
+        _reported(ctx, "--show", frozenset({"as_json", "discordant", "format", "full"}))
         folder = AblationFolder.open(show)
         _print(Conducted(folder, progress(folder)), discordant, full=full, as_json=as_json)
         return

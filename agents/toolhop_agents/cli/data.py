@@ -11,6 +11,7 @@ import shutil
 from collections.abc import Sequence
 from importlib.resources import as_file, files
 from pathlib import Path
+from shlex import quote
 from typing import Any
 
 import click
@@ -374,5 +375,5 @@ def new(folder: Path) -> None:
             f"{folder} cannot be written: {why(error)}; name another folder"
         ) from None
     click.echo(f"wrote {folder}: read {folder / 'README.md'}, then try")
-    click.echo(f"  toolhop certify --data {folder}")
-    click.echo(f"  toolhop play moons-1 --data {folder}")
+    click.echo(f"  toolhop certify --data {quote(str(folder))}")
+    click.echo(f"  toolhop play moons-1 --data {quote(str(folder))}")

@@ -23,6 +23,7 @@ from toolhop_agents.table import (
     scorer_table,
     table_console,
 )
+from toolhop_agents.table_forms import Form
 from toolhop_env.attempt import Attempt, counting, counting_streamed
 from toolhop_env.benchmark import Benchmark
 from toolhop_env.benchmarks import named
@@ -50,9 +51,9 @@ def score(runs: Sequence[Path], by: str | None, as_json: bool, episodes: bool) -
     each of its arms. Exit code 1 where episodes are errored.
     """
     if episodes:
-        for arm, store in opened(runs):
-            for one in _marked(store, counting(store.scored_anew())):
-                click.echo(json.dumps(_line(arm, one), ensure_ascii=False))
+        if as_json or table_console().form is not Form.TABLE:
+            raise click.UsageError("--episodes writes no table: leave out --json and --format")
+        _print_episodes(runs)
         return
     part = _splitting(runs, by) if by else None
     whole, split, conducts = _Arms(), _Arms(), Conducts()
@@ -79,6 +80,12 @@ def score(runs: Sequence[Path], by: str | None, as_json: bool, episodes: bool) -
         print_headlines(table_console(), conducts.findings())
     if any(summary.errored for _, summary in summaries):
         raise SystemExit(EXIT_EPISODES)
+
+
+def _print_episodes(runs: Sequence[Path]) -> None:
+    for arm, store in opened(runs):
+        for one in _marked(store, counting(store.scored_anew())):
+            click.echo(json.dumps(_line(arm, one), ensure_ascii=False))
 
 
 class _Arms:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TypeAlias
 
-from toolhop_agents.compare.conditions import DEFAULTS, NO_RESULT, OF_MODELS, PAIRED
+from toolhop_agents.compare.conditions import DEFAULTS, FORKED_FROM, NO_RESULT, OF_MODELS, PAIRED
 from toolhop_env.attempt import counting
 from toolhop_env.benchmarks import named
 from toolhop_env.official import Manifest, settings_of, text_of
@@ -16,7 +16,8 @@ from toolhop_tools.errors import counted
 TOLD = frozenset(
     {
         "agent", "model", "base_url", "feedback", "call_format", "turn_limit", "seed", "policy",
-        "tool_timeout_s", "tool_memory_mib", "perturbation", "forked_from",
+        "tool_timeout_s", "tool_memory_mib", "perturbation", "forked_from", "temperature",
+        "max_tokens", "reasoning_effort",
     }
 )  # fmt: skip
 """Settings that a sentence of their own tells, whatever they are."""
@@ -26,6 +27,11 @@ COMPARED = (
     "items, with a bootstrap over items. P-values are two-sided and corrected by Holm's procedure."
 )
 """What `toolhop compare` and `toolhop ablate` do (docs/comparing.md)."""
+FORKED = (
+    "Episodes were forked at their first failed call: a branch keeps the turns up to there, reads "
+    "the feedback of the other level in their place, and is played to its end."
+)
+"""What an arm with a name such as ``detailed-then-minimal`` is (docs/ablation.md)."""
 
 Value: TypeAlias = Callable[[Manifest], JSON]
 
@@ -75,6 +81,8 @@ def _sentences(runs: Sequence[tuple[str, RunStore]]) -> Iterator[str]:
             f"clients {clients}."
         )
     yield f"Failed calls were answered with {setting('feedback')} feedback."
+    if any(settings_of(one).get(FORKED_FROM) for one in manifests):
+        yield FORKED
     yield (
         f"Tools ran in a sandbox ({part('sandbox', 'kind')}, Python {part('sandbox', 'python')}, "
         f"policy {setting('policy')}) with at most {setting('tool_timeout_s')} s and "

@@ -132,7 +132,14 @@ def prepare(settings: RunSettings) -> Job:
         _check_strict(items)
     for mode in settings.modes:
         setting(settings, WorkUnit(items[0], mode, 1))  # what no prompt can be made of is refused
-    return Job(settings, data, items, left_out=found.errors)
+    job = Job(settings, data, items, left_out=found.errors)
+    if settings.shard and not job.work:
+        episodes = len(Units(settings.modes, settings.epochs, items))
+        raise BadChoice(
+            f"--shard {'/'.join(map(str, settings.shard))} leaves nothing of {episodes} episodes",
+            fix=f"make at most {episodes} parts",
+        )
+    return job
 
 
 def _to_be_made(

@@ -97,7 +97,7 @@ def own_agent(
 def _faulty(name: str, rest: str, *, repairs: bool) -> Faulty:
     rate, _, kinds = rest.partition(":")
     try:
-        value = float(rate) if rate else 0.3
+        value = float(rate) if ":" in name else 0.3
         chosen = tuple(FaultKind(kind) for kind in kinds.split(",")) if kinds else tuple(FaultKind)
     except ValueError as error:
         allowed = ", ".join(FaultKind)
