@@ -70,7 +70,8 @@ def table_console() -> TableConsole:
     ctx = click.get_current_context(silent=True)
     form = ctx.meta.get(FORMAT, Form.TABLE) if ctx else Form.TABLE
     console = TableConsole(form)
-    given = console.is_terminal or os.environ.get("COLUMNS", "").isdigit()
+    columns = os.environ.get("COLUMNS", "")
+    given = int(columns) > 0 if columns.isdecimal() else console.is_terminal
     return console if given else TableConsole(form, width=FILE_WIDTH)
 
 

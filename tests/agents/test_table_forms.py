@@ -5,6 +5,9 @@ from __future__ import annotations
 import csv
 import io
 import json
+import os
+import subprocess
+import sys
 import tomllib
 from itertools import pairwise
 from pathlib import Path
@@ -132,3 +135,19 @@ def test_the_citation_file_names_this_version() -> None:
     assert cited["version"] == project["version"]
     assert cited["license"] == project["license"]
     assert {"cff-version", "message", "title", "authors", "repository-code"} <= cited.keys()
+
+
+def test_a_full_disk_behind_the_output_is_told_in_a_line(run: Path) -> None:
+    with Path("/dev/full").open("wb") as full:
+        done = subprocess.run(
+            [sys.executable, "-m", "toolhop_agents", "score", str(run)],
+            stdout=full, stderr=subprocess.PIPE, text=True,
+        )  # fmt: skip
+    assert done.returncode == 1
+    assert done.stderr.splitlines() == [
+        "toolhop: the output cannot be written: no space is left where it goes"
+    ]
+
+
+def test_a_width_of_zero_columns_is_none(run: Path) -> None:
+    assert "strict" in toolhop("score", str(run), env={**os.environ, "COLUMNS": "0"}).stdout

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import importlib
 import os
 import sys
@@ -160,6 +161,9 @@ def main() -> None:
     except Exception as error:
         from toolhop_agents.cli.faults import exit_code
 
+        if isinstance(error, OSError) and error.errno == errno.ENOSPC and not error.filename:
+            say("toolhop: the output cannot be written: no space is left where it goes")
+            sys.exit(EXIT_EPISODES)
         code = exit_code(error)
         if code is None:
             raise
