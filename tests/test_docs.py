@@ -57,7 +57,8 @@ EXAMPLES = {"myshop.py", "domain/name.py", "tool.py"}
 OF_OTHERS = {
     "--no-deps", "--address", "--num-cpus", "--head", "--help", "--array", "--no-push", "--client",
     "--env", "--fail-on-error", "--rollouts-per-example", "--num-examples", "--epochs-reducer",
-    "--no-fail-on-error", "--approval", "--extra-index-url", "--find-links", "--generate", "--solver",
+    "--no-fail-on-error", "--approval", "--extra-index-url", "--find-links", "--generate",
+    "--solver",
 }  # fmt: skip
 """Flags of other programs, such as pip, ray, sbatch and vf-eval."""
 
