@@ -103,13 +103,20 @@ def checked(name: str) -> str:
     return value
 
 
+ADDRESS = "give one such as http://127.0.0.1:8000/v1"
+
+
 def public_url(text: str) -> SplitResult:
     """The parts of a URL that may stand in files and messages.
 
     Raises:
         ValueError: it is none, or has a place for a secret; the message does not show it.
     """
-    parts = urlsplit(text)
+    try:
+        parts = urlsplit(text)
+    except ValueError:
+        shown = "it" if "@" in text else repr(text)
+        raise ValueError(f"{shown} is not an address; {ADDRESS}") from None
     if "@" in parts.netloc or ("@" in text and not parts.netloc):
         raise ValueError(
             "the URL has a user or a password in it, which would stand in the manifest; give keys "
@@ -138,7 +145,7 @@ def http_url(text: str) -> str:
     except ValueError:
         usable = False
     if not usable:
-        raise ValueError(f"{text!r} is not an address; give one such as http://127.0.0.1:8000/v1")
+        raise ValueError(f"{text!r} is not an address; {ADDRESS}")
     return text
 
 

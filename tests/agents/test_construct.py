@@ -488,7 +488,7 @@ PAID = (*BEGUN, "--run-cost-limit", "1")
         (("--model", "a/b", "--closed-book-samples", "2"), "--closed-book-samples goes with"),
         (("--model", "a/b", "--cost-limit", "nan"), "nan is not in the range x>0"),
         (("--model", "a/b", "--price", "x,y"), "--price: the price is"),
-        (("--model", "a/b", "--base-url", "http://u:p@h/v1"), "has a user in it"),
+        (("--model", "a/b", "--base-url", "http://u:p@h/v1"), "has a user or a password in it"),
         (("--model", "a/b", "--out", "x", "--domain", " ", "--items", "1"), "give SEEDS"),
         (("--show", "nowhere"), "has no settings.json"),
         (
@@ -509,9 +509,9 @@ PAID = (*BEGUN, "--run-cost-limit", "1")
           for flag in ("--out", "--show", "--resume", "--review", "--cache", "--prompts")),
         (("--review", "x", "--reviewer", ""), "--reviewer is blank; give a name"),
         *(((*BEGUN, flag, "c/d", f"{flag.rstrip('s')}-base-url", "notaurl"),
-           f"{flag.rstrip('s')}-base-url: 'notaurl' is not an address")
+           "'notaurl' is not an address; give one such as")
           for flag in ("--readers", "--second", "--closed-book")),
-        ((*BEGUN, "--base-url", "http://[x"), "--base-url: 'http://[x' is not an address"),
+        ((*BEGUN, "--base-url", "http://[x"), "'http://[x' is not an address; give one such as"),
         ((*BEGUN, "--second", "off", "--second-base-url", "http://h/v1"),
          "--second-base-url goes with --second NAME"),
         ((*BEGUN, "--readers", "a/b,,c/d"), "--readers"),
