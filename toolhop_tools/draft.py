@@ -101,12 +101,14 @@ def _function(source: str, wanted: str | None, file_name: str) -> ast.FunctionDe
             f"line {chosen.lineno}: {wanted} is an async function; tools are called and not "
             f"awaited: write `def {wanted}(...)`"
         )
-    if chosen is None and not public:
+    if chosen is None and not found:
+        raise CannotDraft("it has no function; write one as `def name(...)`")
+    if chosen is None and not public and wanted == file_name:
         raise CannotDraft("it has no public function; write one as `def name(...)`")
     if chosen is None:
         raise CannotDraft(
             f"it has no function {wanted!r}; its functions are: {', '.join(found)}\n"
-            f"  fix: name the tool's by --function, such as --function {public[-1]}"
+            f"  fix: name the tool's by --function, such as --function {(public or [*found])[-1]}"
         )
     return chosen
 

@@ -6,11 +6,12 @@ import errno
 import importlib
 import os
 import sys
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from difflib import get_close_matches
 from traceback import walk_tb
 
 import click
+from click.core import ParameterSource
 from click.shell_completion import CompletionItem
 
 from toolhop_agents.cli.flags import Number, Whole
@@ -58,6 +59,20 @@ def nearest(given: str, allowed: Iterable[str]) -> str:
     return f" (did you mean {near[0]}?)" if near else ""
 
 
+class _NotEmpty:
+    """A flag's callback that refuses an empty text, which a script's unset variable leaves."""
+
+    def __init__(self, then: Callable[..., object] | None) -> None:
+        self._then = then
+
+    def __call__(self, ctx: click.Context, flag: click.Parameter, value: object) -> object:
+        given = ctx.get_parameter_source(flag.name or "") is not ParameterSource.DEFAULT
+        for one in value if isinstance(value, tuple) else (value,):
+            if given and one == "":
+                raise click.BadParameter("it is empty; give a value, or leave the flag out")
+        return self._then(ctx, flag, value) if self._then else value
+
+
 def _name_variables(command: click.Command, prefix: str) -> None:
     """Name each flag's variable by the flag; click goes by what the value is called inside.
 
@@ -67,6 +82,8 @@ def _name_variables(command: click.Command, prefix: str) -> None:
         if isinstance(flag, click.Option):
             long = [name.lstrip("-") for name in flag.opts if name.startswith("--")]
             flag.envvar = [f"{prefix}_{name.replace('-', '_').upper()}" for name in long]
+            if not isinstance(flag.callback, _NotEmpty):
+                flag.callback = _NotEmpty(flag.callback)
     if isinstance(command, click.Group):
         for name, part in command.commands.items():
             _name_variables(part, f"{prefix}_{name.replace('-', '_').upper()}")

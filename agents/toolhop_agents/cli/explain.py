@@ -14,6 +14,7 @@ from toolhop_agents.compare.conditions import DEFAULTS
 from toolhop_agents.compare.methods import methods
 from toolhop_agents.stacked import StackedTable
 from toolhop_agents.table import table_console
+from toolhop_agents.table_forms import Form
 from toolhop_agents.terminal import plain
 from toolhop_env.benchmark import Benchmark
 from toolhop_env.benchmarks import named
@@ -40,6 +41,8 @@ def explain(runs: Sequence[Path], as_methods: bool, as_json: bool) -> None:
     figures are not those of a paper, whatever the model. The last line has what is the same.
     """
     if as_methods:
+        if table_console().form is not Form.TABLE:
+            raise click.UsageError("--methods writes no table: leave out --methods or --format")
         told = [methods(opened([folder])) for folder in runs]
         if as_json:
             write_json(

@@ -17,6 +17,7 @@ from pydantic.fields import FieldInfo
 from toolhop_agents.cli import nearest
 from toolhop_agents.cli.flags import Address, Number, Whole
 from toolhop_agents.models import gguf
+from toolhop_agents.models.clients import parts_of
 from toolhop_agents.models.prices import parse
 from toolhop_agents.prompts import read_template
 from toolhop_agents.runs.settings import (
@@ -234,7 +235,8 @@ def _of_type(flag: click.Parameter, value: object, path: Path) -> object:
     """A value that a flag can take: a list is one where it may be repeated, and there alone."""
     several = isinstance(flag, click.Option) and flag.multiple
     for one in value if several and isinstance(value, list) else [value]:
-        if not isinstance(one, str | int | float):
+        switch = isinstance(flag, click.Option) and flag.is_flag
+        if not isinstance(one, str | int | float) or (isinstance(one, bool) and not switch):
             raise click.BadParameter(f"{path} sets {flag.opts[0]} to {value!r}, which it cannot be")
     return [value] if several and not isinstance(value, list) else value
 
@@ -309,6 +311,8 @@ def checked(values: Mapping[str, Any]) -> RunSettings:
         settings.run_limits  # noqa: B018 -- making it checks its values
         settings.request_parameters  # noqa: B018 -- making them checks their values
         settings.tool_limits  # noqa: B018 -- making it checks its values
+        if settings.model is not None and settings.gguf is None:
+            parts_of(settings.model)
         if settings.price:
             parse(settings.price)
     except ValidationError as error:

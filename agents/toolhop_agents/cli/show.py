@@ -63,6 +63,9 @@ def show(
     attempts = [one for one in _attempts(run, item or "", faults.append) if fits(one)]
     for fault in faults:
         say(f"toolhop: left out: {fault}")
+    if not attempts and run.is_file():
+        say(f"toolhop: {run} holds no episode; give a trace of `episodes/`, or a run's folder")
+        sys.exit(EXIT_USAGE)
     attempts.sort(key=lambda one: natural(one.episode))
     if not attempts:
         given = [f"of {item}"] if item else []

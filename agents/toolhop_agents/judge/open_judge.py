@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
@@ -52,7 +53,10 @@ async def open_judge(
             client = open_model(name, base_url=base_url, temperature=0.0, temperature_optional=True)
             return _of_model(await stack.enter_async_context(client), name, base_url, votes, cache)
 
-        found = [await _opened(name.strip(), model) for name in names.split(",")]
+        each = [name.strip() for name in names.split(",")]
+        if twice := [name for name, count in Counter(each).items() if count > 1]:
+            raise JudgeError(f"the judge {twice[0]} is given twice; give it once")
+        found = [await _opened(name, model) for name in each]
         yield found[0] if len(found) == 1 else Panel(tuple(found))
 
 

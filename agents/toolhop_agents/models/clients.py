@@ -32,6 +32,21 @@ class Client(Model, Protocol):
         ...
 
 
+def parts_of(name: str) -> tuple[str, str]:
+    """The provider and its model's name.
+
+    Raises:
+        NoSuchModel: one of them is missing.
+    """
+    provider, _, model = name.partition("/")
+    if not (provider.strip() and model.strip()):
+        raise NoSuchModel(
+            f"the model {name!r} names no provider"
+            "\n  fix: write PROVIDER/MODEL, such as openai/gpt-4o"
+        )
+    return provider, model
+
+
 def open_model(
     name: str,
     *,
@@ -78,12 +93,7 @@ def open_model(
         NoSuchModel: the name names no provider that is known, or a base URL cannot be used.
         NoKey: the provider's key, or a variable of a header, is not set, or cannot be sent.
     """
-    provider, slash, model = name.partition("/")
-    if not (provider and slash and model):
-        raise NoSuchModel(
-            f"the model {name!r} names no provider"
-            "\n  fix: write PROVIDER/MODEL, such as openai/gpt-4o"
-        )
+    provider, model = parts_of(name)
     for address in filter(None, (base_url, os.environ.get(BASE_URL))):
         try:
             http_url(address)

@@ -565,6 +565,8 @@ class RunSettings(BaseModel):
                 raise ValueError(
                     f"--request-option {text!r} is not a NAME=VALUE, such as top_p=0.9"
                 )
+            if name in found:
+                raise ValueError(f"--request-option {name} is given twice; give it once")
             own = name == "thinking" and (self.model or "").startswith("openai/")
             if name in SET_OTHERWISE and not own:
                 raise ValueError(f"--request-option {name}: {SET_OTHERWISE[name]}")
