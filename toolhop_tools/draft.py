@@ -102,7 +102,7 @@ def _function(source: str, wanted: str | None, file_name: str) -> ast.FunctionDe
             f"awaited: write `def {wanted}(...)`"
         )
     if chosen is None and not found:
-        raise CannotDraft("it has no function; write one as `def name(...)`")
+        raise CannotDraft("it has no public function; write one as `def name(...)`")
     if chosen is None and not public and wanted == file_name:
         raise CannotDraft("it has no public function; write one as `def name(...)`")
     if chosen is None:

@@ -134,7 +134,7 @@ def test_the_citation_file_names_this_version() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     assert cited["version"] == project["version"]
     assert cited["license"] == project["license"]
-    assert {"cff-version", "message", "title", "authors", "repository-code"} <= cited.keys()
+    assert {"cff-version", "message", "title", "authors"} <= cited.keys()
 
 
 def test_a_full_disk_behind_the_output_is_told_in_a_line(run: Path) -> None:

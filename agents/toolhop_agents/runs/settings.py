@@ -272,8 +272,8 @@ class RunSettings(BaseModel):
     perturbation: Annotated[
         str,
         Flag(
-            "How tools are shown, such as names=scrambled+distractors=5; see "
-            "`toolhop ablate --help`.",
+            "How tools are shown, such as names=scrambled+distractors=5; "
+            "docs/ablation.md lists them.",
             names=("--tools",),
             parse=_shown,
         ),
