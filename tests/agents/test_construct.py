@@ -503,11 +503,11 @@ PAID = (*BEGUN, "--run-cost-limit", "1")
             ("--model", "a/b", "--domain", "A", "--items", "1", "--out", "x", "--world", "real"),
             "takes its facts from SEEDS",
         ),
-        ((*BEGUN, "--second", ""), "--second is blank; give PROVIDER/MODEL"),
+        ((*BEGUN, "--second", ""), "'--second': it is empty"),
         ((*BEGUN, "--closed-book", " "), "--closed-book is blank"),
         *(((flag, ""), f"Invalid value for '{flag}': it is blank")
           for flag in ("--out", "--show", "--resume", "--review", "--cache", "--prompts")),
-        (("--review", "x", "--reviewer", ""), "--reviewer is blank; give a name"),
+        (("--review", "x", "--reviewer", ""), "'--reviewer': it is empty"),
         *(((*BEGUN, flag, "c/d", f"{flag.rstrip('s')}-base-url", "notaurl"),
            "'notaurl' is not an address; give one such as")
           for flag in ("--readers", "--second", "--closed-book")),

@@ -263,7 +263,7 @@ def test_a_kill_asks_for_nothing_twice(
 
 BAD: dict[str, tuple[tuple[str, ...], str]] = {
     "a blank name": (("--readers", "openai/a,,openai/b"), "blank name"),
-    "no name": (("--readers", ""), "blank name"),
+    "no name": (("--readers", ""), "it is empty"),
     "a name twice": (("--readers", "openai/a,openai/a"), "names openai/a twice"),
     "no vote": (("--readers", "openai/a", "--votes", "0"), "--votes"),
     "too few votes": (("--readers", "openai/a,openai/b", "--votes", "1"), "at least 2 votes"),
