@@ -247,7 +247,9 @@ async def test_a_stream_that_breaks_off_is_asked_for_again() -> None:
             "anthropic/claude-sonnet-4-5", base_url=server.base_url, **options
         ) as model:
             reply = await model.reply([UserMessage("Where?")], [])
-    assert (reply.retries, server.requests, reply.finish_reason) == (1, 2, "stop")
+    # A connection that the server has closed meanwhile may cost a retry that it never hears of.
+    assert reply.retries >= 1
+    assert (server.requests, reply.finish_reason) == (2, "stop")
 
 
 # --- models that stand in --------------------------------------------------------------------
