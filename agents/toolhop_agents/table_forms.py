@@ -38,12 +38,12 @@ class Form(StrEnum):
 class TableConsole(Console):
     """Writes each table in a form, and what else is printed as comments or paragraphs beside it."""
 
-    def __init__(self, form: Form = Form.TABLE, **options: Any) -> None:  # noqa: ANN401 -- rich's own
-        """On standard output; `options` are those of rich's console."""
-        super().__init__(**options)
+    def __init__(self, form: Form = Form.TABLE, *, width: int | None = None) -> None:
+        """On standard output, `width` columns wide; None for what rich finds out."""
+        super().__init__(width=width)
         self.form = form
 
-    def print(self, *objects: Any, **options: Any) -> None:  # noqa: ANN401 -- rich's own
+    def print(self, *objects: object, **options: Any) -> None:  # noqa: ANN401 -- passed on to `Console.print`, which types each
         """Print as rich does, or in the form."""
         if self.form is Form.TABLE:
             super().print(*objects, **options)

@@ -44,6 +44,10 @@ class Server(ThreadingHTTPServer):
     requests = 0
     kind = ""
 
+    def __init__(self) -> None:
+        super().__init__(("127.0.0.1", 0), Handler)
+        self.paths: list[str] = []
+
 
 class Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
@@ -52,6 +56,7 @@ class Handler(BaseHTTPRequestHandler):
     def do_POST(self) -> None:
         self.rfile.read(int(self.headers["content-length"]))
         self.server.requests += 1
+        self.server.paths.append(self.path)
         kind = self.server.kind
         body = json.dumps(MESSAGE if "messages" in self.path else ANSWER).encode()
         self.send_response(500 if kind == "error" else 200)
@@ -97,7 +102,7 @@ class Handler(BaseHTTPRequestHandler):
 
 @contextmanager
 def serving(kind: str) -> Iterator[Server]:
-    running = Server(("127.0.0.1", 0), Handler)
+    running = Server()
     running.kind = kind
     threading.Thread(target=running.serve_forever, daemon=True).start()
     yield running
@@ -155,6 +160,42 @@ def test_a_flood_ends_with_a_clear_error_after_one_request_and_little_memory(mod
         assert "--max-tokens" in message, kind
     assert int(more_mib) < 64
     assert [flood.requests for flood in floods] == [1] * len(FLOODS)
+
+
+OTHERS = """
+import sys
+import anyio
+from toolhop_agents.models.litellm_model import LiteLLMModel, litellm
+from toolhop_agents.models.clients import open_model
+from toolhop_env.messages import UserMessage
+
+async def main(url):
+    async def others():
+        messages = [{"role": "user", "content": "2 + 2?"}]
+        reply = await litellm.acompletion("openai/m", messages, base_url=url, num_retries=0)
+        print(reply.choices[0].message.content)
+
+    await others()
+    options = dict(base_url=url, extra={"extra_query": {"q": "${QUERY}"}})
+    async with open_model("litellm/openai/m", **options) as opened:
+        print((await opened.reply([UserMessage("2 + 2?")], [])).content)
+    await others()
+
+anyio.run(main, *sys.argv[1:])
+"""
+
+
+def test_litellm_works_as_before_for_others_in_the_process() -> None:
+    """Their requests have neither a limit nor a model's query, also after a model was asked."""
+    with serving("small") as server:
+        done = subprocess.run(
+            [sys.executable, "-c", OTHERS, f"http://127.0.0.1:{server.server_port}/v1"],
+            capture_output=True, text=True,
+            env={**os.environ, "OPENAI_API_KEY": "k", "QUERY": "of-the-model"},
+        )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.split() == ["4"] * 3
+    assert ["of-the-model" in path for path in server.paths] == [False, True, False]
 
 
 def test_the_limit_follows_what_is_asked_for() -> None:

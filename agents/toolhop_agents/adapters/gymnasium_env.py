@@ -37,7 +37,7 @@ class AnyText(gymnasium.Space[str]):
         """See `gymnasium.Space`."""
         super().__init__(None, np.str_, seed)
 
-    def sample(self, mask: Any = None, probability: Any = None) -> str:  # noqa: ANN401 -- the base's
+    def sample(self, mask: object = None, probability: object = None) -> str:
         """Twelve letters and spaces."""
         return "".join(self.np_random.choice(list(string.ascii_letters + " "), size=12))
 
@@ -60,7 +60,7 @@ class AnyText(gymnasium.Space[str]):
 class ToolHopEnv(gymnasium.Env[str, str]):
     """An episode at a time, of an item that `reset` draws or is given in its options."""
 
-    def __init__(self, *, weights: Mapping[str, float] | None = None, **settings: Any) -> None:  # noqa: ANN401 -- whatever `make` was given
+    def __init__(self, *, weights: Mapping[str, float] | None = None, **settings: object) -> None:
         """Read the settings; data and sandbox are opened by the first reset.
 
         Args:
@@ -144,9 +144,10 @@ def _close() -> None:
         _POOLS.popitem()[1][0].__exit__(None, None, None)
 
 
-# A pool's thread is waited for when Python ends, before `atexit` is asked: an environment that
-# nobody closed would keep the process for ever.
-threading._register_atexit(_close)  # type: ignore[attr-defined]  # noqa: SLF001 -- has no public name
+# A pool's thread is waited for when Python ends, before `atexit` is asked, so an environment that
+# nobody closed would keep the process for ever. This runs before; `concurrent.futures` ends its own
+# threads by it, and Python has no public name for it.
+threading._register_atexit(_close)  # type: ignore[attr-defined]  # noqa: SLF001 -- see above
 
 
 def _text(seen: Observation) -> str:

@@ -117,7 +117,7 @@ def record(event: Event) -> None:
             completed=now,
             working_time=event.wall_s,
         )
-        transcript()._event(told)  # noqa: SLF001 -- see the imports
+        transcript()._event(told)  # noqa: SLF001 -- no public call adds an event of a tool that Inspect did not run itself
 
 
 def as_chat(message: Message) -> ChatMessage:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import anyio
 from anyio.from_thread import start_blocking_portal
@@ -97,7 +97,7 @@ def toolhop(
     mode: str | None = None,
     feedback: str = "detailed",
     tools: str | list[str] | None = None,
-    **settings: Any,  # noqa: ANN401 -- whatever -T gave
+    **settings: object,
 ) -> Task:
     """Items of any benchmark.
 
@@ -120,28 +120,28 @@ def toolhop(
 
 @task
 @_public
-def nestools(data: str = "nestools", **settings: Any) -> Task:  # noqa: ANN401 -- whatever -T gave
+def nestools(data: str = "nestools", **settings: object) -> Task:
     """NesTools. Here and in the tasks below, `settings` are those of `toolhop`."""
     return _made("nestools", data=data, **settings)
 
 
 @task
 @_public
-def toolbehonest(data: str = "toolbehonest", **settings: Any) -> Task:  # noqa: ANN401 -- the same
+def toolbehonest(data: str = "toolbehonest", **settings: object) -> Task:
     """ToolBeHonest."""
     return _made("toolbehonest", data=data, **settings)
 
 
 @task
 @_public
-def relytoolbench(data: str = "relytoolbench", **settings: Any) -> Task:  # noqa: ANN401 -- the same
+def relytoolbench(data: str = "relytoolbench", **settings: object) -> Task:
     """RelyToolBench."""
     return _made("relytoolbench", data=data, **settings)
 
 
 @task
 @_public
-def scenarios(data: str, **settings: Any) -> Task:  # noqa: ANN401 -- the same
+def scenarios(data: str, **settings: object) -> Task:
     """Scenarios, from the file that `toolhop perturb` wrote."""
     return _made("scenarios", data=data, **settings)
 

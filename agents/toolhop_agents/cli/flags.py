@@ -28,7 +28,7 @@ class Whole(click.IntRange):
 
     def convert(
         self,
-        value: Any,  # noqa: ANN401 -- as `click.ParamType.convert` has it
+        value: Any,  # noqa: ANN401 -- a text or a number, which click types as the number alone
         param: click.Parameter | None,
         ctx: click.Context | None,
     ) -> int:
@@ -64,7 +64,7 @@ class Number(click.FloatRange):
 
     def convert(
         self,
-        value: Any,  # noqa: ANN401 -- as `click.ParamType.convert` has it
+        value: Any,  # noqa: ANN401 -- a text or a number, which click types as the number alone
         param: click.Parameter | None,
         ctx: click.Context | None,
     ) -> float:

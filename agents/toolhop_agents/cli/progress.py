@@ -35,7 +35,7 @@ class ErrorConsole(Console):
     def __init__(self) -> None:
         super().__init__(stderr=True)
 
-    def print(self, *objects: Any, **options: Any) -> None:  # noqa: ANN401 -- as `Console.print` has it
+    def print(self, *objects: object, **options: Any) -> None:  # noqa: ANN401 -- passed on to `Console.print`, which types each
         """See `Console.print`; strings have no markup."""
         super().print(*(plain(o) if isinstance(o, str) else o for o in objects), **options)
 

@@ -124,11 +124,13 @@ def _unpacked(chunk: bytes, unpack: zlib._Decompress) -> Iterator[bytes]:
 
 
 @cache
-def _stream_class(library: str) -> Any:  # noqa: ANN401 -- made of a class of either library
+def _stream_class(
+    library: str,
+) -> Callable[[httpx.AsyncByteStream, AsyncIterator[bytes]], httpx.AsyncByteStream]:
     """A body that the library reads: it asks for a class of its own."""
     base: Any = sys.modules[library].AsyncByteStream
 
-    class Bounded(base):  # type: ignore[misc]
+    class Bounded(base):  # type: ignore[misc] # the library, and so the class, is known at run time
         def __init__(self, whole: httpx.AsyncByteStream, parts: AsyncIterator[bytes]) -> None:
             self._whole, self._parts = whole, parts
 

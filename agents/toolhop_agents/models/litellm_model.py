@@ -13,6 +13,7 @@ import ssl
 import warnings
 from collections.abc import Mapping, Sequence
 from contextvars import ContextVar
+from dataclasses import dataclass, field
 from http import HTTPStatus
 from typing import Any, Self, cast
 
@@ -79,13 +80,32 @@ def _load() -> Any:  # noqa: ANN401 - a module whose own types are incomplete
     return litellm
 
 
+@dataclass(frozen=True, slots=True)
+class _Asking:
+    """A request of a `LiteLLMModel` that is under way: litellm's clients serve all models."""
+
+    limit_bytes: int
+    """Of the reply."""
+    query: Mapping[str, Any]
+    """litellm would send it in the body."""
+    statuses: list[int] = field(default_factory=list)
+    """Of the responses so far."""
+
+
+_asking: ContextVar[_Asking | None] = ContextVar("asking", default=None)
+"""None for requests of others, who use litellm in the same process: they pass as they are."""
+
+
 class _BoundedTransport(httpx.AsyncHTTPTransport):
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+        asking = _asking.get()
+        if asking is None:
+            return await super().handle_async_request(request)
         await ask_unpacked(request)
-        request.url = request.url.copy_merge_params(_query.get())
+        request.url = request.url.copy_merge_params(dict(asking.query))
         response = await super().handle_async_request(request)
-        bound(response, _limit_bytes.get())
-        _statuses.get([]).append(response.status_code)
+        bound(response, asking.limit_bytes)
+        asking.statuses.append(response.status_code)
         return response
 
 
@@ -114,12 +134,6 @@ def _ignore_warnings() -> None:
 litellm: Any = _load()
 """Untyped: strict checking does not survive the package's lazy loading."""
 
-_limit_bytes: ContextVar[int] = ContextVar("limit_bytes")
-"""Of the reply that is asked for: litellm's clients serve all models."""
-_query: ContextVar[dict[str, Any]] = ContextVar("query", default={})  # noqa: B039 -- only read
-"""Of the model's requests: litellm would send it in the body."""
-_statuses: ContextVar[list[int]] = ContextVar("statuses")
-"""Of the responses to the request that is under way."""
 _open_models = 0
 """litellm keeps one set of connections for all models; the last one to close closes them."""
 
@@ -192,9 +206,8 @@ class LiteLLMModel:
         )
 
     async def _complete(self, body: Body) -> dict[str, Any]:
-        _limit_bytes.set(reply_limit(self._options.max_tokens))
-        _query.set(self._in_url)
-        _statuses.set(statuses := list[int]())
+        asking = _Asking(reply_limit(self._options.max_tokens), self._in_url)
+        before = _asking.set(asking)
         connection: Body = {"timeout": self._options.timeout_s + 30}
         if self._options.base_url:
             connection["base_url"] = self._options.base_url
@@ -214,7 +227,7 @@ class LiteLLMModel:
             message = str(getattr(error, "message", None) or error)
             if "No module named" in message:
                 self._check_packages(error)
-            if statuses and statuses[-1] < HTTPStatus.BAD_REQUEST:
+            if asking.statuses and asking.statuses[-1] < HTTPStatus.BAD_REQUEST:
                 # litellm repeats a reply that it cannot read, with its thoughts.
                 message = message.partition("{")[0]
             status = getattr(error, "status_code", 500)
@@ -225,6 +238,8 @@ class LiteLLMModel:
                 code=getattr(error, "code", None),
                 param=getattr(error, "param", None),
             ) from error
+        finally:
+            _asking.reset(before)
 
     def _check_packages(self, error: BaseException | None) -> None:
         """Some providers need a package that litellm does not bring; it calls that a 500."""

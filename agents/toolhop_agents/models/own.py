@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import pkgutil
 import sys
 import traceback
@@ -62,8 +61,8 @@ def made_by(name: str) -> Callable[[], OwnModel]:
     Raises:
         BadAgent: it cannot be imported or made, or has no ``async def reply``.
     """
-    if os.getcwd() not in sys.path:  # noqa: PTH109 -- sys.path holds texts
-        sys.path.append(os.getcwd())  # noqa: PTH109
+    if (here := str(Path.cwd())) not in sys.path:
+        sys.path.append(here)
     try:
         make = pkgutil.resolve_name(name)
         agent = make()
