@@ -170,7 +170,7 @@ def _forms_of(values: tuple[str, ...]) -> tuple[bytes, ...]:
 def _is_secret(value: str) -> bool:
     """Whether a value can be taken out of any text, JSON included, without harm to the rest.
 
-    Numbers and words may be part of ordinary text, and of a trace's own; so may an absolute path.
+    Numbers, words and absolute paths also occur in ordinary text and in traces.
     """
     if len(value) < LEAST or value in PLACEHOLDERS or re.fullmatch(r"[0-9.eE+-]+", value):
         return False

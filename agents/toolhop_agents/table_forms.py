@@ -48,12 +48,12 @@ class TableConsole(Console):
         if self.form is Form.TABLE:
             super().print(*objects, **options)
             return
-        for one in objects or ("",):
-            if isinstance(one, StackedTable):
-                click.echo(written(one, self.form))
+        for renderable in objects or ("",):
+            if isinstance(renderable, StackedTable):
+                click.echo(written(renderable, self.form))
                 continue
             with self.capture() as text:
-                super().print(one, **{**options, "soft_wrap": True})
+                super().print(renderable, **{**options, "soft_wrap": True})
             for line in text.get().splitlines():
                 click.echo(f"{COMMENT[self.form]}{line}" if line.strip() else "")
 

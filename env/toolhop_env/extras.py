@@ -1,4 +1,4 @@
-"""Packages that a single format or command needs, and that a plain install does not bring."""
+"""Optional packages, each needed by a single format or command."""
 
 from __future__ import annotations
 

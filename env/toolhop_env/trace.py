@@ -152,7 +152,7 @@ class Called:
     raw: RawCall
     verdict: Annotated[Call | Rejected, Field(union_mode="left_to_right")]
     outcome: Annotated[Outcome, Field(discriminator="kind")] | None
-    """None where the call was rejected, unless a file of answers has what it got elsewhere."""
+    """None for a rejected call, unless a file of answers holds a response to it."""
     level: Verbosity
     feedback: str
     error: ErrorCode | None

@@ -1,4 +1,4 @@
-"""Keys stay secret: planted in each way that one comes in, sought in all that is written and said.
+"""Plants a secret in each place that a key can come from, and searches all that is written.
 
 The product's own command as a process of its own, against servers that tell what they were sent.
 """

@@ -1,4 +1,4 @@
-"""How fast two calls of one moment can talk: bits a second, by each way that is known.
+"""Measures how fast two concurrent calls can signal to each other, in bits a second.
 
     python -m tests.attacks.channels process|docker [WORD ...] [--bits 100] [--rate 20]
 

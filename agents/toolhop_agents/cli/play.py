@@ -108,7 +108,7 @@ def play(
     """  # noqa: D301 -- a real backspace character tells click to keep the lines below it
     if resume is not None:
         _only(ctx, {"resume", "show_hops", "show_gold", "log_dir"})
-        run(*left_game(resume, log_dir, told(show_hops, show_gold)))
+        run(*left_game(resume, log_dir, shown_by(show_hops, show_gold)))
         return
     drawn = random.randrange(10_000) if seed is None else seed
     dataset = load(data)
@@ -116,7 +116,7 @@ def play(
     usual = binding_of(chosen.benchmark).turn_limit or RunSettings().turn_limit
     settings = RunSettings(
         data=data,
-        agent=player(told(show_hops, show_gold)),
+        agent=player(shown_by(show_hops, show_gold)),
         modes=(mode_of(chosen, mode),),
         feedback=Level(feedback),
         sample_ids=(chosen.id,),
@@ -131,7 +131,7 @@ def play(
     run(settings, dataset, chosen, None)
 
 
-def told(hops: bool, gold: bool) -> frozenset[str]:
+def shown_by(hops: bool, gold: bool) -> frozenset[str]:
     """What a person is told that no model sees."""
     return frozenset(name for name, on in ((HOPS, hops), (GOLD, gold)) if on)
 

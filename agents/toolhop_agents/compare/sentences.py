@@ -35,7 +35,7 @@ def lost(one: Line, planned: int) -> str:
 
 
 def bounds(one: Line, planned: int) -> tuple[float, float] | None:
-    """The difference if every lost pair had gone down, and if up; None where it has no limits."""
+    """Bounds of the difference if every lost pair had gone down or up; None if it is unbounded."""
     if one.measure.unit is not Unit.SHARE:
         return None
     missing, known = max(0, planned - one.pairs), one.difference * one.pairs

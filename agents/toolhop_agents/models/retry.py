@@ -105,7 +105,7 @@ class RequestFailed(Exception):
         self.code = code
         """The provider's name for the error, where it gives one."""
         self.param = param
-        """The parameter of the request that the provider names, where it does."""
+        """The request parameter that the provider's error names; empty for none."""
         self.status = status
         """The HTTP status; None where none came: a lost connection, a timeout, an unusable body."""
         self.retry_after_s = retry_after_s

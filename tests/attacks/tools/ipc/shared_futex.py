@@ -1,4 +1,4 @@
-"""Waits, wakes and has a thread's end wake at a page of the C library, which all processes share.
+"""Waits and wakes on a futex in a page of the C library, which all processes share.
 
 Contained: nobody waits where another process could wake, and a thread can still be waited for.
 """

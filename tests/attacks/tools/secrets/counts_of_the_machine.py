@@ -1,4 +1,4 @@
-"""Asks how many threads the machine has and how much memory is free, which others can change.
+"""Reads the machine's thread count and free memory, which other processes change.
 
 Contained: the call is refused.
 """
