@@ -1,0 +1,286 @@
+"""What a question asks for, as an expression over a world; and its value there.
+
+Every node but `Named` is a hop. The tools of an item reach the same value by calls (`plan`), and a
+second engine by SQL (`sql`): three implementations of one meaning.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TypeAlias, assert_never
+
+from toolhop_tools.worlds.domain import Kind
+from toolhop_tools.worlds.units import converted
+from toolhop_tools.worlds.world import Value, World, exceeds, gap
+
+
+class Undefined(Exception):
+    """The expression has no value in this world, or more than one; says why."""
+
+
+@dataclass(frozen=True, slots=True)
+class Named:
+    """An entity that the question names."""
+
+    type: str
+    name: str
+    by_code: bool = False
+    """Whether the question gives its code in the place of its name."""
+
+
+@dataclass(frozen=True, slots=True)
+class Follow:
+    """The entity that another is related to."""
+
+    type: str
+    """Of the entity that has the relation."""
+    relation: str
+    of: Entity
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """That an entity is related to another."""
+
+    relation: str
+    """Of the picked type; or, backward, of the end's type, and then it is one of many."""
+    end: Entity
+    end_type: str
+    backward: bool = False
+    """"Ports of call of the Orvale": the relation is the end's."""
+
+
+class Test(StrEnum):
+    """How a condition compares."""
+
+    ABOVE = "above"
+    BELOW = "below"
+    IS = "is"
+
+
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """A bound on an attribute: strictly above or below, or equal."""
+
+    attribute: str
+    test: Test
+    value: Value
+
+
+@dataclass(frozen=True, slots=True)
+class Rank:
+    """The one with the greatest or smallest value."""
+
+    attribute: str
+    most: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Pick:
+    """The one entity of a type that is so linked, meets the conditions and ranks first.
+
+    Two links make a join. Without a rank the rest leaves exactly one entity.
+    """
+
+    type: str
+    links: tuple[Link, ...]
+    conditions: tuple[Condition, ...] = ()
+    rank: Rank | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Which:
+    """Of two entities of a type the one with the greater or smaller value."""
+
+    type: str
+    attribute: str
+    most: bool
+    first: Entity
+    second: Entity
+
+
+@dataclass(frozen=True, slots=True)
+class Read:
+    """An attribute of an entity."""
+
+    type: str
+    attribute: str
+    of: Entity
+    unit: str = ""
+    """Another unit than the attribute's own, rounded to one decimal; empty for its own."""
+
+
+@dataclass(frozen=True, slots=True)
+class Gap:
+    """By how much two entities of a type differ: an absolute number, years, or days of dates."""
+
+    type: str
+    attribute: str
+    first: Entity
+    second: Entity
+
+
+class Sum(StrEnum):
+    """What is made of an attribute of several entities."""
+
+    TOTAL = "total"
+    MEAN = "mean"
+    """Rounded to one decimal."""
+    COUNT = "count"
+
+
+@dataclass(frozen=True, slots=True)
+class Total:
+    """An attribute summed up over the entities that are so linked and meet the conditions."""
+
+    type: str
+    how: Sum
+    attribute: str
+    """Empty for a count."""
+    links: tuple[Link, ...]
+    conditions: tuple[Condition, ...] = ()
+
+
+Entity: TypeAlias = Named | Follow | Pick | Which
+"""Expressions whose value is the name of an entity."""
+Expression: TypeAlias = Entity | Read | Gap | Total
+
+
+def evaluate(asked: Expression, world: World) -> Value:
+    """The value in a world.
+
+    Raises:
+        Undefined: no entity or several fit, two tie, or nothing is there to sum up.
+    """
+    match asked:
+        case Read(kind, attribute, of, unit):
+            value = world.value(kind, attribute, entity(of, world))
+            own = world.domain.attribute(kind, attribute).unit
+            return converted(value, own, unit) if unit else value
+        case Gap(kind, attribute, first, second):
+            values = [world.value(kind, attribute, entity(end, world)) for end in (first, second)]
+            if values[0] == values[1]:
+                raise Undefined("both have the same value")
+            return gap(values[0], values[1])
+        case Total(kind, how, attribute, _, _):
+            names = chosen(asked, world)
+            if len(names) < 2:
+                raise Undefined(f"{len(names)} of {kind} to sum up")
+            if how is Sum.COUNT:
+                return len(names)
+            values = [world.value(kind, attribute, name) for name in names]
+            total = sum(value for value in values if not isinstance(value, str))
+            return total if how is Sum.TOTAL else round(total / len(values), 1)
+        case _:
+            return entity(asked, world)
+
+
+def entity(asked: Entity, world: World) -> str:
+    """The name of the entity.
+
+    Raises:
+        Undefined: as `evaluate`.
+    """
+    match asked:
+        case Named(kind, name):
+            if name not in world.tables[kind]:
+                raise Undefined(f"no {kind} {name}")
+            return name
+        case Follow(kind, relation, of):
+            return world.related(kind, relation, entity(of, world))
+        case Pick(kind, _, _, rank):
+            names = chosen(asked, world)
+            return _only(_ranked(names, kind, rank, world) if rank else names, kind)
+        case Which(kind, attribute, most, first, second):
+            both = [entity(first, world), entity(second, world)]
+            return _only(_ranked(both, kind, Rank(attribute, most), world), kind)
+        case _:
+            assert_never(asked)
+
+
+def _only(names: list[str], kind: str) -> str:
+    if len(names) != 1:
+        raise Undefined(f"{len(names)} of {kind}")
+    return names[0]
+
+
+def chosen(asked: Pick | Total, world: World) -> list[str]:
+    """Names of the entities that are linked so and meet the conditions, in the world's order."""
+    names: list[str] = list(world.tables[asked.type])
+    for link in asked.links:
+        end = entity(link.end, world)
+        if link.backward:
+            members = set(world.relateds(link.end_type, link.relation, end))
+        else:
+            members = set(world.sources(asked.type, link.relation, end))
+        names = [name for name in names if name in members]
+    for condition in asked.conditions:
+        names = [name for name in names if meets(asked.type, name, condition, world)]
+    return names
+
+
+def meets(kind: str, name: str, condition: Condition, world: World) -> bool:
+    """Whether an entity meets a condition."""
+    value, bound = world.value(kind, condition.attribute, name), condition.value
+    match condition.test:
+        case Test.IS:
+            return value == bound
+        case Test.ABOVE:
+            return exceeds(value, bound)
+        case Test.BELOW:
+            return exceeds(bound, value)
+
+
+def _ranked(names: list[str], kind: str, rank: Rank, world: World) -> list[str]:
+    """Those that share the first rank."""
+    best: list[str] = []
+    for name in names:
+        value = world.value(kind, rank.attribute, name)
+        first = world.value(kind, rank.attribute, best[0]) if best else value
+        if exceeds(value, first) if rank.most else exceeds(first, value):
+            best = []
+        if not best or value == first:
+            best.append(name)
+    return best
+
+
+def parts(asked: Expression) -> tuple[Entity, ...]:
+    """The expressions that a node is made from, in the order in which they are reached."""
+    match asked:
+        case Named():
+            return ()
+        case Follow(of=of) | Read(of=of):
+            return (of,)
+        case Which(first=first, second=second) | Gap(first=first, second=second):
+            return (first, second)
+        case Pick(links=links) | Total(links=links):
+            return tuple(link.end for link in links)
+        case _:
+            assert_never(asked)
+
+
+def nodes(asked: Expression) -> list[Expression]:
+    """Every node, those below first; `Named` among them."""
+    return [*(node for part in parts(asked) for node in nodes(part)), asked]
+
+
+def type_of(asked: Expression, world: World) -> str:
+    """The type of an entity; of a value its kind (`Kind`), with a unit where it has one."""
+    match asked:
+        case Named(type=kind) | Pick(type=kind) | Which(type=kind):
+            return kind
+        case Follow(kind, relation, _):
+            return world.domain.relation(kind, relation).to
+        case Read(kind, attribute, _, unit):
+            own = world.domain.attribute(kind, attribute)
+            return f"{own.kind} {unit or own.unit}".strip()
+        case Gap(kind, attribute, _, _):
+            own = world.domain.attribute(kind, attribute)
+            days = {Kind.YEAR: "years", Kind.DATE: "days"}.get(own.kind, own.unit)
+            return f"number {days}".strip()
+        case Total(kind, how, attribute, _, _):
+            own_unit = "" if how is Sum.COUNT else world.domain.attribute(kind, attribute).unit
+            return f"number {own_unit}".strip()
+        case _:
+            assert_never(asked)

@@ -1,0 +1,196 @@
+"""A world: the entities of a domain with invented names, filled by a seed.
+
+Names and values have seeds of their own, so that there are worlds of the same names with other
+values: what holds in one of them alone is chance.
+"""
+
+from __future__ import annotations
+
+import random
+from dataclasses import dataclass
+from datetime import date, timedelta
+from functools import cached_property
+from typing import TypeAlias
+
+from toolhop_tools.worlds.domain import Attribute, Domain, Kind
+from toolhop_tools.worlds.names import coined
+
+Value: TypeAlias = str | int | float
+"""Of an attribute: dates are texts, YYYY-MM-DD."""
+Row: TypeAlias = dict[str, Value | tuple[str, ...]]
+"""An entity's fields: attributes, relations (names, of many a tuple of names), and its ``code``."""
+CODE = "code"
+MANY = (2, 5)
+"""How many of a relation of many each entity has."""
+
+
+@dataclass(frozen=True)
+class World:
+    """The entities of a domain, by type and name."""
+
+    domain: Domain
+    tables: dict[str, dict[str, Row]]
+
+    def value(self, kind: str, attribute: str, name: str) -> Value:
+        """An attribute of an entity."""
+        value = self.tables[kind][name][attribute]
+        if isinstance(value, tuple):
+            raise TypeError(f"{kind}.{attribute} is a relation of many")
+        return value
+
+    def related(self, kind: str, relation: str, name: str) -> str:
+        """The entity that one is related to."""
+        return str(self.value(kind, relation, name))
+
+    def relateds(self, kind: str, relation: str, name: str) -> tuple[str, ...]:
+        """All entities that one is related to."""
+        value = self.tables[kind][name][relation]
+        return value if isinstance(value, tuple) else (str(value),)
+
+    def sources(self, kind: str, relation: str, name: str) -> tuple[str, ...]:
+        """The entities of a type that are related to one."""
+        return self._sources.get((kind, relation, name), ())
+
+    @cached_property
+    def _sources(self) -> dict[tuple[str, str, str], tuple[str, ...]]:
+        sources: dict[tuple[str, str, str], list[str]] = {}
+        for kind, relation, _ in self.domain.links:
+            for name in self.tables[kind]:
+                for end in self.relateds(kind, relation, name):
+                    sources.setdefault((kind, relation, end), []).append(name)
+        return {key: tuple(names) for key, names in sources.items()}
+
+    @cached_property
+    def owner(self) -> dict[str, str]:
+        """The type of every name and code; no name belongs to two."""
+        owner: dict[str, str] = {}
+        for kind, rows in self.tables.items():
+            for name, row in rows.items():
+                owner[name] = kind
+                if CODE in row:
+                    owner[str(row[CODE])] = kind
+        return owner
+
+
+def make(domain: Domain, names_seed: str, values_seed: str, size: float = 1.0) -> World:
+    """Fill a world.
+
+    Args:
+        domain: what it holds.
+        names_seed: of the entities, their names and codes.
+        values_seed: of everything else.
+        size: by how much the domain's counts are multiplied.
+    """
+    drawn = random.Random(names_seed)
+    taken: set[str] = set()
+    tables: dict[str, dict[str, Row]] = {}
+    for kind, of in domain.types.items():
+        count = round(drawn.randint(*of.count) * size)
+        names = [coined(of.names, drawn, taken) for _ in range(count)]
+        codes = _codes(of.code, count, drawn)
+        tables[kind] = {
+            name: {CODE: code} if code else {} for name, code in zip(names, codes, strict=True)
+        }
+    world = World(domain, tables)
+    _Filling(world, random.Random(values_seed)).fill()
+    return world
+
+
+def _codes(form: str, count: int, drawn: random.Random) -> list[str]:
+    """Codes of a form, each once; empty texts where the form is."""
+    if not form:
+        return [""] * count
+    digits = form.count("#")
+    numbers = drawn.sample(range(10 ** (digits - 1), 10**digits), count)
+    head, tail = form.split("#", 1)[0], form.rsplit("#", 1)[1]
+    return [f"{head}{number}{tail}" for number in numbers]
+
+
+@dataclass(frozen=True)
+class _Filling:
+    """Draws relations and attributes, each when another needs it."""
+
+    world: World
+    drawn: random.Random
+
+    def fill(self) -> None:
+        domain, tables = self.world.domain, self.world.tables
+        for kind, of in domain.types.items():
+            for relation, link in of.relations.items():
+                if link.through:
+                    continue
+                ends = list(tables[link.to])
+                for name in tables[kind]:
+                    tables[kind][name][relation] = (
+                        tuple(self.drawn.sample(ends, min(len(ends), self.drawn.randint(*MANY))))
+                        if link.many
+                        else self.drawn.choice([end for end in ends if end != name])
+                    )
+        for kind, of in domain.types.items():
+            for name in tables[kind]:
+                for relation in of.relations:
+                    self._relation(kind, relation, name)
+                for attribute in of.attributes:
+                    self._value(kind, attribute, name)
+
+    def _relation(self, kind: str, relation: str, name: str) -> str:
+        row, link = self.world.tables[kind][name], self.world.domain.relation(kind, relation)
+        if relation not in row:
+            end, end_kind = name, kind
+            for step in link.through.split("."):
+                end, end_kind = (
+                    self._relation(end_kind, step, end),
+                    self.world.domain.relation(end_kind, step).to,
+                )
+            row[relation] = end
+        return str(row[relation])
+
+    def _value(self, kind: str, attribute: str, name: str) -> Value:
+        row, of = self.world.tables[kind][name], self.world.domain.attribute(kind, attribute)
+        if attribute not in row:
+            row[attribute] = self._drawn(of, self._start(kind, of, name))
+        value = row[attribute]
+        if isinstance(value, tuple):
+            raise TypeError(f"{kind}.{attribute} is a relation of many")
+        return value
+
+    def _start(self, kind: str, of: Attribute, name: str) -> Value | None:
+        """The value that an attribute comes after."""
+        if not of.after:
+            return None
+        *steps, attribute = of.after.split(".")
+        for step in steps:
+            kind, name = (
+                self.world.domain.relation(kind, step).to,
+                self._relation(kind, step, name),
+            )
+        return self._value(kind, attribute, name)
+
+    def _drawn(self, of: Attribute, start: Value | None) -> Value:
+        if of.kind is Kind.CATEGORY:
+            return self.drawn.choice(of.values)
+        if of.kind is Kind.DATE:
+            first = date(of.low, 1, 1) if start is None else _day(start)
+            least, most = (0, (of.high - of.low + 1) * 365) if start is None else (of.low, of.high)
+            return (first + timedelta(days=self.drawn.randint(least, most))).isoformat()
+        base = 0 if start is None else int(str(start)[:4]) if isinstance(start, str) else start
+        value = self.drawn.randint(of.low // of.step, of.high // of.step) * of.step
+        return int(base + value)
+
+
+def _day(start: Value) -> date:
+    return date.fromisoformat(start) if isinstance(start, str) else date(int(start) + 1, 1, 1)
+
+
+def exceeds(value: Value, bound: Value) -> bool:
+    """Whether a value of an attribute is greater than another, or later."""
+    if isinstance(value, str) or isinstance(bound, str):
+        return str(value) > str(bound)
+    return value > bound
+
+
+def gap(first: Value, second: Value) -> float:
+    """By how much two values of one attribute differ: dates in days."""
+    if isinstance(first, str) or isinstance(second, str):
+        return abs((date.fromisoformat(str(first)) - date.fromisoformat(str(second))).days)
+    return abs(first - second)
