@@ -1,0 +1,351 @@
+"""Drawing what to ask: expressions over a world, from the answer back to what the question names.
+
+Drawn backward, a step never ends in a set that is too small: the entity that a superlative has to
+pick is known before the set is. No entity, relation or attribute serves twice, so that no chain
+walks in a circle.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import TypeVar
+
+from toolhop_tools.worlds.domain import Attribute, Kind
+from toolhop_tools.worlds.expression import (
+    Condition,
+    Entity,
+    Expression,
+    Follow,
+    Gap,
+    Link,
+    Named,
+    Pick,
+    Rank,
+    Read,
+    Sum,
+    Test,
+    Total,
+    Which,
+)
+from toolhop_tools.worlds.knobs import Joins, Knobs
+from toolhop_tools.worlds.units import others
+from toolhop_tools.worlds.world import CODE, Value, World, exceeds
+
+T = TypeVar("T")
+CANDIDATES = 3
+"""Entities that a superlative or a condition chooses from at least."""
+JOINED = 3
+"""Hops of a join at least: one of each branch, and the one that brings them together."""
+TRIES = 30
+STEPS = 6
+"""Ways tried from one entity."""
+BACKTRACKS = 60
+"""Steps taken back in one try."""
+COUNTED = 20
+"""A count below this is too easily guessed."""
+
+
+class Stuck(Exception):
+    """No expression of this shape was found from here; draw again."""
+
+
+def draw(world: World, knobs: Knobs, drawn: random.Random) -> Expression:
+    """An expression of as many nodes as `knobs.hops` allows.
+
+    Raises:
+        Stuck: none was found in `TRIES` tries.
+    """
+    hops = drawn.randint(*knobs.hops)
+    share = {Joins.NONE: 0.0, Joins.SOME: 1 / 3, Joins.ALL: 1.0}[knobs.joins]
+    joins = drawn.random() < share and hops >= JOINED
+    for _ in range(TRIES):
+        try:
+            return _Drawing(world, knobs, drawn).top(hops, joins)
+        except Stuck:
+            continue
+    raise Stuck(f"no expression of {hops} hops in {TRIES} tries")
+
+
+@dataclass
+class _Drawing:
+    """One expression on its way."""
+
+    world: World
+    knobs: Knobs
+    drawn: random.Random
+    entities: set[str] = field(default_factory=set)
+    """Names that the chain passes; none twice."""
+    left: int = BACKTRACKS
+    used: set[tuple[str, str]] = field(default_factory=set)
+    """Relations and attributes, by type; none twice."""
+
+    def top(self, hops: int, joins: bool) -> Expression:
+        """What is asked: an entity, an attribute of one, or what is made of several."""
+        kind = self._type()
+        ways = [self._read, self._read, self._name, self._total]
+        if joins and hops >= JOINED:
+            ways += [self._gap]
+        return self.drawn.choice(ways)(kind, hops, joins)
+
+    def _type(self) -> str:
+        return self.drawn.choice(list(self.world.domain.types))
+
+    def _any(self, kind: str) -> str:
+        return self.drawn.choice(list(self.world.tables[kind]))
+
+    def _name(self, kind: str, hops: int, joins: bool) -> Expression:
+        return self.reach(kind, self._any(kind), hops, joins)
+
+    def _read(self, kind: str, hops: int, joins: bool) -> Expression:
+        attribute = self._attribute(kind, Kind.NUMBER, Kind.YEAR, Kind.DATE)
+        of = self.world.domain.attribute(kind, attribute)
+        into = others(of.unit) if self.knobs.units and self.drawn.random() < 0.5 else []
+        unit = self.drawn.choice(into) if into else ""
+        below = hops - 1 - bool(unit)
+        return Read(kind, attribute, self.reach(kind, self._any(kind), below, joins), unit)
+
+    def _gap(self, kind: str, hops: int, joins: bool) -> Expression:
+        del joins
+        attribute = self._attribute(kind, Kind.NUMBER, Kind.YEAR, Kind.DATE)
+        ends = self._two(kind, attribute)
+        first, second = self._branches([(kind, end) for end in ends], hops - 1)
+        return Gap(kind, attribute, first, second)
+
+    def _total(self, kind: str, hops: int, joins: bool) -> Expression:
+        link, end, members = self._link(kind, None)
+        conditions: tuple[Condition, ...] = ()
+        if self.drawn.random() < 0.5:
+            conditions, members = self._condition(kind, members, None)
+        if len(members) < CANDIDATES:
+            raise Stuck
+        if len(members) >= COUNTED and self.drawn.random() < 0.3:
+            how, attribute = Sum.COUNT, ""
+        else:
+            how = self.drawn.choice([Sum.TOTAL, Sum.MEAN])
+            attribute = self._attribute(kind, Kind.NUMBER)
+        end_type = link.end_type
+        reached = self.reach(end_type, end, hops - 1, joins)
+        ended = Link(link.relation, reached, end_type, link.backward)
+        return Total(kind, how, attribute, (ended,), conditions)
+
+    # -- reaching an entity -----------------------------------------------------------------
+
+    def reach(self, kind: str, name: str, hops: int, joins: bool) -> Entity:
+        """An expression of that many nodes whose value is this entity.
+
+        Raises:
+            Stuck: there is no step to take from here.
+        """
+        if name in self.entities or hops < 0:
+            raise Stuck
+        self.entities.add(name)
+        entities, used = set(self.entities), set(self.used)
+        for _ in range(STEPS):
+            try:
+                return self._step(kind, name, hops, joins)
+            except Stuck:
+                self.entities, self.used = set(entities), set(used)
+                self.left -= 1
+                if self.left < 0:
+                    raise
+        raise Stuck
+
+    def _step(self, kind: str, name: str, hops: int, joins: bool) -> Entity:
+        if hops == 0:
+            if joins:
+                raise Stuck
+            has_code = CODE in self.world.tables[kind][name]
+            return Named(kind, name, has_code and self.knobs.codes and self.drawn.random() < 0.5)
+        if joins and hops >= JOINED and (hops == JOINED or self.drawn.random() < 0.5):
+            way = self.drawn.choice([self._join, self._join, self._which])
+            return way(kind, name, hops)
+        if self.drawn.random() < 0.5:
+            return self._follow(kind, name, hops, joins)
+        return self._pick(kind, name, hops, joins)
+
+    def _follow(self, kind: str, name: str, hops: int, joins: bool) -> Entity:
+        ways = [
+            (of, relation, sources)
+            for of, relation, link in self.world.domain.links
+            if link.to == kind and not link.many and (of, relation) not in self.used
+            if (sources := self.world.sources(of, relation, name))
+        ]
+        of, relation, sources = self._choice(ways)
+        self.used.add((of, relation))
+        return Follow(of, relation, self.reach(of, self.drawn.choice(sources), hops - 1, joins))
+
+    def _pick(self, kind: str, name: str, hops: int, joins: bool) -> Entity:
+        link, end, members = self._link(kind, name)
+        conditions, rank = self._singled_out(kind, name, members)
+        reached = self.reach(link.end_type, end, hops - 1, joins)
+        ended = Link(link.relation, reached, link.end_type, link.backward)
+        return Pick(kind, (ended,), conditions, rank)
+
+    def _join(self, kind: str, name: str, hops: int) -> Entity:
+        first, first_end, members = self._link(kind, name)
+        second, second_end, others_ = self._link(kind, name)
+        both = [member for member in members if member in set(others_)]
+        if len(both) in {len(members), len(others_)}:
+            raise Stuck
+        conditions: tuple[Condition, ...] = ()
+        rank = None
+        if len(both) > 1:
+            conditions, rank = self._singled_out(kind, name, both, least=2)
+        ends = [(first.end_type, first_end), (second.end_type, second_end)]
+        reached = self._branches(ends, hops - 1)
+        links = tuple(
+            Link(link.relation, end, link.end_type, link.backward)
+            for link, end in zip((first, second), reached, strict=True)
+        )
+        return Pick(kind, links, conditions, rank)
+
+    def _which(self, kind: str, name: str, hops: int) -> Entity:
+        attribute = self._attribute(kind, Kind.NUMBER, Kind.YEAR, Kind.DATE)
+        other = self._any(kind)
+        mine, its = (self.world.value(kind, attribute, end) for end in (name, other))
+        if mine == its:
+            raise Stuck
+        # The entity itself is reached again, as one of the two.
+        self.entities.discard(name)
+        ends = [(kind, name), (kind, other)]
+        self.drawn.shuffle(ends)
+        first, second = self._branches(ends, hops - 1)
+        return Which(kind, attribute, exceeds(mine, its), first, second)
+
+    def _branches(self, ends: list[tuple[str, str]], hops: int) -> tuple[Entity, Entity]:
+        """Two expressions of so many nodes together, at least one each."""
+        first = self.drawn.randint(1, hops - 1) if hops > 1 else hops
+        (one_kind, one_name), (other_kind, other_name) = ends
+        return (
+            self.reach(one_kind, one_name, first, joins=False),
+            self.reach(other_kind, other_name, hops - first, joins=False),
+        )
+
+    # -- what singles an entity out ---------------------------------------------------------
+
+    def _link(self, kind: str, name: str | None) -> tuple[Link, str, list[str]]:
+        """A link of a type to an entity, its end, and all that are linked so.
+
+        Args:
+            kind: of what is linked.
+            name: one that has to be among them; None for any end.
+        """
+        ways = []
+        for of, relation, link in self.world.domain.links:
+            if (of, relation) in self.used:
+                continue
+            if of == kind:
+                ways.append((relation, link.to, False))
+            if link.many and link.to == kind:
+                ways.append((relation, of, True))
+        relation, end_type, backward = self._choice(ways)
+        if name is None:
+            ends: tuple[str, ...] = tuple(self.world.tables[end_type])
+        elif backward:
+            ends = self.world.sources(end_type, relation, name)
+        else:
+            ends = self.world.relateds(kind, relation, name)
+        end = self._choice(ends)
+        if backward:
+            members = self.world.relateds(end_type, relation, end)
+        else:
+            members = self.world.sources(kind, relation, end)
+        if len(members) < CANDIDATES:
+            raise Stuck
+        self.used.add((end_type if backward else kind, relation))
+        return Link(relation, Named(end_type, end), end_type, backward), end, list(members)
+
+    def _singled_out(
+        self, kind: str, name: str, members: list[str], least: int = CANDIDATES
+    ) -> tuple[tuple[Condition, ...], Rank | None]:
+        """Conditions and a rank that leave one of several."""
+        conditions: tuple[Condition, ...] = ()
+        if self.drawn.random() < 0.35:
+            conditions, members = self._condition(kind, members, name)
+            if len(members) == 1:
+                return conditions, None
+            least = 2
+        if len(members) < least:
+            raise Stuck
+        ranks = [
+            Rank(attribute, most)
+            for attribute, of in self.world.domain.types[kind].attributes.items()
+            if of.kind is not Kind.CATEGORY and (kind, attribute) not in self.used
+            for most in (True, False)
+            if self._first(kind, name, members, attribute, most)
+        ]
+        rank = self._choice(ranks)
+        self.used.add((kind, rank.attribute))
+        return conditions, rank
+
+    def _first(self, kind: str, name: str, members: list[str], attribute: str, most: bool) -> bool:
+        mine = self.world.value(kind, attribute, name)
+        values = [self.world.value(kind, attribute, end) for end in members if end != name]
+        return all(exceeds(mine, its) if most else exceeds(its, mine) for its in values)
+
+    def _condition(
+        self, kind: str, members: list[str], name: str | None
+    ) -> tuple[tuple[Condition, ...], list[str]]:
+        """A condition that leaves fewer, `name` among them; and those that it leaves."""
+        attribute = self._attribute(kind)
+        of = self.world.domain.attribute(kind, attribute)
+        kept = name or self._choice(members)
+        value = self.world.value(kind, attribute, kept)
+        if of.kind is Kind.CATEGORY:
+            test, bound = Test.IS, value
+        else:
+            test = self.drawn.choice([Test.ABOVE, Test.BELOW])
+            bound = self._bound(of, value, test)
+        left = []
+        for member in members:
+            its = self.world.value(kind, attribute, member)
+            holds = {
+                Test.IS: its == bound,
+                Test.ABOVE: exceeds(its, bound),
+                Test.BELOW: exceeds(bound, its),
+            }
+            left += [member] if holds[test] else []
+        if kept not in left or len(left) == len(members):
+            raise Stuck
+        return (Condition(attribute, test, bound),), left
+
+    def _bound(self, of: Attribute, value: Value, test: Test) -> Value:
+        """A round bound that the value is beyond."""
+        if isinstance(value, str):
+            year = int(value[:4]) + (0 if test is Test.ABOVE else 1)
+            return f"{year:04d}-01-01"
+        span = max(1, (of.high - of.low) // 4)
+        away = self.drawn.randint(1, span)
+        bound = int(value) - away if test is Test.ABOVE else int(value) + away
+        if of.kind is Kind.NUMBER:
+            unit = max(of.step, 10 ** (len(str(abs(bound))) - 2))
+            bound = bound // unit * unit + (0 if test is Test.ABOVE else unit)
+        if bound <= 0 or bound == value:
+            raise Stuck
+        return bound
+
+    def _two(self, kind: str, attribute: str) -> list[str]:
+        """Two entities of a type whose values differ."""
+        first, second = self._any(kind), self._any(kind)
+        values = [self.world.value(kind, attribute, end) for end in (first, second)]
+        if values[0] == values[1]:
+            raise Stuck
+        return [first, second]
+
+    def _attribute(self, kind: str, *kinds: Kind) -> str:
+        """An attribute that was not used; used from now on."""
+        ways = [
+            name
+            for name, of in self.world.domain.types[kind].attributes.items()
+            if (not kinds or of.kind in kinds) and (kind, name) not in self.used
+        ]
+        attribute = self._choice(ways)
+        self.used.add((kind, attribute))
+        return attribute
+
+    def _choice(self, ways: Sequence[T]) -> T:
+        if not ways:
+            raise Stuck
+        return self.drawn.choice(ways)
