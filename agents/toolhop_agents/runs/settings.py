@@ -211,10 +211,10 @@ class RunSettings(BaseModel):
     agent: Annotated[
         str | None,
         Flag(
-            "MODULE:NAME, an agent of your own, or a scripted one: "
-            "oracle, as-listed, do-nothing, constant:TEXT, faulty[:RATE], "
-            "repairing[:RATE], predictions:FILE (answers out of a file), or one of the benchmark's "
-            "own: gold, empty; NesTools also all-tools, renumbered; ToolBeHonest "
+            "MODULE:NAME, an agent of your own, or a scripted one: oracle, as-listed, "
+            "no-english, copy-from-question, frequency:DATA, do-nothing, constant:TEXT, "
+            "faulty[:RATE], repairing[:RATE], predictions:FILE (answers out of a file), or one of "
+            "the benchmark's own: gold, empty; NesTools also all-tools, renumbered; ToolBeHonest "
             "always-unsolvable; RelyToolBench all-tools, always-ask, always-give-up; scenarios "
             "goes-on, gives-up, asks, asks-when-missing, invents.  "
             "[default: oracle]",

@@ -8,9 +8,11 @@ from importlib.util import find_spec
 from types import MappingProxyType
 
 from toolhop_agents.models.own import BadAgent, OwnModel, is_own, made_by
+from toolhop_agents.scripted.blind import Frequency, copy_from_question, no_english
 from toolhop_agents.scripted.faults import FaultKind
 from toolhop_agents.scripted.listed import as_listed
 from toolhop_agents.scripted.model import Faulty, Play, constant, do_nothing, oracle
+from toolhop_tools.load import load
 
 log = logging.getLogger(__name__)
 
@@ -22,6 +24,9 @@ class UnknownAgent(Exception):
 AGENTS: Mapping[str, str] = {
     "oracle": "makes the gold calls (else the examples in the tools' sources), answers from them",
     "as-listed": "calls the tools in the order listed, arguments by guess; answers the last result",
+    "no-english": "calls tools by the types of values alone; answers a value of the last result",
+    "copy-from-question": "answers a name or a date of the question",
+    "frequency:DATA": "answers what is most often right in other data, by type of answer",
     "do-nothing": "answers that it has no answer",
     "MODULE:NAME": "an agent of your own (docs/own-agents.md)",
     "constant:TEXT": "always answers TEXT",
@@ -30,10 +35,18 @@ AGENTS: Mapping[str, str] = {
     "repairing[:RATE[:KIND,...]]": "faulty, and fixes a call where the feedback tells it how",
 }
 
-TAKING_TEXT = frozenset({"constant", "faulty", "predictions", "repairing"})
+TAKING_TEXT = frozenset({"constant", "faulty", "frequency", "predictions", "repairing"})
 """Those that a text follows after a colon."""
 PLANNED = frozenset({"oracle", "faulty", "repairing"})
 """Those that go by an item's hops."""
+
+_PLAIN: Mapping[str, Play] = {
+    "oracle": oracle,
+    "as-listed": as_listed,
+    "no-english": no_english,
+    "copy-from-question": copy_from_question,
+    "do-nothing": do_nothing,
+}
 
 
 def choose(name: str, own: Mapping[str, Play] = MappingProxyType({})) -> Play:
@@ -45,18 +58,17 @@ def choose(name: str, own: Mapping[str, Play] = MappingProxyType({})) -> Play:
 
     Raises:
         UnknownAgent: there is none.
+        DataNotFound, DataError: the data that an agent counts answers of cannot be read.
     """
     kind, _, rest = name.partition(":")
     if name in own:
         return own[name]
-    if name == "oracle":
-        return oracle
-    if name == "as-listed":
-        return as_listed
-    if name == "do-nothing":
-        return do_nothing
+    if name in _PLAIN:
+        return _PLAIN[name]
     if kind == "constant" and rest:
         return constant(rest)
+    if kind == "frequency" and rest:
+        return Frequency(load(rest).items)
     if kind in {"faulty", "repairing"}:
         return _faulty(name, rest, repairs=kind == "repairing")
     raise UnknownAgent(unknown(name, own))

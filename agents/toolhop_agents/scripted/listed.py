@@ -29,24 +29,29 @@ MOST_VALUES = 5
 
 def as_listed(item: Item, seed: int, messages: Sequence[Message], tools: bool) -> Reply:
     """Calls one listed tool a turn, filled in by guess, and answers what the last one returned."""
-    results = [_result(texts, item.question) for texts in turns(messages)]
+    results = [first_result(texts, item.question) for texts in turns(messages)]
     listed = [tool.schema for tool in item.tools.values()] if tools else []
     known = [one for one in reversed(results) if one is not None]
     if len(results) < len(listed):
         schema, turn = listed[len(results)], len(results) + 1
         fits = Validator([schema]).fits
-        filled = (one for one in _filled(schema, item.question, known) if fits(schema.name, one))
-        guesses = [*islice(filled, MOST_CALLS)] or [{}]
-        calls = [
-            RawCall(f"call_{turn}_{n}", schema.name, json.dumps(one, ensure_ascii=False))
-            for n, one in enumerate(guesses, start=1)
-        ]
-        return Reply(f"Tool {turn}.", tuple(calls))
+        sets = (one for one in filled(schema, item.question, known) if fits(schema.name, one))
+        guesses = [*islice(sets, MOST_CALLS)] or [{}]
+        return guessed([(schema.name, arguments) for arguments in guesses], turn)
     answers = [leaf for one in known for leaf in leaves(one)]
     return Reply(f"<answer>{answers[0] if answers else 'unknown'}</answer>")
 
 
-def _result(texts: Sequence[str], question: str) -> JSON:
+def guessed(calls: Sequence[tuple[str, Mapping[str, JSON]]], turn: int) -> Reply:
+    """A reply of several calls, each a tool's name with arguments."""
+    raw = [
+        RawCall(f"call_{turn}_{n}", name, json.dumps(arguments, ensure_ascii=False))
+        for n, (name, arguments) in enumerate(calls, start=1)
+    ]
+    return Reply(f"Tool {turn}.", tuple(raw))
+
+
+def first_result(texts: Sequence[str], question: str) -> JSON:
     """What the first successful call of a turn returned, rather what the question does not say."""
     found: list[JSON] = []
     for text in texts:
@@ -59,7 +64,7 @@ def _result(texts: Sequence[str], question: str) -> JSON:
     return next((one for one in found if str(one) not in question), found[0] if found else None)
 
 
-def _filled(schema: ToolSchema, question: str, known: Sequence[JSON]) -> Iterator[dict[str, JSON]]:
+def filled(schema: ToolSchema, question: str, known: Sequence[JSON]) -> Iterator[dict[str, JSON]]:
     """Arguments, the likeliest first: for what is required, and for choices that may be made."""
     properties, required = (schema.parameters.get(key) for key in ("properties", "required"))
     types = properties if isinstance(properties, Mapping) else {}
@@ -107,7 +112,7 @@ def _values(schema: JSON, question: str, known: Sequence[JSON]) -> Iterator[JSON
         yield from (one for one in known if isinstance(one, Mapping))
     else:
         yield from map(str, found)
-        yield from _entities(question)
+        yield from entities(question)
 
 
 def _named(option: str, words: str) -> float:
@@ -123,7 +128,7 @@ _NAMES = re.compile(rf"\b{_WORD}(?: (?:(?:{_LINKS}) ){{0,2}}{_WORD})*")
 _DATES = re.compile(r"\b\d{4}-\d{2}-\d{2}\b")
 
 
-def _entities(question: str) -> Iterator[str]:
+def entities(question: str) -> Iterator[str]:
     """Quoted texts, names within sentences, dates, then words that begin a sentence."""
     names = [(found[0], found.start()) for found in _NAMES.finditer(question)]
     begin = [name for name, at in names if at == 0 or question[:at].rstrip()[-1:] in set(".?!:")]
