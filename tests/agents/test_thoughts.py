@@ -31,7 +31,8 @@ from tests.launcher import SERVED, Launched
 from toolhop_agents.models.exchange import Api
 from toolhop_agents.models.loopback import LoopbackServer, Request, RequestResponder
 from toolhop_agents.models.strict_schemas import strict_problem
-from toolhop_agents.models.wire import Unreadable, messages_to_wire, reply_from_wire
+from toolhop_agents.models.wire_reading import Unreadable, reply_from_wire
+from toolhop_agents.models.wire_sending import messages_to_wire
 from toolhop_agents.models.wire_stream import assembled
 from toolhop_agents.runs.resume import Prefix, kept
 from toolhop_agents.runs.settings import RunSettings
