@@ -34,6 +34,7 @@ from toolhop_agents.models.loopback import Request
 from toolhop_agents.models.retry import Backoff
 from toolhop_agents.models.wire_reading import reply_from_wire
 from toolhop_agents.models.wire_sending import messages_to_wire
+from toolhop_agents.runs.parameters import request_parameters
 from toolhop_agents.runs.settings import RunSettings
 from toolhop_agents.simulator import ModelWording
 from toolhop_env.messages import (
@@ -311,4 +312,4 @@ CONTRADICTIONS: list[tuple[dict[str, Any], str]] = [
 @pytest.mark.parametrize(("given", "why"), CONTRADICTIONS)
 def test_settings_that_contradict_each_other_are_refused(given: dict[str, Any], why: str) -> None:
     with pytest.raises(ValueError, match=why):
-        RunSettings(model="openai/m", **given).request_parameters  # noqa: B018 -- making them checks their values
+        request_parameters(RunSettings(model="openai/m", **given))
