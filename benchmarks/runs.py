@@ -26,7 +26,7 @@ from typing import Any
 import anyio
 
 from benchmarks.machine import described
-from toolhop_agents.models.wire import messages_to_wire
+from toolhop_agents.models.wire_sending import messages_to_wire
 from toolhop_agents.runs.executors.local import Executor, Here
 from toolhop_agents.runs.ledger import Ledger, RunLimits
 from toolhop_agents.runs.play import Means

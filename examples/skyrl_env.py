@@ -13,7 +13,7 @@ from typing import Any
 from skyrl_gym.envs.base_text_env import BaseTextEnv, BaseTextEnvStepOutput
 
 from toolhop_agents.environment.plain import PlainEnvironments
-from toolhop_agents.models.wire import messages_to_wire
+from toolhop_agents.models.wire_sending import messages_to_wire
 from toolhop_agents.runs.settings import RunSettings
 
 POOL: list[PlainEnvironments] = []

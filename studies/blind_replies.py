@@ -17,7 +17,7 @@ from toolhop_agents.blind.readers import BlindQuestion, Readers
 from toolhop_agents.models.base import Model, ModelFault
 from toolhop_agents.models.clients import open_model
 from toolhop_agents.models.rate import Connections
-from toolhop_agents.models.wire import messages_to_wire, sendable
+from toolhop_agents.models.wire_sending import messages_to_wire, sendable
 from toolhop_env.messages import Message
 from toolhop_sandbox.base import Program
 from toolhop_sandbox.choose import open_sandbox

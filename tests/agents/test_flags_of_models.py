@@ -13,14 +13,9 @@ from toolhop_agents.adapters.options import OF_THE_MODEL
 from toolhop_agents.cli import root
 from toolhop_agents.cli.options import SECTIONS
 from toolhop_agents.models.loopback import LoopbackServer
-from toolhop_agents.runs.settings import (
-    GOES_WITH,
-    OF_REQUESTS,
-    SET_OTHERWISE,
-    Flag,
-    RunSettings,
-    flag_name,
-)
+from toolhop_agents.runs.flags import Flag, flag_name
+from toolhop_agents.runs.parameters import SET_OTHERWISE, request_parameters
+from toolhop_agents.runs.settings import GOES_WITH, OF_REQUESTS, RunSettings
 from toolhop_agents.scripted.choose import choose
 from toolhop_agents.scripted.responder import responder
 from toolhop_tools.load import load
@@ -157,7 +152,7 @@ def test_every_setting_of_requests_is_among_them() -> None:
 
 def test_other_options_pass() -> None:
     given = ("top_p=0.9", 'chat_template_kwargs={"enable_thinking": false}', 'thinking={"a": 1}')
-    parameters = RunSettings(model="openai/x", request_options=given).request_parameters
+    parameters = request_parameters(RunSettings(model="openai/x", request_options=given))
     assert parameters == {
         "top_p": 0.9, "chat_template_kwargs": {"enable_thinking": False}, "thinking": {"a": 1},
     }  # fmt: skip

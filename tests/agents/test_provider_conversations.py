@@ -28,11 +28,13 @@ from tests.agents.provider_conversations import (
 )
 from tests.agents.thinking_servers import Anthropic
 from toolhop_agents.judge.judges import ModelJudge, Said
-from toolhop_agents.models import wire
 from toolhop_agents.models.base import ModelFault
 from toolhop_agents.models.clients import open_model
 from toolhop_agents.models.loopback import Request
 from toolhop_agents.models.retry import Backoff
+from toolhop_agents.models.wire_reading import reply_from_wire
+from toolhop_agents.models.wire_sending import messages_to_wire
+from toolhop_agents.runs.parameters import request_parameters
 from toolhop_agents.runs.settings import RunSettings
 from toolhop_agents.simulator import ModelWording
 from toolhop_env.messages import (
@@ -164,7 +166,7 @@ async def test_converse_gets_what_is_written(conversation: Conversation) -> None
     config, messages, numbers = AmazonConverseConfig(), opening(), iter(range(1, 100))
     wanted = [conversation.first, *(turn.then for turn in conversation.turns)]
     for history, turn in zip(wanted, [*conversation.turns, None], strict=True):
-        told: Any = wire.messages_to_wire(remembered(messages, ReasoningHistory.AUTO))
+        told: Any = messages_to_wire(remembered(messages, ReasoningHistory.AUTO))
         options = {"tools": [TOOL.to_openai()]}
         body = config.map_openai_params(options, {}, conversation.model, drop_params=False)
         sent = config.transform_request(conversation.model, told, body, {}, {})
@@ -176,7 +178,7 @@ async def test_converse_gets_what_is_written(conversation: Conversation) -> None
                 stream=False, logging_obj=None, optional_params={}, api_key=None, data={},
                 messages=[], encoding=None,
             )  # fmt: skip
-            messages += given(wire.reply_from_wire(answer.model_dump(warnings=False)), numbers)
+            messages += given(reply_from_wire(answer.model_dump(warnings=False)), numbers)
 
 
 @pytest.mark.usefixtures("_keys")
@@ -310,4 +312,4 @@ CONTRADICTIONS: list[tuple[dict[str, Any], str]] = [
 @pytest.mark.parametrize(("given", "why"), CONTRADICTIONS)
 def test_settings_that_contradict_each_other_are_refused(given: dict[str, Any], why: str) -> None:
     with pytest.raises(ValueError, match=why):
-        RunSettings(model="openai/m", **given).request_parameters  # noqa: B018 -- making them checks their values
+        request_parameters(RunSettings(model="openai/m", **given))

@@ -31,8 +31,10 @@ from tests.launcher import SERVED, Launched
 from toolhop_agents.models.exchange import Api
 from toolhop_agents.models.loopback import LoopbackServer, Request, RequestResponder
 from toolhop_agents.models.strict_schemas import strict_problem
-from toolhop_agents.models.wire import Unreadable, messages_to_wire, reply_from_wire
+from toolhop_agents.models.wire_reading import Unreadable, reply_from_wire
+from toolhop_agents.models.wire_sending import messages_to_wire
 from toolhop_agents.models.wire_stream import assembled
+from toolhop_agents.runs.parameters import request_parameters
 from toolhop_agents.runs.resume import Prefix, kept
 from toolhop_agents.runs.settings import RunSettings
 from toolhop_agents.scripted.choose import choose
@@ -328,7 +330,7 @@ def test_responses_are_of_openai_models_alone() -> None:
     given: dict[str, Any]
     for given in ({"model": "anthropic/a"}, {"model": "openai/a", "stop": ("x",)}):
         with pytest.raises(ValueError, match="--api responses"):
-            RunSettings(api=Api.RESPONSES, **given).request_parameters  # noqa: B018 -- making them checks their values
+            request_parameters(RunSettings(api=Api.RESPONSES, **given))
 
 
 def test_without_thoughts_such_a_server_refuses(tmp_path: Path) -> None:
@@ -427,7 +429,7 @@ REFUSED = [
 @pytest.mark.parametrize(("given", "why"), REFUSED)
 def test_what_a_provider_refuses_is_refused_before_the_run(given: dict[str, Any], why: str) -> None:
     with pytest.raises(ValueError, match=why):
-        RunSettings(**given).request_parameters  # noqa: B018 -- making them checks their values
+        request_parameters(RunSettings(**given))
 
 
 def test_how_much_is_thought_is_sent() -> None:
@@ -435,7 +437,7 @@ def test_how_much_is_thought_is_sent() -> None:
         model="anthropic/a", thinking_budget=1024, tool_choice="auto",
         parallel_tool_calls="off",
     )  # fmt: skip
-    assert settings.request_parameters == {
+    assert request_parameters(settings) == {
         "tool_choice": "auto", "parallel_tool_calls": False,
         "thinking": {"type": "enabled", "budget_tokens": 1024},
     }  # fmt: skip

@@ -9,7 +9,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from toolhop_agents.models import wire
+from toolhop_agents.models.wire_reading import (
+    Unreadable,
+    messages_from_wire,
+    reply_from_wire,
+    tools_from_wire,
+)
+from toolhop_agents.models.wire_sending import (
+    has_unparsed,
+    messages_to_wire,
+    reply_to_wire,
+    sendable,
+)
 from toolhop_env.messages import (
     AssistantMessage,
     Message,
@@ -80,20 +91,20 @@ def call(id_: object = "a", arguments: object = "{}", **fields: object) -> dict[
 
 @given(conversations())
 def test_a_conversation_survives_the_wire(messages: list[Message]) -> None:
-    assert list(wire.messages_from_wire(over_the_wire(wire.messages_to_wire(messages)))) == messages
+    assert list(messages_from_wire(over_the_wire(messages_to_wire(messages)))) == messages
 
 
 @given(REPLIES)
 def test_a_reply_survives_the_wire(reply: Reply) -> None:
-    body = wire.reply_to_wire(reply, model="other", id="x")
-    assert wire.reply_from_wire(over_the_wire(body)) == reply
+    body = reply_to_wire(reply, model="other", id="x")
+    assert reply_from_wire(over_the_wire(body)) == reply
 
 
 @given(JSONS)
 def test_what_is_sendable_can_be_encoded_and_is_otherwise_unchanged(value: JSON) -> None:
-    sent = wire.sendable(value)
+    sent = sendable(value)
     json.dumps(sent, ensure_ascii=False).encode()
-    assert wire.sendable(sent) == sent
+    assert sendable(sent) == sent
     if "\\ud" not in json.dumps(value):
         assert sent == value
 
@@ -102,20 +113,20 @@ def test_what_is_sendable_can_be_encoded_and_is_otherwise_unchanged(value: JSON)
 def test_any_json_is_read_or_called_unreadable(value: JSON) -> None:
     for body in (value, {"choices": value}, message(tool_calls=value, content=value)):
         try:
-            wire.reply_from_wire(body)
-        except wire.Unreadable:
+            reply_from_wire(body)
+        except Unreadable:
             continue
 
 
 def test_lone_surrogates_are_replaced_and_pairs_joined() -> None:
-    assert wire.sendable(["a\ud800b", {"\udc00": "\ud83d\ude00"}]) == [
+    assert sendable(["a\ud800b", {"\udc00": "\ud83d\ude00"}]) == [
         "a\ufffdb",
         {"\ufffd": "\U0001f600"},
     ]
 
 
 def test_calls_without_content_are_sent_with_null() -> None:
-    (sent,) = wire.messages_to_wire([AssistantMessage("", (RawCall("a", "f", "{"),))])
+    (sent,) = messages_to_wire([AssistantMessage("", (RawCall("a", "f", "{"),))])
     assert sent == {
         "role": "assistant",
         "content": None,
@@ -128,16 +139,16 @@ def test_calls_without_content_are_sent_with_null() -> None:
 @pytest.mark.parametrize("text", ['{"a": 1', "", "[1]", '"x"', "nul", "[" * 100_000])
 def test_objects_only_wraps_what_is_no_object(text: str) -> None:
     said = [AssistantMessage("", (RawCall("a", "f", text),))]
-    assert wire.has_unparsed(said)
-    (back,) = wire.messages_from_wire(wire.messages_to_wire(said, objects_only=True))
+    assert has_unparsed(said)
+    (back,) = messages_from_wire(messages_to_wire(said, objects_only=True))
     assert isinstance(back, AssistantMessage)
     assert json.loads(back.calls[0].arguments) == {"unparsed": text}
 
 
 def test_objects_only_leaves_objects_as_written() -> None:
     said = [AssistantMessage("", (RawCall("a", "f", '{ "x" :1 }'),))]
-    assert not wire.has_unparsed(said)
-    assert list(wire.messages_from_wire(wire.messages_to_wire(said, objects_only=True))) == said
+    assert not has_unparsed(said)
+    assert list(messages_from_wire(messages_to_wire(said, objects_only=True))) == said
 
 
 @pytest.mark.parametrize(
@@ -152,14 +163,14 @@ def test_objects_only_leaves_objects_as_written() -> None:
     ],
 )
 def test_content(content: object, text: str) -> None:
-    assert wire.reply_from_wire(message(content=content)).content == text
+    assert reply_from_wire(message(content=content)).content == text
 
 
 def test_a_refusal_is_content_only_where_there_is_none() -> None:
-    assert wire.reply_from_wire(message(content=None, refusal="no")).content == "no"
-    assert wire.reply_from_wire(message(content="yes", refusal="no")).content == "yes"
+    assert reply_from_wire(message(content=None, refusal="no")).content == "no"
+    assert reply_from_wire(message(content="yes", refusal="no")).content == "yes"
     atomic = message(content=None, provider_specific_fields={"refusal": "no"})
-    assert wire.reply_from_wire(atomic).content == "no"
+    assert reply_from_wire(atomic).content == "no"
 
 
 @pytest.mark.parametrize(
@@ -185,22 +196,22 @@ def test_a_refusal_is_content_only_where_there_is_none() -> None:
     ],
 )
 def test_one_call(entry: object, expected: RawCall) -> None:
-    assert wire.reply_from_wire(message(tool_calls=[entry])).calls == (expected,)
+    assert reply_from_wire(message(tool_calls=[entry])).calls == (expected,)
 
 
 def test_the_legacy_function_call() -> None:
-    reply = wire.reply_from_wire(message(function_call={"name": "f", "arguments": "{}"}))
+    reply = reply_from_wire(message(function_call={"name": "f", "arguments": "{}"}))
     assert reply.calls == (RawCall("call_1", "f", "{}"),)
 
 
 def test_parallel_calls_keep_their_order_and_get_ids_of_their_own() -> None:
     entries = [call("a"), call("a"), call(None), call("call_2")]
-    reply = wire.reply_from_wire(message(tool_calls=entries), taken={"call_1"})
+    reply = reply_from_wire(message(tool_calls=entries), taken={"call_1"})
     assert [made.id for made in reply.calls] == ["a", "call_2", "call_3", "call_4"]
 
 
 def test_ids_are_not_repeated_over_turns() -> None:
-    reply = wire.reply_from_wire(message(tool_calls=[call("a")]), taken={"a"})
+    reply = reply_from_wire(message(tool_calls=[call("a")]), taken={"a"})
     assert [made.id for made in reply.calls] == ["call_1"]
 
 
@@ -233,7 +244,7 @@ def test_ids_are_not_repeated_over_turns() -> None:
     ],
 )
 def test_usage(raw: object, usage: Usage) -> None:
-    assert wire.reply_from_wire(message() | {"usage": raw}).usage == usage
+    assert reply_from_wire(message() | {"usage": raw}).usage == usage
 
 
 @pytest.mark.parametrize(
@@ -251,35 +262,35 @@ def test_usage(raw: object, usage: Usage) -> None:
     ],
 )
 def test_unreadable(body: object, said: str, status: int | None) -> None:
-    with pytest.raises(wire.Unreadable, match=said) as caught:
-        wire.reply_from_wire(body)
+    with pytest.raises(Unreadable, match=said) as caught:
+        reply_from_wire(body)
     assert caught.value.status == status
 
 
 def test_finish_reason_and_model_are_read() -> None:
-    reply = wire.reply_from_wire(message(content="x") | {"model": "m-1"})
+    reply = reply_from_wire(message(content="x") | {"model": "m-1"})
     assert reply == Reply("x", model="m-1", finish_reason="stop")
-    assert wire.reply_from_wire({"choices": [{"message": {}}]}) == Reply()
+    assert reply_from_wire({"choices": [{"message": {}}]}) == Reply()
 
 
 def test_a_tool_survives_the_wire() -> None:
     tool = ToolSchema("f", "does é", {"type": "object", "properties": {"x": {"type": "string"}}})
-    assert wire.tools_from_wire(over_the_wire([tool.to_openai()])) == (tool,)
-    assert wire.tools_from_wire(None) == ()
-    bare = wire.tools_from_wire([{"type": "function", "function": {"name": "f"}}])
+    assert tools_from_wire(over_the_wire([tool.to_openai()])) == (tool,)
+    assert tools_from_wire(None) == ()
+    bare = tools_from_wire([{"type": "function", "function": {"name": "f"}}])
     assert bare == (replace(tool, description="", parameters={}),)
 
 
 @pytest.mark.parametrize("raw", [{}, [1], [{"type": "function"}], [{"function": {"name": 1}}]])
 def test_unreadable_tools(raw: object) -> None:
-    with pytest.raises(wire.Unreadable):
-        wire.tools_from_wire(raw)
+    with pytest.raises(Unreadable):
+        tools_from_wire(raw)
 
 
 @pytest.mark.parametrize("raw", [None, [1], [{"role": "wizard"}], [{}]])
 def test_unreadable_messages(raw: object) -> None:
-    with pytest.raises(wire.Unreadable):
-        wire.messages_from_wire(raw)
+    with pytest.raises(Unreadable):
+        messages_from_wire(raw)
 
 
 def test_other_roles_are_understood() -> None:
@@ -289,7 +300,7 @@ def test_other_roles_are_understood() -> None:
         {"role": "tool", "tool_call_id": "a", "content": [{"type": "text", "text": "1"}]},
         {"role": "function", "name": "g", "content": "2"},
     ]
-    assert wire.messages_from_wire(raw) == (
+    assert messages_from_wire(raw) == (
         SystemMessage("d"),
         AssistantMessage("", (RawCall("a", "f", "{}"),)),
         ToolMessage("a", "f", "1"),
@@ -299,7 +310,7 @@ def test_other_roles_are_understood() -> None:
 
 def test_a_reply_that_was_cut_before_it_said_anything_is_a_reply() -> None:
     body = {"choices": [{"message": None, "finish_reason": "length"}]}
-    assert wire.reply_from_wire(body) == Reply(finish_reason="length")
+    assert reply_from_wire(body) == Reply(finish_reason="length")
     body = {"choices": [{"message": None, "finish_reason": "stop"}]}
-    with pytest.raises(wire.Unreadable):
-        wire.reply_from_wire(body)
+    with pytest.raises(Unreadable):
+        reply_from_wire(body)

@@ -15,8 +15,8 @@ from dataclasses import dataclass, replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, Self
 
-from toolhop_agents.models import wire
 from toolhop_agents.models.loopback import Request, RequestResponder
+from toolhop_agents.models.wire_reading import messages_from_wire, tools_from_wire
 from toolhop_env.messages import Reply, Thoughts, Usage
 from toolhop_sandbox.outcome import JSON
 
@@ -182,7 +182,7 @@ class OwnProtocol:
 
     def asked(self, messages: list[Body], tools: list[Body]) -> Reply:
         """What the scripted agent says to a conversation in OpenAI's form."""
-        read = wire.messages_from_wire(messages), wire.tools_from_wire(tools)
+        read = messages_from_wire(messages), tools_from_wire(tools)
         return self.answer(Request(*read, "scripted", {}))
 
 

@@ -415,7 +415,7 @@ def _host() -> Iterator[Step]:
     )
     yield step(
         "patience with who hangs up",
-        "holding up the worker by hanging up and computing on",
+        "holding up the worker by hanging up and waiting on",
         ("frames/hangs_up",),
         *(link, "HANG_UP_S", 3600.0),
     )

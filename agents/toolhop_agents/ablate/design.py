@@ -13,7 +13,8 @@ from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from toolhop_agents.runs.settings import Flag, RunSettings
+from toolhop_agents.runs.flags import Flag
+from toolhop_agents.runs.settings import RunSettings
 from toolhop_env.levels import Template, Verbosity, named
 from toolhop_env.runs.files import file_name
 from toolhop_tools.perturb.perturbation import Perturbation

@@ -25,8 +25,8 @@ import toolhop_env
 from toolhop_agents.environment.core import EpisodeLost, NothingInPlay, Unscored
 from toolhop_agents.environment.core import Observation as Seen
 from toolhop_agents.environment.plain import PlainEnvironment, PlainEnvironments
-from toolhop_agents.models import wire
 from toolhop_agents.models.own_host import LOOPBACK, REFUSED, is_own
+from toolhop_agents.models.wire_sending import messages_to_wire
 from toolhop_env.messages import RawCall, Reply, Thoughts
 from toolhop_sandbox.errors import SandboxUnavailable
 from toolhop_sandbox.outcome import JSON
@@ -206,7 +206,7 @@ def _observation(seen: Seen) -> TurnObservation:
         }
         for one in seen.tools
     ]
-    return TurnObservation(messages=wire.messages_to_wire(seen.messages), tools=tools)
+    return TurnObservation(messages=messages_to_wire(seen.messages), tools=tools)
 
 
 def _whole(name: str, given: object) -> int:

@@ -15,7 +15,8 @@ from pydantic import ValidationError
 from pydantic.fields import FieldInfo
 
 from toolhop_agents.prompts import read_template
-from toolhop_agents.runs.settings import OF_REQUESTS, WHO_PLAYS, Flag, RunSettings
+from toolhop_agents.runs.flags import Flag
+from toolhop_agents.runs.settings import OF_REQUESTS, WHO_PLAYS, RunSettings
 from toolhop_tools.errors import BadChoice
 
 OF_THE_MODEL = frozenset((*WHO_PLAYS, *OF_REQUESTS))

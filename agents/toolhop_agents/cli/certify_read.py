@@ -20,7 +20,7 @@ from toolhop_agents.construct.certified import (
 )
 from toolhop_agents.construct.settings import Settings
 from toolhop_agents.models.prices import parse as parse_price
-from toolhop_agents.runs.settings import max_tokens_of, temperature_of
+from toolhop_agents.runs.flags import max_tokens_of, temperature_of
 from toolhop_agents.runs.signals import until_signal
 from toolhop_agents.runs.spread import Isolation
 from toolhop_agents.terminal import say

@@ -19,7 +19,7 @@ from toolhop_agents.cli.progress import ErrorConsole, Steps
 from toolhop_agents.construct.nested.begin import Source, from_items, from_pool
 from toolhop_agents.construct.nested.session import KIND, NestSettings
 from toolhop_agents.construct.settings import Settings, check_prices
-from toolhop_agents.runs.settings import flag_name
+from toolhop_agents.runs.flags import flag_name
 from toolhop_agents.terminal import say
 from toolhop_tools.certify.file import of_items, path_for
 from toolhop_tools.construct.nested.kinds import Kinds

@@ -20,15 +20,9 @@ from toolhop_agents.models import gguf
 from toolhop_agents.models.clients import parts_of
 from toolhop_agents.models.prices import parse
 from toolhop_agents.prompts import read_template
-from toolhop_agents.runs.settings import (
-    GOES_WITH,
-    OF_REQUESTS,
-    OPERATIONAL,
-    WHO_PLAYS,
-    Flag,
-    RunSettings,
-    flag_name,
-)
+from toolhop_agents.runs.flags import Flag, flag_name
+from toolhop_agents.runs.parameters import request_parameters
+from toolhop_agents.runs.settings import GOES_WITH, OF_REQUESTS, OPERATIONAL, WHO_PLAYS, RunSettings
 from toolhop_agents.runs.spread import Cluster
 from toolhop_agents.terminal import say
 from toolhop_env.extras import require
@@ -309,7 +303,7 @@ def checked(values: Mapping[str, Any]) -> RunSettings:
         settings = RunSettings(**values)
         settings.episode_limits  # noqa: B018 -- making it checks its values
         settings.run_limits  # noqa: B018 -- making it checks its values
-        settings.request_parameters  # noqa: B018 -- making them checks their values
+        request_parameters(settings)
         settings.tool_limits  # noqa: B018 -- making it checks its values
         if settings.model is not None and settings.gguf is None:
             parts_of(settings.model)

@@ -18,7 +18,7 @@ from toolhop_agents.models.exchange import priced
 from toolhop_agents.models.prices import Price
 from toolhop_agents.models.rate import Connections
 from toolhop_agents.models.reach import reach
-from toolhop_agents.models.wire import messages_to_wire, sendable
+from toolhop_agents.models.wire_sending import messages_to_wire, sendable
 from toolhop_agents.runs.ledger import Ledger as Spending
 from toolhop_agents.runs.ledger import RunLimitReached, RunLimits
 from toolhop_env.messages import Message, Origin, Reply, Usage

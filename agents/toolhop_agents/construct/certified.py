@@ -14,7 +14,7 @@ from toolhop_agents.construct.ask import opened as model_opened
 from toolhop_agents.construct.ledger import key_of
 from toolhop_agents.construct.settings import Settings
 from toolhop_agents.models.base import Model
-from toolhop_agents.models.wire import messages_to_wire, sendable
+from toolhop_agents.models.wire_sending import messages_to_wire, sendable
 from toolhop_env.messages import Message, Reply, Usage
 from toolhop_env.reading import without_thoughts
 from toolhop_env.spending import Spent, spent_on

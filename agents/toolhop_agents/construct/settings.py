@@ -14,7 +14,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from toolhop_agents.models import prices
 from toolhop_agents.models.prices import Price
-from toolhop_agents.runs.settings import Amount, Count, Flag
+from toolhop_agents.runs.flags import Amount, Count, Flag
 from toolhop_sandbox.choose import Kind
 from toolhop_sandbox.outcome import JSON
 from toolhop_tools.properties.check import EXAMPLES

@@ -10,7 +10,7 @@ from dataclasses import replace
 import jsonschema_rs
 
 from toolhop_agents.judge.judges import Judge, NoAnswer, Said, asked
-from toolhop_agents.models.wire import sendable
+from toolhop_agents.models.wire_sending import sendable
 from toolhop_env.benchmarks import named
 from toolhop_env.guarded import fault
 from toolhop_env.questions import LlmQuestion, Question, SimilaritiesQuestion, digest

@@ -20,9 +20,9 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from urllib.parse import urlsplit, urlunsplit
 
-from toolhop_agents.models import wire
 from toolhop_agents.models.base import Model
 from toolhop_agents.models.exchange import REPLY
+from toolhop_agents.models.wire_sending import messages_to_wire
 from toolhop_env.messages import Message, Origin, ReasoningHistory, Reply, remembered
 from toolhop_sandbox.outcome import JSON
 from toolhop_tools import regular
@@ -133,7 +133,7 @@ class RequestContext:
             "max_tokens": self.max_tokens,
             "seed": self.seed,
             "extra": _without_secrets(dict(self.extra)),
-            "messages": [*wire.messages_to_wire(remembered(messages, self.reasoning_history))],
+            "messages": [*messages_to_wire(remembered(messages, self.reasoning_history))],
             "tools": [tool.to_openai() for tool in tools],
         }
         text = json.dumps(parts, sort_keys=True, ensure_ascii=True)

@@ -10,11 +10,12 @@ from enum import StrEnum
 
 from pydantic import TypeAdapter
 
-from toolhop_agents.models import wire
 from toolhop_agents.models.base import NoKey
 from toolhop_agents.models.prices import Price
 from toolhop_agents.models.rate import Gate
 from toolhop_agents.models.retry import Backoff, RequestFailed, fault, repeated
+from toolhop_agents.models.wire_reading import Unreadable
+from toolhop_agents.models.wire_sending import has_unparsed, messages_to_wire, sendable
 from toolhop_env.messages import (
     AssistantMessage,
     Message,
@@ -69,7 +70,7 @@ def out_of_environment(extra: Mapping[str, JSON]) -> dict[str, JSON]:
 
 Body = dict[str, JSON]
 Send = Callable[[Body], Awaitable[Reply]]
-"""Sends one request. Raises `RequestFailed`, and `wire.Unreadable` for an unusable body."""
+"""Sends one request. Raises `RequestFailed`, and `Unreadable` for an unusable body."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -125,18 +126,18 @@ class ModelRequest:
     strict_tools: bool = False
 
     def body(self, *, objects_only: bool) -> Body:
-        """The request; see `wire.messages_to_wire` for `objects_only`."""
+        """The request; see `messages_to_wire` for `objects_only`."""
         messages = remembered(self.messages, self.history)
         body: Body = {
             "model": self.model,
-            "messages": [*wire.messages_to_wire(messages, objects_only=objects_only)],
+            "messages": [*messages_to_wire(messages, objects_only=objects_only)],
         }
         given = self.parameters
         if self.tools:
             body["tools"] = [self._tool(tool) for tool in self.tools]
         else:
             given = {name: value for name, value in given.items() if name not in OF_TOOLS}
-        return {name: wire.sendable(value) for name, value in (body | given).items()}
+        return {name: sendable(value) for name, value in (body | given).items()}
 
     def _tool(self, tool: ToolSchema) -> dict[str, JSON]:
         sent = tool.to_openai()
@@ -179,7 +180,7 @@ async def ask(
         body = question.body(objects_only=objects_only)
         try:
             return await send(body)
-        except wire.Unreadable as bad:
+        except Unreadable as bad:
             raise RequestFailed(f"an unusable response: {bad}", status=bad.status) from bad
         except RequestFailed as failed:
             if failed.finish_reason:  # what it wrote is kept by the server
@@ -192,7 +193,7 @@ async def ask(
                 question.parameters.pop("temperature", None)
                 return await once()
             if failed.status in REFUSED_HISTORY and not objects_only:
-                objects_only = wire.has_unparsed(question.messages)
+                objects_only = has_unparsed(question.messages)
                 if objects_only:
                     failed.retryable, failed.retry_after_s = True, 0.0
             raise

@@ -20,7 +20,7 @@ from typing import Any, Self, cast
 import httpx
 import openai
 
-from toolhop_agents.models import wire, wire_stream
+from toolhop_agents.models import wire_stream
 from toolhop_agents.models.base import ModelFault, NoKey, NoSuchModel, NotTogether
 from toolhop_agents.models.bounded import FIX, ask_unpacked, bound, reply_limit, too_large
 from toolhop_agents.models.exchange import (
@@ -34,6 +34,7 @@ from toolhop_agents.models.exchange import (
 )
 from toolhop_agents.models.prices import is_openai
 from toolhop_agents.models.retry import RequestFailed, failed_with
+from toolhop_agents.models.wire_reading import reply_from_wire
 from toolhop_env.messages import Message, Reply
 from toolhop_tools.model import ToolSchema
 from toolhop_tools.secrets import checked
@@ -188,7 +189,7 @@ class LiteLLMModel:
 
         async def send(body: Body) -> Reply:
             response = await self._complete(body)
-            return self._priced(wire.reply_from_wire(response, taken=taken), response)
+            return self._priced(reply_from_wire(response, taken=taken), response)
 
         return await ask(
             send,

@@ -23,10 +23,12 @@ from typing import Any, Self, TypeAlias
 
 import anyio.to_thread
 
-from toolhop_agents.models import wire, wire_responses, wire_stream
+from toolhop_agents.models import wire_responses, wire_stream
 from toolhop_agents.models.exchange import Api
 from toolhop_agents.models.fault_plan import SHAPING, FaultPlan, RequestFault, shaped
 from toolhop_agents.models.own_host import REFUSED, is_own
+from toolhop_agents.models.wire_reading import Unreadable, messages_from_wire, tools_from_wire
+from toolhop_agents.models.wire_sending import reply_to_wire
 from toolhop_env.messages import Message, Reply
 from toolhop_sandbox.outcome import JSON
 from toolhop_tools.model import ToolSchema
@@ -330,12 +332,12 @@ def _request(raw: bytes, api: Api) -> Request:
     except ValueError as error:
         raise ValueError(f"the body is not JSON: {error}") from error
     if not isinstance(body, dict):
-        raise wire.Unreadable("the body must be a JSON object")
+        raise Unreadable("the body must be a JSON object")
     if api is Api.RESPONSES:
         body = wire_responses.chat(body)
     return Request(
-        messages=wire.messages_from_wire(body.get("messages")),
-        tools=wire.tools_from_wire(body.get("tools")),
+        messages=messages_from_wire(body.get("messages")),
+        tools=tools_from_wire(body.get("tools")),
         model=str(body.get("model") or MODEL),
         body=body,
         api=api,
@@ -343,5 +345,5 @@ def _request(raw: bytes, api: Api) -> Request:
 
 
 def _completion(reply: Reply, request: Request) -> dict[str, JSON]:
-    completion = wire.reply_to_wire(reply, model=request.model, id="chatcmpl-loopback")
+    completion = reply_to_wire(reply, model=request.model, id="chatcmpl-loopback")
     return wire_responses.response(completion) if request.api is Api.RESPONSES else completion

@@ -14,7 +14,7 @@ from typing import Self, cast
 
 import openai
 
-from toolhop_agents.models import wire, wire_responses, wire_stream
+from toolhop_agents.models import wire_responses, wire_stream
 from toolhop_agents.models.base import NoKey
 from toolhop_agents.models.bounded import FIX, BadBody, event_hooks, reply_limit, too_large
 from toolhop_agents.models.exchange import (
@@ -31,6 +31,7 @@ from toolhop_agents.models.exchange import (
 from toolhop_agents.models.prices import BASE_URL, is_openai, listed
 from toolhop_agents.models.retry import RequestFailed, failed_with
 from toolhop_agents.models.tls import trusted
+from toolhop_agents.models.wire_reading import Unreadable, reply_from_wire
 from toolhop_env.messages import Message, Reply
 from toolhop_tools.model import ToolSchema
 from toolhop_tools.secrets import checked, redacted
@@ -105,7 +106,7 @@ class OpenAIModel:
                 response = await self._post("/responses", wire_responses.request(body))
                 return wire_responses.reply(response, taken=taken)
             response = await self._post("/chat/completions", body)
-            return wire.reply_from_wire(response, taken=taken)
+            return reply_from_wire(response, taken=taken)
 
         return await ask(
             send,
@@ -138,10 +139,10 @@ class OpenAIModel:
             raise RequestFailed(f"{error} {cause!r}" if cause else str(error)) from error
         try:
             return wire_stream.assembled(text) if body.get("stream") else json.loads(text)
-        except wire.Unreadable:
+        except Unreadable:
             raise  # a ValueError too, which says more
         except (ValueError, RecursionError) as error:
-            raise wire.Unreadable(f"not JSON: {_head(redacted(text))}") from error
+            raise Unreadable(f"not JSON: {_head(redacted(text))}") from error
 
     async def aclose(self) -> None:
         """Close the connections. The model cannot be used afterwards."""

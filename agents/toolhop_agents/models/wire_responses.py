@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
-from toolhop_agents.models import wire
+from toolhop_agents.models.wire_reading import Unreadable, reply_from_wire
 from toolhop_env.messages import Reply, Thoughts
 from toolhop_sandbox.outcome import JSON
 
@@ -106,12 +106,12 @@ def reply(body: object, *, taken: Collection[str] = ()) -> Reply:
         taken: call ids of the conversation so far; a call that repeats one gets a new id.
 
     Raises:
-        wire.Unreadable: it has no output, or an error in place of it.
+        Unreadable: it has no output, or an error in place of it.
     """
     if not isinstance(body, Mapping) or not isinstance(body.get(OUTPUT), list):
-        raise wire.Unreadable(f"the response has no output: {str(body)[:300]}")
+        raise Unreadable(f"the response has no output: {str(body)[:300]}")
     if body.get("error"):
-        raise wire.Unreadable(f"an error in place of a reply: {str(body['error'])[:300]}")
+        raise Unreadable(f"an error in place of a reply: {str(body['error'])[:300]}")
     items = [item for item in body[OUTPUT] if isinstance(item, Mapping)]
     calls = [item for item in items if item.get("type") == "function_call"]
     details = body.get("incomplete_details")
@@ -127,7 +127,7 @@ def reply(body: object, *, taken: Collection[str] = ()) -> Reply:
         ],
     }  # fmt: skip
     choice = {"message": message, "finish_reason": cut or ("tool_calls" if calls else "stop")}
-    read = wire.reply_from_wire({**body, "choices": [choice]}, taken=taken)
+    read = reply_from_wire({**body, "choices": [choice]}, taken=taken)
     thoughts = Thoughts(_readable(items), {OUTPUT: _renamed(items, [c.id for c in read.calls])})
     return Reply(read.content, read.calls, read.usage, model=read.model,
                  finish_reason=read.finish_reason, thoughts=thoughts)  # fmt: skip
@@ -164,14 +164,14 @@ def chat(request: Mapping[str, Any]) -> Body:
         request: its body. Thoughts in its input are left out.
 
     Raises:
-        wire.Unreadable: it asks for a stream, has no conversation of its own, or one with other
+        Unreadable: it asks for a stream, has no conversation of its own, or one with other
             items than text, calls and their results.
     """
     given = request.get("input")
     if request.get("stream"):
-        raise wire.Unreadable("responses are not streamed here: leave stream out")
+        raise Unreadable("responses are not streamed here: leave stream out")
     if not isinstance(given, str | list) or request.get("previous_response_id"):
-        raise wire.Unreadable("send the whole conversation as input: nothing of it is kept here")
+        raise Unreadable("send the whole conversation as input: nothing of it is kept here")
     items = [{"role": "user", "content": given}] if isinstance(given, str) else given
     messages: list[Any] = [{"role": "system", "content": request.get("instructions")}]
     for item in items:
@@ -190,7 +190,7 @@ def chat(request: Mapping[str, Any]) -> Body:
             case "reasoning":
                 pass
             case _:
-                raise wire.Unreadable(f"an item of the input is a {kind}, which is not read here")
+                raise Unreadable(f"an item of the input is a {kind}, which is not read here")
     tools = request.get("tools")
     if isinstance(tools, list):
         tools = [{"type": "function", "function": tool} for tool in tools]

@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from toolhop_agents.models.wire import Unreadable
+from toolhop_agents.models.wire_reading import Unreadable
 from toolhop_sandbox.outcome import JSON
 
 PIECE_CHARS = 16

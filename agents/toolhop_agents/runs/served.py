@@ -11,6 +11,7 @@ from toolhop_agents.models.cache import CachedModel, RequestContext, ResponseCac
 from toolhop_agents.models.clients import Client, open_model
 from toolhop_agents.models.exchange import Api
 from toolhop_agents.models.rate import Gate
+from toolhop_agents.runs.parameters import request_parameters
 from toolhop_agents.runs.settings import RunSettings
 from toolhop_agents.runs.unit import WorkUnit, unit_seed
 from toolhop_sandbox.outcome import JSON
@@ -62,7 +63,7 @@ class Served:
                 temperature=settings.temperature,
                 max_tokens=settings.max_tokens,
                 seed=seed,
-                extra=settings.request_parameters,
+                extra=request_parameters(settings),
                 reasoning_history=settings.reasoning_history,
                 api=settings.api,
                 strict_tools=settings.strict_tools == "on",
@@ -83,7 +84,7 @@ class Served:
             temperature=settings.temperature,
             max_tokens=settings.max_tokens,
             seed=seed,
-            extra=settings.request_parameters | _protocol(settings),
+            extra=request_parameters(settings) | _protocol(settings),
             reasoning_history=settings.reasoning_history,
         )
 

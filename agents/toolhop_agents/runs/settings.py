@@ -6,19 +6,23 @@ stated here alone (`toolhop_agents.cli.options`).
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
-from toolhop_agents.models.cache import SECRET
-from toolhop_agents.models.exchange import HEADERS, QUERY, Api
+from toolhop_agents.models.exchange import Api
 from toolhop_agents.models.gguf import CHATML, CONTEXT, read_chat_template
-from toolhop_agents.models.thinking import thinking_parameters
-from toolhop_agents.models.wire_responses import NOT_TAKEN, check_shapes
+from toolhop_agents.runs.flags import (
+    Amount,
+    Count,
+    Flag,
+    max_tokens_of,
+    modes_of,
+    shard_of,
+    temperature_of,
+)
 from toolhop_agents.runs.ledger import RunLimits
 from toolhop_env.feedback import Level, Verbosity
 from toolhop_env.levels import level_of
@@ -29,11 +33,9 @@ from toolhop_env.runs.elsewhere import checked_url
 from toolhop_sandbox.base import Limits, Policy
 from toolhop_sandbox.choose import Kind
 from toolhop_sandbox.docker.engine import Transport
-from toolhop_sandbox.outcome import JSON
 from toolhop_tools.blind.claims import Claim, claim_named
 from toolhop_tools.perturb.perturbation import Perturbation
 from toolhop_tools.scenarios.label import Scenario, scenarios_of
-from toolhop_tools.secrets import REFERENCE
 
 OPERATIONAL = frozenset(
     {
@@ -71,136 +73,8 @@ GOES_WITH: Mapping[str, str] = {
 """Settings that mean nothing without another one."""
 
 
-@dataclass(frozen=True, slots=True)
-class Flag:
-    """How a setting is given on the command line, where its name does not say it."""
-
-    help: str
-    names: tuple[str, ...] = ()
-    """The flag's names, the first the usual one; made of the field's name where empty."""
-    metavar: str | None = None
-    default: str | None = None
-    """What is taken where nothing is given, as text; the field's default where None."""
-    parse: Callable[[str], object] | None = None
-    """From the text to the value; raises ValueError where it is none."""
-    alone: str | None = None
-    """The value of a flag that is given without one; None if it needs one."""
-
-
-_UNITS = ("_s", "_mib")
-"""Endings that name a unit and do not belong to the flag."""
-
-
-def flag_name(name: str) -> str:
-    """The usual flag of a setting, such as ``--timeout`` for ``timeout_s``."""
-    for unit in _UNITS:
-        name = name.removesuffix(unit)
-    return "--" + name.replace("_", "-")
-
-
-SET_OTHERWISE: Mapping[str, str] = {
-    **{name: f"use {flag_name(setting)}"
-       for setting in ("model", "base_url", "seed", *OF_REQUESTS)
-       for name in (setting, flag_name(setting).lstrip("-").replace("-", "_"))},
-    **dict.fromkeys(("max_completion_tokens", "max_output_tokens"), "use --max-tokens"),
-    "api_base": "use --base-url",
-    "num_retries": "use --max-retries",
-    "thinking": "use --thinking-budget or --reasoning-effort",
-    **dict.fromkeys(
-        ("messages", "input", "tools", "functions", "function_call", "n", "stream_options",
-         "previous_response_id", "conversation"),
-        "the episode decides it",
-    ),
-    **dict.fromkeys(("api_key", "authorization"), "it would stand in the manifest; use .env"),
-}  # fmt: skip
-"""Parameters of a request that `--request-option` cannot set, and why. At servers that speak
-OpenAI's protocol ``thinking`` is their own, and has no flag."""
-
-
-def modes_of(text: str) -> tuple[str, ...]:
-    """Modes from a list with commas; ``all`` stands for those of the benchmark.
-
-    Raises:
-        ValueError: none is named.
-    """
-    found = tuple(dict.fromkeys(name.strip() for name in text.split(",") if name.strip()))
-    if not found:
-        raise ValueError(f"{text!r} names no mode; give modes with commas, or all")
-    return found
-
-
-def shard_of(text: str) -> tuple[int, int]:
-    """Which part of how many, from ``2/5``.
-
-    Raises:
-        ValueError: it is no part.
-    """
-    number, slash, count = text.partition("/")
-    if slash and number.isdecimal() and count.isdecimal() and 1 <= int(number) <= int(count):
-        return int(number), int(count)
-    raise ValueError(f"{text!r} is no part of a run; give I/N, such as 2/5, with I from 1 to N")
-
-
-def temperature_of(text: str) -> float | None:
-    """A number from 0 on, or None for ``none``.
-
-    Raises:
-        ValueError: it is neither.
-    """
-    if text == "none":
-        return None
-    try:
-        value = float(text)
-    except ValueError:
-        value = -1.0
-    if not 0 <= value < float("inf"):
-        raise ValueError(f"{text!r}; give a number from 0 on, or none")
-    return value
-
-
-def max_tokens_of(text: str) -> int | None:
-    """A number from 1 on, or None for ``none``.
-
-    Raises:
-        ValueError: it is neither.
-    """
-    if text == "none":
-        return None
-    if not text.isascii() or not text.isdigit() or int(text) < 1:
-        raise ValueError(f"{text!r} is not in the range x>=1; give a whole number, or none")
-    return int(text)
-
-
-def _check_private(name: str, value: JSON) -> None:
-    """See that a parameter of requests holds no secret: it stands in the manifest.
-
-    Raises:
-        ValueError: it may; the message does not show it.
-    """
-    fix = "it would stand in the manifest; use the provider's variable, or .env"
-    if SECRET.fullmatch(name):
-        raise ValueError(f"--request-option {name}: {fix}")
-    if name == "headers":
-        raise ValueError(f"--request-option {name}: use {HEADERS}")
-    if name in (HEADERS, QUERY):
-        parts = value.values() if isinstance(value, dict) else [None]
-        if not all(isinstance(part, str) and REFERENCE.fullmatch(part) for part in parts):
-            raise ValueError(
-                f"--request-option {name}: values come from the environment, so that none stands "
-                f"in the manifest; export a variable and give its name, such as {name}="
-                '{"X-Token": "Bearer ${MY_TOKEN}"}'
-            )
-    elif isinstance(value, dict):
-        for key, part in value.items():
-            _check_private(key, part)
-
-
 def _shown(text: str) -> str:
     return str(Perturbation.parse(text))
-
-
-Count = Annotated[int | None, Field(ge=1)]
-Amount = Annotated[float | None, Field(gt=0, allow_inf_nan=False)]
 
 
 class RunSettings(BaseModel):
@@ -208,190 +82,109 @@ class RunSettings(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    agent: Annotated[
-        str | None,
-        Flag(
-            "MODULE:NAME, an agent of your own, or a scripted one: oracle, as-listed, "
-            "no-english, copy-from-question, frequency:DATA, do-nothing, constant:TEXT, "
-            "faulty[:RATE], repairing[:RATE], predictions:FILE (answers out of a file), or one of "
-            "the benchmark's own: gold, empty; NesTools also all-tools, renumbered; ToolBeHonest "
-            "always-unsolvable; RelyToolBench all-tools, always-ask, always-give-up; scenarios "
-            "goes-on, gives-up, asks, asks-when-missing, invents.  "
-            "[default: oracle]",
-            default="",
-        ),
-    ] = "oracle"
+    # fmt: off
+    agent: Annotated[str | None, Flag(
+        "MODULE:NAME, an agent of your own, or a scripted one: oracle, as-listed, no-english, "
+        "copy-from-question, frequency:DATA, do-nothing, constant:TEXT, faulty[:RATE], "
+        "repairing[:RATE], predictions:FILE (answers out of a file), or one of the benchmark's "
+        "own: gold, empty; NesTools also all-tools, renumbered; ToolBeHonest always-unsolvable; "
+        "RelyToolBench all-tools, always-ask, always-give-up; scenarios goes-on, gives-up, asks, "
+        "asks-when-missing, invents.  [default: oracle]",
+        default="")] = "oracle"
     """None where `model` plays."""
     model: Annotated[str | None, Flag("provider/model, such as openai/gpt-4o.")] = None
     """None where an agent plays."""
-    base_url: Annotated[str | None, Flag("Base URL of the model's API, if not its provider's.")] = (
-        None
-    )
-    gguf: Annotated[
-        Path | None,
-        Flag("A model's GGUF file, served on this machine (extra local).", metavar="FILE"),
-    ] = None
+    base_url: Annotated[str | None, Flag(
+        "Base URL of the model's API, if not its provider's.")] = None
+    gguf: Annotated[Path | None, Flag(
+        "A model's GGUF file, served on this machine (extra local).", metavar="FILE")] = None
     """`model` is then made of the file's name."""
-    gguf_context: Annotated[
-        int, Field(ge=256), Flag("Context of a GGUF model in tokens, at most its own.")
-    ] = CONTEXT
-    gguf_threads: Annotated[Count, Flag("Processors that a GGUF model uses.  [default: all]")] = (
-        None
-    )
-    chat_template: Annotated[
-        str | None,
-        Flag(
-            f"Chat template instead of the GGUF model's own: {CHATML}, or a Jinja file.",
-            metavar="NAME|FILE",
-            parse=read_chat_template,
-        ),
-    ] = None
+    gguf_context: Annotated[int, Field(ge=256), Flag(
+        "Context of a GGUF model in tokens, at most its own.")] = CONTEXT
+    gguf_threads: Annotated[Count, Flag(
+        "Processors that a GGUF model uses.  [default: all]")] = None
+    chat_template: Annotated[str | None, Flag(
+        f"Chat template instead of the GGUF model's own: {CHATML}, or a Jinja file.",
+        metavar="NAME|FILE", parse=read_chat_template)] = None
     """The template's text."""
-    data: Annotated[
-        str, Flag("A data set of `toolhop data list`, a file or folder, or READER:PATH.")
-    ] = "builtin"
-    modes: Annotated[
-        tuple[str, ...],
-        Flag(
-            "The benchmark's modes with commas, or all; ToolHop's are mandatory, free, direct.  "
-            "[default: its first]",
-            names=("--mode",),
-            parse=modes_of,
-        ),
-    ] = ()
+    data: Annotated[str, Flag(
+        "A data set of `toolhop data list`, a file or folder, or READER:PATH.")] = "builtin"
+    modes: Annotated[tuple[str, ...], Flag(
+        "The benchmark's modes with commas, or all; ToolHop's are mandatory, free, direct.  "
+        "[default: its first]", names=("--mode",), parse=modes_of)] = ()
     """Empty for the benchmark's first; in a manifest those that were played."""
-    feedback: Annotated[
-        Verbosity,
-        Flag(
-            "What feedback says of failed calls: detailed, minimal, or [NAME=]FILE, a template.",
-            metavar="LEVEL",
-            default="detailed",
-            parse=level_of,
-        ),
-    ] = Level.DETAILED
-    perturbation: Annotated[
-        str,
-        Flag(
-            "How tools are shown, such as names=scrambled+distractors=5; "
-            "docs/ablation.md lists them.",
-            names=("--tools",),
-            parse=_shown,
-        ),
-    ] = "as-is"
+    feedback: Annotated[Verbosity, Flag(
+        "What feedback says of failed calls: detailed, minimal, or [NAME=]FILE, a template.",
+        metavar="LEVEL", default="detailed", parse=level_of)] = Level.DETAILED
+    perturbation: Annotated[str, Flag(
+        "How tools are shown, such as names=scrambled+distractors=5; docs/ablation.md lists them.",
+        names=("--tools",), parse=_shown)] = "as-is"
     """How the items' tools are shown (`toolhop_tools.perturb`)."""
-    into: Annotated[
-        tuple[Scenario, ...],
-        Flag(
-            "Make scenarios of the items first, as `toolhop perturb` does, and play these: all, or "
-            "names such as missing-tool. An ablation compares each with plain.",
-            metavar="NAME[,NAME]",
-            parse=scenarios_of,
-        ),
-    ] = ()
+    into: Annotated[tuple[Scenario, ...], Flag(
+        "Make scenarios of the items first, as `toolhop perturb` does, and play these: all, or "
+        "names such as missing-tool. An ablation compares each with plain.",
+        metavar="NAME[,NAME]", parse=scenarios_of)] = ()
     """What items are made into; empty for nothing (`toolhop_agents.runs.scenarios`)."""
     siblings: bool = True
     """Whether the siblings of these are played too. Only `toolhop ablate` leaves them out."""
     forked_from: str | None = None
     """The run beside this one whose episodes are resumed at another feedback level. Only
     `toolhop ablate` plays such a run."""
-    call_format: Annotated[
-        CallFormat,
-        Flag(
-            "How calls are written.",
-        ),
-    ] = CallFormat.NATIVE
-    answer_malformed: Annotated[
-        bool,
-        Flag("Answer a malformed call with feedback, instead of ending the episode."),
-    ] = False
-    single_shot: Annotated[
-        bool,
-        Flag("Scenarios: asking the user or for tools ends the episode, as in RelyToolBench."),
-    ] = False
+    call_format: Annotated[CallFormat, Flag("How calls are written.")] = CallFormat.NATIVE
+    answer_malformed: Annotated[bool, Flag(
+        "Answer a malformed call with feedback, instead of ending the episode.")] = False
+    single_shot: Annotated[bool, Flag(
+        "Scenarios: asking the user or for tools ends the episode, as in RelyToolBench.")] = False
     template: Annotated[str | None, Flag("A prompt template of your own.", metavar="FILE")] = None
     """The text of a template that replaces the shipped one."""
-    judge: Annotated[
-        str | None,
-        Flag(
-            "Who answers what a benchmark cannot score by itself: mechanical (its own rules), "
-            "overlap, minilm, file:PATH, stub:PATH, PROVIDER/MODEL; several with commas.  "
-            "[default: the benchmark's]",
-        ),
-    ] = None
+    judge: Annotated[str | None, Flag(
+        "Who answers what a benchmark cannot score by itself: mechanical (its own rules), "
+        "overlap, minilm, file:PATH, stub:PATH, PROVIDER/MODEL; several with commas.  [default: "
+        "the benchmark's]")] = None
     """None where the benchmark has none either; in a manifest the one that was asked."""
-    judge_votes: Annotated[
-        int,
-        Field(ge=1),
-        Flag("How often a judging model is asked each question; the majority counts."),
-    ] = 1
-    judge_base_url: Annotated[
-        str | None, Flag("Base URL of the judge's API.", names=("--judge-base-url",))
-    ] = None
-    simulator: Annotated[
-        str | None,
-        Flag("PROVIDER/MODEL that answers in place of simulated tools."),
-    ] = None
-    simulator_base_url: Annotated[
-        str | None, Flag("Base URL of the simulator's API.", names=("--simulator-base-url",))
-    ] = None
-    user_model: Annotated[
-        str | None,
-        Flag("PROVIDER/MODEL that phrases the user's replies; a rule decides what they say."),
-    ] = None
+    judge_votes: Annotated[int, Field(ge=1), Flag(
+        "How often a judging model is asked each question; the majority counts.")] = 1
+    judge_base_url: Annotated[str | None, Flag(
+        "Base URL of the judge's API.", names=("--judge-base-url",))] = None
+    simulator: Annotated[str | None, Flag(
+        "PROVIDER/MODEL that answers in place of simulated tools.")] = None
+    simulator_base_url: Annotated[str | None, Flag(
+        "Base URL of the simulator's API.", names=("--simulator-base-url",))] = None
+    user_model: Annotated[str | None, Flag(
+        "PROVIDER/MODEL that phrases the user's replies; a rule decides what they say.")] = None
     user_model_base_url: Annotated[str | None, Flag("Base URL of the user model's API.")] = None
     limit: Annotated[str | None, Flag("10 for the first ten items, 10-20 for a range.")] = None
-    sample_ids: Annotated[
-        tuple[str, ...], Flag("Items by id; may be repeated.", names=("--sample-id",))
-    ] = ()
+    sample_ids: Annotated[tuple[str, ...], Flag(
+        "Items by id; may be repeated.", names=("--sample-id",))] = ()
     epochs: Annotated[int, Field(ge=1), Flag("How often each item is played.")] = 1
-    shard: Annotated[
-        tuple[int, int] | None,
-        Flag(
-            "Play part I of N alone, each Nth episode; `toolhop merge` puts the parts together.",
-            metavar="I/N",
-            parse=shard_of,
-        ),
-    ] = None
+    shard: Annotated[tuple[int, int] | None, Flag(
+        "Play part I of N alone, each Nth episode; `toolhop merge` puts the parts together.",
+        metavar="I/N", parse=shard_of)] = None
     seed: Annotated[int, Field(ge=0), Flag("Seed of agents, perturbations and intervals.")] = 0
-    approve: Annotated[
-        bool, Flag("Ask at the terminal before each tool call; one episode at a time.")
-    ] = False
-    executor: Annotated[
-        Literal["local", "ray"],
-        Flag("Where the work is done: here, or on each node of a Ray cluster (extra ray)."),
-    ] = "local"
-    ray_address: Annotated[
-        str | None,
-        Flag(
-            "The cluster's head.  [default: the cluster of this machine, else a new one]",
-            metavar="HOST:PORT",
-        ),
-    ] = None
+    approve: Annotated[bool, Flag(
+        "Ask at the terminal before each tool call; one episode at a time.")] = False
+    executor: Annotated[Literal["local", "ray"], Flag(
+        "Where the work is done: here, or on each node of a Ray cluster (extra ray).")] = "local"
+    ray_address: Annotated[str | None, Flag(
+        "The cluster's head.  [default: the cluster of this machine, else a new one]",
+        metavar="HOST:PORT")] = None
     max_samples: Annotated[Count, Flag("Episodes at a time, on each node.")] = None
     """None for one a processor with an agent, 10 with a model."""
-    max_connections: Annotated[
-        Count,
-        Flag(
-            "Requests at a time; fewer while the model's server refuses.  [default: as many as "
-            "episodes]"
-        ),
-    ] = None
+    max_connections: Annotated[Count, Flag(
+        "Requests at a time; fewer while the model's server refuses.  [default: as many as "
+        "episodes]")] = None
     sandbox: Annotated[Kind, Flag("What isolates tools.")] = "auto"
     policy: Annotated[Policy, Flag("What tools' code may do: see docs/policy.md.")] = "restricted"
-    sandbox_base: Annotated[
-        str | None, Flag("Docker image with python3 to build the sandbox on.")
-    ] = None
-    runtime: Annotated[str | None, Flag("Container runtime, such as runsc; it needs Docker.")] = (
-        None
-    )
-    transport: Annotated[
-        Transport, Flag("How containers are talked to; remote engines need attach.")
-    ] = "auto"
+    sandbox_base: Annotated[str | None, Flag(
+        "Docker image with python3 to build the sandbox on.")] = None
+    runtime: Annotated[str | None, Flag(
+        "Container runtime, such as runsc; it needs Docker.")] = None
+    transport: Annotated[Transport, Flag(
+        "How containers are talked to; remote engines need attach.")] = "auto"
     tool_timeout_s: Annotated[float, Field(ge=0.01, le=3600), Flag("Seconds per call.")] = 10.0
     tool_memory_mib: Annotated[int, Field(ge=16, le=65536), Flag("MiB per call.")] = 256
-    turn_limit: Annotated[
-        Count, Flag("Replies per episode; a benchmark may have a default of its own.")
-    ] = 9
+    turn_limit: Annotated[Count, Flag(
+        "Replies per episode; a benchmark may have a default of its own.")] = 9
     call_limit: Annotated[Count, Flag("Calls per episode.")] = 64
     token_limit: Annotated[Count, Flag("Tokens per episode.")] = None
     time_limit_s: Annotated[Amount, Flag("Seconds per episode.")] = None
@@ -400,132 +193,67 @@ class RunSettings(BaseModel):
     run_call_limit: Annotated[Count, Flag("Tool calls in the whole run.")] = None
     run_time_limit_s: Annotated[Amount, Flag("Seconds of this session.")] = None
     run_cost_limit: Annotated[Amount, Flag("USD in the whole run.")] = None
-    price: Annotated[
-        str | None,
-        Flag(
-            "USD per million tokens, where neither the response nor litellm's table has a price.",
-            metavar="IN,OUT",
-        ),
-    ] = None
-    temperature: Annotated[
-        float | None,
-        Flag(
-            "Sampling temperature; none leaves it to the provider, as reasoning models want it.",
-            metavar="NUMBER|none",
-            default="none",
-            parse=temperature_of,
-        ),
-    ] = None
-    api: Annotated[
-        Api, Flag("Protocol of an openai/ model; responses is OpenAI's for reasoning models.")
-    ] = Api.CHAT
-    stream: Annotated[
-        Literal["on", "off"],
-        Flag("Have replies streamed, for servers that cut or refuse long ones otherwise."),
-    ] = "off"
-    reasoning_effort: Annotated[
-        Annotated[str, Field(min_length=1)] | None,
-        Flag(
-            "How much a reasoning model thinks, such as low, medium or high; the provider's "
-            "default where not given.",
-            metavar="EFFORT",
-        ),
-    ] = None
-    thinking_budget: Annotated[
-        Count,
-        Flag("Tokens that a model may think in a reply, where its provider takes such a limit."),
-    ] = None
-    reasoning_history: Annotated[
-        ReasoningHistory,
-        Flag(
-            "Thoughts of earlier turns that go back to the model; auto does as its provider asks."
-        ),
-    ] = ReasoningHistory.AUTO
-    keep_thoughts: Annotated[
-        Literal["on", "off"],
-        Flag("Keep thoughts in traces; off keeps their lengths and digests, and forks no episode."),
-    ] = "on"
-    strict_tools: Annotated[
-        Literal["on", "off"],
-        Flag("Have the provider hold calls to the tools' schemas, where these allow it."),
-    ] = "off"
-    tool_choice: Annotated[
-        Literal["auto", "required", "none"] | None,
-        Flag("Whether the model has to call; the provider's default where not given."),
-    ] = None
-    parallel_tool_calls: Annotated[
-        Literal["on", "off"] | None,
-        Flag("Several calls in a reply; the provider's default where not given."),
-    ] = None
-    max_tokens: Annotated[
-        Count,
-        Flag(
-            "Tokens per reply, reasoning included; none leaves it to the provider.",
-            metavar="NUMBER|none",
-            default=str(MAX_TOKENS),
-            parse=max_tokens_of,
-        ),
-    ] = MAX_TOKENS
-    stop: Annotated[
-        tuple[Annotated[str, Field(min_length=1)], ...],
-        Flag("Text at which a reply ends; may be repeated."),
-    ] = ()
-    request_options: Annotated[
-        tuple[str, ...],
-        Flag(
-            "Another parameter of each request, such as top_p=0.9: JSON, or else text; may be "
-            "repeated.",
-            names=("--request-option",),
-            metavar="NAME=VALUE",
-        ),
-    ] = ()
-    timeout_s: Annotated[float, Field(gt=0, allow_inf_nan=False), Flag("Seconds per request.")] = (
-        120.0
-    )
+    price: Annotated[str | None, Flag(
+        "USD per million tokens, where neither the response nor litellm's table has a price.",
+        metavar="IN,OUT")] = None
+    temperature: Annotated[float | None, Flag(
+        "Sampling temperature; none leaves it to the provider, as reasoning models want it.",
+        metavar="NUMBER|none", default="none", parse=temperature_of)] = None
+    api: Annotated[Api, Flag(
+        "Protocol of an openai/ model; responses is OpenAI's for reasoning models.")] = Api.CHAT
+    stream: Annotated[Literal["on", "off"], Flag(
+        "Have replies streamed, for servers that cut or refuse long ones otherwise.")] = "off"
+    reasoning_effort: Annotated[Annotated[str, Field(min_length=1)] | None, Flag(
+        "How much a reasoning model thinks, such as low, medium or high; the provider's default "
+        "where not given.", metavar="EFFORT")] = None
+    thinking_budget: Annotated[Count, Flag(
+        "Tokens that a model may think in a reply, where its provider takes such a limit.")] = None
+    reasoning_history: Annotated[ReasoningHistory, Flag(
+        "Thoughts of earlier turns that go back to the model; auto does as its provider "
+        "asks.")] = ReasoningHistory.AUTO
+    keep_thoughts: Annotated[Literal["on", "off"], Flag(
+        "Keep thoughts in traces; off keeps their lengths and digests, and forks no "
+        "episode.")] = "on"
+    strict_tools: Annotated[Literal["on", "off"], Flag(
+        "Have the provider hold calls to the tools' schemas, where these allow it.")] = "off"
+    tool_choice: Annotated[Literal["auto", "required", "none"] | None, Flag(
+        "Whether the model has to call; the provider's default where not given.")] = None
+    parallel_tool_calls: Annotated[Literal["on", "off"] | None, Flag(
+        "Several calls in a reply; the provider's default where not given.")] = None
+    max_tokens: Annotated[Count, Flag(
+        "Tokens per reply, reasoning included; none leaves it to the provider.",
+        metavar="NUMBER|none", default=str(MAX_TOKENS), parse=max_tokens_of)] = MAX_TOKENS
+    stop: Annotated[tuple[Annotated[str, Field(min_length=1)], ...], Flag(
+        "Text at which a reply ends; may be repeated.")] = ()
+    request_options: Annotated[tuple[str, ...], Flag(
+        "Another parameter of each request, such as top_p=0.9: JSON, or else text; may be "
+        "repeated.", names=("--request-option",), metavar="NAME=VALUE")] = ()
+    timeout_s: Annotated[float, Field(gt=0, allow_inf_nan=False), Flag(
+        "Seconds per request.")] = 120.0
     max_retries: Annotated[int, Field(ge=0), Flag("Retries of a failed request.")] = 5
     retry_on_error: Annotated[int, Field(ge=0), Flag("Retries of an errored episode.")] = 2
-    cache: Annotated[
-        Path | None,
-        Flag("Look here for replies first, and keep new ones.", metavar="FOLDER"),
-    ] = None
-    otel: Annotated[
-        Literal["off", "spans", "content"],
-        Flag("Send OpenTelemetry spans; content adds what is said, called and answered."),
-    ] = "off"
+    cache: Annotated[Path | None, Flag(
+        "Look here for replies first, and keep new ones.", metavar="FOLDER")] = None
+    otel: Annotated[Literal["off", "spans", "content"], Flag(
+        "Send OpenTelemetry spans; content adds what is said, called and answered.")] = "off"
     skip_broken: Annotated[bool, Flag("Leave out items that cannot be used.")] = False
-    certified_only: Annotated[
-        Claim | None,
-        BeforeValidator(lambda given: claim_named(str(given)) if given is not None else None),
-        Flag(
-            "Only items of which `toolhop certify` shows this: executed, determined (proven), or "
-            "read by blind readers.",
-            metavar="[CLAIM]",
-            parse=claim_named,
-            alone=Claim.DETERMINED.value,
-        ),
-    ] = None
-    certificates: Annotated[
-        Path | None,
-        Flag(
-            "Certificates: the oracle plays their calls.  [default with --certified-only: "
-            "certificates/DATA.jsonl, else what comes with the data]",
-            metavar="FILE",
-        ),
-    ] = None
-    last_wins: Annotated[
-        bool,
-        Flag("Of tools that share a name run the last one's code, as the official evaluator does."),
-    ] = False
+    certified_only: Annotated[Claim | None, BeforeValidator(
+        lambda given: claim_named(str(given)) if given is not None else None), Flag(
+        "Only items of which `toolhop certify` shows this: executed, determined (proven), or read "
+        "by blind readers.",
+        metavar="[CLAIM]", parse=claim_named, alone=Claim.DETERMINED.value)] = None
+    certificates: Annotated[Path | None, Flag(
+        "Certificates: the oracle plays their calls.  [default with --certified-only: "
+        "certificates/DATA.jsonl, else what comes with the data]", metavar="FILE")] = None
+    last_wins: Annotated[bool, Flag(
+        "Of tools that share a name run the last one's code, as the official evaluator "
+        "does.")] = False
     log_dir: Annotated[Path, Flag("Where run folders go.")] = Path("logs")
-    segments_to: Annotated[
-        str | None,
-        Flag(
-            "Move packed episodes to an object store, such as s3://bucket/runs (extra fsspec).",
-            metavar="URL",
-            parse=checked_url,
-        ),
-    ] = None
+    segments_to: Annotated[str | None, Flag(
+        "Move packed episodes to an object store, such as s3://bucket/runs (extra fsspec).",
+        metavar="URL", parse=checked_url)] = None
     """Without credentials: it stands in the manifest."""
+    # fmt: on
 
     @property
     def agent_name(self) -> str:
@@ -549,69 +277,6 @@ class RunSettings(BaseModel):
             time_s=self.run_time_limit_s,
             known_costs=self.cost_limit is not None or self.run_cost_limit is not None,
         )
-
-    @property
-    def request_parameters(self) -> dict[str, JSON]:
-        """What each request has beside the parameters that have a setting of their own.
-
-        Raises:
-            ValueError: an option is not a NAME=VALUE, or one that is set otherwise; or the provider
-                takes no such combination.
-        """
-        found: dict[str, JSON] = {"stop": list(self.stop)} if self.stop else {}
-        for text in self.request_options:
-            name, equals, value = text.partition("=")
-            if not name or not equals:
-                raise ValueError(
-                    f"--request-option {text!r} is not a NAME=VALUE, such as top_p=0.9"
-                )
-            if name in found:
-                raise ValueError(f"--request-option {name} is given twice; give it once")
-            own = name == "thinking" and (self.model or "").startswith("openai/")
-            if name in SET_OTHERWISE and not own:
-                raise ValueError(f"--request-option {name}: {SET_OTHERWISE[name]}")
-            try:
-                found[name] = json.loads(value)
-            except ValueError:
-                found[name] = value
-            _check_private(name, found[name])
-        if self.api is Api.RESPONSES and not (self.model or "").startswith("openai/"):
-            raise ValueError("--api responses goes with --model openai/NAME alone")
-        if self.api is Api.RESPONSES:
-            if lacking := sorted(found.keys() & NOT_TAKEN):
-                raise ValueError(f"--api responses: the protocol has no {lacking[0]}; leave it out")
-            check_shapes(found)
-        if self.stream == "on":
-            if (self.model or "").removeprefix("litellm/").partition("/")[0] in {"", "openrouter"}:
-                raise ValueError(
-                    "--stream on goes with a --model, and with OpenRouter's as openai/NAME alone, "
-                    "with its --base-url: litellm drops signatures of thoughts from its streams"
-                )
-            found["stream"] = True
-            if self.api is Api.CHAT:
-                found["stream_options"] = {"include_usage": True}
-        by_flags = self._of_tools()
-        by_flags |= thinking_parameters(
-            self.model or "",
-            effort=self.reasoning_effort,
-            budget=self.thinking_budget,
-            temperature=self.temperature,
-            max_tokens=self.max_tokens,
-            tool_choice=self.tool_choice,
-        )
-        return found | by_flags
-
-    def _of_tools(self) -> dict[str, JSON]:
-        """Parameters that say how tools are called."""
-        found: dict[str, JSON] = {}
-        if self.tool_choice is not None:
-            found["tool_choice"] = self.tool_choice
-        if self.parallel_tool_calls is not None:
-            found["parallel_tool_calls"] = self.parallel_tool_calls == "on"
-        if found and self.call_format is CallFormat.TEXT:
-            flag = f"--{next(iter(found)).replace('_', '-')}"
-            raise ValueError(f"{flag}: in the text format no tools are sent; leave it out")
-        return found
 
     @property
     def tool_limits(self) -> Limits:

@@ -1,12 +1,13 @@
-"""Closes its connection and computes for ever.
+"""Closes its connection and waits for ever, which takes no processor time.
 
 Contained: the host gives it a second to end, then has it killed; it died.
 """
 
 import os
+import time
 
 
 def attack():
     os.closerange(0, 24)
     while True:
-        pass
+        time.sleep(3600)

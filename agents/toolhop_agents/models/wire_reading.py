@@ -1,15 +1,14 @@
-"""Messages, tool schemas and replies as OpenAI chat-completions JSON, both ways. Pure.
+"""Messages, tool schemas and replies from the JSON of OpenAI's chat completions. Pure.
 
-Two rules hold throughout. What a provider wrote is read and kept as written: the text of a
-call's arguments is never parsed here. What we send is made sendable: a lone surrogate, which
-UTF-8 cannot hold, leaves as U+FFFD and stays as it was in the trace.
+What a provider wrote is read and kept as written: the text of a call's arguments is never parsed
+here.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from typing import TypeGuard, assert_never, cast
+from typing import TypeGuard, cast
 
 from toolhop_env.messages import (
     CUT_REASONS,
@@ -36,134 +35,6 @@ class Unreadable(ValueError):
         super().__init__(message)
         self.status = status
         """The status that should have been sent, where an error came as a success."""
-
-
-# --- sending ---------------------------------------------------------------------------------
-
-
-def messages_to_wire(
-    messages: Sequence[Message], *, objects_only: bool = False
-) -> list[dict[str, JSON]]:
-    """The ``messages`` of a request.
-
-    Args:
-        messages: the conversation.
-        objects_only: send arguments that are not a JSON object as ``{"unparsed": TEXT}``.
-            OpenAI takes any text back; servers that parse the history refuse such a request.
-    """
-    return [_message_to_wire(message, objects_only) for message in messages]
-
-
-def _message_to_wire(message: Message, objects_only: bool) -> dict[str, JSON]:
-    match message:
-        case SystemMessage() | UserMessage():
-            return {"role": message.role, "content": message.content}
-        case ToolMessage():
-            return {
-                "role": "tool",
-                "tool_call_id": message.call_id,
-                "content": message.content,
-            }
-        case AssistantMessage():
-            return _spoken_to_wire(message, objects_only)
-        case _:
-            assert_never(message)
-
-
-def _spoken_to_wire(message: AssistantMessage, objects_only: bool) -> dict[str, JSON]:
-    """A reply, with its thoughts in the fields that they came in."""
-    thoughts = message.thoughts or Thoughts()
-    sent: dict[str, JSON] = {"role": "assistant", "content": message.content, **thoughts.fields}
-    if not message.calls:
-        return sent
-    calls: list[JSON] = [_call_to_wire(call, objects_only) for call in message.calls]
-    beside = thoughts.of_calls if len(thoughts.of_calls) == len(calls) else ({},) * len(calls)
-    merged = [_merged(call, dict(extra)) for call, extra in zip(calls, beside, strict=True)]
-    return {**sent, "content": message.content or None, "tool_calls": merged}
-
-
-def _merged(one: JSON, other: JSON) -> JSON:
-    """Two objects as one, and so are the objects in them; the first goes before the second."""
-    if not isinstance(one, Mapping) or not isinstance(other, Mapping):
-        return one
-    both = {name: _merged(one[name], other[name]) for name in one.keys() & other.keys()}
-    return {**one, **other, **both}
-
-
-def _call_to_wire(call: RawCall, objects_only: bool) -> dict[str, JSON]:
-    text = call.arguments
-    if objects_only and not _is_object(text):
-        text = json.dumps({"unparsed": text}, ensure_ascii=False)
-    function: dict[str, JSON] = {"name": call.name, "arguments": text}
-    return {"id": call.id, "type": "function", "function": function}
-
-
-def _is_object(text: str) -> bool:
-    try:
-        return isinstance(json.loads(text), dict)
-    except (ValueError, RecursionError):
-        return False
-
-
-def has_unparsed(messages: Sequence[Message]) -> bool:
-    """Whether some call in the conversation has arguments that are not a JSON object."""
-    return any(
-        not _is_object(call.arguments)
-        for message in messages
-        if isinstance(message, AssistantMessage)
-        for call in message.calls
-    )
-
-
-def reply_to_wire(reply: Reply, *, model: str, id: str) -> dict[str, JSON]:  # noqa: A002 - the field's name in the OpenAI protocol
-    """The body of a response that says `reply`."""
-    said = AssistantMessage(reply.content, reply.calls, reply.thoughts)
-    message = _message_to_wire(said, objects_only=False)
-    used = reply.usage
-    usage: dict[str, JSON] = {
-        "prompt_tokens": used.input_tokens,
-        "completion_tokens": used.output_tokens,
-        "total_tokens": used.input_tokens + used.output_tokens,
-    }
-    if used.cost_usd is not None:
-        usage["cost"] = used.cost_usd
-    if used.prompt_cached_tokens:
-        usage["prompt_tokens_details"] = {"cached_tokens": used.prompt_cached_tokens}
-    if used.reasoning_tokens:
-        usage["completion_tokens_details"] = {"reasoning_tokens": used.reasoning_tokens}
-    finish = reply.finish_reason or ("tool_calls" if reply.calls else "stop")
-    choice: dict[str, JSON] = {"index": 0, "message": message, "finish_reason": finish}
-    return {
-        "id": id,
-        "object": "chat.completion",
-        "created": 0,
-        "model": reply.model or model,
-        "choices": [choice],
-        "usage": usage,
-    }
-
-
-def sendable(value: JSON) -> JSON:
-    """`value` with every lone surrogate in it replaced by U+FFFD, keys included."""
-    if isinstance(value, str):
-        return _sendable_text(value)
-    if isinstance(value, Mapping):
-        return {_sendable_text(key): sendable(entry) for key, entry in value.items()}
-    if isinstance(value, Sequence):
-        return [sendable(entry) for entry in value]
-    return value
-
-
-def _sendable_text(text: str) -> str:
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        # By way of UTF-16, so that two halves that do make a character become it.
-        return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
-    return text
-
-
-# --- reading ---------------------------------------------------------------------------------
 
 
 def reply_from_wire(body: object, *, taken: Collection[str] = ()) -> Reply:

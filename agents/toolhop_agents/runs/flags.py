@@ -1,0 +1,93 @@
+"""How a setting is given on the command line, and the values that are read from its text."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Annotated
+
+from pydantic import Field
+
+Count = Annotated[int | None, Field(ge=1)]
+Amount = Annotated[float | None, Field(gt=0, allow_inf_nan=False)]
+
+
+@dataclass(frozen=True, slots=True)
+class Flag:
+    """How a setting is given on the command line, where its name does not say it."""
+
+    help: str
+    names: tuple[str, ...] = ()
+    """The flag's names, the first the usual one; made of the field's name where empty."""
+    metavar: str | None = None
+    default: str | None = None
+    """What is taken where nothing is given, as text; the field's default where None."""
+    parse: Callable[[str], object] | None = None
+    """From the text to the value; raises ValueError where it is none."""
+    alone: str | None = None
+    """The value of a flag that is given without one; None if it needs one."""
+
+
+_UNITS = ("_s", "_mib")
+"""Endings that name a unit and do not belong to the flag."""
+
+
+def flag_name(name: str) -> str:
+    """The usual flag of a setting, such as ``--timeout`` for ``timeout_s``."""
+    for unit in _UNITS:
+        name = name.removesuffix(unit)
+    return "--" + name.replace("_", "-")
+
+
+def modes_of(text: str) -> tuple[str, ...]:
+    """Modes from a list with commas; ``all`` stands for those of the benchmark.
+
+    Raises:
+        ValueError: none is named.
+    """
+    found = tuple(dict.fromkeys(name.strip() for name in text.split(",") if name.strip()))
+    if not found:
+        raise ValueError(f"{text!r} names no mode; give modes with commas, or all")
+    return found
+
+
+def shard_of(text: str) -> tuple[int, int]:
+    """Which part of how many, from ``2/5``.
+
+    Raises:
+        ValueError: it is no part.
+    """
+    number, slash, count = text.partition("/")
+    if slash and number.isdecimal() and count.isdecimal() and 1 <= int(number) <= int(count):
+        return int(number), int(count)
+    raise ValueError(f"{text!r} is no part of a run; give I/N, such as 2/5, with I from 1 to N")
+
+
+def temperature_of(text: str) -> float | None:
+    """A number from 0 on, or None for ``none``.
+
+    Raises:
+        ValueError: it is neither.
+    """
+    if text == "none":
+        return None
+    try:
+        value = float(text)
+    except ValueError:
+        value = -1.0
+    if not 0 <= value < float("inf"):
+        raise ValueError(f"{text!r}; give a number from 0 on, or none")
+    return value
+
+
+def max_tokens_of(text: str) -> int | None:
+    """A number from 1 on, or None for ``none``.
+
+    Raises:
+        ValueError: it is neither.
+    """
+    if text == "none":
+        return None
+    if not text.isascii() or not text.isdigit() or int(text) < 1:
+        raise ValueError(f"{text!r} is not in the range x>=1; give a whole number, or none")
+    return int(text)

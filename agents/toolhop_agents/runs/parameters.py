@@ -1,0 +1,120 @@
+"""What each request to the model has, of a run's settings. Nothing of it may be a secret."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+
+from toolhop_agents.models.cache import SECRET
+from toolhop_agents.models.exchange import HEADERS, QUERY, Api
+from toolhop_agents.models.thinking import thinking_parameters
+from toolhop_agents.models.wire_responses import NOT_TAKEN, check_shapes
+from toolhop_agents.runs.flags import flag_name
+from toolhop_agents.runs.settings import OF_REQUESTS, RunSettings
+from toolhop_env.reading import CallFormat
+from toolhop_sandbox.outcome import JSON
+from toolhop_tools.secrets import REFERENCE
+
+SET_OTHERWISE: Mapping[str, str] = {
+    **{name: f"use {flag_name(setting)}"
+       for setting in ("model", "base_url", "seed", *OF_REQUESTS)
+       for name in (setting, flag_name(setting).lstrip("-").replace("-", "_"))},
+    **dict.fromkeys(("max_completion_tokens", "max_output_tokens"), "use --max-tokens"),
+    "api_base": "use --base-url",
+    "num_retries": "use --max-retries",
+    "thinking": "use --thinking-budget or --reasoning-effort",
+    **dict.fromkeys(
+        ("messages", "input", "tools", "functions", "function_call", "n", "stream_options",
+         "previous_response_id", "conversation"),
+        "the episode decides it",
+    ),
+    **dict.fromkeys(("api_key", "authorization"), "it would stand in the manifest; use .env"),
+}  # fmt: skip
+"""Parameters of a request that `--request-option` cannot set, and why. At servers that speak
+OpenAI's protocol ``thinking`` is their own, and has no flag."""
+
+
+def request_parameters(settings: RunSettings) -> dict[str, JSON]:
+    """What each request has beside the parameters that have a setting of their own.
+
+    Raises:
+        ValueError: an option is not a NAME=VALUE, or one that is set otherwise; or the provider
+            takes no such combination.
+    """
+    parameters: dict[str, JSON] = {"stop": list(settings.stop)} if settings.stop else {}
+    for text in settings.request_options:
+        name, equals, value = text.partition("=")
+        if not name or not equals:
+            raise ValueError(f"--request-option {text!r} is not a NAME=VALUE, such as top_p=0.9")
+        if name in parameters:
+            raise ValueError(f"--request-option {name} is given twice; give it once")
+        own = name == "thinking" and (settings.model or "").startswith("openai/")
+        if name in SET_OTHERWISE and not own:
+            raise ValueError(f"--request-option {name}: {SET_OTHERWISE[name]}")
+        try:
+            parameters[name] = json.loads(value)
+        except ValueError:
+            parameters[name] = value
+        _check_private(name, parameters[name])
+    if settings.api is Api.RESPONSES and not (settings.model or "").startswith("openai/"):
+        raise ValueError("--api responses goes with --model openai/NAME alone")
+    if settings.api is Api.RESPONSES:
+        if lacking := sorted(parameters.keys() & NOT_TAKEN):
+            raise ValueError(f"--api responses: the protocol has no {lacking[0]}; leave it out")
+        check_shapes(parameters)
+    if settings.stream == "on":
+        if (settings.model or "").removeprefix("litellm/").partition("/")[0] in {"", "openrouter"}:
+            raise ValueError(
+                "--stream on goes with a --model, and with OpenRouter's as openai/NAME alone, "
+                "with its --base-url: litellm drops signatures of thoughts from its streams"
+            )
+        parameters["stream"] = True
+        if settings.api is Api.CHAT:
+            parameters["stream_options"] = {"include_usage": True}
+    by_flags = _of_tools(settings)
+    by_flags |= thinking_parameters(
+        settings.model or "",
+        effort=settings.reasoning_effort,
+        budget=settings.thinking_budget,
+        temperature=settings.temperature,
+        max_tokens=settings.max_tokens,
+        tool_choice=settings.tool_choice,
+    )
+    return parameters | by_flags
+
+
+def _of_tools(settings: RunSettings) -> dict[str, JSON]:
+    """Parameters that say how tools are called."""
+    found: dict[str, JSON] = {}
+    if settings.tool_choice is not None:
+        found["tool_choice"] = settings.tool_choice
+    if settings.parallel_tool_calls is not None:
+        found["parallel_tool_calls"] = settings.parallel_tool_calls == "on"
+    if found and settings.call_format is CallFormat.TEXT:
+        flag = f"--{next(iter(found)).replace('_', '-')}"
+        raise ValueError(f"{flag}: in the text format no tools are sent; leave it out")
+    return found
+
+
+def _check_private(name: str, value: JSON) -> None:
+    """See that a parameter of requests holds no secret: it stands in the manifest.
+
+    Raises:
+        ValueError: it may; the message does not show it.
+    """
+    fix = "it would stand in the manifest; use the provider's variable, or .env"
+    if SECRET.fullmatch(name):
+        raise ValueError(f"--request-option {name}: {fix}")
+    if name == "headers":
+        raise ValueError(f"--request-option {name}: use {HEADERS}")
+    if name in (HEADERS, QUERY):
+        parts = value.values() if isinstance(value, dict) else [None]
+        if not all(isinstance(part, str) and REFERENCE.fullmatch(part) for part in parts):
+            raise ValueError(
+                f"--request-option {name}: values come from the environment, so that none stands "
+                f"in the manifest; export a variable and give its name, such as {name}="
+                '{"X-Token": "Bearer ${MY_TOKEN}"}'
+            )
+    elif isinstance(value, dict):
+        for key, part in value.items():
+            _check_private(key, part)
