@@ -1,0 +1,360 @@
+"""The Python source of a tool: its table, and one function that reads it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from toolhop_tools.worlds.domain import Kind
+from toolhop_tools.worlds.knobs import Style
+from toolhop_tools.worlds.made import Column, MadeTool, Role, Shape
+from toolhop_tools.worlds.surface import NAME, quoted
+from toolhop_tools.worlds.units import UNITS
+from toolhop_tools.worlds.world import CODE, World
+
+LISTED = 20
+"""Rows of a page of a listing where the knob says nothing."""
+
+
+def render(tool: MadeTool) -> str:
+    """A tool's source."""
+    lines = [*_tables(tool), "", "", *_function(tool)]
+    return "\n".join(lines) + "\n"
+
+
+def _function(tool: MadeTool) -> Iterator[str]:
+    yield f"def {tool.name}({', '.join(_signature(tool))}):"
+    yield f'    """{tool.description.partition(". ")[0].rstrip(".")}."""'
+    body = {
+        Shape.RECORD: _record,
+        Shape.IDENTIFY: _identify,
+        Shape.FIND: _find,
+        Shape.TOTAL: _total,
+        Shape.COMPARE: _pair,
+        Shape.GAP: _pair,
+        Shape.CONVERT: _convert,
+        Shape.DAYS: _days,
+        Shape.LIST: _list,
+    }[tool.shape]
+    yield from (f"    {line}" if line else "" for line in body(tool))
+    if any(param.condition for param in tool.params):
+        yield from ["", "", *_HOLDS]
+
+
+def _signature(tool: MadeTool) -> Iterator[str]:
+    """Parameters, those with a default last, as the schema has them."""
+    yield from tool.required
+    for name, schema in tool.properties.items():
+        if name not in tool.required:
+            default = schema.get("default") if isinstance(schema, dict) else None
+            yield f"{name}={quoted(default) if isinstance(default, str) else default!r}"
+
+
+# -- tables ------------------------------------------------------------------------------------
+
+
+def _tables(tool: MadeTool) -> Iterator[str]:
+    if tool.shape is Shape.CONVERT:
+        yield from ["from fractions import Fraction", "", "UNITS = {"]
+        for name in _units(tool):
+            unit = UNITS[name]
+            yield f"    {quoted(name)}: ({quoted(unit.measures)}, {quoted(str(unit.size))}),"
+        yield "}"
+        return
+    if tool.shape is Shape.DAYS or (tool.shape is Shape.GAP and "date" in tool.types.values()):
+        yield "from datetime import date"
+    if not tool.type:
+        return
+    if tool.shape is Shape.GAP:
+        yield ""
+    columns = tool.columns
+    yield f"FIELDS = ({', '.join(quoted(column.name) for column in columns)},)"
+    yield "ROWS = ["
+    for name in tool.world.tables[tool.type]:
+        yield f"    {tuple(cell(tool, column, name) for column in columns)!r},"
+    yield "]"
+    if tool.shape in {Shape.FIND, Shape.TOTAL}:
+        yield f"{_table(tool)} = [dict(zip(FIELDS, row)) for row in ROWS]"
+    elif tool.shape is not Shape.LIST:
+        row = "row" if tool.shape is Shape.IDENTIFY else "dict(zip(FIELDS, row))"
+        by = 1 if tool.shape is Shape.IDENTIFY else 0
+        yield f"{_table(tool)} = {{row[{by}]: {row} for row in ROWS}}"
+
+
+def _units(tool: MadeTool) -> list[str]:
+    return [param.of for param in tool.params if param.role is Role.UNIT]
+
+
+def _table(tool: MadeTool) -> str:
+    return _plural(tool).upper()
+
+
+def _plural(tool: MadeTool) -> str:
+    return tool.surface.argument(tool.world.domain.types[tool.type].plural)
+
+
+def cell(tool: MadeTool, column: Column, name: str) -> object:
+    """What an entity has in a column of a tool's table; links are of the tools' keys."""
+    world, keyed = tool.world, tool.surface.keyed
+    row = world.tables[tool.type][name]
+    if column.of == NAME:
+        return name
+    of, _, relation = column.of.rpartition(".")
+    if of:
+        return [_key(world, of, end, keyed) for end in world.sources(of, relation, name)]
+    value = row[column.of]
+    link = world.domain.types[tool.type].relations.get(column.of)
+    if isinstance(value, tuple):
+        return [_key(world, link.to, end, keyed) for end in value] if link else list(value)
+    return _key(world, link.to, str(value), keyed) if link else value
+
+
+def _key(world: World, kind: str, name: str, keyed: frozenset[str]) -> str:
+    return str(world.tables[kind][name][CODE]) if kind in keyed else name
+
+
+# -- bodies ------------------------------------------------------------------------------------
+
+
+def _unknown(tool: MadeTool, argument: str, form: str) -> str:
+    """The statement for a key that the table has not."""
+    hint = f"{form}s are matched exactly, capitals and spaces included"
+    noun = tool.world.domain.types[tool.type].noun
+    return tool.surface.refusal(
+        "NOT_FOUND", f"{argument}: no {noun} has the {form} {{{argument}!r}}", hint
+    )
+
+
+def _record(tool: MadeTool) -> Iterator[str]:
+    surface, key = tool.surface, tool.required[0]
+    yield f"if {key} not in {_table(tool)}:"
+    if surface.style is Style.TABLES:
+        yield '    return {"columns": list(FIELDS), "rows": []}'
+        yield f'return {{"columns": list(FIELDS), "rows": [list({_table(tool)}[{key}].values())]}}'
+        return
+    yield f"    {_unknown(tool, key, surface.form(tool.type))}"
+    field = "[field]" if surface.style is Style.VALUES else ""
+    yield surface.gives(f"{_table(tool)}[{key}]{field}")
+
+
+def _identify(tool: MadeTool) -> Iterator[str]:
+    surface, other = tool.surface, tool.required[0]
+    key = tool.columns[0].name
+    yield f"if {other} not in {_table(tool)}:"
+    if surface.style is Style.TABLES:
+        yield '    return {"columns": list(FIELDS), "rows": []}'
+    else:
+        yield f"    {_unknown(tool, other, other)}"
+    yield surface.gives(surface.cells(**{key: f"{_table(tool)}[{other}][0]", other: other}))
+
+
+def _filters(tool: MadeTool) -> Iterator[str]:
+    """Lines that leave in `found` the rows that fit."""
+    surface = tool.surface
+    links = [param for param in tool.params if param.role is Role.LINK]
+    names = {column.of: column for column in tool.columns}
+    yield f"found = {_table(tool)}"
+    if links[0].condition:
+        yield f"linked = {tuple(names[param.of].name for param in links)!r}"
+        yield 'if not any(test["operator"] in ("=", "contains") and test["column"] in linked for test in where):'
+        yield "    " + surface.refusal(
+            "BAD_ARGUMENT",
+            "where: one condition has to name one of {', '.join(linked)} with = or contains",
+        )
+        yield "for test in where:"
+        yield '    found = [row for row in found if holds(row[test["column"]], test)]'
+        return
+    optional = [param.argument for param in links if param.argument not in tool.required]
+    if optional and len(optional) == len(links):
+        missing = " and ".join(f"{name} is None" for name in optional)
+        yield f"if {missing}:"
+        yield "    " + surface.refusal(
+            "BAD_ARGUMENT", f"give at least one of {', '.join(optional)}"
+        )
+    for param in links:
+        column = names[param.of]
+        test = (
+            f'{param.argument} in row["{column.name}"]'
+            if column.many
+            else f'row["{column.name}"] == {param.argument}'
+        )
+        kept = f"found = [row for row in found if {test}]"
+        yield from [kept] if param.argument in tool.required else _given(param.argument, kept)
+    if "filter_by" in tool.properties:
+        yield from _generic(tool)
+        return
+    signs = {Role.ABOVE: ">", Role.BELOW: "<", Role.IS: "=="}
+    for param in tool.params:
+        if param.role in signs:
+            test = f'row["{names[param.of].name}"] {signs[param.role]} {param.argument}'
+            yield from _given(param.argument, f"found = [row for row in found if {test}]")
+
+
+def _given(argument: str, line: str) -> Iterator[str]:
+    yield f"if {argument} is not None:"
+    yield f"    {line}"
+
+
+def _generic(tool: MadeTool) -> Iterator[str]:
+    """Conditions of the arguments `filter_by`, `above`, `below` and `equal_to`."""
+    surface = tool.surface
+    bounds = [name for name in ("above", "below", "equal_to") if name in tool.properties]
+    missing = " and ".join(f"{name} is None" for name in bounds)
+    yield f"if filter_by is None and not ({missing}):"
+    yield "    " + surface.refusal(
+        "BAD_ARGUMENT", f"filter_by is needed with {' or '.join(bounds)}"
+    )
+    if "above" in bounds:
+        dates = tuple(c.name for c in surface.attributes(tool.type, Kind.DATE))
+        numbers = tuple(c.name for c in surface.attributes(tool.type, Kind.NUMBER, Kind.YEAR))
+        yield 'for name, bound in (("above", above), ("below", below)):'
+        yield f"    fields = {dates!r} if isinstance(bound, str) else {numbers!r}"
+        yield "    if bound is not None and filter_by not in fields:"
+        yield "        " + surface.refusal(
+            "BAD_ARGUMENT", "{name}: {filter_by} cannot be compared with {bound!r}"
+        )
+    signs = {"above": ">", "below": "<", "equal_to": "=="}
+    for name in bounds:
+        kept = f"found = [row for row in found if row[filter_by] {signs[name]} {name}]"
+        yield from _given(name, kept)
+
+
+_HOLDS = """\
+def holds(cell, test):
+    \"\"\"Whether a cell meets a condition.\"\"\"
+    operator, value = test["operator"], test["value"]
+    if operator == "contains":
+        return isinstance(cell, list) and value in cell
+    if operator == "=":
+        return cell == value
+    if isinstance(cell, list) or isinstance(cell, str) != isinstance(value, str):
+        raise ValueError(f"where: {test['column']} cannot be compared with {value!r}")
+    return cell > value if operator == ">" else cell < value""".splitlines()
+
+
+def _find(tool: MadeTool) -> Iterator[str]:
+    surface, order = tool.surface, tool.surface.order
+    yield from _filters(tool)
+    sortable = order.by in tool.properties
+    if sortable:
+        kept = f"found = sorted(found, key=lambda row: row[{order.by}], reverse={order.reverse})"
+        yield from _given(order.by, kept)
+    if surface.style is not Style.VALUES:
+        yield "total = len(found)"
+    yield from _window(tool)
+    yield from _rows(tool, order.by if sortable else "")
+
+
+def _window(tool: MadeTool) -> Iterator[str]:
+    """Lines that cut `found` to a page or a limit."""
+    if tool.param(Role.PAGE):
+        size = tool.surface.page or LISTED
+        yield f"found = found[(int(page) - 1) * {size} : int(page) * {size}]"
+    elif "limit" in tool.properties:
+        yield "found = found[: int(limit)]"
+
+
+def _rows(tool: MadeTool, by: str) -> Iterator[str]:
+    """Lines that return `found`: keys, and the field that it is sorted by."""
+    surface = tool.surface
+    keys = [
+        column.name
+        for column in surface.keys(tool.type)
+        if column.of == NAME or tool.type in surface.keyed
+    ]
+    if surface.style is Style.VALUES:
+        key = quoted(keys[0])
+        if by:
+            yield from _given(by, f"return [[row[{key}], row[{by}]] for row in found]")
+        yield f"return [row[{key}] for row in found]"
+        return
+    yield f"columns = [{', '.join(map(quoted, keys))}]"
+    if by:
+        yield f"if {by} is not None:"
+        yield f"    columns.append({by})"
+    if surface.style is Style.TABLES:
+        rows = "[[row[column] for column in columns] for row in found]"
+        yield f'return {{"columns": columns, "rows": {rows}, "row_count": total}}'
+        return
+    rows = "[{column: row[column] for column in columns} for row in found]"
+    yield surface.gives(f'{{"total": total, {quoted(surface.rows_name(tool.type))}: {rows}}}')
+
+
+def _list(tool: MadeTool) -> Iterator[str]:
+    yield "found = [dict(zip(FIELDS, row)) for row in ROWS]"
+    if tool.surface.style is not Style.VALUES:
+        yield "total = len(found)"
+    yield from _window(tool)
+    yield from _rows(tool, "")
+
+
+def _total(tool: MadeTool) -> Iterator[str]:
+    surface = tool.surface
+    yield from _filters(tool)
+    if "field" not in tool.properties:
+        yield surface.gives(surface.cells(value="len(found)"))
+        return
+    yield 'if statistic == "count":'
+    yield "    " + surface.gives(surface.cells(value="len(found)", unit=quoted("")))
+    yield "if field is None:"
+    yield "    " + surface.refusal("BAD_ARGUMENT", "field is needed for the {statistic}")
+    units = {c.name: c.type.partition(" ")[2] for c in surface.attributes(tool.type, Kind.NUMBER)}
+    if surface.style is not Style.VALUES:
+        yield f"unit = {units!r}[field]"
+    yield "total = sum(row[field] for row in found)"
+    yield 'if statistic == "total":'
+    yield "    " + surface.gives(surface.cells(value="total", unit="unit"))
+    yield "mean = round(total / len(found), 1) if found else None"
+    yield surface.gives(surface.cells(value="mean", unit="unit"))
+
+
+def _pair(tool: MadeTool) -> Iterator[str]:
+    surface, table = tool.surface, _table(tool)
+    form = surface.form(tool.type)
+    for argument in ("first", "second"):
+        yield f"if {argument} not in {table}:"
+        yield f"    {_unknown(tool, argument, form)}"
+    yield f"values = [{table}[first][field], {table}[second][field]]"
+    if tool.shape is Shape.COMPARE:
+        yield "if values[0] == values[1]:"
+        yield "    " + surface.refusal("BAD_ARGUMENT", "first and second have the same {field}")
+        yield 'is_first = values[0] > values[1] if which == "greater" else values[0] < values[1]'
+        yield surface.gives(surface.cells(**{form: "first if is_first else second"}))
+        return
+    columns = surface.attributes(tool.type, Kind.NUMBER, Kind.YEAR, Kind.DATE)
+    dates = tuple(column.name for column in columns if column.type == Kind.DATE)
+    if dates:
+        yield f"if field in {dates!r}:"
+        yield "    values = [date.fromisoformat(value).toordinal() for value in values]"
+    if surface.style is not Style.VALUES:
+        yield f"unit = { ({c.name: _difference_unit(c) for c in columns})!r}[field]"
+    yield surface.gives(surface.cells(difference="abs(values[0] - values[1])", unit="unit"))
+
+
+def _difference_unit(column: Column) -> str:
+    return {"year": "years", "date": "days"}.get(column.type, column.type.partition(" ")[2])
+
+
+def _convert(tool: MadeTool) -> Iterator[str]:
+    surface = tool.surface
+    start, into = surface.argument("from_unit"), surface.argument("to_unit")
+    yield f"if UNITS[{start}][0] != UNITS[{into}][0]:"
+    yield "    " + surface.refusal(
+        "BAD_ARGUMENT", f"{into}: {{{start}}} cannot be converted to {{{into}}}"
+    )
+    yield f"exact = Fraction(value) * Fraction(UNITS[{start}][1]) / Fraction(UNITS[{into}][1])"
+    yield surface.gives(surface.cells(value="float(round(exact, 1))", unit=into))
+
+
+def _days(tool: MadeTool) -> Iterator[str]:
+    surface = tool.surface
+    first, second = tool.required
+    for argument in (first, second):
+        yield "try:"
+        yield f"    date.fromisoformat({argument})"
+        yield "except ValueError:"
+        refusal = surface.refusal(
+            "BAD_ARGUMENT", f"{argument}: {{{argument}!r}} is no day of the calendar"
+        )
+        yield "    " + (refusal if surface.service else f"{refusal} from None")
+    days = f"abs((date.fromisoformat({first}) - date.fromisoformat({second})).days)"
+    yield surface.gives(surface.cells(days=days))

@@ -1,0 +1,389 @@
+"""How each style of tools names things, refuses and wraps what it returns."""
+
+from __future__ import annotations
+
+import json
+import keyword
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from toolhop_sandbox.outcome import JSON
+from toolhop_tools.reading import Path
+from toolhop_tools.worlds.domain import Attribute, Domain, Kind
+from toolhop_tools.worlds.knobs import Style
+from toolhop_tools.worlds.made import Column, MadeTool, Shape, Typed, link_id
+from toolhop_tools.worlds.units import UNITS
+from toolhop_tools.worlds.world import CODE
+
+__all__ = ["CODE", "NAME", "Surface", "camel", "quoted", "slug"]
+NAME = "name"
+MOST_NAME_CHARS = 64
+"""Of a tool's name, as OpenAI's API has it."""
+_RESERVED = frozenset(
+    "above below code columns conditions equal_to field field_b filter_by first first_date "
+    "found from_unit limit name order order_by page row second second_date size sort_by statistic "
+    "to_unit total value values where which".split()
+)
+"""Names of arguments and variables in sources that no field may have."""
+_NAMES: Mapping[Style, tuple[Mapping[Shape, str], ...]] = {
+    Style.RECORDS: (
+        {
+            Shape.RECORD: "get_{type}",
+            Shape.IDENTIFY: "get_{type}_{to}",
+            Shape.FIND: "find_{plural}",
+            Shape.TOTAL: "summarize_{plural}",
+            Shape.COMPARE: "compare_{plural}",
+            Shape.GAP: "get_{type}_difference",
+            Shape.CONVERT: "convert_units",
+            Shape.DAYS: "count_days",
+            Shape.LIST: "list_{plural}",
+        },
+        {
+            Shape.RECORD: "fetch_{type}_record",
+            Shape.IDENTIFY: "resolve_{type}_{to}",
+            Shape.FIND: "search_{plural}",
+            Shape.TOTAL: "aggregate_{plural}",
+            Shape.COMPARE: "compare_two_{plural}",
+            Shape.GAP: "difference_between_{plural}",
+            Shape.CONVERT: "convert_measure",
+            Shape.DAYS: "days_between_dates",
+            Shape.LIST: "browse_{plural}",
+        },
+    ),
+    Style.VALUES: (
+        {
+            Shape.RECORD: "{type}_info",
+            Shape.IDENTIFY: "{type}_{to}",
+            Shape.FIND: "{plural}_by_{link}",
+            Shape.TOTAL: "{plural}_statistic",
+            Shape.COMPARE: "which_{type}",
+            Shape.GAP: "{type}_gap",
+            Shape.CONVERT: "in_unit",
+            Shape.DAYS: "days_from_to",
+            Shape.LIST: "all_{plural}",
+        },
+    ),
+    Style.SERVICE: (
+        {
+            Shape.RECORD: "{type}_service_get",
+            Shape.IDENTIFY: "{type}_service_resolve_{to}",
+            Shape.FIND: "{type}_service_find_by_{link}",
+            Shape.TOTAL: "{type}_service_aggregate",
+            Shape.COMPARE: "{type}_service_compare",
+            Shape.GAP: "{type}_service_difference",
+            Shape.CONVERT: "unit_service_convert",
+            Shape.DAYS: "calendar_service_days",
+            Shape.LIST: "{type}_service_list",
+        },
+    ),
+    Style.TABLES: (
+        {
+            Shape.RECORD: "read_{type}",
+            Shape.IDENTIFY: "lookup_{type}_{to}",
+            Shape.FIND: "query_{plural}",
+            Shape.TOTAL: "aggregate_{plural}",
+            Shape.COMPARE: "rank_{plural}",
+            Shape.GAP: "subtract_{plural}",
+            Shape.CONVERT: "convert_column_unit",
+            Shape.DAYS: "date_difference",
+            Shape.LIST: "scan_{plural}",
+        },
+    ),
+}
+
+
+def slug(text: str) -> str:
+    """A noun as part of a name: ``home harbour`` is ``home_harbour``."""
+    letters = "".join(letter if letter.isalnum() else " " for letter in text.lower())
+    return "_".join(letters.split())
+
+
+def camel(text: str) -> str:
+    """``home harbour`` is ``homeHarbour``."""
+    head, *tail = slug(text).split("_")
+    return head + "".join(word.capitalize() for word in tail)
+
+
+@dataclass(frozen=True)
+class Surface:
+    """A style, and what a seed chose in it."""
+
+    style: Style
+    domain: Domain
+    keyed: frozenset[str]
+    """Types that tools refer to by code; the others go by name."""
+    variant: int = 0
+    """Which names of functions; any number."""
+    register: str = ""
+    """Ends the names of functions where the tools are over another register."""
+    page: int = 0
+    """Rows of a page of results; 0 for one page."""
+
+    # -- names ------------------------------------------------------------------------------
+
+    def function(self, shape: Shape, kind: str = "", **parts: str) -> str:
+        """A tool's name."""
+        patterns = _NAMES[self.style][self.variant % len(_NAMES[self.style])]
+        if kind:
+            parts |= {"type": slug(kind), "plural": slug(self.domain.types[kind].plural)}
+        name = patterns[shape].format(**parts) + (f"_{self.register}" if self.register else "")
+        name = camel(name) if self.style is Style.SERVICE else name
+        return name[:MOST_NAME_CHARS]
+
+    def argument(self, text: str) -> str:
+        """A parameter's name."""
+        return camel(text) if self.style is Style.SERVICE else slug(text)
+
+    def form(self, kind: str) -> str:
+        """What identifies an entity of the type to tools: its code or its name."""
+        return CODE if kind in self.keyed else NAME
+
+    def key_type(self, kind: str) -> str:
+        """The same as a type of values."""
+        return f"{kind} code" if kind in self.keyed else kind
+
+    # -- columns ----------------------------------------------------------------------------
+
+    def keys(self, kind: str) -> list[Column]:
+        """The columns that identify an entity, the tools' key first."""
+        of = self.domain.types[kind]
+        name, code = Column(NAME, NAME, kind, "name"), Column(CODE, CODE, f"{kind} code", "code")
+        if not of.code:
+            return [name]
+        return [code, name] if kind in self.keyed else [name, code]
+
+    def attributes(self, kind: str, *kinds: Kind) -> list[Column]:
+        """Columns of a type's attributes, of these kinds or all."""
+        return [
+            Column(name, self._attribute(kind, name, of), f"{of.kind} {of.unit}".strip(), of.noun)
+            for name, of in self.domain.types[kind].attributes.items()
+            if not kinds or of.kind in kinds
+        ]
+
+    def _attribute(self, kind: str, name: str, of: Attribute) -> str:
+        symbol = UNITS[of.unit].symbol if of.unit in UNITS else self.domain.units.get(of.unit, "")
+        match self.style:
+            case Style.RECORDS:
+                return self._free(kind, f"{of.noun} {symbol}")
+            case Style.VALUES:
+                return self._free(kind, name)
+            case Style.SERVICE:
+                return self._free(kind, f"{of.noun} {of.unit}")
+            case Style.TABLES:
+                dated = {Kind.YEAR: "year", Kind.DATE: "date"}.get(of.kind, "")
+                return self._free(kind, f"{name} {symbol or dated}")
+
+    def _free(self, kind: str, text: str) -> str:
+        name = self.argument(text)
+        taken = keyword.iskeyword(name) or name in _RESERVED
+        return self.argument(f"{kind} {text}") if taken else name
+
+    def relations(self, kind: str) -> list[Column]:
+        """Columns of a type's own relations."""
+        return [
+            Column(
+                name,
+                self._free(kind, name if self.style in {Style.VALUES, Style.TABLES} else link.noun),
+                self.key_type(link.to),
+                link.noun,
+                link.many,
+            )
+            for name, link in self.domain.types[kind].relations.items()
+        ]
+
+    def links(self, kind: str) -> list[tuple[Column, str]]:
+        """Columns of all that entities of a type are found by, with the type of the other end."""
+        own = [
+            (column, self.domain.relation(kind, column.of).to) for column in self.relations(kind)
+        ]
+        backward = [
+            (
+                Column(
+                    link_id(name, of, backward=True),
+                    self.argument(f"{link.noun} of {of}"),
+                    self.key_type(of),
+                    link.noun,
+                    many=True,
+                ),
+                of,
+            )
+            for of, name, link in self.domain.links
+            if link.many and link.to == kind
+        ]
+        return own + backward
+
+    # -- source -----------------------------------------------------------------------------
+
+    def refusal(self, code: str, message: str, hint: str = "") -> str:
+        """The statement with which a tool refuses.
+
+        Args:
+            code: ``NOT_FOUND`` or ``BAD_ARGUMENT``.
+            message: the inside of an f-string.
+            hint: what to do, likewise.
+        """
+        if self.service:
+            inner = f'{{"code": "{code}", "message": f"{message}"}}'
+            return f'return {{"ok": False, "error": {inner}}}'
+        told = f"{message}; {hint}" if hint and self.style is not Style.VALUES else message
+        return f'raise {"LookupError" if code == "NOT_FOUND" else "ValueError"}(f"{told}")'
+
+    def gives(self, data: str) -> str:
+        """The statement with which a tool returns an expression."""
+        return f'return {{"ok": True, "data": {data}}}' if self.service else f"return {data}"
+
+    @property
+    def service(self) -> bool:
+        """Whether results are wrapped and errors are results."""
+        return self.style is Style.SERVICE
+
+    def cells(self, **values: str) -> str:
+        """The expression of a result of one row, by the names of its cells; the first matters most."""
+        match self.style:
+            case Style.VALUES:
+                return next(iter(values.values()))
+            case Style.TABLES:
+                return f'{{"columns": {_bracketed(map(quoted, values))}, "rows": [{_bracketed(values.values())}]}}'
+            case _:
+                return "{" + ", ".join(f'"{name}": {value}' for name, value in values.items()) + "}"
+
+    def cell_path(self, name: str, names: Sequence[str]) -> Path:
+        """Where in such a result a cell stands."""
+        match self.style:
+            case Style.VALUES:
+                return ()
+            case Style.TABLES:
+                return ("rows", 0, names.index(name))
+            case Style.SERVICE:
+                return ("data", name)
+            case Style.RECORDS:
+                return (name,)
+
+    @property
+    def order(self) -> Order:
+        """How results are sorted."""
+        return _ORDERS[self.style]
+
+    @property
+    def pairs(self) -> bool:
+        """Whether a sorted list is of pairs of key and value."""
+        return self.style is Style.VALUES
+
+    def rows_name(self, kind: str) -> str:
+        """Under which a list of entities stands in a result that is an object."""
+        return "items" if self.service else slug(self.domain.types[kind].plural)
+
+    # -- results ----------------------------------------------------------------------------
+
+    def typed(self, tool: MadeTool, result: JSON, arguments: Mapping[str, JSON]) -> list[Typed]:
+        """The leaves of a result."""
+        data: Any = result
+        if self.service:
+            if not data["ok"]:
+                return []
+            data = data["data"]
+        if tool.shape in {Shape.FIND, Shape.LIST}:
+            return list(self._listed(tool, data, arguments))
+        if tool.shape is Shape.RECORD or tool.shape is Shape.IDENTIFY:
+            return list(self._record(tool, data, arguments))
+        if self.style is Style.TABLES:
+            data = data["rows"][0][0]
+        elif self.style is not Style.VALUES:
+            data = next(iter(data.values()))
+        return [] if data is None else [Typed(self._main(tool, arguments), data, picked=False)]
+
+    def _main(self, tool: MadeTool, arguments: Mapping[str, JSON]) -> str:
+        """Type of the one value that a tool gives."""
+        match tool.shape:
+            case Shape.COMPARE:
+                return self.key_type(tool.type)
+            case Shape.CONVERT:
+                return f"number {arguments[self.argument('to_unit')]}"
+            case Shape.DAYS:
+                return "number days"
+            case Shape.TOTAL if "field" not in arguments or arguments["statistic"] == "count":
+                return str(Kind.NUMBER)
+            case _:
+                of = tool.types[str(arguments["field"])]
+                return {"year": "number years", "date": "number days"}.get(of, of)
+
+    def _record(self, tool: MadeTool, data: Any, arguments: Mapping[str, JSON]) -> Iterator[Typed]:  # noqa: ANN401 -- JSON
+        match self.style:
+            case Style.VALUES:
+                name = arguments.get("field", tool.columns[0].name)
+                cells = [(name, data)]
+            case Style.TABLES:
+                cells = (
+                    [*zip(data["columns"], data["rows"][0], strict=True)] if data["rows"] else []
+                )
+            case _:
+                cells = data.items()
+        for name, value in cells:
+            if isinstance(value, list):
+                for part in value:
+                    yield Typed(tool.types[name], part, picked=len(value) > 1)
+            else:
+                yield Typed(tool.types[name], value, picked=False)
+
+    def _listed(self, tool: MadeTool, data: Any, arguments: Mapping[str, JSON]) -> Iterator[Typed]:  # noqa: ANN401 -- JSON
+        """A list's leaves. The first of a sorted list is no pick, unless the second ties with it."""
+        by = arguments.get(self.order.by)
+        types = tool.types
+        key = tool.columns[0].name
+        total: int | None = None
+        rows: Sequence[Sequence[tuple[str, JSON]]]
+        match self.style:
+            case Style.VALUES:
+                rows = [
+                    [(key, row)] if by is None else [(key, row[0]), (str(by), row[1])]
+                    for row in data
+                ]
+            case Style.TABLES:
+                rows = [[*zip(data["columns"], row, strict=True)] for row in data["rows"]]
+                total = data["row_count"]
+            case _:
+                rows = [[*row.items()] for row in data[self.rows_name(tool.type)]]
+                total = data["total"]
+        several = (total or len(rows)) > 1
+        first = by is not None and arguments.get("page", 1) == 1
+        first = first and (len(rows) < 2 or rows[0][-1] != rows[1][-1])
+        for at, row in enumerate(rows):
+            for name, value in row:
+                yield Typed(types[name], value, picked=several and not (first and at == 0))
+        if total is not None:
+            yield Typed(str(Kind.NUMBER), total, picked=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """How a style's tools are asked to sort."""
+
+    by: str
+    """Argument that names the field."""
+    way: str
+    """Argument that says which way."""
+    ways: tuple[JSON, JSON]
+    """Ascending, descending; the first is the default."""
+
+    @property
+    def reverse(self) -> str:
+        """An expression that is true where the greatest comes first."""
+        return self.way if isinstance(self.ways[1], bool) else f'{self.way} == "{self.ways[1]}"'
+
+
+_ORDERS = {
+    Style.RECORDS: Order("sort_by", "order", ("ascending", "descending")),
+    Style.VALUES: Order("sort_by", "largest_first", (False, True)),
+    Style.SERVICE: Order("sortBy", "sortOrder", ("ASC", "DESC")),
+    Style.TABLES: Order("order_by", "descending", (False, True)),
+}
+
+
+def quoted(text: str) -> str:
+    """As a literal in double quotes."""
+    return json.dumps(text, ensure_ascii=False)
+
+
+def _bracketed(texts: Iterable[str]) -> str:
+    return f"[{', '.join(texts)}]"
