@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
+from fractions import Fraction
 from typing import TypeAlias, assert_never
 
 from toolhop_tools.worlds.domain import Kind
-from toolhop_tools.worlds.units import converted
+from toolhop_tools.worlds.units import PLACES, converted
 from toolhop_tools.worlds.world import Value, World, exceeds, gap
 
 
@@ -126,7 +127,7 @@ class Sum(StrEnum):
 
     TOTAL = "total"
     MEAN = "mean"
-    """Rounded to one decimal."""
+    """Rounded as a conversion is."""
     COUNT = "count"
 
 
@@ -151,7 +152,7 @@ def evaluate(asked: Expression, world: World) -> Value:
     """The value in a world.
 
     Raises:
-        Undefined: no entity or several fit, two tie, or nothing is there to sum up.
+        Undefined: no entity or several fit, two tie, or fewer than two are there to sum up.
     """
     match asked:
         case Read(kind, attribute, of, unit):
@@ -170,8 +171,9 @@ def evaluate(asked: Expression, world: World) -> Value:
             if how is Sum.COUNT:
                 return len(names)
             values = [world.value(kind, attribute, name) for name in names]
-            total = sum(value for value in values if not isinstance(value, str))
-            return total if how is Sum.TOTAL else round(total / len(values), 1)
+            numbers = [Fraction(value) for value in values if not isinstance(value, str)]
+            total = sum(numbers, Fraction())
+            return int(total) if how is Sum.TOTAL else float(round(total / len(values), PLACES))
         case _:
             return entity(asked, world)
 
