@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import logging
+import os
 import re
 import sys
 from collections.abc import Callable
 from functools import partial
 from traceback import format_exception
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TextIO
 
 import click
 
@@ -17,6 +18,8 @@ from toolhop_tools.secrets import redacted
 if TYPE_CHECKING:
     from rich.text import Text
 
+READER_GONE = 141
+"""Exit code of a process that SIGPIPE would have ended, as shells have it: 128 and its number."""
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
 
 
@@ -56,10 +59,27 @@ def _write(write: Callable[[str], int], text: str) -> int:
     return write(redacted(text))
 
 
-def redact_output() -> None:
-    """Have all that this process prints redacted, also what Python itself says of faults."""
-    for stream in (sys.stdout, sys.stderr):
+def _until_closed(stream: TextIO, pass_on: Callable[..., object], *data: bytes) -> object:
+    try:
+        return pass_on(*data)
+    except BrokenPipeError:
+        # Python flushes once more as it ends.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+        raise SystemExit(READER_GONE) from None
+
+
+def prepare_output() -> None:
+    """Have all that this process prints redacted, also what Python itself says of faults.
+
+    Where whoever reads the output has closed it, as `head` does, the process ends without a word
+    and with exit code `READER_GONE`.
+    """
+    for stream in filter(None, (sys.stdout, sys.stderr)):  # None where it is closed
         vars(stream)["write"] = partial(_write, stream.write)
+        for name in ("write", "flush"):
+            # Texts, bytes and rich's tables all go through it.
+            pass_on = getattr(stream.buffer, name)
+            vars(stream.buffer)[name] = partial(_until_closed, stream, pass_on)
     sys.excepthook = lambda *error: say("".join(format_exception(*error)).rstrip())
     if logging.lastResort is not None:
         logging.lastResort.setFormatter(_Visible())

@@ -522,7 +522,8 @@ def test_bad_input_is_one_message_and_exit_code_2(
 
 def test_flags_come_from_a_file_and_the_environment_in_order(data: DataSet, tmp_path: Path) -> None:
     config = tmp_path / "run.toml"
-    config.write_text('agent = "do-nothing"\nepochs = 3\nlimit = "2"\n')
+    lines = 'agent = "do-nothing"\nepochs = 3\nlimit = "2"\n'
+    config.write_text(lines, encoding="utf-8-sig")  # as some editors on Windows write it
     flags = ("--config", str(config), "--epochs", "1")
     _, answer = run(data, tmp_path, *flags, TOOLHOP_RUN_LIMIT="1")
     (summary,) = answer["summaries"]

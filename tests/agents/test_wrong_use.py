@@ -5,12 +5,14 @@
 
 from __future__ import annotations
 
+import os
 import re
+import subprocess
 from pathlib import Path
 
 import pytest
 
-from tests.agents.command import toolhop
+from tests.agents.command import TOOLHOP, toolhop
 from toolhop_agents.cli import COMMANDS
 
 TABLE = Path(__file__).with_name("wrong_uses.txt").read_text(encoding="utf-8")
@@ -65,3 +67,25 @@ def test_what_only_docker_has_is_never_given_up(tmp_path: Path) -> None:
     assert done.returncode == 3
     assert "process sandbox" not in done.stderr
     assert not (tmp_path / "logs").exists()
+
+
+@pytest.mark.parametrize(
+    "command", ["data list", "data export --out -", "data show astronomy-1", "run --help"]
+)
+def test_whoever_reads_the_output_may_stop(command: str, tmp_path: Path) -> None:
+    """Such as `head`: bytes, texts and tables end alike, as SIGPIPE would end them."""
+    reads, writes = os.pipe()
+    os.close(reads)
+    try:
+        ended = subprocess.run(
+            [*TOOLHOP, *command.split()], stdout=writes, stderr=subprocess.PIPE, cwd=tmp_path
+        )
+    finally:
+        os.close(writes)
+    assert (ended.returncode, ended.stderr) == (141, b"")
+
+
+def test_nobody_need_read_the_output(tmp_path: Path) -> None:
+    shell = ["sh", "-c", '"$@" >&-', "sh", *TOOLHOP, "data", "list"]
+    ended = subprocess.run(shell, stderr=subprocess.PIPE, cwd=tmp_path)
+    assert (ended.returncode, b"Traceback" in ended.stderr) == (0, False)

@@ -60,3 +60,15 @@ def test_a_disk_that_is_full_already_is_told(disk: Path, tmp_path: Path) -> None
     assert ended.code == 2
     assert "pass another --log-dir" in ended.said
     assert "No space left on device" in ended.said
+
+
+def test_a_new_folder_of_items_on_a_full_disk_is_not_there_by_halves(disk: Path) -> None:
+    with (disk / "full").open("wb") as file, pytest.raises(OSError, match="No space"):
+        file.write(bytes(1 << 20))
+    ended = runs.toolhop("data", "new", str(disk / "mine"))
+    assert ended.returncode == 2
+    assert ended.stderr == (
+        f"toolhop: {disk / 'mine'} cannot be written: No space left on device; "
+        "name another folder\n"
+    )
+    assert [path.name for path in disk.iterdir()] == ["full"]

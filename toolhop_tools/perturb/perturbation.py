@@ -101,7 +101,7 @@ def _with(found: Perturbation, key: str, value: str, text: str) -> Perturbation:
                 return replace(found, descriptions=Words(value))
             case "parameters":
                 return replace(found, parameters=Words(value))
-    count = re.fullmatch(r"([0-9]{1,4})(?::(nearest|random|each))?", value)
+    count = re.fullmatch(r"([0-9]{1,9})(?::(nearest|random|each))?", value)
     if key == "distractors" and count:
         return replace(found, distractors=int(count[1]), choice=count[2] or "nearest")
     if key == "order" and value in {AS_IS, "shuffled"}:

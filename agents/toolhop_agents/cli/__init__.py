@@ -15,7 +15,7 @@ from click.core import ParameterSource
 from click.shell_completion import CompletionItem
 
 from toolhop_agents.cli.flags import Number, Whole
-from toolhop_agents.terminal import redact_output, say
+from toolhop_agents.terminal import prepare_output, say
 
 COMMANDS: Mapping[str, str] = {
     # name: what `toolhop --help` says of it; the module is agents.cli.NAME, the object NAME, with
@@ -154,7 +154,7 @@ def root() -> None:
 
 def main() -> None:
     """Entry point of `toolhop`."""
-    redact_output()
+    prepare_output()
     try:
         sys.exit(root(auto_envvar_prefix=PREFIX, standalone_mode=False))
     except click.Abort:

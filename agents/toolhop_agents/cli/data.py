@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import shutil
+import tempfile
 from collections.abc import Sequence
 from importlib.resources import as_file, files
 from pathlib import Path
@@ -368,8 +369,18 @@ def new(folder: Path) -> None:
     if folder.exists():
         raise click.UsageError(f"{folder} is there already; name a new folder")
     try:
-        with as_file(files("toolhop_tools") / "starter") as starter:
-            shutil.copytree(starter, folder, ignore=shutil.ignore_patterns("__pycache__"))
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        with (
+            as_file(files("toolhop_tools") / "starter") as starter,
+            tempfile.TemporaryDirectory(dir=folder.parent, prefix=f".{folder.name}.") as aside,
+        ):
+            made = Path(aside) / folder.name
+            for file in starter.rglob("*"):
+                if file.is_file() and "__pycache__" not in file.parts:
+                    copy = made / file.relative_to(starter)
+                    copy.parent.mkdir(parents=True, exist_ok=True)
+                    shutil.copyfile(file, copy)
+            made.rename(folder)
     except OSError as error:
         raise click.UsageError(
             f"{folder} cannot be written: {why(error)}; name another folder"

@@ -95,6 +95,8 @@ def _option(name: str, field: FieldInfo, flag: Flag) -> click.Option:
     kind, several = _type(field)
     if name.endswith("base_url"):
         kind = Address()
+    if flag.metavar == "FOLDER":
+        kind = AnyPath(file_okay=False, path_type=Path)
     default: object = field.default if flag.default is None else (flag.default or None)
     if flag.parse is not None:
         kind, several = click.STRING, False
@@ -204,7 +206,7 @@ def config(ctx: click.Context, _: click.Parameter, path: Path | None) -> Path | 
     if path is None:
         return None
     try:
-        values = tomllib.loads(path.read_text(encoding="utf-8"))
+        values = tomllib.loads(path.read_text(encoding="utf-8-sig"))
     except OSError as error:
         raise click.BadParameter(f"{path} cannot be read: {error.strerror}") from error
     except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
