@@ -1,11 +1,13 @@
 """Measures how fast two concurrent calls can signal to each other, in bits a second.
 
-    python -m tests.attacks.channels process|docker [WORD ...] [--bits 100] [--rate 20]
+    python -m tests.attacks.channels process|docker [WORD ...] [--bits 100] [--rate 20] [--open]
 
 Two workers, one call each, agree on a start by the clock, and on a slot a bit. Prints of each way
 how many bits came right, and what that is worth: the capacity of a binary symmetric channel with
 that share of errors. A way that is closed ends with what refused it, or has about half of its bits
-right. With words, only the ways in whose names one of them stands.
+right. With words, only the ways in whose names one of them stands; with `--open`, only those that
+a step of the hardening closes, measured without that step. The last figure of a line is the
+machine's load when the way was tried.
 """
 
 from __future__ import annotations
@@ -13,19 +15,24 @@ from __future__ import annotations
 import argparse
 import json
 import math
+import os
 import random
 import statistics
 import sys
 import time
 from collections.abc import Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import partial
 
 import anyio
 
+from tests.attacks.sabotage import ContainerWithout, Without
+from tests.attacks.steps import CONTAINER, Step, steps
 from tests.attacks.suite import MAKERS
 from toolhop_sandbox.base import Limits, Program, Session
 from toolhop_sandbox.outcome import JSON, Outcome, Returned
+from toolhop_sandbox.pool import PooledSandbox
 
 KNOWN = [1, 0] * 8
 """Bits sent ahead, from which the receiver learns what a 1 looks like."""
@@ -132,6 +139,8 @@ class Way:
     name: str
     one: str
     look: str
+    closed_by: tuple[str, ...] = ()
+    """Keys of `steps` without which it is open."""
 
 
 def _after(measure: str) -> str:
@@ -164,6 +173,7 @@ def one(end, slot):
     must(libc.syscall(FUTEX, ctypes.c_void_p(PAGE), 1, 100))
 """,
         FUTEX_WAITS,
+        ("seccomp: futex",),
     ),
     Way(
         "futex on a page of libc, woken by the end of a thread",
@@ -173,6 +183,7 @@ def one(end, slot):
     thread_that_ends(PAGE)
 """,
         FUTEX_WAITS,
+        ("seccomp: futex",),
     ),
     Way(
         "processor time of others",
@@ -184,6 +195,7 @@ def one(end, slot):
         _after("""
     return each_of(PIDS, lambda pid: time.clock_gettime_ns((~pid << 3) | 2))
 """),
+        ("seccomp: clock_gettime",),
     ),
     Way(
         "numbers of pipes",
@@ -238,6 +250,7 @@ def look(start, slot):
     must(libc.syscall(SYSINFO, found))
     return [int.from_bytes(found.raw[80:82], "little")]
 """,
+        ("seccomp: counts of the machine",),
     ),
     Way(
         "threads of a process, by stat of /proc",
@@ -309,6 +322,7 @@ def look(start, slot):
 
 SET, ZERO = (ctypes.c_ulong * 16)(1 << 39), (ctypes.c_long * 2)()
 """,
+        ("standby: queued signals", "container: limits of a process"),
     ),
     Way(
         "time that computing takes",
@@ -353,8 +367,26 @@ class Heard:
         return rate * (1 - spread)
 
 
-async def talk(kind: str, way: Way, *, bits: int, rate: float) -> Heard:
-    """Send random bits from one worker to another."""
+def _pool(kind: str, out: Sequence[Step]) -> PooledSandbox:
+    if not out:
+        return MAKERS[kind]("none")
+    launcher = Without(out=tuple(out)) if kind == "process" else ContainerWithout(out=tuple(out))
+    return PooledSandbox(launcher, policy="none")
+
+
+async def talk(
+    kind: str, way: Way, *, bits: int, rate: float, left_out: Sequence[str] = ()
+) -> Heard:
+    """Send random bits from one worker to another, in sandboxes without the steps `left_out`."""
+    everything = steps()
+    out = [everything[key] for key in left_out]
+    with ExitStack() as undo:
+        for step in out:
+            undo.enter_context(step.patch())
+        return await _talk(_pool(kind, out), way, bits=bits, rate=rate)
+
+
+async def _talk(sandbox: PooledSandbox, way: Way, *, bits: int, rate: float) -> Heard:
     chance, slot_s = random.Random(7), 1 / rate
     sent = KNOWN + chance.sample([0, 1] * ((bits + 1) // 2), bits)
     sender = Program(f"{COMMON}\n{way.one}", "send")
@@ -364,7 +396,7 @@ async def talk(kind: str, way: Way, *, bits: int, rate: float) -> Heard:
     async def run(session: Session, program: Program, arguments: dict[str, JSON]) -> None:
         ended[program.function] = await session.call(program, arguments)
 
-    async with MAKERS[kind]("none") as pool:
+    async with sandbox as pool:
         pool.limits = Limits(wall_s=len(sent) * slot_s + 20)
         async with (
             pool.session([sender]) as first,
@@ -411,12 +443,22 @@ def main() -> None:
     parser.add_argument("words", nargs="*", metavar="WORD")
     parser.add_argument("--bits", type=int, default=100)
     parser.add_argument("--rate", type=float, default=20.0, help="bits sent a second")
+    parser.add_argument("--open", action="store_true", help="without the step that closes a way")
     chosen = parser.parse_args()
     for way in WAYS:
-        if not chosen.words or any(word in way.name for word in chosen.words):
-            heard = anyio.run(partial(talk, chosen.kind, way, bits=chosen.bits, rate=chosen.rate))
+        named = not chosen.words or any(word in way.name for word in chosen.words)
+        if named and (way.closed_by or not chosen.open):
+            out = [
+                key
+                for key in way.closed_by
+                if chosen.open and (chosen.kind == "docker" or not key.startswith(CONTAINER))
+            ]
+            load = os.getloadavg()[0]
+            heard = anyio.run(
+                partial(talk, chosen.kind, way, bits=chosen.bits, rate=chosen.rate, left_out=out)
+            )
             told = f"{heard.right} of {heard.sent}, {heard.bits_per_s(chosen.rate):.1f} bits/s"
-            sys.stdout.write(f"{way.name}: {heard.refused or told}\n")
+            sys.stdout.write(f"{way.name}: {heard.refused or told}; load {load:.1f}\n")
             sys.stdout.flush()
 
 
