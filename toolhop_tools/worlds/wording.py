@@ -1,0 +1,454 @@
+"""An expression as a question in plain English.
+
+Phrases branch to the right alone: what is long comes last. A long expression is cut into
+sentences, each of which introduces one entity ("Take the longest ship registered at Velmora
+Haven.") that a later one refers back to ("that ship").
+"""
+
+from __future__ import annotations
+
+import math
+import random
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import combinations
+from typing import assert_never
+
+from toolhop_tools.worlds.domain import Attribute, EntityType, Kind
+from toolhop_tools.worlds.expression import (
+    Condition,
+    Entity,
+    Expression,
+    Follow,
+    Gap,
+    Link,
+    Named,
+    Pick,
+    Read,
+    Sum,
+    Test,
+    Total,
+    Which,
+    entity,
+    nodes,
+    parts,
+    type_of,
+)
+from toolhop_tools.worlds.phrases import PHRASES
+from toolhop_tools.worlds.units import PLACES
+from toolhop_tools.worlds.world import CODE, World
+
+LONGEST = 3.0
+"""Hops in a sentence at most; a condition and a rank without an adjective are half a hop."""
+SHORT = 5
+"""Words of a phrase that another may go around: "In which year was ... built?"."""
+LISTED = {2, 3}
+"""Forms of "follow" that a question has once: "listed", "recorded"."""
+ROUNDED = f", to {('no', 'one', 'two', 'three')[PLACES]} decimal place" + "s" * (PLACES != 1)
+
+
+def word(asked: Expression, world: World, forms: Sequence[int], drawn: random.Random) -> str:
+    """The question.
+
+    Args:
+        asked: what it means.
+        world: what the names belong to.
+        forms: surface forms that may be used, of 0 to `phrases.FORMS` - 1.
+        drawn: chooses among the forms, and among equally good ways to cut.
+    """
+    return _Wording(world, forms, drawn, _planned(asked, world, drawn)).text()
+
+
+def hop_questions(
+    asked: Expression, world: World, forms: Sequence[int], drawn: random.Random
+) -> list[str]:
+    """A question for each hop, in the order of `nodes`, with its parts named by their values."""
+    values = {
+        node: node if isinstance(node, Named) else Named(type_of(node, world), entity(node, world))
+        for node in nodes(asked)
+        if isinstance(node, Entity)
+    }
+    hops = (node for node in nodes(asked) if not isinstance(node, Named))
+    return [_Wording(world, forms, drawn, _Plan(hop, values=values)).text() for hop in hops]
+
+
+# -- sentences ------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class _Plan:
+    """Which entities get a sentence of their own, and how later ones refer to them."""
+
+    asked: Expression
+    steps: tuple[Entity, ...] = ()
+    """Entities in the order in which they are introduced."""
+    back: dict[Expression, str] = field(default_factory=dict)
+    """``that ship``, of each entity that is introduced."""
+    labelled: tuple[Entity, ...] = ()
+    """Entities that are introduced by a label, ``ship A``."""
+    pair: tuple[Entity, ...] = ()
+    """Two of one type that are introduced together, or none."""
+    values: dict[Entity, Named] = field(default_factory=dict)
+    """Entities that are named in the place of the phrase."""
+
+
+def _planned(asked: Expression, world: World, drawn: random.Random) -> _Plan:
+    """The plan with the fewest sentences that are short and refer back without a label."""
+    able = [part for node in nodes(asked) for part in parts(node) if not isinstance(part, Named)]
+    best: list[_Plan] = []
+    least = math.inf
+    for count in range(len(able) + 1):
+        if least <= count:
+            break
+        for cuts in combinations(able, count):
+            plan = _cut(asked, cuts, world)
+            cost = _cost(plan, world)
+            best = [*best, plan] if cost == least else [plan] if cost < least else best
+            least = min(cost, least)
+    return drawn.choice(best)
+
+
+def _cost(plan: _Plan, world: World) -> float:
+    """Sentences; each label counts as three more, what has to be avoided as a hundred."""
+    cost = len(plan.steps) + 3.0 * len(plan.labelled)
+    for step in (*plan.steps, plan.asked):
+        said = list(_said(step, plan.back))
+        cost += 100 * max(0.0, sum(_weight(node, world) for node in said) - LONGEST)
+        cost += 100 * max(0, sum(isinstance(node, Which) for node in said) - 1)
+        for node in said:
+            long = sum(_is_long(part, plan.back) for part in parts(node))
+            cost += 100 * max(0, long - 1)
+            if isinstance(node, Which | Gap) and plan.pair != parts(node):
+                cost += 2 * (long + sum(part in plan.back for part in parts(node)) > 1)
+    return cost
+
+
+def _weight(node: Expression, world: World) -> float:
+    if isinstance(node, Named):
+        return 0
+    weight = 1.0
+    if isinstance(node, Pick | Total):
+        weight += len(node.conditions) / 2
+    if isinstance(node, Pick) and node.rank:
+        of = world.domain.attribute(node.type, node.rank.attribute)
+        weight += 0 if _superlative(of, most=node.rank.most) else 0.5
+    return weight
+
+
+def _is_long(node: Expression, back: dict[Expression, str]) -> bool:
+    """Whether a phrase cannot stand in the middle."""
+    if isinstance(node, Follow) and node not in back:
+        node = node.of
+    return not isinstance(node, Named) and node not in back
+
+
+def _said(node: Expression, back: dict[Expression, str]) -> Iterator[Expression]:
+    """The nodes that the sentence of one says, without those that it refers back to."""
+    yield node
+    for part in parts(node):
+        if part not in back:
+            yield from _said(part, back)
+
+
+def _cut(asked: Expression, cuts: tuple[Entity, ...], world: World) -> _Plan:
+    """How entities that get sentences of their own are introduced and referred to."""
+    back: dict[Expression, str] = dict.fromkeys(cuts, "")
+    both = [parts(node) for node in nodes(asked)]
+    pair = next((ends for ends in both if _are_paired(ends, back, world)), ())
+    steps = [node for node in dict.fromkeys(cuts) if node not in pair[:1]]
+    if pair:
+        steps.insert(steps.index(pair[1]), pair[0])
+    labelled: list[Entity] = []
+    nouns: Counter[str] = Counter()
+    for step in (*steps, asked):
+        for part in (part for node in _said(step, back) for part in parts(node) if part in back):
+            back[part] = back[part] if part in pair else _back(part, nouns, world)
+            if not back[part] and part not in labelled:
+                labelled.append(part)
+        if step in pair[1:]:
+            noun = _noun(step, world)
+            back.update(zip(pair, (f"the first {noun}", f"the second {noun}"), strict=True))
+        for node in _said(step, back):
+            if isinstance(node, Entity):
+                nouns.update({_noun(node, world), _relation(node, world)} - {""})
+    for letter, node in zip("ABCDEFGH", labelled, strict=False):
+        back[node] = f"{_noun(node, world)} {letter}"
+    return _Plan(asked, tuple(steps), back, tuple(labelled), pair)
+
+
+def _are_paired(ends: tuple[Entity, ...], back: dict[Expression, str], world: World) -> bool:
+    """Whether two entities are of one type, and both get sentences of their own."""
+    kinds = {type_of(end, world) for end in ends}
+    return len(ends) == 2 and len(kinds) == 1 and all(end in back for end in ends)
+
+
+def _back(node: Entity, nouns: Counter[str], world: World) -> str:
+    """How to refer to an entity: by what no other was called; empty if there is no such noun."""
+    called = (_noun(node, world), _relation(node, world))
+    return next((f"that {noun}" for noun in called if nouns[noun] == 1), "")
+
+
+def _noun(node: Entity, world: World) -> str:
+    return world.domain.types[type_of(node, world)].noun
+
+
+def _relation(node: Entity, world: World) -> str:
+    """What an entity is to the one it is reached from; empty if it is reached otherwise."""
+    return world.domain.relation(node.type, node.relation).noun if isinstance(node, Follow) else ""
+
+
+def _superlative(of: Attribute, *, most: bool) -> str:
+    """``longest``, or ``most recently built`` from "built after {}"; or empty."""
+    verb = of.above.removesuffix(" after {}")
+    derived = f"most recently {verb}" if most else f"earliest-{verb}"
+    return (of.most if most else of.least) or ("" if " " in verb else derived)
+
+
+def _degrees(of: Attribute, *, most: bool) -> tuple[str, str]:
+    """Superlative and comparative of a noun: "the greatest tonnage"."""
+    if of.kind in {Kind.YEAR, Kind.DATE}:
+        return ("latest", "later") if most else ("earliest", "earlier")
+    return ("greatest", "greater") if most else ("smallest", "smaller")
+
+
+# -- phrases --------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class _Wording:
+    """Words a plan."""
+
+    world: World
+    forms: Sequence[int]
+    drawn: random.Random
+    plan: _Plan
+    sentences: list[str] = field(default_factory=list)
+    had: set[tuple[str, int]] = field(default_factory=set)
+    """Constructions and their forms that are not said again."""
+
+    def text(self) -> str:
+        for step in self.plan.steps:
+            if step not in self.plan.pair[:1]:
+                self._add(self._introduced(step))
+        self._add(self._asked(self.plan.asked))
+        return " ".join(self.sentences)
+
+    def _add(self, sentence: str) -> None:
+        self.sentences.append(sentence[0].upper() + sentence[1:])
+
+    def _say(self, construction: str, **slots: str) -> str:
+        """A construction in a form that the question has not had, if one is left."""
+        name = construction.split()[0]
+        left = [form for form in self.forms if (name, form) not in self.had]
+        form = self.drawn.choice(left or self.forms)
+        once = [{form}, LISTED if form in LISTED else set()][name == "follow"]
+        self.had.update((name, each) for each in once)
+        return PHRASES[construction][form].format(**slots)
+
+    def _type(self, node: Expression) -> EntityType:
+        return self.world.domain.types[type_of(node, self.world)]
+
+    def _introduced(self, step: Entity) -> str:
+        of, back = self._type(step), self.plan.back
+        if step in self.plan.pair:
+            first, second = (self._full(end) for end in self.plan.pair)
+            return self._say("pair", first=first, second=second, plural=of.plural, noun=of.noun)
+        phrase = self._full(step)
+        if step in self.plan.labelled:
+            return self._say("label", label=back[step], phrase=phrase)
+        leans = any(part in back for node in _said(step, back) for part in parts(node))
+        then = "" if step == self.plan.steps[0] else "then " if leans else "also "
+        return self._say("step", then=then, phrase=phrase, question=self._question(step, phrase))
+
+    def _question(self, node: Entity, phrase: str) -> str:
+        """``which harbour is the birthplace of ...``, of the entity that a phrase stands for."""
+        noun, who = self._type(node).noun, self._who(node)
+        if isinstance(node, Follow):
+            rest = phrase.removeprefix(f"the {noun} ").removeprefix(f"{who} is ")
+            if not rest.startswith("of ") and noun not in rest.split(" of ")[0]:
+                return f"which {noun} is {rest}"
+        which = "what" if isinstance(node, Follow) and who == "that" else self._which(node)
+        return f"{which} is {phrase}"
+
+    def _which(self, node: Entity) -> str:
+        return "who" if self._who(node) == "who" else "which"
+
+    def _who(self, node: Entity) -> str:
+        return "who" if self._type(node).names.startswith(("{person}", "person")) else "that"
+
+    # -- entities ---------------------------------------------------------------------------
+
+    def _entity(self, node: Entity, *, typed: bool = False) -> str:
+        """The phrase of an entity, or how it is referred back to.
+
+        Args:
+            node: the entity.
+            typed: whether a name alone leaves open what it is.
+        """
+        return self.plan.back.get(node) or self._full(self.plan.values.get(node, node), typed=typed)
+
+    def _full(self, node: Entity, *, typed: bool = False) -> str:
+        match node:
+            case Named():
+                return self._named(node, typed=typed)
+            case Follow():
+                return self._follow(node)
+            case Pick():
+                return self._pick(node)
+            case Which():
+                of, does = self._type(node), self._does(node)
+                if self.plan.pair != parts(node):
+                    self._add(self._say("compare", plural=of.plural, **self._two(node)))
+                return self._say("which", plural=of.plural, does=does, who=self._who(node))
+            case _:
+                assert_never(node)
+
+    def _named(self, node: Named, *, typed: bool) -> str:
+        of = self._type(node)
+        if node.by_code:
+            code = str(self.world.tables[node.type][node.name][CODE])
+            return self._say("code", noun=of.noun, code=code)
+        typed = typed or self.drawn.choice(self.forms) % 2 == 0
+        is_said = of.noun in of.names.lower()
+        return f"the {of.noun} {node.name}" if typed and not is_said else self._bare(node)
+
+    def _bare(self, node: Named) -> str:
+        return f"the {node.name}" if self._type(node).article else node.name
+
+    def _is_shared(self, noun: str) -> bool:
+        """Whether several types have a relation or an attribute of that noun."""
+        types = self.world.domain.types.values()
+        attributes = [noun in (part.noun for part in of.attributes.values()) for of in types]
+        relations = [noun in (part.noun for part in of.relations.values()) for of in types]
+        return sum(attributes) + sum(relations) > 1
+
+    def _follow(self, node: Follow) -> str:
+        link = self.world.domain.relation(node.type, node.relation)
+        of = self.plan.values.get(node.of, node.of)
+        end, construction = self.plan.back.get(of, ""), "follow short"
+        if isinstance(of, Named) and not (of.by_code or self._is_shared(link.noun)):
+            end = self._bare(of)
+        if not end:
+            typed = self._is_shared(link.noun)
+            end, construction = self._entity(of, typed=typed), "follow"
+        role = (link.role or f"{link.noun} of {{}}").format(end)
+        slots = {"noun": self._type(node).noun, "who": self._who(node), "role": role}
+        return self._say(construction, relation=link.noun, end=end, **slots)
+
+    def _pick(self, node: Pick) -> str:
+        slots = {"noun": self._type(node).noun, "who": self._who(node), **self._several(node)}
+        if node.rank is None:
+            return self._say("pick only", **slots)
+        of = self.world.domain.attribute(node.type, node.rank.attribute)
+        if rank := _superlative(of, most=node.rank.most):
+            return self._say("pick adjective", rank=rank, **slots)
+        rank = f"{_degrees(of, most=node.rank.most)[0]} {of.noun}"
+        return self._say("pick degree", rank=rank, **slots)
+
+    def _several(self, node: Pick | Total) -> dict[str, str]:
+        """Those that are linked so and meet the conditions: `phrase`, `set` and `those`."""
+        plural = self.world.domain.types[node.type].plural
+        links = sorted(node.links, key=lambda link: self._place(link.end))
+        said = [self._condition(node.type, condition) for condition in node.conditions]
+        said += [self._linked(node.type, link) for link in links]
+        is_tight = any(condition.test is Test.IS for condition in node.conditions[:1])
+        head = said.pop(0) + " " if is_tight else ""
+        phrase = head + ", ".join(said[:-1]) + " and " * (len(said) > 1) + said[-1]
+        slots = {"phrase": phrase, "set": f"{plural} {phrase}", "those": f"those {phrase}"}
+        if phrase.startswith("among the ") and len(links) == 1:
+            members = phrase.removeprefix("among the ")
+            slots |= {"set": members, "those": f"the {members}"}
+        return slots
+
+    def _place(self, node: Entity) -> tuple[bool, bool]:
+        """Its place in a list: what refers back first, what is long last."""
+        return _is_long(node, self.plan.back), node not in self.plan.back
+
+    def _linked(self, kind: str, link: Link) -> str:
+        if link.backward:
+            noun = self.world.domain.relation(link.end_type, link.relation).noun
+            return f"among the {noun} of {self._entity(link.end, typed=self._is_shared(noun))}"
+        linked = self.world.domain.relation(kind, link.relation).linked
+        return linked.format(self._entity(link.end))
+
+    def _condition(self, kind: str, condition: Condition) -> str:
+        of = self.world.domain.attribute(kind, condition.attribute)
+        template = {Test.ABOVE: of.above, Test.BELOW: of.below, Test.IS: of.is_}[condition.test]
+        value = str(condition.value)
+        if of.kind is Kind.NUMBER:
+            value = f"{condition.value:,} {of.unit}".strip()
+        if value[0] in "aeiou":
+            template = template.replace(" a {}", " an {}")
+        return template.format(value)
+
+    # -- two of a type ----------------------------------------------------------------------
+
+    def _two(self, node: Which | Gap) -> dict[str, str]:
+        ends = sorted(parts(node), key=self._place)
+        first, second = (self._entity(end, typed=True) for end in ends)
+        return {"first": first, "second": second}
+
+    def _does(self, node: Which) -> str:
+        """``is longer``, ``was built later`` or ``has the greater tonnage``."""
+        of = self.world.domain.attribute(node.type, node.attribute)
+        degree = _degrees(of, most=node.most)[1]
+        match (of.above if node.most else of.below).split():
+            case [adjective, "than", "{}"]:
+                return f"is {adjective}"
+            case [verb, "after" | "before", "{}"]:
+                return f"was {verb} {degree}"
+            case _:
+                return f"has the {degree} {of.noun}"
+
+    # -- what is asked ----------------------------------------------------------------------
+
+    def _asked(self, asked: Expression) -> str:
+        match asked:
+            case Read():
+                return self._read(asked)
+            case Gap(kind, attribute, _, _):
+                of = self.world.domain.attribute(kind, attribute)
+                times = {Kind.YEAR: "years", Kind.DATE: "days"}
+                construction = "ask time" if of.kind in times else "ask gap"
+                unit = times.get(of.kind, of.unit)
+                return self._say(construction, noun=of.noun, unit=unit, **self._two(asked))
+            case Total():
+                return self._total(asked)
+            case Which():
+                entity_type, which = self._type(asked), self._which(asked)
+                slots = {"noun": entity_type.noun, "plural": entity_type.plural, "which": which}
+                slots["does"] = self._does(asked)
+                if self.plan.pair == parts(asked):
+                    return self._say("ask which pair", **slots)
+                return self._say("ask which", **slots, **self._two(asked))
+            case _:
+                phrase = self._full(asked)
+                question = self._question(asked, phrase)
+                return self._say("ask entity", phrase=phrase, question=question)
+
+    def _read(self, asked: Read) -> str:
+        of = self.world.domain.attribute(asked.type, asked.attribute)
+        end = self._entity(asked.of, typed=self._is_shared(of.noun))
+        is_short = len(end.split()) <= SHORT
+        slots = {"noun": of.noun, "end": end}
+        if of.kind in {Kind.YEAR, Kind.DATE}:
+            ways = [ask for ask in of.asks if is_short or ask.endswith("{}?")]
+            ways += [f"What is the {of.noun} of {{}}?", f"Tell me the {of.noun} of {{}}."]
+            ask, other = (way.format(end) for way in ways[:2])
+            return self._say(f"ask {of.kind}", ask=ask, other=other, **slots)
+        if not of.unit:
+            return self._say("ask plain", **slots)
+        measure = f"in {asked.unit or of.unit}" + ROUNDED * bool(asked.unit)
+        return self._say("ask number" + " short" * is_short, measure=measure, **slots)
+
+    def _total(self, asked: Total) -> str:
+        slots = self._several(asked)
+        if asked.how is Sum.COUNT:
+            plural = self.world.domain.types[asked.type].plural
+            return self._say("ask count", plural=plural, **slots)
+        of = self.world.domain.attribute(asked.type, asked.attribute)
+        is_mean = asked.how is Sum.MEAN
+        measure = f"in {of.unit}" + ROUNDED * is_mean
+        how = "average" if is_mean else "total"
+        return self._say("ask sum", how=how, noun=of.noun, measure=measure, **slots)
