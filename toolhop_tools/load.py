@@ -11,7 +11,15 @@ from pathlib import Path
 from toolhop_tools.errors import BadChoice, DataError, DataNotFound
 from toolhop_tools.model import DataSet, Item
 from toolhop_tools.packages import BadPackage
-from toolhop_tools.readers import folder, native, nestools, relytoolbench, toolbehonest, toolhop
+from toolhop_tools.readers import (
+    folder,
+    native,
+    nestools,
+    relytoolbench,
+    toolbehonest,
+    toolhop,
+    worlds,
+)
 from toolhop_tools.readers.reader import Reader, from_package, from_packages
 from toolhop_tools.readers.record import Survey
 
@@ -22,6 +30,7 @@ READERS: dict[str, Reader] = {
     "nestools": nestools.READER,
     "toolbehonest": toolbehonest.READER,
     "relytoolbench": relytoolbench.READER,
+    "worlds": worlds.READER,
 }
 """Readers of the product's own, by name. No entry point replaces one of these."""
 
@@ -110,7 +119,7 @@ def _unknown(name: str) -> DataNotFound:
 
 def select(
     dataset: DataSet, *, limit: str | None = None, sample_ids: Sequence[str] = ()
-) -> tuple[Item, ...]:
+) -> Sequence[Item]:
     """Some of the items, in their order in the data set.
 
     Args:
@@ -147,7 +156,7 @@ def _by_ids(dataset: DataSet, sample_ids: Sequence[str]) -> tuple[Item, ...]:
                 f"no item {sample_id!r} in {dataset.name}; {_nearest(dataset, sample_id)}"
             )
         wanted |= matches
-    return tuple(item for item in dataset.items if item.id in wanted)
+    return tuple(dataset.by_id[identity] for identity in dataset.by_id if identity in wanted)
 
 
 def _nearest(dataset: DataSet, sample_id: str) -> str:

@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+from abc import abstractmethod
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import cached_property
@@ -296,6 +297,25 @@ def _parts(tool: Tool) -> list[JSON]:
     return [schema.name, schema.description, dict(schema.parameters), *tool.body_parts]
 
 
+class ItemsOnDemand(Sequence[Item]):
+    """Items that are made when they are asked for; few are in memory at a time."""
+
+    @property
+    @abstractmethod
+    def generator(self) -> int:
+        """The version of what makes them."""
+
+    @property
+    @abstractmethod
+    def digest(self) -> str:
+        """SHA-256 over all that decides what they are; no item is made for it."""
+
+    @property
+    @abstractmethod
+    def by_id(self) -> Mapping[str, Item]:
+        """The items by id. To go through the ids makes none."""
+
+
 @dataclass(frozen=True)
 class DataSet:
     """Items in file order, and where they came from."""
@@ -303,14 +323,18 @@ class DataSet:
     name: str
     origin: str
     """The file or package that was read."""
-    items: tuple[Item, ...]
+    items: Sequence[Item]
 
     @cached_property
     def digest(self) -> str:
-        """SHA-256 over the items' digests, in order."""
+        """SHA-256 over the items' digests, in order; of items on demand, their own."""
+        if isinstance(self.items, ItemsOnDemand):
+            return self.items.digest
         return hashlib.sha256("\n".join(item.digest for item in self.items).encode()).hexdigest()
 
     @cached_property
-    def by_id(self) -> dict[str, Item]:
+    def by_id(self) -> Mapping[str, Item]:
         """The items by id."""
+        if isinstance(self.items, ItemsOnDemand):
+            return self.items.by_id
         return {item.id: item for item in self.items}

@@ -217,7 +217,7 @@ def test_a_place_that_cannot_be_opened() -> None:
 def test_a_cache_that_a_node_does_not_have_is_refused(tmp_path: Path) -> None:
     async def play() -> None:
         settings = RunSettings(sandbox="process", cache=tmp_path)
-        items = load("builtin").items[:1]
+        items = tuple(load("builtin").items[:1])
         with _shared(tmp_path / "cache") as file:
             assert file is not None
             async with _stage(_Given(Given(settings, items), 1, file)):

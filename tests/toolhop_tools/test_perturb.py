@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 
@@ -27,7 +28,7 @@ WORDS = st.sampled_from(Words)
 HOWS = st.builds(Perturbation, WORDS, WORDS, WORDS, COUNTS, st.just("nearest"), st.booleans())
 
 
-def shown(text: str, items: tuple[Item, ...] = SOME, seed: int = 0) -> tuple[Item, ...]:
+def shown(text: str, items: Sequence[Item] = SOME, seed: int = 0) -> tuple[Item, ...]:
     return perturbed(items, Perturbation.parse(text), pool=BUILTIN, seed=seed)
 
 
@@ -109,7 +110,7 @@ def test_removed_names_are_numbered_by_the_order_shown() -> None:
 
 
 def test_descriptions_are_scrambled_or_removed_where_asked() -> None:
-    def texts(items: tuple[Item, ...]) -> list[str]:
+    def texts(items: Sequence[Item]) -> list[str]:
         return [tool.schema.description for item in items for tool in item.tools.values()]
 
     assert set(texts(shown("descriptions=removed"))) == {""}

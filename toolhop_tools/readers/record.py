@@ -25,6 +25,8 @@ class Survey:
     """The items that can be used."""
     problems: tuple[DataProblem, ...]
     """Errors and findings, in the order of the file."""
+    fix: str = ""
+    """What to do about the errors, where that is more than correcting the fields they name."""
 
     @property
     def errors(self) -> tuple[DataProblem, ...]:
@@ -42,7 +44,7 @@ class Survey:
             return self.dataset
         rows = counted(len({error.where for error in errors}), "row")
         message = f"{counted(len(errors), 'error')} in {rows}"
-        raise DataError(message, errors, origin=self.dataset.origin)
+        raise DataError(message, errors, origin=self.dataset.origin, fix=self.fix)
 
 
 @dataclass(frozen=True, slots=True)

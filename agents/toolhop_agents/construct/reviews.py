@@ -83,7 +83,7 @@ class Material:
     @property
     def items(self) -> tuple[Item, ...]:
         """In the order of the file."""
-        return self.data.items
+        return tuple(self.data.items)
 
     @property
     def digests(self) -> dict[str, str]:

@@ -354,7 +354,7 @@ def basis_of(settings: Settings) -> Basis:
     return Basis(CERTIFY_VERSION, settings.seed, 300, 20, 2.0, 256, "restricted")
 
 
-def _items(rows: Sequence[dict[str, Any]]) -> tuple[Item, ...]:
+def _items(rows: Sequence[dict[str, Any]]) -> Sequence[Item]:
     named = [(f"row {number}", cast("JSON", row)) for number, row in enumerate(rows, 1)]
     return survey_rows(named, name="made", origin="ledger").usable().items if named else ()
 

@@ -194,7 +194,7 @@ def resumed(store: RunStore, settings: RunSettings, changed: Mapping[str, JSON])
             f"{settings.gguf} is not the file that {store.folder} began with: its content differs; "
             "give the old one by --gguf, or start a new run"
         )
-    return Job(settings, data, data.items, store=store, changed=changed)
+    return Job(settings, data, tuple(data.items), store=store, changed=changed)
 
 
 def simulated_before(job: Job) -> dict[str, Outcome]:

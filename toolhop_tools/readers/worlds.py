@@ -1,0 +1,237 @@
+"""Made items as data: by their spec, or by a file that refers to them.
+
+Such a file has a head line, ``{"toolhop_worlds": 1, "generator": ..., "spec": ..., "items": ...}``,
+and a line an item: index and digest, and for people question, answer, chain and knobs. To read it
+is to make each item again and compare its digest.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from array import array
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, overload
+
+from toolhop_sandbox.outcome import JSON
+from toolhop_tools import regular
+from toolhop_tools.errors import DataError, DataProblem
+from toolhop_tools.model import DataSet, Item, ItemsOnDemand
+from toolhop_tools.readers.datafile import fields_of
+from toolhop_tools.readers.reader import Reader
+from toolhop_tools.readers.record import Survey
+from toolhop_tools.worlds import items
+from toolhop_tools.worlds.spec import BENCHMARKS, FIELD, Series, Spec, parse, referred
+
+MARK = "toolhop_worlds"
+"""The field of a file's head that tells it from others; its value is the format's number."""
+FORMAT = 1
+BLOCKS = 32
+"""Blocks that are kept: 640 items, some 30 MB."""
+SHA256_BYTES = 32
+OTHERWISE = "made-otherwise"
+FIX = "install the toolhop-env whose generator made the file, or make the file again"
+
+
+@lru_cache(maxsize=BLOCKS)
+def _block(spec: Spec, number: int, generator: int) -> tuple[Item, ...]:
+    del generator  # of another one the items are others
+    return items.block(spec, number)
+
+
+def item_at(spec: Spec, index: int) -> Item:
+    """An item; its block is kept for a while."""
+    return _block(spec, index // items.BLOCK, items.VERSION)[index % items.BLOCK]
+
+
+def is_made(item: Item) -> bool:
+    """Whether the generator makes this very item from what its row refers to."""
+    place = referred(item)
+    return place is not None and item_at(*place).digest == item.digest
+
+
+@dataclass(frozen=True)
+class Listing:
+    """What a file says of its items, by line (from 0, without the head)."""
+
+    path: str
+    generator: int
+    indexes: array[int]
+    digests: bytes
+    """`SHA256_BYTES` each."""
+
+    def digest(self, line: int) -> str:
+        """An item's."""
+        return self.digests[SHA256_BYTES * line : SHA256_BYTES * (line + 1)].hex()
+
+    def differs(self, line: int, item: Item) -> list[DataProblem]:
+        """How an item that was made again differs from the one that is listed; empty if not."""
+        expected = f"the digest {self.digest(line)[:12]}, made by generator {self.generator}"
+        given = f"{item.digest[:12]}, made by generator {items.VERSION}"
+        problem = DataProblem(OTHERWISE, f"id {item.id}", "digest", expected, given)
+        return [] if item.digest == self.digest(line) else [problem]
+
+
+class MadeItems(ItemsOnDemand):
+    """The items of a series, or those of them that a file lists."""
+
+    def __init__(
+        self, series: Series, listing: Listing | None = None, at: range | None = None
+    ) -> None:
+        """Of all items, or of those at some indexes of the series, or lines of the listing."""
+        self.series, self.listing = series, listing
+        count = len(series if listing is None else listing.indexes)
+        self.at = range(count) if at is None else at
+
+    def __len__(self) -> int:
+        return len(self.at)
+
+    @overload
+    def __getitem__(self, key: int) -> Item: ...
+    @overload
+    def __getitem__(self, key: slice) -> MadeItems: ...
+    def __getitem__(self, key: int | slice) -> Item | MadeItems:
+        """An item, or a slice, whose items are made on demand as well.
+
+        Raises:
+            IndexError: there is no such item.
+            DataError: a file lists another item, though of this version of the generator.
+        """
+        if isinstance(key, slice):
+            return MadeItems(self.series, self.listing, self.at[key])
+        item = self.made(line := self.at[key])
+        if self.listing and (problems := self.listing.differs(line, item)):
+            raise DataError("it lists another item", problems, origin=self.listing.path, fix=FIX)
+        return item
+
+    def place(self, at: int) -> tuple[Spec, int]:
+        """The spec and index of what stands in one of the places `at`."""
+        return self.series.place(at if self.listing is None else self.listing.indexes[at])
+
+    def made(self, at: int) -> Item:
+        """What is made there, whatever is listed."""
+        return item_at(*self.place(at))
+
+    @property
+    def generator(self) -> int:
+        """Its version."""
+        return items.VERSION
+
+    @property
+    def digest(self) -> str:
+        """Over specs and version, or over the digests that are listed, in order."""
+        text = f"generator {items.VERSION}\n{self.series.specs}\n{self.at}"
+        if self.listing:
+            text = "\n".join(map(self.listing.digest, self.at))
+        return hashlib.sha256(text.encode()).hexdigest()
+
+    @property
+    def by_id(self) -> Mapping[str, Item]:
+        """The items by id."""
+        return _ById(self)
+
+
+@dataclass(frozen=True)
+class _ById(Mapping[str, Item]):
+    made: MadeItems
+
+    def _find(self, identity: str) -> int:
+        index, made = self.made.series.index_of(identity), self.made
+        return made.at.index(made.listing.indexes.index(index) if made.listing else index)
+
+    def __getitem__(self, identity: str) -> Item:
+        try:
+            return self.made[self._find(identity)]
+        except ValueError:
+            raise KeyError(identity) from None
+
+    def __contains__(self, identity: object) -> bool:
+        try:
+            return self._find(str(identity)) >= 0
+        except ValueError:
+            return False
+
+    def __iter__(self) -> Iterator[str]:
+        places = map(self.made.place, self.made.at)
+        return (spec.id_of(index) for spec, index in places)
+
+    def __len__(self) -> int:
+        return len(self.made)
+
+
+def survey(path: str, *, last_wins: bool = False) -> Survey:
+    """The items of a spec (`toolhop_tools.worlds.spec.parse`), or of a file that refers to items.
+
+    Raises:
+        BadChoice: the spec cannot be read.
+        DataError: the file cannot be read, or the generator no longer makes the benchmark's items.
+    """
+    del last_wins  # no two tools of an item share a name
+    if os.path.isfile(path):  # noqa: PTH113 -- False for a spec that is too long for a path
+        return _survey_file(Path(path))
+    series = parse(path)
+    fixed = BENCHMARKS.get(series.text.partition(",")[0])
+    if fixed and fixed.generator != items.VERSION:
+        raise DataError(
+            f"its items are of generator {fixed.generator}, and this is {items.VERSION}",
+            origin=f"worlds:{path}",
+            fix="install the toolhop-env that has it, or give seed= and tier= for new ones as hard",
+        )
+    name = series.text if fixed else f"worlds:{series.text}"
+    origin = f"toolhop_tools.worlds, generator {items.VERSION}"
+    return Survey(DataSet(name, origin, MadeItems(series)), ())
+
+
+READER = Reader(
+    "items without end, made of a seed: worlds:seed=7,items=200,hops=3-5",
+    survey,
+    fits=lambda path: MARK in fields_of(path),
+)
+
+
+def _survey_file(path: Path) -> Survey:
+    made, problems = MadeItems(*_read(path)), list[DataProblem]()
+    if made.listing and made.listing.generator != items.VERSION:
+        for line in made.at:
+            problems += made.listing.differs(line, made.made(line))
+    return Survey(DataSet(path.stem, str(path), made), tuple(problems), FIX)
+
+
+def _read(path: Path) -> tuple[Series, Listing]:
+    number, indexes, digests = 1, array("Q"), bytearray()
+    try:
+        with regular.reading(path, below=0) as file:
+            head = json.loads(file.readline())
+            series, generator = parse(head["spec"]), int(head["generator"])
+            if head[MARK] != FORMAT:
+                message = f"its format is {head[MARK]!r}; this toolhop-env reads {FORMAT}"
+                raise DataError(message, origin=str(path), fix="install a newer one")
+            for line in file:
+                number += 1
+                row = json.loads(line)
+                series.place(row["index"])
+                indexes.append(row["index"])
+                digests += bytes.fromhex(row["digest"]).rjust(SHA256_BYTES)[:SHA256_BYTES]
+    except (ValueError, LookupError, TypeError, OverflowError):
+        message = f"line {number} is not of a file that `toolhop worlds make` wrote"
+        raise DataError(message, origin=str(path), fix="make the file again") from None
+    return series, Listing(str(path), generator, indexes, bytes(digests))
+
+
+def lines(series: Series) -> Iterator[str]:
+    """A file that refers to the items of a series, line by line."""
+    yield _line({MARK: FORMAT, "generator": items.VERSION, "spec": series.text,
+                 "items": len(series)})  # fmt: skip
+    for index, item in enumerate(MadeItems(series)):
+        own: Any = item.extra[FIELD]
+        chain = " ".join(hop.tool.name for hop in item.hops)
+        yield _line({"index": index, "digest": item.digest, "question": item.question,
+                     "answer": item.answer, "chain": chain, "knobs": own["knobs"]})  # fmt: skip
+
+
+def _line(row: dict[str, JSON]) -> str:
+    return json.dumps(row, ensure_ascii=False) + "\n"
