@@ -8,14 +8,8 @@ from collections import Counter
 import pytest
 
 from tests.worlds.sampling import Sampler
-from toolhop_tools.worlds.domain import (
-    Attribute,
-    Domain,
-    EntityType,
-    Kind,
-    Relation,
-    domains,
-)
+from tests.worlds.small import SMALL
+from toolhop_tools.worlds.domain import domains
 from toolhop_tools.worlds.expression import (
     Condition,
     Expression,
@@ -51,52 +45,6 @@ def in_sql(asked: Expression, database: Database) -> Value | None:
         return None
 
 
-TOWNS: dict[str, Row] = {
-    "Ost": {"river": "Ulm", "hills": ("Kar", "Lin"), "people": 7, "founded": 1301},
-    "Pol": {"river": "Ulm", "hills": ("Kar",), "people": 2, "founded": 1301},
-    "Rin": {"river": "Vod", "hills": ("Lin",), "people": 2, "founded": 1400},
-    "Sal": {"river": "Ulm", "hills": ("Mur",), "people": 4, "founded": 1200},
-}
-HILLS: dict[str, Row] = {
-    "Kar": {"height": 7, "charted": "1801-02-28"},
-    "Lin": {"height": 3, "charted": "1804-03-01"},
-    "Mur": {"height": 5, "charted": "1799-12-31"},
-}
-SMALL = World(
-    Domain(
-        name="small",
-        about="Towns and hills.",
-        types={
-            "river": EntityType("river", "rivers", "place", (2, 2)),
-            "hill": EntityType(
-                "hill",
-                "hills",
-                "place",
-                (3, 3),
-                attributes={
-                    "height": Attribute(Kind.NUMBER, "height", "metres"),
-                    "charted": Attribute(Kind.DATE, "date of its first map"),
-                },
-            ),
-            "town": EntityType(
-                "town",
-                "towns",
-                "place",
-                (4, 4),
-                attributes={
-                    "people": Attribute(Kind.NUMBER, "number of people"),
-                    "founded": Attribute(Kind.YEAR, "year of its founding"),
-                },
-                relations={
-                    "river": Relation("river", "river", "on {}"),
-                    "hills": Relation("hill", "hills", "below {}", many=True),
-                },
-            ),
-        },
-    ),
-    {"river": {"Ulm": {}, "Vod": {}}, "hill": HILLS, "town": TOWNS},
-)
-"""Few enough to see what is right."""
 ON_ULM = (Link("river", Named("river", "Ulm"), "river"),)
 BELOW_LIN = (Link("hills", Named("hill", "Lin"), "hill"),)
 BY_OST = (Link("hills", Named("town", "Ost"), "town", backward=True),)

@@ -1,0 +1,363 @@
+"""What the offered tools give to somebody who knows types and no English.
+
+From the values that a question names, call by call, every value is reached whose derivation is
+determined: none is picked from a list that nothing sorts. A derivation costs its different calls.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property, reduce
+from itertools import combinations, product
+from operator import or_
+from typing import TypeAlias
+
+from toolhop_sandbox.outcome import JSON
+from toolhop_tools.worlds.expression import Expression, Named, Pick, Total, nodes
+from toolhop_tools.worlds.made import MadeTool, Param, Role, Shape, Toolbox
+from toolhop_tools.worlds.units import others
+from toolhop_tools.worlds.world import CODE, World
+
+ENOUGH = 20
+"""Alternatives are counted up to here."""
+MOST_CALLS = 20_000
+"""Looked at for one item."""
+BOUNDS = {Role.ABOVE, Role.BELOW, Role.IS}
+CHOSEN = {Role.FIELD, Role.SORT, Role.UNIT}
+Puts: TypeAlias = tuple[tuple[int, JSON], ...]
+"""Values of a call by the position of their parameter in `MadeTool.params`."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Reached:
+    """A value that the question names, or that a call determines."""
+
+    type: str
+    """As of `made.Typed`."""
+    value: JSON
+    calls: frozenset[int]
+    """All calls of its derivation."""
+    named: int
+    """A bit for each value of the question that the derivation uses."""
+    by: Call | None = None
+    leaf: int = 0
+    """Which of the leaves that the call determines."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Call:
+    """A call of a derivation."""
+
+    tool: str
+    given: tuple[tuple[int, Reached], ...]
+    """What was reached before, by the position of the parameter."""
+    chosen: Puts
+
+
+@dataclass(frozen=True, slots=True)
+class Searched:
+    """What a search comes to."""
+
+    shortcut: Reached | None
+    """The answer from fewer calls than the plan's; the search ends there."""
+    alternatives: int
+    """Other values of the answer's type from as many calls, using all that the question names;
+    at most `ENOUGH`."""
+    calls: int
+    """Looked at."""
+    complete: bool
+    """Whether that were all, but for the last where there are alternatives enough."""
+
+
+def named_values(asked: Expression, world: World) -> list[Reached]:
+    """What a question names: names or codes of entities, bounds, categories."""
+    values: dict[tuple[str, JSON], None] = {}
+    for node in nodes(asked):
+        if isinstance(node, Named):
+            row = world.tables[node.type][node.name]
+            code = (f"{node.type} code", str(row[CODE])) if node.by_code else None
+            values[code or (node.type, node.name)] = None
+        elif isinstance(node, Pick | Total):
+            for condition in node.conditions:
+                of = world.domain.attribute(node.type, condition.attribute)
+                values[f"{of.kind} {of.unit}".strip(), condition.value] = None
+    return [
+        Reached(kind, value, frozenset(), 1 << place) for place, (kind, value) in enumerate(values)
+    ]
+
+
+@dataclass(frozen=True)
+class _Tool:
+    """A tool as the search sees it."""
+
+    made: MadeTool
+
+    @cached_property
+    def inputs(self) -> list[tuple[int, str]]:
+        """Positions and types of the parameters that take what was reached."""
+        roles = {Role.KEY, Role.LINK, Role.VALUE}
+        return [(at, p.takes) for at, p in enumerate(self.made.params) if p.role in roles]
+
+    @cached_property
+    def pairs(self) -> bool:
+        """Whether each call takes two."""
+        return any(param.of == "second" for param in self.made.params)
+
+    @cached_property
+    def bounds(self) -> list[int]:
+        return [at for at, param in enumerate(self.made.params) if param.role in BOUNDS]
+
+    def enough(self, given: Iterable[int]) -> bool:
+        """Whether these parameters are all that a call has to be given."""
+        arguments = {self.made.params[at].argument for at in given}
+        return all(
+            param.argument in arguments
+            for param in self.made.params
+            if param.required and param.role not in CHOSEN
+        )
+
+    @cached_property
+    def choices(self) -> list[Puts]:
+        """Every combination of fields, orders and units."""
+        groups: dict[tuple[Role, str], list[Puts]] = {}
+        for at, param in enumerate(self.made.params):
+            if param.role in CHOSEN:
+                choices = groups.setdefault(
+                    (param.role, param.argument), [] if param.required else [()]
+                )
+                choices += [((at, choice),) for choice in param.choices]
+        combined = (sum(chosen, ()) for chosen in product(*groups.values()))
+        return [puts for puts in combined if self.agree([at for at, _ in puts])]
+
+    def agree(self, places: Iterable[int]) -> bool:
+        """Whether one call can have all these parameters."""
+        arguments: dict[str, JSON | int] = {}
+        for at in places:
+            param = self.made.params[at]
+            own = {} if param.condition else {param.argument: at}
+            for name, value in [*own.items(), *param.along]:
+                if arguments.setdefault(name, value) != value:
+                    return False
+        return True
+
+    def gives(self, at: int | None = None) -> set[str]:
+        """Types that results may hold where the parameter at this place is given."""
+        match self.made.shape:
+            case Shape.CONVERT:
+                units = [self.made.params[at].of] if at is not None else []
+                return {f"number {into}" for unit in units for into in others(unit)}
+            case Shape.DAYS:
+                return {"number days"}
+            case Shape.GAP:
+                return {_difference(column.type) for column in self.made.columns}
+            case _:
+                return {"number", *(column.type for column in self.made.columns)}
+
+
+def _difference(kind: str) -> str:
+    return {"year": "number years", "date": "number days"}.get(kind, kind)
+
+
+class Explorer:
+    """Searches over one world's tools, which share the results of their calls."""
+
+    def __init__(self, toolbox: Toolbox) -> None:
+        self._tools = {name: _Tool(made) for name, made in toolbox.tools.items()}
+        self._results: dict[tuple[str, Puts], list[Leaf]] = {}
+        self._ids: dict[tuple[str, Puts], int] = {}
+
+    def search(
+        self,
+        offered: Iterable[str],
+        named: Sequence[Reached],
+        answer: tuple[str, JSON],
+        calls: int,
+    ) -> Searched:
+        """Everything that fewer calls than `calls` determine, and what as many do.
+
+        Args:
+            offered: names of tools.
+            named: what the question names.
+            answer: its type and value.
+            calls: of the plan.
+        """
+        tools = [self._tools[name] for name in offered]
+        return _Search(self, tools, named, answer, calls).searched()
+
+    def leaves(self, tool: _Tool, puts: Puts) -> list[Leaf]:
+        """What the calls with these values determine, over all choices."""
+        key = (tool.made.name, puts)
+        if key not in self._results:
+            leaves: dict[tuple[str, JSON], Leaf] = {}
+            for chosen in tool.choices:
+                number = self._ids.setdefault((tool.made.name, puts + chosen), len(self._ids))
+                for at, (kind, value) in enumerate(determined(tool.made, puts + chosen)):
+                    leaves.setdefault((kind, value), (number, kind, value, chosen, at))
+            self._results[key] = list(leaves.values())
+        return self._results[key]
+
+
+Leaf: TypeAlias = tuple[int, str, JSON, Puts, int]
+"""The call's number, type and value, what was chosen, and the leaf's place."""
+
+
+def determined(made: MadeTool, puts: Puts) -> list[tuple[str, JSON]]:
+    """Types and values of the leaves of a call that are not picked; none where it fails."""
+    arguments: dict[str, JSON] = {}
+    for at, value in puts:
+        made.params[at].put(arguments, value)
+    try:
+        result = made.call(arguments)
+    except (LookupError, ValueError):
+        return []
+    leaves = made.typed(result, arguments)
+    return [(leaf.type, leaf.value) for leaf in leaves if not leaf.picked]
+
+
+@dataclass
+class _Search:
+    explorer: Explorer
+    tools: list[_Tool]
+    named: Sequence[Reached]
+    answer: tuple[str, JSON]
+    calls: int
+    pending: dict[int, list[tuple[_Tool, tuple[tuple[int, Reached], ...]]]] = field(
+        default_factory=lambda: defaultdict(list)
+    )
+    """Calls with what they are given, by what their results cost."""
+    reached: dict[str, list[Reached]] = field(default_factory=lambda: defaultdict(list))
+    looked: int = 0
+    _conditions: dict[str, list[tuple[tuple[int, Reached], ...]]] = field(default_factory=dict)
+
+    def searched(self) -> Searched:
+        """Search, the cheapest first."""
+        keys: set[tuple[str, JSON, int]] = set()
+        for tool in self.tools:
+            self._put(tool, ())
+        for value in self.named:
+            self._use(value)
+        everything = sum(value.named for value in self.named)
+        alternatives: set[JSON] = set()
+        for cost in range(1, self.calls + 1):
+            level: list[Reached] = []
+            for value in self._results(cost):
+                key = (value.type, value.value, value.named)
+                if key in keys:
+                    continue
+                keys.add(key)
+                level.append(value)
+                if value.type != self.answer[0]:
+                    continue
+                if cost < self.calls and value.value == self.answer[1]:
+                    return Searched(value, len(alternatives), self.looked, complete=True)
+                if cost == self.calls and value.named == everything:
+                    alternatives |= {value.value} - {self.answer[1]}
+                    if len(alternatives) == ENOUGH:
+                        return Searched(None, ENOUGH, self.looked, complete=True)
+            for value in level if cost < self.calls else ():
+                self._use(value)
+        return Searched(None, len(alternatives), self.looked, self.looked < MOST_CALLS)
+
+    def _results(self, cost: int) -> Iterator[Reached]:
+        """What the calls give that were put off to this cost."""
+        for tool, given in self.pending.pop(cost, ()):
+            before = frozenset[int]().union(*(source.calls for _, source in given))
+            named = reduce(or_, (source.named for _, source in given), 0)
+            puts = tuple((at, source.value) for at, source in given)
+            self.looked += len(tool.choices)
+            if self.looked >= MOST_CALLS:
+                return
+            for number, kind, value, chosen, leaf in self.explorer.leaves(tool, puts):
+                if number not in before and cost + self._away.get(kind, self.calls) <= self.calls:
+                    by = Call(tool.made.name, given, chosen)
+                    yield Reached(kind, value, before | {number}, named, by, leaf)
+
+    def _use(self, value: Reached) -> None:
+        """Put off every call that takes the value, with others that were reached before."""
+        for tool, at in self._takers.get(value.type, ()):
+            if tool.pairs:
+                if tool.made.params[at].of == "first":
+                    other_at = next(place for place, _ in tool.inputs if place != at)
+                    for other in self.reached[value.type]:
+                        self._put(tool, ((at, value), (other_at, other)))
+                continue
+            self._put(tool, ((at, value),))
+            if tool.made.params[at].role is Role.LINK:
+                for other_at, kind in tool.inputs:
+                    for other in self.reached[kind] if other_at != at else ():
+                        self._put(tool, ((at, value), (other_at, other)))
+        self.reached[value.type].append(value)
+
+    def _put(self, tool: _Tool, given: tuple[tuple[int, Reached], ...]) -> None:
+        if not tool.enough(at for at, _ in given):
+            return
+        cost = len(frozenset[int]().union(*(value.calls for _, value in given))) + 1
+        gives = tool.gives(given[0][0] if given else None)
+        if cost + min(self._away.get(kind, self.calls) for kind in gives) <= self.calls:
+            self.pending[cost] += [(tool, given + bounds) for bounds in self._bounds(tool)]
+
+    def _bounds(self, tool: _Tool) -> list[tuple[tuple[int, Reached], ...]]:
+        """The conditions that the question's values make for a tool: none, each, and two."""
+        name = tool.made.name
+        if name not in self._conditions:
+            each = [
+                (at, value)
+                for at in tool.bounds
+                for value in self.named
+                if _bound(tool.made.params[at], value)
+            ]
+            two = [
+                pair
+                for pair in combinations(each, 2)
+                if pair[0][1] is not pair[1][1] and tool.agree(at for at, _ in pair)
+            ]
+            self._conditions[name] = [(), *((bound,) for bound in each), *two]
+        return self._conditions[name]
+
+    @cached_property
+    def _takers(self) -> dict[str, list[tuple[_Tool, int]]]:
+        takers: dict[str, list[tuple[_Tool, int]]] = defaultdict(list)
+        for tool in self.tools:
+            for at, kind in tool.inputs:
+                takers[kind].append((tool, at))
+        return takers
+
+    @cached_property
+    def _away(self) -> dict[str, int]:
+        """Calls from a value of a type to one of the answer's, at least; no way, no entry."""
+        away = {self.answer[0]: 0}
+        for step in range(1, self.calls):
+            away |= {
+                kind: step
+                for tool in self.tools
+                for at, kind in tool.inputs
+                if kind not in away and any(away.get(given) == step - 1 for given in tool.gives(at))
+            }
+        return away
+
+
+def _bound(param: Param, value: Reached) -> bool:
+    """Whether a value of the question may be a condition's."""
+    if param.choices:
+        return value.type == "category" and value.value in param.choices
+    return value.type == param.takes
+
+
+def again(reached: Reached, toolbox: Toolbox) -> JSON:
+    """The value of the same derivation with the tools of another world; None where there is none.
+
+    Raises:
+        KeyError: that world lacks one of the tools.
+    """
+    call = reached.by
+    if call is None:
+        return reached.value
+    puts = tuple((at, again(value, toolbox)) for at, value in call.given) + call.chosen
+    if any(value is None for _, value in puts):
+        return None
+    leaves = determined(toolbox.tools[call.tool], puts)
+    if len(leaves) <= reached.leaf or leaves[reached.leaf][0] != reached.type:
+        return None
+    return leaves[reached.leaf][1]
