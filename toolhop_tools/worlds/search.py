@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property, reduce
+from functools import cache, cached_property, reduce
 from itertools import combinations, product
 from operator import or_
 from typing import TypeAlias
@@ -26,6 +26,7 @@ MOST_CALLS = 20_000
 """Looked at for one item."""
 BOUNDS = {Role.ABOVE, Role.BELOW, Role.IS}
 CHOSEN = {Role.FIELD, Role.SORT, Role.UNIT}
+FIRST_SECOND = ("first", "second")
 Puts: TypeAlias = tuple[tuple[int, JSON], ...]
 """Values of a call by the position of their parameter in `MadeTool.params`."""
 
@@ -101,15 +102,29 @@ class _Tool:
         return [(at, p.takes) for at, p in enumerate(self.made.params) if p.role in roles]
 
     @cached_property
-    def pairs(self) -> bool:
-        """Whether each call takes two."""
-        return any(param.of == "second" for param in self.made.params)
+    def partners(self) -> dict[int, list[tuple[int, str]]]:
+        """What a call can be given beside a parameter: the first of two, or a second link."""
+        params = self.made.params
+        return {
+            at: [
+                (place, kind)
+                for place, kind in self.inputs
+                if place != at
+                and (
+                    params[at].role is Role.LINK
+                    or (params[place].of, params[at].of) == FIRST_SECOND
+                )
+                and self.enough((at, place))
+            ]
+            for at, _ in self.inputs
+        }
 
     @cached_property
     def bounds(self) -> list[int]:
         return [at for at, param in enumerate(self.made.params) if param.role in BOUNDS]
 
-    def enough(self, given: Iterable[int]) -> bool:
+    @cache  # noqa: B019 -- as long as the tool
+    def enough(self, given: tuple[int, ...]) -> bool:
         """Whether these parameters are all that a call has to be given."""
         arguments = {self.made.params[at].argument for at in given}
         return all(
@@ -174,6 +189,7 @@ class Explorer:
         named: Sequence[Reached],
         answer: tuple[str, JSON],
         calls: int,
+        excused: Sequence[tuple[int, int]] = (),
     ) -> Searched:
         """Everything that fewer calls than `calls` determine, and what as many do.
 
@@ -184,7 +200,7 @@ class Explorer:
             calls: of the plan.
         """
         tools = [self._tools[name] for name in offered]
-        return _Search(self, tools, named, answer, calls).searched()
+        return _Search(self, tools, named, answer, calls, excused).searched()
 
     def leaves(self, tool: _Tool, puts: Puts) -> list[Leaf]:
         """What the calls with these values determine, over all choices."""
@@ -195,6 +211,8 @@ class Explorer:
                 number = self._ids.setdefault((tool.made.name, puts + chosen), len(self._ids))
                 for at, (kind, value) in enumerate(determined(tool.made, puts + chosen)):
                     leaves.setdefault((kind, value), (number, kind, value, chosen, at))
+                if tool.made.shape is Shape.FIND and ("number", 0) in leaves:
+                    break  # Nothing fits, in whatever order.
             self._results[key] = list(leaves.values())
         return self._results[key]
 
@@ -216,6 +234,17 @@ def determined(made: MadeTool, puts: Puts) -> list[tuple[str, JSON]]:
     return [(leaf.type, leaf.value) for leaf in leaves if not leaf.picked]
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class _Pending:
+    """Calls with what they are given, for all choices."""
+
+    tool: _Tool
+    given: tuple[tuple[int, Reached], ...]
+    calls: frozenset[int]
+    """Made before."""
+    named: int
+
+
 @dataclass
 class _Search:
     explorer: Explorer
@@ -223,19 +252,17 @@ class _Search:
     named: Sequence[Reached]
     answer: tuple[str, JSON]
     calls: int
-    pending: dict[int, list[tuple[_Tool, tuple[tuple[int, Reached], ...]]]] = field(
-        default_factory=lambda: defaultdict(list)
-    )
-    """Calls with what they are given, by what their results cost."""
+    excused: Sequence[tuple[int, int]] = ()
+    pending: dict[int, list[_Pending]] = field(default_factory=lambda: defaultdict(list))
+    """By what their results cost."""
     reached: dict[str, list[Reached]] = field(default_factory=lambda: defaultdict(list))
+    """By type."""
     looked: int = 0
+    _keys: set[tuple[str, JSON, int]] = field(default_factory=set)
     _conditions: dict[str, list[tuple[tuple[int, Reached], ...]]] = field(default_factory=dict)
 
     def searched(self) -> Searched:
         """Search, the cheapest first."""
-        keys: set[tuple[str, JSON, int]] = set()
-        for tool in self.tools:
-            self._put(tool, ())
         for value in self.named:
             self._use(value)
         everything = sum(value.named for value in self.named)
@@ -243,15 +270,11 @@ class _Search:
         for cost in range(1, self.calls + 1):
             level: list[Reached] = []
             for value in self._results(cost):
-                key = (value.type, value.value, value.named)
-                if key in keys:
-                    continue
-                keys.add(key)
                 level.append(value)
                 if value.type != self.answer[0]:
                     continue
-                if cost < self.calls and value.value == self.answer[1]:
-                    return Searched(value, len(alternatives), self.looked, complete=True)
+                if cost < self.calls and value.value == self.answer[1] and not self._excuse(value):
+                    return Searched(value, 0, self.looked, complete=True)
                 if cost == self.calls and value.named == everything:
                     alternatives |= {value.value} - {self.answer[1]}
                     if len(alternatives) == ENOUGH:
@@ -260,43 +283,55 @@ class _Search:
                 self._use(value)
         return Searched(None, len(alternatives), self.looked, self.looked < MOST_CALLS)
 
+    def _excuse(self, value: Reached) -> bool:
+        return any(
+            value.named | named == named and len(value.calls) >= calls
+            for named, calls in self.excused
+        )
+
     def _results(self, cost: int) -> Iterator[Reached]:
-        """What the calls give that were put off to this cost."""
-        for tool, given in self.pending.pop(cost, ()):
-            before = frozenset[int]().union(*(source.calls for _, source in given))
-            named = reduce(or_, (source.named for _, source in given), 0)
-            puts = tuple((at, source.value) for at, source in given)
-            self.looked += len(tool.choices)
+        """What the calls give that were put off to this cost, and nothing reached before."""
+        for calls in self.pending.pop(cost, ()):
+            puts = tuple((at, source.value) for at, source in calls.given)
+            self.looked += len(calls.tool.choices)
             if self.looked >= MOST_CALLS:
                 return
-            for number, kind, value, chosen, leaf in self.explorer.leaves(tool, puts):
-                if number not in before and cost + self._away.get(kind, self.calls) <= self.calls:
-                    by = Call(tool.made.name, given, chosen)
-                    yield Reached(kind, value, before | {number}, named, by, leaf)
+            for number, kind, value, chosen, leaf in self.explorer.leaves(calls.tool, puts):
+                key = (kind, value, calls.named)
+                if (
+                    key in self._keys
+                    or number in calls.calls
+                    or cost + self._away.get(kind, self.calls) > self.calls
+                ):
+                    continue
+                self._keys.add(key)
+                by = Call(calls.tool.made.name, calls.given, chosen)
+                yield Reached(kind, value, calls.calls | {number}, calls.named, by, leaf)
 
     def _use(self, value: Reached) -> None:
-        """Put off every call that takes the value, with others that were reached before."""
-        for tool, at in self._takers.get(value.type, ()):
-            if tool.pairs:
-                if tool.made.params[at].of == "first":
-                    other_at = next(place for place, _ in tool.inputs if place != at)
-                    for other in self.reached[value.type]:
-                        self._put(tool, ((at, value), (other_at, other)))
+        """Put off every call that takes the value, alone or with another reached before."""
+        for tool, at, away in self._takers.get(value.type, ()):
+            if len(value.calls) + 1 + away > self.calls:
                 continue
-            self._put(tool, ((at, value),))
-            if tool.made.params[at].role is Role.LINK:
-                for other_at, kind in tool.inputs:
-                    for other in self.reached[kind] if other_at != at else ():
-                        self._put(tool, ((at, value), (other_at, other)))
+            if tool.enough((at,)):
+                self._put(tool, away, ((at, value),))
+            for other_at, kind in tool.partners[at]:
+                for other in self.reached[kind]:
+                    if not value.named & other.named:
+                        pair = ((at, value), (other_at, other))
+                        self._put(tool, away, pair if at < other_at else pair[::-1])
         self.reached[value.type].append(value)
 
-    def _put(self, tool: _Tool, given: tuple[tuple[int, Reached], ...]) -> None:
-        if not tool.enough(at for at, _ in given):
+    def _put(self, tool: _Tool, away: int, given: tuple[tuple[int, Reached], ...]) -> None:
+        calls = frozenset[int]().union(*(value.calls for _, value in given))
+        cost = len(calls) + 1
+        if cost + away > self.calls:
             return
-        cost = len(frozenset[int]().union(*(value.calls for _, value in given))) + 1
-        gives = tool.gives(given[0][0] if given else None)
-        if cost + min(self._away.get(kind, self.calls) for kind in gives) <= self.calls:
-            self.pending[cost] += [(tool, given + bounds) for bounds in self._bounds(tool)]
+        named = reduce(or_, (value.named for _, value in given))
+        for bounds in self._bounds(tool):
+            bits = sum(value.named for _, value in bounds)
+            if not bits & named:
+                self.pending[cost].append(_Pending(tool, given + bounds, calls, named | bits))
 
     def _bounds(self, tool: _Tool) -> list[tuple[tuple[int, Reached], ...]]:
         """The conditions that the question's values make for a tool: none, each, and two."""
@@ -317,11 +352,15 @@ class _Search:
         return self._conditions[name]
 
     @cached_property
-    def _takers(self) -> dict[str, list[tuple[_Tool, int]]]:
-        takers: dict[str, list[tuple[_Tool, int]]] = defaultdict(list)
+    def _takers(self) -> dict[str, list[tuple[_Tool, int, int]]]:
+        """Tools and their parameters by the type that these take, with how far the results are
+        from the answer's type.
+        """
+        takers: dict[str, list[tuple[_Tool, int, int]]] = defaultdict(list)
         for tool in self.tools:
             for at, kind in tool.inputs:
-                takers[kind].append((tool, at))
+                away = min(self._away.get(given, self.calls) for given in tool.gives(at))
+                takers[kind].append((tool, at, away))
         return takers
 
     @cached_property
