@@ -46,7 +46,8 @@ from toolhop_agents.cli.options import (
 from toolhop_agents.cli.progress import Episodes, ErrorConsole
 from toolhop_agents.cli.stored_addresses import of_run, refuse_unnamed
 from toolhop_agents.runs.execute import Plan
-from toolhop_agents.runs.settings import RunSettings, flag_name
+from toolhop_agents.runs.flags import flag_name
+from toolhop_agents.runs.settings import RunSettings
 from toolhop_agents.table import table_console
 from toolhop_env.attempt import Attempt
 from toolhop_env.levels import LevelError, Template, level_of

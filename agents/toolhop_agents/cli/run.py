@@ -37,9 +37,10 @@ from toolhop_agents.cli.stored_addresses import of_run, refuse_unnamed
 from toolhop_agents.plain_summary import to_json
 from toolhop_agents.runs.certified import marked, selected
 from toolhop_agents.runs.execute import Plan, Run, execute
+from toolhop_agents.runs.flags import flag_name
 from toolhop_agents.runs.job import Job, prepare, resumed, sampled
 from toolhop_agents.runs.ledger import as_json as as_spent
-from toolhop_agents.runs.settings import RunSettings, flag_name
+from toolhop_agents.runs.settings import RunSettings
 from toolhop_agents.table import print_tables, table_console
 from toolhop_agents.terminal import say
 from toolhop_env.attempt import Attempt

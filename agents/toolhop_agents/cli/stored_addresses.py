@@ -14,7 +14,8 @@ from pathlib import Path
 import click
 
 from toolhop_agents.models.prices import BASE_URL, is_openai
-from toolhop_agents.runs.settings import RunSettings, flag_name
+from toolhop_agents.runs.flags import flag_name
+from toolhop_agents.runs.settings import RunSettings
 from toolhop_tools.secrets import LEAST, PLACEHOLDERS, REFERENCE
 
 OPENAI, KEY = "openai", "OPENAI_API_KEY"
