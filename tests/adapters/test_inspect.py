@@ -238,6 +238,25 @@ def test_figures_are_those_of_our_tables(log: EvalLog) -> None:
             assert figure_of(log, name) == pytest.approx([figure.value, figure.stderr]), name
 
 
+def test_each_measure_is_a_column(log: EvalLog) -> None:
+    """Of evaluations, and of samples as docs/integrations.md asks for them."""
+    pytest.importorskip("pandas")
+    from inspect_ai.analysis import EvalScores, SampleColumn, SampleSummary, evals_df, samples_df
+
+    measures = [one.name for one in named("toolhop").measures]
+    read = read_eval_log(log.location, header_only=True)
+    assert read.results is not None
+    assert {one.name for one in read.results.scores} == {*measures}
+    evaluations = evals_df(log.location, columns=EvalScores)
+    for name in measures:
+        assert any(column.startswith(f"score_{name}_") for column in evaluations.columns), name
+    each = SampleColumn("*", path="scores['toolhop_env/measures'].value")
+    rows = samples_df(log.location, columns=[*SampleSummary, each])
+    assert {*measures} <= {*rows.columns}
+    strict = {str(row.id): row.strict for row in rows.itertuples()}
+    assert strict == {item: values(one)["strict"] for item, one in samples(log).items()}
+
+
 @pytest.mark.parametrize(
     "settings",
     [

@@ -17,7 +17,7 @@ from collections.abc import Mapping
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any, Self
-from urllib.parse import quote
+from urllib.parse import quote, unquote
 
 import click
 import pytest
@@ -28,6 +28,7 @@ from tests.agents.test_relytoolbench_runs import data as data
 from toolhop_env.runs.packing import Packing, pack
 from toolhop_env.runs.segments import segments
 from toolhop_env.runs.store import RunStore
+from toolhop_tools.secrets import known
 
 pytestmark = pytest.mark.heavy
 
@@ -69,6 +70,7 @@ class Echo:
                 body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
                 told = f"{self.headers.get('Authorization')} {self.headers.get('X-Gate')} "
                 told += f"{self.headers.get('X-Org')} {self.path} {SECRETS['QUOTED_PASSWORD']}"
+                told += f" {self.headers.get('Proxy-Authorization')}"
                 echo.seen.append(told)
                 told += " " + base64.b64encode(
                     f"me:{SECRETS['OPENAI_API_KEY']}".encode()).decode()  # fmt: skip
@@ -176,7 +178,11 @@ def test_what_a_server_echoes_is_kept_and_printed_nowhere(model: str, tmp_path: 
                       if json.loads(path.read_text())["status"] != "success"}  # fmt: skip
         moved = tmp_path / "logs" / refused / "manifest.json"
         moved.write_text(moved.read_text().replace(refusing.url, telling.url))
-        done = ran(tmp_path, "run", "--resume", f"logs/{refused}", "--max-retries", "0")
+        resuming = ("run", "--resume", f"logs/{refused}", "--max-retries", "0")
+        done = ran(tmp_path, *resuming)
+        assert (done.returncode, telling.seen) == (2, [])
+        assert f"name it: --base-url {telling.url}".encode() in done.stderr
+        done = ran(tmp_path, *resuming, "--base-url", telling.url)
         assert done.returncode == 0, done.stderr
     for view in (
         ("show", run),
@@ -347,6 +353,47 @@ def test_what_was_kept_before_is_found_and_redacted(tmp_path: Path) -> None:
         segment.check()
     nothing = ran(tmp_path, "runs", "logs", "--secrets", **dict.fromkeys(SECRETS, ""))
     assert nothing.returncode == 2
+
+
+@pytest.mark.parametrize("scheme", ["http://", ""])
+def test_the_password_of_a_proxy_is_kept_and_printed_nowhere(scheme: str, tmp_path: Path) -> None:
+    """The server is the proxy too, and tells what it was sent as one."""
+    password = "proxy%2F-1188-pass"  # noqa: S105 -- no real one
+    login = base64.b64encode(f"me:{unquote(password)}".encode()).decode()
+    with Echo() as telling:
+        proxy = telling.url.removesuffix("/v1").replace("http://", f"{scheme}me:{password}@")
+        asked = ("--model", "openai/x", "--base-url", telling.url, "--limit", "1")
+        done = ran(tmp_path, "run", *asked, "--sandbox", "process", "--json", HTTP_PROXY=proxy,
+                   NO_PROXY="")  # fmt: skip
+        assert done.returncode == 0, done.stderr
+        assert login in telling.seen[0]
+    written = b"".join(path.read_bytes() for path in tmp_path.rglob("*") if path.is_file())
+    assert b"[redacted]" in written
+    assert not [form for form in (password, unquote(password), login) if form.encode() in written]
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "secret"),
+    [
+        ("https_proxy", "http://me:proxy-1188-pass@h:3128", "proxy-1188-pass"),
+        ("ALL_PROXY", "socks5://me:short@h", "me:short"),
+        ("HTTP_PROXY", "me:proxy-1188-pass@h", "proxy-1188-pass"),
+        ("PIP_INDEX_URL", "https://me:p%40ss-1188@h/simple", "p@ss-1188"),
+        ("DOCKER_HOST", "ssh://administrator@machine-1188", ""),
+        ("HTTP_PROXY", "http://h:3128/a@b-11882299", ""),
+        ("MAIL", "somebody:else-1188@example.org", ""),
+        ("SAID", "see http://me:proxy-1188-pass@h", ""),
+    ],
+    ids=range(8),  # pytest puts the name of a test into the environment
+)
+def test_logins_in_addresses_of_the_environment_are_secrets(
+    name: str, value: str, secret: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = set(known())
+    monkeypatch.setenv(name, value)
+    added = {form.decode() for form in set(known()) - before}
+    assert secret in added if secret else not added
+    assert not {part for part in added if part in "machine-1188 administrator"}
 
 
 def test_words_numbers_and_placeholders_are_no_secrets(tmp_path: Path) -> None:

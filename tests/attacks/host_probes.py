@@ -13,6 +13,7 @@ import socket
 import struct
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 from collections.abc import Awaitable, Callable, Mapping
@@ -28,7 +29,9 @@ from toolhop_sandbox import json_text
 from toolhop_sandbox.base import Program
 from toolhop_sandbox.docker import folders
 from toolhop_sandbox.docker.meeting import meeting
+from toolhop_sandbox.errors import SandboxError
 from toolhop_sandbox.outcome import Returned
+from toolhop_sandbox.process import ProcessLauncher
 
 if TYPE_CHECKING:
     from tests.attacks.sabotage import Bench
@@ -157,6 +160,42 @@ def _memory_limit(pid: int) -> int:
     return int(lines[0][3]) if lines and lines[0][3].isdecimal() else 1 << 60
 
 
+TRAP = "from pathlib import Path\nPath(__file__).with_name('ran').touch()\nraise ImportError"
+
+
+async def no_module_of_the_users_folder_is_run(bench: Bench, attacks: Attacks) -> list[str]:
+    """Start a worker from a folder with a module that has the name of one of Python's."""
+    with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
+        await anyio.Path("json.py").write_text(TRAP, encoding="utf-8")
+        with contextlib.suppress(SandboxError):
+            await (await ProcessLauncher().start()).stop()
+        ran = await anyio.Path("ran").exists()
+    return ["a module of the user's folder ran"] if ran else []
+
+
+async def no_key_of_the_terminal_reaches_a_worker(bench: Bench, attacks: Attacks) -> list[str]:
+    """The terminal sends what a key stands for to all processes of a group."""
+    worker = await ProcessLauncher().start()
+    reached = os.getpgid(worker.process.pid) == os.getpgrp()
+    await worker.stop()
+    return ["it is in the user's process group"] if reached else []
+
+
+async def a_worker_that_cannot_start_prints_nothing(bench: Bench, attacks: Attacks) -> list[str]:
+    """Python itself says on standard error that it knows no such hash seed."""
+    kept = os.dup(2)
+    with tempfile.TemporaryFile() as terminal:
+        os.dup2(terminal.fileno(), 2)
+        try:
+            with contextlib.suppress(SandboxError):
+                await ProcessLauncher(hash_seed=-1).start()
+        finally:
+            os.dup2(kept, 2)
+            os.close(kept)
+        terminal.seek(0)
+        return ["it printed"] if b"PYTHONHASHSEED" in terminal.read() else []
+
+
 _LEFT = """
     for _ in range(2000):
         if os.getsid(child) == child:
@@ -273,5 +312,8 @@ PROBES: dict[str, Callable[[Bench, Attacks], Awaitable[list[str]]]] = {
         others_go_on_while_a_result_is_read,
         another_user_is_turned_away,
         nobody_keeps_what_is_printed,
+        no_module_of_the_users_folder_is_run,
+        no_key_of_the_terminal_reaches_a_worker,
+        a_worker_that_cannot_start_prints_nothing,
     )
 }

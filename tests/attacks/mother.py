@@ -97,7 +97,7 @@ def mother() -> Iterator[Mother]:
     with ours, tempfile.TemporaryFile() as streams:
         with theirs:
             process = subprocess.Popen(
-                [sys.executable, "-s", "-P", "-c", SOURCE, str(theirs.fileno())],
+                [sys.executable, "-P", "-c", SOURCE, str(theirs.fileno())],
                 cwd="/",
                 env={**WORKER_ENVIRONMENT, "PYTHONPATH": root},
                 pass_fds=[theirs.fileno()],

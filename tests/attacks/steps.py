@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import subprocess
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
@@ -348,6 +349,16 @@ async def _keeps_a_spare(self: Any) -> None:
     await _RESET(self)
 
 
+def _popen_without(*, flag: str = "", option: str = "") -> AbstractContextManager[object]:
+    popen = subprocess.Popen
+
+    def started(command: list[str], **options: Any) -> subprocess.Popen[bytes]:
+        options.pop(option, None)
+        return popen([part for part in command if part != flag], **options)
+
+    return mock.patch.object(subprocess, "Popen", started)
+
+
 _RESET = link.WorkerLink.reset
 _RETURNED, _READ_FRAME = replies._returned, replies.read_frame
 
@@ -425,6 +436,33 @@ def _host() -> Iterator[Step]:
         ("others_go_on_while_a_result_is_read",),
         *(replies, "READ_AT_ONCE_CHARS", 1 << 40),
     )
+    in_folder, path = "host: a worker's folder", "host: a worker's first path"
+    for name, of_popen, behind in (
+        (in_folder, {"option": "cwd"}, path),
+        (path, {"flag": "-P"}, in_folder),
+    ):
+        yield Step(
+            "host",
+            name.removeprefix("host: "),
+            "running a module of the user's folder outside of the sandbox",
+            ("no_module_of_the_users_folder_is_run",),
+            behind=(behind,),
+            patch=partial(_popen_without, **of_popen),
+        )
+    yield Step(
+        "host",
+        "a worker's session",
+        "ending it, or stopping it, by the keys of the user's terminal",
+        ("no_key_of_the_terminal_reaches_a_worker",),
+        patch=partial(_popen_without, option="start_new_session"),
+    )
+    yield Step(
+        "host",
+        "a worker's errors",
+        "writing on the user's terminal before it has silenced itself",
+        ("a_worker_that_cannot_start_prints_nothing",),
+        patch=partial(_popen_without, option="stderr"),
+    )
     yield step(
         "peer credentials",
         "another user's process that gives itself out for the worker",
@@ -466,6 +504,23 @@ def _container() -> Iterator[Step]:
     for name in hardening.hardening(0):
         stops, noticed_by, behind = notices[name]
         yield Step(CONTAINER, name, stops, noticed_by, behind=behind)
+    for name, limited_by in _LIMITS.items():
+        yield Step(
+            CONTAINER,
+            f"limit of {name}",
+            "the worker's own limit, where it is missing" if limited_by else "message queues",
+            ("layers/limits_of_its_own",) if limited_by else ("layers/container",),
+            behind=(f"standby: {limited_by}",) if limited_by else (LANDLOCK,),
+            patch=partial(_without_limit, name),
+        )
+    yield Step(
+        CONTAINER,
+        "no swap",
+        "taking as much again of the machine's swap",
+        ("layers/container",),
+        behind=(LANDLOCK,),
+        patch=_with_swap,
+    )
     yield Step(
         CONTAINER,
         "a reset kills all",
@@ -476,7 +531,33 @@ def _container() -> Iterator[Step]:
     )
 
 
-_LIMITED = ("file size", "core dumps", "locked memory", "queued signals")
+_LIMITS = {
+    "core": "core dumps",
+    "fsize": "file size",
+    "memlock": "locked memory",
+    "msgqueue": "",
+    "nofile": "open files",
+    "sigpending": "queued signals",
+}
+"""Of a container, by what the worker does in its stead."""
+_LIMITED = tuple(filter(None, _LIMITS.values()))
+
+
+def _without_limit(name: str) -> AbstractContextManager[object]:
+    left = {other: most for other, most in hardening.LIMITS.items() if other != name}
+    return mock.patch.object(hardening, "LIMITS", left)
+
+
+def _with_swap() -> AbstractContextManager[object]:
+    options = hardening.hardening
+
+    def swapping(memory_mib: int) -> dict[str, dict[str, Any]]:
+        steps = options(memory_mib)
+        return steps | {"memory": {"mem_limit": steps["memory"]["mem_limit"]}}
+
+    return mock.patch.object(hardening, "hardening", swapping)
+
+
 _STREAMS = ("zygote: no standard streams",)
 
 

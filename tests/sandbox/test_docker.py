@@ -70,6 +70,10 @@ def test_the_container_is_closed_up(docker_box: Box) -> None:
     assert host["CgroupnsMode"] == "private"
     assert {one["Name"]: one["Hard"] for one in host["Ulimits"]} == hardening.LIMITS
     assert config["User"] == "65534:65534"
+    # A base may have another one.
+    assert config["WorkingDir"] == "/"
+    # An engine that is stopped would wait for a worker that lets no other signal end it.
+    assert config["StopSignal"] == "SIGKILL"
     assert [mount["RW"] for mount in told["Mounts"]] == [False]
     assert not any("SECRET" in text or "KEY" in text for text in config["Env"])
 
@@ -81,6 +85,11 @@ def test_the_host_environment_stays_outside(docker_box: Box) -> None:
     assert not set(os.environ) & {"HOME_SECRET"}
     for name in ("OPENAI_API_KEY", "DOCKER_HOST", "VIRTUAL_ENV", "USER"):
         assert f'"{name}"' not in outcome.json_text
+
+
+def test_no_call_can_tell_its_container_from_others(docker_box: Box) -> None:
+    source = "import os\ndef f():\n    return [os.uname().nodename, os.getcwd()]"
+    assert docker_box.play(source) == Returned('["toolhop", "/"]')
 
 
 def test_the_description_says_what_holds(docker_box: Box) -> None:

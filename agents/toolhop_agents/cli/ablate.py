@@ -44,7 +44,9 @@ from toolhop_agents.cli.options import (
     values_of,
 )
 from toolhop_agents.cli.progress import Episodes, ErrorConsole
+from toolhop_agents.cli.stored_addresses import of_run, refuse_unnamed
 from toolhop_agents.runs.execute import Plan
+from toolhop_agents.runs.flags import flag_name
 from toolhop_agents.runs.settings import RunSettings
 from toolhop_agents.table import table_console
 from toolhop_env.attempt import Attempt
@@ -156,7 +158,8 @@ def _resumed(ctx: click.Context, folder: AblationFolder, flags: dict[str, Any]) 
     """The folder, with the settings that change no result as they were given anywhere.
 
     Raises:
-        click.UsageError: a flag that was given, anywhere, asks for another ablation.
+        click.UsageError: a flag that was given, anywhere, asks for another ablation; or a key
+            would go to an address that only the ablation names.
     """
     own = folder.ablation
     given = {name: value for name, value in flags.items() if _is_given(ctx, name)}
@@ -176,6 +179,7 @@ def _resumed(ctx: click.Context, folder: AblationFolder, flags: dict[str, Any]) 
     given.pop("log_dir", None)
     wanted = checked({**own.base.model_dump(), **values_of(given)})
     refuse_other(ctx, folder.path, own.base, wanted)
+    refuse_unnamed(folder.path, of_run(wanted), {*map(flag_name, given)})
     return AblationFolder(folder.path, own.model_copy(update={"base": wanted}))
 
 

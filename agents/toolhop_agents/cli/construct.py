@@ -26,6 +26,7 @@ from toolhop_agents.cli.options import (
     options_of,
 )
 from toolhop_agents.cli.progress import ErrorConsole, Steps
+from toolhop_agents.cli.stored_addresses import StoredAddress, refuse_unnamed
 from toolhop_agents.construct import folder as folders
 from toolhop_agents.construct.ask import opened
 from toolhop_agents.construct.nested.session import DATA as NESTED_DATA
@@ -65,6 +66,8 @@ LIMITS = ("token_limit", "cost_limit", "run_token_limit", "run_cost_limit", "lea
           "max_samples", "cache", "executor", "ray_address", "timeout_s",
           "max_retries")  # fmt: skip
 """What a session that resumes may change."""
+ADDRESSES = ("base_url", "second_base_url", "reader_base_url", "closed_book_base_url")
+"""What it may name again, so that keys are sent there."""
 
 
 class Kind(NamedTuple):
@@ -190,6 +193,8 @@ def _check(flags: dict[str, Any], given: Sequence[str]) -> None:
     """
     for name in given:
         _check_value(name, flags[name])
+        if flags["resume"] and name in ADDRESSES:
+            continue  # the folder has what they go with
         for flag, (metavar, others) in NEEDS.items():
             if name in others and flags[flag] in (None, "", OFF):
                 raise click.UsageError(
@@ -267,10 +272,11 @@ def _resumed(folder: Path, flags: dict[str, Any], given: Sequence[str]) -> tuple
     """A folder's settings, with the limits that are given.
 
     Raises:
-        UsageError: a flag is given that is fixed.
+        UsageError: a flag is given that is fixed; or a key would go to an address that only the
+            folder names.
         FolderError: the folder cannot be resumed.
     """
-    free = {*LIMITS, "resume", "estimate", "as_json"}
+    free = {*LIMITS, *ADDRESSES, "resume", "estimate", "as_json"}
     if fixed := [name for name in given if name not in free]:
         raise click.UsageError(
             f"{flag_of(fixed[0])} is fixed in a folder that was begun; leave it out"
@@ -281,12 +287,30 @@ def _resumed(folder: Path, flags: dict[str, Any], given: Sequence[str]) -> tuple
         changed["cache"] = flags["cache"].resolve()
     kind = MADE[NESTED if kept.get("kind") == NESTED else "toolhop"]
     try:
-        return kind, kind.settings.model_validate({**kept, **changed})
+        settings = kind.settings.model_validate({**kept, **changed})
     except ValidationError as error:
         raise folders.FolderError(
             f"{folder}/{folders.SETTINGS}: {why(error)}\n"
             "  fix: put back what it was begun with, or begin another folder"
         ) from None
+    _see_where_keys_go(folder, settings, {name: flags[name] for name in given if name in ADDRESSES})
+    return kind, settings
+
+
+def _see_where_keys_go(folder: Path, settings: Settings, given: Mapping[str, Any]) -> None:
+    stored = [
+        StoredAddress(flag.replace("price", "base-url"), own.model, own.base_url)
+        for flag, own in settings.asked
+    ]
+    named = {name: {value} if isinstance(value, str) else {*value} for name, value in given.items()}
+    for name, addresses in named.items():
+        if addresses - {one.base_url for one in stored}:
+            raise click.UsageError(
+                f"{flag_of(name)} is fixed in a folder that was begun; it may "
+                "be given with the address that it was begun with"
+            )
+    known = set().union(*named.values())
+    refuse_unnamed(folder, (one for one in stored if one.base_url not in known), ())
 
 
 def _run(kind: Kind, folder: Path, settings: Settings, most: int | None) -> tuple[Ended, bool]:

@@ -33,9 +33,11 @@ from toolhop_agents.cli.options import (
     values_of,
 )
 from toolhop_agents.cli.progress import Episodes, ErrorConsole, Steps
+from toolhop_agents.cli.stored_addresses import of_run, refuse_unnamed
 from toolhop_agents.plain_summary import to_json
 from toolhop_agents.runs.certified import marked, selected
 from toolhop_agents.runs.execute import Plan, Run, execute
+from toolhop_agents.runs.flags import flag_name
 from toolhop_agents.runs.job import Job, prepare, resumed, sampled
 from toolhop_agents.runs.ledger import as_json as as_spent
 from toolhop_agents.runs.settings import RunSettings
@@ -206,7 +208,8 @@ def _resumed(ctx: click.Context, folder: Path, flags: Mapping[str, Any]) -> Job:
     """A run to resume: its own settings, and of those given the ones that may change.
 
     Raises:
-        click.UsageError: a flag that was given, anywhere, asks for another run.
+        click.UsageError: a flag that was given, anywhere, asks for another run; or a key would go
+            to an address that only the run names.
         StoreError: the run cannot be read.
     """
     store = RunStore.open(folder)
@@ -220,6 +223,7 @@ def _resumed(ctx: click.Context, folder: Path, flags: Mapping[str, Any]) -> Job:
     wanted = checked({**own.model_dump(), **values_of(given)})
     differ = [name for name in RunSettings.model_fields if differs(own, wanted, name)]
     refuse_other(ctx, folder, own, wanted)
+    refuse_unnamed(folder, of_run(wanted), {*map(flag_name, given)})
     plain = wanted.model_dump(mode="json")
     changed = {name: plain[name] for name in differ if name != "log_dir"}
     return resumed(store, wanted, changed)

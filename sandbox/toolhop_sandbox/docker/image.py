@@ -79,7 +79,7 @@ def tag(base: str | None = None) -> str:
 
 def entry_command(module: str = "worker.zygote") -> list[str]:
     """What the container runs: the zygote, with the control socket's path, or `attach.relay`."""
-    return [f"{HOME}/bin/python3", "-s", "-P", "-m", f"toolhop_sandbox.{module}"]
+    return [f"{HOME}/bin/python3", "-m", f"toolhop_sandbox.{module}"]
 
 
 def build_from_host(output: Path) -> None:

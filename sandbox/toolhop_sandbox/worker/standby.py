@@ -5,13 +5,12 @@ a rehearsal that touches the memory pages a call will touch. What the call leave
 with the process.
 
 Most of what a standby costs is pages: each that it writes to is copied, at about 2 µs, and
-Python writes to whatever it looks at. So what runs here looks at little: the C modules behind
-`signal` and `socket`, readers and writers of JSON made before the fork, a head that is not JSON.
+Python writes to whatever it looks at. So what runs here looks at little: the C module behind
+`socket`, readers and writers of JSON made before the fork, a head that is not JSON.
 """
 
 from __future__ import annotations
 
-import _signal  # type: ignore[import-not-found]  # the C half of signal has no stub
 import _socket
 import contextlib
 import gc
@@ -61,7 +60,6 @@ def serve(connection: int, base_bytes: int, prepared: lockdown.Prepared) -> None
         base_bytes: address space of the bare worker, on top of which limits count.
         prepared: what to lock down with.
     """
-    _signal.signal(_signal.SIGINT, _signal.SIG_DFL)
     prepared.lock(connection)
     # Forked without Python's hooks, every call would draw the same numbers.
     random.seed()

@@ -191,7 +191,6 @@ def run(control: socket.socket, *, in_container: bool) -> None:
     lockdown.die_with_parent()
     for _, take in lockdown.WORKER_STEPS:
         take()
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
     standby.warm()
     zygote = Zygote(control, in_container=in_container)
     zygote.hello()

@@ -1,10 +1,13 @@
-"""Asks the kernel what its container has: networks, mounts, capabilities, processors, memory, cgroups.
+"""Asks the kernel what its container has: networks, mounts, capabilities, memory, cgroups, queues.
 
 Played where its files can be opened.
 
 Contained: only the loopback interface, a read-only root, no capability that could ever be had, one
-processor, less than a gigabyte, and no name of the machine's cgroups.
+processor, less than a gigabyte, swap included, no name of the machine's cgroups, and no bytes in
+message queues.
 """
+
+import resource
 
 
 def read(*paths):
@@ -33,6 +36,11 @@ def attack():
     most = read(f"{group}/memory/memory.limit_in_bytes", f"{group}/memory.max")[0]
     if not most.isdecimal() or int(most) > 1 << 30:
         wide.append(f"memory {most}")
+    swap = read(f"{group}/memory/memory.memsw.limit_in_bytes", f"{group}/memory.swap.max")[0]
+    if not swap.isdecimal() or int(swap) not in (0, int(most)):
+        wide.append(f"memory and swap {swap}")
+    if any(resource.getrlimit(resource.RLIMIT_MSGQUEUE)):
+        wide.append("message queues")
     groups = [line for line in read("/proc/self/cgroup") if line and not line.endswith(":/")]
     if groups:
         wide.append(f"cgroups {groups[0]}")

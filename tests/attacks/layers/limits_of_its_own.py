@@ -1,13 +1,13 @@
 """Asks the kernel which limits its process has.
 
-Contained: file size 0, 24 descriptors, no core, no locked memory, no queued signals, and a hard limit of memory and processor time.
+Contained: file size 0, at most 64 descriptors, no core, no locked memory, no queued signals, and a hard limit of memory and processor time.
 """
 
 import resource
 
 MOST = {
     "FSIZE": 0,
-    "NOFILE": 24,
+    "NOFILE": 64,
     "CORE": 1,
     "MEMLOCK": 0,
     "SIGPENDING": 0,
