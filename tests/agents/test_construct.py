@@ -459,6 +459,11 @@ def test_the_command_makes_shows_and_goes_on(tmp_path: Path, address: str) -> No
     item = construct_("--show", out, "--item", "sport-2")
     assert "def look_up_stadium" in item.stdout
     assert "every-hop-needed" in item.stdout
+    told = command.toolhop("explain", out, "--methods").stdout
+    assert told.startswith("`toolhop construct` tried 2 seeds and accepted 2: ")
+    for part in ("model openai/honest; temperature 0.7; ", "tokens.", " of 2 items", ": 2 proven."):
+        assert part in told, part
+    assert address not in told
     data = f"{out}/{folders.ITEMS}"
     valid = command.toolhop("data", "validate", "--data", data)
     assert valid.returncode == 0, valid.stdout

@@ -220,6 +220,9 @@ def test_what_was_paid_for_is_not_asked_for_again(
     assert len(kept) == 6
     path.write_bytes(b"".join(kept) + b'{"kind": "rea')
     assert certify("--json", readers="openai/right").stdout.count('"agrees": 6') == 1
+    told = command.toolhop("explain", str(tmp_path / "c.jsonl"), "--methods").stdout
+    assert " Blind readers (models openai/right; " in told
+    assert told.endswith(" planned the calls of 2 items: 2 read.\n")
     assert server[0].asked.total() == 6
     # Another version of an item is read anew.
     write(tmp_path, [made(1), {**made(2), "question": "Square the number of letters of Oslo."}])

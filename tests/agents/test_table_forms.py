@@ -21,8 +21,11 @@ from tests.agents.command import toolhop
 from toolhop_agents.cli import COMMANDS, root
 from toolhop_agents.stacked import StackedTable
 from toolhop_agents.table_forms import Form, written
+from toolhop_tools.certify.file import read
+from toolhop_tools.certify.model import VERSION, HopVerdict
 
 ROOT = Path(__file__).parents[2]
+CERTIFICATES = ROOT / "toolhop_tools" / "builtin" / "certificates.jsonl"
 
 
 def table() -> StackedTable:
@@ -96,6 +99,18 @@ def test_a_run_is_told_in_sentences_with_its_versions_and_settings(run: Path) ->
         assert part in told, part
     assert "None" not in told
     assert "none" not in told
+
+
+def test_certificates_are_told_in_sentences_with_the_search() -> None:
+    told = toolhop("explain", str(CERTIFICATES), "--methods").stdout
+    proven = sum(one.verdict is HopVerdict.PROVEN for one in read(CERTIFICATES))
+    for part in (
+        f"`toolhop certify` (version {VERSION} of its search, seed 0)",
+        "gold answers of 43 items",
+        "at most 300 calls a hop of 2 s and 256 MiB each, policy restricted",
+        f"{proven} proven, ",
+    ):
+        assert part in told, part
 
 
 def test_every_setting_that_is_not_the_default_is_told(tmp_path: Path) -> None:

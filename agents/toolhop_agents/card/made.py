@@ -14,6 +14,7 @@ from toolhop_agents.card.page import NOT_KNOWN, Part, Section, Table, plain
 from toolhop_agents.construct import folder as folders
 from toolhop_agents.construct.ledger import StepLedger
 from toolhop_agents.construct.reviews import Material
+from toolhop_agents.construct.settings import TOLD_SETTINGS
 from toolhop_agents.review.figures import figures as review_figures
 from toolhop_agents.review.figures import parts as review_parts
 from toolhop_env.statistics.effective import effective
@@ -21,10 +22,6 @@ from toolhop_tools.construct.funnel import Taken, lost
 from toolhop_tools.construct.funnel import funnel as stages
 from toolhop_tools.construct.stages import Stage
 
-SHOWN = ("model", "temperature", "max_tokens", "repairs", "seed", "examples", "sandbox",
-         "official_safe", "per_template", "second", "readers", "votes", "wording",
-         "closed_book", "closed_book_samples")  # fmt: skip
-"""Settings that are on the card. Addresses are not: they may be nobody else's business."""
 READ, CLOSED_BOOK = "read", "closed-book"
 """Criteria in the books that models are asked for."""
 AGREES = "agrees"
@@ -37,7 +34,7 @@ def provenance(material: Material) -> Section:
     took = Taken.of(books)
     digest = hashlib.sha256((folder / folders.SEEDS).read_bytes()).hexdigest()
     by = Counter(str(one.extra.get("question_by", NOT_KNOWN)) for one in material.items)
-    own = [(name, str(material.settings[name])) for name in SHOWN
+    own = [(name, str(material.settings[name])) for name in TOLD_SETTINGS
            if material.settings.get(name) not in (None, "", [])]  # fmt: skip
     return Section("Provenance", (
         "Made by `toolhop construct`: a model is asked stage by stage, every reply is checked, "

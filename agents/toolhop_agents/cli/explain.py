@@ -11,7 +11,8 @@ from rich.text import Text
 from toolhop_agents.ablate.folder import opened
 from toolhop_agents.cli.json_output import json_option, table_format, write_json
 from toolhop_agents.compare.conditions import DEFAULTS
-from toolhop_agents.compare.methods import methods
+from toolhop_agents.compare.methods import methods, methods_of_certificates, methods_of_made
+from toolhop_agents.construct.folder import is_made
 from toolhop_agents.stacked import StackedTable
 from toolhop_agents.table import table_console
 from toolhop_agents.table_forms import Form
@@ -30,7 +31,8 @@ from toolhop_sandbox.outcome import JSON
     "--methods",
     "as_methods",
     is_flag=True,
-    help="Instead, how each run was made, in sentences for a paper's methods section.",
+    help="Instead, how each run was made, in sentences for a paper's methods section; also of "
+    "certificates and of folders that `toolhop construct` made.",
 )
 @table_format
 @json_option
@@ -43,7 +45,7 @@ def explain(runs: Sequence[Path], as_methods: bool, as_json: bool) -> None:
     if as_methods:
         if table_console().form is not Form.TABLE:
             raise click.UsageError("--methods writes no table: leave out --methods or --format")
-        told = [methods(opened([folder])) for folder in runs]
+        told = [_methods(path) for path in runs]
         if as_json:
             write_json(
                 [{"run": str(run), "methods": text} for run, text in zip(runs, told, strict=True)]
@@ -70,6 +72,12 @@ def explain(runs: Sequence[Path], as_methods: bool, as_json: bool) -> None:
             console.print(_table([row for _, rows in others for row in rows]))
         names = ", ".join(one.condition.name for one in same)
         console.print(Text(f"As in the official set-up: {names or 'nothing'}."))
+
+
+def _methods(path: Path) -> str:
+    if path.is_file():
+        return methods_of_certificates(path)
+    return methods_of_made(path) if is_made(path) else methods(opened([path]))
 
 
 def _manifest(store: RunStore) -> Mapping[str, JSON]:

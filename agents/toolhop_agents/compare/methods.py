@@ -1,16 +1,27 @@
-"""How runs were made, in sentences for the methods section of a paper, from their manifests."""
+"""How runs, certificates and made items came about, in sentences for a paper's methods section.
+
+All that is told is in the files themselves: manifests, certificates, settings and books.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict
+from pathlib import Path
 from typing import TypeAlias
 
 from toolhop_agents.compare.conditions import DEFAULTS, FORKED_FROM, NO_RESULT, OF_MODELS, PAIRED
+from toolhop_agents.construct import folder as folders
+from toolhop_agents.construct.settings import TOLD_SETTINGS
 from toolhop_env.attempt import counting
 from toolhop_env.benchmarks import named
 from toolhop_env.official import Manifest, settings_of, text_of
 from toolhop_env.runs.store import RunStore
 from toolhop_sandbox.outcome import JSON
+from toolhop_tools.blind.file import Readings, path_beside
+from toolhop_tools.certify.file import read
+from toolhop_tools.construct.funnel import Taken
 from toolhop_tools.errors import counted
 
 TOLD = frozenset(
@@ -108,6 +119,65 @@ def _sentences(runs: Sequence[tuple[str, RunStore]]) -> Iterator[str]:
     )
     if len(stores) > 1:
         yield f"The arms are {', '.join(arm for arm, _ in runs)}. {COMPARED}"
+
+
+def methods_of_certificates(path: Path) -> str:
+    """One paragraph about a file of certificates, and the readings beside it.
+
+    Raises:
+        CertificateError: the file cannot be read, or has none.
+        ReadingsError: the readings cannot be read.
+    """
+    known = {one.item: one for one in read(path)}
+    bases = [asdict(one.basis) for one in known.values()]
+    basis = {name: " or ".join(dict.fromkeys(text_of(one[name]) for one in bases))
+             for name in bases[0]}  # fmt: skip
+    text = (
+        f"`toolhop certify` (version {basis['version']} of its search, seed {basis['seed']}) "
+        f"searched for the calls that give the gold answers of {counted(len(known), 'item')}, with "
+        f"at most {basis['executions']} calls a hop of {basis['wall_s']} s and "
+        f"{basis['memory_mib']} MiB each, policy {basis['policy']}, and {basis['audit']} calls "
+        f"with other values: {_counts(one.verdict for one in known.values())}."
+    )
+    readings = [one for name, one in Readings(path_beside(path)).by_item.items() if name in known]
+    if readings:
+        asked = " or ".join(dict.fromkeys(_list(one.readers.items()) for one in readings))
+        text += (
+            f" Blind readers ({asked}) planned the calls of {counted(len(readings), 'item')}: "
+            f"{_counts(one.status for one in readings)}."
+        )
+    return text
+
+
+def methods_of_made(folder: Path) -> str:
+    """One paragraph about items that `toolhop construct` made, and their certificates.
+
+    Raises:
+        FolderError: the settings or books cannot be read.
+        CertificateError: the certificates cannot be read.
+    """
+    settings, books = folders.read_settings(folder), folders.read_books(folder)
+    took = Taken.of(books)
+    own = [(name, settings.get(name)) for name in TOLD_SETTINGS]
+    given = [(name, value) for name, value in own if value not in (None, "", [])]
+    text = (
+        f"`toolhop construct` tried {counted(len(books), 'seed')} and accepted "
+        f"{sum(book['accepted'] for book in books)}: a model wrote each part, and every part was "
+        f"checked and run. The settings were {_list(given)}; all replies "
+        f"({took.replies:,}) took {took.tokens:,} tokens."
+    )
+    certificates = folder / folders.CERTIFICATES
+    if certificates.is_file() and certificates.stat().st_size:
+        text += f" {methods_of_certificates(certificates)}"
+    return text
+
+
+def _counts(values: Iterable[str]) -> str:
+    return ", ".join(f"{count} {value}" for value, count in Counter(values).most_common())
+
+
+def _list(values: Iterable[tuple[str, object]]) -> str:
+    return "; ".join(f"{name} {text_of(value)}" for name, value in values)
 
 
 def _player(settings: Mapping[str, JSON], setting: Callable[[str], str]) -> str:

@@ -22,6 +22,12 @@ from toolhop_tools.properties.check import EXAMPLES
 OFF = "off"
 """As `second`: no second implementation, though readers are named."""
 PRICE = "IN,OUT[,CACHED]"
+TOLD_SETTINGS = (
+    "model", "temperature", "max_tokens", "repairs", "seed", "examples", "sandbox",
+    "official_safe", "per_template", "second", "readers", "votes", "wording", "closed_book",
+    "closed_book_samples",
+)  # fmt: skip
+"""Settings that cards and methods tell. Addresses are not: they may be nobody else's business."""
 
 
 class Settings(BaseModel):
