@@ -2,83 +2,245 @@
 
 from __future__ import annotations
 
-import json
 import random
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import cached_property
 
-from toolhop_sandbox.base import Program
-from toolhop_tools.model import GoldCall, Hop, Item, Tool, ToolSchema
-from toolhop_tools.reading import Match, Reading
+from toolhop_sandbox.outcome import JSON
+from toolhop_tools.errors import BadChoice
+from toolhop_tools.model import Flaky, GoldCall, Hop, Item
+from toolhop_tools.reading import Match, Reading, leaf_text
+from toolhop_tools.scenarios.hazards import BUSY
+from toolhop_tools.worlds.checks import Refused, meaning
 from toolhop_tools.worlds.domain import domains
+from toolhop_tools.worlds.draw import Stuck, draw
+from toolhop_tools.worlds.expression import (
+    Expression,
+    Named,
+    Read,
+    Undefined,
+    nodes,
+    parts,
+    type_of,
+)
+from toolhop_tools.worlds.knobs import Knobs
+from toolhop_tools.worlds.made import MadeTool, Shape
+from toolhop_tools.worlds.plan import Call, Made, Plan, plan
+from toolhop_tools.worlds.search import Explorer, Searched, named_values
 from toolhop_tools.worlds.spec import FIELD, Spec
-from toolhop_tools.worlds.world import World, make
+from toolhop_tools.worlds.sql import Database
+from toolhop_tools.worlds.tools import toolbox
+from toolhop_tools.worlds.wording import hop_questions, word
+from toolhop_tools.worlds.world import Value, World, make
 
 VERSION = 1
 """Of the generator. It goes up with every change that can change an item."""
 BLOCK = 20
 """Items that share a world."""
-SOURCE = "constructed"
+DRAWS = 60
+"""Expressions drawn for a place of a block before it is given up."""
+WORLDS = 6
+"""Worlds in which a block is sought."""
+ALTERNATIVES = 10
+"""Other values of the answer's type that as many calls give, at least: without the question's words
+none of them is likelier than the answer."""
+SOURCE = "chain"
 """Of gold calls (`toolhop_tools.model.GoldCall`)."""
+HARD = "difficulty"
+"""Of an item's `extra`: how hard it is, and what was checked."""
 
 
 def item_at(spec: Spec, index: int) -> Item:
-    """An item by its index, from 0."""
+    """An item by its index, from 0.
+
+    Raises:
+        BadChoice: as `block`.
+    """
     return block(spec, index // BLOCK)[index % BLOCK]
 
 
 def block(spec: Spec, number: int) -> tuple[Item, ...]:
-    """The items of a world."""
-    seed = f"{spec.seed}/{number}"
-    names = spec.knobs.domains or tuple(domains())
-    drawn = random.Random(seed)
-    world = make(domains()[drawn.choice(names)], f"{seed}/names", f"{seed}/values")
-    tools = {link: _tool(world, *link) for link in _links(world)}
-    return tuple(_item(spec, number * BLOCK + at, world, tools) for at in range(BLOCK))
+    """The `BLOCK` items of a world.
 
-
-def _links(world: World) -> list[tuple[str, str]]:
-    return [(of, name) for of, name, link in world.domain.links if not link.many]
-
-
-def _tool(world: World, kind: str, relation: str) -> Tool:
-    table = {name: row[relation] for name, row in world.tables[kind].items()}
-    name = f"{relation}_of_{kind}"
-    source = (
-        f"TABLE = {json.dumps(table)}\n\n\ndef {name}({kind}):\n"
-        f"    if {kind} not in TABLE:\n        raise ValueError('no {kind} ' + repr({kind}))\n"
-        f"    return {{'{relation}': TABLE[{kind}]}}\n"
+    Raises:
+        BadChoice: these knobs give too few; says why others were refused.
+    """
+    made: list[Item] = []
+    refused: Counter[str] = Counter()
+    for attempt in range(WORLDS):
+        making = _Making(spec.knobs, f"{spec.seed}/{spec.tier}/{number}.{attempt}", refused)
+        asked: set[str] = set()
+        for item in making.items():
+            if item.question in asked:
+                continue
+            asked.add(item.question)
+            index = number * BLOCK + len(made)
+            reference = {FIELD: spec.reference(index, VERSION)}
+            made.append(replace(item, id=spec.id_of(index), extra={**item.extra, **reference}))
+            if len(made) == BLOCK:
+                return tuple(made)
+    common = ", ".join(f"{why} ({count})" for why, count in refused.most_common(3))
+    raise BadChoice(
+        f"{WORLDS} worlds give {len(made)} of {BLOCK} items; refused: {common}",
+        fix="allow fewer hops, more tools on offer, or more domains",
     )
-    properties = {kind: {"type": "string", "description": f"Name of a {kind}."}}
-    schema = {"type": "object", "properties": properties, "required": [kind]}
-    return Tool(ToolSchema(name, f"The {relation} of a {kind}.", schema), Program(source, name))  # type: ignore[arg-type]
 
 
-def _item(spec: Spec, index: int, world: World, tools: dict[tuple[str, str], Tool]) -> Item:
-    drawn = random.Random(f"{spec.seed}/{index}/{spec.knobs}")
-    wanted = drawn.randint(*spec.knobs.hops)
-    hops: list[Hop] = []
-    kind, at = "", ""
-    while not hops:
-        kind = drawn.choice(list(world.tables))
-        at = start = drawn.choice(list(world.tables[kind]))
-        while len(hops) < wanted:
-            ways = [(of, name) for of, name in tools if of == kind]
-            if not ways:
-                break
-            of, name = drawn.choice(ways)
-            end = world.related(of, name, at)
-            reading = Reading(Match.VALUE, (name,))
-            gold = GoldCall({of: at}, SOURCE, reading)
-            question = f"What is the {name} of {at if not hops else f'#{len(hops)}'}?"
-            hops.append(Hop(question, end, tools[of, name], gold))
-            kind, at = world.domain.relation(of, name).to, end
-    path = " of the ".join(hop.tool.name.partition("_of_")[0] for hop in reversed(hops))
-    own = {hop.tool.name for hop in hops}
-    others = [tool for tool in tools.values() if tool.name not in own]
-    order = [*own, *(tool.name for tool in others)][: spec.knobs.tools or None]
-    order.sort()
-    drawn.shuffle(order)
-    return Item(
-        spec.id_of(index), f"What is the {path} of {start} (#{index})?", at, tuple(hops),
-        world.domain.name, kind, extra={FIELD: spec.reference(index, VERSION)},
-        others=tuple(tool for tool in others if tool.name in order), order=tuple(order),
-    )  # fmt: skip
+class _Making:
+    """A world with its tools, and the items that are made of it."""
+
+    def __init__(self, knobs: Knobs, seed: str, refused: Counter[str]) -> None:
+        self.knobs, self.seed, self.refused = knobs, seed, refused
+        drawn = random.Random(seed)
+        self.domain = domains()[drawn.choice(knobs.domains or tuple(domains()))]
+        self.world = make(self.domain, f"{seed}/names", f"{seed}/values", knobs.size)
+        self.tools = toolbox(self.world, drawn.choice(knobs.styles), knobs, seed)
+        self.explorer = Explorer(self.tools)
+
+    @cached_property
+    def database(self) -> Database:
+        """The second engine's."""
+        return Database(self.world)
+
+    def items(self) -> Iterator[Item]:
+        """What is kept of what is drawn."""
+        for place in range(2 * BLOCK):
+            drawn = random.Random(f"{self.seed}/{place}")
+            for _ in range(DRAWS):
+                try:
+                    asked = draw(self.world, self.knobs, drawn)
+                except Stuck:
+                    self.refused["nothing could be drawn"] += 1
+                    break
+                item = self._item(asked, drawn)
+                if isinstance(item, Item):
+                    yield item
+                    break
+                self.refused[item] += 1
+
+    def _item(self, asked: Expression, drawn: random.Random) -> Item | str:
+        """The item, or why the expression is refused."""
+        way = plan(asked, self.tools)
+        if way is None:
+            return "no tools for it"
+        if not self.knobs.hops[0] <= len(way.calls) <= self.knobs.hops[1]:
+            return "more or fewer calls than wanted"
+        answer = meaning(asked, self.world)
+        if isinstance(answer, Refused):
+            return str(answer.reason)
+        run = way.run()
+        try:
+            agreed = run[-1].value == answer == self.database.value(asked)
+        except Undefined:
+            agreed = False
+        if not agreed:
+            return "two engines differ"
+        offered = self._offered(way, drawn)
+        searched = self.explorer.search(
+            [tool.name for tool in offered],
+            named_values(asked, self.world),
+            (type_of(asked, self.world), answer),
+            len(way.calls),
+        )
+        if searched.shortcut is not None:
+            return "fewer calls give it too"
+        if searched.alternatives < ALTERNATIVES:
+            return "types alone give it away"
+        return self._built(asked, way, run, offered, searched, answer, drawn)
+
+    def _offered(self, way: Plan, drawn: random.Random) -> list[MadeTool]:
+        """The tools on offer, shuffled: those of the chain, and others up to `Knobs.tools`."""
+        own = list(dict.fromkeys(call.tool for call in way.calls))
+        others = [tool for tool in self.tools.tools.values() if tool not in own]
+        drawn.shuffle(others)
+        room = max(0, self.knobs.tools - len(own)) if self.knobs.tools else len(others)
+        offered = own + others[:room]
+        drawn.shuffle(offered)
+        return offered
+
+    def _built(
+        self,
+        asked: Expression,
+        way: Plan,
+        run: Sequence[Made],
+        offered: Sequence[MadeTool],
+        searched: Searched,
+        answer: Value,
+        drawn: random.Random,
+    ) -> Item:
+        question = word(asked, self.world, self.knobs.forms, drawn)
+        hops = tuple(_hops(asked, way, run, self.world, self.knobs, drawn))
+        if self.knobs.failures:
+            hops = _failing(hops, self.knobs.failures, drawn)
+        own = {hop.tool.name for hop in hops}
+        others = tuple(tool.tool for tool in offered if tool.name not in own)
+        joins = sum(len(parts(node)) > 1 for node in nodes(asked))
+        hard: dict[str, JSON] = {
+            "style": str(self.tools.surface.style),
+            "hops": len(hops),
+            "joins": joins,
+            "tools": len(offered),
+            "conversions": sum(call.tool.shape is Shape.CONVERT for call in way.calls),
+            "result_chars": max(len(str(made.result)) for made in run),
+            "shape": "-".join(type(node).__name__ for node in nodes(asked)),
+            "alternatives": searched.alternatives,
+            "calls_searched": searched.calls,
+            "search_complete": searched.complete,
+        }
+        return Item(
+            "", question, leaf_text(answer), hops, self.domain.name, type_of(asked, self.world),
+            extra={HARD: hard, "family": self.seed}, others=others,
+            order=tuple(tool.name for tool in offered),
+        )  # fmt: skip
+
+
+def _hops(
+    asked: Expression,
+    way: Plan,
+    run: Sequence[Made],
+    world: World,
+    knobs: Knobs,
+    drawn: random.Random,
+) -> Iterator[Hop]:
+    """A hop for each call, with a question of its own."""
+    reached = [node for node in nodes(asked) if not isinstance(node, Named)]
+    questions = hop_questions(asked, world, knobs.forms, drawn)
+    by_node = {id(node): text for node, text in zip(reached, questions, strict=True)}
+    said: set[str] = set()
+    for number, (call, made) in enumerate(zip(way.calls, run, strict=True), start=1):
+        gold = GoldCall(made.arguments, SOURCE, Reading(Match.VALUE, call.path))
+        question = _asks(call, made, by_node)
+        if question in said:
+            question = f"Step {number}: {question}"
+        said.add(question)
+        yield Hop(question, leaf_text(made.value), call.tool.tool, gold)
+
+
+def _asks(call: Call, made: Made, questions: Mapping[int, str]) -> str:
+    """A call's own question: what it answers of its node."""
+    given = [leaf_text(value) for value in made.arguments.values() if not isinstance(value, list)]
+    if call.tool.shape is Shape.CONVERT:
+        value, unit, into = given
+        return f"What is {value} {unit} in {into}?"
+    if call.tool.shape is Shape.IDENTIFY:
+        return f"Which {call.tool.columns[0].name} belongs to {given[0]}?"
+    if isinstance(call.node, Read) and call.node.unit:
+        of = call.tool.world.domain.attribute(call.node.type, call.node.attribute)
+        return f"What is the {of.noun} of {given[0]}?"
+    return questions[id(call.node)]
+
+
+def _failing(hops: tuple[Hop, ...], failures: int, drawn: random.Random) -> tuple[Hop, ...]:
+    """The hops, one tool of which fails at its first calls of an episode."""
+    name = drawn.choice([hop.tool.name for hop in hops])
+    why = drawn.choice(BUSY)
+
+    def failing(hop: Hop) -> Hop:
+        if hop.tool.name != name:
+            return hop
+        tool = replace(hop.tool, body=Flaky(hop.tool.program, failures, why))
+        return replace(hop, tool=tool)
+
+    return tuple(map(failing, hops))

@@ -35,7 +35,7 @@ class Earlier:
     """Its index."""
 
 
-Given: TypeAlias = str | int | float | bool | None | Earlier | list["Given"] | dict[str, "Given"]
+Given: TypeAlias = JSON | Earlier | list["Given"] | dict[str, "Given"]
 """An argument: JSON of the question's own, with `Earlier` in it."""
 
 
@@ -103,7 +103,7 @@ def at(result: JSON, path: Path) -> JSON:
     """
     for step in path:
         try:
-            result = result[step]  # type: ignore[call-overload, index]
+            result = result[step]  # type: ignore[index]
         except TypeError as error:
             raise LookupError(f"nothing stands at {step!r} of {result!r}") from error
     return result

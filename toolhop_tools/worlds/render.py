@@ -155,7 +155,8 @@ def _filters(tool: MadeTool) -> Iterator[str]:
     yield f"found = {_table(tool)}"
     if links[0].condition:
         yield f"linked = {tuple(names[param.of].name for param in links)!r}"
-        yield 'if not any(test["operator"] in ("=", "contains") and test["column"] in linked for test in where):'
+        yield 'links = [test["column"] for test in where if test["operator"] in ("=", "contains")]'
+        yield "if not set(links) & set(linked):"
         yield "    " + surface.refusal(
             "BAD_ARGUMENT",
             "where: one condition has to name one of {', '.join(linked)} with = or contains",

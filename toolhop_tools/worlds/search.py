@@ -22,7 +22,7 @@ from toolhop_tools.worlds.world import CODE, World
 
 ENOUGH = 20
 """Alternatives are counted up to here."""
-MOST_CALLS = 20_000
+MOST_CALLS = 4_000
 """Looked at for one item."""
 BOUNDS = {Role.ABOVE, Role.BELOW, Role.IS}
 CHOSEN = {Role.FIELD, Role.SORT, Role.UNIT}

@@ -21,9 +21,38 @@ NAME = "name"
 MOST_NAME_CHARS = 64
 """Of a tool's name, as OpenAI's API has it."""
 _RESERVED = frozenset(
-    "above below code columns conditions equal_to field field_b filter_by first first_date "
-    "found from_unit limit name order order_by page row second second_date size sort_by statistic "
-    "to_unit total value values where which".split()
+    {
+        "above",
+        "below",
+        "code",
+        "columns",
+        "conditions",
+        "equal_to",
+        "field",
+        "field_b",
+        "filter_by",
+        "first",
+        "first_date",
+        "found",
+        "from_unit",
+        "limit",
+        "name",
+        "order",
+        "order_by",
+        "page",
+        "row",
+        "second",
+        "second_date",
+        "size",
+        "sort_by",
+        "statistic",
+        "to_unit",
+        "total",
+        "value",
+        "values",
+        "where",
+        "which",
+    }
 )
 """Names of arguments and variables in sources that no field may have."""
 _NAMES: Mapping[Style, tuple[Mapping[Shape, str], ...]] = {
@@ -239,12 +268,13 @@ class Surface:
         return self.style is Style.SERVICE
 
     def cells(self, **values: str) -> str:
-        """The expression of a result of one row, by the names of its cells; the first matters most."""
+        """The expression of a result of one row, by the names of its cells, the main one first."""
         match self.style:
             case Style.VALUES:
                 return next(iter(values.values()))
             case Style.TABLES:
-                return f'{{"columns": {_bracketed(map(quoted, values))}, "rows": [{_bracketed(values.values())}]}}'
+                columns, row = _bracketed(map(quoted, values)), _bracketed(values.values())
+                return f'{{"columns": {columns}, "rows": [{row}]}}'
             case _:
                 return "{" + ", ".join(f'"{name}": {value}' for name, value in values.items()) + "}"
 
@@ -311,7 +341,7 @@ class Surface:
     def _record(self, tool: MadeTool, data: Any, arguments: Mapping[str, JSON]) -> Iterator[Typed]:  # noqa: ANN401 -- JSON
         match self.style:
             case Style.VALUES:
-                name = arguments.get("field", tool.columns[0].name)
+                name = str(arguments.get("field", tool.columns[0].name))
                 cells = [(name, data)]
             case Style.TABLES:
                 cells = (
@@ -327,7 +357,7 @@ class Surface:
                 yield Typed(tool.types[name], value, picked=False)
 
     def _listed(self, tool: MadeTool, data: Any, arguments: Mapping[str, JSON]) -> Iterator[Typed]:  # noqa: ANN401 -- JSON
-        """A list's leaves. The first of a sorted list is no pick, unless the second ties with it."""
+        """A list's leaves. The first of a sorted list is no pick, unless the second ties."""
         by = arguments.get(self.order.by)
         types = tool.types
         key = tool.columns[0].name

@@ -66,7 +66,7 @@ class _Maker:
                 yield self.compare(kind, of)
                 yield self.gap(kind, of)
             if self.listing:
-                yield self.list(kind, of)
+                yield self.lister(kind, of)
         if units := self.units():
             yield self.convert(units)
         yield self.days()
@@ -225,7 +225,7 @@ class _Maker:
             arguments.properties[order.by] = {
                 "type": "string",
                 "enum": names,
-                "description": "Sort by this field, and show it. Without it the order has no meaning.",
+                "description": "Sort by this field, and show it. Else the order has no meaning.",
             }
         self.window(arguments, limit=surface.style in {Style.RECORDS, Style.TABLES})
         by = "" if narrow is None else f" by {narrow.noun}"
@@ -270,7 +270,8 @@ class _Maker:
                 return f"Gives a list of {key}s{pair}. Nothing fits: an empty list.{pages}"
             case Style.TABLES:
                 return (
-                    "Gives `columns`, `rows` and `row_count`, the number of all matches. Columns are "
+                    "Gives `columns`, `rows` and `row_count`, the number of all matches. Columns "
+                    "are "
                     f"the {' and '.join(self.shown(kind))}"
                     + (f" and {with_field}" if sortable else "")
                     + f". Nothing fits: no rows.{pages}"
@@ -331,7 +332,8 @@ class _Maker:
                 ),
                 {
                     "type": "string",
-                    "description": f"Only {of.plural} {self.linked(column, noun)}: the {noun}'s {form}{self.example(end)}.",
+                    "description": f"Only {of.plural} {self.linked(column, noun)}: the {noun}'s "
+                    f"{form}{self.example(end)}.",
                 },
             )
         attributes = self.surface.attributes(kind)
@@ -371,7 +373,10 @@ class _Maker:
                     else {"type": "number" if kind == Kind.NUMBER else "integer"}
                 )
                 measure = f", in {unit}" if unit else ""
-                said = f"Only {of.plural} whose {column.noun} is {word} this{measure}; not if it is equal."
+                said = (
+                    f"Only {of.plural} whose {column.noun} is {word} this{measure}; "
+                    "not if it is equal."
+                )
                 arguments.add(
                     Param(
                         role,
@@ -407,7 +412,8 @@ class _Maker:
                     Param(role, column.of, word, column.type, along=along),
                     {
                         **bound,
-                        "description": f"Only where the field is {more} than this; a date as YYYY-MM-DD.",
+                        "description": f"Only where the field is {more} than this; a date as "
+                        "YYYY-MM-DD.",
                     },
                 )
 
@@ -431,7 +437,8 @@ class _Maker:
             "type": "array",
             "items": test,
             "minItems": 1,
-            "description": f"Conditions that all hold. Columns: {said}. Lists are asked with contains. One condition at least names one of {linked} with = or contains.",
+            "description": f"Conditions that all hold. Columns: {said}. Lists are asked with "
+            f"contains. One condition at least names one of {linked} with = or contains.",
         }
         for column in columns:
             end = any(column is link for link, _ in links)
@@ -507,7 +514,7 @@ class _Maker:
         reads = {"": surface.cell_path("value", names_)}
         return self.made(Shape.TOTAL, kind, description, arguments, columns, reads)
 
-    def list(self, kind: str, of: EntityType) -> MadeTool:
+    def lister(self, kind: str, of: EntityType) -> MadeTool:
         surface, arguments = self.surface, _Arguments()
         size = surface.page or 20
         arguments.add(
@@ -547,7 +554,10 @@ class _Maker:
             )
         form = surface.form(kind)
         said = "; ".join(self.meaning(column) for column in columns)
-        description = f"Which of two {of.plural} has the greater or smaller value of a field. Gives its {form}. Fields: {said}. Equal values are an error."
+        description = (
+            f"Which of two {of.plural} has the greater or smaller value of a field. Gives its "
+            f"{form}. Fields: {said}. Equal values are an error."
+        )
         reads = {form: surface.cell_path(form, [form])}
         return self.made(
             Shape.COMPARE, kind, description, arguments, [surface.keys(kind)[0], *columns], reads
@@ -565,7 +575,10 @@ class _Maker:
         surface, arguments = self.surface, _Arguments()
         columns = self.two(kind, arguments)
         said = "; ".join(self.meaning(column) for column in columns)
-        description = f"By how much two {of.plural} differ in a field, never negative: dates in days, years in years, else in the field's unit. Fields: {said}."
+        description = (
+            f"By how much two {of.plural} differ in a field, never negative: dates in days, years "
+            f"in years, else in the field's unit. Fields: {said}."
+        )
         reads = {"": surface.cell_path("difference", ["difference", "unit"])}
         return self.made(
             Shape.GAP, kind, description, arguments, [surface.keys(kind)[0], *columns], reads
@@ -601,7 +614,10 @@ class _Maker:
         arguments.params += [
             Param(Role.UNIT, unit, into, choices=(unit,), required=True) for unit in units
         ]
-        description = "Convert a measure to another unit, rounded to one decimal. Units of different quantities are an error."
+        description = (
+            "Convert a measure to another unit, rounded to one decimal. Units of different "
+            "quantities are an error."
+        )
         reads = {"": surface.cell_path("value", ["value", "unit"])}
         return self.made(Shape.CONVERT, "", description, arguments, [], reads)
 
