@@ -17,6 +17,9 @@ LEAST_BYTES = 2**20
 UNLIMITED_TOKENS = 2**17
 """Taken for a request without a limit."""
 FIX = "see what answers there; if the reply is right, raise --max-tokens"
+MARK_BYTES = 8
+"""Bytes for each comma, bracket and brace, at the least: ``[],[],[]`` takes 30 times its size in
+memory once it is parsed."""
 STEP_BYTES = 2**16
 """Unpacked at a time, so that a small packed part cannot fill the memory before it is counted."""
 
@@ -28,8 +31,8 @@ class BadBody(Exception):
 class TooLarge(BadBody):
     """A body is larger than a reply of the tokens that are allowed can be."""
 
-    def __init__(self, limit_bytes: int) -> None:
-        super().__init__(f"the reply has more than {limit_bytes:,} bytes")
+    def __init__(self, limit: int, unit: str = "bytes") -> None:
+        super().__init__(f"the reply has more than {limit:,} {unit}")
 
 
 def reply_limit(max_tokens: int | None) -> int:
@@ -47,7 +50,8 @@ def too_large(error: BaseException | None) -> TooLarge | None:
 
 
 def event_hooks(limit_bytes: int) -> dict[str, list[Callable[..., Awaitable[None]]]]:
-    """Of an `httpx.AsyncClient`: each body has `limit_bytes` at most, unpacked.
+    """Of an `httpx.AsyncClient`: each body has `limit_bytes` at most, unpacked, and one comma,
+    bracket or brace in `MARK_BYTES` of them.
 
     Its reading raises `TooLarge` then, or at once where the length is told.
     """
@@ -92,12 +96,15 @@ async def _bounded(
 ) -> AsyncIterator[bytes]:
     # 32 more than the largest window: with the head of gzip or of zlib.
     unpack = zlib.decompressobj(zlib.MAX_WBITS | 32) if packed else None
-    size = 0
+    size = marks = 0
     async for chunk in stream:
         for part in _unpacked(chunk, unpack) if unpack else (chunk,):
             size += len(part)
             if size > limit_bytes:
                 raise TooLarge(limit_bytes)
+            marks += sum(map(part.count, (b",", b"[", b"{")))
+            if marks > limit_bytes // MARK_BYTES:
+                raise TooLarge(limit_bytes // MARK_BYTES, "commas, brackets and braces")
             yield part
     if unpack:
         yield unpack.flush()  # less than a step: what was held back at the last one's end

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 
+import anyio
 import httpx
 
 from toolhop_agents.models.base import ModelFault
@@ -29,9 +30,10 @@ async def reach(model: str, address: str, flag: str = "--base-url") -> None:
     """
     url = f"{address.rstrip('/')}/models"
     try:
-        async with httpx.AsyncClient(timeout=LIMIT_S, verify=trusted()) as client:
-            answer = await client.get(url)
-    except (httpx.ReadTimeout, httpx.PoolTimeout):
+        # Of the whole exchange: httpx's own limit is for each read, and a drip never reaches it.
+        with anyio.fail_after(LIMIT_S):
+            answer = await _head(url)
+    except (httpx.ReadTimeout, httpx.PoolTimeout, TimeoutError):
         return
     except httpx.HTTPError as error:
         raise ModelFault(
@@ -48,6 +50,15 @@ async def reach(model: str, address: str, flag: str = "--base-url") -> None:
             f"\n  fix: give the {flag} of one; most end in /v1",
             fatal=True,
         )
+
+
+async def _head(url: str) -> httpx.Response:
+    """A response whose body stays unread, however long it is."""
+    async with (
+        httpx.AsyncClient(timeout=LIMIT_S, verify=trusted()) as client,
+        client.stream("GET", url) as answer,
+    ):
+        return answer
 
 
 def _cause(error: BaseException) -> str:

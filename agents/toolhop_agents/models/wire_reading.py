@@ -279,9 +279,9 @@ def _verbatim(arguments: object) -> str:
 
 
 def _with_ids(calls: Iterator[RawCall], taken: Collection[str]) -> Iterator[RawCall]:
-    used = set(taken)
+    used, number = set(taken), 0
     for call in calls:
-        id_, number = call.id, 0
+        id_ = call.id
         while not id_ or id_ in used:
             number += 1
             id_ = f"call_{number}"

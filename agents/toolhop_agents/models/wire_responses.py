@@ -106,8 +106,15 @@ def reply(body: object, *, taken: Collection[str] = ()) -> Reply:
         taken: call ids of the conversation so far; a call that repeats one gets a new id.
 
     Raises:
-        Unreadable: it has no output, or an error in place of it.
+        Unreadable: it has no output, an error in place of it, or items of another shape.
     """
+    try:
+        return _reply(body, taken)
+    except TypeError as error:
+        raise Unreadable(f"an item of the response has another shape: {error}") from error
+
+
+def _reply(body: object, taken: Collection[str]) -> Reply:
     if not isinstance(body, Mapping) or not isinstance(body.get(OUTPUT), list):
         raise Unreadable(f"the response has no output: {str(body)[:300]}")
     if body.get("error"):

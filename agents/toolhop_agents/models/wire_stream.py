@@ -131,6 +131,8 @@ def _joined(events: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
 
 _ENDS = frozenset({"response.completed", "response.incomplete", "response.failed"})
 """Events of the responses protocol that hold the whole response."""
+MOST_PARTS = 512
+"""Of a list, such as that of a reply's calls: each piece is compared with all of them."""
 _WHOLE = frozenset({"id", "type", "role", "index", "name", "format", "signature"})
 """Fields of a delta that come whole; the pieces of other texts are joined."""
 
@@ -173,6 +175,8 @@ def _as_parts(value: object) -> list[Any]:
 def _add_parts(parts: list[Any], pieces: list[Any]) -> None:
     """Add pieces of a list to the last of the parts that they continue."""
     for piece in pieces:
+        if len(parts) > MOST_PARTS:
+            raise Unreadable(f"a list in the stream has more than {MOST_PARTS} parts")
         if not isinstance(piece, dict):
             parts.append(piece)
             continue
