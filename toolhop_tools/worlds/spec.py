@@ -85,8 +85,6 @@ TIERS: tuple[Knobs, ...] = (
     Knobs(hops=(2, 3), joins=Joins.NONE),
     Knobs(hops=(3, 4)),
     Knobs(hops=(4, 5), tools=20),
-    Knobs(hops=(5, 6), tools=30, near=Near.TWINS, units=True),
-    Knobs(hops=(6, 8), joins=Joins.ALL, tools=50, near=Near.TWINS, units=True, codes=True),
 )
 """From the easiest to the hardest."""
 
@@ -103,7 +101,7 @@ class Benchmark:
     """Version of the generator that makes its items."""
 
 
-BENCHMARKS: Mapping[str, Benchmark] = {"worlds-2026.11": Benchmark(202611, 100, TIERS, 1)}
+BENCHMARKS: Mapping[str, Benchmark] = {}
 """By name. What a name stands for never changes."""
 
 
@@ -243,8 +241,8 @@ def _benchmark(given: str, text: str) -> str:
     for name in BENCHMARKS:
         if given in {name, name.partition("-")[2]}:
             return name
-    fix = f"give {', '.join(BENCHMARKS)}, a file of `toolhop worlds make`, or some of {NAMES}"
-    raise _bad(text, f"{given!r} is no benchmark, no file and no setting{_near(given)}", fix)
+    fix = f"give some of {', '.join([*BENCHMARKS, NAMES])}"
+    raise _bad(text, f"{given!r} is no benchmark and no setting{_near(given)}", fix)
 
 
 def _near(given: str) -> str:
