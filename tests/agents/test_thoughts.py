@@ -678,7 +678,7 @@ def test_a_killed_run_goes_on_where_it_was(
         stops.let_go.set()
         (folder,) = tmp_path.iterdir()
         before = [one for one in RunStore.open(folder).traces() if one.ended]
-        answer = ran("--resume", str(folder))
+        answer = ran("--resume", str(folder), "--base-url", server.base_url)
         assert not (server.errors if isinstance(server, LoopbackServer) else server.refusals)
     assert_all_right(answer, 3)
     after = {one.started.episode: one for one in traces(answer)}

@@ -29,7 +29,7 @@ from toolhop_sandbox import json_text
 from toolhop_sandbox.base import Program
 from toolhop_sandbox.docker import folders
 from toolhop_sandbox.docker.meeting import meeting
-from toolhop_sandbox.errors import SandboxError
+from toolhop_sandbox.errors import SandboxError, SandboxFault
 from toolhop_sandbox.outcome import Returned
 from toolhop_sandbox.process import ProcessLauncher
 
@@ -83,6 +83,30 @@ async def children_end_with_their_call(bench: Bench, attacks: Attacks) -> list[s
     if not isinstance(outcome, Returned):
         return [f"no child was made: {outcome}"]
     return await _gone([int(outcome.json_text)])
+
+
+async def children_end_with_their_run(bench: Bench, attacks: Attacks) -> list[str]:
+    """Where calls can fork: hang up on a call that has a child, and see that the child goes."""
+    source = attacks["layers/leaves_a_child"].source
+    stays = Program(source.replace("    return child", "    time.sleep(30)"), "attack")
+    worker = bench.worker
+    made: list[int] = []
+
+    async def call() -> None:
+        with contextlib.suppress(SandboxFault):
+            await bench.session.call(stays, {})
+
+    def forked() -> bool:
+        for standby in process_tree.children(worker.process.pid):
+            made.extend(process_tree.children(standby))
+        return bool(made)
+
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(call)
+        await _soon(forked)
+        worker.link.close()
+        tasks.cancel_scope.cancel()
+    return await _gone(made) if made else ["no child was made"]
 
 
 async def calls_draw_other_numbers(bench: Bench, attacks: Attacks) -> list[str]:
@@ -304,6 +328,7 @@ PROBES: dict[str, Callable[[Bench, Attacks], Awaitable[list[str]]]] = {
     for probe in (
         standbys_end_with_their_worker,
         children_end_with_their_call,
+        children_end_with_their_run,
         calls_draw_other_numbers,
         ended_calls_are_gone,
         ended_sessions_leave_no_process,

@@ -118,6 +118,13 @@ def _worker() -> Iterator[Step]:
         (SECCOMP,),
     )
     yield make(
+        "ends whole groups when the host hangs up",
+        "a child of a call that outlives the run",
+        ("children_end_with_their_run",),
+        "zygote.Zygote.reset = lambda *_: None",
+        (SECCOMP,),
+    )
+    yield make(
         "ends what leads no group",
         "holding up the worker by a process that has not come that far",
         ("limits/sleeps_in_c",),

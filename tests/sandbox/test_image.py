@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import io
+import os
 import platform
 import subprocess
 import sys
@@ -82,6 +83,21 @@ def test_the_image_belongs_to_root_and_is_small(archive: tarfile.TarFile) -> Non
     assert not any(member.mode & 0o6022 for member in members)
     assert not any(member.name.endswith(".py") for member in members)
     assert sum(member.size for member in members) < 80 << 20
+
+
+def test_no_owner_and_no_power_of_a_file_gets_into_the_image(tmp_path: Path) -> None:
+    root = tmp_path / "root"
+    root.mkdir()
+    for name, mode in {"private": 0o600, "powerful": 0o6711}.items():
+        (root / name).touch()
+        if not os.geteuid():
+            os.chown(root / name, 12345, 12345)
+        (root / name).chmod(mode)
+    image._write_tar(root, tmp_path / "image.tar")
+    with tarfile.open(tmp_path / "image.tar") as archive:
+        modes = {member.name: member.mode for member in archive}
+        assert modes == {"private": 0o644, "powerful": 0o755}
+        assert {(member.uid, member.gid, member.uname) for member in archive} == {(0, 0, "root")}
 
 
 def test_the_image_holds_no_way_out(archive: tarfile.TarFile) -> None:

@@ -37,7 +37,7 @@ class StoredAddress:
     def keys(self) -> Iterator[str]:
         """What is sent to the address that nobody else may have; nothing to OpenAI's own."""
         for model in filter(None, map(str.strip, self.models.split(","))):
-            provider, slash, _ = model.partition("/")
+            provider, slash, _ = model.removeprefix("litellm/").partition("/")
             if not slash or (provider == OPENAI and is_openai(self.base_url)):
                 continue
             if provider != OPENAI:

@@ -1,6 +1,7 @@
 """Asks the kernel which limits its process has.
 
-Contained: file size 0, at most 64 descriptors, no core, no locked memory, no queued signals, and a hard limit of memory and processor time.
+Contained: file size 0, at most 64 descriptors, no core, no locked memory, no queued signals, and
+hard limits of 1 GiB and, for a call of 3 s, 6 s of processor time.
 """
 
 import resource
@@ -11,8 +12,8 @@ MOST = {
     "CORE": 1,
     "MEMLOCK": 0,
     "SIGPENDING": 0,
-    "AS": 1 << 40,
-    "CPU": 3600,
+    "AS": 1 << 30,
+    "CPU": 6,
 }
 
 
