@@ -1,10 +1,11 @@
 """Runs every line of README and docs that installs something, in environments that are bare.
 
-    python -m tests.install_lines [--all]
+    python -m tests.install_lines [--all|--readme]
 
 Light lines share one environment, begun with nothing but pip; those that bring a harness, torch or
 Ray run with ``--all``, each in an environment of its own, as their versions exclude each other.
-Needs the network: `make test-install-lines`, and with all of them `make test-install`.
+Needs the network: `make test-install-lines`, and with all of them `make test-install`. With
+``--readme`` README's lines alone, beside the dependencies that this interpreter has.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import re
 import shlex
 import subprocess
 import sys
+import sysconfig
 import tempfile
 import venv
 from collections.abc import Sequence
@@ -48,9 +50,15 @@ def is_heavy(line: str) -> bool:
     return any(f"[{extra}]" in line for extra in HEAVY)
 
 
-def _try(folder: Path, lines: Sequence[str]) -> bool:
-    """Run lines in one environment made for them; whether all of them installed something."""
+def _try(folder: Path, lines: Sequence[str], *, bare: bool = True) -> bool:
+    """Run lines in one environment made for them; whether all of them installed something.
+
+    One that is not `bare` has what this interpreter has, but for editable packages.
+    """
     venv.create(folder, with_pip=True)
+    if not bare:
+        place = sysconfig.get_path("purelib", vars={"base": str(folder)})
+        Path(place, "beside.pth").write_text(sysconfig.get_path("purelib"), encoding="utf-8")
     done = True
     for line in lines:
         for placeholder, value in FILLED.items():
@@ -73,14 +81,16 @@ def _try(folder: Path, lines: Sequence[str]) -> bool:
 
 def main() -> None:
     """Try them; exit code 1 where one fails."""
-    lines = [*install_lines()]
+    lines, bare = install_lines(), "--readme" not in sys.argv
+    if not bare:
+        lines = {line: page for line, page in lines.items() if page == "README.md"}
     groups = [[line for line in lines if not is_heavy(line)]]
     if "--all" in sys.argv:
         groups += [[line] for line in lines if is_heavy(line)]
     failed = False
     for group in groups:
         with tempfile.TemporaryDirectory(prefix="toolhop-lines-") as name:
-            failed = not _try(Path(name) / "venv", group) or failed
+            failed = not _try(Path(name) / "venv", group, bare=bare) or failed
     sys.exit(failed)
 
 
