@@ -116,32 +116,36 @@ class _Filling:
     def fill(self) -> None:
         domain, tables = self.world.domain, self.world.tables
         for kind, relation, link in domain.links:
-            if not link.through and not link.same:
+            if not (link.many or link.through or link.same):
                 self._free(kind, relation, link)
+        for kind, relation, link in domain.links:
+            for name in () if link.many else tables[kind]:
+                self._relation(kind, relation, name)
+        for kind, relation, link in domain.links:
+            for name in tables[kind] if link.many else ():
+                tables[kind][name][relation] = self._several(kind, link, name)
         for kind, of in domain.types.items():
             for name in tables[kind]:
-                for relation in of.relations:
-                    self._relation(kind, relation, name)
                 for attribute in of.attributes:
                     self._value(kind, attribute, name)
 
     def _free(self, kind: str, relation: str, link: Relation) -> None:
-        """Relations that nothing binds: every end serves once before one serves twice."""
+        """A relation that nothing binds: every end serves once before one serves twice."""
         ends = list(self.world.tables[link.to])
         waiting = self.drawn.sample(ends, len(ends))
         for name, row in self.world.tables[kind].items():
             others = self._others(kind, name, link.to)
-            if link.many:
-                left = [end for end in ends if end not in others]
-                count = min(len(left), self.drawn.randint(*MANY))
-                row[relation] = tuple(self.drawn.sample(left, count))
-                continue
             end = next((end for end in waiting if end not in others), None)
             if end is None:
                 end = self.drawn.choice([end for end in ends if end not in others])
             else:
                 waiting.remove(end)
             row[relation] = end
+
+    def _several(self, kind: str, link: Relation, name: str) -> tuple[str, ...]:
+        others = self._others(kind, name, link.to)
+        ends = [end for end in self.world.tables[link.to] if end not in others]
+        return tuple(self.drawn.sample(ends, min(len(ends), self.drawn.randint(*MANY))))
 
     def _others(self, kind: str, name: str, to: str) -> set[str]:
         """Entities of a type that one is related to already, and itself: none twice."""
@@ -203,7 +207,9 @@ class _Filling:
             return self.drawn.choice(of.values)
         if of.kind is Kind.DATE:
             first = date(of.low, 1, 1) if start is None else _day(start)
-            least, most = (0, (of.high - of.low + 1) * 365) if start is None else (of.low, of.high)
+            least, most = (
+                (0, (of.high - of.low + 1) * 365 - 1) if start is None else (of.low, of.high)
+            )
             return (first + timedelta(days=self.drawn.randint(least, most))).isoformat()
         base = 0 if start is None else int(str(start)[:4]) if isinstance(start, str) else start
         value = self.drawn.randint(of.low // of.step, of.high // of.step) * of.step
