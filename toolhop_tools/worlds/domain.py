@@ -85,9 +85,6 @@ class Relation:
     linked: str
     """``registered at {}``: a phrase after the plural or singular of the type that has the
     relation, "the ships registered at Velmora", ending in `{}`. No verb that agrees in number."""
-    role: str = ""
-    """``home of {}``, where "the harbour that is the home of the Orvale" is plain English: the
-    target said from the source, ending in `{}`; or empty."""
     many: bool = False
     """Each entity has two to five of them."""
     through: str = ""
@@ -286,7 +283,6 @@ def _relation_faults(domain: Domain, link: Relation) -> list[str]:
     rules: list[tuple[object, str]] = [
         (link.to not in domain.types, f"to: {link.to!r} is none of {', '.join(domain.types)}"),
         (not _is_open(link.linked), f"linked: {link.linked!r} does not end in {{}}, its only one"),
-        (link.role and not _is_open(link.role), f"role: {link.role!r} does not end in {{}}"),
         (
             bool(link.through) + bool(link.same) + link.many > 1,
             "through: a relation has one of through, same and many at most",
