@@ -10,8 +10,10 @@ FORMS = 4
 _TEXT = """
 code: the {noun} with the code {code} | the {noun} whose code is {code} | {noun} {code}
   | the {noun} that has the code {code}
-follow: the {relation} of {end} | the {noun} {who} is the {role} | the {relation} listed for {end}
-  | the {noun} listed as the {relation} of {end}
+follow: the {relation} of {end} | the {noun} {who} is the {relation} of {end}
+  | the {relation} listed for {end} | the {noun} listed as the {relation} of {end}
+follow alike: the {relation} of {end} | the {relation} listed for {end}
+  | the {relation} recorded for {end} | the {relation} given for {end}
 follow short: the {relation} of {end} | {end}'s {relation} | the {relation} listed for {end}
   | the {relation} recorded for {end}
 pick adjective: the {rank} {noun} {phrase} | the {rank} of the {set} | the {rank} among the {set}

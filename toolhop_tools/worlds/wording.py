@@ -332,8 +332,9 @@ class _Wording:
         if not end:
             typed = self._is_shared(link.noun)
             end, construction = self._entity(of, typed=typed), "follow"
-        role = (link.role or f"{link.noun} of {{}}").format(end)
-        slots = {"noun": self._type(node).noun, "who": self._who(node), "role": role}
+        slots = {"noun": self._type(node).noun, "who": self._who(node)}
+        if construction == "follow" and link.noun == slots["noun"]:
+            construction = "follow alike"
         return self._say(construction, relation=link.noun, end=end, **slots)
 
     def _pick(self, node: Pick) -> str:

@@ -12,7 +12,7 @@ from datetime import date, timedelta
 from functools import cached_property
 from typing import TypeAlias
 
-from toolhop_tools.worlds.domain import Attribute, Domain, Kind
+from toolhop_tools.worlds.domain import Attribute, Domain, Kind, Relation
 from toolhop_tools.worlds.names import coined
 
 Value: TypeAlias = str | int | float
@@ -115,35 +115,74 @@ class _Filling:
 
     def fill(self) -> None:
         domain, tables = self.world.domain, self.world.tables
-        for kind, of in domain.types.items():
-            for relation, link in of.relations.items():
-                if link.through:
-                    continue
-                ends = list(tables[link.to])
-                for name in tables[kind]:
-                    tables[kind][name][relation] = (
-                        tuple(self.drawn.sample(ends, min(len(ends), self.drawn.randint(*MANY))))
-                        if link.many
-                        else self.drawn.choice([end for end in ends if end != name])
-                    )
+        for kind, relation, link in domain.links:
+            if not (link.many or link.through or link.same):
+                self._free(kind, relation, link)
+        for kind, relation, link in domain.links:
+            for name in () if link.many else tables[kind]:
+                self._relation(kind, relation, name)
+        for kind, relation, link in domain.links:
+            for name in tables[kind] if link.many else ():
+                tables[kind][name][relation] = self._several(kind, link, name)
         for kind, of in domain.types.items():
             for name in tables[kind]:
-                for relation in of.relations:
-                    self._relation(kind, relation, name)
                 for attribute in of.attributes:
                     self._value(kind, attribute, name)
+
+    def _free(self, kind: str, relation: str, link: Relation) -> None:
+        """A relation that nothing binds: every end serves once before one serves twice."""
+        ends = list(self.world.tables[link.to])
+        waiting = self.drawn.sample(ends, len(ends))
+        for name, row in self.world.tables[kind].items():
+            others = self._others(kind, name, link.to)
+            end = next((end for end in waiting if end not in others), None)
+            if end is None:
+                end = self.drawn.choice([end for end in ends if end not in others])
+            else:
+                waiting.remove(end)
+            row[relation] = end
+
+    def _several(self, kind: str, link: Relation, name: str) -> tuple[str, ...]:
+        others = self._others(kind, name, link.to)
+        ends = [end for end in self.world.tables[link.to] if end not in others]
+        return tuple(self.drawn.sample(ends, min(len(ends), self.drawn.randint(*MANY))))
+
+    def _others(self, kind: str, name: str, to: str) -> set[str]:
+        """Entities of a type that one is related to already, and itself: none twice."""
+        row = self.world.tables[kind][name]
+        relations = self.world.domain.types[kind].relations.items()
+        drawn = [each for each, link in relations if link.to == to and each in row]
+        ends = {end for each in drawn for end in self.world.relateds(kind, each, name)}
+        return ends | {name}
 
     def _relation(self, kind: str, relation: str, name: str) -> str:
         row, link = self.world.tables[kind][name], self.world.domain.relation(kind, relation)
         if relation not in row:
-            end, end_kind = name, kind
-            for step in link.through.split("."):
-                end, end_kind = (
-                    self._relation(end_kind, step, end),
-                    self.world.domain.relation(end_kind, step).to,
-                )
-            row[relation] = end
+            if link.through:
+                row[relation] = self._walked(kind, link.through, name)
+            else:
+                row[relation] = self._alike(kind, link, name)
         return str(row[relation])
+
+    def _alike(self, kind: str, link: Relation, name: str) -> str:
+        """An end from which a path leads where another leads from the entity."""
+        shared = self._walked(kind, link.same[0], name)
+        ends = [
+            end
+            for end in self.world.tables[link.to]
+            if self._walked(link.to, link.same[1], end) == shared
+        ]
+        others = self._others(kind, name, link.to)
+        if not (left := [end for end in ends if end not in others] or ends):
+            raise ValueError(f"{kind} {name} has no {link.to} to be related to; raise their count")
+        return self.drawn.choice(left)
+
+    def _walked(self, kind: str, path: str, name: str) -> str:
+        """The entity that a path leads to."""
+        for step in path.split(".") if path else ():
+            name = self._relation(kind, step, name)
+            kind = self.world.domain.relation(kind, step).to
+        return name
 
     def _value(self, kind: str, attribute: str, name: str) -> Value:
         row, of = self.world.tables[kind][name], self.world.domain.attribute(kind, attribute)
@@ -158,20 +197,19 @@ class _Filling:
         """The value that an attribute comes after."""
         if not of.after:
             return None
-        *steps, attribute = of.after.split(".")
-        for step in steps:
-            kind, name = (
-                self.world.domain.relation(kind, step).to,
-                self._relation(kind, step, name),
-            )
-        return self._value(kind, attribute, name)
+        path, _, attribute = of.after.rpartition(".")
+        return self._value(
+            self.world.domain.end(kind, path), attribute, self._walked(kind, path, name)
+        )
 
     def _drawn(self, of: Attribute, start: Value | None) -> Value:
         if of.kind is Kind.CATEGORY:
             return self.drawn.choice(of.values)
         if of.kind is Kind.DATE:
             first = date(of.low, 1, 1) if start is None else _day(start)
-            least, most = (0, (of.high - of.low + 1) * 365) if start is None else (of.low, of.high)
+            least, most = (
+                (0, (of.high - of.low + 1) * 365 - 1) if start is None else (of.low, of.high)
+            )
             return (first + timedelta(days=self.drawn.randint(least, most))).isoformat()
         base = 0 if start is None else int(str(start)[:4]) if isinstance(start, str) else start
         value = self.drawn.randint(of.low // of.step, of.high // of.step) * of.step
