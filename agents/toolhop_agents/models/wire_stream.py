@@ -131,7 +131,7 @@ def _joined(events: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
 
 _ENDS = frozenset({"response.completed", "response.incomplete", "response.failed"})
 """Events of the responses protocol that hold the whole response."""
-MOST_PARTS = 512
+MOST_PARTS = 128
 """Of a list, such as that of a reply's calls: each piece is compared with all of them."""
 _WHOLE = frozenset({"id", "type", "role", "index", "name", "format", "signature"})
 """Fields of a delta that come whole; the pieces of other texts are joined."""

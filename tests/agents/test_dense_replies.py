@@ -1,0 +1,151 @@
+"""Replies that are small as bytes and large, or slow, once they are read."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+import anyio
+import pytest
+
+from toolhop_agents.models import wire_reading, wire_responses, wire_stream
+from toolhop_agents.models.base import ModelFault
+from toolhop_agents.models.bounded import MARK_BYTES, reply_limit
+from toolhop_agents.models.clients import open_model
+from toolhop_agents.models.reach import reach
+from toolhop_env.messages import UserMessage
+
+MAX_TOKENS = 256
+
+
+class Steps(str):
+    """A text that counts how often it is compared."""
+
+    compared = 0
+    __hash__ = str.__hash__
+
+    def __eq__(self, other: object) -> bool:
+        Steps.compared += 1
+        return str.__eq__(self, other)
+
+
+@contextmanager
+def serving(answer: Callable[[BaseHTTPRequestHandler], None]) -> Iterator[str]:
+    class Handler(BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+
+        def do_GET(self) -> None:
+            self.close_connection = True
+            answer(self)
+
+        def do_POST(self) -> None:
+            self.rfile.read(int(self.headers["content-length"]))
+            self.do_GET()
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    server.daemon_threads = True
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    yield f"http://127.0.0.1:{server.server_port}/v1"
+    server.shutdown()
+    server.server_close()
+
+
+def test_the_list_of_models_is_not_read() -> None:
+    """A server that goes on until the client hangs up sees it hang up."""
+    hung_up = threading.Event()
+
+    def flood(handler: BaseHTTPRequestHandler) -> None:
+        handler.send_response(200)
+        handler.send_header("content-encoding", "gzip")
+        handler.end_headers()
+        packed = gzip.compress(bytes(2**20))
+        try:
+            for _ in range(2**14):
+                handler.wfile.write(packed)
+        except OSError:
+            hung_up.set()
+
+    with serving(flood) as address:
+        anyio.run(reach, "openai/m", address)
+        assert hung_up.wait(60)
+
+
+def test_a_list_of_models_that_drips_counts_as_one_that_is_there(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("toolhop_agents.models.reach.LIMIT_S", 0.5)
+    done = threading.Event()
+
+    def drip(handler: BaseHTTPRequestHandler) -> None:
+        handler.wfile.write(b"HTTP/1.1 200 OK\r\nx: ")
+        while not done.wait(0.05):
+            handler.wfile.write(b"a")
+
+    async def ask(address: str) -> None:
+        with anyio.fail_after(20):
+            await reach("openai/m", address)
+
+    with serving(drip) as address:
+        try:
+            anyio.run(ask, address)
+        finally:
+            done.set()
+
+
+@pytest.mark.parametrize("model", ["openai/m", "litellm/openai/m"])
+def test_a_reply_of_brackets_alone_is_too_large(
+    model: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "k")
+    body = b'{"a": [' + b"[]," * (reply_limit(MAX_TOKENS) // 4) + b'0], "choices": []}'
+    assert len(body) < reply_limit(MAX_TOKENS)
+
+    def answer(handler: BaseHTTPRequestHandler) -> None:
+        handler.send_response(200)
+        handler.send_header("content-type", "application/json")
+        handler.send_header("content-length", str(len(body)))
+        handler.end_headers()
+        handler.wfile.write(body)
+
+    async def ask(address: str) -> None:
+        options = {"max_tokens": MAX_TOKENS, "max_retries": 0}
+        async with open_model(model, base_url=address, **options) as opened:  # type: ignore[arg-type] # each option has a type of its own
+            await opened.reply([UserMessage("2 + 2?")], [])
+
+    with serving(answer) as address, pytest.raises(ModelFault) as fault:
+        anyio.run(ask, address)
+    limit = reply_limit(MAX_TOKENS) // MARK_BYTES
+    assert f"more than {limit:,} commas, brackets and braces" in str(fault.value)
+
+
+def test_calls_without_ids_are_named_in_one_pass() -> None:
+    body = {"choices": [{"message": {"tool_calls": [{"id": "call_2"}] + [{}] * 20_000}}]}
+    ids = [call.id for call in wire_reading.reply_from_wire(body).calls]
+    assert ids[:4] == ["call_2", "call_1", "call_3", "call_4"]
+    assert len({*ids}) == 20_001
+
+
+def test_a_streamed_list_of_too_many_parts_is_refused() -> None:
+    Steps.compared = 0
+    pieces: list[dict[str, object]] = [
+        {"index": number, "type": Steps("function")} for number in range(20_000)
+    ]
+    with pytest.raises(wire_reading.Unreadable, match="more than 128 parts"):
+        wire_stream.joined([{"choices": [{"delta": {"tool_calls": pieces}}]}])
+    assert Steps.compared < 128**2
+
+
+@pytest.mark.parametrize("item", [
+    {"type": "message", "content": 5}, {"type": "message", "content": True},
+    {"type": "reasoning", "summary": True}, {"type": "reasoning", "content": 5},
+])  # fmt: skip
+def test_an_item_of_another_shape_is_an_unusable_response(item: object) -> None:
+    with pytest.raises(wire_reading.Unreadable, match="an item of the response has another shape"):
+        wire_responses.reply({"output": [json.loads(json.dumps(item))]})
