@@ -58,7 +58,7 @@ OF_OTHERS = {
     "--no-deps", "--address", "--num-cpus", "--head", "--help", "--array", "--no-push", "--client",
     "--env", "--fail-on-error", "--rollouts-per-example", "--num-examples", "--epochs-reducer",
     "--no-fail-on-error", "--approval", "--extra-index-url", "--find-links", "--generate",
-    "--solver",
+    "--solver", "--open",
 }  # fmt: skip
 """Flags of other programs, such as pip, ray, sbatch and vf-eval."""
 

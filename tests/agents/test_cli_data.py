@@ -61,6 +61,7 @@ def test_list_names_the_data_sets() -> None:
         ("nestools", False),
         ("toolbehonest", False),
         ("relytoolbench", False),
+        ("worlds", True),
     ]
 
 

@@ -76,6 +76,6 @@ def refuse_unnamed(folder: Path, stored: Iterable[StoredAddress], named: Contain
             continue
         if keys := ", ".join(dict.fromkeys(one.keys)):
             raise click.UsageError(
-                f"{folder} asks {one.models} at {one.base_url}, and would send it {keys}; if you "
-                f"trust that address, name it: {one.flag} {one.base_url}"
+                f"{folder} asks {one.models} at {one.base_url}, and would send it {keys}; to trust "
+                f"that address, give {one.flag} {one.base_url}"
             )
