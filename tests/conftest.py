@@ -5,7 +5,7 @@ from __future__ import annotations
 import gc
 import os
 import shutil
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from pathlib import Path
 
 import pytest
@@ -65,6 +65,21 @@ def pytest_itemcollected(item: pytest.Item) -> None:
         item.add_marker(NEEDS[fixture])
     if item.get_closest_marker("data") and not SHARED.exists():
         item.add_marker(pytest.mark.skip(reason="needs the benchmark data in ../shared/data"))
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_teardown(
+    item: pytest.Item, nextitem: pytest.Item | None
+) -> Generator[None, object, object]:
+    """Collect what a module leaves whose warnings are no errors, while they are none.
+
+    Else the garbage collector warns within a test of another module, where a warning is an error.
+    """
+    result = yield
+    ends = nextitem is None or nextitem.path != item.path
+    if ends and item.get_closest_marker("filterwarnings"):
+        gc.collect()
+    return result
 
 
 def pytest_collection_finish() -> None:
