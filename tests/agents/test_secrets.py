@@ -181,7 +181,7 @@ def test_what_a_server_echoes_is_kept_and_printed_nowhere(model: str, tmp_path: 
         resuming = ("run", "--resume", f"logs/{refused}", "--max-retries", "0")
         done = ran(tmp_path, *resuming)
         assert (done.returncode, telling.seen) == (2, [])
-        assert f"name it: --base-url {telling.url}".encode() in done.stderr
+        assert f"that address, give --base-url {telling.url}".encode() in done.stderr
         done = ran(tmp_path, *resuming, "--base-url", telling.url)
         assert done.returncode == 0, done.stderr
     for view in (

@@ -69,7 +69,7 @@ def test_a_run_is_not_resumed_at_an_address_that_nobody_named(asked: str, tmp_pa
         assert (done.returncode, stranger.seen) == (2, [])
         said = done.stderr.decode()
         assert "would send it OPENAI_API_KEY" in said
-        assert f"name it: {flag} {stranger.url}" in said
+        assert f"that address, give {flag} {stranger.url}" in said
         for named in ((flag, stranger.url), ()):
             env = {} if named else {"OPENAI_BASE_URL": stranger.url}
             assert ran(tmp_path, "run", "--resume", run, *named, **env).returncode != 2
@@ -83,7 +83,7 @@ def test_an_ablation_is_not_resumed_at_an_address_that_nobody_named(tmp_path: Pa
             path.write_text(path.read_text().replace("http://127.0.0.1:9/v1", stranger.url))
         done = ran(tmp_path, "ablate", "--resume", str(folder))
         assert (done.returncode, stranger.seen) == (2, [])
-        assert f"name it: --base-url {stranger.url}" in done.stderr.decode()
+        assert f"that address, give --base-url {stranger.url}" in done.stderr.decode()
         ran(tmp_path, "ablate", "--resume", str(folder), "--base-url", stranger.url)
         assert stranger.seen
 
@@ -108,7 +108,7 @@ def test_construction_is_not_resumed_at_an_address_that_nobody_named(tmp_path: P
             again = ("construct", "--resume", "made", "--run-token-limit", "9999")
             done = ran(tmp_path, *again)
             assert (done.returncode, stranger.seen) == (2, [])
-            assert f"name it: --base-url {stranger.url}" in done.stderr.decode()
+            assert f"that address, give --base-url {stranger.url}" in done.stderr.decode()
             other = ran(tmp_path, *again, "--base-url", first.url)
             assert (other.returncode, stranger.seen) == (2, [])
             assert "--base-url is fixed in a folder that was begun" in other.stderr.decode()
