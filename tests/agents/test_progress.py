@@ -31,6 +31,15 @@ def test_a_terminal_has_a_bar_with_the_count() -> None:
     assert "[episodes]" in told(terminal=True)
 
 
+def test_on_a_narrow_terminal_the_figures_stand_below_the_bar() -> None:
+    out = io.StringIO()
+    console = Console(file=out, force_terminal=True, width=80, color_system=None)
+    with Episodes(console, "openai/" + "a-long-name-of-a-model-" * 3, 20):
+        pass
+    below = "0 turns, 0 tokens, no reply yet, asked 0 s ago"
+    assert [line for line in out.getvalue().splitlines() if line.strip() == below]
+
+
 def test_a_file_has_nothing_from_what_is_done_at_once() -> None:
     assert told(terminal=False) == ""
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import threading
 import time
+from collections.abc import Iterator
 from statistics import fmean
 from typing import Any, Self
 
 from rich import progress as rich_progress
-from rich.console import Console
-from rich.text import Text
+from rich.console import Console, RenderableType
+from rich.table import Column
 
 from toolhop_agents.terminal import plain
 from toolhop_env.attempt import Attempt, Key
@@ -40,17 +41,19 @@ class ErrorConsole(Console):
         super().print(*(plain(o) if isinstance(o, str) else o for o in objects), **options)
 
 
-class _Figures(rich_progress.ProgressColumn):
-    """What is known so far, at each refresh: it holds the age of the last reply."""
+class _Bar(rich_progress.Progress):
+    """A bar, and a line of figures below it: beside it they would be a column of single words."""
 
-    def __init__(self, steps: Steps) -> None:
-        super().__init__()
+    def __init__(self, steps: Steps, *columns: rich_progress.ProgressColumn) -> None:
         self._steps = steps
+        console = steps.console
+        super().__init__(*columns, console=console, disable=not console.is_terminal)
 
-    def render(self, task: rich_progress.Task) -> Text:
-        """The figures."""
-        del task
-        return plain(self._steps.figures)
+    def get_renderables(self) -> Iterator[RenderableType]:
+        """The lines at each refresh: the figures hold the age of the last reply."""
+        yield from super().get_renderables()
+        if figures := self._steps.figures:
+            yield plain(figures)
 
 
 class Steps:
@@ -60,22 +63,21 @@ class Steps:
         self, console: Console, what: str, total: int | None = None, done: int = 0
     ) -> None:
         """Show `total` steps, of which some may be `done`; without a total, from `start` on."""
-        self._console, self._what = console, what
+        self.console, self._what = console, what
         self._total, self._done = total or 0, done
         self._said = time.monotonic()
         self._lines = 0
         self._stale = False
         """Whether plain lines were printed, and more was counted since the last."""
-        self._bar = rich_progress.Progress(
-            rich_progress.TextColumn("{task.description}", markup=False),
+        one_line = Column(no_wrap=True, overflow="ellipsis")
+        self._bar = _Bar(
+            self,
+            rich_progress.TextColumn("{task.description}", markup=False, table_column=one_line),
             rich_progress.BarColumn(bar_width=24),
             rich_progress.MofNCompleteColumn(),
-            _Figures(self),
             rich_progress.TimeElapsedColumn(),
             rich_progress.TextColumn("left"),
             rich_progress.TimeRemainingColumn(),
-            console=console,
-            disable=not console.is_terminal,
         )
         self._task: rich_progress.TaskID | None = None
         if total is not None:
@@ -104,7 +106,7 @@ class Steps:
         """Show what has come of it so far."""
         if self._task is not None:
             self._bar.update(self._task, completed=self._done)
-        if self._console.is_terminal:
+        if self.console.is_terminal:
             return
         now = time.monotonic()
         self._stale = self._lines > 0
@@ -115,7 +117,7 @@ class Steps:
     def _print(self) -> None:
         self._lines, self._stale = self._lines + 1, False
         line = f"{self._done}/{self._total} {self._what} {self.figures}"
-        self._console.print(line.rstrip(), markup=False, highlight=False)
+        self.console.print(line.rstrip(), markup=False, highlight=False)
 
     @property
     def figures(self) -> str:
@@ -141,7 +143,7 @@ class Episodes(Steps):
         super().__init__(console, what, total, done)
 
     def __enter__(self) -> Self:
-        if not self._console.is_terminal:
+        if not self.console.is_terminal:
             threading.Thread(target=self._print_when_quiet, daemon=True).start()
         return super().__enter__()
 
