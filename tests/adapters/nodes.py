@@ -76,6 +76,7 @@ def cluster() -> Iterator[Nodes]:
         yield nodes
     finally:
         nodes.end()
+        until(lambda: not processes("ray::Host"), "end of the actors, those of lost nodes too")
 
 
 class SlowModel:

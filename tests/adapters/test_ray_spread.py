@@ -13,9 +13,11 @@ from typing import Any
 
 import pytest
 
+from studies.constructor.serving import respond
 from tests.adapters.nodes import Nodes, cluster, processes, until
 from tests.agents.items import small_item
 from toolhop_agents.construct.folder import BOOKS, CERTIFICATES, FUNNEL, ITEMS
+from toolhop_agents.models.loopback import LoopbackServer
 from toolhop_tools.model import DataSet
 from toolhop_tools.readers.toolhop import to_rows
 
@@ -38,10 +40,11 @@ def there(nodes: Nodes) -> tuple[str, ...]:
 
 def started(folder: Path, *arguments: str) -> subprocess.Popen[str]:
     folder.mkdir(parents=True, exist_ok=True)
+    own = {name: text for name, text in os.environ.items() if name != "TOOLHOP_RUN_MODEL"}
     return subprocess.Popen(
         [COMMAND, *arguments, "--sandbox", "process"], cwd=folder, text=True,
         stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-        env={name: text for name, text in os.environ.items() if name != "TOOLHOP_RUN_MODEL"},
+        env={"OPENAI_API_KEY": "none", **own},
     )  # fmt: skip
 
 
@@ -136,15 +139,17 @@ def test_checks(nodes: Nodes, tmp_path: Path) -> None:
 def test_items_by_a_model(nodes: Nodes, tmp_path: Path) -> None:
     """Files are the same byte by byte; a node is lost in between."""
     nodes.have(2)
-    own = "--model scripted/clumsy --readers scripted/honest --domain Geography --items 3"
+    own = "--model openai/clumsy --readers openai/honest --domain Geography --items 3"
     own += " --least-yield 0 --seed 1"
-    flags = ("construct", *own.split(), "--out", "made")
-    ended(started(tmp_path / "here", *flags))
-    run = started(tmp_path / "there", *flags, *there(nodes))
-    ledger = tmp_path / "there" / "made" / "ledger.jsonl"
-    until(lambda: ledger.exists() and ledger.read_text().count("verdict") > 3, "verdicts")
-    nodes.lose(nodes.nodes[0])
-    ended(run)
+    with LoopbackServer(respond) as server:
+        asked = ("--base-url", server.base_url, "--reader-base-url", server.base_url)
+        flags = ("construct", *own.split(), *asked, "--out", "made")
+        ended(started(tmp_path / "here", *flags))
+        run = started(tmp_path / "there", *flags, *there(nodes))
+        ledger = tmp_path / "there" / "made" / "ledger.jsonl"
+        until(lambda: ledger.exists() and ledger.read_text().count("verdict") > 3, "verdicts")
+        nodes.lose(nodes.nodes[0])
+        ended(run)
     one, other = tmp_path / "here" / "made", tmp_path / "there" / "made"
     assert (one / ITEMS).stat().st_size > 0
     for name in (ITEMS, CERTIFICATES, BOOKS, FUNNEL):

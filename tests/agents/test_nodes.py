@@ -296,3 +296,28 @@ def test_more_requests_are_let_in_as_nodes_join() -> None:
         assert connections.rates.most == 5
 
     anyio.run(play)
+
+
+ORPHAN = """
+import asyncio
+import anyio.to_thread
+from toolhop_agents.cluster import host
+
+host.LEAVING_S = 0.1
+loop = asyncio.new_event_loop()
+held = host.Host(owns_process=True)
+
+async def work():
+    await anyio.to_thread.run_sync(int)
+    loop.stop()
+    await asyncio.Event().wait()
+
+task = loop.create_task(work())
+loop.run_forever()
+"""
+"""A loop that stops in the middle of its work: its threads wait for what to do next."""
+
+
+def test_a_host_ends_with_its_main_thread_whatever_its_other_threads_wait_for() -> None:
+    ended = subprocess.run([sys.executable, "-c", ORPHAN], timeout=60)
+    assert ended.returncode == 1

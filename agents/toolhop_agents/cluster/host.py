@@ -8,7 +8,10 @@ is under way, and be sent some. All messages of a node's jobs leave it by one re
 from __future__ import annotations
 
 import asyncio
+import os
 import pickle
+import threading
+import time
 from collections.abc import Awaitable, Callable
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
@@ -82,11 +85,28 @@ Work: TypeAlias = Callable[[Any, Any, Channel], Awaitable[Any]]
 """A job's function, of place, argument and channel. A function of a module, as `Opening`."""
 
 
+LEAVING_S = 5.0
+"""Seconds that a host's process has between the end of its main thread and its own."""
+
+
+def _leave_with_main() -> None:
+    """End the process soon after its main thread.
+
+    Where a node's own process dies, Ray ends an actor by returning from its main thread. Python
+    then waits for every thread, and those that ran blocking calls wait for a loop that is gone.
+    """
+    threading.main_thread().join()
+    time.sleep(LEAVING_S)
+    os._exit(1)
+
+
 class Host:
     """A node's actor. It lives as long as the driver does, or until `close`."""
 
-    def __init__(self) -> None:
-        """Hold nothing yet."""
+    def __init__(self, *, owns_process: bool = False) -> None:
+        """Hold nothing yet. One that owns its process ends it with the main thread."""
+        if owns_process:
+            threading.Thread(target=_leave_with_main, daemon=True).start()
         self._place: Any = None
         self._holding: asyncio.Task[None] | None = None
         self._ending = asyncio.Event()

@@ -161,7 +161,7 @@ class Nodes:
         from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
         here = NodeAffinitySchedulingStrategy(identity, soft=False)
-        actor = self._actor.options(scheduling_strategy=here).remote()
+        actor = self._actor.options(scheduling_strategy=here).remote(owns_process=True)
         try:
             fault = await self._unlike(actor, name)
         except self._ray.exceptions.RayError as error:
