@@ -14,7 +14,7 @@ from typing import Any
 
 from toolhop_env.statistics.wilson import wilson
 
-ENVIRONMENT = {**os.environ, "OPENAI_API_KEY": "a server on loopback needs none"}
+ENVIRONMENT = {**os.environ, "OPENAI_API_KEY": "no-key-needed"}
 TOOLHOP = [sys.executable, "-c", "from toolhop_agents.cli import main; main()"]
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import gc
 import os
 import shutil
-from collections.abc import Generator, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -37,7 +37,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Leave time to a busy machine; for the pure half see `tests.pure`."""
+    """Leave time to a busy machine; for the pure half see `tests.pure`.
+
+    Keys and addresses of whoever runs the tests are nothing to them, nor to the servers they start.
+    """
+    for name in [name for name in os.environ if name.startswith("OPENAI_") or "_API_KEY" in name]:
+        del os.environ[name]
     patient = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
     settings.register_profile("patient", patient)
     settings.load_profile("patient")
@@ -67,24 +72,16 @@ def pytest_itemcollected(item: pytest.Item) -> None:
         item.add_marker(pytest.mark.skip(reason="needs the benchmark data in ../shared/data"))
 
 
-@pytest.hookimpl(wrapper=True)
-def pytest_runtest_teardown(
-    item: pytest.Item, nextitem: pytest.Item | None
-) -> Generator[None, object, object]:
-    """Collect what a module leaves whose warnings are no errors, while they are none.
-
-    Else the garbage collector warns within a test of another module, where a warning is an error.
-    """
-    result = yield
-    ends = nextitem is None or nextitem.path != item.path
-    if ends and item.get_closest_marker("filterwarnings"):
-        gc.collect()
-    return result
-
-
 def pytest_collection_finish() -> None:
     """What was collected stays to the end: no garbage collection goes through it again."""
     gc.freeze()
+
+
+@pytest.fixture(scope="module", autouse=True)
+def collected() -> Iterator[None]:
+    """Collect what a module leaves while its own warnings hold: it fails no other's test."""
+    yield
+    gc.collect()
 
 
 @pytest.fixture(scope="session")

@@ -452,8 +452,9 @@ def test_the_command_makes_shows_and_goes_on(tmp_path: Path, address: str) -> No
     estimate = json.loads(some.stdout)
     assert (estimate["left"], estimate["made"]) == (1, 1)
     assert estimate["cost_usd"][0] > 0
-    rest = construct_("--resume", out, "--json")
-    assert (rest.returncode, json.loads(rest.stdout)["accepted"]) == (0, 2)
+    rest = construct_("--resume", out, "--base-url", address, "--json")
+    assert rest.returncode == 0, rest.stderr
+    assert json.loads(rest.stdout)["accepted"] == 2
     shown = construct_("--show", out)
     assert "whole items" in shown.stdout
     item = construct_("--show", out, "--item", "sport-2")
@@ -555,7 +556,7 @@ def test_a_folder_that_another_process_works_in_is_being_made(tmp_path: Path, ad
     wanted = settings(address)
     folders.make(folder, wanted.model_dump(mode="json"), proposed("A", 1, (2, 7), World.CLOSED))
     with held(folder):
-        done = construct_("--resume", str(folder))
+        done = construct_("--resume", str(folder), "--base-url", address)
     assert "is being made by another process" in done.stderr
 
 
@@ -682,7 +683,7 @@ def test_limits_on_costs_of_a_folder_that_is_resumed_need_prices(
 ) -> None:
     out = str(tmp_path / "made")
     folders.make(Path(out), settings(address).model_dump(mode="json"), two()[:1])
-    done = construct_("--resume", out, "--run-cost-limit", "1")
+    done = construct_("--resume", out, "--base-url", address, "--run-cost-limit", "1")
     assert (done.returncode, "pass --price IN,OUT" in done.stderr) == (2, True)
 
 

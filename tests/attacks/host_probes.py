@@ -26,7 +26,7 @@ import anyio.to_thread
 
 from tests.attacks import process_tree, suite
 from toolhop_sandbox import json_text
-from toolhop_sandbox.base import Program
+from toolhop_sandbox.base import Program, Session
 from toolhop_sandbox.docker import folders
 from toolhop_sandbox.docker.meeting import meeting
 from toolhop_sandbox.errors import SandboxError, SandboxFault
@@ -70,11 +70,12 @@ async def _gone(pids: list[int]) -> list[str]:
 
 async def standbys_end_with_their_worker(bench: Bench, attacks: Attacks) -> list[str]:
     """Kill the worker's first process, and see that its standbys go too."""
-    worker = bench.worker.process
-    await _soon(lambda: bool(process_tree.children(worker.pid)))
-    standbys = process_tree.children(worker.pid)
-    worker.kill()
-    return await _gone(standbys)
+    async with bench.another() as other:
+        worker = other.worker.process
+        await _soon(lambda: bool(process_tree.children(worker.pid)))
+        standbys = process_tree.children(worker.pid)
+        worker.kill()
+        return await _gone(standbys)
 
 
 async def children_end_with_their_call(bench: Bench, attacks: Attacks) -> list[str]:
@@ -89,20 +90,21 @@ async def children_end_with_their_run(bench: Bench, attacks: Attacks) -> list[st
     """Where calls can fork: hang up on a call that has a child, and see that the child goes."""
     source = attacks["layers/leaves_a_child"].source
     stays = Program(source.replace("    return child", "    time.sleep(30)"), "attack")
-    worker = bench.worker
     made: list[int] = []
 
-    async def call() -> None:
+    async def call(session: Session) -> None:
         with contextlib.suppress(SandboxFault):
-            await bench.session.call(stays, {})
+            await session.call(stays, {})
 
-    def forked() -> bool:
-        for standby in process_tree.children(worker.process.pid):
-            made.extend(process_tree.children(standby))
-        return bool(made)
+    async with bench.another() as other, anyio.create_task_group() as tasks:
+        worker = other.worker
 
-    async with anyio.create_task_group() as tasks:
-        tasks.start_soon(call)
+        def forked() -> bool:
+            for standby in process_tree.children(worker.process.pid):
+                made.extend(process_tree.children(standby))
+            return bool(made)
+
+        tasks.start_soon(call, other.session)
         await _soon(forked)
         worker.link.close()
         tasks.cancel_scope.cancel()

@@ -19,7 +19,7 @@ import sys
 import tempfile
 from collections.abc import AsyncIterator, Callable, Iterable
 from contextlib import ExitStack, asynccontextmanager, nullcontext
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from unittest import mock
@@ -128,6 +128,12 @@ class Bench:
         """The worker of the session; a probe may have opened others."""
         session: Any = self.session
         return session._worker
+
+    @asynccontextmanager
+    async def another(self) -> AsyncIterator[Bench]:
+        """The same with another worker, for a probe after which it serves no other."""
+        async with self.pool.session() as session:
+            yield replace(self, session=session)
 
     async def call(self, attack: suite.Attack) -> Outcome | SandboxFault:
         """Run an attack or a probe."""

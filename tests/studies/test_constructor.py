@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from studies import faults
+from studies.construct import FILES, kills
 from studies.constructor import honest, reader
 from studies.constructor.atlas import journey
 from studies.constructor.kinds import PLANTS
@@ -143,3 +144,9 @@ def test_what_real_readers_said_is_what_the_page_tells() -> None:
     assert "1 of 13" in agreed
     assert "17 of 18" in page
     assert "1 of 13" in page
+
+
+@pytest.mark.heavy
+def test_a_study_kills_a_construction_and_resumes_it(tmp_path: Path) -> None:
+    _, _, *same = kills(tmp_path, "process", count=1, items=1, readers=False)
+    assert same == [f"{name}: the same bytes" for name in FILES]
