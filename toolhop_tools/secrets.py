@@ -44,29 +44,30 @@ ADDRESS_WITH_LOGIN = re.compile(
     r"(?:[A-Za-z][A-Za-z0-9+.-]*://)?([^/?#\s:]*:[^/?#\s]+)@[^@/?#\s]*(?:[/?#]\S*)?"
 )
 
-_HEX = rb"[0-9A-Fa-f]"
+_HEX = "[0-9A-Fa-f]"
 ESCAPE = re.compile(
-    rb"(%%%(hex)s{2}"  # a URL's
-    rb"|&(?:#[0-9]{1,8}|#[xX]%(hex)s{1,8}|[A-Za-z][A-Za-z0-9]{1,31});"  # HTML's
-    rb"|\\u[dD][89abAB]%(hex)s{2}\\u[dD][c-fC-F]%(hex)s{2}"  # JSON's for two halves of a pair
-    rb"|\\(?:u%(hex)s{4}|u\{%(hex)s{1,6}\}|U%(hex)s{8}|x%(hex)s{2}|.))"  # JSON's, programs'
-    % {b"hex": _HEX},
+    rf"%{_HEX}{{2}}"  # a URL's
+    rf"|&(?:#[0-9]{{1,8}}|#[xX]{_HEX}{{1,8}}|[A-Za-z][A-Za-z0-9]{{1,31}});"  # HTML's
+    rf"|\\u[dD][89abAB]{_HEX}{{2}}\\u[dD][c-fC-F]{_HEX}{{2}}"  # JSON's for two halves of a pair
+    rf"|\\(?:u{_HEX}{{4}}|u\{{{_HEX}{{1,6}}\}}|U{_HEX}{{8}}|x{_HEX}{{2}}|.)",  # JSON's, programs'
     re.DOTALL,
 )
 """A character as URLs, HTML, JSON and programs write it. No byte is read twice in looking for one,
 so that a text takes time in proportion to its length."""
-QUOTED = re.compile(rb"(=%(hex)s{2}|=[ \t]*\r?\n)" % {b"hex": _HEX})
+QUOTED = re.compile(rf"={_HEX}{{2}}|=[ \t]*\r?\n")
 """A character, or the end of a line that goes on, as quoted-printable mails have it."""
 PLAIN, MAIL = (ESCAPE,) * 4, (QUOTED, ESCAPE) * 3
 """What is decoded, one after the other: a text may be JSON in JSON in a URL. Twice, since what
 stands behind the ``=`` of a query is quoted-printable by accident alone."""
-_LETTERS = bytes.maketrans(b"bfnrt", b"\b\f\n\r\t")
+_LETTERS = str.maketrans("bfnrt", "\b\f\n\r\t")
 """Behind a backslash; others stand for themselves."""
 PART_BYTES, OVERLAP_BYTES = 2**22, 2**16
 """Of a file that is looked through: what is read at a time, and of that what is read again with
 the next part, since a secret may lie across."""
 
 _UTF8 = ("utf-8", "surrogatepass")
+_BYTES = "latin-1"
+"""A letter for each byte: texts are put together in a sixth of the memory that bytes take."""
 _expanded: set[str] = set()
 
 
@@ -236,7 +237,7 @@ def _written(value: str) -> Iterator[bytes]:
     """What is looked for in a text and in what it decodes to."""
     for text in {value, value.replace(" ", "+")}:
         for escapes in (PLAIN, MAIL):
-            yield from _decoded(text.encode(*_UTF8), escapes)
+            yield from (form.encode(_BYTES) for form in _decoded(text.encode(*_UTF8), escapes))
     raw = value.encode(*_UTF8)
     # Of `user:value`, whatever the user: the part of the base64 that the value alone decides.
     for before, lost in ((0, 0), (1, 2), (2, 3)):
@@ -251,7 +252,7 @@ def _written(value: str) -> Iterator[bytes]:
 
 def _places(content: bytes) -> Iterator[tuple[int, int]]:
     """Begin and end of each secret in a text; places may overlap."""
-    forms = known()
+    forms = [form.decode(_BYTES) for form in known()]
     if not forms:
         return
     texts = _decoded(content, PLAIN)
@@ -261,7 +262,7 @@ def _places(content: bytes) -> Iterator[tuple[int, int]]:
 
 
 def _places_in(
-    texts: Sequence[bytes], escapes: Sequence[re.Pattern[bytes]], forms: Sequence[bytes]
+    texts: Sequence[str], escapes: Sequence[re.Pattern[str]], forms: Sequence[str]
 ) -> Iterator[tuple[int, int]]:
     """The same in a text and in what it decodes to, one after the other."""
     origins: list[_Origins] = []
@@ -280,41 +281,50 @@ def _places_in(
                 begin = text.find(form, begin + len(form))
 
 
-def _decoded(content: bytes, escapes: Sequence[re.Pattern[bytes]]) -> list[bytes]:
-    """The text, and what it becomes as the escapes of each kind are decoded."""
-    texts = [content]
+def _decoded(content: bytes, escapes: Sequence[re.Pattern[str]]) -> list[str]:
+    """The text, and what it becomes as the escapes of each kind are decoded; all as `_BYTES`."""
+    texts = [content.decode(_BYTES)]
     for escape in escapes:
-        parts = escape.split(texts[-1])
-        parts[1::2] = map(_character, parts[1::2])
-        texts.append(b"".join(parts) if len(parts) > 1 else texts[-1])
+        text, count = escape.subn(_character_of, texts[-1])
+        texts.append(text if count else texts[-1])
     return texts
 
 
+def _character_of(escape: re.Match[str]) -> str:
+    return _character(escape[0])
+
+
 @lru_cache(maxsize=4096)
-def _character(escape: bytes) -> bytes:
+def _character(escape: str) -> str:
     """What an `ESCAPE` or a `QUOTED` stands for."""
-    kind, rest = escape[:1], escape[1:]
-    if kind == b"&":
-        return html.unescape(escape.decode()).encode(*_UTF8)
-    if kind != b"\\":
-        return bytes.fromhex(rest.decode()) if rest.isalnum() else b""
-    if len(rest) == 1:
+    kind, rest = escape[0], escape[1:]
+    if kind in "%=":
+        return chr(int(rest, 16)) if rest.isalnum() else ""
+    if kind == "&":
+        character = html.unescape(escape)
+    elif len(rest) == 1:
         return rest.translate(_LETTERS)
-    if rest.startswith(b"u") and b"{" not in rest:
-        return str(json.loads(f'"{escape.decode()}"')).encode(*_UTF8)  # which joins a pair
-    number = int(rest.strip(b"uUx{}"), 16)
-    return chr(number).encode(*_UTF8) if number <= sys.maxunicode else escape
+    elif rest.startswith("u") and "{" not in rest:
+        character = str(json.loads(f'"{escape}"'))  # which joins a pair
+    else:
+        number = int(rest.strip("uUx{}"), 16)
+        character = chr(number) if number <= sys.maxunicode else escape
+    return character.encode(*_UTF8).decode(_BYTES)
 
 
 class _Origins:
     """By places in a decoded text, those in the text before."""
 
-    def __init__(self, before: bytes, escape: re.Pattern[bytes]) -> None:
+    def __init__(self, before: str, escape: re.Pattern[str]) -> None:
         self._decoded, self._before = array("q", [0]), array("q", [0])
-        for number, part in enumerate(escape.split(before)):
-            length = len(_character(part) if number % 2 else part)
-            self._decoded.append(self._decoded[-1] + length)
-            self._before.append(self._before[-1] + len(part))
+        shorter = 0
+        for found in escape.finditer(before):
+            begin, end = found.span()
+            self._decoded.append(begin - shorter)
+            self._before.append(begin)
+            shorter += end - begin - len(_character_of(found))
+            self._decoded.append(end - shorter)
+            self._before.append(end)
 
     def __getitem__(self, place: int) -> int:
         last = bisect_right(self._decoded, place) - 1
