@@ -10,15 +10,18 @@ passes `toolhop_tools.atomic` or `toolhop_tools.growing`, which redact it.
 from __future__ import annotations
 
 import base64
+import html
 import json
-import mmap
 import os
 import re
-from collections.abc import Iterator
+import sys
+from array import array
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
-from urllib.parse import SplitResult, quote, quote_plus, unquote, urlsplit
+from urllib.parse import SplitResult, unquote, urlsplit
 
 if TYPE_CHECKING:
     from pydantic import TypeAdapter
@@ -41,7 +44,30 @@ ADDRESS_WITH_LOGIN = re.compile(
     r"(?:[A-Za-z][A-Za-z0-9+.-]*://)?([^/?#\s:]*:[^/?#\s]+)@[^@/?#\s]*(?:[/?#]\S*)?"
 )
 
+_HEX = "[0-9A-Fa-f]"
+ESCAPE = re.compile(
+    rf"%{_HEX}{{2}}"  # a URL's
+    rf"|&(?:#[0-9]{{1,8}}|#[xX]{_HEX}{{1,8}}|[A-Za-z][A-Za-z0-9]{{1,31}});"  # HTML's
+    rf"|\\u[dD][89abAB]{_HEX}{{2}}\\u[dD][c-fC-F]{_HEX}{{2}}"  # JSON's for two halves of a pair
+    rf"|\\(?:u{_HEX}{{4}}|u\{{{_HEX}{{1,6}}\}}|U{_HEX}{{8}}|x{_HEX}{{2}}|.)",  # JSON's, programs'
+    re.DOTALL,
+)
+"""A character as URLs, HTML, JSON and programs write it. No byte is read twice in looking for one,
+so that a text takes time in proportion to its length."""
+QUOTED = re.compile(rf"={_HEX}{{2}}|=[ \t]*\r?\n")
+"""A character, or the end of a line that goes on, as quoted-printable mails have it."""
+PLAIN, MAIL = (ESCAPE,) * 4, (QUOTED, ESCAPE) * 3
+"""What is decoded, one after the other: a text may be JSON in JSON in a URL. Twice, since what
+stands behind the ``=`` of a query is quoted-printable by accident alone."""
+_LETTERS = str.maketrans("bfnrt", "\b\f\n\r\t")
+"""Behind a backslash; others stand for themselves."""
+PART_BYTES, OVERLAP_BYTES = 2**22, 2**16
+"""Of a file that is looked through: what is read at a time, and of that what is read again with
+the next part, since a secret may lie across."""
+
 _UTF8 = ("utf-8", "surrogatepass")
+_BYTES = "latin-1"
+"""A letter for each byte: texts are put together in a sixth of the memory that bytes take."""
 _expanded: set[str] = set()
 
 
@@ -52,9 +78,12 @@ def redacted(text: str) -> str:
 
 def redacted_bytes(content: bytes) -> bytes:
     """As `redacted`, of UTF-8. Lines of JSON stay lines of JSON."""
-    for form in known():
-        content = content.replace(form, REDACTED)
-    return content
+    parts, end = [], 0
+    for begin, stop in sorted(_places(content)):
+        if begin >= end:
+            parts += [content[end:begin], REDACTED]
+        end = max(end, stop)
+    return b"".join(parts) + content[end:]
 
 
 def cleaned(kind: TypeAdapter[T], value: T) -> T:
@@ -72,11 +101,16 @@ def redact_file(path: Path) -> None:
 
 def holds_secret(path: Path) -> bool:
     """Whether a text has a secret in it; of other files nothing is known."""
-    forms = known()
-    if not forms or not path.stat().st_size:
+    if not known():
         return False
-    with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as view:
-        return any(view.find(form) >= 0 for form in forms) and view.find(b"\0") < 0
+    is_found, before = False, b""
+    with path.open("rb") as file:
+        while part := file.read(PART_BYTES):
+            if b"\0" in part:
+                return False
+            is_found = is_found or any(_places(before + part))
+            before = part[-OVERLAP_BYTES:]
+    return is_found
 
 
 def expanded(text: str) -> str:
@@ -157,7 +191,7 @@ def http_url(text: str) -> str:
 
 
 def known() -> tuple[bytes, ...]:
-    """All that secrets are written as, the longest first; none where nothing is secret.
+    """What secrets are in a text that is decoded; none where nothing is secret.
 
     The environment is looked at anew: it may change at any time.
     """
@@ -183,10 +217,8 @@ def _logins(addresses: tuple[str, ...]) -> tuple[str, ...]:
 @lru_cache(maxsize=4)
 def _forms_of(values: tuple[str, ...]) -> tuple[bytes, ...]:
     secrets = {value.strip() for value in values if _is_secret(value.strip())}
-    forms = {form.encode(*_UTF8) for value in secrets for form in _written(value)}
-    return tuple(
-        sorted((one for one in forms if len(one) >= LEAST), key=lambda one: (-len(one), one))
-    )
+    forms = {form for value in secrets for form in _written(value)}
+    return tuple(sorted(form for form in forms if len(form) >= LEAST))
 
 
 def _is_secret(value: str) -> bool:
@@ -201,21 +233,99 @@ def _is_secret(value: str) -> bool:
     return not (value.startswith("/") and Path(value).exists())
 
 
-def _written(value: str) -> Iterator[str]:
-    """The value as JSON, JSON within JSON, Python, URLs and base64 write it."""
-    yield value
-    yield repr(value)[1:-1]
-    for is_ascii in (True, False):
-        once = json.dumps(value, ensure_ascii=is_ascii)[1:-1]
-        yield once
-        yield json.dumps(once)[1:-1]
+def _written(value: str) -> Iterator[bytes]:
+    """What is looked for in a text and in what it decodes to."""
+    for text in {value, value.replace(" ", "+")}:
+        for escapes in (PLAIN, MAIL):
+            yield from (form.encode(_BYTES) for form in _decoded(text.encode(*_UTF8), escapes))
     raw = value.encode(*_UTF8)
-    for safe in ("/", ""):
-        yield quote(raw, safe=safe)
-        yield quote_plus(raw, safe=safe)
     # Of `user:value`, whatever the user: the part of the base64 that the value alone decides.
     for before, lost in ((0, 0), (1, 2), (2, 3)):
-        coded = base64.b64encode(b"\0" * before + raw).rstrip(b"=").decode()
+        coded = base64.b64encode(b"\0" * before + raw).rstrip(b"=")
         whole = coded[lost : len(coded) - ((before + len(raw)) % 3 > 0)]
         yield whole
-        yield whole.replace("+", "-").replace("/", "_")
+        yield whole.replace(b"+", b"-").replace(b"/", b"_")
+
+
+# --- finding secrets in a text that may be encoded --------------------------------------------
+
+
+def _places(content: bytes) -> Iterator[tuple[int, int]]:
+    """Begin and end of each secret in a text; places may overlap."""
+    forms = [form.decode(_BYTES) for form in known()]
+    if not forms:
+        return
+    texts = _decoded(content, PLAIN)
+    yield from _places_in(texts, PLAIN, forms)
+    if any(map(QUOTED.search, texts)):
+        yield from _places_in(_decoded(content, MAIL), MAIL, forms)
+
+
+def _places_in(
+    texts: Sequence[str], escapes: Sequence[re.Pattern[str]], forms: Sequence[str]
+) -> Iterator[tuple[int, int]]:
+    """The same in a text and in what it decodes to, one after the other."""
+    origins: list[_Origins] = []
+    for depth, text in enumerate(texts):
+        if depth and text is texts[depth - 1]:
+            continue
+        for form in forms:
+            begin = text.find(form)
+            while begin >= 0:
+                made = len(origins)
+                origins += map(_Origins, texts[made:depth], escapes[made:depth])
+                place = begin, begin + len(form)
+                for origin in reversed(origins[:depth]):
+                    place = origin[place[0]], origin[place[1]]
+                yield place
+                begin = text.find(form, begin + len(form))
+
+
+def _decoded(content: bytes, escapes: Sequence[re.Pattern[str]]) -> list[str]:
+    """The text, and what it becomes as the escapes of each kind are decoded; all as `_BYTES`."""
+    texts = [content.decode(_BYTES)]
+    for escape in escapes:
+        text, count = escape.subn(_character_of, texts[-1])
+        texts.append(text if count else texts[-1])
+    return texts
+
+
+def _character_of(escape: re.Match[str]) -> str:
+    return _character(escape[0])
+
+
+@lru_cache(maxsize=4096)
+def _character(escape: str) -> str:
+    """What an `ESCAPE` or a `QUOTED` stands for."""
+    kind, rest = escape[0], escape[1:]
+    if kind in "%=":
+        return chr(int(rest, 16)) if rest.isalnum() else ""
+    if kind == "&":
+        character = html.unescape(escape)
+    elif len(rest) == 1:
+        return rest.translate(_LETTERS)
+    elif rest.startswith("u") and "{" not in rest:
+        character = str(json.loads(f'"{escape}"'))  # which joins a pair
+    else:
+        number = int(rest.strip("uUx{}"), 16)
+        character = chr(number) if number <= sys.maxunicode else escape
+    return character.encode(*_UTF8).decode(_BYTES)
+
+
+class _Origins:
+    """By places in a decoded text, those in the text before."""
+
+    def __init__(self, before: str, escape: re.Pattern[str]) -> None:
+        self._decoded, self._before = array("q", [0]), array("q", [0])
+        shorter = 0
+        for found in escape.finditer(before):
+            begin, end = found.span()
+            self._decoded.append(begin - shorter)
+            self._before.append(begin)
+            shorter += end - begin - len(_character_of(found))
+            self._decoded.append(end - shorter)
+            self._before.append(end)
+
+    def __getitem__(self, place: int) -> int:
+        last = bisect_right(self._decoded, place) - 1
+        return self._before[last] + place - self._decoded[last]

@@ -14,8 +14,16 @@ import pytest
 
 from toolhop_agents.models import wire_reading, wire_responses, wire_stream
 from toolhop_agents.models.base import ModelFault
-from toolhop_agents.models.bounded import MARK_BYTES, reply_limit
+from toolhop_agents.models.bounded import (
+    LEAST_PARTS,
+    MARK_BYTES,
+    TOKEN_PARTS,
+    TooLarge,
+    check_parts,
+    reply_limit,
+)
 from toolhop_agents.models.clients import open_model
+from toolhop_agents.models.exchange import Api
 from toolhop_agents.models.reach import reach
 from toolhop_env.messages import UserMessage
 
@@ -99,12 +107,21 @@ def test_a_list_of_models_that_drips_counts_as_one_that_is_there(
             done.set()
 
 
-@pytest.mark.parametrize("model", ["openai/m", "litellm/openai/m"])
-def test_a_reply_of_brackets_alone_is_too_large(
-    model: str, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(("model", "api"), [
+    ("openai/m", Api.CHAT), ("openai/m", Api.RESPONSES), ("litellm/openai/m", Api.CHAT),
+])  # fmt: skip
+@pytest.mark.parametrize(("part", "limit", "unit"), [
+    (b"[],", reply_limit(MAX_TOKENS) // MARK_BYTES, "commas, brackets and braces"),
+    (b'{"type": "function_call"},', LEAST_PARTS + TOKEN_PARTS * MAX_TOKENS, "lists and objects"),
+])  # fmt: skip
+def test_a_reply_of_small_parts_alone_is_too_large(
+    part: bytes, limit: int, unit: str, model: str, api: Api, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "k")
-    body = b'{"a": [' + b"[]," * (reply_limit(MAX_TOKENS) // 4) + b'0], "choices": []}'
+    calls = part * (reply_limit(MAX_TOKENS) // len(part) - 30) + b"{}"
+    body = b'{"output": [%b]}' if api is Api.RESPONSES else (
+        b'{"choices": [{"message": {"tool_calls": [%b]}}]}')  # fmt: skip
+    body %= calls
     assert len(body) < reply_limit(MAX_TOKENS)
 
     def answer(handler: BaseHTTPRequestHandler) -> None:
@@ -115,21 +132,24 @@ def test_a_reply_of_brackets_alone_is_too_large(
         handler.wfile.write(body)
 
     async def ask(address: str) -> None:
-        options = {"max_tokens": MAX_TOKENS, "max_retries": 0}
+        options = {"max_tokens": MAX_TOKENS, "max_retries": 0, "api": api}
         async with open_model(model, base_url=address, **options) as opened:  # type: ignore[arg-type] # each option has a type of its own
             await opened.reply([UserMessage("2 + 2?")], [])
 
     with serving(answer) as address, pytest.raises(ModelFault) as fault:
         anyio.run(ask, address)
-    limit = reply_limit(MAX_TOKENS) // MARK_BYTES
-    assert f"more than {limit:,} commas, brackets and braces" in str(fault.value)
+    assert f"the reply has more than {limit:,} {unit}" in str(fault.value)
+    assert "--max-tokens" in str(fault.value)
 
 
-def test_calls_without_ids_are_named_in_one_pass() -> None:
-    body = {"choices": [{"message": {"tool_calls": [{"id": "call_2"}] + [{}] * 20_000}}]}
-    ids = [call.id for call in wire_reading.reply_from_wire(body).calls]
-    assert ids[:4] == ["call_2", "call_1", "call_3", "call_4"]
-    assert len({*ids}) == 20_001
+def test_a_reply_may_have_the_parts_that_its_tokens_can_make() -> None:
+    """A call takes eight tokens at the least; odds of each token may be asked for."""
+    calls = [{"id": "", "type": "function", "function": {"name": "f", "arguments": "{}"}}] * 512
+    odds = [{"token": "a", "bytes": [97], "top_logprobs": [{}, {}]}] * 4096
+    message = {"message": {"tool_calls": calls}, "logprobs": {"content": odds}}
+    check_parts({"choices": [message]}, 4096)
+    with pytest.raises(TooLarge):
+        check_parts({"choices": [message]}, 256)
 
 
 def test_a_streamed_list_of_too_many_parts_is_refused() -> None:
@@ -140,6 +160,21 @@ def test_a_streamed_list_of_too_many_parts_is_refused() -> None:
     with pytest.raises(wire_reading.Unreadable, match="more than 128 parts"):
         wire_stream.joined([{"choices": [{"delta": {"tool_calls": pieces}}]}])
     assert Steps.compared < 128**2
+
+
+def test_a_piece_is_not_compared_with_each_part_of_its_list() -> None:
+    """128 calls, the last begun first; 20,000 pieces of the first of them follow."""
+    begun = [{"index": number, "type": Steps("function")} for number in range(128)]
+    more = [{"index": 0, "type": Steps("function"), "function": {"arguments": "a"}}] * 20_000
+    Steps.compared = 0
+    whole = wire_stream.joined([
+        {"choices": [{"delta": {"tool_calls": begun}}]},
+        {"choices": [{"delta": {"tool_calls": more}, "finish_reason": "stop"}]},
+    ])  # fmt: skip
+    calls = whole["choices"][0]["message"]["tool_calls"]
+    assert len(calls) == 128
+    assert calls[0]["function"]["arguments"] == "a" * 20_000
+    assert Steps.compared < 128**2 + 3 * len(more)
 
 
 @pytest.mark.parametrize("item", [

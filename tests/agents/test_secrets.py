@@ -10,6 +10,7 @@ import base64
 import gzip
 import json
 import os
+import quopri
 import subprocess
 import sys
 import threading
@@ -72,8 +73,7 @@ class Echo:
                 told += f"{self.headers.get('X-Org')} {self.path} {SECRETS['QUOTED_PASSWORD']}"
                 told += f" {self.headers.get('Proxy-Authorization')}"
                 echo.seen.append(told)
-                told += " " + base64.b64encode(
-                    f"me:{SECRETS['OPENAI_API_KEY']}".encode()).decode()  # fmt: skip
+                told += " ".join(["", *_forms(SECRETS["OPENAI_API_KEY"])])
                 if status == 200:
                     self._send(200, _completion(body, told))
                 else:
@@ -135,7 +135,9 @@ def ran(folder: Path, *arguments: str, **env: str) -> subprocess.CompletedProces
 def leaks(folder: Path) -> dict[str, list[str]]:
     """The files below `folder`, printed output included, by the secrets that they hold."""
     found: dict[str, list[str]] = {}
-    sought = {name: _forms(value) for name, value in SECRETS.items()}
+    # Of base64, what no letter beside the secret changes.
+    sought = {name: [*_forms(value)[:-1], _forms(value)[-1][4:-4]]
+              for name, value in SECRETS.items()}  # fmt: skip
     sought |= {value: [value] for value in URL_SECRETS}
     for path in sorted(folder.rglob("*")):
         if path.is_file():
@@ -148,9 +150,16 @@ def leaks(folder: Path) -> dict[str, list[str]]:
 
 
 def _forms(value: str) -> list[str]:
-    once = json.dumps(value)[1:-1]
-    coded = base64.b64encode(f"me:{value}".encode()).decode()[4:-4]
-    return [value, once, json.dumps(once)[1:-1], quote(value), quote(value, safe=""), coded]
+    once, raw = json.dumps(value)[1:-1], value.encode()
+    hexes = [f"{byte:02x}" for byte in raw]
+    return [
+        value, once, json.dumps(once)[1:-1], once.replace("/", "\\/"),
+        quote(value), quote(value, safe=""), value.replace("/", "%2f"),
+        "%" + "%".join(hexes), "=" + "=".join(hexes).upper(), "\\x" + "\\x".join(hexes),
+        "".join(f"&#{byte};" for byte in raw), value.replace("/", "&#x2F;").replace("+", "&plus;"),
+        quopri.encodestring(raw, quotetabs=True).decode().replace("=\n", ""),
+        base64.b64encode(f"me:{value}".encode()).decode(),
+    ]  # fmt: skip
 
 
 @pytest.mark.parametrize("model", CLIENTS)

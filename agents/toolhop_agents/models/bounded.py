@@ -20,6 +20,9 @@ FIX = "see what answers there; if the reply is right, raise --max-tokens"
 MARK_BYTES = 8
 """Bytes for each comma, bracket and brace, at the least: ``[],[],[]`` takes 30 times its size in
 memory once it is parsed."""
+LEAST_PARTS, TOKEN_PARTS = 2**13, 8
+"""Lists and objects that a reply may have, and as many more a token; clients make kilobytes of
+each."""
 STEP_BYTES = 2**16
 """Unpacked at a time, so that a small packed part cannot fill the memory before it is counted."""
 
@@ -38,6 +41,27 @@ class TooLarge(BadBody):
 def reply_limit(max_tokens: int | None) -> int:
     """Bytes that a reply's body may have, unpacked."""
     return LEAST_BYTES + TOKEN_BYTES * (max_tokens or UNLIMITED_TOKENS)
+
+
+def check_parts(body: object, max_tokens: int | None) -> None:
+    """See that a reply is no flood of small parts, such as empty calls.
+
+    Args:
+        body: parsed from JSON.
+        max_tokens: that were asked for.
+
+    Raises:
+        TooLarge: it has more lists and objects than a reply of so many tokens can have.
+    """
+    limit = LEAST_PARTS + TOKEN_PARTS * (max_tokens or UNLIMITED_TOKENS)
+    left, count = [body], 0
+    while left:
+        part = left.pop()
+        if isinstance(part, dict | list):
+            left += part.values() if isinstance(part, dict) else part
+            count += 1
+            if count > limit:
+                raise TooLarge(limit, "lists and objects")
 
 
 def too_large(error: BaseException | None) -> TooLarge | None:

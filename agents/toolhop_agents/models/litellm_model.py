@@ -7,11 +7,13 @@ opened.
 from __future__ import annotations
 
 import dataclasses
+import json
 import logging
 import os
 import ssl
 import warnings
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from http import HTTPStatus
@@ -22,7 +24,14 @@ import openai
 
 from toolhop_agents.models import wire_stream
 from toolhop_agents.models.base import ModelFault, NoKey, NoSuchModel, NotTogether
-from toolhop_agents.models.bounded import FIX, ask_unpacked, bound, reply_limit, too_large
+from toolhop_agents.models.bounded import (
+    FIX,
+    ask_unpacked,
+    bound,
+    check_parts,
+    reply_limit,
+    too_large,
+)
 from toolhop_agents.models.exchange import (
     PLACEHOLDER_KEY,
     QUERY,
@@ -85,10 +94,11 @@ def _load() -> Any:  # noqa: ANN401 - a module whose own types are incomplete
 class _Asking:
     """A request of a `LiteLLMModel` that is under way: litellm's clients serve all models."""
 
-    limit_bytes: int
-    """Of the reply."""
+    max_tokens: int | None
+    """Of the reply, by which its size is bounded."""
     query: Mapping[str, Any]
     """litellm would send it in the body."""
+    is_streamed: bool
     statuses: list[int] = field(default_factory=list)
     """Of the responses so far."""
 
@@ -105,8 +115,11 @@ class _BoundedTransport(httpx.AsyncHTTPTransport):
         await ask_unpacked(request)
         request.url = request.url.copy_merge_params(dict(asking.query))
         response = await super().handle_async_request(request)
-        bound(response, asking.limit_bytes)
+        bound(response, reply_limit(asking.max_tokens))
         asking.statuses.append(response.status_code)
+        if not asking.is_streamed:
+            with suppress(ValueError, RecursionError):  # litellm says what is wrong with it
+                check_parts(json.loads(await response.aread()), asking.max_tokens)
         return response
 
 
@@ -207,7 +220,9 @@ class LiteLLMModel:
         )
 
     async def _complete(self, body: Body) -> dict[str, Any]:
-        asking = _Asking(reply_limit(self._options.max_tokens), self._in_url)
+        asking = _Asking(
+            self._options.max_tokens, self._in_url, is_streamed=bool(body.get("stream"))
+        )
         before = _asking.set(asking)
         connection: Body = {"timeout": self._options.timeout_s + 30}
         if self._options.base_url:

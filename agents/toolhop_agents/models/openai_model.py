@@ -16,7 +16,15 @@ import openai
 
 from toolhop_agents.models import wire_responses, wire_stream
 from toolhop_agents.models.base import NoKey
-from toolhop_agents.models.bounded import FIX, BadBody, event_hooks, reply_limit, too_large
+from toolhop_agents.models.bounded import (
+    FIX,
+    BadBody,
+    TooLarge,
+    check_parts,
+    event_hooks,
+    reply_limit,
+    too_large,
+)
 from toolhop_agents.models.exchange import (
     HEADERS,
     PLACEHOLDER_KEY,
@@ -138,7 +146,11 @@ class OpenAIModel:
             cause = error.__cause__
             raise RequestFailed(f"{error} {cause!r}" if cause else str(error)) from error
         try:
-            return wire_stream.assembled(text) if body.get("stream") else json.loads(text)
+            said = wire_stream.assembled(text) if body.get("stream") else json.loads(text)
+            check_parts(said, self._options.max_tokens)
+            return cast("object", said)
+        except TooLarge as error:
+            raise RequestFailed(str(error), fix=FIX) from error
         except Unreadable:
             raise  # a ValueError too, which says more
         except (ValueError, RecursionError) as error:

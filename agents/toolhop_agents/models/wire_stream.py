@@ -132,7 +132,7 @@ def _joined(events: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
 _ENDS = frozenset({"response.completed", "response.incomplete", "response.failed"})
 """Events of the responses protocol that hold the whole response."""
 MOST_PARTS = 128
-"""Of a list, such as that of a reply's calls: each piece is compared with all of them."""
+"""Of a list, such as that of a reply's calls: a piece that none continues is compared with all."""
 _WHOLE = frozenset({"id", "type", "role", "index", "name", "format", "signature"})
 """Fields of a delta that come whole; the pieces of other texts are joined."""
 
@@ -165,14 +165,22 @@ def _add(whole: dict[str, Any], delta: Mapping[str, Any]) -> None:
             whole[name] = dict(piece) if isinstance(piece, dict) else piece
 
 
-def _as_parts(value: object) -> list[Any]:
+class _Parts(list[Any]):
+    """A list that is put together; of its parts, those that pieces were added to."""
+
+    def __init__(self, parts: Iterable[Any] = ()) -> None:
+        super().__init__(parts)
+        self.known: dict[tuple[object, ...], dict[str, Any]] = {}
+
+
+def _as_parts(value: object) -> _Parts:
     """A list of parts; a text is one of them, where others come as lists (Mistral's content)."""
     if isinstance(value, list):
-        return value
-    return [{"type": "text", "text": value}] if value else []
+        return value if isinstance(value, _Parts) else _Parts(value)
+    return _Parts([{"type": "text", "text": value}] if value else [])
 
 
-def _add_parts(parts: list[Any], pieces: list[Any]) -> None:
+def _add_parts(parts: _Parts, pieces: Iterable[Any]) -> None:
     """Add pieces of a list to the last of the parts that they continue."""
     for piece in pieces:
         if len(parts) > MOST_PARTS:
@@ -180,11 +188,21 @@ def _add_parts(parts: list[Any], pieces: list[Any]) -> None:
         if not isinstance(piece, dict):
             parts.append(piece)
             continue
-        known = (part for part in reversed(parts) if isinstance(part, dict))
-        same = next((part for part in known if _continues(piece, part, last=parts[-1])), None)
+        key = piece.get("type"), piece.get("index"), _begun(piece)
+        same = parts.known.get(key)
+        if same is None or not _continues(piece, same, last=parts[-1]):
+            others = (part for part in reversed(parts) if isinstance(part, dict))
+            same = next((part for part in others if _continues(piece, part, last=parts[-1])), None)
         if same is None:
             parts.append(same := {})
+            parts.known.clear()  # pieces go to the last part that they fit
+        parts.known[key] = same
         _add(same, piece)
+
+
+def _begun(piece: Mapping[str, Any]) -> Any:  # noqa: ANN401 -- whatever a server sends as an id
+    """The id of the call that a piece begins."""
+    return (piece.get("function") or {}).get("name") and piece.get("id")
 
 
 def _continues(piece: Mapping[str, Any], part: Mapping[str, Any], *, last: object) -> bool:
@@ -195,6 +213,5 @@ def _continues(piece: Mapping[str, Any], part: Mapping[str, Any], *, last: objec
         texts = part.keys() & {"thinking", "text", "summary"}
         return part is last and bool(texts) and not part.get("signature")
     # Google's endpoint gives each call of a reply the index 0, whole and with an id of its own.
-    begins = (piece.get("function") or {}).get("name") and piece.get("id")
-    other = begins and part.get("id") not in {None, begins}
+    other = (begun := _begun(piece)) and part.get("id") not in {None, begun}
     return piece["index"] == part.get("index") and not other
