@@ -153,8 +153,7 @@ class _Making:
     def _offered(self, way: Plan, drawn: random.Random) -> list[MadeTool]:
         """The tools on offer, shuffled: those of the chain, and others up to `Knobs.tools`."""
         own = list(dict.fromkeys(call.tool for call in way.calls))
-        others = [tool for tool in self.tools.tools.values() if tool not in own]
-        drawn.shuffle(others)
+        others = self.tools.others(own, drawn)
         room = max(0, self.knobs.tools - len(own)) if self.knobs.tools else len(others)
         offered = own + others[:room]
         drawn.shuffle(offered)

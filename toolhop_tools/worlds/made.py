@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+import random
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -211,6 +212,34 @@ class Toolbox:
     surface: Surface
     tools: Mapping[str, MadeTool]
     """By name, in a fixed order: shuffle them before they are shown."""
+    twins: Mapping[str, MadeTool] = field(default_factory=dict)
+    """By the name of a tool: the same over another register, with other values."""
+
+    @cached_property
+    def all(self) -> dict[str, MadeTool]:
+        """Tools and twins by name."""
+        return {tool.name: tool for tool in (*self.tools.values(), *self.twins.values())}
+
+    def others(self, own: Sequence[MadeTool], drawn: random.Random) -> list[MadeTool]:
+        """The tools that a chain does not use, in the order in which they come on offer: its twins,
+        then the rest at random. A twin goes with its tool, or who has one would be of the chain.
+        """
+        rest = [tool for tool in self.tools.values() if tool not in own]
+        drawn.shuffle(rest)
+        if not self.twins:
+            return rest
+        groups = [[self.twins[tool.name]] for tool in own if tool.name in self.twins]
+        drawn.shuffle(groups)
+        groups += [
+            drawn.sample(pair, len(pair))
+            for tool in rest
+            for pair in [[self.all[name] for name in self.paired(tool)]]
+        ]
+        return [tool for group in groups for tool in group]
+
+    def paired(self, tool: MadeTool) -> list[str]:
+        """The names of a tool of the world and of its twin, if it has one."""
+        return [tool.name, *(twin.name for twin in [self.twins.get(tool.name)] if twin)]
 
     def of(self, shape: Shape, kind: str = "") -> list[MadeTool]:
         """Those of a shape over a type."""
