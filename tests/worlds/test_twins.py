@@ -59,10 +59,11 @@ def made() -> tuple[Item, ...]:
 def test_twins_of_a_chain_are_on_offer_and_give_other_answers(made: tuple[Item, ...]) -> None:
     same = total = 0
     for item in made:
-        making = items._Making(parse("near=twins").specs[0].knobs, str(item.extra["family"]), {})
+        box, _ = items.sources(item) or (None, None)
+        assert box is not None
         assert len(item.tools) == 14
         for hop in item.hops:
-            twin = making.tools.twins.get(hop.tool.name)
+            twin = box.twins.get(hop.tool.name)
             if twin is None or hop.gold is None or hop.gold.reading is None:
                 continue
             assert twin.name in item.tools
@@ -79,8 +80,9 @@ def test_twins_of_a_chain_are_on_offer_and_give_other_answers(made: tuple[Item, 
 def test_tools_of_no_hop_have_twins_on_offer_too(made: tuple[Item, ...]) -> None:
     paired = 0
     for item in made:
-        making = items._Making(parse("near=twins").specs[0].knobs, str(item.extra["family"]), {})
+        box, _ = items.sources(item) or (None, None)
+        assert box is not None
         own = {hop.tool.name for hop in item.hops}
-        rest = making.tools.twins.keys() & item.tools.keys() - own
-        paired += sum(making.tools.twins[name].name in item.tools for name in rest)
+        rest = box.twins.keys() & item.tools.keys() - own
+        paired += sum(box.twins[name].name in item.tools for name in rest)
     assert paired > len(made)

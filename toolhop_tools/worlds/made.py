@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import cached_property
@@ -199,6 +199,21 @@ class MadeTool:
     def _params(self) -> dict[tuple[Role, str], Param]:
         return {(param.role, param.of): param for param in self.params}
 
+    def meant(self, arguments: Mapping[str, JSON]) -> Iterator[tuple[Param, JSON]]:
+        """What a call's arguments mean: parameters with their values."""
+        for param in self.params:
+            given = arguments.get(param.argument)
+            if param.condition and isinstance(given, list):
+                fixed = dict(param.condition)
+                tests = [test for test in given if isinstance(test, dict)]
+                yield from (
+                    (param, test["value"]) for test in tests if fixed.items() <= test.items()
+                )
+                continue
+            chosen = given is not None and (not param.choices or given in param.choices)
+            if chosen and all(arguments.get(name) == own for name, own in param.along):
+                yield param, given
+
     def typed(self, result: JSON, arguments: Mapping[str, JSON]) -> list[Typed]:
         """The leaves of a result of a call with these arguments; none of an error."""
         return self.surface.typed(self, result, arguments)
@@ -230,16 +245,10 @@ class Toolbox:
             return rest
         groups = [[self.twins[tool.name]] for tool in own if tool.name in self.twins]
         drawn.shuffle(groups)
-        groups += [
-            drawn.sample(pair, len(pair))
-            for tool in rest
-            for pair in [[self.all[name] for name in self.paired(tool)]]
-        ]
+        for tool in rest:
+            pair = [tool, self.twins[tool.name]] if tool.name in self.twins else [tool]
+            groups.append(drawn.sample(pair, len(pair)))
         return [tool for group in groups for tool in group]
-
-    def paired(self, tool: MadeTool) -> list[str]:
-        """The names of a tool of the world and of its twin, if it has one."""
-        return [tool.name, *(twin.name for twin in [self.twins.get(tool.name)] if twin)]
 
     def of(self, shape: Shape, kind: str = "") -> list[MadeTool]:
         """Those of a shape over a type."""
