@@ -388,7 +388,7 @@ def _hiding(scene: MadeScene, names: Sequence[Names], seed: int) -> Draft | Reas
     item, types = scene.item, scene.box.world.domain.types
     texts = [item.question, *(hop.question for hop in item.hops)]
     hidden, seen = list[Hidden](), list[str]()
-    for name in names:
+    for name in sorted(names, key=lambda name: item.question.find(name.value)):
         of = types[name.type.removesuffix(" code")]
         instead = f"the {'other ' * (of.noun in seen)}{of.noun} that I have in mind"
         seen.append(of.noun)
