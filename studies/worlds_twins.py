@@ -29,7 +29,7 @@ from toolhop_tools.worlds.spec import parse
 
 Numbers = NDArray[np.float64]
 WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+|[0-9]+")
-STEPS, RATE, DECAY = 400, 0.5, 1e-3
+STEPS, RATE, DECAY = 200, 0.5, 1e-3
 DRAWS = 2000
 """Of worlds, for an interval."""
 
@@ -66,13 +66,10 @@ def pairs(text: str, worlds: int) -> Iterator[Pair]:
 
 
 def matrix(texts: Sequence[Counter[str]], words: dict[str, int]) -> Numbers:
-    """Whether each text has each word, and how often."""
-    rows = np.zeros((len(texts), 2 * len(words)))
+    """Whether each text has each word."""
+    rows = np.zeros((len(texts), len(words)))
     for row, text in zip(rows, texts, strict=True):
-        for word, count in text.items():
-            if word in words:
-                row[2 * words[word]] = 1
-                row[2 * words[word] + 1] = np.log1p(count)
+        row[[words[word] for word in text if word in words]] = 1
     return rows
 
 

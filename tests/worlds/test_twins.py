@@ -59,8 +59,9 @@ def made() -> tuple[Item, ...]:
 def test_twins_of_a_chain_are_on_offer_and_give_other_answers(made: tuple[Item, ...]) -> None:
     same = total = 0
     for item in made:
-        box, _ = items.sources(item) or (None, None)
-        assert box is not None
+        sources = items.sources(item)
+        assert sources is not None
+        box = sources.tools
         assert len(item.tools) == 14
         for hop in item.hops:
             twin = box.twins.get(hop.tool.name)
@@ -80,8 +81,9 @@ def test_twins_of_a_chain_are_on_offer_and_give_other_answers(made: tuple[Item, 
 def test_tools_of_no_hop_have_twins_on_offer_too(made: tuple[Item, ...]) -> None:
     paired = 0
     for item in made:
-        box, _ = items.sources(item) or (None, None)
-        assert box is not None
+        sources = items.sources(item)
+        assert sources is not None
+        box = sources.tools
         own = {hop.tool.name for hop in item.hops}
         rest = box.twins.keys() & item.tools.keys() - own
         paired += sum(box.twins[name].name in item.tools for name in rest)

@@ -5,7 +5,8 @@ from __future__ import annotations
 import random
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 
 from toolhop_sandbox.outcome import JSON
@@ -37,6 +38,8 @@ from toolhop_tools.worlds.world import Value, World, make
 
 VERSION = 1
 """Of the generator. It goes up with every change that can change an item."""
+USAGE = 100
+"""Chains drawn for `Sources.usage`."""
 KEPT = 4
 """Worlds whose tools `sources` keeps for the next item."""
 BLOCK = 20
@@ -90,24 +93,40 @@ def block(spec: Spec, number: int) -> tuple[Item, ...]:
     )
 
 
-def sources(item: Item) -> tuple[Toolbox, Explorer] | None:
-    """The tools of the world that an item is of, and what searches them; None where it is of no
-    world, or of one that the generator no longer makes so.
-    """
+@dataclass(frozen=True)
+class Sources:
+    """What the items of a world are made of."""
+
+    tools: Toolbox
+    explorer: Explorer
+    """Searches them."""
+    usage: Mapping[str, float]
+    """By tool: the share of the chains drawn of this world that use it."""
+
+
+def sources(item: Item) -> Sources | None:
+    """Those of an item; None where it is of no world, or of one that is no longer made so."""
     place, family = referred(item), item.extra.get("family")
     if place is None or not isinstance(family, str) or item.benchmark != TOOLHOP:
         return None
-    making = _remade(place[0].knobs, family)
-    known = making.tools.all
+    made = _remade(place[0].knobs, family)
+    known = made.tools.all
     for name, tool in item.all_tools.items():
         if name not in known or known[name].tool != replace(tool, body=tool.program):
             return None
-    return making.tools, making.explorer
+    return made
 
 
 @lru_cache(maxsize=KEPT)
-def _remade(knobs: Knobs, seed: str) -> _Making:
-    return _Making(knobs, seed, Counter())
+def _remade(knobs: Knobs, seed: str) -> Sources:
+    making = _Making(knobs, seed, Counter())
+    drawn, used = random.Random(f"{seed}/usage"), Counter[str]()
+    for _ in range(USAGE):
+        with suppress(Stuck):
+            way = plan(draw(making.world, knobs, drawn), making.tools)
+            used.update({call.tool.name for call in way.calls} if way else ())
+    usage = {name: used[name] / USAGE for name in making.tools.tools}
+    return Sources(making.tools, making.explorer, usage)
 
 
 class _Making:

@@ -32,7 +32,6 @@ from toolhop_tools.scenarios.scene import (
     Reason,
     Scene,
     answered,
-    drawn_hops,
     gold_of,
     plain_of,
     shown,
@@ -50,6 +49,8 @@ from toolhop_tools.worlds.search import Explorer, Reached
 from toolhop_tools.worlds.tools import toolbox
 from toolhop_tools.worlds.world import CODE, make
 
+RARE = 0.02
+"""Added to shares of chains, so that none is nothing."""
 SHOWN = "label_shown"
 """Of an unsolvable item's `extra`: how deep the search went, and how many calls it looked at."""
 
@@ -88,6 +89,8 @@ class MadeScene(Scene):
 
     box: Toolbox
     explorer: Explorer
+    usage: Mapping[str, float]
+    """As of `items.Sources`."""
     named: tuple[Names, ...]
     values: tuple[tuple[str, JSON], ...]
     """Types and values of what the question says: names, codes, bounds and categories."""
@@ -126,7 +129,7 @@ def scene_of(item: Item, further: int) -> MadeScene | None:
     found = sources(item)
     if found is None:
         return None
-    box, explorer = found
+    box = found.tools
     earlier, proofs = list[JSON](), list[HopProof]()
     values: dict[tuple[str, JSON], None] = {}
     uses: dict[tuple[str, str], list[tuple[int, str]]] = {}
@@ -150,7 +153,8 @@ def scene_of(item: Item, further: int) -> MadeScene | None:
     computing = {tool.name for tool in box.all.values() if tool.shape in COMPUTING}
     return MadeScene(
         item, tuple(proofs), (), 0, _Pool(box), further, frozenset(computing),
-        box=box, explorer=explorer, values=tuple(values), answer=earlier[-1],
+        box=box, explorer=found.explorer, usage=found.usage, values=tuple(values),
+        answer=earlier[-1],
         named=tuple(Names(kind, value, tuple(at)) for (kind, value), at in uses.items()),
     )  # fmt: skip
 
@@ -241,7 +245,7 @@ def _losing(scene: MadeScene, gone: MadeTool, seed: int) -> _Lost | Reason:
     alike = [tool for tool in harmless if tool.shape is gone.shape and _is_present(scene, tool)]
     if not alike:
         return Reason.NO_LIKE
-    instead = rng.choice(alike)
+    instead = rng.choices(alike, [scene.usage[tool.name] + RARE for tool in alike])[0]
     unpaired = {instead, scene.box.twins.get(instead.name)}
     rest = [tool for tool in harmless if tool not in unpaired]
     beside, held = rest[: len(on_offer)], rest[len(on_offer) :][: scene.further]
@@ -256,10 +260,17 @@ def _is_present(scene: MadeScene, tool: MadeTool) -> bool:
 def _first(
     scene: MadeScene, seed: int, what: str, made_of: Callable[[_Lost], Draft | Reason]
 ) -> Drafts:
-    """The draft of the first tool that can be lost, in random order, or why none can be."""
-    names = dict.fromkeys(scene.item.hops[at].tool.name for at in drawn_hops(scene, seed, what))
+    """The draft of the first tool that can be lost, in random order, or why none can be.
+
+    A tool is lost the less often, and stands in for a lost one the more often, the more chains use
+    it. So it is as often the one as the other, and to miss it tells nothing.
+    """
+    tools = [tool for tool in scene.own if tool.name not in scene.computing]
+    rng = drawn(seed, scene.item, what)
+    # Which of several exponential times is first is drawn by their rates.
+    tools.sort(key=lambda tool: rng.expovariate(1 - scene.usage[tool.name] + RARE))
     reasons = []
-    for tool in scene.made(name for name in names if name not in scene.computing):
+    for tool in tools:
         losing = _losing(scene, tool, seed)
         draft = losing if isinstance(losing, Reason) else made_of(losing)
         if isinstance(draft, Draft):
