@@ -121,3 +121,17 @@ def test_a_scenario_that_is_none_is_told_with_the_nearest(
     done = perturb(certificates, tmp_path / "made.jsonl", into="missing-tol")
     assert done.returncode == 2
     assert "did you mean missing-tool?" in done.stderr
+
+
+def test_items_of_worlds_need_no_certificates(tmp_path: Path) -> None:
+    out = tmp_path / "made.jsonl"
+    done = command.toolhop(
+        "perturb", "--data", "worlds:seed=9,items=20", "--limit", "2", "--sandbox", "process",
+        "--into", "missing-tool,missing-parameter,call-limit", "--out", str(out), "--json",
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    figures = json.loads(done.stdout)
+    assert figures["items_executed"] == 2
+    assert figures["scenarios"]["missing-tool"]["unsolvable"] == 2
+    assert figures["scenarios"]["call-limit"]["refused"] == {"it is not made of items of worlds": 2}
+    assert figures["written"] == len(load(out).items)
