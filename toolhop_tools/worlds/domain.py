@@ -58,19 +58,17 @@ class Attribute:
     """A path to another attribute (``author.born``, or ``built`` of the entity itself) that this
     one follows: the value is that one and `low` to `high` more, of dates in days. It keeps a world
     sensible."""
+    verb: str = ""
+    """Of a year or date, ``built``: "built after 1900", "was built later"."""
     most: str = ""
-    """``longest``: an adjective that names this attribute and no other of the type; with `least`,
-    or empty."""
+    """``longest``: an adjective that plainly names this attribute alone, so that "the longest ship"
+    leaves nobody asking in what; with `least`, or empty."""
     least: str = ""
-    above: str = ""
-    """``longer than {}``: a phrase after the type's noun; ``built after {}``. `{}` takes the value
-    with its unit."""
-    below: str = ""
+    more: str = ""
+    """``longer``, before "than 90 metres"; with `less`, or empty."""
+    less: str = ""
     is_: str = ""
     """Of a category: ``with a {} climate``, a phrase after the type's noun."""
-    asks: tuple[str, ...] = ()
-    """Whole questions, ``In which year was {} built?``; of each year and date two or more, one of
-    which ends in `{}`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,14 +83,23 @@ class Relation:
     linked: str
     """``registered at {}``: a phrase after the plural or singular of the type that has the
     relation, "the ships registered at Velmora", ending in `{}`. No verb that agrees in number."""
-    many: bool = False
-    """Each entity has two to five of them."""
+    does: str = ""
+    """``owns {}``: what the end does, "the company that owns the Orvale". Empty where nothing but
+    ``is the owner of {}`` can be said."""
+    back: str = ""
+    """``visited by {}``: as `linked`, of the ends, "the harbours visited by the Orvale". Where it
+    is given, each entity has two to five of them."""
     through: str = ""
     """A path that this relation is always equal to: ``harbour.island``."""
     same: tuple[str, ...] = ()
     """Two paths, from the entity and from the end, that lead to one and the same: a patient's
     doctor, ``("ward.hospital", "hospital")``. The empty path is the entity itself, or the end: an
     island's main harbour, ``("", "island")``."""
+
+    @property
+    def many(self) -> bool:
+        """Whether each entity has several."""
+        return bool(self.back)
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +112,7 @@ class EntityType:
     """A file may leave it out where it is the noun with an s."""
     names: str
     """How names are made: a style of `names.STYLES`, or patterns of them, ``{place} Haven``,
-    separated by `` | ``."""
+    separated by `` | ``. In a file "the" stands before names that are said with it."""
     count: tuple[int, int]
     """How many a world holds: from, to."""
     article: bool = False
@@ -186,6 +193,8 @@ def parse(name: str, text: str) -> Domain:
         for key, of in types.items() if isinstance(types, dict) else ():
             noun = of.setdefault("noun", key.replace("_", " "))
             of.setdefault("plural", f"{noun}s")
+            of["article"] = "the " in of.get("names", "")
+            of["names"] = of.get("names", "").replace("the ", "")
         domain = _DOMAIN.validate_python({"name": name, **fields}, extra="forbid")
         faults = list(_faults(domain))
     except tomllib.TOMLDecodeError as error:
@@ -242,57 +251,60 @@ def _type_faults(kind: EntityType) -> Iterator[str]:
 
 
 def _attribute_faults(domain: Domain, of: Attribute) -> list[str]:
-    bounds = (of.low, of.high, of.above, of.below, of.most, of.least, of.after, of.unit, of.asks)
+    timed, units = of.kind in _TIMES, [*UNITS, *domain.units]
+    degrees = (of.most, of.least, of.more, of.less)
     if of.kind is Kind.CATEGORY:
-        rules: list[tuple[object, str]] = [
+        return _broken(
             (len(of.values) < 3 or _twice(of.values), "values: three or more, each once"),
             (of.is_.count("{}") != 1, f"is_: {of.is_!r} is not a phrase with one {{}}"),
-            (any(bounds), "kind: a category has a noun, values and is_ alone"),
-        ]
-    else:
-        timed, units = of.kind in _TIMES, [*UNITS, *domain.units]
-        rules = [
-            (of.values or of.is_, "kind: only a category has values and is_"),
-            (not _is_open(of.above), f"above: {of.above!r} does not end in {{}}, its only one"),
-            (not _is_open(of.below), f"below: {of.below!r} does not end in {{}}, its only one"),
-            (bool(of.most) != bool(of.least), "most: goes with least; leave out both or neither"),
-            (of.low >= of.high, f"low: {of.low} is not below high, {of.high}"),
-            (of.step < 1 or of.low % of.step, "step: low is not a multiple of it"),
-            (timed and (of.unit or of.step > 1), f"unit: a {of.kind} has neither unit nor step"),
             (
-                of.unit and of.unit not in units,
-                f"unit: {of.unit!r} is none of {', '.join(units)}; or declare it under [units]",
+                any((of.low, of.high, of.verb, *degrees, of.after, of.unit)),
+                "kind: a category has a noun, values and is_ alone",
             ),
-            (
-                timed and not of.after and not 1000 <= of.low < of.high <= 2024,
-                f"low: {of.low} to {of.high} are not years from 1000 to 2024",
-            ),
-            (
-                timed and (len(of.asks) < 2 or not any(ask.endswith(" {}?") for ask in of.asks)),
-                f"asks: a {of.kind} has two or more, one of which ends in {{}}?",
-            ),
-            (
-                any(ask.count("{}") != 1 or ask[-1] != "?" for ask in of.asks),
-                "asks: each is a question with one {}",
-            ),
-        ]
-    return [fault for wrong, fault in rules if wrong]
+        )
+    return _broken(
+        (of.values or of.is_, "kind: only a category has values and is_"),
+        (bool(of.most) != bool(of.least), "most: goes with least; leave out both or neither"),
+        (bool(of.more) != bool(of.less), "more: goes with less; leave out both or neither"),
+        (of.low >= of.high, f"low: {of.low} is not below high, {of.high}"),
+        (of.step < 1 or of.low % of.step, "step: low is not a multiple of it"),
+        (timed != bool(of.verb), "verb: years and dates have one, and nothing else"),
+        (timed and (of.unit or of.step > 1), f"unit: a {of.kind} has neither unit nor step"),
+        (
+            of.unit and of.unit not in units,
+            f"unit: {of.unit!r} is none of {', '.join(units)}; or declare it under [units]",
+        ),
+        (
+            timed and not of.after and not 1000 <= of.low < of.high <= 2024,
+            f"low: {of.low} to {of.high} are not years from 1000 to 2024",
+        ),
+    )
 
 
 def _relation_faults(domain: Domain, link: Relation) -> list[str]:
-    rules: list[tuple[object, str]] = [
+    phrases = {"linked": link.linked, "does": link.does, "back": link.back}
+    opened = [
+        (not _is_open(phrase), f"{name}: {phrase!r} does not end in {{}}, its only one")
+        for name, phrase in phrases.items()
+        if phrase or name == "linked"
+    ]
+    return _broken(
         (link.to not in domain.types, f"to: {link.to!r} is none of {', '.join(domain.types)}"),
-        (not _is_open(link.linked), f"linked: {link.linked!r} does not end in {{}}, its only one"),
+        *opened,
         (
             bool(link.through) + bool(link.same) + link.many > 1,
-            "through: a relation has one of through, same and many at most",
+            "through: a relation has one of through, same and back at most",
         ),
         (
             link.same and len(link.same) != 2,
             "same: needs two paths, from the entity and from its end",
         ),
-    ]
-    return [fault for wrong, fault in rules if wrong]
+    )
+
+
+def _broken(*rules: tuple[object, str]) -> list[str]:
+    """What is said of the rules that something breaks."""
+    return [fault for breaks, fault in rules if breaks]
 
 
 def _path_faults(domain: Domain) -> Iterator[str]:
