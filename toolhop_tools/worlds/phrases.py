@@ -13,8 +13,8 @@ code: the {noun} with the code {code} | the {noun} whose code is {code} | {noun}
   | the {noun} that has the code {code}
 follow: the {relation} of {end} | the {noun} {who} {does}
   | the {noun} {who} is the {relation} of {end} | whichever {noun} {does}
-follow typed: the {noun} {who} {does} | the {noun} {who} {does}
-  | the {noun} {who} is the {relation} of {end} | whichever {noun} {does}
+follow typed: the {noun} {who} {does} | the {noun} {who} {does} | the {noun} {who} {does}
+  | whichever {noun} {does}
 follow alike: the {relation} of {end} | the {noun} {who} {does}
   | the {relation} of {end} | whichever {noun} {does}
 follow short: the {relation} of {end} | the {noun} {who} {does}
