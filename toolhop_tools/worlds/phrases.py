@@ -36,8 +36,8 @@ step: {then}take {phrase}. | {then}find {phrase}. | {then}consider {phrase}. | {
 label: let {label} be {phrase}. | {label} is {phrase}. | below, {label} is {phrase}.
   | by {label} we mean {phrase}.
 pair: take two {plural}. The first is {first}. The second is {second}.
-  | consider two {plural}: first, {first}; second, {second}.
-  | find two {plural}: the first is {first}, and the second is {second}.
+  | consider two {plural}. First, {first}. Second, {second}.
+  | we compare two {plural}. The first one is {first}. The second one is {second}.
   | let the first {noun} be {first}. Let the second {noun} be {second}.
 
 ask entity: {question}? | what is the name of {phrase}? | name {phrase}.

@@ -48,9 +48,8 @@ two: {pair} | {pair} {plural}
 sentence: {take} {entity} | which {noun} {clause} | which {noun} {clause} and {several}
   | {let} {handle} {be} {entity} | {handle} is {entity}
   | which {noun} has the {degree} {among} {several}
-  | take two {plural} | {take} {entity} and {entity} | {take} two {plural}: {entity} and {entity}
-  | {take} two {plural}: first, {entity}; second, {entity}
-  | {take} two {plural}: the first is {entity}, and the second is {entity}
+  | {handle}, {entity} | {take} two {plural}
+  | {take} {entity} and {entity} | {take} two {plural}: {entity} and {entity}
   | of {entity} and {entity}, {who} {compared} | {who} {compared}, {entity} or {entity}
   | which {noun} {compared}: {entity} or {entity}
   | which of these two {compared}: {entity} or {entity}
@@ -65,7 +64,7 @@ sentence: {take} {entity} | which {noun} {clause} | which {noun} {clause} and {s
 the: the | the only | the one | the sole | all the
 who: who | that | which
 among: among those | out of those
-take: take | find | consider | compare | look at | name | what is | who is | which is
+take: take | find | consider | compare | we compare | look at | name | what is | who is | which is
   | give the name of | what is the name of
 let: let | by | below,
 be: be | is | we mean
@@ -187,7 +186,7 @@ def _words(world: World) -> Iterator[Phrase]:
         yield "noun", of.noun, Part("noun", kind, "")
         yield "plural", of.plural, Part("noun", kind, "")
         labels = {f"{of.noun} {letter}": f"{of.noun} {letter}" for letter in "ABCDEFGH"}
-        labels |= {text: label for label in PAIR for text in (label, f"{label} {of.noun}")}
+        labels |= {f"{label} {of.noun}": label for label in PAIR}
         yield from (("handle", text, Part("label", "", label)) for text, label in labels.items())
         for name, link in of.relations.items():
             yield "linked", link.linked[:-3], Part("link", link.to, (kind, name))
@@ -201,6 +200,9 @@ def _words(world: World) -> Iterator[Phrase]:
                 )
         for name in of.attributes:
             yield from _attribute_words(world, kind, name)
+    for label in PAIR:
+        texts = (label, f"{label} one", label.removeprefix("the "))
+        yield from (("handle", text, Part("label", "", label)) for text in texts)
     yield from (("sum", how, Part("sum", "", how)) for how in ("average", "total"))
     yield from (("unit", unit, Part("noun", "", "")) for unit in {*UNITS, *world.domain.units})
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 import random
+import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -44,8 +45,9 @@ LONGEST = 3.0
 """Hops in a sentence at most; a condition and a rank without an adjective are half a hop."""
 SHORT = 5
 """Words of a phrase that another may go around: "In which year was ... built?"."""
-_WHICHEVER = {form for forms in PHRASES.values() for form in forms if "whichever {noun}" in form}
+_WHICHEVER = {form for forms in PHRASES.values() for form in forms if "whichever" in form}
 """One of these is enough in a question."""
+_STYLE = re.compile(r"\{\w+\}")
 ROUNDED = f" to {('no', 'one', 'two', 'three')[PLACES]} decimal place" + "s" * (PLACES != 1)
 
 
@@ -333,10 +335,12 @@ class _Wording:
         if node.by_code:
             code = str(self.world.tables[node.type][node.name][CODE])
             return self._say("code", noun=of.noun, code=code)
-        typed = typed or self.drawn.choice(self.forms) % 2 == 0
-        # "The Ottokin Yard", "Vorrever College" say what they are.
-        is_said = of.noun in of.names.lower() or (of.article and of.names[-1] != "}")
-        return f"the {of.noun} {node.name}" if typed and not is_said else self._bare(node)
+        if typed or self.drawn.choice(self.forms) % 2 == 0:
+            literal = _STYLE.sub("", of.names) if "{" in of.names else of.names * (not typed)
+            # "The Ottokin Yard", "Vorrever College" and, mostly, "Velmora" say what they are.
+            if of.noun not in literal.lower() and not (of.article and literal):
+                return f"the {of.noun} {node.name}"
+        return self._bare(node)
 
     def _bare(self, node: Named) -> str:
         return f"the {node.name}" if self._type(node).article else node.name
@@ -349,12 +353,12 @@ class _Wording:
         return sum(attributes) + sum(relations) > 1
 
     def _follow(self, node: Follow) -> str:
-        slots, of = self._follow_slots(node), self.plan.values.get(node.of, node.of)
+        slots = self._follow_slots(node)
         if self._is_alike(node) and not slots["does"]:
             return "the {relation} of {end}".format(**slots)
         if self.plan.back.get(node) == f"that {slots['noun']}":
             return self._say("follow typed", **slots)
-        if isinstance(of, Named) and slots["end"] == self._bare(of):
+        if "bare" in slots:
             return self._say("follow short", **slots)
         return self._say("follow alike" if self._is_alike(node) else "follow", **slots)
 
@@ -363,15 +367,19 @@ class _Wording:
         return self._type(node).noun in self.world.domain.relation(node.type, node.relation).noun
 
     def _follow_slots(self, node: Follow) -> dict[str, str]:
+        """With `bare` where the end is a name and nothing else."""
         link, noun = self.world.domain.relation(node.type, node.relation), self._type(node).noun
+        of = self.plan.values.get(node.of, node.of)
         # "The island of Velmora" would be Velmora itself.
-        end = self._entity(node.of, typed=self._is_shared(link.noun) or link.noun == noun)
+        typed = self._is_shared(link.noun) or link.noun == noun
+        is_bare = isinstance(of, Named) and not (of.by_code or typed or of in self.plan.back)
+        end = self._bare(of) if isinstance(of, Named) and is_bare else self._entity(of, typed=typed)
         does = link.does.format(end)
         is_named = self.plan.back.get(node) == f"that {link.noun}" != f"that {noun}"
         if is_named or not (does or self._is_alike(node)):
             does = f"is the {link.noun} of {end}"
-        who = self._who(node)
-        return {"relation": link.noun, "end": end, "noun": noun, "who": who, "does": does}
+        slots = {"relation": link.noun, "end": end, "noun": noun, "who": self._who(node)}
+        return slots | {"does": does} | ({"bare": end} if is_bare else {})
 
     def _pick(self, node: Pick) -> str:
         slots = {"noun": self._type(node).noun, "who": self._who(node), **self._several(node)}
