@@ -26,7 +26,7 @@ from toolhop_tools.worlds.expression import (
     type_of,
 )
 from toolhop_tools.worlds.knobs import Knobs
-from toolhop_tools.worlds.made import MadeTool, Shape
+from toolhop_tools.worlds.made import MadeTool, Shape, Toolbox
 from toolhop_tools.worlds.plan import Call, Made, Plan, plan
 from toolhop_tools.worlds.search import Explorer, Searched, named_values
 from toolhop_tools.worlds.spec import FIELD, Spec
@@ -61,14 +61,19 @@ def item_at(spec: Spec, index: int) -> Item:
     return block(spec, index // BLOCK)[index % BLOCK]
 
 
-def block(spec: Spec, number: int) -> tuple[Item, ...]:
+def block(spec: Spec, number: int, refused: Counter[str] | None = None) -> tuple[Item, ...]:
     """The `BLOCK` items of a world.
+
+    Args:
+        spec: what they are of.
+        number: of the block, from 0.
+        refused: what was drawn and is not kept is added to it, by reason.
 
     Raises:
         BadChoice: these knobs give too few; says why others were refused.
     """
     made: list[Item] = []
-    refused: Counter[str] = Counter()
+    refused = Counter() if refused is None else refused
     for attempt in range(WORLDS):
         making = _Making(spec.knobs, f"{spec.seed}/{spec.tier}/{number}.{attempt}", refused)
         asked: set[str] = set()
@@ -86,6 +91,11 @@ def block(spec: Spec, number: int) -> tuple[Item, ...]:
         f"{WORLDS} worlds give {len(made)} of {BLOCK} items; refused: {common}",
         fix="allow fewer hops, more tools on offer, or more domains",
     )
+
+
+def toolbox_of(spec: Spec, family: str) -> Toolbox:
+    """All tools of the world that an item's `family` names, in its style."""
+    return _Making(spec.knobs, family, Counter()).tools
 
 
 class _Making:
