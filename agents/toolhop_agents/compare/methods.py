@@ -72,9 +72,10 @@ def _sentences(runs: Sequence[tuple[str, RunStore]]) -> Iterator[str]:
     benchmark = " and ".join(named(kind).title for kind in kinds)
     epochs = f", {setting('epochs')} times each" if setting("epochs") != "1" else ""
     played = of(lambda manifest: len(manifest.get("data", {}).get("played") or ()))
+    made = f", made by generator {data['generator']}" if "generator" in data else ""
     yield (
-        f"{played} of the {data.get('items')} items of {data.get('name')} ({benchmark}; SHA-256 of "
-        f"the data {str(data.get('digest'))[:16]}) were played with toolhop-env "
+        f"{played} of the {data.get('items')} items of {data.get('name')} ({benchmark}{made}; "
+        f"SHA-256 of the data {str(data.get('digest'))[:16]}) were played with toolhop-env "
         f"{part('versions', 'toolhop-env')}{epochs}."
     )
     modes = of(lambda manifest: " and ".join(settings_of(manifest).get("modes") or ()))

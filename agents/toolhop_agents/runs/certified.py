@@ -29,7 +29,7 @@ from toolhop_tools.model import DataSet, Item
 
 def chosen(
     items: Sequence[Item], data: DataSet, certificates: Path | None, claim: Claim | None
-) -> tuple[Item, ...]:
+) -> Sequence[Item]:
     """The items to play: as they are, or with certified gold calls, or those of a claim.
 
     Args:
@@ -43,7 +43,7 @@ def chosen(
         ReadingsError: the readings beside them cannot be read.
     """
     if certificates is None and claim is None:
-        return tuple(items)
+        return items
     path = certificates or path_for(data)
     golden = with_certificates(items, path)
     if claim is None:
