@@ -121,7 +121,7 @@ def perturbed(
     Raises:
         BadChoice: the pool has too few other tools for an item, or an item has no tools to change.
     """
-    changes = how.changes(pool=pool.around(items), seed=seed)
+    changes = how.changes(pool=pool.around(items) if how.distractors else pool, seed=seed)
     if not changes:
         return items
     bare = [item.id for item in items if not item.tools]
