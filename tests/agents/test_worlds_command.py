@@ -43,14 +43,14 @@ def test_settings_tiers_and_benchmarks_are_shown() -> None:
 
 
 def test_an_item_is_shown_with_its_calls_and_its_world() -> None:
-    shown = toolhop("worlds", "show", "seed=5,items=20", "--item", "w5-3", "--world", "--json")
+    shown = toolhop("worlds", "show", "seed=5,items=20", "--item", "w5-3", "--with-world", "--json")
     found, item = json.loads(shown.stdout), load(DATA).by_id["w5-3"]
     assert found["item"]["digest"] == item.digest
     assert [call["tool"] for call in found["calls"]] == [hop.tool.name for hop in item.hops]
     assert item.answer in json.dumps(found["calls"][-1]["result"])
     assert found["world"]["tools"].keys() >= item.tools.keys()
     assert all(of["count"] > 1 for of in found["world"]["types"].values())
-    page = toolhop("worlds", "show", "seed=5,items=20", "--item", "w5-3", "--world").stdout
+    page = toolhop("worlds", "show", "seed=5,items=20", "--item", "w5-3", "--with-world").stdout
     assert "alternatives" in page
 
 

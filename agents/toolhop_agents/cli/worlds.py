@@ -103,7 +103,9 @@ def make(
 @worlds.command()
 @click.argument("spec", default="")
 @click.option("--item", metavar="ID", help="An item: its chain, calls, results and difficulty.")
-@click.option("--world", is_flag=True, help="The item's world, or the first: types and tools.")
+@click.option(
+    "--with-world", "world", is_flag=True, help="The item's world, or the first: types and tools."
+)
 @click.option("--code", is_flag=True, help="Show the tools' source too.")
 @json_option
 def show(spec: str, item: str | None, world: bool, code: bool, as_json: bool) -> None:
