@@ -316,6 +316,10 @@ class ItemsOnDemand(Sequence[Item]):
         """The items by id. To go through the ids makes none."""
 
 
+AROUND = 100
+"""Items on demand that tools of others come from, beside those chosen."""
+
+
 @dataclass(frozen=True)
 class DataSet:
     """Items in file order, and where they came from."""
@@ -335,6 +339,23 @@ class DataSet:
     @cached_property
     def by_id(self) -> Mapping[str, Item]:
         """The items by id."""
-        if isinstance(self.items, ItemsOnDemand):
-            return self.items.by_id
-        return {item.id: item for item in self.items}
+        return by_id(self.items)
+
+    def around(self, chosen: Sequence[Item]) -> DataSet:
+        """Where tools of other items come from: all items; of those on demand the first `AROUND`
+        and the chosen ones, as to go through all would make all.
+        """
+        if not isinstance(self.items, ItemsOnDemand):
+            return self
+        first = {item.id: item for item in (*self.items[:AROUND], *chosen)}
+        return DataSet(self.name, self.origin, tuple(first.values()))
+
+
+def by_id(items: Sequence[Item]) -> Mapping[str, Item]:
+    """Items by id; of items on demand none is made."""
+    return items.by_id if isinstance(items, ItemsOnDemand) else {item.id: item for item in items}
+
+
+def samples_of(items: Sequence[Item]) -> Sequence[Item]:
+    """Items that show what all are like: of items on demand, which are of one kind, the first."""
+    return items[:1] if isinstance(items, ItemsOnDemand) else items

@@ -25,6 +25,7 @@ TEXTS = {"--temperature", "--max-tokens", "--out"}
 """Where a command takes a word as well: none, or - for standard output."""
 WRITERS = {
     "data card", "data export", "data schema", "export", "judge-check", "perturb", "report",
+    "worlds make",
 }  # fmt: skip
 """Commands that write a file whose name is given. Those that append, resume or make a new folder
 are no such: they never replace anything."""

@@ -29,7 +29,7 @@ HOWS = st.builds(Perturbation, WORDS, WORDS, WORDS, COUNTS, st.just("nearest"), 
 
 
 def shown(text: str, items: Sequence[Item] = SOME, seed: int = 0) -> tuple[Item, ...]:
-    return perturbed(items, Perturbation.parse(text), pool=BUILTIN, seed=seed)
+    return tuple(perturbed(items, Perturbation.parse(text), pool=BUILTIN, seed=seed))
 
 
 @given(HOWS)

@@ -115,15 +115,17 @@ def _with(found: Perturbation, key: str, value: str, text: str) -> Perturbation:
 
 def perturbed(
     items: Sequence[Item], how: Perturbation, *, pool: DataSet, seed: int
-) -> tuple[Item, ...]:
+) -> Sequence[Item]:
     """The items as they are shown; the arguments are those of `Perturbation.changes`.
 
     Raises:
         BadChoice: the pool has too few other tools for an item, or an item has no tools to change.
     """
-    changes = how.changes(pool=pool, seed=seed)
+    changes = how.changes(pool=pool.around(items) if how.distractors else pool, seed=seed)
+    if not changes:
+        return items
     bare = [item.id for item in items if not item.tools]
-    if changes and bare:
+    if bare:
         raise BadChoice(
             f"{how} changes tools, and {bare[0]} has none: tools are in its question alone",
             fix="leave the perturbation out",

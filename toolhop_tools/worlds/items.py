@@ -67,14 +67,19 @@ def item_at(spec: Spec, index: int) -> Item:
     return block(spec, index // BLOCK)[index % BLOCK]
 
 
-def block(spec: Spec, number: int) -> tuple[Item, ...]:
+def block(spec: Spec, number: int, refused: Counter[str] | None = None) -> tuple[Item, ...]:
     """The `BLOCK` items of a world.
+
+    Args:
+        spec: what they are of.
+        number: of the block, from 0.
+        refused: what was drawn and is not kept is added to it, by reason.
 
     Raises:
         BadChoice: these knobs give too few; says why others were refused.
     """
     made: list[Item] = []
-    refused: Counter[str] = Counter()
+    refused = Counter() if refused is None else refused
     for attempt in range(WORLDS):
         making = _Making(spec.knobs, f"{spec.seed}/{spec.tier}/{number}.{attempt}", refused)
         asked: set[str] = set()
@@ -128,6 +133,11 @@ def _remade(knobs: Knobs, seed: str) -> Sources:
             used.update({call.tool.name for call in way.calls} if way else ())
     usage = {name: used[name] / USAGE for name in making.tools.tools}
     return Sources(making.tools, making.explorer, usage)
+
+
+def toolbox_of(spec: Spec, family: str) -> Toolbox:
+    """All tools of the world that an item's `family` names, in its style."""
+    return _Making(spec.knobs, family, Counter()).tools
 
 
 class _Making:

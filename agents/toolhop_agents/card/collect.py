@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from importlib.metadata import version
 from pathlib import Path
 
-from toolhop_agents.card import counts, made
+from toolhop_agents.card import counts, made, worlds
 from toolhop_agents.card.page import NOT_KNOWN, Card, Code, Section
 from toolhop_agents.construct import folder as folders
 from toolhop_agents.construct.reviews import Material
@@ -16,6 +17,7 @@ from toolhop_tools.certify.model import Certificate
 from toolhop_tools.errors import counted
 from toolhop_tools.model import DataSet, Item
 from toolhop_tools.readers import fetch
+from toolhop_tools.readers.worlds import MadeItems
 from toolhop_tools.scenarios.label import BENCHMARK
 
 TAGS = ("tool-use", "function-calling", "multi-hop", "toolhop-env")
@@ -31,7 +33,11 @@ def collect(source: str, certificates: Path | None = None) -> Card:
     Raises:
         DataError, CertificateError, FolderError, LedgerError, ReviewError: a file cannot be read.
     """
-    material = Material.read(source)
+    material, sample = Material.read(source), None
+    if isinstance(material.data.items, MadeItems):
+        sample = worlds.Sample.of(material.data.items)
+        data = replace(material.data, items=sample.items)
+        material = replace(material, data=data)
     data, is_made = material.data, bool(material.books)
     path = data.origin if is_made else source
     own = material.folder / folders.CERTIFICATES
@@ -39,24 +45,34 @@ def collect(source: str, certificates: Path | None = None) -> Card:
     if certificates or (is_made and own.is_file()):
         proofs = [*read_certificates(certificates or own)]
     named = sorted({counts.field(item, "licence") for item in data.items} - {""})
+    named = ["own"] if sample else named
     published = fetch.published(data.name)
     return Card(
         material.folder.resolve().name if material.folder.exists() else data.name,
-        _summary(material),
-        len(data.items),
+        _summary(material, len(sample.made if sample else data.items)),
+        len(sample.made if sample else data.items),
         tuple(named) or ((published,) if published else ()),
-        (*TAGS, "synthetic") if is_made else TAGS,
+        (*TAGS, "synthetic") if is_made or sample else TAGS,
         {"default": Path(path).name} if Path(path).is_file() else {},
-        tuple(_sections(material, path, proofs, published)),
+        tuple(_sections(material, path, proofs, published, sample)),
     )
 
 
 def _sections(
-    material: Material, path: str, proofs: Sequence[Certificate] | None, published: str
+    material: Material,
+    path: str,
+    proofs: Sequence[Certificate] | None,
+    published: str,
+    sample: worlds.Sample | None,
 ) -> Iterator[Section]:
     data = material.data
-    yield counts.licences(data.items, published)
-    if material.books:
+    if sample is None:
+        yield counts.licences(data.items, published)
+    if sample is not None:
+        yield from worlds.sections(sample)
+        yield counts.sizes(data)
+        yield counts.proofs(data.items, proofs) if proofs else worlds.proofs()
+    elif material.books:
         yield made.provenance(material)
         yield counts.sizes(data)
         yield made.funnel(material)
@@ -72,17 +88,19 @@ def _sections(
         text = f"Funnel, criteria, reviews and checks of overlap are {NOT_KNOWN}."
         yield Section("How it was made and checked", (text,))
     yield counts.families(data.items)
-    limits = [*_limits(material, proofs)] or [f"None is counted; others are {NOT_KNOWN}."]
+    limits = [*_limits(material, [] if sample else proofs)] or [
+        f"None is counted; others are {NOT_KNOWN}."
+    ]
     yield Section("Known limits", ("\n".join(f"- {limit}" for limit in limits),))
     yield _use(path, data.items, proofs)
 
 
-def _summary(material: Material) -> str:
+def _summary(material: Material, count: int) -> str:
     items = material.items
     benchmarks = sorted({item.benchmark for item in items})
     how = " that a model made and that were run and proven" if material.books else ""
     return (
-        f"{counted(len(items), 'item')}{how}, of the benchmark {', '.join(benchmarks)}. Every "
+        f"{counted(count, 'item')}{how}, of the benchmark {', '.join(benchmarks)}. Every "
         f"figure on this card was counted by toolhop-env {version('toolhop-env')}; what is "
         f'"{NOT_KNOWN}" was not noted anywhere.'
     )

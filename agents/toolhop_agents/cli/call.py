@@ -53,7 +53,9 @@ def call(data: str, tool: str, arguments: tuple[str, ...], as_model: bool, after
     if after and len(arguments) > 1:
         raise click.UsageError("--after shows the arguments of one call: give one object")
     sets = [_object(text) for text in arguments]
-    found = find_tool(subjects(load(data, skip_broken=True).items), tool)
+    dataset = load(data, skip_broken=True)
+    item = dataset.by_id.get(tool.partition("::")[0])
+    found = find_tool(subjects([item] if item else dataset.around(()).items), tool)
     if as_model and (refusal := Rejections()(found.schema, sets[-1])) is not None:
         click.echo(visible(refusal))
         raise SystemExit(EXIT_EPISODES)

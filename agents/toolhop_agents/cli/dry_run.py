@@ -16,6 +16,7 @@ from toolhop_env.runs.progress import Progress, progress
 from toolhop_env.sums import in_run
 from toolhop_sandbox.outcome import JSON
 from toolhop_tools.errors import counted
+from toolhop_tools.model import by_id
 from toolhop_tools.perturb.order import tool_order
 
 SHOWN = 5
@@ -36,7 +37,7 @@ def print_plan(job: Job, *, as_json: bool) -> None:
     facts: dict[str, JSON] = {
         "agent": job.settings.agent_name,
         "data": job.data.name,
-        "items": [item.id for item in job.items],
+        "items": list(by_id(job.items)),
         "left_out": [str(problem) for problem in job.left_out],
         "modes": list(job.settings.modes),
         "epochs": job.settings.epochs,
@@ -48,7 +49,7 @@ def print_plan(job: Job, *, as_json: bool) -> None:
     if as_json:
         click.echo(json.dumps(facts, ensure_ascii=False))
         return
-    ids = [item.id for item in job.items]
+    ids = list(by_id(job.items))
     more = f", ... {ids[-1]}" if len(ids) > SHOWN else ""
     click.echo(f"agent: {job.settings.agent_name}")
     click.echo(

@@ -50,6 +50,7 @@ from toolhop_env.runs.store import RunStore
 from toolhop_env.summary import Summing
 from toolhop_env.sums import in_run
 from toolhop_tools.errors import counted
+from toolhop_tools.model import ItemsOnDemand
 
 PRINTED = 50
 """Faults of items left out that are reported; the manifest has all."""
@@ -107,7 +108,9 @@ def run(
     else:
         whole = _Whole(job, ended)
         _print_figures(whole, ended, as_json=as_json)
-        selection = selected(job.items, job.data.items, job.settings.certified_only)
+        # Items on demand would each be made to be compared with.
+        of = job.items if isinstance(job.data.items, ItemsOnDemand) else job.data.items
+        selection = selected(job.items, of, job.settings.certified_only)
         if selection and not as_json:
             click.echo(selection)
     errored = whole.errored

@@ -72,9 +72,10 @@ def _sentences(runs: Sequence[tuple[str, RunStore]]) -> Iterator[str]:
     benchmark = " and ".join(named(kind).title for kind in kinds)
     epochs = f", {setting('epochs')} times each" if setting("epochs") != "1" else ""
     played = of(lambda manifest: len(manifest.get("data", {}).get("played") or ()))
+    made = f", made by generator {data['generator']}" if "generator" in data else ""
     yield (
-        f"{played} of the {data.get('items')} items of {data.get('name')} ({benchmark}; SHA-256 of "
-        f"the data {str(data.get('digest'))[:16]}) were played with toolhop-env "
+        f"{played} of the {data.get('items')} items of {data.get('name')} ({benchmark}{made}; "
+        f"SHA-256 of the data {str(data.get('digest'))[:16]}) were played with toolhop-env "
         f"{part('versions', 'toolhop-env')}{epochs}."
     )
     modes = of(lambda manifest: " and ".join(settings_of(manifest).get("modes") or ()))
@@ -139,6 +140,12 @@ def methods_of_certificates(path: Path) -> str:
         f"{basis['memory_mib']} MiB each, policy {basis['policy']}, and {basis['audit']} calls "
         f"with other values: {_counts(one.verdict for one in known.values())}."
     )
+    if made := Counter(one.generator for one in known.values() if one.generator):
+        versions = " or ".join(map(str, made))
+        text += (
+            f" {counted(made.total(), 'item')} come from generator {versions} of worlds, whose "
+            "chains are right by construction and were executed; there the search has no say."
+        )
     readings = [one for name, one in Readings(path_beside(path)).by_item.items() if name in known]
     if readings:
         asked = " or ".join(dict.fromkeys(_list(one.readers.items()) for one in readings))

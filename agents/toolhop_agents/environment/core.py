@@ -36,7 +36,7 @@ from toolhop_sandbox.errors import SandboxError, SandboxFault
 from toolhop_sandbox.outcome import JSON
 from toolhop_sandbox.pool import PooledSandbox
 from toolhop_tools.errors import BadChoice
-from toolhop_tools.model import Item, ToolSchema
+from toolhop_tools.model import Item, ToolSchema, by_id
 
 PLAYER = "environment"
 """The agent that traces name where the settings name none."""
@@ -137,7 +137,7 @@ class Environments:
         named = settings.model is not None or settings.agent is not None
         self.player = settings.agent_name if named else PLAYER
         self.settings = job.settings
-        self.items: Mapping[str, Item] = {item.id: item for item in job.items}
+        self.items: Mapping[str, Item] = by_id(job.items)
         """By id, in the order of the data."""
         self.binding = binding_of(job.items[0].benchmark)
         self.reward = Reward.of(self.binding.benchmark, reward)

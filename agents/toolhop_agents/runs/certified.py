@@ -22,7 +22,7 @@ from toolhop_tools.certify.file import (
     proven_only,
     with_certificates,
 )
-from toolhop_tools.certify.model import Certificate, HopVerdict
+from toolhop_tools.certify.model import Certificate
 from toolhop_tools.errors import counted
 from toolhop_tools.model import DataSet, Item
 from toolhop_tools.worlds.spec import referred
@@ -30,7 +30,7 @@ from toolhop_tools.worlds.spec import referred
 
 def chosen(
     items: Sequence[Item], data: DataSet, certificates: Path | None, claim: Claim | None
-) -> tuple[Item, ...]:
+) -> Sequence[Item]:
     """The items to play: as they are, or with certified gold calls, or those of a claim.
 
     Args:
@@ -44,7 +44,7 @@ def chosen(
         ReadingsError: the readings beside them cannot be read.
     """
     if certificates is None and claim is None:
-        return tuple(items)
+        return items
     path = certificates or path_for(data)
     golden = with_certificates(items, path)
     if claim is None:
@@ -85,7 +85,7 @@ def certificates_of(items: Sequence[Item], path: Path) -> dict[str, Certificate]
     if items and referred(items[0]):
         return {}
     found = of_items(items, path)
-    if not any(one.verdict is HopVerdict.PROVEN for one in found.values()):
+    if not any(one.verdict.is_proof for one in found.values()):
         raise CertificateError(
             f"{path} proves none of the {counted(len(items), 'chosen item')}, and has nothing on "
             f"{len(items) - len(found)} of them\n"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -77,7 +77,7 @@ class Run:
 class Plan:
     """What is about to be played."""
 
-    items: tuple[Item, ...]
+    items: Sequence[Item]
     episodes: int
     """Episodes that are left to play."""
     at_a_time: int
@@ -114,6 +114,7 @@ async def execute(
         from toolhop_agents.runs.scenarios import made  # numpy, only when used
 
         job = await made(job)
+    job = replace(job, items=tuple(job.items))  # all are played, and kept: none is made twice
     async with AsyncExitStack() as stack:
         if job.store is not None:
             stack.enter_context(job.store.held())
@@ -244,7 +245,7 @@ class _RunSession:
         settings = self._job.settings
         answers = answers_of(settings, binding_of(self._job.items[0].benchmark))
         earlier = simulated_before(self._job) if settings.simulator is not None else {}
-        return Given(settings, self._job.items, answers, earlier)
+        return Given(settings, tuple(self._job.items), answers, earlier)
 
     async def _here(self) -> Places:
         settings, address = self._job.settings, self._job.settings.base_url

@@ -37,7 +37,7 @@ from toolhop_tools.certify.file import path_for
 from toolhop_tools.certify.model import Certificate
 from toolhop_tools.errors import BadChoice, DataProblem
 from toolhop_tools.load import select, survey
-from toolhop_tools.model import DataSet, EpisodeAction, Item, Simulated
+from toolhop_tools.model import DataSet, EpisodeAction, Item, Simulated, samples_of
 from toolhop_tools.perturb.perturbation import Perturbation, perturbed
 from toolhop_tools.scenarios.label import BENCHMARK as SCENARIOS
 
@@ -49,7 +49,7 @@ class Job:
     settings: RunSettings
     """As they hold in this session."""
     data: DataSet
-    items: tuple[Item, ...]
+    items: Sequence[Item]
     left_out: tuple[DataProblem, ...] = ()
     """What is wrong with items that cannot be played (``skip_broken``)."""
     store: RunStore | None = None
@@ -230,7 +230,7 @@ def _binding(items: Sequence[Item], where: str) -> Binding:
         UnknownBenchmark: not at all here.
         BadChoice: they are of several benchmarks.
     """
-    found = sorted({item.benchmark for item in items})
+    found = sorted({item.benchmark for item in samples_of(items)})
     if len(found) != 1:
         raise BadChoice(
             f"{where} has items of {len(found)} benchmarks ({', '.join(found)}); a run plays one: "
@@ -263,6 +263,7 @@ def _check_bodies(items: Sequence[Item], settings: RunSettings) -> None:
     Raises:
         BadChoice: it cannot; names the first tool, and what to do.
     """
+    items = samples_of(items)
     asked = any(
         tool.body is EpisodeAction.ASK_USER for item in items for tool in item.all_tools.values()
     )
@@ -306,7 +307,7 @@ def _check_planned(settings: RunSettings, binding: Binding, items: Sequence[Item
     agent = settings.agent_name
     if settings.model is not None or agent.partition(":")[0] not in PLANNED:
         return
-    if any(not item.hops and not item.answer for item in items):
+    if any(not item.hops and not item.answer for item in samples_of(items)):
         raise BadChoice(
             f"the agent {agent!r} makes the calls of hops, and {binding.benchmark.title} has none",
             fix=f"pass --model, or --agent with one of {', '.join(binding.agents)}",

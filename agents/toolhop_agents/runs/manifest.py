@@ -19,7 +19,7 @@ from toolhop_env.runs.manifest_formats import FORMAT
 from toolhop_env.spending import Spent
 from toolhop_sandbox.outcome import JSON
 from toolhop_tools.errors import DataProblem
-from toolhop_tools.model import DataSet, Item
+from toolhop_tools.model import DataSet, Item, ItemsOnDemand
 from toolhop_tools.perturb.order import tool_order
 
 PACKAGES = (
@@ -64,6 +64,11 @@ def manifest(
             "origin": data.origin,
             "digest": data.digest,
             "items": len(data.items),
+            **(
+                {"generator": made.generator}
+                if isinstance(made := data.items, ItemsOnDemand)
+                else {}
+            ),
             "played": [item.id for item in items],
             "played_digest": digest(items),
             "tool_order": tool_order(settings.perturbation),

@@ -50,7 +50,7 @@ async def make(work: Work, on_family: Callable[[Item, Family | None], None]) -> 
     at_a_time = work.at_a_time or max(2, os.cpu_count() or 1)
     workers = min(at_a_time, len(work.chosen))
     isolation = Isolation(work.sandbox, workers, work.base, work.runtime, work.transport)
-    making = Making(work.data.items, work.certificates, work.recipe, isolation)
+    making = Making(work.data.around(work.chosen).items, work.certificates, work.recipe, isolation)
     async with making_families(making, work.cluster) as (one, at_a_time):
         await make_all(work.chosen, one, at_a_time=at_a_time, on_family=on_family)
 

@@ -1,0 +1,164 @@
+"""What a card says of made items: generator, knobs, difficulty, and what the filter leaves out."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from toolhop_agents.card.counts import counted_table, figures, share
+from toolhop_agents.card.page import Section, Table
+from toolhop_tools.model import Item
+from toolhop_tools.readers.worlds import MadeItems
+from toolhop_tools.worlds import items
+from toolhop_tools.worlds.spec import Spec, knobs_text
+
+WORLDS = 10
+"""Blocks of each spec that are made for a card, spread over all of them."""
+MEASURES = ("hops", "joins", "tools", "conversions", "style", "result_chars", "alternatives")
+"""Of an item's difficulty: what a card counts. Lengths are counted in hundreds."""
+
+
+@dataclass(frozen=True)
+class Block:
+    """Items that share a world, and what was drawn for them and is not kept."""
+
+    spec: Spec
+    items: tuple[Item, ...]
+    refused: Counter[str]
+
+    @property
+    def worlds(self) -> int:
+        """How many worlds the items come from."""
+        return len({item.extra["family"] for item in self.items})
+
+
+@dataclass(frozen=True)
+class Sample:
+    """Blocks of a series; of a short one all."""
+
+    made: MadeItems
+    blocks: tuple[Block, ...]
+
+    @property
+    def items(self) -> tuple[Item, ...]:
+        """Their items, as far as the series has them."""
+        return tuple(
+            item for block in self.blocks for item in block.items if item.id in self.made.by_id
+        )
+
+    @classmethod
+    def of(cls, made: MadeItems) -> Sample:
+        """Make the blocks.
+
+        Raises:
+            BadChoice: the knobs of a spec give too few items.
+        """
+        return cls(made, tuple(_block(spec, at) for spec in made.series.specs for at in _at(spec)))
+
+
+def _at(spec: Spec) -> list[int]:
+    count = -(-spec.items // items.BLOCK)
+    most = min(count, WORLDS)
+    return [count * place // most for place in range(most)]
+
+
+def _block(spec: Spec, number: int) -> Block:
+    refused: Counter[str] = Counter()
+    return Block(spec, items.block(spec, number, refused), refused)
+
+
+def sections(sample: Sample) -> Iterator[Section]:
+    """What only made items have."""
+    yield Section("Licence", (
+        "`own`: made without a source. Who publishes these items chooses their licence.",
+    ))  # fmt: skip
+    yield _provenance(sample)
+    yield _difficulty(sample.items)
+    yield _left_out(sample)
+
+
+def proofs() -> Section:
+    """What stands behind made items where no certificates were given."""
+    return Section("Proofs", (
+        "Right by construction: of each item the executed plan, an evaluation of what the question "
+        "means and an SQL query over the same world give one answer. `toolhop certify` runs each "
+        "chain in the sandbox as well.",
+    ))  # fmt: skip
+
+
+def _provenance(sample: Sample) -> Section:
+    made = sample.made
+    specs = tuple(
+        (f"{spec.id_of(0)} …", f"{spec.items:,}", knobs_text(spec.knobs).replace(",", ", "))
+        for spec in made.series.specs
+    )
+    return Section("Provenance", (
+        "Made from a seed by the generator of toolhop-env: chain, tools and question come from one "
+        "typed world of invented names, so that the chain is right by construction. No model wrote "
+        "any of it, and no data of others is in it.",
+        figures(
+            ("series", made.series.text),
+            ("items", f"{len(made):,}"),
+            ("version of the generator", str(made.generator)),
+            ("digest of the series (SHA-256)", made.digest),
+            ("items made for this card", f"{len(sample.items):,}: the figures below are theirs"),
+        ),
+        Table(("first item", "items", "knobs"), specs),
+    ))  # fmt: skip
+
+
+def _difficulty(chosen: Sequence[Item]) -> Section:
+    hard: list[Any] = [item.extra[items.HARD] for item in chosen]
+    tables = [
+        counted_table(name.replace("_", " "), (_step(name, row[name]) for row in hard))
+        for name in MEASURES
+    ]
+    return Section("Difficulty", (
+        "Recorded in each item's `difficulty`. Alternatives are other values of the answer's type "
+        "that as many calls give.", *tables,
+    ))  # fmt: skip
+
+
+def _step(name: str, value: object) -> str:
+    if name == "result_chars" and isinstance(value, int):
+        return f"{value // 100 * 100} to {value // 100 * 100 + 99}"
+    return str(value)
+
+
+def _left_out(sample: Sample) -> Section:
+    """What was drawn and is not kept, by reason; and how much is kept by knob."""
+    refused = sum((block.refused for block in sample.blocks), Counter[str]())
+    kept = sum(len(block.items) for block in sample.blocks)
+    drawn = kept + refused.total()
+    rows = tuple((why, share(count, drawn)) for why, count in refused.most_common())
+    # A block of several worlds has draws of each, and its counts cannot be told apart.
+    whole = [block for block in sample.blocks if block.worlds == 1]
+    by: dict[str, Callable[[Block], str]] = {
+        "first item of the series": lambda block: f"{block.spec.id_of(0)} …",
+        "style": lambda block: str(_hard(block)["style"]),
+        "domain": lambda block: block.items[0].domain,
+    }
+    tables = [_kept_by(name, key, whole) for name, key in by.items()]
+    return Section("What the filter leaves out", (
+        "Items are kept where nothing shorter gives the answer and types alone do not give it "
+        f"away. That selects. Kept of all draws: {share(kept, drawn)}.",
+        Table(("not kept, as", "draws"), rows), *tables,
+    ))  # fmt: skip
+
+
+def _hard(block: Block) -> dict[str, Any]:
+    hard: Any = block.items[0].extra[items.HARD]
+    return dict(hard)
+
+
+def _kept_by(name: str, key: Callable[[Block], str], blocks: Sequence[Block]) -> Table:
+    groups: dict[str, list[Block]] = {}
+    for block in blocks:
+        groups.setdefault(key(block), []).append(block)
+    rows = []
+    for value, of in groups.items():
+        kept = sum(len(block.items) for block in of)
+        rows.append((value, str(len(of)), share(kept, kept + sum(b.refused.total() for b in of))))
+    return Table((name, "worlds", "draws kept"), tuple(rows))
