@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import inspect
+
 import pytest
 
 from toolhop_tools.model import Item
@@ -88,3 +90,13 @@ def test_tools_of_no_hop_have_twins_on_offer_too(made: tuple[Item, ...]) -> None
         rest = box.twins.keys() & item.tools.keys() - own
         paired += sum(box.twins[name].name in item.tools for name in rest)
     assert paired > len(made)
+
+
+@pytest.mark.parametrize("style", Style)
+def test_defaults_of_functions_are_those_of_the_schemas(style: Style) -> None:
+    for tool in box_of("shipping", style, 1).all.values():
+        function = inspect.signature(tool._function)
+        for name, schema in tool.properties.items():
+            if name not in tool.required:
+                assert isinstance(schema, dict)
+                assert function.parameters[name].default == schema.get("default")

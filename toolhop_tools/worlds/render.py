@@ -46,7 +46,7 @@ def _signature(tool: MadeTool) -> Iterator[str]:
     for name, schema in tool.properties.items():
         if name not in tool.required:
             default = schema.get("default") if isinstance(schema, dict) else None
-            yield f"{name}={quoted(default) if isinstance(default, str) else default!r}"
+            yield f"{name}={quoted(default) if isinstance(default, str) else repr(default)}"
 
 
 # -- tables ------------------------------------------------------------------------------------
