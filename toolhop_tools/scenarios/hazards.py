@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from itertools import chain, islice
 
 from toolhop_sandbox.outcome import JSON
 from toolhop_tools.answers import plain_number, plain_text, same_answer
@@ -51,8 +50,6 @@ BUSY = (
 )
 SLOW_S = 2.5
 """Seconds that a slow tool takes at least; a run allows a call 10 by default."""
-MOST_LOOKED_AT, MOST_ALIKE = 300, 20
-"""Items that are looked at for another answer, and answers from which one is taken."""
 LARGE = 1000
 """Least number that is given in thousands."""
 
@@ -283,22 +280,7 @@ def _other(scene: Scene, said: str, seed: int, at: int) -> str | None:
         one = rng.choice(letters)
         return (one.upper() if said.isupper() else one) if len(said) == 1 else None
     own = {plain_text(hop.answer) for hop in scene.item.hops} | {plain_text(said)}
-    others = list(islice(_alike(scene, said, own, rng.randrange(len(scene.items))), MOST_ALIKE))
-    near = [answer for answer, domain in others if domain == scene.item.domain]
-    return next(iter([*near, *(answer for answer, _ in others)]), None)
-
-
-def _alike(scene: Scene, said: str, own: set[str], start: int) -> Iterator[tuple[str, str]]:
-    """Answers of other items that are written like one, each with its item's domain."""
-    for one in islice(chain(scene.items[start:], scene.items[:start]), MOST_LOOKED_AT):
-        for hop in one.hops:
-            alike = _form(hop.answer) == _form(said) and Kind.of(hop.answer) is Kind.TEXT
-            if alike and plain_text(hop.answer) not in own:
-                yield hop.answer, one.domain
-
-
-def _form(text: str) -> tuple[int, bool, bool]:
-    return min(3, len(text.split())), text[:1].isupper(), text.replace(" ", "").isalpha()
+    return next(scene.alike(said, own, rng), None)
 
 
 # -- parts -------------------------------------------------------------------------------------

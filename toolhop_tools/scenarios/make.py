@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from types import MappingProxyType
 
 import anyio
@@ -14,9 +15,9 @@ import anyio
 from toolhop_sandbox.base import Program, Sandbox
 from toolhop_sandbox.errors import SandboxFault
 from toolhop_tools.certify.file import with_gold
-from toolhop_tools.certify.model import Basis, Certificate
+from toolhop_tools.certify.model import VERSION, Basis, Certificate
 from toolhop_tools.certify.prove import MOST_LOST
-from toolhop_tools.model import Item, canonical
+from toolhop_tools.model import Item, ItemsOnDemand, canonical
 from toolhop_tools.perturb.change import drawn
 from toolhop_tools.perturb.nearest import Nearest
 from toolhop_tools.scenarios import hazards, hidden, limits, missing, unmatched
@@ -32,8 +33,12 @@ from toolhop_tools.scenarios.scene import (
     Transformation,
     plain_of,
 )
+from toolhop_tools.worlds import scenarios as worlds
+from toolhop_tools.worlds.scenarios import MadeScene
 
 log = logging.getLogger(__name__)
+BY_CONSTRUCTION = Basis(VERSION, 0, 0, 0, wall_s=2.0, memory_mib=256, policy="restricted")
+"""Limits of the calls of items that need no certificate; nothing is searched for."""
 
 
 @dataclass(frozen=True)
@@ -157,7 +162,8 @@ async def family_of(scene: Scene, basis: Basis, rooms: Rooms, recipe: Recipe) ->
         slow = Scenario.SLOW_TOOL in recipe.into
         patient = await stack.enter_async_context(rooms.patient.session()) if slow else session
         prover = Prover(session, patient, basis)
-        scene = replace(scene, computing=await prover.computing(scene))
+        if not isinstance(scene, MadeScene):
+            scene = replace(scene, computing=await prover.computing(scene))
         for kind in recipe.into:
             one = Reason.NAME if taken else await _made(scene, kind, prover, recipe.seed)
             if isinstance(one, Reason):
@@ -184,7 +190,11 @@ def _with_computed(one: Proven, scene: Scene) -> Label:
 
 async def _made(scene: Scene, kind: Scenario, prover: Prover, seed: int) -> Proven | Reason:
     """The first of a transformation's drafts whose claims hold, or why there is none."""
-    drafts = TRANSFORMATIONS[kind](scene, seed)
+    if isinstance(scene, MadeScene):
+        of_worlds = worlds.TRANSFORMATIONS.get(kind)
+        drafts = of_worlds(scene, seed) if of_worlds else Reason.NOT_OF_WORLDS
+    else:
+        drafts = TRANSFORMATIONS[kind](scene, seed)
     if isinstance(drafts, Reason):
         return drafts
     reasons = []
@@ -237,7 +247,7 @@ def _finished(one: Proven, name: str, offer: Offer) -> Item:
 
 
 class FamilyMaker:
-    """Makes the families of items of one data set."""
+    """Makes the families of items of one data set; those of worlds need no certificates."""
 
     def __init__(
         self,
@@ -256,8 +266,31 @@ class FamilyMaker:
         """
         self._items, self._certificates = items, certificates
         self._rooms, self._recipe = rooms, recipe
-        self._pool = Nearest(items)
-        self._places = {item.id: at for at, item in enumerate(items)}
+
+    @cached_property
+    def _pool(self) -> Nearest:
+        return Nearest(self._items)
+
+    @cached_property
+    def _places(self) -> dict[str, int]:
+        return {item.id: at for at, item in enumerate(self._items)}
+
+    def _scene(self, identity: str) -> tuple[Scene, Basis] | None:
+        """What a family is made of, and the limits of its calls."""
+        items = self._items
+        if isinstance(items, ItemsOnDemand):
+            item = items.by_id[identity]
+        else:
+            item = items[self._places[identity]]
+        further = FURTHER if self._recipe.offer is Offer.ACTIONS else 0
+        if made := worlds.scene_of(item, further):
+            return made, BY_CONSTRUCTION
+        certificate = self._certificates.get(identity)
+        if certificate is None:
+            return None
+        at, offer = self._places[identity], self._recipe.offer
+        scene = scene_of(items, at, certificate, self._pool, offer)
+        return (scene, certificate.basis) if scene else None
 
     async def family(self, identity: str) -> Family | None:
         """The family of an item; None for one whose chain is not shown to run.
@@ -266,13 +299,8 @@ class FamilyMaker:
             SandboxFault: workers were lost in it, time after time.
             SandboxUnavailable: none could be started.
         """
-        certificate = self._certificates.get(identity)
-        scene = certificate and scene_of(
-            self._items, self._places[identity], certificate, self._pool, self._recipe.offer
-        )
-        if not certificate or not scene:
-            return None
-        return await _again(scene, certificate.basis, self._rooms, self._recipe)
+        scene = self._scene(identity)
+        return scene and await _again(*scene, self._rooms, self._recipe)
 
 
 async def make_all(

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
+from typing import TypeVar
 
 from toolhop_tools.certify.candidates import Task
 from toolhop_tools.certify.prove import asked
@@ -22,6 +24,7 @@ from toolhop_tools.scenarios.scene import (
     with_sentence,
 )
 
+AnyScene = TypeVar("AnyScene", bound=Scene)
 BESIDE_ONE, BESIDE_MANY = 4, 3
 """Tools of other items beside a single hop's, and beside a chain's (ToolBeHonest shows 5.4)."""
 MOST_PAIRS = 8
@@ -121,14 +124,16 @@ def surroundings(decoys: tuple[str, ...]) -> str:
     return next((subtask for subtask, _, pairs in _TEXTS if decoys in pairs), "")
 
 
-def potential_tool(scene: Scene, seed: int) -> Drafts:
-    """A tool is gone, and a text about the surroundings names programs that might help."""
+def potential_tool(
+    scene: AnyScene, seed: int, lose: Callable[[AnyScene, int], Drafts] = missing_tool
+) -> Drafts:
+    """`lose` takes a tool away, and a text of the surroundings names programs that might help."""
     rng = drawn(seed, scene.item, "potential")
     _, text, pairs = rng.choice(_TEXTS)
     free = [pair for pair in pairs if not {*pair} & scene.item.all_tools.keys()]
     decoys = rng.choice(free or list(pairs))
     around = replace(scene, item=with_sentence(scene.item, text.format(*decoys)))
-    found = missing_tool(around, seed)
+    found = lose(around, seed)
     if isinstance(found, Reason):
         return found
     return tuple(replace(draft, label=replace(draft.label, decoys=decoys)) for draft in found)

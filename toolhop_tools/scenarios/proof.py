@@ -91,7 +91,8 @@ class Prover:
         if not item.order:
             return Reason.NO_DONOR
         tried = sum(task.hop.tool.name not in twins for task in draft.in_vain)
-        checks = Checks(tried, tuple(sorted(twins)))
+        before = draft.label.checks
+        checks = Checks(before.tools + tried, (*before.taken_out, *sorted(twins)))
         siblings = []
         for sibling in draft.siblings:
             proven = await self.prove(sibling, twins)

@@ -8,14 +8,17 @@ from __future__ import annotations
 
 import random
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import cached_property
-from typing import TypeAlias
+from itertools import chain, islice
+from typing import Protocol, TypeAlias
 
 from toolhop_sandbox.base import Program
 from toolhop_sandbox.outcome import JSON
+from toolhop_tools.answers import plain_text
+from toolhop_tools.certify.answering import Kind
 from toolhop_tools.certify.candidates import Task
 from toolhop_tools.certify.mentions import mentions
 from toolhop_tools.certify.model import HopProof
@@ -23,12 +26,25 @@ from toolhop_tools.certify.prove import asked
 from toolhop_tools.certify.readable import Asked
 from toolhop_tools.model import GoldCall, Hop, Item, Tool
 from toolhop_tools.perturb.change import drawn
-from toolhop_tools.perturb.nearest import Nearest
 from toolhop_tools.scenarios.label import Label, Scenario
 from toolhop_tools.scenarios.masking import without
 
+MOST_LOOKED_AT, MOST_ALIKE = 300, 20
+"""Items that are looked at for another answer, and answers from which one is taken."""
 FURTHER = 3
 """Tools of other items that an item holds and does not show: what a change of tools may bring."""
+
+
+class Pool(Protocol):
+    """Where tools that an item has not come from."""
+
+    def others(self, item: Item, like: Iterable[Tool] | None = None) -> Iterator[Tool]:
+        """Tools that are not the item's own, those most like `like` first."""
+        ...
+
+    def among(self, tools: Sequence[Tool]) -> list[list[float]]:
+        """The likeness of tools to each other."""
+        ...
 
 
 @dataclass(frozen=True)
@@ -42,8 +58,7 @@ class Scene:
     """The whole data set."""
     at: int
     """Where in it the item stands."""
-    pool: Nearest
-    """Of the tools of all items."""
+    pool: Pool
     further: int = FURTHER
     computing: frozenset[str] = frozenset()
     """Its tools that answer whatever they are given: they compute, and look nothing up."""
@@ -73,6 +88,36 @@ class Scene:
         step = random.Random(f"{seed}/donor").randint(1, len(self.items) - 1)
         return self.items[(self.at + step) % len(self.items)]
 
+    def alike(self, said: str, own: set[str], rng: random.Random) -> Iterator[str]:
+        """Other answers that are written like one, those of the item's domain first.
+
+        Args:
+            said: the answer.
+            own: plain texts that are no other answer.
+            rng: chooses with which item to begin.
+        """
+        start = rng.randrange(len(self.items))
+        looked_at = islice(chain(self.items[start:], self.items[:start]), MOST_LOOKED_AT)
+        others = list(
+            islice(
+                (
+                    (hop.answer, item.domain)
+                    for item in looked_at
+                    for hop in item.hops
+                    if _form(hop.answer) == _form(said)
+                    and Kind.of(hop.answer) is Kind.TEXT
+                    and plain_text(hop.answer) not in own
+                ),
+                MOST_ALIKE,
+            )
+        )
+        near = (answer for answer, domain in others if domain == self.item.domain)
+        return chain(near, (answer for answer, _ in others))
+
+
+def _form(text: str) -> tuple[int, bool, bool]:
+    return min(3, len(text.split())), text[:1].isupper(), text.replace(" ", "").isalpha()
+
 
 class Reason(StrEnum):
     """Why an item does not allow a transformation."""
@@ -95,6 +140,9 @@ class Reason(StrEnum):
     LOOKED_UP = "fewer than two of its hops look something up"
     NOT_ALONE = "no hop can be solved by its sub-question alone"
     STILL_SOLVED = "the call still gives the answer"
+    UNFINISHED = "the search of its tools is too large to be finished"
+    NO_LIKE = "its world has no other tool of the kind that could stand in the lost one's place"
+    NOT_OF_WORLDS = "it is not made of items of worlds"
     NAME = "a tool of its own has the name of an action"
     NOT_SOLVED = "a gold call does not give its answer as the item is shown"
 

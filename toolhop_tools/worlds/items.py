@@ -6,11 +6,11 @@ import random
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 from toolhop_sandbox.outcome import JSON
 from toolhop_tools.errors import BadChoice
-from toolhop_tools.model import Flaky, GoldCall, Hop, Item
+from toolhop_tools.model import TOOLHOP, Flaky, GoldCall, Hop, Item
 from toolhop_tools.reading import Match, Reading, leaf_text
 from toolhop_tools.scenarios.hazards import BUSY
 from toolhop_tools.worlds.checks import Refused, meaning
@@ -26,10 +26,10 @@ from toolhop_tools.worlds.expression import (
     type_of,
 )
 from toolhop_tools.worlds.knobs import Knobs
-from toolhop_tools.worlds.made import MadeTool, Shape
+from toolhop_tools.worlds.made import MadeTool, Shape, Toolbox
 from toolhop_tools.worlds.plan import Call, Made, Plan, plan
 from toolhop_tools.worlds.search import Explorer, Searched, named_values
-from toolhop_tools.worlds.spec import FIELD, Spec
+from toolhop_tools.worlds.spec import FIELD, Spec, referred
 from toolhop_tools.worlds.sql import Database
 from toolhop_tools.worlds.tools import toolbox
 from toolhop_tools.worlds.wording import hop_questions, word
@@ -37,6 +37,8 @@ from toolhop_tools.worlds.world import Value, World, make
 
 VERSION = 1
 """Of the generator. It goes up with every change that can change an item."""
+KEPT = 4
+"""Worlds whose tools `sources` keeps for the next item."""
 BLOCK = 20
 """Items that share a world."""
 DRAWS = 60
@@ -86,6 +88,26 @@ def block(spec: Spec, number: int) -> tuple[Item, ...]:
         f"{WORLDS} worlds give {len(made)} of {BLOCK} items; refused: {common}",
         fix="allow fewer hops, more tools on offer, or more domains",
     )
+
+
+def sources(item: Item) -> tuple[Toolbox, Explorer] | None:
+    """The tools of the world that an item is of, and what searches them; None where it is of no
+    world, or of one that the generator no longer makes so.
+    """
+    place, family = referred(item), item.extra.get("family")
+    if place is None or not isinstance(family, str) or item.benchmark != TOOLHOP:
+        return None
+    making = _remade(place[0].knobs, family)
+    known = making.tools.all
+    for name, tool in item.all_tools.items():
+        if name not in known or known[name].tool != replace(tool, body=tool.program):
+            return None
+    return making.tools, making.explorer
+
+
+@lru_cache(maxsize=KEPT)
+def _remade(knobs: Knobs, seed: str) -> _Making:
+    return _Making(knobs, seed, Counter())
 
 
 class _Making:
@@ -153,8 +175,7 @@ class _Making:
     def _offered(self, way: Plan, drawn: random.Random) -> list[MadeTool]:
         """The tools on offer, shuffled: those of the chain, and others up to `Knobs.tools`."""
         own = list(dict.fromkeys(call.tool for call in way.calls))
-        others = [tool for tool in self.tools.tools.values() if tool not in own]
-        drawn.shuffle(others)
+        others = self.tools.others(own, drawn)
         room = max(0, self.knobs.tools - len(own)) if self.knobs.tools else len(others)
         offered = own + others[:room]
         drawn.shuffle(offered)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+import random
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -198,6 +199,21 @@ class MadeTool:
     def _params(self) -> dict[tuple[Role, str], Param]:
         return {(param.role, param.of): param for param in self.params}
 
+    def meant(self, arguments: Mapping[str, JSON]) -> Iterator[tuple[Param, JSON]]:
+        """What a call's arguments mean: parameters with their values."""
+        for param in self.params:
+            given = arguments.get(param.argument)
+            if param.condition and isinstance(given, list):
+                fixed = dict(param.condition)
+                tests = [test for test in given if isinstance(test, dict)]
+                yield from (
+                    (param, test["value"]) for test in tests if fixed.items() <= test.items()
+                )
+                continue
+            chosen = given is not None and (not param.choices or given in param.choices)
+            if chosen and all(arguments.get(name) == own for name, own in param.along):
+                yield param, given
+
     def typed(self, result: JSON, arguments: Mapping[str, JSON]) -> list[Typed]:
         """The leaves of a result of a call with these arguments; none of an error."""
         return self.surface.typed(self, result, arguments)
@@ -211,6 +227,28 @@ class Toolbox:
     surface: Surface
     tools: Mapping[str, MadeTool]
     """By name, in a fixed order: shuffle them before they are shown."""
+    twins: Mapping[str, MadeTool] = field(default_factory=dict)
+    """By the name of a tool: the same over another register, with other values."""
+
+    @cached_property
+    def all(self) -> dict[str, MadeTool]:
+        """Tools and twins by name."""
+        return {tool.name: tool for tool in (*self.tools.values(), *self.twins.values())}
+
+    def others(self, own: Sequence[MadeTool], drawn: random.Random) -> list[MadeTool]:
+        """The tools that a chain does not use, in the order in which they come on offer: its twins,
+        then the rest at random. A twin goes with its tool, or who has one would be of the chain.
+        """
+        rest = [tool for tool in self.tools.values() if tool not in own]
+        drawn.shuffle(rest)
+        if not self.twins:
+            return rest
+        groups = [[self.twins[tool.name]] for tool in own if tool.name in self.twins]
+        drawn.shuffle(groups)
+        for tool in rest:
+            pair = [tool, self.twins[tool.name]] if tool.name in self.twins else [tool]
+            groups.append(drawn.sample(pair, len(pair)))
+        return [tool for group in groups for tool in group]
 
     def of(self, shape: Shape, kind: str = "") -> list[MadeTool]:
         """Those of a shape over a type."""

@@ -178,7 +178,7 @@ class Explorer:
     """Searches over one world's tools, which share the results of their calls."""
 
     def __init__(self, toolbox: Toolbox) -> None:
-        self._tools = {name: _Tool(made) for name, made in toolbox.tools.items()}
+        self._tools = {name: _Tool(made) for name, made in toolbox.all.items()}
         self._results: dict[tuple[str, Puts], list[Leaf]] = {}
         self._ids: dict[tuple[str, Puts], int] = {}
 
@@ -401,7 +401,7 @@ def again(reached: Reached, toolbox: Toolbox) -> JSON:
     puts = tuple((at, again(value, toolbox)) for at, value in call.given) + call.chosen
     if any(value is None for _, value in puts):
         return None
-    leaves = determined(toolbox.tools[call.tool], puts)
+    leaves = determined(toolbox.all[call.tool], puts)
     if len(leaves) <= reached.leaf or leaves[reached.leaf][0] != reached.type:
         return None
     return leaves[reached.leaf][1]

@@ -20,106 +20,76 @@ __all__ = ["CODE", "NAME", "Surface", "camel", "quoted", "slug"]
 NAME = "name"
 MOST_NAME_CHARS = 64
 """Of a tool's name, as OpenAI's API has it."""
-_RESERVED = frozenset(
-    {
-        "above",
-        "below",
-        "code",
-        "columns",
-        "conditions",
-        "equal_to",
-        "field",
-        "field_b",
-        "filter_by",
-        "first",
-        "first_date",
-        "found",
-        "from_unit",
-        "limit",
-        "name",
-        "order",
-        "order_by",
-        "page",
-        "row",
-        "second",
-        "second_date",
-        "size",
-        "sort_by",
-        "statistic",
-        "to_unit",
-        "total",
-        "value",
-        "values",
-        "where",
-        "which",
-    }
-)
+_WORDS = """
+above below code columns conditions equal_to field field_b filter_by first first_date found
+from_unit limit name order order_by page row second second_date size sort_by statistic to_unit total
+value values where which
+"""
+_RESERVED = frozenset(_WORDS.split())
 """Names of arguments and variables in sources that no field may have."""
-_NAMES: Mapping[Style, tuple[Mapping[Shape, str], ...]] = {
-    Style.RECORDS: (
-        {
-            Shape.RECORD: "get_{type}",
-            Shape.IDENTIFY: "get_{type}_{to}",
-            Shape.FIND: "find_{plural}",
-            Shape.TOTAL: "summarize_{plural}",
-            Shape.COMPARE: "compare_{plural}",
-            Shape.GAP: "get_{type}_difference",
-            Shape.CONVERT: "convert_units",
-            Shape.DAYS: "count_days",
-            Shape.LIST: "list_{plural}",
-        },
-        {
-            Shape.RECORD: "fetch_{type}_record",
-            Shape.IDENTIFY: "resolve_{type}_{to}",
-            Shape.FIND: "search_{plural}",
-            Shape.TOTAL: "aggregate_{plural}",
-            Shape.COMPARE: "compare_two_{plural}",
-            Shape.GAP: "difference_between_{plural}",
-            Shape.CONVERT: "convert_measure",
-            Shape.DAYS: "days_between_dates",
-            Shape.LIST: "browse_{plural}",
-        },
-    ),
-    Style.VALUES: (
-        {
-            Shape.RECORD: "{type}_info",
-            Shape.IDENTIFY: "{type}_{to}",
-            Shape.FIND: "{plural}_by_{link}",
-            Shape.TOTAL: "{plural}_statistic",
-            Shape.COMPARE: "which_{type}",
-            Shape.GAP: "{type}_gap",
-            Shape.CONVERT: "in_unit",
-            Shape.DAYS: "days_from_to",
-            Shape.LIST: "all_{plural}",
-        },
-    ),
-    Style.SERVICE: (
-        {
-            Shape.RECORD: "{type}_service_get",
-            Shape.IDENTIFY: "{type}_service_resolve_{to}",
-            Shape.FIND: "{type}_service_find_by_{link}",
-            Shape.TOTAL: "{type}_service_aggregate",
-            Shape.COMPARE: "{type}_service_compare",
-            Shape.GAP: "{type}_service_difference",
-            Shape.CONVERT: "unit_service_convert",
-            Shape.DAYS: "calendar_service_days",
-            Shape.LIST: "{type}_service_list",
-        },
-    ),
-    Style.TABLES: (
-        {
-            Shape.RECORD: "read_{type}",
-            Shape.IDENTIFY: "lookup_{type}_{to}",
-            Shape.FIND: "query_{plural}",
-            Shape.TOTAL: "aggregate_{plural}",
-            Shape.COMPARE: "rank_{plural}",
-            Shape.GAP: "subtract_{plural}",
-            Shape.CONVERT: "convert_column_unit",
-            Shape.DAYS: "date_difference",
-            Shape.LIST: "scan_{plural}",
-        },
-    ),
+_PATTERNS = """
+record: get_{type} | fetch_{type}_record | {type}_info | {type}_service_get | read_{type}
+identify: get_{type}_{to} | resolve_{type}_{to} | {type}_{to} | {type}_service_resolve_{to}
+  | lookup_{type}_{to}
+find: find_{plural} | search_{plural} | {plural}_by_{link} | {type}_service_find_by_{link}
+  | query_{plural}
+total: summarize_{plural} | aggregate_{plural} | {plural}_statistic | {type}_service_aggregate
+  | aggregate_{plural}
+compare: compare_{plural} | compare_two_{plural} | which_{type} | {type}_service_compare
+  | rank_{plural}
+gap: get_{type}_difference | difference_between_{plural} | {type}_gap | {type}_service_difference
+  | subtract_{plural}
+convert: convert_units | convert_measure | in_unit | unit_service_convert | convert_column_unit
+days: count_days | days_between_dates | days_from_to | calendar_service_days | date_difference
+list: list_{plural} | browse_{plural} | all_{plural} | {type}_service_list | scan_{plural}
+"""
+"""Names of functions by shape: two of records, then one each of values, service and tables."""
+_NAMES: Mapping[str, list[str]] = {
+    shape: names.split(" | ")
+    for shape, names in (
+        line.split(": ") for line in _PATTERNS.replace("\n  ", " ").strip().splitlines()
+    )
 }
+_COLUMNS = {Style.RECORDS: (0, 1), Style.VALUES: (2,), Style.SERVICE: (3,), Style.TABLES: (4,)}
+
+
+@dataclass(frozen=True, slots=True)
+class Register:
+    """Which of several records of one world a tool reads."""
+
+    word: str = ""
+    """Stands in the tools' names; empty for none."""
+    about: str = ""
+    """A sentence of their documents."""
+
+
+REGISTERS = (
+    (
+        Register("", "It reads the register as it stands today."),
+        Register(
+            "archived",
+            "It reads the register as it stood ten years ago; the entries have changed since.",
+        ),
+    ),
+    (
+        Register("current", "It reads the register as it stands today."),
+        Register("", "It reads the first edition of the register, which is no longer valid."),
+    ),
+    (
+        Register("", "It reads the official register."),
+        Register("draft", "It reads a draft of a future register, whose entries are proposals."),
+    ),
+    (
+        Register("registry", "It reads the official register."),
+        Register(
+            "survey",
+            "It reads a private survey, which differs from the official register and has no "
+            "authority.",
+        ),
+    ),
+)
+"""The register that questions ask for, and that of its twins. No rule by names alone tells which
+is which: either may have a word in its names, or both."""
 
 
 def slug(text: str) -> str:
@@ -144,8 +114,8 @@ class Surface:
     """Types that tools refer to by code; the others go by name."""
     variant: int = 0
     """Which names of functions; any number."""
-    register: str = ""
-    """Ends the names of functions where the tools are over another register."""
+    register: Register = Register()
+    """What the tools read, where there are several."""
     page: int = 0
     """Rows of a page of results; 0 for one page."""
 
@@ -153,10 +123,13 @@ class Surface:
 
     def function(self, shape: Shape, kind: str = "", **parts: str) -> str:
         """A tool's name."""
-        patterns = _NAMES[self.style][self.variant % len(_NAMES[self.style])]
+        columns, word = _COLUMNS[self.style], self.register.word if kind else ""
+        before, after = (f"{word} ", "") if self.variant // 2 % 2 else ("", f"_{word}")
         if kind:
-            parts |= {"type": slug(kind), "plural": slug(self.domain.types[kind].plural)}
-        name = patterns[shape].format(**parts) + (f"_{self.register}" if self.register else "")
+            nouns = {"type": kind, "plural": self.domain.types[kind].plural}
+            parts |= {part: slug((before if word else "") + noun) for part, noun in nouns.items()}
+        name = _NAMES[shape][columns[self.variant % len(columns)]].format(**parts)
+        name += after if word else ""
         name = camel(name) if self.style is Style.SERVICE else name
         return name[:MOST_NAME_CHARS]
 

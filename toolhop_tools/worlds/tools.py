@@ -4,22 +4,24 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from toolhop_sandbox.outcome import JSON
 from toolhop_tools.reading import Path
 from toolhop_tools.worlds.domain import EntityType, Kind
-from toolhop_tools.worlds.knobs import Knobs, Style
+from toolhop_tools.worlds.knobs import Knobs, Near, Style
 from toolhop_tools.worlds.made import Column, MadeTool, Param, Role, Shape, Toolbox, by_name
 from toolhop_tools.worlds.render import render
-from toolhop_tools.worlds.surface import CODE, NAME, Surface, slug
+from toolhop_tools.worlds.surface import CODE, NAME, REGISTERS, Surface, slug
 from toolhop_tools.worlds.units import others
-from toolhop_tools.worlds.world import World
+from toolhop_tools.worlds.world import World, filled
 
 NARROW = frozenset({Style.VALUES, Style.SERVICE})
 """Styles with a tool for each link; the others have one for each type."""
 MOST_MEASURE = 10**12
 """Greatest number that is converted."""
+SAME_EVERYWHERE = {Shape.IDENTIFY, Shape.LIST, Shape.CONVERT, Shape.DAYS}
+"""Shapes without twins: names and codes are the same in every register."""
 DATE: dict[str, JSON] = {"type": "string", "pattern": r"^[0-9]{4}-[0-9]{2}-[0-9]{2}$"}
 
 
@@ -29,7 +31,7 @@ def toolbox(world: World, style: Style, knobs: Knobs, seed: str) -> Toolbox:
     Args:
         world: whose tables they hold.
         style: of all of them.
-        knobs: `listing`, `page` and `codes` count here.
+        knobs: `listing`, `page`, `codes` and `near` count here.
         seed: of what the style leaves open.
 
     Raises:
@@ -43,7 +45,19 @@ def toolbox(world: World, style: Style, knobs: Knobs, seed: str) -> Toolbox:
     surface = Surface(
         style, world.domain, frozenset(coded), variant=drawn.randrange(100), page=knobs.page
     )
-    return Toolbox(world, surface, by_name(_Maker(world, surface, knobs.listing).all()))
+    if knobs.near is Near.WORLD:
+        return Toolbox(world, surface, by_name(_Maker(world, surface, knobs.listing).all()))
+    present, other = drawn.choice(REGISTERS)
+    surface, twin = (replace(surface, register=register) for register in (present, other))
+    tools = [*_Maker(world, surface, knobs.listing).all()]
+    twins = [*_Maker(filled(world, f"{seed}/{other.word}"), twin, knobs.listing).all()]
+    pairs = {
+        tool.name: twin
+        for tool, twin in zip(tools, twins, strict=True)
+        if tool.shape not in SAME_EVERYWHERE
+    }
+    by_name([*tools, *pairs.values()])
+    return Toolbox(world, surface, by_name(tools), pairs)
 
 
 @dataclass(frozen=True)
@@ -96,7 +110,7 @@ class _Maker:
             shape,
             kind,
             self.surface.function(shape, kind, **parts),
-            description,
+            f"{description} {self.surface.register.about if kind else ''}".rstrip(),
             properties,
             required,
             tuple(arguments.params),

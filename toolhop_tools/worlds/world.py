@@ -91,9 +91,18 @@ def make(domain: Domain, names_seed: str, values_seed: str, size: float = 1.0) -
         tables[kind] = {
             name: {CODE: code} if code else {} for name, code in zip(names, codes, strict=True)
         }
-    world = World(domain, tables)
-    _Filling(world, random.Random(values_seed)).fill()
-    return world
+    return filled(World(domain, tables), values_seed)
+
+
+def filled(world: World, values_seed: str) -> World:
+    """A world of the same names and codes, with values by a seed."""
+    tables = {
+        kind: {name: {CODE: row[CODE]} if CODE in row else Row() for name, row in rows.items()}
+        for kind, rows in world.tables.items()
+    }
+    new = World(world.domain, tables)
+    _Filling(new, random.Random(values_seed)).fill()
+    return new
 
 
 def _codes(form: str, count: int, drawn: random.Random) -> list[str]:

@@ -25,6 +25,7 @@ from toolhop_tools.certify.file import (
 from toolhop_tools.certify.model import Certificate, HopVerdict
 from toolhop_tools.errors import counted
 from toolhop_tools.model import DataSet, Item
+from toolhop_tools.worlds.spec import referred
 
 
 def chosen(
@@ -76,11 +77,13 @@ def current(readings: Readings, certificate: Certificate) -> ItemReading | None:
 
 
 def certificates_of(items: Sequence[Item], path: Path) -> dict[str, Certificate]:
-    """The items' certificates, by id, of which one or more prove.
+    """The items' certificates, by id, of which one or more prove; items of worlds need none.
 
     Raises:
         CertificateError: the file cannot be read, certificates are stale, or none proves an item.
     """
+    if items and referred(items[0]):
+        return {}
     found = of_items(items, path)
     if not any(one.verdict is HopVerdict.PROVEN for one in found.values()):
         raise CertificateError(

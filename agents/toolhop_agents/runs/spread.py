@@ -33,7 +33,7 @@ from toolhop_tools.properties.lanes import Lane, wait_for
 from toolhop_tools.properties.messages import CheckJob
 from toolhop_tools.properties.model import PropertyVerdict, Subject, ToolReport
 from toolhop_tools.properties.store import Stored
-from toolhop_tools.scenarios.make import Family, FamilyMaker, Recipe, Rooms
+from toolhop_tools.scenarios.make import BY_CONSTRUCTION, Family, FamilyMaker, Recipe, Rooms
 
 WAITING = 4
 """Items that wait or are under way for each that nodes have room for: so that those that join have
@@ -153,8 +153,8 @@ class Making:
 
     @property
     def basis(self) -> Basis:
-        """Of all certificates."""
-        return next(iter(self.certificates.values())).basis
+        """Of all certificates; of items that need none, that of their calls."""
+        return next((one.basis for one in self.certificates.values()), BY_CONSTRUCTION)
 
 
 @dataclass(frozen=True, slots=True)
