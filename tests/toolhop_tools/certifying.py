@@ -14,8 +14,9 @@ from toolhop_sandbox.base import Limits, Program, Sandbox
 from toolhop_sandbox.choose import open_sandbox
 from toolhop_sandbox.outcome import JSON
 from toolhop_tools.certify.candidates import Task
+from toolhop_tools.certify.construction import certify_surely
 from toolhop_tools.certify.model import VERSION, Basis, Certificate, HopProof
-from toolhop_tools.certify.prove import asked, certify_all, certify_surely
+from toolhop_tools.certify.prove import asked, certify_all
 from toolhop_tools.model import GoldCall, Hop, Item, Tool, ToolSchema
 
 BASIS = Basis(VERSION, 0, 200, 10, 1.0, 256, "restricted")

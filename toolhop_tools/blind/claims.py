@@ -8,7 +8,7 @@ from statistics import fmean
 
 from toolhop_tools.blind.file import ItemReading
 from toolhop_tools.blind.votes import ReadStatus
-from toolhop_tools.certify.model import Certificate, HopProof, HopVerdict
+from toolhop_tools.certify.model import Certificate, HopProof
 from toolhop_tools.model import Item
 
 
@@ -18,7 +18,9 @@ class Claim(StrEnum):
     EXECUTED = "executed"
     """A grounded call of each hop gives the gold."""
     DETERMINED = "determined"
-    """Executed, and no other call of equal standing gives something else: the item is proven."""
+    """Executed, and no other call of equal standing gives something else: the item is proven, or
+    made with a chain whose answer two engines agree on.
+    """
     READ = "read"
     """Blind readers come to the gold through every hop."""
 
@@ -42,7 +44,7 @@ def claim_named(text: str) -> Claim | None:
 
 def claims_of(shown: HopProof | Certificate) -> frozenset[Claim]:
     """What the search claims of a hop, or of an item."""
-    if shown.verdict is HopVerdict.PROVEN:
+    if shown.verdict.is_proof:
         return frozenset({Claim.EXECUTED, Claim.DETERMINED})
     return frozenset({Claim.EXECUTED} if shown.executed else ())
 

@@ -40,6 +40,8 @@ class Provenance(StrEnum):
 
     WRITTEN = "written"
     """The data set's author gives it as the gold call."""
+    CHAIN = "chain"
+    """The chain of an item that is made from a world."""
     EXAMPLE = "example"
     """An example call of the tool's source, in code, comment or docstring."""
     QUESTION = "question"

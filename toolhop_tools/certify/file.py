@@ -250,9 +250,9 @@ def _golden(hop: Hop, proof: HopProof) -> Hop:
 
 
 def is_proven(item: Item) -> bool | None:
-    """Whether the item was proven, by the verdict it carries; None where it carries none."""
+    """Whether the item is right, by the verdict that it carries; None where it carries none."""
     verdict = item.extra.get(FIELD)
-    return None if verdict is None else verdict == HopVerdict.PROVEN.value
+    return None if verdict is None else verdict in [one for one in HopVerdict if one.is_proof]
 
 
 def proven_only(items: Sequence[Item], path: Path) -> tuple[Item, ...]:

@@ -24,6 +24,8 @@ RESULT_CHARS = 4000
 class HopVerdict(StrEnum):
     """What is known of a hop or an item."""
 
+    CONSTRUCTED = "chain by construction"
+    """The generator of this version makes the item, with its chain, and the chain was executed."""
     PROVEN = "proven"
     """Executed and determined."""
     AMBIGUOUS = "ambiguous"
@@ -34,6 +36,11 @@ class HopVerdict(StrEnum):
     """The right call needs what this sandbox does not give: the item may be sound."""
     UNPROVEN = "unproven"
     """The search found none of these."""
+
+    @property
+    def is_proof(self) -> bool:
+        """Whether the gold answer is shown to be right."""
+        return self in {HopVerdict.CONSTRUCTED, HopVerdict.PROVEN}
 
 
 class Defect(StrEnum):
@@ -151,6 +158,10 @@ class Certificate:
     """Every hop is, with values that the item itself gives, and the chain leads to its answer."""
     determined: bool = False
     """Every hop is."""
+    generator: int = 0
+    """Version of the generator that makes the item (`toolhop_tools.worlds`); 0 for no made item."""
+    searched: tuple[HopProof, ...] = ()
+    """Of a made item: what the search, which sees no gold, finds of each hop. It has no say."""
 
     def stale(self, digest: str, basis: Basis | None = None) -> str:
         """Why it does not hold for an item or a search; empty where it does."""
@@ -160,6 +171,11 @@ class Certificate:
             return f"it is of version {self.basis.version} of the search, this is {VERSION}"
         if basis is not None and self.basis != basis:
             return "it was made with other settings"
+        if self.generator:
+            from toolhop_tools.worlds.items import VERSION as GENERATOR  # imports this module
+
+            if self.generator != GENERATOR:
+                return f"it is of generator {self.generator} of worlds, this is {GENERATOR}"
         return ""
 
 

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
 
 import anyio
 
 from toolhop_sandbox.base import Sandbox
-from toolhop_sandbox.errors import SandboxFault
 from toolhop_tools.answers import same_answer
 from toolhop_tools.certify.candidates import Task
 from toolhop_tools.certify.mentions import mentions
@@ -22,8 +20,6 @@ from toolhop_tools.dates import notations_named
 from toolhop_tools.english import counts_from_zero
 from toolhop_tools.errors import shown
 from toolhop_tools.model import Item
-
-log = logging.getLogger(__name__)
 
 MOST_LOST = 2
 """Times that an item is begun again after its worker was lost."""
@@ -137,7 +133,7 @@ async def certify_all(
 
     Args:
         items: what is certified.
-        one: certifies an item, such as `certify_surely` in some sandbox.
+        one: certifies an item, such as `construction.certify_surely` in some sandbox.
         at_a_time: items under way at once.
         on_done: called with each certificate.
 
@@ -156,18 +152,3 @@ async def certify_all(
                 group.start_soon(take)
     except ExceptionGroup as faults:
         raise faults.exceptions[0] from None
-
-
-async def certify_surely(item: Item, sandbox: Sandbox, basis: Basis) -> Certificate:
-    """Certify an item, anew where the worker was lost under it.
-
-    Raises:
-        SandboxFault: workers were lost under it, time after time.
-        SandboxUnavailable: as `certify`.
-    """
-    for _ in range(MOST_LOST):
-        try:
-            return await certify(item, sandbox, basis)
-        except SandboxFault as fault:
-            log.warning("item %s is certified anew: %s", item.id, fault)
-    return await certify(item, sandbox, basis)

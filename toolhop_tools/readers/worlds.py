@@ -1,8 +1,8 @@
 """Made items as data: by their spec, or by a file that refers to them.
 
 Such a file has a head line, ``{"toolhop_worlds": 1, "generator": ..., "spec": ..., "items": ...}``,
-and a line an item: index and digest, and for people question, answer, chain and knobs. To read it
-is to make each item again and compare its digest.
+with the knobs of each spec, and a line an item: index and digest, and for people question, answer,
+chain, family and difficulty. To read it is to make each item again and compare its digest.
 """
 
 from __future__ import annotations
@@ -11,21 +11,22 @@ import hashlib
 import json
 import os
 from array import array
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, overload
+from typing import overload
 
 from toolhop_sandbox.outcome import JSON
 from toolhop_tools import regular
-from toolhop_tools.errors import DataError, DataProblem
+from toolhop_tools.errors import DataError, DataProblem, why
+from toolhop_tools.growing import append, locked
 from toolhop_tools.model import DataSet, Item, ItemsOnDemand
 from toolhop_tools.readers.datafile import fields_of
 from toolhop_tools.readers.reader import Reader
 from toolhop_tools.readers.record import Survey
 from toolhop_tools.worlds import items
-from toolhop_tools.worlds.spec import BENCHMARKS, FIELD, Series, Spec, parse, referred
+from toolhop_tools.worlds.spec import BENCHMARKS, Series, Spec, knobs_text, parse, referred
 
 MARK = "toolhop_worlds"
 """The field of a file's head that tells it from others; its value is the format's number."""
@@ -222,16 +223,68 @@ def _read(path: Path) -> tuple[Series, Listing]:
     return series, Listing(str(path), generator, indexes, bytes(digests))
 
 
-def lines(series: Series) -> Iterator[str]:
-    """A file that refers to the items of a series, line by line."""
-    yield _line({MARK: FORMAT, "generator": items.VERSION, "spec": series.text,
-                 "items": len(series)})  # fmt: skip
-    for index, item in enumerate(MadeItems(series)):
-        own: Any = item.extra[FIELD]
-        chain = " ".join(hop.tool.name for hop in item.hops)
-        yield _line({"index": index, "digest": item.digest, "question": item.question,
-                     "answer": item.answer, "chain": chain, "knobs": own["knobs"]})  # fmt: skip
+def write(series: Series, path: Path, on_item: Callable[[], None] = lambda: None) -> None:
+    """Write a file that refers to the items of a series.
+
+    It grows beside `path`, as ``NAME.part``, and takes its name when it is whole. What an earlier
+    call left there of the same series and generator is gone on with.
+
+    Args:
+        series: what it lists.
+        path: the file; it is replaced.
+        on_item: called for each item that is written.
+
+    Raises:
+        DataError: it cannot be written, or another process writes it.
+        BadChoice: as `items.block`.
+    """
+    part = path.with_name(f"{path.name}.part")
+    try:
+        descriptor = regular.descriptor(part, os.O_RDWR | os.O_CREAT, below=0)
+        try:
+            if not locked(descriptor) or not os.path.samestat(os.fstat(descriptor), part.lstat()):
+                raise DataError("another process writes it", origin=str(part), fix="wait for it")
+            done = _kept(descriptor, _head(series))
+            for index in range(len(series)):
+                if index >= done:
+                    append(descriptor, _row(series, index), sync=False)
+                on_item()
+            os.fsync(descriptor)
+            part.replace(path)
+        finally:
+            os.close(descriptor)
+    except OSError as error:
+        fix = "give another file, or make room"
+        raise DataError(f"cannot be written: {why(error)}", origin=str(path), fix=fix) from None
 
 
-def _line(row: dict[str, JSON]) -> str:
-    return json.dumps(row, ensure_ascii=False) + "\n"
+def _kept(descriptor: int, head: bytes) -> int:
+    """How many items a file beside has after this head; anything else in it is taken away."""
+    with open(descriptor, "rb", closefd=False) as file:
+        count, end = -1, 0
+        for line in file:
+            if not line.endswith(b"\n") or (count < 0 and line != head):
+                break
+            count, end = count + 1, end + len(line)
+    os.ftruncate(descriptor, end)
+    if count < 0:
+        append(descriptor, head, sync=False)
+    return max(0, count)
+
+
+def _head(series: Series) -> bytes:
+    knobs: list[JSON] = [knobs_text(spec.knobs) for spec in series.specs]
+    return _line({MARK: FORMAT, "generator": items.VERSION, "spec": series.text,
+                  "items": len(series), "knobs": knobs})  # fmt: skip
+
+
+def _row(series: Series, index: int) -> bytes:
+    item = item_at(*series.place(index))
+    chain = " ".join(hop.tool.name for hop in item.hops)
+    return _line({"index": index, "digest": item.digest, "question": item.question,
+                  "answer": item.answer, "chain": chain, "family": item.extra["family"],
+                  items.HARD: item.extra[items.HARD]})  # fmt: skip
+
+
+def _line(row: dict[str, JSON]) -> bytes:
+    return json.dumps(row, ensure_ascii=False).encode() + b"\n"

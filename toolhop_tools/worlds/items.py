@@ -63,14 +63,19 @@ def item_at(spec: Spec, index: int) -> Item:
     return block(spec, index // BLOCK)[index % BLOCK]
 
 
-def block(spec: Spec, number: int) -> tuple[Item, ...]:
+def block(spec: Spec, number: int, refused: Counter[str] | None = None) -> tuple[Item, ...]:
     """The `BLOCK` items of a world.
+
+    Args:
+        spec: what they are of.
+        number: of the block, from 0.
+        refused: what was drawn and is not kept is added to it, by reason.
 
     Raises:
         BadChoice: these knobs give too few; says why others were refused.
     """
     made: list[Item] = []
-    refused: Counter[str] = Counter()
+    refused = Counter() if refused is None else refused
     for attempt in range(WORLDS):
         making = _Making(spec.knobs, f"{spec.seed}/{spec.tier}/{number}.{attempt}", refused)
         asked: set[str] = set()
@@ -108,6 +113,11 @@ def sources(item: Item) -> tuple[Toolbox, Explorer] | None:
 @lru_cache(maxsize=KEPT)
 def _remade(knobs: Knobs, seed: str) -> _Making:
     return _Making(knobs, seed, Counter())
+
+
+def toolbox_of(spec: Spec, family: str) -> Toolbox:
+    """All tools of the world that an item's `family` names, in its style."""
+    return _Making(spec.knobs, family, Counter()).tools
 
 
 class _Making:

@@ -8,7 +8,7 @@ from typing import Any
 
 from toolhop_agents.card.page import NOT_KNOWN, Part, Section, Table
 from toolhop_env.statistics.wilson import wilson
-from toolhop_tools.certify.model import Certificate, HopVerdict
+from toolhop_tools.certify.model import Certificate
 from toolhop_tools.construct.duplicates import templates
 from toolhop_tools.errors import counted
 from toolhop_tools.model import DataSet, Item, canonical
@@ -176,7 +176,7 @@ def proofs(items: Sequence[Item], certificates: Sequence[Certificate] | None) ->
     digests = {item.id: item.digest for item in items}
     known = [one for one in certificates if one.item in digests]
     held = [one for one in known if not one.stale(digests[one.item])]
-    proven = [one for one in held if one.verdict is HopVerdict.PROVEN]
+    proven = [one for one in held if one.verdict.is_proof]
     chances = [hop.chance for one in proven for hop in one.hops if hop.chance]
     versions = ", ".join(sorted({str(one.basis.version) for one in held}))
     rows = figures(

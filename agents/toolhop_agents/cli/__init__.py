@@ -35,6 +35,7 @@ COMMANDS: Mapping[str, str] = {
     "report": "Write runs as one HTML page that opens offline.",
     "ablate": "Compare feedback, modes, ways to show tools, or scenarios, in pairs.",
     "data": "List, show, validate, fetch and export data sets.",
+    "worlds": "Make items from a seed, and look at what they are made from.",
     "certify": "Show what a search, and blind readers, confirm of each item.",
     "construct": "Make items with a model, each of them run and proven.",
     "perturb": "Make scenarios of proven items: tools missing, values hidden, hazards.",

@@ -37,12 +37,13 @@ from toolhop_tools.certify.file import (
     progress,
     read,
 )
-from toolhop_tools.certify.model import VERSION, Basis, Certificate, HopVerdict
+from toolhop_tools.certify.model import VERSION, Basis, Certificate
 from toolhop_tools.certify.prove import certify_all
 from toolhop_tools.errors import DataError, DataProblem, counted
 from toolhop_tools.load import select, survey
-from toolhop_tools.model import Item
+from toolhop_tools.model import Flaky, Item
 from toolhop_tools.readers.record import Survey
+from toolhop_tools.worlds.spec import referred
 
 PRINTED = 20
 """Rows that cannot be used which are reported; --json has all."""
@@ -89,7 +90,8 @@ def certify(
     (determined); with --readers, models that see neither chain nor answer plan the calls (read).
     Certificates are appended to the file as they
     are made, readings to FILE.readings.jsonl; those that still hold are kept, so that a run which
-    was stopped resumes. docs/certificates.md and docs/readers.md explain them.
+    was stopped resumes. Of items of `worlds:` the chain holds by construction, and the search has
+    no say. docs/certificates.md and docs/readers.md explain them.
 
     Exit code 0: all are proven. 1: some are not, rows cannot be used, or a reader failed. 2: bad
     input.
@@ -135,13 +137,15 @@ def certify(
     if cut:
         say("stopped; the same command resumes")
         sys.exit(INTERRUPTED)
-    if not flags["exit_zero"] and (seen.errors or tally.verdicts[HopVerdict.PROVEN] < len(items)):
+    right = sum(count for verdict, count in tally.verdicts.items() if verdict.is_proof)
+    if not flags["exit_zero"] and (seen.errors or right < len(items)):
         sys.exit(EXIT_EPISODES)
 
 
 # fmt: on
 def _has_chain(item: Item) -> bool:
-    return bool(item.hops) and all(isinstance(hop.tool.body, Program) for hop in item.hops)
+    bodies = Program | Flaky if referred(item) else Program
+    return bool(item.hops) and all(isinstance(hop.tool.body, bodies) for hop in item.hops)
 
 
 def _make(items: Sequence[Item], path: Path, basis: Basis, flags: dict[str, Any]) -> bool:

@@ -33,6 +33,8 @@ class Tally:
     """What is wrong with rows that have no certificate."""
     verdicts: Counter[HopVerdict] = field(default_factory=Counter)
     hops: Counter[HopVerdict] = field(default_factory=Counter)
+    searched: Counter[HopVerdict] = field(default_factory=Counter)
+    """Hops of made items by what the search finds, which has no say in their verdict."""
     provenance: Counter[Provenance] = field(default_factory=Counter)
     defects: Counter[Defect] = field(default_factory=Counter)
     shapes: Counter[str] = field(default_factory=Counter)
@@ -65,13 +67,16 @@ class Tally:
             self.defects[certificate.defect] += 1
         for number, proof in enumerate(certificate.hops, 1):
             self._add_hop(f"{certificate.item}/{number}", proof)
+        for proof in certificate.searched:
+            self.searched[proof.verdict] += 1
+            self.executions += proof.executions
 
     def _add_hop(self, name: str, proof: HopProof) -> None:
         self.hops[proof.verdict] += 1
         self.executions += proof.executions
         if proof.defect is not None:
             self.defects[proof.defect] += 1
-        if proof.verdict is not HopVerdict.PROVEN:
+        if not proof.verdict.is_proof:
             kind = proof.defect or proof.verdict
             seen = [
                 f"; {_call(proof.tool, one.arguments)} {_outcome(one)}" for one in proof.evidence
@@ -104,6 +109,7 @@ def to_json(tally: Tally) -> dict[str, JSON]:
         "readings": tally.readings.to_json(unread=_unread(tally)),
         "verdicts": {one.value: tally.verdicts[one] for one in HopVerdict},
         "hops": {one.value: tally.hops[one] for one in HopVerdict},
+        "searched": {one.value: count for one, count in tally.searched.most_common()},
         "provenance": {one.value: tally.provenance[one] for one in Provenance},
         "chance": {name: tally.chance[name] for name in ("calls", "runs", "hits")},
         "official_containment": tally.official,
@@ -160,20 +166,18 @@ def print_tally(console: Console, tally: Tally) -> None:
     for column in ("items", "", "hops", ""):
         table.add_column(column, right=True)
     for one in HopVerdict:
-        if not (tally.verdicts[one] or tally.hops[one]) and one is not HopVerdict.PROVEN:
+        none = not (tally.verdicts[one] or tally.hops[one])
+        if none and (one is not HopVerdict.PROVEN or tally.verdicts[HopVerdict.CONSTRUCTED]):
             continue
         in_items, in_hops = tally.verdicts[one], tally.hops[one]
         shares = (_share(in_items, items), _share(in_hops, hops))
         table.add_row(one.value, str(in_items), shares[0], str(in_hops), shares[1])
     console.print(table)
+    _print_beside(console, tally)
     _print_claims(console, tally, items, hops)
     if tally.provenance:
         console.print(_provenance_table(tally))
-        runs, hits = tally.chance["runs"], tally.chance["hits"]
-        share, give = _share(hits, runs), "gives" if hits == 1 else "give"
-        console.print(
-            f"Of {runs:,} calls with other values {hits:,} {give} the gold as well ({share})."
-        )
+        _print_chance(console, tally)
     if tally.defects:
         defects = StackedTable("defect", title="Defects by class")
         defects.add_column("hops", right=True)
@@ -192,6 +196,22 @@ def print_tally(console: Console, tally: Tally) -> None:
     if tally.broken:
         rows = len({problem.where for problem in tally.broken})
         console.print(f"{counted(rows, 'row')} cannot be used; `toolhop data validate` lists why.")
+
+
+def _print_beside(console: Console, tally: Tally) -> None:
+    """What the search finds of made items, whose verdict it does not decide."""
+    if tally.searched:
+        listed = ", ".join(f"{one} {count:,}" for one, count in tally.searched.most_common())
+        console.print(f"Beside it, the search that sees no gold, by hop: {listed}.")
+
+
+def _print_chance(console: Console, tally: Tally) -> None:
+    runs, hits = tally.chance["runs"], tally.chance["hits"]
+    if runs:
+        share, give = _share(hits, runs), "gives" if hits == 1 else "give"
+        console.print(
+            f"Of {runs:,} calls with other values {hits:,} {give} the gold as well ({share})."
+        )
 
 
 def _provenance_table(tally: Tally) -> StackedTable:
@@ -215,6 +235,8 @@ def page(
     for number, (hop, proof) in enumerate(zip(item.hops, certificate.hops, strict=True), 1):
         yield Text()
         yield from _hop_lines(number, hop, proof)
+        for beside in certificate.searched[number - 1 : number]:
+            yield plain(f"  search:  {beside.verdict}: {beside.why}")
         read = {Claim.READ} if hop_is_read(reading, number) else set()
         share = "" if reading is None else f" ({reading.share(number):.0%} of plans come to it)"
         yield plain(f"  claims:  {_listed(claims_of(proof) | read, reading)}{share}")

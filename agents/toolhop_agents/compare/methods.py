@@ -139,6 +139,12 @@ def methods_of_certificates(path: Path) -> str:
         f"{basis['memory_mib']} MiB each, policy {basis['policy']}, and {basis['audit']} calls "
         f"with other values: {_counts(one.verdict for one in known.values())}."
     )
+    if made := Counter(one.generator for one in known.values() if one.generator):
+        versions = " or ".join(map(str, made))
+        text += (
+            f" {counted(made.total(), 'item')} come from generator {versions} of worlds, whose "
+            "chains are right by construction and were executed; there the search has no say."
+        )
     readings = [one for name, one in Readings(path_beside(path)).by_item.items() if name in known]
     if readings:
         asked = " or ".join(dict.fromkeys(_list(one.readers.items()) for one in readings))

@@ -22,7 +22,7 @@ from toolhop_tools.certify.file import (
     proven_only,
     with_certificates,
 )
-from toolhop_tools.certify.model import Certificate, HopVerdict
+from toolhop_tools.certify.model import Certificate
 from toolhop_tools.errors import counted
 from toolhop_tools.model import DataSet, Item
 from toolhop_tools.worlds.spec import referred
@@ -85,7 +85,7 @@ def certificates_of(items: Sequence[Item], path: Path) -> dict[str, Certificate]
     if items and referred(items[0]):
         return {}
     found = of_items(items, path)
-    if not any(one.verdict is HopVerdict.PROVEN for one in found.values()):
+    if not any(one.verdict.is_proof for one in found.values()):
         raise CertificateError(
             f"{path} proves none of the {counted(len(items), 'chosen item')}, and has nothing on "
             f"{len(items) - len(found)} of them\n"

@@ -26,8 +26,8 @@ from toolhop_sandbox.base import Limits, Policy, Sandbox
 from toolhop_sandbox.choose import Kind, open_sandbox
 from toolhop_sandbox.docker.engine import Transport
 from toolhop_sandbox.outcome import JSON
+from toolhop_tools.certify.construction import certify_surely
 from toolhop_tools.certify.model import Basis, Certificate
-from toolhop_tools.certify.prove import certify_surely
 from toolhop_tools.model import Item
 from toolhop_tools.properties.lanes import Lane, wait_for
 from toolhop_tools.properties.messages import CheckJob

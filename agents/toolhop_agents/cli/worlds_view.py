@@ -1,0 +1,186 @@
+"""Settings, series, worlds and made items as tables, and as JSON."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import fields
+
+from rich.console import RenderableType
+from rich.rule import Rule
+from rich.text import Text
+
+from toolhop_agents.stacked import StackedTable
+from toolhop_agents.terminal import plain
+from toolhop_sandbox.outcome import JSON
+from toolhop_tools.model import Item
+from toolhop_tools.worlds import items
+from toolhop_tools.worlds.knobs import Knobs
+from toolhop_tools.worlds.made import Toolbox
+from toolhop_tools.worlds.spec import BENCHMARKS, KNOBS, SETTINGS, TIERS, Series, Spec, knobs_text
+
+RESULT_CHARS = 500
+"""Length of a result that a page shows."""
+DEFAULTS: Mapping[str, str] = {"seed": str(Spec().seed), "items": str(Spec().items)}
+"""Of settings that are no knobs."""
+
+
+def settings_json() -> dict[str, JSON]:
+    """Every setting, tier and benchmark."""
+    return {
+        "generator": items.VERSION,
+        "settings": {
+            name: {"about": setting.about, "allowed": setting.allowed, "default": _default(name)}
+            for name, setting in SETTINGS.items()
+        },
+        "tiers": {str(tier): knobs_text(knobs) for tier, knobs in enumerate(TIERS, 1)},
+        "benchmarks": {
+            name: {
+                "seed": fixed.seed,
+                "items_a_tier": fixed.items,
+                "tiers": [knobs_text(knobs) for knobs in fixed.tiers],
+                "generator": fixed.generator,
+            }
+            for name, fixed in BENCHMARKS.items()
+        },
+    }
+
+
+def settings_tables() -> Iterator[RenderableType]:
+    """The same as tables."""
+    table = StackedTable("setting", framed=False)
+    for column in ("what", "allowed", "default"):
+        table.add_column(column, prose=True)
+    for name, setting in SETTINGS.items():
+        table.add_row(f"{name}=", setting.about, setting.allowed, _default(name))
+    yield table
+    table = StackedTable("tier", framed=False)
+    table.add_column("knobs", prose=True)
+    for tier, knobs in enumerate(TIERS, 1):
+        table.add_row(f"tier={tier}", _apart(knobs))
+    yield table
+    table = StackedTable("benchmark", framed=False)
+    for column in ("items", "seed", "generator"):
+        table.add_column(column, right=True)
+    table.add_column("tiers", prose=True)
+    for name, fixed in BENCHMARKS.items():
+        tiers = "; ".join(map(_apart, fixed.tiers))
+        count = fixed.items * len(fixed.tiers)
+        table.add_row(name, f"{count:,}", str(fixed.seed), str(fixed.generator), tiers)
+    if BENCHMARKS:
+        yield table
+
+
+def _default(name: str) -> str:
+    if name not in KNOBS:
+        return DEFAULTS.get(name, "none")
+    value = getattr(Knobs(), name)
+    return "all" if value == () else KNOBS[name].write(value)
+
+
+def _apart(knobs: Knobs) -> str:
+    """The knobs that are not as they are by default."""
+    changed = [
+        f"{field.name}={KNOBS[field.name].write(value)}"
+        for field in fields(Knobs)
+        if (value := getattr(knobs, field.name)) != getattr(Knobs(), field.name)
+    ]
+    return ", ".join(changed) or "the defaults"
+
+
+def series_json(series: Series) -> dict[str, JSON]:
+    """What a text stands for."""
+    return {
+        "spec": series.text,
+        "items": len(series),
+        "generator": items.VERSION,
+        "parts": [
+            {"tier": spec.tier, "first": spec.id_of(0), "items": spec.items,
+             "worlds": -(-spec.items // items.BLOCK), "knobs": knobs_text(spec.knobs)}
+            for spec in series.specs
+        ],
+    }  # fmt: skip
+
+
+def series_tables(series: Series) -> Iterator[RenderableType]:
+    """The same as a table."""
+    yield plain(f"{series.text} · generator {items.VERSION}", "bold")
+    table = StackedTable("first item", framed=False)
+    for column in ("items", "worlds"):
+        table.add_column(column, right=True)
+    table.add_column("knobs", prose=True)
+    for spec in series.specs:
+        worlds = -(-spec.items // items.BLOCK)
+        table.add_row(spec.id_of(0), f"{spec.items:,}", f"{worlds:,}", _apart(spec.knobs))
+    yield table
+
+
+def world_json(toolbox: Toolbox) -> dict[str, JSON]:
+    """A world: its types with how many there are, and its tools."""
+    world = toolbox.world
+    types: dict[str, JSON] = {
+        kind: {
+            "count": len(world.tables[kind]),
+            "attributes": list(of.attributes),
+            "relations": {name: relation.to for name, relation in of.relations.items()},
+            "first": next(iter(world.tables[kind]), None),
+        }
+        for kind, of in world.domain.types.items()
+    }
+    return {
+        "domain": world.domain.name,
+        "about": world.domain.about,
+        "style": str(toolbox.surface.style),
+        "types": types,
+        "tools": {tool.name: tool.description for tool in toolbox.tools.values()},
+    }  # fmt: skip
+
+
+def world_tables(toolbox: Toolbox) -> Iterator[RenderableType]:
+    """The same as tables."""
+    world = toolbox.world
+    title = f"{world.domain.name} · {toolbox.surface.style} · {world.domain.about}"
+    yield Rule(plain(title), align="left")
+    table = StackedTable("type", framed=False)
+    table.add_column("count", right=True)
+    for column in ("attributes", "relations", "one of them"):
+        table.add_column(column, prose=True)
+    for kind, rows in world.tables.items():
+        of = world.domain.types[kind]
+        links = ", ".join(f"{name} ({link.to})" for name, link in of.relations.items())
+        table.add_row(kind, str(len(rows)), ", ".join(of.attributes), links, next(iter(rows), ""))
+    yield table
+    table = StackedTable("tool", framed=False)
+    table.add_column("what it does", prose=True)
+    for tool in toolbox.tools.values():
+        table.add_row(tool.name, tool.description)
+    yield table
+
+
+def executed(item: Item, toolbox: Toolbox) -> list[dict[str, JSON]]:
+    """The calls of an item's chain with their results, run in this process."""
+    calls: list[dict[str, JSON]] = []
+    for hop in item.hops:
+        arguments = dict(hop.gold.arguments) if hop.gold else {}
+        result = toolbox.tools[hop.tool.name].call(arguments)
+        calls.append({"tool": hop.tool.name, "arguments": arguments, "result": result})
+    return calls
+
+
+def chain_parts(item: Item, toolbox: Toolbox) -> Iterator[RenderableType]:
+    """An item's chain: each call with its result; and how hard it is."""
+    yield Text()
+    yield Rule(plain("chain"), align="left")
+    for number, (hop, call) in enumerate(zip(item.hops, executed(item, toolbox), strict=True), 1):
+        given = json.dumps(call["arguments"], ensure_ascii=False)
+        result = json.dumps(call["result"], ensure_ascii=False)
+        cut = f"{result[:RESULT_CHARS]}…" if len(result) > RESULT_CHARS else result
+        yield plain(f"{number}  {call['tool']}({given})", "cyan")
+        yield plain(f"   {cut}")
+        yield plain(f"   answer: {hop.answer}", "green")
+    table = StackedTable("difficulty", framed=False)
+    table.add_column("", prose=True)
+    hard = item.extra[items.HARD]
+    for name, value in hard.items() if isinstance(hard, dict) else ():
+        table.add_row(name.replace("_", " "), str(value))
+    yield table
