@@ -45,7 +45,7 @@ SMALL = World(
                 },
                 relations={
                     "river": Relation("river", "river", "on {}"),
-                    "hills": Relation("hill", "hills", "below {}", many=True),
+                    "hills": Relation("hill", "hills", "below {}", back="above {}"),
                 },
             ),
         },

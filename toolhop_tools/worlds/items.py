@@ -28,6 +28,7 @@ from toolhop_tools.worlds.expression import (
 from toolhop_tools.worlds.knobs import Knobs
 from toolhop_tools.worlds.made import MadeTool, Shape, Toolbox
 from toolhop_tools.worlds.plan import Call, Made, Plan, plan
+from toolhop_tools.worlds.readings import Reader
 from toolhop_tools.worlds.search import Explorer, Searched, named_values
 from toolhop_tools.worlds.spec import FIELD, Spec, referred
 from toolhop_tools.worlds.sql import Database
@@ -136,6 +137,11 @@ class _Making:
         """The second engine's."""
         return Database(self.world)
 
+    @cached_property
+    def reader(self) -> Reader:
+        """Reads questions back."""
+        return Reader(self.world)
+
     def items(self) -> Iterator[Item]:
         """What is kept of what is drawn."""
         for place in range(2 * BLOCK):
@@ -180,7 +186,10 @@ class _Making:
             return "fewer calls give it too"
         if searched.alternatives < ALTERNATIVES:
             return "types alone give it away"
-        return self._built(asked, way, run, offered, searched, answer, drawn)
+        item = self._built(asked, way, run, offered, searched, answer, drawn)
+        if self.reader.readings(item.question) != {answer}:
+            return "the question can be read otherwise"
+        return item
 
     def _offered(self, way: Plan, drawn: random.Random) -> list[MadeTool]:
         """The tools on offer, shuffled: those of the chain, and others up to `Knobs.tools`."""

@@ -25,6 +25,7 @@ from toolhop_tools.worlds.expression import (
     Link,
     Named,
     Pick,
+    Rank,
     Read,
     Sum,
     Test,
@@ -43,9 +44,9 @@ LONGEST = 3.0
 """Hops in a sentence at most; a condition and a rank without an adjective are half a hop."""
 SHORT = 5
 """Words of a phrase that another may go around: "In which year was ... built?"."""
-LISTED = {2, 3}
-"""Forms of "follow" that a question has once: "listed", "recorded"."""
-ROUNDED = f", to {('no', 'one', 'two', 'three')[PLACES]} decimal place" + "s" * (PLACES != 1)
+_WHICHEVER = {form for forms in PHRASES.values() for form in forms if "whichever {noun}" in form}
+"""One of these is enough in a question."""
+ROUNDED = f" to {('no', 'one', 'two', 'three')[PLACES]} decimal place" + "s" * (PLACES != 1)
 
 
 def word(asked: Expression, world: World, forms: Sequence[int], drawn: random.Random) -> str:
@@ -199,17 +200,19 @@ def _relation(node: Entity, world: World) -> str:
 
 
 def _superlative(of: Attribute, *, most: bool) -> str:
-    """``longest``, or ``most recently built`` from "built after {}"; or empty."""
-    verb = of.above.removesuffix(" after {}")
-    derived = f"most recently {verb}" if most else f"earliest-{verb}"
-    return (of.most if most else of.least) or ("" if " " in verb else derived)
+    return of.most if most else of.least
 
 
 def _degrees(of: Attribute, *, most: bool) -> tuple[str, str]:
     """Superlative and comparative of a noun: "the greatest tonnage"."""
-    if of.kind in {Kind.YEAR, Kind.DATE}:
+    if of.verb:
         return ("latest", "later") if most else ("earliest", "earlier")
     return ("greatest", "greater") if most else ("smallest", "smaller")
+
+
+def _a(noun: str) -> str:
+    """With the indefinite article."""
+    return f"an {noun}" if noun[0] in "aeio" else f"a {noun}"
 
 
 # -- phrases --------------------------------------------------------------------------------
@@ -224,8 +227,8 @@ class _Wording:
     drawn: random.Random
     plan: _Plan
     sentences: list[str] = field(default_factory=list)
-    had: set[tuple[str, int]] = field(default_factory=set)
-    """Constructions and their forms that are not said again."""
+    had: set[str] = field(default_factory=set)
+    """Forms that are not said again while others are left."""
 
     def text(self) -> str:
         for step in self.plan.steps:
@@ -238,13 +241,17 @@ class _Wording:
         self.sentences.append(sentence[0].upper() + sentence[1:])
 
     def _say(self, construction: str, **slots: str) -> str:
-        """A construction in a form that the question has not had, if one is left."""
-        name = construction.split()[0]
-        left = [form for form in self.forms if (name, form) not in self.had]
-        form = self.drawn.choice(left or self.forms)
-        once = [{form}, LISTED if form in LISTED else set()][name == "follow"]
-        self.had.update((name, each) for each in once)
-        return PHRASES[construction][form].format(**slots)
+        return self._form(construction).format(**slots)
+
+    def _form(self, construction: str) -> str:
+        """A form of a construction that the question has not had, if one is left."""
+        allowed = [PHRASES[construction][form] for form in self.forms]
+        left = [form for form in allowed if form not in self.had]
+        form = self.drawn.choice(left or allowed)
+        if form in self.had & _WHICHEVER:
+            return form.replace("whichever {noun}", "the {noun} {who}")
+        self.had.update({form} | _WHICHEVER if form in _WHICHEVER else {form})
+        return form
 
     def _type(self, node: Expression) -> EntityType:
         return self.world.domain.types[type_of(node, self.world)]
@@ -254,28 +261,42 @@ class _Wording:
         if step in self.plan.pair:
             first, second = (self._full(end) for end in self.plan.pair)
             return self._say("pair", first=first, second=second, plural=of.plural, noun=of.noun)
-        phrase = self._full(step)
         if step in self.plan.labelled:
-            return self._say("label", label=back[step], phrase=phrase)
+            return self._say("label", label=back[step], phrase=self._full(step))
         leans = any(part in back for node in _said(step, back) for part in parts(node))
         then = "" if step == self.plan.steps[0] else "then " if leans else "also "
-        return self._say("step", then=then, phrase=phrase, question=self._question(step, phrase))
+        return self._asked_or_said("step", step, then=then)
 
-    def _question(self, node: Entity, phrase: str) -> str:
-        """``which harbour is the birthplace of ...``, of the entity that a phrase stands for."""
-        noun, who = self._type(node).noun, self._who(node)
-        if isinstance(node, Follow):
-            rest = phrase.removeprefix(f"the {noun} ").removeprefix(f"{who} is ")
-            if not rest.startswith("of ") and noun not in rest.split(" of ")[0]:
-                return f"which {noun} is {rest}"
-        which = "what" if isinstance(node, Follow) and who == "that" else self._which(node)
-        return f"{which} is {phrase}"
+    def _asked_or_said(self, construction: str, node: Entity, **slots: str) -> str:
+        """A form that asks for an entity, or names it."""
+        form = self._form(construction)
+        said = self._question(node) if "{question}" in form else self._full(node)
+        return form.format(question=said, phrase=said, **slots)
+
+    def _question(self, node: Entity) -> str:
+        """``which company owns the Orvale``."""
+        of, is_ = self._type(node), f"{self._which(node)} is "
+        match node:
+            case Follow():
+                slots = self._follow_slots(node)
+                form = "which {noun} {does}" if slots["does"] else is_ + "the {relation} of {end}"
+                return form.format(**slots)
+            case Pick(rank=Rank(attribute, most)):
+                ranked = self.world.domain.attribute(node.type, attribute)
+                if not _superlative(ranked, most=most):
+                    degree = _degrees(ranked, most=most)[0]
+                    those = self._several(node)["those"]
+                    return f"which {of.noun} has the {degree} {ranked.noun} among {those}"
+            case Which():
+                self._compared(node)
+                return f"which of these two {of.plural} {self._does(node)}"
+        return is_ + self._full(node)
 
     def _which(self, node: Entity) -> str:
         return "who" if self._who(node) == "who" else "which"
 
     def _who(self, node: Entity) -> str:
-        return "who" if self._type(node).names.startswith(("{person}", "person")) else "that"
+        return "who" if self._type(node).names.startswith("{person}") else "that"
 
     # -- entities ---------------------------------------------------------------------------
 
@@ -297,12 +318,15 @@ class _Wording:
             case Pick():
                 return self._pick(node)
             case Which():
-                of, does = self._type(node), self._does(node)
-                if self.plan.pair != parts(node):
-                    self._add(self._say("compare", plural=of.plural, **self._two(node)))
-                return self._say("which", plural=of.plural, does=does, who=self._who(node))
+                self._compared(node)
+                slots = {"does": self._does(node), "who": self._who(node)}
+                return self._say("which", plural=self._type(node).plural, **slots)
             case _:
                 assert_never(node)
+
+    def _compared(self, node: Which) -> None:
+        if self.plan.pair != parts(node):
+            self._add(self._say("compare", plural=self._type(node).plural, **self._two(node)))
 
     def _named(self, node: Named, *, typed: bool) -> str:
         of = self._type(node)
@@ -310,7 +334,8 @@ class _Wording:
             code = str(self.world.tables[node.type][node.name][CODE])
             return self._say("code", noun=of.noun, code=code)
         typed = typed or self.drawn.choice(self.forms) % 2 == 0
-        is_said = of.noun in of.names.lower()
+        # "The Ottokin Yard", "Vorrever College" say what they are.
+        is_said = of.noun in of.names.lower() or (of.article and of.names[-1] != "}")
         return f"the {of.noun} {node.name}" if typed and not is_said else self._bare(node)
 
     def _bare(self, node: Named) -> str:
@@ -324,18 +349,29 @@ class _Wording:
         return sum(attributes) + sum(relations) > 1
 
     def _follow(self, node: Follow) -> str:
-        link = self.world.domain.relation(node.type, node.relation)
-        of = self.plan.values.get(node.of, node.of)
-        end, construction = self.plan.back.get(of, ""), "follow short"
-        if isinstance(of, Named) and not (of.by_code or self._is_shared(link.noun)):
-            end = self._bare(of)
-        if not end:
-            typed = self._is_shared(link.noun)
-            end, construction = self._entity(of, typed=typed), "follow"
-        slots = {"noun": self._type(node).noun, "who": self._who(node)}
-        if construction == "follow" and link.noun == slots["noun"]:
-            construction = "follow alike"
-        return self._say(construction, relation=link.noun, end=end, **slots)
+        slots, of = self._follow_slots(node), self.plan.values.get(node.of, node.of)
+        if self._is_alike(node) and not slots["does"]:
+            return "the {relation} of {end}".format(**slots)
+        if self.plan.back.get(node) == f"that {slots['noun']}":
+            return self._say("follow typed", **slots)
+        if isinstance(of, Named) and slots["end"] == self._bare(of):
+            return self._say("follow short", **slots)
+        return self._say("follow alike" if self._is_alike(node) else "follow", **slots)
+
+    def _is_alike(self, node: Follow) -> bool:
+        """Whether what an entity is to another says its type too, ``home harbour``."""
+        return self._type(node).noun in self.world.domain.relation(node.type, node.relation).noun
+
+    def _follow_slots(self, node: Follow) -> dict[str, str]:
+        link, noun = self.world.domain.relation(node.type, node.relation), self._type(node).noun
+        # "The island of Velmora" would be Velmora itself.
+        end = self._entity(node.of, typed=self._is_shared(link.noun) or link.noun == noun)
+        does = link.does.format(end)
+        is_named = self.plan.back.get(node) == f"that {link.noun}" != f"that {noun}"
+        if is_named or not (does or self._is_alike(node)):
+            does = f"is the {link.noun} of {end}"
+        who = self._who(node)
+        return {"relation": link.noun, "end": end, "noun": noun, "who": who, "does": does}
 
     def _pick(self, node: Pick) -> str:
         slots = {"noun": self._type(node).noun, "who": self._who(node), **self._several(node)}
@@ -353,35 +389,33 @@ class _Wording:
         links = sorted(node.links, key=lambda link: self._place(link.end))
         said = [self._condition(node.type, condition) for condition in node.conditions]
         said += [self._linked(node.type, link) for link in links]
-        is_tight = any(condition.test is Test.IS for condition in node.conditions[:1])
-        head = said.pop(0) + " " if is_tight else ""
-        phrase = head + ", ".join(said[:-1]) + " and " * (len(said) > 1) + said[-1]
-        slots = {"phrase": phrase, "set": f"{plural} {phrase}", "those": f"those {phrase}"}
-        if phrase.startswith("among the ") and len(links) == 1:
-            members = phrase.removeprefix("among the ")
-            slots |= {"set": members, "those": f"the {members}"}
-        return slots
+        phrase = ", ".join(said[:-1]) + " and " * (len(said) > 1) + said[-1]
+        return {"phrase": phrase, "set": f"{plural} {phrase}", "those": f"those {phrase}"}
 
     def _place(self, node: Entity) -> tuple[bool, bool]:
         """Its place in a list: what refers back first, what is long last."""
         return _is_long(node, self.plan.back), node not in self.plan.back
 
     def _linked(self, kind: str, link: Link) -> str:
+        end = self._entity(link.end)
         if link.backward:
-            noun = self.world.domain.relation(link.end_type, link.relation).noun
-            return f"among the {noun} of {self._entity(link.end, typed=self._is_shared(noun))}"
-        linked = self.world.domain.relation(kind, link.relation).linked
-        return linked.format(self._entity(link.end))
+            return self.world.domain.relation(link.end_type, link.relation).back.format(end)
+        return self.world.domain.relation(kind, link.relation).linked.format(end)
 
     def _condition(self, kind: str, condition: Condition) -> str:
-        of = self.world.domain.attribute(kind, condition.attribute)
-        template = {Test.ABOVE: of.above, Test.BELOW: of.below, Test.IS: of.is_}[condition.test]
-        value = str(condition.value)
-        if of.kind is Kind.NUMBER:
-            value = f"{condition.value:,} {of.unit}".strip()
-        if value[0] in "aeiou":
-            template = template.replace(" a {}", " an {}")
-        return template.format(value)
+        of, above = (
+            self.world.domain.attribute(kind, condition.attribute),
+            condition.test is Test.ABOVE,
+        )
+        if condition.test is Test.IS:
+            value = str(condition.value)
+            return of.is_.replace("a {}", _a(value)).format(value)
+        if of.verb:
+            return f"{of.verb} {'after' if above else 'before'} {condition.value}"
+        bound = f"{condition.value:,} {of.unit}".strip()
+        if of.more:
+            return f"{of.more if above else of.less} than {bound}"
+        return f"with {_a(of.noun)} of {'more' if above else 'less'} than {bound}"
 
     # -- two of a type ----------------------------------------------------------------------
 
@@ -394,13 +428,11 @@ class _Wording:
         """``is longer``, ``was built later`` or ``has the greater tonnage``."""
         of = self.world.domain.attribute(node.type, node.attribute)
         degree = _degrees(of, most=node.most)[1]
-        match (of.above if node.most else of.below).split():
-            case [adjective, "than", "{}"]:
-                return f"is {adjective}"
-            case [verb, "after" | "before", "{}"]:
-                return f"was {verb} {degree}"
-            case _:
-                return f"has the {degree} {of.noun}"
+        if of.verb:
+            return f"was {of.verb} {degree}"
+        return (
+            f"is {of.more if node.most else of.less}" if of.more else f"has the {degree} {of.noun}"
+        )
 
     # -- what is asked ----------------------------------------------------------------------
 
@@ -410,10 +442,10 @@ class _Wording:
                 return self._read(asked)
             case Gap(kind, attribute, _, _):
                 of = self.world.domain.attribute(kind, attribute)
-                times = {Kind.YEAR: "years", Kind.DATE: "days"}
-                construction = "ask time" if of.kind in times else "ask gap"
-                unit = times.get(of.kind, of.unit)
-                return self._say(construction, noun=of.noun, unit=unit, **self._two(asked))
+                if of.verb:
+                    unit = "days" if of.kind is Kind.DATE else "years"
+                    return self._say("ask time", noun=of.noun, unit=unit, **self._two(asked))
+                return self._say("ask gap", noun=of.noun, **_given(of.unit), **self._two(asked))
             case Total():
                 return self._total(asked)
             case Which():
@@ -424,32 +456,34 @@ class _Wording:
                     return self._say("ask which pair", **slots)
                 return self._say("ask which", **slots, **self._two(asked))
             case _:
-                phrase = self._full(asked)
-                question = self._question(asked, phrase)
-                return self._say("ask entity", phrase=phrase, question=question)
+                return self._asked_or_said("ask entity", asked)
 
     def _read(self, asked: Read) -> str:
         of = self.world.domain.attribute(asked.type, asked.attribute)
         end = self._entity(asked.of, typed=self._is_shared(of.noun))
-        is_short = len(end.split()) <= SHORT
-        slots = {"noun": of.noun, "end": end}
-        if of.kind in {Kind.YEAR, Kind.DATE}:
-            ways = [ask for ask in of.asks if is_short or ask.endswith("{}?")]
-            ways += [f"What is the {of.noun} of {{}}?", f"Tell me the {of.noun} of {{}}."]
-            ask, other = (way.format(end) for way in ways[:2])
-            return self._say(f"ask {of.kind}", ask=ask, other=other, **slots)
-        if not of.unit:
-            return self._say("ask plain", **slots)
-        measure = f"in {asked.unit or of.unit}" + ROUNDED * bool(asked.unit)
-        return self._say("ask number" + " short" * is_short, measure=measure, **slots)
+        slots = {"noun": of.noun, "end": end, **_given(asked.unit or of.unit, bool(asked.unit))}
+        if of.kind is Kind.DATE:
+            slots |= {"inline": ", as YYYY-MM-DD,", "answer": " Answer as YYYY-MM-DD."}
+        if of.verb and len(end.split()) <= SHORT:
+            when = "on which date" if of.kind is Kind.DATE else "in which year"
+            return self._say("ask when", when=when, verb=of.verb, **slots)
+        return self._say("ask", **slots)
 
     def _total(self, asked: Total) -> str:
         slots = self._several(asked)
         if asked.how is Sum.COUNT:
-            plural = self.world.domain.types[asked.type].plural
-            return self._say("ask count", plural=plural, **slots)
+            return self._say("ask count", **slots)
         of = self.world.domain.attribute(asked.type, asked.attribute)
         is_mean = asked.how is Sum.MEAN
-        measure = f"in {of.unit}" + ROUNDED * is_mean
         how = "average" if is_mean else "total"
-        return self._say("ask sum", how=how, noun=of.noun, measure=measure, **slots)
+        return self._say("ask sum", how=how, noun=of.noun, **_given(of.unit, is_mean), **slots)
+
+
+def _given(unit: str, is_rounded: bool = False) -> dict[str, str]:
+    """How a question says what its answer is given in, within the sentence or after it."""
+    measure = (f"in {unit}" * bool(unit) + ROUNDED * is_rounded).strip()
+    return (
+        dict.fromkeys(("inline", "answer"), "")
+        if not measure
+        else {"inline": f", {measure},", "answer": f" Answer {measure}."}
+    )
