@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
@@ -20,6 +20,7 @@ from toolhop_tools.worlds.expression import (
     Undefined,
     Which,
     chosen,
+    entity,
     evaluate,
     nodes,
     parts,
@@ -82,10 +83,7 @@ def _faults(asked: Expression, answer: Value, world: World) -> Iterator[tuple[Re
             yield Reason.CANDIDATES, node
 
     def same(other: Expression) -> bool:
-        try:
-            return evaluate(other, world) == answer
-        except Undefined:
-            return False
+        return _value(other, world) == answer
 
     for part, without in _changed(asked, _shortened):
         if same(without):
@@ -102,6 +100,44 @@ def _faults(asked: Expression, answer: Value, world: World) -> Iterator[tuple[Re
         needed = 1 if id(node) in compared else len(tries) // 2 + 1
         if tries and sum(tries) < needed:
             yield Reason.SPARE_HOP, node
+
+
+def spare_elsewhere(
+    asked: Expression, here: World, elsewhere: Sequence[World]
+) -> Expression | None:
+    """A hop that a player may skip if he knows its result here: with that the question has its
+    right answer in half or more of the other worlds in which it has one.
+
+    Args:
+        asked: an expression with a value here.
+        here: its world.
+        elsewhere: worlds of the same names with other values.
+    """
+    answers = [_value(asked, world) for world in elsewhere]
+    for node, fixed in _changed(asked, lambda node: _fixed(node, here)):
+        if node is asked:
+            continue
+        differ = [
+            _value(fixed, world) != answer
+            for world, answer in zip(elsewhere, answers, strict=True)
+            if answer is not None
+        ]
+        if differ and 2 * sum(differ) <= len(differ):
+            return node
+    return None
+
+
+def _fixed(node: Expression, world: World) -> Iterator[Named]:
+    """A hop's entity by its name."""
+    if not isinstance(node, Named | Read | Gap | Total):
+        yield Named(type_of(node, world), entity(node, world))
+
+
+def _value(asked: Expression, world: World) -> Value | None:
+    try:
+        return evaluate(asked, world)
+    except Undefined:
+        return None
 
 
 def _guessable(asked: Expression, answer: Value, world: World) -> bool:

@@ -13,7 +13,7 @@ from toolhop_tools.errors import BadChoice
 from toolhop_tools.model import TOOLHOP, Flaky, GoldCall, Hop, Item
 from toolhop_tools.reading import Match, Reading, leaf_text
 from toolhop_tools.scenarios.hazards import BUSY
-from toolhop_tools.worlds.checks import Refused, meaning
+from toolhop_tools.worlds.checks import Refused, meaning, spare_elsewhere
 from toolhop_tools.worlds.domain import domains
 from toolhop_tools.worlds.draw import Stuck, draw
 from toolhop_tools.worlds.expression import (
@@ -34,7 +34,7 @@ from toolhop_tools.worlds.spec import FIELD, Spec, referred
 from toolhop_tools.worlds.sql import Database
 from toolhop_tools.worlds.tools import toolbox
 from toolhop_tools.worlds.wording import hop_questions, word
-from toolhop_tools.worlds.world import Value, World, make
+from toolhop_tools.worlds.world import Value, World, filled, make
 
 VERSION = 1
 """Of the generator. It goes up with every change that can change an item."""
@@ -49,6 +49,8 @@ WORLDS = 6
 ALTERNATIVES = 10
 """Other values of the answer's type that as many calls give, at least: without the question's words
 none of them is likelier than the answer."""
+ELSEWHERE = 4
+"""Worlds of the same names in which each hop has to matter."""
 SOURCE = "chain"
 """Of gold calls (`toolhop_tools.model.GoldCall`)."""
 HARD = "difficulty"
@@ -78,12 +80,12 @@ def block(spec: Spec, number: int, refused: Counter[str] | None = None) -> tuple
     made: list[Item] = []
     refused = Counter() if refused is None else refused
     for attempt in range(WORLDS):
-        making = _Making(spec.knobs, f"{spec.seed}/{spec.tier}/{number}.{attempt}", refused)
-        asked: set[str] = set()
-        for item in making.items():
-            if item.question in asked:
+        making = Making(spec.knobs, seed_of(spec, number, attempt), refused)
+        questions: set[str] = set()
+        for _, item in making.kept():
+            if item.question in questions:
                 continue
-            asked.add(item.question)
+            questions.add(item.question)
             index = number * BLOCK + len(made)
             reference = {FIELD: spec.reference(index, VERSION)}
             made.append(replace(item, id=spec.id_of(index), extra={**item.extra, **reference}))
@@ -94,6 +96,11 @@ def block(spec: Spec, number: int, refused: Counter[str] | None = None) -> tuple
         f"{WORLDS} worlds give {len(made)} of {BLOCK} items; refused: {common}",
         fix="allow fewer hops, more tools on offer, or more domains",
     )
+
+
+def seed_of(spec: Spec, number: int, attempt: int = 0) -> str:
+    """The seed of a block's world, by the worlds tried before."""
+    return f"{spec.seed}/{spec.tier}/{number}.{attempt}"
 
 
 def sources(item: Item) -> tuple[Toolbox, Explorer] | None:
@@ -112,17 +119,23 @@ def sources(item: Item) -> tuple[Toolbox, Explorer] | None:
 
 
 @lru_cache(maxsize=KEPT)
-def _remade(knobs: Knobs, seed: str) -> _Making:
-    return _Making(knobs, seed, Counter())
+def _remade(knobs: Knobs, seed: str) -> Making:
+    return Making(knobs, seed, Counter())
 
 
 def toolbox_of(spec: Spec, family: str) -> Toolbox:
     """All tools of the world that an item's `family` names, in its style."""
-    return _Making(spec.knobs, family, Counter()).tools
+    return Making(spec.knobs, family, Counter()).tools
 
 
-class _Making:
-    """A world with its tools, and the items that are made of it."""
+class Making:
+    """A world with its tools, and the items that are made of it.
+
+    Args:
+        knobs: of the items.
+        seed: of the world, as of `seed_of`.
+        refused: what was drawn and is not kept is added to it, by reason.
+    """
 
     def __init__(self, knobs: Knobs, seed: str, refused: Counter[str]) -> None:
         self.knobs, self.seed, self.refused = knobs, seed, refused
@@ -138,12 +151,17 @@ class _Making:
         return Database(self.world)
 
     @cached_property
+    def elsewhere(self) -> list[World]:
+        """Worlds of the same names with other values."""
+        return [filled(self.world, f"{self.seed}/elsewhere {at}") for at in range(ELSEWHERE)]
+
+    @cached_property
     def reader(self) -> Reader:
         """Reads questions back."""
         return Reader(self.world)
 
-    def items(self) -> Iterator[Item]:
-        """What is kept of what is drawn."""
+    def kept(self) -> Iterator[tuple[Expression, Item]]:
+        """What is kept of what is drawn, with its meaning."""
         for place in range(2 * BLOCK):
             drawn = random.Random(f"{self.seed}/{place}")
             for _ in range(DRAWS):
@@ -154,7 +172,7 @@ class _Making:
                     break
                 item = self._item(asked, drawn)
                 if isinstance(item, Item):
-                    yield item
+                    yield asked, item
                     break
                 self.refused[item] += 1
 
@@ -186,6 +204,8 @@ class _Making:
             return "fewer calls give it too"
         if searched.alternatives < ALTERNATIVES:
             return "types alone give it away"
+        if spare_elsewhere(asked, self.world, self.elsewhere) is not None:
+            return "the result of a hop serves in other worlds too"
         item = self._built(asked, way, run, offered, searched, answer, drawn)
         if self.reader.readings(item.question) != {answer}:
             return "the question can be read otherwise"

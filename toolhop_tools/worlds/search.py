@@ -22,7 +22,7 @@ from toolhop_tools.worlds.world import CODE, World
 ENOUGH = 20
 """Alternatives are counted up to here."""
 MOST_CALLS = 4_000
-"""Looked at for one item."""
+"""Looked at for one item, unless more are asked for."""
 BOUNDS = {Role.ABOVE, Role.BELOW, Role.IS}
 CHOSEN = {Role.FIELD, Role.SORT, Role.UNIT}
 FIRST_SECOND = ("first", "second")
@@ -188,6 +188,7 @@ class Explorer:
         named: Sequence[Reached],
         answer: tuple[str, JSON],
         calls: int,
+        most: int = MOST_CALLS,
     ) -> Searched:
         """Everything that fewer calls than `calls` determine, and what as many do.
 
@@ -196,9 +197,10 @@ class Explorer:
             named: what the question names.
             answer: its type and value.
             calls: of the plan.
+            most: calls that are looked at.
         """
         tools = [self._tools[name] for name in offered]
-        return _Search(self, tools, named, answer, calls).searched()
+        return _Search(self, tools, named, answer, calls, most).searched()
 
     def leaves(self, tool: _Tool, puts: Puts) -> list[Leaf]:
         """What the calls with these values determine, over all choices."""
@@ -250,6 +252,7 @@ class _Search:
     named: Sequence[Reached]
     answer: tuple[str, JSON]
     calls: int
+    most: int
     pending: dict[int, list[_Pending]] = field(default_factory=lambda: defaultdict(list))
     """By what their results cost."""
     reached: dict[str, list[Reached]] = field(default_factory=lambda: defaultdict(list))
@@ -279,7 +282,7 @@ class _Search:
                         return Searched(None, ENOUGH, self.looked, complete=True)
             for value in level if cost < self.calls else ():
                 self._use(value)
-        return Searched(None, len(alternatives), self.looked, self.looked < MOST_CALLS)
+        return Searched(None, len(alternatives), self.looked, self.looked < self.most)
 
     @cached_property
     def everything(self) -> int:
@@ -291,7 +294,7 @@ class _Search:
         for calls in self.pending.pop(cost, ()):
             puts = tuple((at, source.value) for at, source in calls.given)
             self.looked += len(calls.tool.choices)
-            if self.looked >= MOST_CALLS:
+            if self.looked >= self.most:
                 return
             for number, kind, value, chosen, leaf in self.explorer.leaves(calls.tool, puts):
                 key = (kind, value, calls.named)
