@@ -174,15 +174,15 @@ def _chosen_otherwise(asked: Expression, world: World) -> Iterator[Expression]:
         case Which():
             yield replace(asked, most=not asked.most)
         case Follow():
-            for relation in world.domain.types[asked.type].relations:
-                other = replace(asked, relation=relation)
-                if relation != asked.relation and type_of(other, world) == type_of(asked, world):
-                    yield other
+            for relation, link in world.domain.types[asked.type].relations.items():
+                alike = link.to == type_of(asked, world) and not link.many
+                if alike and relation != asked.relation:
+                    yield replace(asked, relation=relation)
         case Read() | Gap():
-            for attribute in world.domain.types[asked.type].attributes:
-                alike = replace(asked, attribute=attribute)
-                if attribute != asked.attribute and type_of(alike, world) == type_of(asked, world):
-                    yield alike
+            own = world.domain.attribute(asked.type, asked.attribute)
+            for attribute, of in world.domain.types[asked.type].attributes.items():
+                if (of.kind, of.unit) == (own.kind, own.unit) and attribute != asked.attribute:
+                    yield replace(asked, attribute=attribute)
         case _:
             return
 
