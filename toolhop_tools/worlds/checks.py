@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
@@ -14,12 +14,14 @@ from toolhop_tools.worlds.expression import (
     Gap,
     Named,
     Pick,
+    Rank,
     Read,
     Sum,
     Total,
     Undefined,
     Which,
     chosen,
+    entity,
     evaluate,
     nodes,
     parts,
@@ -82,10 +84,7 @@ def _faults(asked: Expression, answer: Value, world: World) -> Iterator[tuple[Re
             yield Reason.CANDIDATES, node
 
     def same(other: Expression) -> bool:
-        try:
-            return evaluate(other, world) == answer
-        except Undefined:
-            return False
+        return _value(other, world) == answer
 
     for part, without in _changed(asked, _shortened):
         if same(without):
@@ -102,6 +101,90 @@ def _faults(asked: Expression, answer: Value, world: World) -> Iterator[tuple[Re
         needed = 1 if id(node) in compared else len(tries) // 2 + 1
         if tries and sum(tries) < needed:
             yield Reason.SPARE_HOP, node
+
+
+def spare_elsewhere(
+    asked: Expression, here: World, elsewhere: Sequence[World]
+) -> Expression | None:
+    """A hop that a player may skip if he knows its result here: with that the question has its
+    right answer in half or more of the other worlds in which it has one.
+
+    Args:
+        asked: an expression with a value here.
+        here: its world.
+        elsewhere: worlds of the same names with other values.
+    """
+    answers = [_value(asked, world) for world in elsewhere]
+    for node, fixed in _changed(asked, lambda node: _fixed(node, here)):
+        if node is asked:
+            continue
+        differ = [
+            _value(fixed, world) != answer
+            for world, answer in zip(elsewhere, answers, strict=True)
+            if answer is not None
+        ]
+        if differ and 2 * sum(differ) <= len(differ):
+            return node
+    return None
+
+
+def _fixed(node: Expression, world: World) -> Iterator[Named]:
+    """A hop's entity by its name."""
+    if not isinstance(node, Named | Read | Gap | Total):
+        yield Named(type_of(node, world), entity(node, world))
+
+
+def _value(asked: Expression, world: World) -> Value | None:
+    try:
+        return evaluate(asked, world)
+    except Undefined:
+        return None
+
+
+def alternatives(asked: Expression, world: World) -> Iterator[tuple[Expression, Value]]:
+    """Other expressions of the same shape, names and type of answer, with their other answers.
+
+    One choice differs, or two: what a superlative goes by, a relation or attribute for another
+    with the same kind of value.
+    """
+    answer, seen = evaluate(asked, world), {asked}
+    pending = [asked]
+    for _ in range(2):
+        changed = [
+            other
+            for expression in pending
+            for _, other in _changed(expression, lambda node: _chosen_otherwise(node, world))
+        ]
+        pending = [other for other in dict.fromkeys(changed) if other not in seen]
+        seen.update(pending)
+        for other in pending:
+            value = _value(other, world)
+            if value is not None and value != answer:
+                yield other, value
+
+
+def _chosen_otherwise(asked: Expression, world: World) -> Iterator[Expression]:
+    """A node with one choice made otherwise, of the same type."""
+    match asked:
+        case Pick(rank=Rank() as rank):
+            for attribute, of in world.domain.types[asked.type].attributes.items():
+                for most in (True, False) if of.kind is not Kind.CATEGORY else ():
+                    if (attribute, most) != (rank.attribute, rank.most):
+                        yield replace(asked, rank=Rank(attribute, most))
+        case Which():
+            yield replace(asked, most=not asked.most)
+        case Follow():
+            for relation, link in world.domain.types[asked.type].relations.items():
+                alike = link.to == type_of(asked, world) and not link.many
+                if alike and relation != asked.relation:
+                    yield replace(asked, relation=relation)
+        case Read() | Gap():
+            own = world.domain.attribute(asked.type, asked.attribute)
+            for attribute, of in world.domain.types[asked.type].attributes.items():
+                if (of.kind, of.unit) == (own.kind, own.unit) and attribute != asked.attribute:
+                    yield replace(asked, attribute=attribute)
+        case _:
+            return
 
 
 def _guessable(asked: Expression, answer: Value, world: World) -> bool:

@@ -38,6 +38,9 @@ CANDIDATES = 3
 """Entities that a superlative or a condition chooses from at least."""
 JOINED = 3
 """Hops of a join at least: one of each branch, and the one that brings them together."""
+LONG = 6
+"""From so many hops on no entity is asked for, and differences of two are: among the few entities
+of a type nearly each is also reached by fewer calls, by chance."""
 TRIES = 30
 STEPS = 6
 """Ways tried from one entity."""
@@ -84,9 +87,11 @@ class _Drawing:
     def top(self, hops: int, joins: bool) -> Expression:
         """What is asked: an entity, an attribute of one, or what is made of several."""
         kind = self._type()
-        ways = [self._read, self._read, self._name, self._total]
+        ways = [self._read, self._read, self._total]
+        if hops < LONG:
+            ways += [self._name]
         if joins and hops >= JOINED:
-            ways += [self._gap]
+            ways += [self._gap] if hops < LONG else [self._gap] * len(ways)
         return self.drawn.choice(ways)(kind, hops, joins)
 
     def _type(self) -> str:

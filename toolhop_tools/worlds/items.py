@@ -8,13 +8,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
+from itertools import islice
 
 from toolhop_sandbox.outcome import JSON
 from toolhop_tools.errors import BadChoice
 from toolhop_tools.model import TOOLHOP, Flaky, GoldCall, Hop, Item
 from toolhop_tools.reading import Match, Reading, leaf_text
 from toolhop_tools.scenarios.hazards import BUSY
-from toolhop_tools.worlds.checks import Refused, meaning
+from toolhop_tools.worlds.checks import Refused, alternatives, meaning, spare_elsewhere
 from toolhop_tools.worlds.domain import domains
 from toolhop_tools.worlds.draw import Stuck, draw
 from toolhop_tools.worlds.expression import (
@@ -30,12 +31,12 @@ from toolhop_tools.worlds.knobs import Knobs
 from toolhop_tools.worlds.made import MadeTool, Shape, Toolbox
 from toolhop_tools.worlds.plan import Call, Made, Plan, plan
 from toolhop_tools.worlds.readings import Reader
-from toolhop_tools.worlds.search import Explorer, Searched, named_values
+from toolhop_tools.worlds.search import ENOUGH, Explorer, Searched, named_values
 from toolhop_tools.worlds.spec import FIELD, Spec, referred
 from toolhop_tools.worlds.sql import Database
 from toolhop_tools.worlds.tools import toolbox
 from toolhop_tools.worlds.wording import hop_questions, word
-from toolhop_tools.worlds.world import Value, World, make
+from toolhop_tools.worlds.world import Value, World, filled, make
 
 VERSION = 1
 """Of the generator. It goes up with every change that can change an item."""
@@ -52,6 +53,10 @@ WORLDS = 6
 ALTERNATIVES = 10
 """Other values of the answer's type that as many calls give, at least: without the question's words
 none of them is likelier than the answer."""
+MOST_ALIKE = 200
+"""Expressions that are tried for alternatives."""
+ELSEWHERE = 4
+"""Worlds of the same names in which each hop has to matter."""
 SOURCE = "chain"
 """Of gold calls (`toolhop_tools.model.GoldCall`)."""
 HARD = "difficulty"
@@ -81,12 +86,12 @@ def block(spec: Spec, number: int, refused: Counter[str] | None = None) -> tuple
     made: list[Item] = []
     refused = Counter() if refused is None else refused
     for attempt in range(WORLDS):
-        making = _Making(spec.knobs, f"{spec.seed}/{spec.tier}/{number}.{attempt}", refused)
-        asked: set[str] = set()
-        for item in making.items():
-            if item.question in asked:
+        making = Making(spec.knobs, seed_of(spec, number, attempt), refused)
+        questions: set[str] = set()
+        for _, item in making.kept():
+            if item.question in questions:
                 continue
-            asked.add(item.question)
+            questions.add(item.question)
             index = number * BLOCK + len(made)
             reference = {FIELD: spec.reference(index, VERSION)}
             made.append(replace(item, id=spec.id_of(index), extra={**item.extra, **reference}))
@@ -97,6 +102,11 @@ def block(spec: Spec, number: int, refused: Counter[str] | None = None) -> tuple
         f"{WORLDS} worlds give {len(made)} of {BLOCK} items; refused: {common}",
         fix="allow fewer hops, more tools on offer, or more domains",
     )
+
+
+def seed_of(spec: Spec, number: int, attempt: int = 0) -> str:
+    """The seed of a block's world, by the worlds tried before."""
+    return f"{spec.seed}/{spec.tier}/{number}.{attempt}"
 
 
 @dataclass(frozen=True)
@@ -125,7 +135,7 @@ def sources(item: Item) -> Sources | None:
 
 @lru_cache(maxsize=KEPT)
 def _remade(knobs: Knobs, seed: str) -> Sources:
-    making = _Making(knobs, seed, Counter())
+    making = Making(knobs, seed, Counter())
     drawn, used = random.Random(f"{seed}/usage"), Counter[str]()
     for _ in range(USAGE):
         with suppress(Stuck):
@@ -137,11 +147,17 @@ def _remade(knobs: Knobs, seed: str) -> Sources:
 
 def toolbox_of(spec: Spec, family: str) -> Toolbox:
     """All tools of the world that an item's `family` names, in its style."""
-    return _Making(spec.knobs, family, Counter()).tools
+    return Making(spec.knobs, family, Counter()).tools
 
 
-class _Making:
-    """A world with its tools, and the items that are made of it."""
+class Making:
+    """A world with its tools, and the items that are made of it.
+
+    Args:
+        knobs: of the items.
+        seed: of the world, as of `seed_of`.
+        refused: what was drawn and is not kept is added to it, by reason.
+    """
 
     def __init__(self, knobs: Knobs, seed: str, refused: Counter[str]) -> None:
         self.knobs, self.seed, self.refused = knobs, seed, refused
@@ -157,12 +173,17 @@ class _Making:
         return Database(self.world)
 
     @cached_property
+    def elsewhere(self) -> list[World]:
+        """Worlds of the same names with other values."""
+        return [filled(self.world, f"{self.seed}/elsewhere {at}") for at in range(ELSEWHERE)]
+
+    @cached_property
     def reader(self) -> Reader:
         """Reads questions back."""
         return Reader(self.world)
 
-    def items(self) -> Iterator[Item]:
-        """What is kept of what is drawn."""
+    def kept(self) -> Iterator[tuple[Expression, Item]]:
+        """What is kept of what is drawn, with its meaning."""
         for place in range(2 * BLOCK):
             drawn = random.Random(f"{self.seed}/{place}")
             for _ in range(DRAWS):
@@ -173,7 +194,7 @@ class _Making:
                     break
                 item = self._item(asked, drawn)
                 if isinstance(item, Item):
-                    yield item
+                    yield asked, item
                     break
                 self.refused[item] += 1
 
@@ -203,12 +224,29 @@ class _Making:
         )
         if searched.shortcut is not None:
             return "fewer calls give it too"
+        if searched.alternatives < ALTERNATIVES and not searched.complete:
+            searched = replace(searched, alternatives=self._alike(asked, offered, len(way.calls)))
         if searched.alternatives < ALTERNATIVES:
             return "types alone give it away"
+        if spare_elsewhere(asked, self.world, self.elsewhere) is not None:
+            return "the result of a hop serves in other worlds too"
         item = self._built(asked, way, run, offered, searched, answer, drawn)
         if self.reader.readings(item.question) != {answer}:
             return "the question can be read otherwise"
         return item
+
+    def _alike(self, asked: Expression, offered: Sequence[MadeTool], calls: int) -> int:
+        """Answers of `alternatives` that as many calls of the tools on offer give, at most
+        `ENOUGH`: where a search ends before it comes to so many calls.
+        """
+        answers: set[Value] = set()
+        for other, value in islice(alternatives(asked, self.world), MOST_ALIKE):
+            way = None if value in answers else plan(other, self.tools)
+            if way and len(way.calls) == calls and all(c.tool in offered for c in way.calls):
+                answers.add(value)
+                if len(answers) == ENOUGH:
+                    break
+        return len(answers)
 
     def _offered(self, way: Plan, drawn: random.Random) -> list[MadeTool]:
         """The tools on offer, shuffled: those of the chain, and others up to `Knobs.tools`."""

@@ -9,9 +9,8 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import cache, cached_property, reduce
+from functools import cache, cached_property
 from itertools import combinations, product
-from operator import or_
 from typing import TypeAlias
 
 from toolhop_sandbox.outcome import JSON
@@ -23,7 +22,7 @@ from toolhop_tools.worlds.world import CODE, World
 ENOUGH = 20
 """Alternatives are counted up to here."""
 MOST_CALLS = 4_000
-"""Looked at for one item."""
+"""Looked at for one item, unless more are asked for."""
 BOUNDS = {Role.ABOVE, Role.BELOW, Role.IS}
 CHOSEN = {Role.FIELD, Role.SORT, Role.UNIT}
 FIRST_SECOND = ("first", "second")
@@ -189,7 +188,7 @@ class Explorer:
         named: Sequence[Reached],
         answer: tuple[str, JSON],
         calls: int,
-        excused: Sequence[tuple[int, int]] = (),
+        most: int = MOST_CALLS,
     ) -> Searched:
         """Everything that fewer calls than `calls` determine, and what as many do.
 
@@ -198,9 +197,10 @@ class Explorer:
             named: what the question names.
             answer: its type and value.
             calls: of the plan.
+            most: calls that are looked at.
         """
         tools = [self._tools[name] for name in offered]
-        return _Search(self, tools, named, answer, calls, excused).searched()
+        return _Search(self, tools, named, answer, calls, most).searched()
 
     def leaves(self, tool: _Tool, puts: Puts) -> list[Leaf]:
         """What the calls with these values determine, over all choices."""
@@ -252,20 +252,21 @@ class _Search:
     named: Sequence[Reached]
     answer: tuple[str, JSON]
     calls: int
-    excused: Sequence[tuple[int, int]] = ()
+    most: int
     pending: dict[int, list[_Pending]] = field(default_factory=lambda: defaultdict(list))
     """By what their results cost."""
     reached: dict[str, list[Reached]] = field(default_factory=lambda: defaultdict(list))
     """By type."""
     looked: int = 0
     _keys: set[tuple[str, JSON, int]] = field(default_factory=set)
-    _conditions: dict[str, list[tuple[tuple[int, Reached], ...]]] = field(default_factory=dict)
+    _conditions: dict[str, list[tuple[tuple[tuple[int, Reached], ...], int]]] = field(
+        default_factory=dict
+    )
 
     def searched(self) -> Searched:
         """Search, the cheapest first."""
         for value in self.named:
             self._use(value)
-        everything = sum(value.named for value in self.named)
         alternatives: set[JSON] = set()
         for cost in range(1, self.calls + 1):
             level: list[Reached] = []
@@ -273,28 +274,27 @@ class _Search:
                 level.append(value)
                 if value.type != self.answer[0]:
                     continue
-                if cost < self.calls and value.value == self.answer[1] and not self._excuse(value):
+                if cost < self.calls and value.value == self.answer[1]:
                     return Searched(value, 0, self.looked, complete=True)
-                if cost == self.calls and value.named == everything:
+                if cost == self.calls and value.named == self.everything:
                     alternatives |= {value.value} - {self.answer[1]}
                     if len(alternatives) == ENOUGH:
                         return Searched(None, ENOUGH, self.looked, complete=True)
             for value in level if cost < self.calls else ():
                 self._use(value)
-        return Searched(None, len(alternatives), self.looked, self.looked < MOST_CALLS)
+        return Searched(None, len(alternatives), self.looked, self.looked < self.most)
 
-    def _excuse(self, value: Reached) -> bool:
-        return any(
-            value.named | named == named and len(value.calls) >= calls
-            for named, calls in self.excused
-        )
+    @cached_property
+    def everything(self) -> int:
+        """A bit for each value of the question."""
+        return sum(value.named for value in self.named)
 
     def _results(self, cost: int) -> Iterator[Reached]:
         """What the calls give that were put off to this cost, and nothing reached before."""
         for calls in self.pending.pop(cost, ()):
             puts = tuple((at, source.value) for at, source in calls.given)
             self.looked += len(calls.tool.choices)
-            if self.looked >= MOST_CALLS:
+            if self.looked >= self.most:
                 return
             for number, kind, value, chosen, leaf in self.explorer.leaves(calls.tool, puts):
                 key = (kind, value, calls.named)
@@ -311,30 +311,35 @@ class _Search:
     def _use(self, value: Reached) -> None:
         """Put off every call that takes the value, alone or with another reached before."""
         for tool, at, away in self._takers.get(value.type, ()):
-            if len(value.calls) + 1 + away > self.calls:
+            most = self.calls - away - 1
+            if len(value.calls) > most:
                 continue
             if tool.enough((at,)):
-                self._put(tool, away, ((at, value),))
+                self._put(tool, ((at, value),), value.calls, value.named)
             for other_at, kind in tool.partners[at]:
                 for other in self.reached[kind]:
                     if not value.named & other.named:
-                        pair = ((at, value), (other_at, other))
-                        self._put(tool, away, pair if at < other_at else pair[::-1])
+                        calls = value.calls | other.calls
+                        if len(calls) <= most:
+                            pair = ((at, value), (other_at, other))
+                            given = pair if at < other_at else pair[::-1]
+                            self._put(tool, given, calls, value.named | other.named)
         self.reached[value.type].append(value)
 
-    def _put(self, tool: _Tool, away: int, given: tuple[tuple[int, Reached], ...]) -> None:
-        calls = frozenset[int]().union(*(value.calls for _, value in given))
+    def _put(
+        self, tool: _Tool, given: tuple[tuple[int, Reached], ...], calls: frozenset[int], named: int
+    ) -> None:
+        """Put off calls to their cost; the last ones count only if they use all that is named."""
         cost = len(calls) + 1
-        if cost + away > self.calls:
-            return
-        named = reduce(or_, (value.named for _, value in given))
-        for bounds in self._bounds(tool):
-            bits = sum(value.named for _, value in bounds)
-            if not bits & named:
-                self.pending[cost].append(_Pending(tool, given + bounds, calls, named | bits))
+        for bounds, bits in self._bounds(tool):
+            if bits & named or (cost == self.calls and bits | named != self.everything):
+                continue
+            self.pending[cost].append(_Pending(tool, given + bounds, calls, named | bits))
 
-    def _bounds(self, tool: _Tool) -> list[tuple[tuple[int, Reached], ...]]:
-        """The conditions that the question's values make for a tool: none, each, and two."""
+    def _bounds(self, tool: _Tool) -> list[tuple[tuple[tuple[int, Reached], ...], int]]:
+        """The conditions that the question's values make for a tool, none, each, and two; with the
+        bits of those values.
+        """
         name = tool.made.name
         if name not in self._conditions:
             each = [
@@ -348,7 +353,10 @@ class _Search:
                 for pair in combinations(each, 2)
                 if pair[0][1] is not pair[1][1] and tool.agree(at for at, _ in pair)
             ]
-            self._conditions[name] = [(), *((bound,) for bound in each), *two]
+            bounds = [(), *((bound,) for bound in each), *two]
+            self._conditions[name] = [
+                (several, sum(value.named for _, value in several)) for several in bounds
+            ]
         return self._conditions[name]
 
     @cached_property

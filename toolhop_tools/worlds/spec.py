@@ -85,8 +85,21 @@ TIERS: tuple[Knobs, ...] = (
     Knobs(hops=(2, 3), joins=Joins.NONE),
     Knobs(hops=(3, 4)),
     Knobs(hops=(4, 5), tools=20),
+    Knobs(hops=(5, 6), tools=30, near=Near.TWINS, page=10, units=True),
+    Knobs(
+        hops=(6, 8),
+        joins=Joins.ALL,
+        tools=50,
+        near=Near.TWINS,
+        size=2,
+        page=20,
+        units=True,
+        codes=True,
+        failures=1,
+    ),
 )
-"""From the easiest to the hardest."""
+"""From the easiest to the hardest. In the last one branches meet, lists run over pages, tools have
+near twins and fail at first, and keys and units differ between calls."""
 
 
 @dataclass(frozen=True, slots=True)
