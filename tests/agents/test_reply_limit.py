@@ -35,6 +35,13 @@ CHUNK = ANSWER | {
     "choices": [{"index": 0, "delta": {"content": "0" * 1000}, "finish_reason": None}],
 }
 EVENT = b"data: %s\n\n" % json.dumps(CHUNK).encode()
+PIECES = b",".join([b'{"index":0,"function":{}}'] * 35_000)
+EVENTS = {
+    "events": EVENT,
+    "events-small": b'data:{"choices":[{"delta":{"content":"0"}}]}\n\n' * 20,
+    "events-comments": b":\n" * 20_000,
+    "events-pieces": b'data:{"choices":[{"delta":{"tool_calls":[%s]}}]}\n\n' % PIECES,
+}
 
 
 class Server(ThreadingHTTPServer):
@@ -61,7 +68,7 @@ class Handler(BaseHTTPRequestHandler):
         body = json.dumps(MESSAGE if "messages" in self.path else ANSWER).encode()
         self.send_response(500 if kind == "error" else 200)
         self.send_header(
-            "content-type", "text/event-stream" if kind == "events" else "application/json"
+            "content-type", "text/event-stream" if kind in EVENTS else "application/json"
         )
         if kind == "small":
             packed = gzip.compress(body)
@@ -91,7 +98,7 @@ class Handler(BaseHTTPRequestHandler):
             elif kind == "gzip":
                 self.wfile.write(packer.compress(ZEROS))
             else:
-                part = EVENT if kind == "events" else ZEROS
+                part = EVENTS.get(kind, ZEROS)
                 self.wfile.write(b"%x\r\n%s\r\n" % (len(part), part))
         self.wfile.write(packer.flush() if kind == "gzip" else b"0\r\n\r\n")
         self.close_connection = True
@@ -160,6 +167,28 @@ def test_a_flood_ends_with_a_clear_error_after_one_request_and_little_memory(mod
         assert "--max-tokens" in message, kind
     assert int(more_mib) < 64
     assert [flood.requests for flood in floods] == [1] * len(FLOODS)
+
+
+def test_litellm_makes_no_more_of_a_stream_than_its_tokens_need() -> None:
+    """It makes kilobytes of each event, and of each piece of a call within one."""
+    kinds = {
+        "events-small": "events and pieces of calls",
+        "events-comments": "lines",
+        "events-pieces": "commas, brackets and braces in a line",
+    }
+    with ExitStack() as stack:
+        small, *floods = [stack.enter_context(serving(kind)) for kind in ("small", *kinds)]
+        addresses = [f"http://127.0.0.1:{one.server_port}/{one.kind}" for one in (small, *floods)]
+        done = subprocess.run(
+            [sys.executable, "-c", ASK, "litellm/openai/m", *addresses],
+            capture_output=True, text=True, env={**os.environ, "OPENAI_API_KEY": "k"},
+        )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    _, *said, more_mib = done.stdout.splitlines()
+    for message, unit in zip(said, kinds.values(), strict=True):
+        assert f" {unit} fix: " in message
+    assert int(more_mib) < 64
+    assert [flood.requests for flood in floods] == [1] * len(kinds)
 
 
 OTHERS = """

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from dataclasses import replace
 from pathlib import Path
 
@@ -114,6 +115,31 @@ def test_construction_is_not_resumed_at_an_address_that_nobody_named(tmp_path: P
             assert "--base-url is fixed in a folder that was begun" in other.stderr.decode()
             ran(tmp_path, *again, "--base-url", stranger.url)
             assert stranger.seen
+
+
+@pytest.mark.parametrize("command", ["run", "ablate", "construct"])
+def test_the_command_that_is_printed_resumes(command: str, tmp_path: Path) -> None:
+    """As printed, at an address that the command would not take from the folder alone."""
+    with Echo(status=500) as server:
+        asked = ("--model", "openai/x", "--base-url", server.url, "--sandbox", "process")
+        begun = {
+            "run": ("--limit", "1", "--max-retries", "0", "--log-dir", "my logs"),
+            "ablate": ("--limit", "1", "--max-retries", "0", "--log-dir", "my logs"),
+            "construct": ("--domain", "A", "--items", "1", "--out", "my folder", "--readers",
+                          "openai/y,openai/z", "--reader-base-url", server.url,
+                          "--reader-base-url", server.url),
+        }  # fmt: skip
+        first = ran(tmp_path, command, *begun[command], *asked)
+        ((_, again),) = (
+            line.split("resume with: ")
+            for line in (first.stdout + first.stderr).decode().splitlines()
+            if "resume with: " in line
+        )
+        so_far = len(server.seen)
+        toolhop_, *words = shlex.split(again)
+        assert (toolhop_, words[:2]) == ("toolhop", [command, "--resume"])
+        assert ran(tmp_path, *words).returncode == first.returncode != 2
+        assert len(server.seen) > so_far > 0
 
 
 def test_a_run_at_a_providers_own_address_is_resumed_as_before(tmp_path: Path) -> None:

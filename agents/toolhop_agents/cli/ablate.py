@@ -44,7 +44,7 @@ from toolhop_agents.cli.options import (
     values_of,
 )
 from toolhop_agents.cli.progress import Episodes, ErrorConsole
-from toolhop_agents.cli.stored_addresses import of_run, refuse_unnamed
+from toolhop_agents.cli.stored_addresses import of_run, refuse_unnamed, resuming
 from toolhop_agents.runs.execute import Plan
 from toolhop_agents.runs.flags import flag_name
 from toolhop_agents.runs.settings import RunSettings
@@ -125,8 +125,8 @@ def ablate(ctx: click.Context, /, show: Path | None, resume: Path | None, as_jso
     if not ended.fault:
         stores = (folder.store(arm) for arm in folder.ablation.arms)
         report_errored(errors, [one for store in stores if store for one in store.results()])
-    errors.print(f"resume with: toolhop ablate --resume {folder.path}", markup=False,
-                 soft_wrap=True)
+    again = resuming("ablate", folder.path, of_run(folder.ablation.base))
+    errors.print(f"resume with: {again}", markup=False, highlight=False, soft_wrap=True)
     sys.exit(INTERRUPTED if ended.status == "cancelled" else EXIT_EPISODES)
 # fmt: on
 

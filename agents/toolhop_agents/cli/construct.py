@@ -26,7 +26,7 @@ from toolhop_agents.cli.options import (
     options_of,
 )
 from toolhop_agents.cli.progress import ErrorConsole, Steps
-from toolhop_agents.cli.stored_addresses import StoredAddress, refuse_unnamed
+from toolhop_agents.cli.stored_addresses import StoredAddress, refuse_unnamed, resuming
 from toolhop_agents.construct import folder as folders
 from toolhop_agents.construct.ask import opened
 from toolhop_agents.construct.nested.session import DATA as NESTED_DATA
@@ -172,14 +172,15 @@ def construct(ctx: click.Context, /, **flags: Any) -> None:  # noqa: ANN401 -- c
     with held(folder, "made"):
         ended, cut = _run(kind, folder, settings, flags["estimate"])
     _report(kind, folder, ended, flags)
+    again = resuming("construct", folder, _stored(settings))
     if cut:
-        say(f"stopped; resume with: toolhop construct --resume {folder}")
+        say(f"stopped; resume with: {again}")
         sys.exit(INTERRUPTED)
     if ended.fault is not None:
-        say(f"a fault; resume with: toolhop construct --resume {folder}")
+        say(f"a fault; resume with: {again}")
         raise ended.fault
     if ended.stopped_by:
-        say(f"stopped: {ended.stopped_by}; toolhop construct --resume {folder}")
+        say(f"stopped: {ended.stopped_by}; {again}")
         sys.exit(EXIT_EPISODES)
     return None
 
@@ -297,11 +298,16 @@ def _resumed(folder: Path, flags: dict[str, Any], given: Sequence[str]) -> tuple
     return kind, settings
 
 
-def _see_where_keys_go(folder: Path, settings: Settings, given: Mapping[str, Any]) -> None:
-    stored = [
+def _stored(settings: Settings) -> list[StoredAddress]:
+    """Where the models of a folder are asked."""
+    return [
         StoredAddress(flag.replace("price", "base-url"), own.model, own.base_url)
         for flag, own in settings.asked
     ]
+
+
+def _see_where_keys_go(folder: Path, settings: Settings, given: Mapping[str, Any]) -> None:
+    stored = _stored(settings)
     named = {name: {value} if isinstance(value, str) else {*value} for name, value in given.items()}
     for name, addresses in named.items():
         if addresses - {one.base_url for one in stored}:

@@ -33,7 +33,7 @@ from toolhop_agents.cli.options import (
     values_of,
 )
 from toolhop_agents.cli.progress import Episodes, ErrorConsole, Steps
-from toolhop_agents.cli.stored_addresses import of_run, refuse_unnamed
+from toolhop_agents.cli.stored_addresses import of_run, refuse_unnamed, resuming
 from toolhop_agents.plain_summary import to_json
 from toolhop_agents.runs.certified import marked, selected
 from toolhop_agents.runs.execute import Plan, Run, execute
@@ -117,8 +117,8 @@ def run(
     if not ended.fault:
         report_errored(errors, errored)
     if errored or ended.status != "success":
-        again = f"resume with: toolhop run --resume {ended.store.folder}"
-        errors.print(again, markup=False, highlight=False, soft_wrap=True)
+        again = resuming("run", ended.store.folder, of_run(job.settings))
+        errors.print(f"resume with: {again}", markup=False, highlight=False, soft_wrap=True)
     if ended.status == "cancelled":
         errors.print(f"interrupted: {whole.finished} of {len(job.work)} episodes are finished")
         sys.exit(INTERRUPTED)

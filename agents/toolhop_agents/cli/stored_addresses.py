@@ -7,8 +7,10 @@ whoever resumes it.
 from __future__ import annotations
 
 import os
+import shlex
 from collections.abc import Container, Iterable, Iterator
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 
 import click
@@ -69,13 +71,31 @@ def refuse_unnamed(folder: Path, stored: Iterable[StoredAddress], named: Contain
     Raises:
         click.UsageError: one is not.
     """
+    for one, keys in _unnamed(stored, named):
+        raise click.UsageError(
+            f"{folder} asks {one.models} at {one.base_url}, and would send it {keys}; to trust "
+            f"that address, give {one.flag} {one.base_url}"
+        )
+
+
+def resuming(command: str, folder: Path, stored: Iterable[StoredAddress]) -> str:
+    """The line of a shell that resumes a folder of one's own.
+
+    Args:
+        command: such as ``run``.
+        folder: that is resumed.
+        stored: its addresses; those that `refuse_unnamed` would ask for are named.
+    """
+    addresses = dict.fromkeys((one.flag, str(one.base_url)) for one, _ in _unnamed(stored))
+    return shlex.join(["toolhop", command, "--resume", str(folder), *chain(*addresses)])
+
+
+def _unnamed(
+    stored: Iterable[StoredAddress], named: Container[str] = ()
+) -> Iterator[tuple[StoredAddress, str]]:
+    """The addresses that would be sent keys and that nobody named, with these keys."""
     for one in stored:
-        if one.base_url is None or one.flag in named:
-            continue
-        if one.base_url == os.environ.get(BASE_URL):
+        if one.base_url in (None, os.environ.get(BASE_URL)) or one.flag in named:
             continue
         if keys := ", ".join(dict.fromkeys(one.keys)):
-            raise click.UsageError(
-                f"{folder} asks {one.models} at {one.base_url}, and would send it {keys}; to trust "
-                f"that address, give {one.flag} {one.base_url}"
-            )
+            yield one, keys

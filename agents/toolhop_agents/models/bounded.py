@@ -23,8 +23,14 @@ memory once it is parsed."""
 LEAST_PARTS, TOKEN_PARTS = 2**13, 8
 """Lists and objects that a reply may have, and as many more a token; clients make kilobytes of
 each."""
+LINE_MARKS, STREAM_LINES = 4, 8
+"""A token, beside `LEAST_PARTS`: commas, brackets and braces of one line of a stream, which may be
+a whole reply, and lines of a stream (an event has two or three)."""
 STEP_BYTES = 2**16
 """Unpacked at a time, so that a small packed part cannot fill the memory before it is counted."""
+
+
+_MARKS = (b",", b"[", b"{")
 
 
 class BadBody(Exception):
@@ -115,6 +121,33 @@ def bound(response: httpx.Response, limit_bytes: int) -> None:
     response.stream = _stream_class(type(response).__module__.partition(".")[0])(stream, parts)
 
 
+def bound_lines(response: httpx.Response, max_tokens: int | None) -> None:
+    """Put limits before a stream of events, for a client that makes kilobytes of each small part.
+
+    Its reading raises `TooLarge` where a line has more parts, or the stream more lines, than
+    `max_tokens` need.
+    """
+    stream = cast("httpx.AsyncByteStream", response.stream)
+    response.stream = _stream_class(type(response).__module__.partition(".")[0])(
+        stream, _lines_bounded(stream, max_tokens or UNLIMITED_TOKENS)
+    )
+
+
+async def _lines_bounded(stream: httpx.AsyncByteStream, tokens: int) -> AsyncIterator[bytes]:
+    most_marks, most_lines = LEAST_PARTS + LINE_MARKS * tokens, LEAST_PARTS + STREAM_LINES * tokens
+    marks = lines = 0
+    async for part in stream:
+        for line in part.splitlines(keepends=True):
+            marks += sum(map(line.count, _MARKS))
+            if marks > most_marks:
+                raise TooLarge(most_marks, "commas, brackets and braces in a line")
+            if line.endswith((b"\n", b"\r")):
+                marks, lines = 0, lines + 1
+        if lines > most_lines:
+            raise TooLarge(most_lines, "lines")
+        yield part
+
+
 async def _bounded(
     stream: httpx.AsyncByteStream, limit_bytes: int, *, packed: bool
 ) -> AsyncIterator[bytes]:
@@ -126,7 +159,7 @@ async def _bounded(
             size += len(part)
             if size > limit_bytes:
                 raise TooLarge(limit_bytes)
-            marks += sum(map(part.count, (b",", b"[", b"{")))
+            marks += sum(map(part.count, _MARKS))
             if marks > limit_bytes // MARK_BYTES:
                 raise TooLarge(limit_bytes // MARK_BYTES, "commas, brackets and braces")
             yield part

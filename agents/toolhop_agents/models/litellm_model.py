@@ -26,8 +26,12 @@ from toolhop_agents.models import wire_stream
 from toolhop_agents.models.base import ModelFault, NoKey, NoSuchModel, NotTogether
 from toolhop_agents.models.bounded import (
     FIX,
+    LEAST_PARTS,
+    UNLIMITED_TOKENS,
+    TooLarge,
     ask_unpacked,
     bound,
+    bound_lines,
     check_parts,
     reply_limit,
     too_large,
@@ -101,6 +105,8 @@ class _Asking:
     connections: dict[_BoundedTransport, httpx.AsyncHTTPTransport]
     """The model's own, for each transport of litellm's clients."""
     is_streamed: bool
+    has_lines: bool
+    """Of a stream: Amazon's are binary."""
     statuses: list[int] = field(default_factory=list)
     """Of the responses so far."""
 
@@ -128,6 +134,8 @@ class _BoundedTransport(httpx.AsyncHTTPTransport):
             asking.connections[self] = httpx.AsyncHTTPTransport(**self._settings)
         response = await asking.connections[self].handle_async_request(request)
         bound(response, reply_limit(asking.max_tokens))
+        if asking.is_streamed and asking.has_lines:
+            bound_lines(response, asking.max_tokens)
         asking.statuses.append(response.status_code)
         if not asking.is_streamed:
             with suppress(ValueError, RecursionError):  # litellm says what is wrong with it
@@ -232,6 +240,7 @@ class LiteLLMModel:
             self._in_url,
             self._connections,
             is_streamed=bool(body.get("stream")),
+            has_lines=not self._provider.startswith(("bedrock", "sagemaker")),
         )
         before = _asking.set(asking)
         connection: Body = {"timeout": self._options.timeout_s + 30}
@@ -242,12 +251,12 @@ class LiteLLMModel:
         try:
             response = await litellm.acompletion(**{**CALL, **connection, **body})
             if body.get("stream"):
-                async for _ in response:
-                    pass  # `chunks` is without the end, tokens and cost that litellm makes up
+                # `chunks` is without the end, tokens and cost that litellm makes up
+                await _read(response, self._options.max_tokens)
                 chunks = (chunk.model_dump(warnings=False) for chunk in response.chunks)
                 return wire_stream.joined(chunks)
             return dict(response.model_dump(warnings=False))
-        except (openai.OpenAIError, ImportError) as error:
+        except (openai.OpenAIError, ImportError, TooLarge) as error:
             if large := too_large(error):
                 raise RequestFailed(str(large), fix=FIX) from error
             message = str(getattr(error, "message", None) or error)
@@ -358,6 +367,19 @@ class LiteLLMModel:
 
     async def __aexit__(self, *exc: object) -> None:
         await self.aclose()
+
+
+async def _read(response: Any, max_tokens: int | None) -> None:  # noqa: ANN401 - of litellm, untyped
+    """Have litellm keep the chunks of a stream.
+
+    Raises:
+        TooLarge: it keeps more of them, or more pieces of calls, than so many tokens need.
+    """
+    limit, count = LEAST_PARTS // 2 + 2 * (max_tokens or UNLIMITED_TOKENS), 0
+    async for chunk in response:
+        count += 1 + sum(len(choice.delta.tool_calls or ()) for choice in chunk.choices)
+        if count > limit:
+            raise TooLarge(limit, "events and pieces of calls")
 
 
 def _provider(model: str, options: ModelOptions) -> str:
