@@ -30,6 +30,7 @@ from toolhop_tools.worlds.expression import (
 from toolhop_tools.worlds.knobs import Knobs
 from toolhop_tools.worlds.made import MadeTool, Shape, Toolbox
 from toolhop_tools.worlds.plan import Call, Made, Plan, plan
+from toolhop_tools.worlds.readings import Reader
 from toolhop_tools.worlds.search import ENOUGH, Explorer, Searched, named_values
 from toolhop_tools.worlds.spec import FIELD, Spec, referred
 from toolhop_tools.worlds.sql import Database
@@ -176,6 +177,11 @@ class Making:
         """Worlds of the same names with other values."""
         return [filled(self.world, f"{self.seed}/elsewhere {at}") for at in range(ELSEWHERE)]
 
+    @cached_property
+    def reader(self) -> Reader:
+        """Reads questions back."""
+        return Reader(self.world)
+
     def kept(self) -> Iterator[tuple[Expression, Item]]:
         """What is kept of what is drawn, with its meaning."""
         for place in range(2 * BLOCK):
@@ -224,7 +230,10 @@ class Making:
             return "types alone give it away"
         if spare_elsewhere(asked, self.world, self.elsewhere) is not None:
             return "the result of a hop serves in other worlds too"
-        return self._built(asked, way, run, offered, searched, answer, drawn)
+        item = self._built(asked, way, run, offered, searched, answer, drawn)
+        if self.reader.readings(item.question) != {answer}:
+            return "the question can be read otherwise"
+        return item
 
     def _alike(self, asked: Expression, offered: Sequence[MadeTool], calls: int) -> int:
         """Answers of `alternatives` that as many calls of the tools on offer give, at most

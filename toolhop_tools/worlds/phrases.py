@@ -25,8 +25,8 @@ pick only: the only {noun} {phrase}
 which adjective: the {more} of the two | the {more} of the two {plural}
 which: the one {does}
 
-compare: compare {first} and {second}. | consider two {plural}: {first} and {second}.
-  | compare two {plural}: {first} and {second}.
+compare: compare {first} with {second}.
+compare two: compare {first} with {second}. | consider two {plural}: {first} and {second}.
 step: {then}take {phrase}. | {then}find {phrase}. | {then}consider {phrase}.
 step of: of the {set}, take the one {rank}. | of the {set}, find the one {rank}.
 label: let {label} be {phrase}.

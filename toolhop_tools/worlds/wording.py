@@ -169,7 +169,9 @@ class _Wording:
     def _which(self, node: Which) -> str:
         plural = self._type(node).plural
         if self.plan.pair != parts(node):
-            self._add(self._say("compare", plural=plural, **self._two(node)))
+            is_back = any(part in self.plan.back for part in parts(node))
+            compare = "compare" if is_back else "compare two"
+            self._add(self._say(compare, plural=plural, **self._two(node)))
         of = self.world.domain.attribute(node.type, node.attribute)
         if more := of.more and (of.more if node.most else of.less):
             return self._say("which adjective", more=more, plural=plural)
@@ -228,7 +230,7 @@ class _Wording:
             return self._say("pick degree", rank=_beside(ranked), **slots)
         is_short = not (node.conditions or any(self._is_phrase(link.end) for link in node.links))
         opens = slots["phrase"].split()[0]
-        if is_short and len(node.links) == 1 and opens not in {"who", "that", "whose"}:
+        if is_short and len(node.links) == 1 and opens not in {"who", "that", "whose", "where"}:
             return self._say("pick clause", ranked=ranked, rank=_beside(ranked), **slots)
         return self._say("pick degree", rank=_beside(ranked), **slots)
 
@@ -249,8 +251,8 @@ class _Wording:
         return {"noun": noun, "phrase": phrase, "those": those, "set": f"{plural} {those}"}
 
     def _joined(self, node: Pick | Total, links: list[str], *, is_one: bool) -> str:
-        """What is said after a noun: participles, then clauses of who or that, then of whose."""
-        who, clauses = self._who(node), ("who ", "that ", "whose ")
+        """What is said after a noun: participles, then clauses: who and that come first."""
+        who, clauses = self._who(node), ("who ", "that ", "whose ", "where ")
         near = [said for said in links if not said.startswith(clauses)]
         near.sort(key=lambda said: said.split()[0] not in BEFORE)
         phrase = near[0] if near else ""
@@ -266,7 +268,7 @@ class _Wording:
             else:
                 does.append(bound)
         after = [f"{who} {' and '.join(does)}"] if does else []
-        after += [said for said in links if said.startswith("whose ")]
+        after += [said for said in links if said.startswith(clauses[2:])]
         return f"{phrase} {' and '.join(after)}".strip()
 
     def _place(self, link: Link) -> tuple[bool, bool]:
