@@ -136,6 +136,8 @@ def test_only_the_last_sentence_asks(hops: int) -> None:
     for question in questions(hops):
         before, _, last = question.removesuffix("?").rpartition("? ")
         assert not before or last.startswith("Answer "), question
+        sentences = question.split(". ")
+        assert len(set(sentences)) == len(sentences), question
 
 
 @pytest.mark.parametrize("form", range(4))

@@ -479,6 +479,7 @@ _TOGETHER: dict[tuple[str, ...], Callable[..., Part | None]] = {
     ("two:", "thing", "thing"): _pair,
     ("thing",): _same,
     ("several",): _same,
+    ("value",): _same,
     ("condition:", "link", "thing", "time", "value"): _timed,
     ("one:", "order"): _one,
     ("both:", "thing", "thing"): _pair,

@@ -37,7 +37,7 @@ from toolhop_tools.worlds.sentences import Plan, is_long, planned, superlative
 from toolhop_tools.worlds.units import PLACES
 from toolhop_tools.worlds.world import CODE, World
 
-SHORT = 10
+SHORT = 12
 """Words of a phrase that another may go around: "When was ... built?"."""
 BEFORE = {"in", "on", "at", "from"}
 """A phrase of one of these and an entity needs no "and" after it: "from Velmora studying law"."""
@@ -108,6 +108,7 @@ class _Wording:
     sentences: list[str] = field(default_factory=list)
     had: set[str] = field(default_factory=set)
     """Forms that are not said again while others are left."""
+    compared: set[Which] = field(default_factory=set)
 
     def text(self) -> str:
         for step in self.plan.steps:
@@ -168,7 +169,8 @@ class _Wording:
 
     def _which(self, node: Which) -> str:
         plural = self._type(node).plural
-        if self.plan.pair != parts(node):
+        if self.plan.pair != parts(node) and node not in self.compared:
+            self.compared.add(node)
             is_back = any(part in self.plan.back for part in parts(node))
             compare = "compare" if is_back else "compare two"
             self._add(self._say(compare, plural=plural, **self._two(node)))
